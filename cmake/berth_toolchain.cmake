@@ -1,0 +1,41 @@
+# Compiler flags, sanitizers, ccache and linker: everything that holds for each target of ours.
+option(BERTH_WERROR "Treat warnings as errors" OFF)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# mold 1.10 (Debian 12) knows nothing of clang 19's LTO, which we do not use; it saves most of the link time.
+find_program(MOLD mold)
+if(MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Keep what BERTH_CHECK prints, and the layout of types, the same in all builds.
+string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+add_library(berth_flags INTERFACE)
+target_compile_options(berth_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align -Wold-style-cast
+  -Wno-missing-field-initializers)
+if(BERTH_WERROR)
+  target_compile_options(berth_flags INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these inside libstdc++ and Boost where nothing is wrong (GCC bugs 105329, 105562, 106199).
+  target_compile_options(berth_flags INTERFACE
+    -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds
+    -Wno-dangling-pointer)
+endif()
+if(BERTH_SANITIZE)
+  add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  string(REPLACE "fuzzer-no-link," "" BERTH_SANITIZE_LINK "${BERTH_SANITIZE}")
+  add_link_options(-fsanitize=${BERTH_SANITIZE_LINK})
+endif()

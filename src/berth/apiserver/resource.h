@@ -1,0 +1,73 @@
+// What the embedded API server knows of each resource type: names, verbs, defaults, validation, table columns. The REST
+// code is generic and asks here; nothing else in the server knows a kind by name. Immutable, thread-safe.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/codec/json.h"
+
+namespace berth::apiserver {
+
+namespace json = codec::json;
+
+// One cause of a 422: a field path, a reason as metav1.CauseType spells it, and a message.
+struct FieldError {
+  std::string field;    // "spec.containers[0].name"
+  std::string reason;   // "FieldValueRequired", "FieldValueInvalid", ...
+  std::string message;  // "Required value", "Invalid value: \"x\": must be ..."
+};
+
+struct TableColumn {
+  std::string name;
+  std::string type;    // "string", "integer", "date"
+  std::string format;  // "name" or empty
+  std::string description;
+  int priority = 0;    // above 0: only with -o wide
+};
+
+struct ResourceType {
+  std::string group;    // "" for core
+  std::string version;  // "v1"
+  std::string kind;
+  std::string plural;
+  std::string singular;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;  // "all"
+  bool namespaced = true;
+  bool has_status = false;              // a status subresource; writes to the object itself then ignore .status
+  bool has_scale = false;
+  // Types that share one store under several group/versions (Events): the group/version that stores.
+  std::string storage_group;
+  std::string storage_version;
+
+  // Fills in what kube-apiserver's defaulting and creation strategy fill in (phase, schedulerName, tolerations' seconds ...).
+  std::function<void(json::object& object)> set_defaults;
+  std::function<void(json::object& object)> prepare_create;
+  // Carries over what an update may not change and bumps metadata.generation when the spec changed.
+  std::function<void(json::object& object, const json::object& old)> prepare_update;
+  // `old` is null on create.
+  std::function<std::vector<FieldError>(const json::object& object, const json::object* old)> validate;
+
+  std::vector<TableColumn> columns;
+  // One cell for each column; `now_seconds` is for ages.
+  std::function<json::array(const json::object& object, std::int64_t now_seconds)> row;
+  // Values of the field selectors that the type supports, beside metadata.name and metadata.namespace; null: unsupported.
+  std::function<const json::value*(const json::object& object, std::string_view field)> field;
+  std::vector<std::string> selectable_fields;
+};
+
+// Every type that the server serves, in the order in which discovery lists them.
+const std::vector<ResourceType>& ResourceTypes();
+
+// By path elements ("apps", "v1", "deployments"); null when there is none.
+const ResourceType* FindResource(std::string_view group, std::string_view version, std::string_view plural);
+
+// The key of lists in strategic merge patches ("containers" by "name", ...) for the list at this dotted path of the
+// kind's schema without indices ("spec.template.spec.containers"); empty: the list is replaced as a whole.
+// A result of "*" marks a list of scalars that is merged as a set ("metadata.finalizers").
+std::string_view PatchMergeKey(std::string_view kind, std::string_view path);
+
+}  // namespace berth::apiserver

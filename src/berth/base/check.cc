@@ -1,0 +1,13 @@
+#include "berth/base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace berth::internal {
+
+void CheckFailed(const char* file, int line, const char* condition, const std::string& values) {
+  std::fprintf(stderr, "%s:%d: check failed: %s%s%s\n", file, line, condition, values.empty() ? "" : " with", values.c_str());
+  std::abort();
+}
+
+}  // namespace berth::internal

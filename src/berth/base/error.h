@@ -1,0 +1,46 @@
+// Failure: what the outside world can do to us (network, JSON, configuration, API conflicts).
+// A refusal by a plugin is a framework::Status; a bug is a BERTH_CHECK.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace berth {
+
+// Follows the reasons of the Kubernetes API, so that callers can act on a code instead of parsing a message.
+enum class ErrorCode : std::uint8_t {
+  kInvalid,          // malformed or refused input: bytes, configuration, an object (HTTP 400, 422)
+  kUnauthorized,     // 401
+  kForbidden,        // 403
+  kNotFound,         // 404
+  kAlreadyExists,    // 409, reason AlreadyExists
+  kConflict,         // 409, reason Conflict
+  kGone,             // 410: a resourceVersion or continue token that is too old
+  kTooLarge,         // 413, or one of our own bounds
+  kTooManyRequests,  // 429
+  kUnavailable,      // connection refused, closed or reset; 5xx; TLS failure
+  kTimeout,          // no answer in time, or 504
+  kCancelled,        // we gave up: shutdown
+  kInternal,         // unexpected: a bug of the other side, or of ours
+};
+
+// The code's name as it appears in logs, for example "NotFound".
+std::string_view ToString(ErrorCode code);
+
+struct Error {
+  ErrorCode code = ErrorCode::kInternal;
+  std::string message;  // one line: what, where, what would be right
+  // True when a request may have taken effect although no answer came: its outcome is unknown.
+  bool outcome_unknown = false;
+  // Milliseconds that the server asked us to wait (Retry-After); 0 when it did not say.
+  std::int64_t retry_after_ms = 0;
+
+  // The same error seen from one level up: "while reading config.yaml: line 3: ...".
+  [[nodiscard]] Error Wrap(std::string_view doing) const&;
+};
+
+inline Error InvalidError(std::string message) { return {ErrorCode::kInvalid, std::move(message)}; }
+
+}  // namespace berth

@@ -1,0 +1,50 @@
+#include "berth/base/time.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+TEST(Rfc3339, RoundTrips) {
+  struct Case {
+    const char* text;
+    const char* seconds;
+    const char* micros;
+  };
+  for (const Case& c : {Case{"2026-01-01T00:00:50Z", "2026-01-01T00:00:50Z", "2026-01-01T00:00:50.000000Z"},
+                        Case{"2024-02-29T23:59:59.123456789Z", "2024-02-29T23:59:59Z", "2024-02-29T23:59:59.123456Z"},
+                        Case{"2026-01-01T02:00:00+02:00", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000000Z"},
+                        Case{"1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59Z", "1969-12-31T23:59:59.500000Z"}}) {
+    const auto time = ParseRfc3339(c.text);
+    ASSERT_TRUE(time) << c.text;
+    EXPECT_EQ(FormatRfc3339(*time), c.seconds);
+    EXPECT_EQ(FormatRfc3339Micro(*time), c.micros);
+  }
+}
+
+TEST(Rfc3339, RefusesWhatIsNone) {
+  for (const char* text : {"", "2026", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01 00:00:00Z",
+                           "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00Zx"}) {
+    EXPECT_FALSE(ParseRfc3339(text)) << text;
+  }
+}
+
+TEST(GoDuration, ParsesAndPrints) {
+  struct Case {
+    const char* text;
+    std::int64_t micros;
+    const char* printed;
+  };
+  for (const Case& c : {Case{"0", 0, "0s"}, Case{"10s", 10'000'000, "10s"}, Case{"1.5h", 5'400'000'000, "1h30m0s"},
+                        Case{"2h45m", 9'900'000'000, "2h45m0s"}, Case{"300ms", 300'000, "300ms"},
+                        Case{"-1.5s", -1'500'000, "-1.5s"}, Case{"1us", 1, "1\xC2\xB5s"}}) {
+    const auto duration = ParseGoDuration(c.text);
+    ASSERT_TRUE(duration) << c.text;
+    EXPECT_EQ(duration->count(), c.micros) << c.text;
+    EXPECT_EQ(FormatGoDuration(*duration), c.printed);
+  }
+  for (const char* text : {"", "10", "s", "1x", "1s2", "99999999999999999h", "."}) EXPECT_FALSE(ParseGoDuration(text)) << text;
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,27 @@
+// JSON documents that are changed and written (Boost.JSON). Reading API objects goes through codec/json_reader.h.
+// Thread-compatible.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include "berth/base/expected.h"
+
+namespace berth::codec {
+
+namespace json = boost::json;
+
+struct ParseLimits {
+  std::size_t bytes_max = std::size_t{3} << 20;
+  int depth_max = 256;
+};
+
+// One JSON document. The error says where: "at byte 17: expected ...".
+Expected<json::value> ParseJson(std::string_view text, ParseLimits limits = {});
+
+std::string WriteJson(const json::value& value);
+
+}  // namespace berth::codec
