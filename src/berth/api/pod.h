@@ -1,0 +1,133 @@
+// Pod: what scheduling reads of a core/v1 Pod. A plain value.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/api/meta.h"
+#include "berth/api/selector.h"
+
+namespace berth::api {
+
+struct ContainerPort {
+  std::int32_t host_port = 0;
+  std::string host_ip;
+  std::string protocol;  // empty counts as TCP
+  bool operator==(const ContainerPort&) const = default;
+};
+
+struct Container {
+  std::string name;
+  std::string image;
+  std::vector<ContainerPort> ports;
+  ResourceList requests;
+  // A restartable init container (sidecar): restartPolicy Always.
+  bool restart_always = false;
+  bool operator==(const Container&) const = default;
+};
+
+struct PreferredSchedulingTerm {
+  std::int32_t weight = 0;
+  NodeSelectorTerm preference;
+  bool operator==(const PreferredSchedulingTerm&) const = default;
+};
+
+struct NodeAffinity {
+  // Absent: no requirement. Present and empty: matches no node.
+  std::optional<std::vector<NodeSelectorTerm>> required;
+  std::vector<PreferredSchedulingTerm> preferred;
+  bool operator==(const NodeAffinity&) const = default;
+};
+
+enum class TaintEffect : std::uint8_t { kNone, kNoSchedule, kPreferNoSchedule, kNoExecute, kUnknown };
+
+struct Taint {
+  std::string key;
+  std::string value;
+  TaintEffect effect = TaintEffect::kNone;
+  bool operator==(const Taint&) const = default;
+};
+
+struct Toleration {
+  std::string key;
+  std::string op;  // "", "Equal", "Exists"
+  std::string value;
+  TaintEffect effect = TaintEffect::kNone;  // kNone tolerates every effect
+  bool operator==(const Toleration&) const = default;
+
+  // corev1.Toleration.ToleratesTaint.
+  bool Tolerates(const Taint& taint) const;
+};
+
+enum class PreemptionPolicy : std::uint8_t { kPreemptLowerPriority, kNever };
+
+// What a pod asks for that is decided by plugins which are not built yet; a pod with one of them is refused by name
+// instead of being placed against its own rules.
+struct PodFeatures {
+  bool pod_affinity = false;           // affinity.podAffinity or podAntiAffinity
+  bool topology_spread = false;        // topologySpreadConstraints
+  bool volumes = false;                // persistentVolumeClaim, ephemeral, or an in-tree disk that can conflict
+  bool resource_claims = false;        // resourceClaims
+  bool declared_features = false;      // hostUsers: false with hostNetwork, or a RestartAllContainers rule
+  bool operator==(const PodFeatures&) const = default;
+};
+
+struct PodSpec {
+  std::string node_name;
+  std::string scheduler_name;
+  std::optional<std::int32_t> priority;
+  PreemptionPolicy preemption_policy = PreemptionPolicy::kPreemptLowerPriority;
+  StringMap node_selector;
+  std::optional<NodeAffinity> node_affinity;
+  std::vector<Toleration> tolerations;
+  std::vector<Container> init_containers;
+  std::vector<Container> containers;
+  std::vector<std::string> image_volumes;  // references of image volumes
+  ResourceList overhead;
+  ResourceList requests;  // pod-level spec.resources.requests
+  std::vector<std::string> scheduling_gates;
+  PodFeatures features;
+  bool operator==(const PodSpec&) const = default;
+};
+
+// Requests as the kubelet has them, for in-place resize. Only statuses that carry some are kept.
+struct ContainerStatus {
+  std::string name;
+  std::optional<ResourceList> requests;             // status.resources.requests (actuated)
+  std::optional<ResourceList> allocated_resources;  // status.allocatedResources
+  bool operator==(const ContainerStatus&) const = default;
+};
+
+enum class PodPhase : std::uint8_t { kUnknown, kPending, kRunning, kSucceeded, kFailed };
+
+struct PodCondition {
+  std::string type;
+  std::string status;
+  std::string reason;
+  std::string message;
+  bool operator==(const PodCondition&) const = default;
+};
+
+struct PodStatus {
+  PodPhase phase = PodPhase::kUnknown;
+  std::string nominated_node_name;
+  std::optional<Time> start_time;
+  // PodScheduled, DisruptionTarget and PodResizePending; the others do not matter here.
+  std::vector<PodCondition> conditions;
+  std::vector<ContainerStatus> container_statuses;       // of containers and init containers alike
+  std::optional<ContainerStatus> pod_resources;          // pod-level status.resources and status.allocatedResources
+
+  const PodCondition* FindCondition(std::string_view type) const;
+};
+
+struct Pod {
+  ObjectMeta metadata;
+  PodSpec spec;
+  PodStatus status;
+};
+
+inline constexpr std::string_view kDefaultSchedulerName = "default-scheduler";
+
+}  // namespace berth::api

@@ -1,0 +1,82 @@
+// ClusterEvent: something happened in the cluster that may help a waiting pod. Names and matching are upstream's
+// (k8s.io/kube-scheduler/framework, behaviour inventory 3.7).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "berth/framework/node_info.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::framework {
+
+enum class EventResource : std::uint8_t {
+  kPod,  // registration only: matches the next two
+  kAssignedPod,
+  kUnschedulablePod,  // any pod without a node
+  kNode,
+  kPersistentVolume,
+  kPersistentVolumeClaim,
+  kStorageClass,
+  kCsiNode,
+  kCsiDriver,
+  kCsiStorageCapacity,
+  kVolumeAttachment,
+  kResourceClaim,
+  kResourceSlice,
+  kDeviceClass,
+  kWildcard,
+};
+
+using ActionType = std::uint32_t;
+namespace action {
+inline constexpr ActionType kAdd = 1 << 0;
+inline constexpr ActionType kDelete = 1 << 1;
+inline constexpr ActionType kUpdateNodeAllocatable = 1 << 2;
+inline constexpr ActionType kUpdateNodeLabel = 1 << 3;
+inline constexpr ActionType kUpdateNodeTaint = 1 << 4;
+inline constexpr ActionType kUpdateNodeCondition = 1 << 5;
+inline constexpr ActionType kUpdateNodeAnnotation = 1 << 6;
+inline constexpr ActionType kUpdateNodeDeclaredFeature = 1 << 7;
+inline constexpr ActionType kUpdatePodLabel = 1 << 8;
+inline constexpr ActionType kUpdatePodScaleDown = 1 << 9;
+inline constexpr ActionType kUpdatePodToleration = 1 << 10;
+inline constexpr ActionType kUpdatePodSchedulingGatesEliminated = 1 << 11;
+inline constexpr ActionType kUpdatePodGeneratedResourceClaim = 1 << 12;
+inline constexpr ActionType kUpdate = ((1 << 13) - 1) & ~(kAdd | kDelete);
+inline constexpr ActionType kAll = (1 << 13) - 1;
+}  // namespace action
+
+struct ClusterEvent {
+  EventResource resource = EventResource::kWildcard;
+  ActionType actions = action::kAll;
+  bool operator==(const ClusterEvent&) const = default;
+
+  bool IsWildcard() const { return resource == EventResource::kWildcard && actions == action::kAll; }
+  // True when `incoming` is of interest to whoever registered `registered` (upstream's MatchClusterEvents, its integer
+  // comparison of action bits included).
+  static bool Matches(const ClusterEvent& registered, const ClusterEvent& incoming);
+  // As in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint".
+  std::string Label() const;
+};
+
+// The objects of an event; those that do not apply are null.
+struct EventObjects {
+  const PodInfo* old_pod = nullptr;
+  const PodInfo* new_pod = nullptr;
+  const api::Node* old_node = nullptr;
+  const api::Node* new_node = nullptr;
+};
+
+enum class QueueingHint : std::uint8_t { kSkip, kQueue };
+// Whether the event may make `pod` schedulable. Empty: always kQueue.
+using QueueingHintFn = std::function<QueueingHint(const PodInfo& pod, const EventObjects& event)>;
+
+struct ClusterEventWithHint {
+  ClusterEvent event;
+  QueueingHintFn hint;
+};
+
+}  // namespace berth::framework

@@ -1,0 +1,65 @@
+#include "berth/framework/node_info.h"
+
+#include <algorithm>
+
+namespace berth::framework {
+
+void NodeInfo::SetNode(std::shared_ptr<const api::Node> node) {
+  node_ = std::move(node);
+  allocatable_ = Resource::FromList(node_->allocatable);
+}
+
+void NodeInfo::ClearNode() {
+  node_.reset();
+  allocatable_ = {};
+}
+
+void NodeInfo::AddPod(PodInfoPtr pod) {
+  Account(*pod, +1);
+  pods_.push_back(std::move(pod));
+}
+
+bool NodeInfo::RemovePod(std::string_view uid) {
+  const auto it = std::find_if(pods_.begin(), pods_.end(), [uid](const PodInfoPtr& p) { return p->uid == uid; });
+  if (it == pods_.end()) return false;
+  Account(**it, -1);
+  *it = std::move(pods_.back());
+  pods_.pop_back();
+  return true;
+}
+
+bool NodeInfo::UpdatePod(PodInfoPtr pod) {
+  const auto it = std::find_if(pods_.begin(), pods_.end(), [&](const PodInfoPtr& p) { return p->uid == pod->uid; });
+  if (it == pods_.end()) return false;
+  if ((*it)->pod_class != pod->pod_class) {
+    Account(**it, -1);
+    Account(*pod, +1);
+  }
+  *it = std::move(pod);
+  return true;
+}
+
+void NodeInfo::Account(const PodInfo& pod, int sign) {
+  const PodClass& c = *pod.pod_class;
+  if (sign > 0) {
+    requested_.Add(c.requests);
+    nonzero_cpu_milli_ = WrappingAdd(nonzero_cpu_milli_, c.nonzero_cpu_milli);
+    nonzero_memory_bytes_ = WrappingAdd(nonzero_memory_bytes_, c.nonzero_memory_bytes);
+    used_ports_.insert(used_ports_.end(), c.host_ports.begin(), c.host_ports.end());
+    return;
+  }
+  requested_.Subtract(c.requests);
+  nonzero_cpu_milli_ = WrappingSub(nonzero_cpu_milli_, c.nonzero_cpu_milli);
+  nonzero_memory_bytes_ = WrappingSub(nonzero_memory_bytes_, c.nonzero_memory_bytes);
+  for (const HostPort& port : c.host_ports) {
+    const auto it = std::find(used_ports_.begin(), used_ports_.end(), port);
+    if (it != used_ports_.end()) used_ports_.erase(it);
+  }
+}
+
+bool HostPortsConflict(const HostPort& a, const HostPort& b) {
+  constexpr std::string_view kAnyIp = "0.0.0.0";
+  return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || a.ip == kAnyIp || b.ip == kAnyIp);
+}
+
+}  // namespace berth::framework

@@ -1,0 +1,57 @@
+// NodeInfo: a node with its pods, as plugins in plain form see it. A value: preemption and nominated pods work on copies.
+// Upstream: framework.NodeInfo.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/resource.h"
+
+namespace berth::framework {
+
+class NodeInfo {
+ public:
+  NodeInfo() = default;
+  explicit NodeInfo(std::shared_ptr<const api::Node> node) { SetNode(std::move(node)); }
+
+  // False for a node that is known only by pods that name it.
+  bool has_node() const { return node_ != nullptr; }
+  const api::Node& node() const { return *node_; }
+  const std::shared_ptr<const api::Node>& node_ptr() const { return node_; }
+  const std::string& name() const { return node_->metadata.name; }
+
+  const std::vector<PodInfoPtr>& pods() const { return pods_; }
+  const Resource& requested() const { return requested_; }
+  const Resource& allocatable() const { return allocatable_; }
+  std::int64_t nonzero_cpu_milli() const { return nonzero_cpu_milli_; }
+  std::int64_t nonzero_memory_bytes() const { return nonzero_memory_bytes_; }
+  const std::vector<HostPort>& used_ports() const { return used_ports_; }
+
+  void SetNode(std::shared_ptr<const api::Node> node);
+  void ClearNode();  // keeps the pods
+  void AddPod(PodInfoPtr pod);
+  // By uid; the last pod takes its place, as upstream does. False when it is not here.
+  bool RemovePod(std::string_view uid);
+  // Replaces the pod of that uid in place.
+  bool UpdatePod(PodInfoPtr pod);
+
+ private:
+  void Account(const PodInfo& pod, int sign);
+
+  std::shared_ptr<const api::Node> node_;
+  std::vector<PodInfoPtr> pods_;
+  Resource requested_;
+  Resource allocatable_;
+  std::int64_t nonzero_cpu_milli_ = 0;
+  std::int64_t nonzero_memory_bytes_ = 0;
+  std::vector<HostPort> used_ports_;  // one entry a pod and port
+};
+
+// True when two host ports cannot be used on one node: same protocol and port, and equal IPs or one of them 0.0.0.0.
+bool HostPortsConflict(const HostPort& a, const HostPort& b);
+
+}  // namespace berth::framework

@@ -1,0 +1,240 @@
+// The Scheduling Framework: a plugin implements one or more of the extension points below. Everything here is called on
+// the core's thread and must not block, unless it says otherwise. Order, weights and arguments come from the profile.
+// A plugin that throws is caught by the runtime and counts as kError with its name.
+//
+// Filter and Score come in two forms. The plain form answers for one node and is the specification. The column form
+// answers for many rows of the node table at once; where a plugin does not override it, it calls the plain form.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/framework/cluster_event.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/node_info.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/operation.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth::framework {
+
+inline constexpr std::int64_t kNodeScoreMax = 100;
+
+// What one scheduling cycle offers to its plugins.
+struct Cycle {
+  const NodeTable& nodes;
+  CycleState& state;
+  std::uint64_t seed = 0;  // of this cycle; the only source of chance
+  Time now{};
+};
+
+// What an answer about a node rests on, beside the pod's class: it decides how long the runtime may keep it.
+enum class Dependency : std::uint8_t {
+  kNode,     // that node alone: evaluated again when its row changes
+  kCluster,  // all node objects: evaluated again when one changes
+  kPods,     // pods anywhere: never kept
+  kCycle,    // this very cycle (chance, turns, data from outside): never kept
+};
+
+class Plugin {
+ public:
+  virtual ~Plugin() = default;
+  virtual std::string_view Name() const = 0;
+};
+
+// Whether the pod may enter activeQ. Any status but success gates it.
+class PreEnqueuePlugin : public virtual Plugin {
+ public:
+  virtual Status PreEnqueue(const PodInfo& pod) const = 0;
+};
+
+// A pod in the queue, as QueueSort compares it.
+struct QueuedPod {
+  const PodInfo& pod;
+  Time timestamp;
+};
+
+class QueueSortPlugin : public virtual Plugin {
+ public:
+  // True when `a` is to be scheduled before `b`. A strict weak order.
+  virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
+};
+
+struct PreFilterResult {
+  Status status;
+  // Nodes to which the search is narrowed, by name; absent: all nodes.
+  std::optional<std::set<std::string>> node_names;
+};
+
+class PreFilterPlugin : public virtual Plugin {
+ public:
+  // What PreFilter writes and returns rests on the pod's class alone (kNode: it is then called once a class), or on more.
+  virtual Dependency PreFilterDependsOn() const { return Dependency::kCycle; }
+  virtual PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const = 0;
+
+  // PreFilterExtensions: called on a cloned state when `other` comes to or leaves `node`.
+  virtual bool HasPreFilterExtensions() const { return false; }
+  virtual Status AddPod(const Cycle&, const PodInfo& /*pod*/, const PodInfo& /*other*/, const NodeInfo&) const { return {}; }
+  virtual Status RemovePod(const Cycle&, const PodInfo& /*pod*/, const PodInfo& /*other*/, const NodeInfo&) const { return {}; }
+};
+
+// Verdicts about rows: 0 is success, anything else an entry of the StatusTable.
+using VerdictId = std::uint32_t;
+inline constexpr VerdictId kVerdictOk = 0;
+
+// Distinct refusals, each once, so that a verdict is a number. Belongs to one evaluation (one pod class).
+class StatusTable {
+ public:
+  StatusTable();
+  // `status` must not be success. The name and position of the plugin that is being asked go with it.
+  VerdictId Intern(const Status& status);
+  const Status& Get(VerdictId id) const { return entries_[id].status; }
+  // Position of the refusing plugin in the profile's Filter order.
+  int Position(VerdictId id) const { return entries_[id].position; }
+  std::size_t size() const { return entries_.size(); }
+  // For the runtime: the plugin whose verdicts come next.
+  void SetPlugin(std::string_view name, int position);
+
+ private:
+  struct Entry {
+    Status status;
+    int position = 0;
+  };
+  std::vector<Entry> entries_;
+  std::string plugin_;
+  int position_ = 0;
+};
+
+class FilterPlugin : public virtual Plugin {
+ public:
+  virtual Dependency FilterDependsOn() const { return Dependency::kCycle; }
+
+  // Success, kUnschedulable, kUnschedulableAndUnresolvable; anything else ends the cycle with an error.
+  virtual Status Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const = 0;
+
+  // Column form: for each of `rows` where verdicts[row] is kVerdictOk, puts this plugin's verdict there. `verdicts` is
+  // indexed by row and at least nodes.row_count() long.
+  virtual void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                          std::span<VerdictId> verdicts, StatusTable& statuses) const;
+};
+
+// How raw scores become 0..100. Upstream: helper.DefaultNormalizeScore.
+enum class Normalization : std::uint8_t {
+  kNone,        // raw scores are 0..100 already
+  kMax,         // score * 100 / max; all 0 when max is 0
+  kMaxReverse,  // 100 - score * 100 / max; all 100 when max is 0
+  kCustom,      // NormalizeScore
+};
+
+struct NodeScore {
+  NodeIndex row = kNoNode;
+  std::int64_t score = 0;
+};
+
+class PreScorePlugin : public virtual Plugin {
+ public:
+  virtual Dependency PreScoreDependsOn() const { return Dependency::kCycle; }
+  // `feasible` are the rows that passed every filter; empty and of no meaning where PreScoreDependsOn() is kNode.
+  virtual Status PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible) const = 0;
+};
+
+class ScorePlugin : public virtual Plugin {
+ public:
+  virtual Dependency ScoreDependsOn() const { return Dependency::kCycle; }
+  virtual Normalization ScoreNormalization() const { return Normalization::kNone; }
+
+  // The raw score of a feasible node. The status is an out-parameter because it is success but for broken plugins.
+  virtual std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex row, const NodeInfo& node,
+                             Status& status) const = 0;
+
+  // Column form: raw scores of `rows` into scores[row].
+  virtual void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                         std::span<std::int64_t> scores, Status& status) const;
+
+  // Only with kCustom: turns raw scores of all feasible nodes into 0..100.
+  virtual Status NormalizeScore(const Cycle&, const PodInfo&, std::span<NodeScore>) const { return {}; }
+};
+
+// What the filters said about every node, for PostFilter.
+class NodeStatuses {
+ public:
+  virtual ~NodeStatuses() = default;
+  // Success for a feasible node; for nodes outside a narrowed search what PreFilter implied for them.
+  virtual Status Get(NodeIndex row) const = 0;
+};
+
+// Asks all filters again about one node with other pods on it (preemption's dry run), nominated pods included.
+class FilterRunner {
+ public:
+  virtual ~FilterRunner() = default;
+  // `state` must be a clone that AddPod and RemovePod have kept up with `node`.
+  virtual Status RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
+  virtual Status RunRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
+  virtual Status RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
+};
+
+struct PostFilterResult {
+  Status status;  // success: the pod was helped. kUnschedulable: the next PostFilter plugin is asked
+  // Whether the pod's nomination is set anew (an empty name clears it) or left alone.
+  bool has_nomination = false;
+  std::string nominated_node_name;
+};
+
+class PostFilterPlugin : public virtual Plugin {
+ public:
+  // Called only when no node was feasible, also after a PreFilter refusal.
+  virtual PostFilterResult PostFilter(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
+                                      FilterRunner& filters) const = 0;
+};
+
+class ReservePlugin : public virtual Plugin {
+ public:
+  virtual Status Reserve(const Cycle& cycle, const PodInfo& pod, std::string_view node_name) = 0;
+  // Idempotent; also called when Reserve of this plugin was never reached.
+  virtual void Unreserve(const PodInfo& pod, std::string_view node_name) = 0;
+};
+
+struct PermitResult {
+  Status status;           // success, kWait, or a refusal
+  Duration timeout{0};     // of kWait; capped at 15 minutes
+};
+
+class PermitPlugin : public virtual Plugin {
+ public:
+  virtual PermitResult Permit(const Cycle& cycle, const PodInfo& pod, std::string_view node_name) = 0;
+};
+
+// The binding cycle. `pod.node_name` is the chosen node. These plugins have no Cycle: its tables may have changed since.
+class PreBindPlugin : public virtual Plugin {
+ public:
+  // kSkip: PreBind has nothing to do for this pod.
+  virtual Status PreBindPreFlight(const PodInfo&) { return Status::Skip(); }
+  virtual Operation PreBind(const PodInfo& pod) = 0;
+};
+
+class BindPlugin : public virtual Plugin {
+ public:
+  virtual Operation Bind(const PodInfo& pod) = 0;
+};
+
+class PostBindPlugin : public virtual Plugin {
+ public:
+  virtual Operation PostBind(const PodInfo& pod) = 0;
+};
+
+// Which events may make a pod schedulable that this plugin refused. A plugin that refuses and has none of this is asked
+// again at every event.
+class EnqueueExtensions : public virtual Plugin {
+ public:
+  virtual std::vector<ClusterEventWithHint> EventsToRegister() const = 0;
+};
+
+}  // namespace berth::framework

@@ -1,0 +1,69 @@
+// PodInfo and PodClass: a pod as the core keeps it. All that can influence a decision is in the class, which the pods of
+// one ReplicaSet share; the PodInfo holds what differs. Both are immutable once made; any thread may read them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/api/pod.h"
+#include "berth/framework/resource.h"
+
+namespace berth::framework {
+
+struct HostPort {
+  std::string ip;        // "0.0.0.0" when the pod names none
+  std::string protocol;  // "TCP" when the pod names none
+  std::int32_t port = 0;
+  bool operator==(const HostPort&) const = default;
+};
+
+struct PodClass {
+  std::uint64_t id = 0;  // unique in the process, never reused
+  std::string namespace_name;
+  api::StringMap labels;
+  std::optional<api::OwnerReference> controller;
+  api::PodSpec spec;  // without node_name; scheduler_name and priority included
+  // Only where they change what the pod requests (in-place resize).
+  std::vector<api::ContainerStatus> container_statuses;
+  std::optional<api::ContainerStatus> pod_resources;
+  bool is_resize_infeasible = false;
+
+  // Derived when the class is made (framework/pod_requests.h).
+  Resource requests;             // effective: what a node must have free, and what the pod takes from it
+  std::int64_t nonzero_cpu_milli = 0;     // with the defaults of resource.h for containers without a request
+  std::int64_t nonzero_memory_bytes = 0;
+  std::vector<HostPort> host_ports;  // of containers and restartable init containers
+
+  std::int32_t priority() const { return spec.priority.value_or(0); }
+};
+
+struct PodInfo {
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::string node_name;            // where it runs or is assumed; empty while pending
+  std::string nominated_node_name;  // status.nominatedNodeName
+  std::int64_t generation = 0;
+  std::optional<Time> creation_time;
+  std::optional<Time> start_time;
+  std::optional<Time> deletion_time;
+  bool is_terminal = false;              // phase Succeeded or Failed
+  bool is_preempted = false;             // condition DisruptionTarget=True, reason PreemptionByScheduler
+  std::shared_ptr<const api::PodCondition> scheduled_condition;  // PodScheduled as the API server has it; null: none
+  std::shared_ptr<const PodClass> pod_class;
+
+  const api::PodSpec& spec() const { return pod_class->spec; }
+  const std::string& namespace_name() const { return pod_class->namespace_name; }
+  const api::StringMap& labels() const { return pod_class->labels; }
+  std::int32_t priority() const { return pod_class->priority(); }
+  // "namespace/name"
+  std::string Key() const { return pod_class->namespace_name + "/" + name; }
+};
+
+using PodInfoPtr = std::shared_ptr<const PodInfo>;
+
+}  // namespace berth::framework

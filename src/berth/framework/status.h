@@ -1,0 +1,68 @@
+// Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. Success costs one null pointer.
+// Codes, names and their effects are the Scheduling Framework's (k8s.io/kube-scheduler/framework).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace berth::framework {
+
+enum class Code : std::uint8_t {
+  kSuccess,
+  kError,          // internal failure; the pod goes the error-backoff way
+  kUnschedulable,  // rejected now; preemption may help
+  kUnschedulableAndUnresolvable,  // rejected; preemption cannot help on that node
+  kWait,           // Permit only
+  kSkip,           // PreFilter, PreScore: skip this plugin's Filter or Score. Bind: not my pod. PreBindPreFlight: nothing to do
+  kPending,        // a rejection that waits for an outside event
+};
+
+// As Go prints it, for example "UnschedulableAndUnresolvable".
+std::string_view ToString(Code code);
+
+class [[nodiscard]] Status {
+ public:
+  Status() = default;  // success
+  Status(Code code, std::vector<std::string> reasons);
+
+  static Status Success() { return {}; }
+  static Status Error(std::string reason) { return {Code::kError, {std::move(reason)}}; }
+  static Status Unschedulable(std::string reason) { return {Code::kUnschedulable, {std::move(reason)}}; }
+  static Status UnschedulableAndUnresolvable(std::string reason) {
+    return {Code::kUnschedulableAndUnresolvable, {std::move(reason)}};
+  }
+  static Status Skip() { return {Code::kSkip, {}}; }
+  static Status Wait() { return {Code::kWait, {}}; }
+
+  Code code() const { return rep_ ? rep_->code : Code::kSuccess; }
+  bool IsSuccess() const { return rep_ == nullptr; }
+  bool IsSkip() const { return code() == Code::kSkip; }
+  bool IsWait() const { return code() == Code::kWait; }
+  bool IsRejected() const {
+    const Code c = code();
+    return c == Code::kUnschedulable || c == Code::kUnschedulableAndUnresolvable || c == Code::kPending;
+  }
+  const std::vector<std::string>& reasons() const;
+  // The plugin that said so; set by the runtime.
+  std::string_view plugin() const { return rep_ ? std::string_view(rep_->plugin) : std::string_view(); }
+  Status WithPlugin(std::string_view plugin) const;
+  // Reasons joined with ", ".
+  std::string Message() const;
+
+  friend bool operator==(const Status& a, const Status& b);
+
+ private:
+  struct Rep {
+    Code code;
+    std::vector<std::string> reasons;
+    std::string plugin;
+  };
+  std::shared_ptr<const Rep> rep_;  // null: success
+};
+
+}  // namespace berth::framework
