@@ -1,0 +1,72 @@
+// The shapes of the served objects, from compact tables: which fields there are, of which JSON type, and how strategic
+// merge patches treat their lists. Answers strict decoding, feeds OpenAPI and PatchMergeKey. Immutable after the first
+// call, thread-safe; never changes an object.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/apiserver/resource.h"
+#include "berth/codec/json.h"
+
+namespace berth::apiserver {
+
+// Fields that the type does not have, as kube-apiserver words them: `unknown field "spec.replicaz"`,
+// `unknown field "spec.containers[0].imag"`. In the order of the document; at most kUnknownFieldsMax. For
+// fieldValidation=Strict the REST code answers 400 with `strict decoding error: ` and these joined by ", "; for Warn each
+// one is a Warning header; for Ignore it need not ask.
+std::vector<std::string> UnknownFields(const ResourceType& type, const json::object& object);
+inline constexpr std::size_t kUnknownFieldsMax = 50;
+
+// Takes out of `object` what UnknownFields() reports (a real server does not store such fields). Call it on every object
+// and every patched result before validation.
+void DropUnknownFields(const ResourceType& type, json::object& object);
+
+// Keys that occur twice in one object of a JSON text: `duplicate field "spec.replicas"`. To be treated as unknown fields
+// are. The text must be valid JSON (what ParseJson took); for any other the answer is empty.
+std::vector<std::string> DuplicateFields(std::string_view json_text);
+
+// The first field whose JSON type is wrong, in kube-apiserver's words: `json: cannot unmarshal string into Go struct
+// field DeploymentSpec.spec.replicas of type int32`; nullopt when all fit. The REST code answers 400 BadRequest with
+// `<Kind> in version "<v>" cannot be handled as a <Kind>: ` before it (WrongTypeMessage). Everything behind it (defaults,
+// validation, rows) may rely on the types of the fields that the schema knows. Nulls are fit for every type.
+std::optional<std::string> WrongType(const ResourceType& type, const json::object& object);
+std::string WrongTypeMessage(const ResourceType& type, std::string_view wrong_type);
+
+// Takes out fields whose value is null, as decoding into a typed object does: below them code needs no null checks. List
+// elements and values of maps stay.
+void DropNulls(json::object& object);
+
+// For generated documents (OpenAPI).
+enum class SchemaKind : std::uint8_t {
+  kString, kInt32, kInt64, kNumber, kBool, kBytes, kTime, kMicroTime, kQuantity, kIntOrString, kAny, kObject
+};
+enum class SchemaShape : std::uint8_t { kSingle, kList, kMap };
+
+struct SchemaType;
+
+struct SchemaField {
+  std::string_view name;
+  SchemaKind kind = SchemaKind::kString;
+  SchemaShape shape = SchemaShape::kSingle;
+  const SchemaType* type = nullptr;  // kObject: the fields; null for an object of any fields
+  std::string_view merge_key;        // lists: "" is replaced as a whole, "*" merged as a set, else merged by this key
+  bool required = false;
+};
+
+struct SchemaType {
+  std::string_view package;  // "io.k8s.api.core.v1"
+  std::string_view name;     // "PodSpec"
+  std::vector<SchemaField> fields;  // sorted by name
+  const SchemaField* Find(std::string_view field) const;
+};
+
+// The root type of a kind; null when the tables do not hold it: such objects are open, every field is taken.
+const SchemaType* FindSchema(std::string_view group, std::string_view version, std::string_view kind);
+
+const std::vector<SchemaType>& SchemaTypes();
+
+}  // namespace berth::apiserver
