@@ -42,11 +42,13 @@ class NodeTable {
   };
   virtual const Columns& columns() const = 0;
 
-  // The taints behind an id of Columns::taint_set; ids are dense, below taint_set_count().
+  // The taints behind an id of Columns::taint_set; ids are below taint_set_count(). They hold for one evaluation: do not keep
+  // them in a CycleState.
   virtual const std::vector<api::Taint>& TaintSet(std::uint32_t id) const = 0;
   virtual std::size_t taint_set_count() const = 0;
 
-  // The column of one label: the id of its value in each row. Built when first asked for, then kept up to date.
+  // The column of one label: the id of its value in each row. Built when first asked for, then kept up to date. The column
+  // and its ids hold for one evaluation: do not keep them in a CycleState.
   virtual std::span<const ValueId> LabelColumn(std::string_view key) const = 0;
   // The id of a label value; nullopt when no node has had it under any asked-for key.
   virtual std::optional<ValueId> FindValue(std::string_view value) const = 0;

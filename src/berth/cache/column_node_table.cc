@@ -1,0 +1,249 @@
+#include "berth/cache/column_node_table.h"
+
+#include <algorithm>
+#include <set>
+
+#include "berth/base/check.h"
+
+namespace berth::cache {
+namespace {
+
+using framework::kNoNode;
+using framework::ValueId;
+
+bool IsSameForScheduling(const api::Node& a, const api::Node& b) {
+  return a.unschedulable == b.unschedulable && a.taints == b.taints && a.allocatable == b.allocatable && a.images == b.images &&
+         a.metadata.labels == b.metadata.labels && a.metadata.annotations == b.metadata.annotations &&
+         a.declared_features == b.declared_features && a.conditions == b.conditions;
+}
+
+std::set<std::string> ImageNames(const api::Node& node) {
+  std::set<std::string> names;
+  for (const api::ContainerImage& image : node.images) names.insert(image.names.begin(), image.names.end());
+  return names;
+}
+
+}  // namespace
+
+ColumnNodeTable::NodeIndex ColumnNodeTable::Find(std::string_view node_name) const {
+  const auto it = row_of_name_.find(node_name);
+  return it != row_of_name_.end() && infos_[it->second].has_node() ? it->second : kNoNode;
+}
+
+ColumnNodeTable::NodeIndex ColumnNodeTable::RowFor(std::string_view node_name) {
+  const auto it = row_of_name_.find(node_name);
+  if (it != row_of_name_.end()) return it->second;
+  NodeIndex row = 0;
+  if (!free_rows_.empty()) {
+    row = free_rows_.back();
+    free_rows_.pop_back();
+  } else {
+    row = static_cast<NodeIndex>(infos_.size());
+    infos_.emplace_back();
+    names_.emplace_back();
+    const std::size_t count = infos_.size();
+    Columns& c = columns_;
+    for (auto* column : {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes, &c.allocatable_pods,
+                         &c.requested_cpu_milli, &c.requested_memory_bytes, &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli,
+                         &c.nonzero_memory_bytes, &c.pod_count}) {
+      column->resize(count);
+    }
+    c.is_unschedulable.resize(count);
+    c.taint_set.resize(count);
+    for (auto& [key, column] : label_columns_) column.resize(count);
+  }
+  names_[row] = node_name;
+  row_of_name_.emplace(node_name, row);
+  return row;
+}
+
+void ColumnNodeTable::FreeRowIfEmpty(NodeIndex row) {
+  if (infos_[row].has_node() || !infos_[row].pods().empty()) return;
+  row_of_name_.erase(names_[row]);
+  names_[row].clear();
+  infos_[row] = NodeInfo();
+  free_rows_.push_back(row);
+}
+
+ColumnNodeTable::NodeIndex ColumnNodeTable::SetNode(std::shared_ptr<const api::Node> node) {
+  BoundOnDemandData();
+  const NodeIndex row = RowFor(node->metadata.name);
+  NodeInfo& info = infos_[row];
+  if (info.has_node()) {
+    const bool same = IsSameForScheduling(info.node(), *node);
+    const bool same_images = same || info.node().images == node->images;
+    if (!same_images) CountImages(info.node(), -1);
+    info.SetNode(std::move(node));
+    if (same) return row;
+    if (!same_images) CountImages(info.node(), +1);
+  } else {
+    info.SetNode(std::move(node));
+    CountImages(info.node(), +1);
+    rows_.insert(std::lower_bound(rows_.begin(), rows_.end(), row), row);
+  }
+  ++nodes_version_;
+  SyncObject(row);
+  SyncPods(row);
+  Touch(row);
+  return row;
+}
+
+void ColumnNodeTable::RemoveNode(std::string_view node_name) {
+  const NodeIndex row = Find(node_name);
+  if (row == kNoNode) return;
+  CountImages(infos_[row].node(), -1);
+  infos_[row].ClearNode();
+  rows_.erase(std::lower_bound(rows_.begin(), rows_.end(), row));
+  ++nodes_version_;
+  SyncObject(row);
+  SyncPods(row);
+  Touch(row);
+  FreeRowIfEmpty(row);
+}
+
+ColumnNodeTable::NodeIndex ColumnNodeTable::AddPod(framework::PodInfoPtr pod) {
+  const NodeIndex row = RowFor(pod->node_name);
+  infos_[row].AddPod(std::move(pod));
+  SyncPods(row);
+  Touch(row);
+  return row;
+}
+
+void ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) {
+  BERTH_CHECK(infos_[row].RemovePod(uid), uid, names_[row]);
+  SyncPods(row);
+  Touch(row);
+  FreeRowIfEmpty(row);
+}
+
+void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {
+  const framework::PodClass* before = nullptr;
+  for (const framework::PodInfoPtr& p : infos_[row].pods()) {
+    if (p->uid == pod->uid) before = p->pod_class.get();
+  }
+  const bool same_class = before == pod->pod_class.get();
+  BERTH_CHECK(infos_[row].UpdatePod(std::move(pod)), names_[row]);
+  if (same_class) return;
+  SyncPods(row);
+  Touch(row);
+}
+
+void ColumnNodeTable::SyncObject(NodeIndex row) {
+  const NodeInfo& info = infos_[row];
+  const bool has_node = info.has_node();
+  Columns& c = columns_;
+  c.allocatable_cpu_milli[row] = info.allocatable().cpu_milli;
+  c.allocatable_memory_bytes[row] = info.allocatable().memory_bytes;
+  c.allocatable_ephemeral_bytes[row] = info.allocatable().ephemeral_storage_bytes;
+  c.allocatable_pods[row] = info.allocatable().pods;
+  c.is_unschedulable[row] = has_node && info.node().unschedulable ? 1 : 0;
+  const std::uint32_t before = c.taint_set[row];
+  c.taint_set[row] = has_node ? AcquireTaintSet(info.node().taints) : 0;
+  ReleaseTaintSet(before);
+  for (auto& [key, column] : label_columns_) FillLabelCell(key, column, row);
+}
+
+void ColumnNodeTable::SyncPods(NodeIndex row) {
+  const NodeInfo& info = infos_[row];
+  Columns& c = columns_;
+  c.requested_cpu_milli[row] = info.requested().cpu_milli;
+  c.requested_memory_bytes[row] = info.requested().memory_bytes;
+  c.requested_ephemeral_bytes[row] = info.requested().ephemeral_storage_bytes;
+  c.nonzero_cpu_milli[row] = info.nonzero_cpu_milli();
+  c.nonzero_memory_bytes[row] = info.nonzero_memory_bytes();
+  c.pod_count[row] = static_cast<std::int64_t>(info.pods().size());
+}
+
+void ColumnNodeTable::Touch(NodeIndex row) {
+  log_.push_back(row);
+  // An evaluation that is further behind than the table is long looks at every row anyway.
+  const std::size_t log_max = 2 * infos_.size() + 1024;
+  if (log_.size() <= log_max) return;
+  const std::size_t dropped = log_.size() / 2;
+  log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
+  log_base_ += dropped;
+}
+
+std::optional<std::span<const ColumnNodeTable::NodeIndex>> ColumnNodeTable::ChangedSince(std::uint64_t since) const {
+  if (since < log_base_) return std::nullopt;
+  BERTH_DCHECK(since <= version(), since, version());
+  return std::span<const NodeIndex>(log_).subspan(since - log_base_);
+}
+
+void ColumnNodeTable::BoundOnDemandData() {
+  if (label_columns_.size() <= kLabelColumnsMax && values_.size() <= kValuesMax) return;
+  label_columns_.clear();
+  value_ids_.clear();
+  values_.assign(1, std::string());
+}
+
+void ColumnNodeTable::CountImages(const api::Node& node, int sign) {
+  for (const std::string& name : ImageNames(node)) {
+    const auto it = image_node_counts_.try_emplace(name, 0).first;
+    it->second += sign;
+    if (it->second == 0) image_node_counts_.erase(it);
+  }
+}
+
+std::int64_t ColumnNodeTable::ImageNodeCount(std::string_view image) const {
+  const auto it = image_node_counts_.find(image);
+  return it == image_node_counts_.end() ? 0 : it->second;
+}
+
+std::uint32_t ColumnNodeTable::AcquireTaintSet(const std::vector<api::Taint>& taints) {
+  if (taints.empty()) return 0;
+  // Few distinct taint lists are in use at a time.
+  for (std::uint32_t id = 1; id < taint_sets_.size(); ++id) {
+    if (taint_sets_[id].users > 0 && taint_sets_[id].taints == taints) {
+      ++taint_sets_[id].users;
+      return id;
+    }
+  }
+  if (free_taint_sets_.empty()) {
+    taint_sets_.push_back({taints, 1});
+    return static_cast<std::uint32_t>(taint_sets_.size() - 1);
+  }
+  const std::uint32_t id = free_taint_sets_.back();
+  free_taint_sets_.pop_back();
+  taint_sets_[id] = {taints, 1};
+  return id;
+}
+
+void ColumnNodeTable::ReleaseTaintSet(std::uint32_t id) {
+  if (id == 0 || --taint_sets_[id].users > 0) return;
+  taint_sets_[id].taints.clear();
+  free_taint_sets_.push_back(id);
+}
+
+ValueId ColumnNodeTable::Intern(std::string_view value) const {
+  const auto [it, added] = value_ids_.try_emplace(std::string(value), static_cast<ValueId>(values_.size()));
+  if (added) values_.emplace_back(value);
+  return it->second;
+}
+
+void ColumnNodeTable::FillLabelCell(const std::string& key, std::vector<ValueId>& column, NodeIndex row) const {
+  const std::string* value = infos_[row].has_node() ? infos_[row].node().metadata.labels.Find(key) : nullptr;
+  column[row] = value ? Intern(*value) : 0;
+}
+
+std::span<const ValueId> ColumnNodeTable::LabelColumn(std::string_view key) const {
+  const auto found = label_columns_.find(key);
+  if (found != label_columns_.end()) return found->second;
+  const auto it = label_columns_.try_emplace(std::string(key), infos_.size()).first;
+  for (NodeIndex row = 0; row < infos_.size(); ++row) FillLabelCell(it->first, it->second, row);
+  return it->second;
+}
+
+std::optional<ValueId> ColumnNodeTable::FindValue(std::string_view value) const {
+  const auto it = value_ids_.find(value);
+  return it == value_ids_.end() ? std::nullopt : std::optional<ValueId>(it->second);
+}
+
+std::string NormalizedImageName(std::string_view name) {
+  const std::size_t colon = name.rfind(':');
+  const std::size_t slash = name.rfind('/');
+  const bool has_tag = colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
+  return has_tag ? std::string(name) : std::string(name) + ":latest";
+}
+
+}  // namespace berth::cache

@@ -1,0 +1,97 @@
+// ColumnNodeTable: the node table that the cache owns and changes. Single-threaded: the core's thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/node_table.h"
+
+namespace berth::cache {
+
+class ColumnNodeTable final : public framework::NodeTable {
+ public:
+  using NodeIndex = framework::NodeIndex;
+  using NodeInfo = framework::NodeInfo;
+
+  // Bounds of what is built on demand; beyond them it is dropped and built anew when asked for.
+  static constexpr std::size_t kLabelColumnsMax = 256;
+  static constexpr std::size_t kValuesMax = 1'000'000;
+
+  std::size_t row_count() const override { return infos_.size(); }
+  std::span<const NodeIndex> rows() const override { return rows_; }
+  std::size_t node_count() const override { return rows_.size(); }
+  NodeIndex Find(std::string_view node_name) const override;
+  const NodeInfo& Info(NodeIndex row) const override { return infos_[row]; }
+  const Columns& columns() const override { return columns_; }
+  const std::vector<api::Taint>& TaintSet(std::uint32_t id) const override { return taint_sets_[id].taints; }
+  std::size_t taint_set_count() const override { return taint_sets_.size(); }
+  std::span<const framework::ValueId> LabelColumn(std::string_view key) const override;
+  std::optional<framework::ValueId> FindValue(std::string_view value) const override;
+  std::string_view Value(framework::ValueId id) const override { return values_[id]; }
+  std::int64_t ImageNodeCount(std::string_view image) const override;
+  std::uint64_t version() const override { return log_base_ + log_.size(); }
+  std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version) const override;
+  std::uint64_t nodes_version() const override { return nodes_version_; }
+
+  // The row of the node, made when there is none. A node object that differs only in what scheduling does not read
+  // (heartbeats) changes no version.
+  NodeIndex SetNode(std::shared_ptr<const api::Node> node);
+  // The pods stay until they are removed one by one.
+  void RemoveNode(std::string_view node_name);
+
+  // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
+  NodeIndex AddPod(framework::PodInfoPtr pod);
+  void RemovePod(NodeIndex row, std::string_view uid);
+  // Replaces the pod of the same uid. Without effect on versions when the class is the same.
+  void UpdatePod(NodeIndex row, framework::PodInfoPtr pod);
+
+ private:
+  struct InternedTaints {
+    std::vector<api::Taint> taints;
+    std::uint32_t users = 0;
+  };
+
+  NodeIndex RowFor(std::string_view node_name);
+  void FreeRowIfEmpty(NodeIndex row);
+  void SyncObject(NodeIndex row);  // columns that follow the node object
+  void SyncPods(NodeIndex row);    // columns that follow its pods
+  void Touch(NodeIndex row);
+  void BoundOnDemandData();
+  void CountImages(const api::Node& node, int sign);
+  std::uint32_t AcquireTaintSet(const std::vector<api::Taint>& taints);
+  void ReleaseTaintSet(std::uint32_t id);
+  framework::ValueId Intern(std::string_view value) const;
+  void FillLabelCell(const std::string& key, std::vector<framework::ValueId>& column, NodeIndex row) const;
+
+  std::vector<NodeInfo> infos_;
+  std::vector<std::string> names_;  // of each row in use, with or without node object
+  std::vector<NodeIndex> rows_;     // with a node object, ascending
+  std::vector<NodeIndex> free_rows_;
+  StringHashMap<NodeIndex> row_of_name_;
+  Columns columns_;
+
+  std::vector<InternedTaints> taint_sets_{InternedTaints{{}, 1}};
+  std::vector<std::uint32_t> free_taint_sets_;
+
+  mutable StringHashMap<std::vector<framework::ValueId>> label_columns_;
+  mutable StringHashMap<framework::ValueId> value_ids_;
+  mutable std::vector<std::string> values_{std::string()};
+
+  StringHashMap<std::int64_t> image_node_counts_;
+
+  // The newest changes, oldest first; the entry at i brought the table to version log_base_ + i + 1.
+  std::vector<NodeIndex> log_;
+  std::uint64_t log_base_ = 0;
+  std::uint64_t nodes_version_ = 0;
+};
+
+// The name under which images are counted: with ":latest" where no tag is given (ImageLocality's normalizedImageName).
+std::string NormalizedImageName(std::string_view name);
+
+}  // namespace berth::cache

@@ -1,0 +1,201 @@
+#include "berth/cache/pod_classes.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "berth/framework/pod_requests.h"
+
+namespace berth::cache {
+namespace {
+
+using framework::PodClass;
+using framework::PodInfo;
+
+// Writes values one after another, each self-delimiting, so that different values give different bytes.
+class KeyWriter {
+ public:
+  explicit KeyWriter(std::string& out) : out_(out) { out_.clear(); }
+
+  void Add(std::string_view text) {
+    Add(static_cast<std::uint64_t>(text.size()));
+    out_.append(text);
+  }
+  void Add(std::uint64_t number) {
+    while (number >= 0x80) {
+      out_.push_back(static_cast<char>(number | 0x80));
+      number >>= 7;
+    }
+    out_.push_back(static_cast<char>(number));
+  }
+  void AddSigned(std::int64_t number) { Add(static_cast<std::uint64_t>(number)); }
+  void Add(bool flag) { out_.push_back(flag ? 1 : 0); }
+
+  void Add(const api::StringMap& map) {
+    Add(static_cast<std::uint64_t>(map.size()));
+    for (const auto& [key, value] : map) {
+      Add(std::string_view(key));
+      Add(std::string_view(value));
+    }
+  }
+  void Add(const api::ResourceList& list) {
+    Add(static_cast<std::uint64_t>(list.size()));
+    for (const auto& [name, quantity] : list) {
+      Add(std::string_view(name));
+      const auto nanos = quantity.nanos();
+      out_.append(reinterpret_cast<const char*>(&nanos), sizeof(nanos));
+    }
+  }
+  void Add(const std::vector<std::string>& texts) {
+    Add(static_cast<std::uint64_t>(texts.size()));
+    for (const std::string& text : texts) Add(std::string_view(text));
+  }
+  void Add(const std::vector<api::Requirement>& requirements) {
+    Add(static_cast<std::uint64_t>(requirements.size()));
+    for (const api::Requirement& r : requirements) {
+      Add(std::string_view(r.key));
+      Add(static_cast<std::uint64_t>(r.op));
+      Add(r.values);
+    }
+  }
+  void Add(const api::NodeSelectorTerm& term) {
+    Add(term.match_expressions);
+    Add(term.match_fields);
+  }
+  void Add(const api::NodeAffinity& affinity) {
+    Add(affinity.required.has_value());
+    if (affinity.required) {
+      Add(static_cast<std::uint64_t>(affinity.required->size()));
+      for (const api::NodeSelectorTerm& term : *affinity.required) Add(term);
+    }
+    Add(static_cast<std::uint64_t>(affinity.preferred.size()));
+    for (const api::PreferredSchedulingTerm& preferred : affinity.preferred) {
+      AddSigned(preferred.weight);
+      Add(preferred.preference);
+    }
+  }
+  void Add(const std::vector<api::Container>& containers) {
+    Add(static_cast<std::uint64_t>(containers.size()));
+    for (const api::Container& c : containers) {
+      Add(std::string_view(c.name));
+      Add(std::string_view(c.image));
+      Add(c.restart_always);
+      Add(static_cast<std::uint64_t>(c.ports.size()));
+      for (const api::ContainerPort& port : c.ports) {
+        AddSigned(port.host_port);
+        Add(std::string_view(port.host_ip));
+        Add(std::string_view(port.protocol));
+      }
+      Add(c.requests);
+    }
+  }
+  void Add(const api::ContainerStatus& status) {
+    Add(std::string_view(status.name));
+    Add(status.requests.has_value());
+    if (status.requests) Add(*status.requests);
+    Add(status.allocated_resources.has_value());
+    if (status.allocated_resources) Add(*status.allocated_resources);
+  }
+
+ private:
+  std::string& out_;
+};
+
+bool IsResizeInfeasible(const api::Pod& pod) {
+  const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
+  return resize != nullptr && resize->reason == "Infeasible";
+}
+
+void WriteKey(const api::Pod& pod, KeyWriter& key) {
+  const api::PodSpec& spec = pod.spec;
+  key.Add(std::string_view(pod.metadata.namespace_name));
+  key.Add(pod.metadata.labels);
+  key.Add(pod.metadata.controller.has_value());
+  if (const auto& owner = pod.metadata.controller) {
+    key.Add(std::string_view(owner->api_version));
+    key.Add(std::string_view(owner->kind));
+    key.Add(std::string_view(owner->name));
+    key.Add(std::string_view(owner->uid));
+  }
+  key.Add(std::string_view(spec.scheduler_name));
+  key.Add(spec.priority.has_value());
+  key.AddSigned(spec.priority.value_or(0));
+  key.Add(static_cast<std::uint64_t>(spec.preemption_policy));
+  key.Add(spec.node_selector);
+  key.Add(spec.node_affinity.has_value());
+  if (spec.node_affinity) key.Add(*spec.node_affinity);
+  key.Add(static_cast<std::uint64_t>(spec.tolerations.size()));
+  for (const api::Toleration& t : spec.tolerations) {
+    key.Add(std::string_view(t.key));
+    key.Add(std::string_view(t.op));
+    key.Add(std::string_view(t.value));
+    key.Add(static_cast<std::uint64_t>(t.effect));
+  }
+  key.Add(spec.init_containers);
+  key.Add(spec.containers);
+  key.Add(spec.image_volumes);
+  key.Add(spec.overhead);
+  key.Add(spec.requests);
+  key.Add(spec.scheduling_gates);
+  const api::PodFeatures& f = spec.features;
+  key.Add(static_cast<std::uint64_t>((f.pod_affinity ? 1 : 0) | (f.topology_spread ? 2 : 0) | (f.volumes ? 4 : 0) |
+                                     (f.resource_claims ? 8 : 0) | (f.declared_features ? 16 : 0)));
+  key.Add(static_cast<std::uint64_t>(pod.status.container_statuses.size()));
+  for (const api::ContainerStatus& status : pod.status.container_statuses) key.Add(status);
+  key.Add(pod.status.pod_resources.has_value());
+  if (pod.status.pod_resources) key.Add(*pod.status.pod_resources);
+  key.Add(IsResizeInfeasible(pod));
+}
+
+}  // namespace
+
+std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
+  KeyWriter key(key_);
+  WriteKey(pod, key);
+  auto& slot = classes_[key_];
+  if (auto known = slot.lock()) return known;
+  auto made = std::make_shared<PodClass>();
+  made->id = next_id_++;
+  made->namespace_name = pod.metadata.namespace_name;
+  made->labels = pod.metadata.labels;
+  made->controller = pod.metadata.controller;
+  made->spec = pod.spec;
+  made->spec.node_name.clear();
+  made->container_statuses = pod.status.container_statuses;
+  made->pod_resources = pod.status.pod_resources;
+  made->is_resize_infeasible = IsResizeInfeasible(pod);
+  framework::DerivePodClass(*made);
+  slot = made;
+  SweepWhenGrown();
+  return made;
+}
+
+void PodClasses::SweepWhenGrown() {
+  if (classes_.size() < sweep_at_) return;
+  absl::erase_if(classes_, [](const auto& entry) { return entry.second.expired(); });
+  sweep_at_ = std::max<std::size_t>(1024, classes_.size() * 2);
+}
+
+framework::PodInfoPtr PodClasses::MakePodInfo(const api::Pod& pod) {
+  auto info = std::make_shared<PodInfo>();
+  info->name = pod.metadata.name;
+  info->uid = pod.metadata.uid;
+  info->resource_version = pod.metadata.resource_version;
+  info->node_name = pod.spec.node_name;
+  info->nominated_node_name = pod.status.nominated_node_name;
+  info->generation = pod.metadata.generation;
+  info->creation_time = pod.metadata.creation_time;
+  info->start_time = pod.status.start_time;
+  info->deletion_time = pod.metadata.deletion_time;
+  info->is_terminal = pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
+  if (const api::PodCondition* disruption = pod.status.FindCondition("DisruptionTarget")) {
+    info->is_preempted = disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
+  }
+  // Of a bound pod nobody reads it any more.
+  if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled"); scheduled && info->node_name.empty()) {
+    info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);
+  }
+  info->pod_class = Classify(pod);
+  return info;
+}
+
+}  // namespace berth::cache
