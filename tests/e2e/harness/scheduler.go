@@ -1,0 +1,80 @@
+package harness
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Reference says that the suite runs the real kube-scheduler in berth's place, to prove the suite itself.
+func Reference() bool { return os.Getenv("BERTH_E2E_SCHEDULER") == "kube-scheduler" }
+
+// NeedsBerth skips a test that has no meaning for kube-scheduler.
+func NeedsBerth(t testing.TB) {
+	t.Helper()
+	if Reference() {
+		t.Skip("kube-scheduler does not do this")
+	}
+}
+
+// Berth is the path of the program under test.
+func Berth(t testing.TB) string {
+	t.Helper()
+	return environment(t, "BERTH_BINARY", "the path of berth")
+}
+
+// Scheduler says how to run a scheduler.
+type Scheduler struct {
+	Name       string // spec.schedulerName of its pods; default-scheduler when empty
+	Kubeconfig string
+	Master     string // instead of a kubeconfig
+	Dir        string
+	Log        string // the log's name, without .log; the program's when empty
+	Env        []string
+	MayEnd     bool
+	JSON       bool // kube-scheduler only: for a server that does not speak protobuf
+}
+
+// StartScheduler starts berth, or kube-scheduler when the suite proves itself.
+func StartScheduler(t testing.TB, s Scheduler) *Process {
+	t.Helper()
+	if Reference() {
+		s.Log = cmp.Or(s.Log, "kube-scheduler-in-berths-place")
+		return StartKubeScheduler(t, s)
+	}
+	args := []string{Berth(t), "run"}
+	if s.Kubeconfig != "" {
+		args = append(args, "--kubeconfig", s.Kubeconfig)
+	}
+	if s.Master != "" {
+		args = append(args, "--master", s.Master)
+	}
+	if s.Name != "" {
+		args = append(args, "--scheduler-name", s.Name)
+	}
+	return Start(t, Command{Name: cmp.Or(s.Log, "berth"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
+}
+
+// StartKubeScheduler starts the real kube-scheduler without rate limits and without leader election.
+func StartKubeScheduler(t testing.TB, s Scheduler) *Process {
+	t.Helper()
+	name := cmp.Or(s.Name, "default-scheduler")
+	contentType := "application/vnd.kubernetes.protobuf"
+	if s.JSON {
+		contentType = "application/json"
+	}
+	config := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %q, qps: 5000, burst: 10000, contentType: %s}
+leaderElection: {leaderElect: false}
+profiles: [{schedulerName: %s}]
+`, s.Kubeconfig, contentType, name)
+	file := must(os.CreateTemp(s.Dir, "kube-scheduler-*.yaml"))(t)
+	file.Close()
+	args := []string{ControlPlane(t, "kube-scheduler"), "--config", writeFile(t, file.Name(), []byte(config)), "--secure-port=0", "-v=2"}
+	if s.Master != "" {
+		args = append(args, "--master", s.Master)
+	}
+	return Start(t, Command{Name: cmp.Or(s.Log, "kube-scheduler"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
+}

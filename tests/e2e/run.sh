@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# run.sh BERTH_BINARY [go test flags]: berth against a real control plane, on loopback. Builds the control plane if the
+# cache lacks it, runs the suite, leaves nothing behind but, after a failure, the logs.
+#
+#   tests/e2e/run.sh build/release/bin/berth
+#   tests/e2e/run.sh build/release/bin/berth -run TestKubectl
+#   BERTH_E2E_SCHEDULER=kube-scheduler tests/e2e/run.sh -     # proves the suite, see README.md
+#
+# BERTH_E2E_LOGS: where the logs of a failed run go (build/e2e-logs).
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+if [[ $# -lt 1 ]]; then
+  echo "usage: ${BASH_SOURCE[0]} BERTH_BINARY [go test flags]" >&2
+  exit 2
+fi
+binary=$1
+shift
+if [[ ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then
+  if [[ ! -x $binary || -d $binary ]]; then
+    echo "e2e: $binary is not a program; build berth first" >&2
+    exit 2
+  fi
+  BERTH_BINARY=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+  export BERTH_BINARY
+fi
+logs=${BERTH_E2E_LOGS:-$here/../../build/e2e-logs}
+
+controlplane=$("$here/controlplane.sh" build)
+export BERTH_E2E_CONTROLPLANE=$controlplane
+
+# A short name: addresses of sockets and command lines stay readable.
+work=$(mktemp -d "${TMPDIR:-/tmp}/berth-e2e.XXXXXX")
+suite=
+finish() {
+  # The suite's own children die with it, by the kernel's hand.
+  if [[ -n $suite ]] && kill -0 "$suite" 2>/dev/null; then
+    kill -KILL "$suite" 2>/dev/null || true
+    wait "$suite" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# Compiled first and run by itself, so that this script's child is the suite and not a tool between the two. Without
+# cgo it shares its compiled packages with the control plane.
+cd "$here"
+CGO_ENABLED=0 go vet ./...
+CGO_ENABLED=0 go test -c -o "$work/e2e.test" .
+flags=()
+for flag in "$@"; do # go test's short flags, as the compiled test wants them
+  case $flag in
+    -run | -skip | -v | -count | -failfast | -timeout | -run=* | -skip=* | -v=* | -count=* | -timeout=*) flags+=("-test.${flag#-}") ;;
+    *) flags+=("$flag") ;;
+  esac
+done
+
+began=$SECONDS status=0
+TMPDIR=$work "$work/e2e.test" -test.v -test.timeout=15m ${flags[@]+"${flags[@]}"} &
+suite=$!
+wait "$suite" || status=$?
+suite=
+if ((status != 0)); then
+  rm -rf "$logs"
+  mkdir -p "$logs"
+  (cd "$work" && find . -type f \( -name '*.log' -o -name '*.yaml' \) -exec cp --parents -t "$logs" {} +)
+  echo "e2e: failed after $((SECONDS - began)) s; the logs are in $(cd "$logs" && pwd)" >&2
+  exit "$status"
+fi
+echo "e2e: passed in $((SECONDS - began)) s"
