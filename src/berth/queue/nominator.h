@@ -1,0 +1,46 @@
+// Nominator: pods that are expected to run on a node once its room is free (after preemption, or because an outside
+// component said so). The two-pass filter and preemption read it. Only the core's thread may use it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::queue {
+
+class Nominator {
+ public:
+  // Nominates the pod for `node_name`, or, without one, for the node that its status names. An earlier nomination of the
+  // same uid is removed first; an empty name leaves it at that. Not for pods that are gone or have a node.
+  void AddNominatedPod(framework::PodInfoPtr pod, std::optional<std::string_view> node_name = std::nullopt);
+
+  // Without effect for a pod that is not nominated.
+  void DeleteNominated(std::string_view uid);
+
+  // Takes the newer object. A nomination that was only ever in memory survives an update that says nothing about it: the
+  // update may have been under way when the nomination was made. `old_pod` may be null.
+  void UpdateNominated(const framework::PodInfo* old_pod, framework::PodInfoPtr new_pod);
+
+  // In the order in which they were nominated. Valid until the next change.
+  std::span<const framework::PodInfoPtr> PodsForNode(std::string_view node_name) const;
+
+  // The node that the pod is nominated for; empty: none. Valid until the next change.
+  std::string_view NominatedNode(std::string_view uid) const;
+
+  bool empty() const { return node_by_uid_.empty(); }
+  std::size_t size() const { return node_by_uid_.size(); }
+
+ private:
+  using PodsByNode = absl::flat_hash_map<std::string, std::vector<framework::PodInfoPtr>>;
+
+  PodsByNode pods_by_node_;                                  // no empty lists
+  absl::flat_hash_map<std::string, std::string> node_by_uid_;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,18 @@
+// Which cluster events an update of an object amounts to: one for each aspect that scheduling looks at. Pure functions.
+// Upstream: framework.PodSchedulingPropertiesChange and NodeSchedulingPropertiesChange.
+#pragma once
+
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/framework/cluster_event.h"
+
+namespace berth::queue {
+
+// AssignedPod or UnschedulablePod events, by the newer object's node. When no known aspect changed: one general Update.
+std::vector<framework::ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, const framework::PodInfo& new_pod);
+
+// Node events. Empty when nothing changed that scheduling reads (a heartbeat).
+std::vector<framework::ClusterEvent> NodeUpdateEvents(const api::Node& old_node, const api::Node& new_node);
+
+}  // namespace berth::queue
