@@ -13,6 +13,13 @@
 
 namespace berth::api {
 
+// DNS-1123 subdomain: lower-case letters, digits, '-' and '.', at most 253.
+bool IsDnsSubdomain(std::string_view text);
+// A label key or resource name: an optional DNS subdomain and '/', then at most 63 letters, digits, '-', '_' and '.'.
+bool IsQualifiedName(std::string_view text);
+// Empty, or at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit.
+bool IsLabelValue(std::string_view text);
+
 // A map of strings, sorted by key, as labels, annotations and node selectors are.
 class StringMap {
  public:

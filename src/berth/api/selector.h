@@ -24,6 +24,10 @@ struct Requirement {
   // Against the value under `key`; null when the label is absent. NotIn and DoesNotExist match an absent label. Gt and Lt
   // compare as base-10 int64 and match nothing where either side is none. kUnknown matches nothing.
   bool Matches(const std::string* value) const;
+
+  // What upstream's labels.NewRequirement checks: key, operator, number and form of the values. Upstream lets a node selector
+  // term with an invalid requirement match nothing; who compiles a term asks this once. The error names the culprit.
+  Expected<void> Validate() const;
 };
 
 // metav1.LabelSelector: matchLabels are held as In requirements with one value. A default-constructed one matches everything;
@@ -43,7 +47,10 @@ struct NodeSelectorTerm {
   std::vector<Requirement> match_fields;  // metadata.name is the only field
   bool operator==(const NodeSelectorTerm&) const = default;
 
-  // An empty term matches nothing.
+  // All requirements are valid; of match_fields, each is In or NotIn with exactly one value.
+  Expected<void> Validate() const;
+
+  // An empty term matches nothing. Requires Validate() to have passed: an invalid term matches nothing upstream.
   bool Matches(std::string_view node_name, const StringMap& node_labels) const;
 };
 
