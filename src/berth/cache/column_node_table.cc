@@ -1,7 +1,7 @@
 #include "berth/cache/column_node_table.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "berth/base/check.h"
 
@@ -17,10 +17,13 @@ bool IsSameForScheduling(const api::Node& a, const api::Node& b) {
          a.declared_features == b.declared_features && a.conditions == b.conditions;
 }
 
-std::set<std::string> ImageNames(const api::Node& node) {
-  std::set<std::string> names;
-  for (const api::ContainerImage& image : node.images) names.insert(image.names.begin(), image.names.end());
-  return names;
+// Each image name of a node, once, with its size.
+std::map<std::string_view, std::int64_t> ImageSizes(const api::Node& node) {
+  std::map<std::string_view, std::int64_t> sizes;
+  for (const api::ContainerImage& image : node.images) {
+    for (const std::string& name : image.names) sizes.try_emplace(name, image.size_bytes);
+  }
+  return sizes;
 }
 
 }  // namespace
@@ -178,16 +181,21 @@ void ColumnNodeTable::BoundOnDemandData() {
 }
 
 void ColumnNodeTable::CountImages(const api::Node& node, int sign) {
-  for (const std::string& name : ImageNames(node)) {
-    const auto it = image_node_counts_.try_emplace(name, 0).first;
-    it->second += sign;
-    if (it->second == 0) image_node_counts_.erase(it);
+  for (const auto& [name, size_bytes] : ImageSizes(node)) {
+    const auto it = images_.try_emplace(name, ImageState{0, size_bytes}).first;
+    it->second.node_count += sign;
+    if (it->second.node_count == 0) images_.erase(it);
   }
 }
 
 std::int64_t ColumnNodeTable::ImageNodeCount(std::string_view image) const {
-  const auto it = image_node_counts_.find(image);
-  return it == image_node_counts_.end() ? 0 : it->second;
+  const auto it = images_.find(image);
+  return it == images_.end() ? 0 : it->second.node_count;
+}
+
+std::int64_t ColumnNodeTable::ImageSizeBytes(std::string_view image) const {
+  const auto it = images_.find(image);
+  return it == images_.end() ? 0 : it->second.size_bytes;
 }
 
 std::uint32_t ColumnNodeTable::AcquireTaintSet(const std::vector<api::Taint>& taints) {

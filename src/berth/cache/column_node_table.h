@@ -35,6 +35,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::optional<framework::ValueId> FindValue(std::string_view value) const override;
   std::string_view Value(framework::ValueId id) const override { return values_[id]; }
   std::int64_t ImageNodeCount(std::string_view image) const override;
+  std::int64_t ImageSizeBytes(std::string_view image) const override;
   std::uint64_t version() const override { return log_base_ + log_.size(); }
   std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version) const override;
   std::uint64_t nodes_version() const override { return nodes_version_; }
@@ -55,6 +56,11 @@ class ColumnNodeTable final : public framework::NodeTable {
   struct InternedTaints {
     std::vector<api::Taint> taints;
     std::uint32_t users = 0;
+  };
+
+  struct ImageState {
+    std::int64_t node_count = 0;
+    std::int64_t size_bytes = 0;  // as the first node to have it said; never updated, as upstream
   };
 
   NodeIndex RowFor(std::string_view node_name);
@@ -83,7 +89,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   mutable StringHashMap<framework::ValueId> value_ids_;
   mutable std::vector<std::string> values_{std::string()};
 
-  StringHashMap<std::int64_t> image_node_counts_;
+  StringHashMap<ImageState> images_;
 
   // The newest changes, oldest first; the entry at i brought the table to version log_base_ + i + 1.
   std::vector<NodeIndex> log_;

@@ -56,6 +56,9 @@ class NodeTable {
 
   // How many nodes have an image of that (normalised) name.
   virtual std::int64_t ImageNodeCount(std::string_view image) const = 0;
+  // The size that counts for that image on every node: the one that the first node to have it reported (upstream keeps one
+  // state per image name and never updates its size). 0 when no node has it.
+  virtual std::int64_t ImageSizeBytes(std::string_view image) const = 0;
 
   // Grows with every change of a row. ChangedSince(v) lists the rows that changed after version() was v, each at least
   // once; nullopt when that is too long ago: look at all rows.

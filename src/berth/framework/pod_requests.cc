@@ -1,0 +1,215 @@
+#include "berth/framework/pod_requests.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace berth::framework {
+namespace {
+
+using api::Quantity;
+using Nanos = Quantity::Nanos;
+
+// Sums stay exact until the very end: upstream adds quantities and rounds the sum up, not each part.
+constexpr Nanos kNanosPerUnit = 1'000'000'000;
+constexpr Nanos kNanosPerMilli = 1'000'000;
+
+std::int64_t RoundAwayFromZero(Nanos nanos, Nanos per) {
+  Nanos whole = nanos / per;
+  if (nanos % per != 0) whole += nanos > 0 ? 1 : -1;
+  constexpr Nanos kMax = std::numeric_limits<std::int64_t>::max();
+  return static_cast<std::int64_t>(std::clamp<Nanos>(whole, -kMax - 1, kMax));
+}
+
+// Resource name to exact amount. A handful of entries, whose names belong to the pod class.
+class Amounts {
+ public:
+  Amounts() = default;
+  explicit Amounts(const api::ResourceList& list) {
+    for (const auto& [name, quantity] : list) Set(name, quantity.nanos());
+  }
+
+  const Nanos* Find(std::string_view name) const {
+    for (const auto& [n, amount] : entries_) {
+      if (n == name) return &amount;
+    }
+    return nullptr;
+  }
+  Nanos Get(std::string_view name) const {
+    const Nanos* amount = Find(name);
+    return amount != nullptr ? *amount : 0;
+  }
+  void Set(std::string_view name, Nanos amount) { Entry(name).second = amount; }
+  void Add(const Amounts& other) {
+    for (const auto& [name, amount] : other.entries_) Entry(name).second += amount;
+  }
+  void Max(const Amounts& other) {
+    for (const auto& [name, amount] : other.entries_) {
+      const Nanos* mine = Find(name);
+      if (mine == nullptr || amount > *mine) Set(name, amount);
+    }
+  }
+  const auto& entries() const { return entries_; }
+
+ private:
+  std::pair<std::string_view, Nanos>& Entry(std::string_view name) {
+    for (auto& entry : entries_) {
+      if (entry.first == name) return entry;
+    }
+    return entries_.emplace_back(name, 0);
+  }
+
+  std::vector<std::pair<std::string_view, Nanos>> entries_;
+};
+
+struct Options {
+  bool use_status = false;     // what the kubelet has, for in-place resize
+  bool use_pod_level = false;  // spec.resources of the pod
+  // Stand in for requests that a container does not name.
+  bool default_cpu = false;
+  bool default_memory = false;
+};
+
+bool IsPodLevelResource(std::string_view name) {
+  return name == resources::kCpu || name == resources::kMemory || name.starts_with("hugepages-");
+}
+
+bool HasPodLevelRequests(const PodClass& c) {
+  return std::any_of(c.spec.requests.begin(), c.spec.requests.end(),
+                     [](const auto& entry) { return IsPodLevelResource(entry.first); });
+}
+
+Amounts EffectiveRequests(const PodClass& c, const api::ResourceList& spec, const api::ContainerStatus& status) {
+  Amounts effective = c.is_resize_infeasible ? Amounts() : Amounts(spec);
+  effective.Max(Amounts(*status.requests));
+  if (status.allocated_resources) effective.Max(Amounts(*status.allocated_resources));
+  return effective;
+}
+
+Amounts ContainerRequests(const PodClass& c, const api::Container& container, bool use_status, const Options& options) {
+  const api::ContainerStatus* status = nullptr;
+  if (use_status) {
+    for (const api::ContainerStatus& s : c.container_statuses) {
+      if (s.name == container.name && s.requests) status = &s;
+    }
+  }
+  Amounts requests = status != nullptr ? EffectiveRequests(c, container.requests, *status) : Amounts(container.requests);
+  if (options.default_cpu && requests.Find(resources::kCpu) == nullptr) {
+    requests.Set(resources::kCpu, kDefaultCpuMilliRequest * kNanosPerMilli);
+  }
+  if (options.default_memory && requests.Find(resources::kMemory) == nullptr) {
+    requests.Set(resources::kMemory, kDefaultMemoryBytesRequest * kNanosPerUnit);
+  }
+  return requests;
+}
+
+Amounts PodRequests(const PodClass& c, const Options& options) {
+  Amounts total;
+  for (const api::Container& container : c.spec.containers) {
+    total.Add(ContainerRequests(c, container, options.use_status, options));
+  }
+  // Init containers run one after another, each beside the sidecars that were started before it.
+  Amounts sidecars;
+  Amounts init_peak;
+  for (const api::Container& container : c.spec.init_containers) {
+    Amounts requests = ContainerRequests(c, container, options.use_status && container.restart_always, options);
+    if (container.restart_always) {
+      total.Add(requests);
+      sidecars.Add(requests);
+      init_peak.Max(sidecars);
+    } else {
+      requests.Add(sidecars);
+      init_peak.Max(requests);
+    }
+  }
+  total.Max(init_peak);
+
+  if (options.use_pod_level) {
+    const bool has_status = options.use_status && c.pod_resources && c.pod_resources->requests;
+    const Amounts effective =
+        has_status ? EffectiveRequests(c, c.spec.requests, *c.pod_resources) : Amounts(c.spec.requests);
+    for (const auto& [name, quantity] : c.spec.requests) {
+      if (IsPodLevelResource(name)) total.Set(name, effective.Get(name));
+    }
+  }
+  total.Add(Amounts(c.spec.overhead));
+  return total;
+}
+
+Resource ToResource(const Amounts& amounts) {
+  Resource resource;
+  for (const auto& [name, nanos] : amounts.entries()) {
+    if (name == resources::kCpu) {
+      resource.cpu_milli = RoundAwayFromZero(nanos, kNanosPerMilli);
+    } else if (name == resources::kMemory) {
+      resource.memory_bytes = RoundAwayFromZero(nanos, kNanosPerUnit);
+    } else if (name == resources::kEphemeralStorage) {
+      resource.ephemeral_storage_bytes = RoundAwayFromZero(nanos, kNanosPerUnit);
+    } else if (IsScalarResourceName(name)) {
+      resource.scalars.emplace_back(name, RoundAwayFromZero(nanos, kNanosPerUnit));
+    }
+  }
+  std::sort(resource.scalars.begin(), resource.scalars.end());
+  return resource;
+}
+
+void AddHostPorts(const api::Container& container, std::vector<HostPort>& ports) {
+  for (const api::ContainerPort& port : container.ports) {
+    if (port.host_port <= 0) continue;
+    ports.push_back({port.host_ip.empty() ? "0.0.0.0" : port.host_ip, port.protocol.empty() ? "TCP" : port.protocol,
+                     port.host_port});
+  }
+}
+
+}  // namespace
+
+void DerivePodClass(PodClass& pod_class) {
+  PodClass& c = pod_class;
+  const Amounts requests = PodRequests(c, {.use_status = true, .use_pod_level = true});
+  c.requests = ToResource(requests);
+
+  Options options{.use_status = true, .use_pod_level = true, .default_cpu = true, .default_memory = true};
+  if (HasPodLevelRequests(c)) {
+    // With pod-level requests the defaults count only where neither the pod nor a container names the resource.
+    options.default_cpu = requests.Find(resources::kCpu) == nullptr;
+    options.default_memory = requests.Find(resources::kMemory) == nullptr;
+  }
+  const Amounts nonzero = PodRequests(c, options);
+  c.nonzero_cpu_milli = RoundAwayFromZero(nonzero.Get(resources::kCpu), kNanosPerMilli);
+  c.nonzero_memory_bytes = RoundAwayFromZero(nonzero.Get(resources::kMemory), kNanosPerUnit);
+
+  c.host_ports.clear();
+  for (const api::Container& container : c.spec.init_containers) {
+    if (container.restart_always) AddHostPorts(container, c.host_ports);
+  }
+  for (const api::Container& container : c.spec.containers) AddHostPorts(container, c.host_ports);
+}
+
+Resource PodRequestsFromSpec(const PodClass& pod_class) {
+  if (pod_class.container_statuses.empty() && !pod_class.pod_resources) return pod_class.requests;
+  return ToResource(PodRequests(pod_class, {.use_pod_level = true}));
+}
+
+std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, bool with_defaults) {
+  const Options options = with_defaults ? Options{.default_cpu = true, .default_memory = true}
+                                        : Options{.use_status = true, .use_pod_level = true};
+  return RoundAwayFromZero(PodRequests(pod_class, options).Get(resource),
+                           resource == resources::kCpu ? kNanosPerMilli : kNanosPerUnit);
+}
+
+bool IsExtendedResourceName(std::string_view name) {
+  constexpr std::string_view kQuotaPrefix = "requests.";
+  if (name.find('/') == std::string_view::npos || name.find("kubernetes.io/") != std::string_view::npos ||
+      name.starts_with(kQuotaPrefix)) {
+    return false;
+  }
+  // Upstream checks the name as a quota would spell it.
+  return api::IsQualifiedName(std::string(kQuotaPrefix).append(name));
+}
+
+bool IsScalarResourceName(std::string_view name) {
+  return IsExtendedResourceName(name) || name.starts_with("hugepages-") || name.starts_with("attachable-volumes-") ||
+         name.find("kubernetes.io/") != std::string_view::npos;
+}
+
+}  // namespace berth::framework
