@@ -39,6 +39,11 @@ class CycleState {
     return static_cast<T*>(const_cast<StateData*>(Find(key)));
   }
 
+  // Takes over what another state holds, sharing it.
+  void MergeFrom(const CycleState& other) {
+    for (const auto& [k, d] : other.entries_) Write(k, d);
+  }
+
   CycleState Clone() const {
     CycleState copy;
     for (const auto& [k, d] : entries_) {

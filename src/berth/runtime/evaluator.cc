@@ -1,0 +1,739 @@
+#include "berth/runtime/evaluator.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+
+#include "berth/base/check.h"
+#include "berth/base/random.h"
+
+namespace berth::runtime {
+
+using framework::Code;
+using framework::CycleState;
+using framework::Dependency;
+using framework::FilterPlugin;
+using framework::kNoNode;
+using framework::kVerdictOk;
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::Normalization;
+using framework::PodInfo;
+using framework::PreFilterResult;
+using framework::ScorePlugin;
+using framework::Status;
+using framework::VerdictId;
+
+namespace {
+
+// A plugin that throws is its own error, not ours.
+template <typename Call>
+Status Guarded(Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return Status::Error(std::string("panic: ") + e.what());
+  } catch (...) {
+    return Status::Error("panic: unknown exception");
+  }
+}
+
+// Go prints a slice of strings as [a b].
+std::string GoList(const std::vector<std::string>& names) {
+  std::string out = "[";
+  for (const std::string& name : names) {
+    if (out.size() > 1) out += ' ';
+    out += name;
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : plugins_(plugins), options_(options) {}
+
+bool Evaluator::IsKept(Dependency dependency) const {
+  return options_.form != Form::kPlain && (dependency == Dependency::kNode || dependency == Dependency::kCluster);
+}
+
+bool Evaluator::Fail(std::string error) {
+  outcome_.result = Result::kError;
+  outcome_.error = std::move(error);
+  return false;
+}
+
+ClassEvaluation& Evaluator::ClassFor(const PodInfo& pod) {
+  if (options_.form != Form::kReuse) {
+    fresh_ = ClassEvaluation();
+    return fresh_;
+  }
+  auto& slot = classes_[pod.pod_class->id];
+  // Plugins whose reasons differ from call to call must not make a class grow for ever.
+  if (slot && slot->evaluation.statuses.size() > kStatusesMax) slot->evaluation = ClassEvaluation();
+  if (!slot) {
+    slot = std::make_unique<KeptClass>();
+    recency_.push_front(pod.pod_class->id);
+    slot->recency = recency_.begin();
+  } else {
+    recency_.splice(recency_.begin(), recency_, slot->recency);
+  }
+  return slot->evaluation;
+}
+
+void Evaluator::BoundClasses() {
+  if (options_.form != Form::kReuse) return;
+  // All classes have about the size of the newest: same rows, same plugins.
+  const std::size_t bytes = std::max<std::size_t>(1, kept_->Bytes());
+  const std::size_t count_max = std::max<std::size_t>(1, options_.class_bytes_max / bytes);
+  while (classes_.size() > count_max) {
+    classes_.erase(recency_.back());
+    recency_.pop_back();
+  }
+}
+
+const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
+                                   std::span<const NominatedOnRow> nominated, std::uint64_t seed, Time now) {
+  pod_ = pod;
+  nodes_ = &nodes;
+  nominated_ = nominated;
+  seed_ = seed;
+  now_ = now;
+  state_ = CycleState();
+  outcome_ = Outcome();
+  outcome_.node_count = nodes.node_count();
+  absent_status_ = Status();
+  post_filter_message_.clear();
+  uses_cycle_verdicts_ = false;
+  if (nodes.node_count() == 0) {
+    outcome_.result = Result::kNoNodes;
+    return outcome_;
+  }
+  kept_ = &ClassFor(*pod);
+  if (!RunPreFilter()) return outcome_;
+  PlanFilters();
+  UpdateKept();
+  if (outcome_.result == Result::kError && !outcome_.error.empty()) return outcome_;
+  BoundClasses();
+
+  // The nominated node goes first and alone: it was made free for this pod.
+  if (!pod->nominated_node_name.empty()) {
+    const NodeIndex row = nodes.Find(pod->nominated_node_name);
+    if (row != kNoNode) {
+      const NodeIndex only[] = {row};
+      if (EvaluateRows(only) && feasible_.size() == 1) {
+        outcome_.result = Result::kFeasible;
+        outcome_.node = row;
+        outcome_.feasible_count = 1;
+        outcome_.is_nominated_node = true;
+        if (options_.with_detail) {
+          outcome_.feasible = outcome_.best = {row};
+          outcome_.evaluated = {row};
+        }
+        return outcome_;
+      }
+      // An error there is not the cycle's: all nodes are asked now.
+      outcome_.result = Result::kError;
+      outcome_.error.clear();
+    }
+  }
+
+  std::vector<NodeIndex> narrowed_rows;
+  std::span<const NodeIndex> rows = nodes.rows();
+  if (outcome_.narrowed_to) {
+    for (const std::string& name : *outcome_.narrowed_to) {
+      const NodeIndex row = nodes.Find(name);
+      if (row != kNoNode) narrowed_rows.push_back(row);
+    }
+    std::sort(narrowed_rows.begin(), narrowed_rows.end());
+    rows = narrowed_rows;
+    absent_status_ = Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome_.narrowing_plugins));
+  }
+
+  bool cycle_scores = false;
+  for (const WeightedScore& score : plugins_.score) cycle_scores |= !IsKept(score.plugin->ScoreDependsOn());
+  const bool from_kept = options_.form == Form::kReuse && !outcome_.narrowed_to && !has_cycle_filters_ && !cycle_scores &&
+                         !IsNominationRelevant();
+  if (from_kept) {
+    if (kept_->statuses.size() > 1 && FindErrorVerdict(rows)) return outcome_;
+    if (kept_->feasible_count > 0) {
+      ChooseFromKept();
+      if (!options_.with_detail) return outcome_;
+      const std::vector<NodeIndex> best = outcome_.best;
+      if (!EvaluateRows(rows) || !ScoreFeasible()) return outcome_;
+      outcome_.best = best;
+      outcome_.node = best.front();
+      outcome_.evaluated.assign(rows.begin(), rows.end());
+      return outcome_;
+    }
+  }
+  if (!EvaluateRows(rows)) return outcome_;
+  if (options_.with_detail) outcome_.evaluated.assign(rows.begin(), rows.end());
+  if (feasible_.empty()) {
+    outcome_.result = Result::kRefused;
+    CollectRefusals(rows);
+    return outcome_;
+  }
+  ScoreFeasible();
+  return outcome_;
+}
+
+bool Evaluator::RunPreFilter() {
+  const auto& plugins = plugins_.pre_filter;
+  is_pre_filter_skipped_.assign(plugins.size(), false);
+  kept_->pre_filter.resize(plugins.size());
+  CycleState own;
+  Status refused;
+  std::set<std::string> narrowing;
+  for (std::size_t i = 0; i < plugins.size(); ++i) {
+    const bool is_kept = IsKept(plugins[i]->PreFilterDependsOn());
+    std::optional<PreFilterResult> fresh;
+    std::optional<PreFilterResult>& slot = is_kept ? kept_->pre_filter[i] : fresh;
+    if (!slot) {
+      slot.emplace();
+      CycleState& state = is_kept ? kept_->state : own;
+      slot->status = Guarded([&] {
+        *slot = plugins[i]->PreFilter({*nodes_, state, seed_, now_}, *pod_);
+        return slot->status;
+      });
+    }
+    const PreFilterResult& result = *slot;
+    if (result.status.IsSkip()) {
+      is_pre_filter_skipped_[i] = true;
+      continue;
+    }
+    if (!result.status.IsSuccess()) {
+      const Status status = result.status.WithPlugin(plugins[i]->Name());
+      if (status.code() == Code::kUnschedulableAndUnresolvable) {
+        refused = status;
+        break;
+      }
+      if (status.IsRejected()) {
+        refused = status;
+        continue;
+      }
+      const std::string name(plugins[i]->Name());
+      const std::string message = status.Message();
+      slot.reset();  // An error is not kept: the next pod asks again.
+      return Fail("running PreFilter plugin \"" + name + "\": " + message);
+    }
+    if (!result.node_names) continue;
+    narrowing.insert(std::string(plugins[i]->Name()));
+    if (!outcome_.narrowed_to) {
+      outcome_.narrowed_to = result.node_names;
+    } else {
+      std::erase_if(*outcome_.narrowed_to, [&](const std::string& name) { return !result.node_names->contains(name); });
+    }
+    if (outcome_.narrowed_to->empty()) {
+      const std::vector<std::string> names(narrowing.begin(), narrowing.end());
+      refused = Status::UnschedulableAndUnresolvable(
+          names.size() == 1 ? "node(s) didn't satisfy plugin " + names.front()
+                            : "node(s) didn't satisfy plugin(s) " + GoList(names) + " simultaneously");
+      break;
+    }
+  }
+  state_.MergeFrom(kept_->state);
+  state_.MergeFrom(own);
+  outcome_.narrowing_plugins.assign(narrowing.begin(), narrowing.end());
+  if (refused.IsSuccess()) return true;
+  outcome_.result = Result::kRefused;
+  outcome_.pre_filter_status = refused;
+  absent_status_ = refused;
+  cycle_verdicts_.assign(nodes_->row_count(), kVerdictNoNode);
+  uses_cycle_verdicts_ = true;
+  outcome_.unschedulable_plugins = narrowing;
+  if (!refused.plugin().empty()) outcome_.unschedulable_plugins.insert(std::string(refused.plugin()));
+  return false;
+}
+
+void Evaluator::PlanFilters() {
+  const auto& filters = plugins_.filter;
+  is_filter_active_.assign(filters.size(), true);
+  has_cycle_filters_ = false;
+  for (std::size_t f = 0; f < filters.size(); ++f) {
+    for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
+      if (is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->Name() == filters[f]->Name()) is_filter_active_[f] = false;
+    }
+    has_cycle_filters_ |= is_filter_active_[f] && !IsKept(filters[f]->FilterDependsOn());
+  }
+}
+
+void Evaluator::FilterRowsInto(std::size_t filter, std::span<const NodeIndex> rows, std::span<VerdictId> verdicts) {
+  const FilterPlugin& plugin = *plugins_.filter[filter];
+  framework::StatusTable& statuses = kept_->statuses;
+  statuses.SetPlugin(plugin.Name(), static_cast<int>(filter));
+  const framework::Cycle cycle{*nodes_, state_, seed_, now_};
+  const Status failed = Guarded([&] {
+    if (options_.form == Form::kPlain) {
+      plugin.FilterPlugin::FilterRows(cycle, *pod_, rows, verdicts, statuses);
+    } else {
+      plugin.FilterRows(cycle, *pod_, rows, verdicts, statuses);
+    }
+    return Status();
+  });
+  if (failed.IsSuccess()) return;
+  const VerdictId verdict = statuses.Intern(failed);
+  for (const NodeIndex row : rows) {
+    if (verdicts[row] == kVerdictOk) verdicts[row] = verdict;
+  }
+}
+
+// Brings the kept verdicts and scores of the pod's class up to date with the node table.
+void Evaluator::UpdateKept() {
+  ClassEvaluation& kept = *kept_;
+  const auto& scores = plugins_.score;
+  if (!kept.has_plan) {
+    kept.has_plan = true;
+    kept.is_fixed_score.assign(scores.size(), false);
+    kept.pre_score.resize(plugins_.pre_score.size());
+    for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+      if (!IsKept(plugins_.pre_score[i]->PreScoreDependsOn())) continue;
+      kept.pre_score[i] = Guarded([&] { return plugins_.pre_score[i]->PreScore({*nodes_, kept.state, seed_, now_}, *pod_, {}); });
+    }
+    state_.MergeFrom(kept.state);
+    for (std::size_t s = 0; s < scores.size(); ++s) {
+      if (!IsKept(scores[s].plugin->ScoreDependsOn())) continue;
+      bool is_skipped = false;
+      for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+        if (plugins_.pre_score[i]->Name() != scores[s].plugin->Name()) continue;
+        // Skipped, failed (the cycle ends with that error), or decided in each cycle and so not to be kept.
+        is_skipped |= !kept.pre_score[i] || !kept.pre_score[i]->IsSuccess();
+      }
+      if (is_skipped) continue;
+      const Normalization normalization = scores[s].plugin->ScoreNormalization();
+      if (normalization == Normalization::kCustom) continue;
+      const bool is_cluster = scores[s].plugin->ScoreDependsOn() == Dependency::kCluster;
+      kept.needs_cluster |= is_cluster;
+      if (normalization == Normalization::kNone && !is_cluster && !options_.with_detail) {
+        kept.is_fixed_score[s] = true;
+      } else {
+        kept.columns.push_back({s, normalization, is_cluster, scores[s].weight, {}, 0, 0});
+      }
+    }
+    for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+      kept.needs_cluster |= is_filter_active_[f] && plugins_.filter[f]->FilterDependsOn() == Dependency::kCluster &&
+                            options_.form != Form::kPlain;
+    }
+  }
+  if (options_.form == Form::kPlain) {
+    kept.Resize(nodes_->row_count());
+    for (const NodeIndex row : nodes_->rows()) kept.verdicts[row] = kVerdictOk;
+    return;
+  }
+
+  std::span<const NodeIndex> rows = nodes_->rows();
+  const auto changed = kept.version == 0 ? std::nullopt : nodes_->ChangedSince(kept.version);
+  const bool cluster_changed = kept.needs_cluster && kept.nodes_version != nodes_->nodes_version();
+  const bool all_rows = !changed || cluster_changed;
+  kept.version = nodes_->version();
+  kept.nodes_version = nodes_->nodes_version();
+  if (!all_rows && changed->empty()) return;
+  kept.Resize(nodes_->row_count());
+  if (!all_rows) {
+    scratch_rows_.assign(changed->begin(), changed->end());
+    std::sort(scratch_rows_.begin(), scratch_rows_.end());
+    scratch_rows_.erase(std::unique(scratch_rows_.begin(), scratch_rows_.end()), scratch_rows_.end());
+    kept.RemoveFromMaxima(scratch_rows_);
+    // Rows whose node has gone keep no verdict; the others are asked again.
+    std::vector<NodeIndex> live;
+    live.reserve(scratch_rows_.size());
+    for (const NodeIndex row : scratch_rows_) {
+      const bool has_node = nodes_->Info(row).has_node();
+      kept.verdicts[row] = has_node ? kVerdictOk : kVerdictNoNode;
+      if (has_node) live.push_back(row);
+    }
+    for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+      if (is_filter_active_[f] && IsKept(plugins_.filter[f]->FilterDependsOn())) FilterRowsInto(f, live, kept.verdicts);
+    }
+    std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
+    rows = live;
+    for (const NodeIndex row : rows) kept.fixed[row] = 0;
+    for (ScoreColumn& column : kept.columns) {
+      if (!ScoreRowsInto(column.score, rows, column.raw)) return;
+    }
+    scratch_scores_.resize(nodes_->row_count());
+    for (std::size_t s = 0; s < scores.size(); ++s) {
+      if (!kept.is_fixed_score[s]) continue;
+      if (!ScoreRowsInto(s, rows, scratch_scores_)) return;
+      for (const NodeIndex row : rows) kept.fixed[row] += scores[s].weight * scratch_scores_[row];
+    }
+    kept.AddToMaxima(scratch_rows_);
+    return;
+  }
+
+  std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
+  for (const NodeIndex row : rows) kept.verdicts[row] = kVerdictOk;
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    if (is_filter_active_[f] && IsKept(plugins_.filter[f]->FilterDependsOn())) FilterRowsInto(f, rows, kept.verdicts);
+  }
+  scratch_rows_.clear();
+  for (const NodeIndex row : rows) {
+    if (kept.verdicts[row] == kVerdictOk) scratch_rows_.push_back(row);
+  }
+  std::fill(kept.fixed.begin(), kept.fixed.end(), 0);
+  for (ScoreColumn& column : kept.columns) {
+    if (!ScoreRowsInto(column.score, scratch_rows_, column.raw)) return;
+  }
+  scratch_scores_.resize(nodes_->row_count());
+  for (std::size_t s = 0; s < scores.size(); ++s) {
+    if (!kept.is_fixed_score[s]) continue;
+    if (!ScoreRowsInto(s, scratch_rows_, scratch_scores_)) return;
+    for (const NodeIndex row : scratch_rows_) kept.fixed[row] += scores[s].weight * scratch_scores_[row];
+  }
+  kept.Rebuild();
+}
+
+bool Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores) {
+  const ScorePlugin& plugin = *plugins_.score[score].plugin;
+  const framework::Cycle cycle{*nodes_, state_, seed_, now_};
+  const Status status = Guarded([&] {
+    Status said;
+    if (options_.form == Form::kPlain) {
+      plugin.ScorePlugin::ScoreRows(cycle, *pod_, rows, scores, said);
+    } else {
+      plugin.ScoreRows(cycle, *pod_, rows, scores, said);
+    }
+    return said;
+  });
+  if (!status.IsSuccess()) {
+    kept_->version = 0;  // What was being brought up to date is not; the next pod begins anew.
+    return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) + "\" failed with: " + status.Message());
+  }
+  if (plugin.ScoreNormalization() != Normalization::kNone) return true;
+  for (const NodeIndex row : rows) {
+    if (scores[row] < 0 || scores[row] > framework::kNodeScoreMax) {
+      kept_->version = 0;
+      return Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                  "\" returns an invalid score " + std::to_string(scores[row]) +
+                  ", it should in the range of [0, 100] after normalizing");
+    }
+  }
+  return true;
+}
+
+bool Evaluator::IsNominationRelevant() const {
+  for (const NominatedOnRow& on_row : nominated_) {
+    for (const framework::PodInfoPtr& other : on_row.pods) {
+      if (other->uid != pod_->uid && other->priority() >= pod_->priority()) return true;
+    }
+  }
+  return false;
+}
+
+bool Evaluator::FindErrorVerdict(std::span<const NodeIndex> rows) {
+  const framework::StatusTable& statuses = kept_->statuses;
+  bool any = false;
+  for (VerdictId id = 1; id < statuses.size(); ++id) any |= !statuses.Get(id).IsRejected();
+  if (!any) return false;
+  const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
+  for (const NodeIndex row : rows) {
+    const VerdictId verdict = verdicts[row];
+    if (verdict == kVerdictOk || verdict == kVerdictNoNode) continue;
+    const Status& status = statuses.Get(verdict);
+    if (status.IsRejected()) continue;
+    Fail("running \"" + std::string(status.plugin()) + "\" filter plugin: " + status.Message());
+    kept_->version = 0;
+    return true;
+  }
+  return false;
+}
+
+// Fills feasible_ for these rows: kept verdicts, then what has to be asked in this cycle, then nominated pods.
+bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
+  const auto& filters = plugins_.filter;
+  cycle_verdicts_.assign(nodes_->row_count(), kVerdictNoNode);
+  for (const NodeIndex row : rows) cycle_verdicts_[row] = kept_->verdicts[row];
+  uses_cycle_verdicts_ = true;
+  for (std::size_t f = 0; f < filters.size(); ++f) {
+    if (!is_filter_active_[f] || IsKept(filters[f]->FilterDependsOn())) continue;
+    // The first plugin in order that refuses a node is the one that counts.
+    scratch_rows_.clear();
+    scratch_verdicts_.resize(nodes_->row_count());
+    for (const NodeIndex row : rows) {
+      const VerdictId verdict = cycle_verdicts_[row];
+      if (verdict != kVerdictOk && kept_->statuses.Position(verdict) < static_cast<int>(f)) continue;
+      scratch_rows_.push_back(row);
+      scratch_verdicts_[row] = kVerdictOk;
+    }
+    FilterRowsInto(f, scratch_rows_, scratch_verdicts_);
+    for (const NodeIndex row : scratch_rows_) {
+      if (scratch_verdicts_[row] != kVerdictOk) cycle_verdicts_[row] = scratch_verdicts_[row];
+    }
+  }
+  if (IsNominationRelevant()) {
+    for (const NominatedOnRow& on_row : nominated_) {
+      if (std::find(rows.begin(), rows.end(), on_row.row) == rows.end()) continue;
+      CycleState state = state_.Clone();
+      const Status status = RunFiltersWithNominatedPods(state, *pod_, nodes_->Info(on_row.row));
+      if (status.IsSuccess()) {
+        cycle_verdicts_[on_row.row] = kVerdictOk;
+        continue;
+      }
+      int position = 0;
+      for (std::size_t f = 0; f < filters.size(); ++f) {
+        if (filters[f]->Name() == status.plugin()) position = static_cast<int>(f);
+      }
+      kept_->statuses.SetPlugin(status.plugin(), position);
+      cycle_verdicts_[on_row.row] = kept_->statuses.Intern(status);
+    }
+  }
+  feasible_.clear();
+  for (const NodeIndex row : rows) {
+    if (cycle_verdicts_[row] == kVerdictOk) feasible_.push_back(row);
+  }
+  return !FindErrorVerdict(rows);
+}
+
+void Evaluator::ChooseFromKept() {
+  outcome_.result = Result::kFeasible;
+  outcome_.feasible_count = kept_->feasible_count;
+  const ClassEvaluation::Best best = kept_->FindBest();
+  const std::size_t chosen = best.count == 1 ? 0 : Random(seed_).Below(best.count);
+  outcome_.node = kept_->NthBest(best, chosen);
+  outcome_.is_scored = kept_->feasible_count > 1;
+  outcome_.total = outcome_.is_scored ? best.total : 0;
+  if (!options_.with_detail) return;
+  for (std::size_t n = 0; n < best.count; ++n) outcome_.best.push_back(kept_->NthBest(best, n));
+}
+
+bool Evaluator::RunPreScore() {
+  is_score_active_.assign(plugins_.score.size(), true);
+  for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+    const framework::PreScorePlugin& plugin = *plugins_.pre_score[i];
+    const Status status = kept_->pre_score[i] ? *kept_->pre_score[i] : Guarded([&] {
+      return plugin.PreScore({*nodes_, state_, seed_, now_}, *pod_, feasible_);
+    });
+    if (status.IsSkip()) {
+      for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+        if (plugins_.score[s].plugin->Name() == plugin.Name()) is_score_active_[s] = false;
+      }
+    } else if (!status.IsSuccess()) {
+      return Fail("running PreScore plugin \"" + std::string(plugin.Name()) + "\": " + status.Message());
+    }
+  }
+  return true;
+}
+
+// Scores and chooses among feasible_, which has at least one row.
+bool Evaluator::ScoreFeasible() {
+  outcome_.feasible_count = feasible_.size();
+  outcome_.result = Result::kFeasible;
+  if (options_.with_detail) outcome_.feasible = feasible_;
+  const auto choose = [&](const std::vector<NodeIndex>& best) {
+    outcome_.node = best[best.size() == 1 ? 0 : Random(seed_).Below(best.size())];
+    if (options_.with_detail) outcome_.best = best;
+  };
+  if (feasible_.size() == 1 || plugins_.score.empty()) {
+    choose(feasible_);
+    return true;
+  }
+  if (!RunPreScore()) return false;
+  outcome_.is_scored = true;
+  totals_.assign(feasible_.size(), 0);
+  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    if (!is_score_active_[s]) continue;
+    const ScorePlugin& plugin = *plugins_.score[s].plugin;
+    const Normalization normalization = plugin.ScoreNormalization();
+    std::span<const std::int64_t> raw;
+    for (const ScoreColumn& column : kept_->columns) {
+      if (column.score == s) raw = column.raw;
+    }
+    if (raw.empty() && kept_->is_fixed_score[s]) continue;  // in `fixed`, added below
+    if (raw.empty()) {
+      scratch_scores_.resize(nodes_->row_count());
+      if (!ScoreRowsInto(s, feasible_, scratch_scores_)) return false;
+      raw = scratch_scores_;
+    }
+    std::vector<framework::NodeScore> normalized;
+    normalized.reserve(feasible_.size());
+    std::int64_t max = 0;
+    for (const NodeIndex row : feasible_) max = std::max(max, raw[row]);
+    for (const NodeIndex row : feasible_) normalized.push_back({row, Normalized(normalization, raw[row], max)});
+    if (normalization == Normalization::kCustom) {
+      const Status status = Guarded([&] { return plugin.NormalizeScore({*nodes_, state_, seed_, now_}, *pod_, normalized); });
+      if (!status.IsSuccess()) {
+        return Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) + "\" failed with: " + status.Message());
+      }
+    }
+    for (std::size_t i = 0; i < feasible_.size(); ++i) {
+      if (normalized[i].score < 0 || normalized[i].score > framework::kNodeScoreMax) {
+        return Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                    "\" returns an invalid score " + std::to_string(normalized[i].score) +
+                    ", it should in the range of [0, 100] after normalizing");
+      }
+      totals_[i] += plugins_.score[s].weight * normalized[i].score;
+    }
+    if (!options_.with_detail) continue;
+    std::vector<std::int64_t> detail(feasible_.size());
+    for (std::size_t i = 0; i < feasible_.size(); ++i) detail[i] = normalized[i].score;
+    outcome_.scores.emplace_back(plugin.Name(), std::move(detail));
+  }
+  std::vector<NodeIndex> best;
+  std::int64_t best_total = kNoTotal;
+  for (std::size_t i = 0; i < feasible_.size(); ++i) {
+    totals_[i] += kept_->fixed[feasible_[i]];
+    if (totals_[i] > best_total) {
+      best_total = totals_[i];
+      best.clear();
+    }
+    if (totals_[i] == best_total) best.push_back(feasible_[i]);
+  }
+  outcome_.total = best_total;
+  if (options_.with_detail) outcome_.totals = totals_;
+  choose(best);
+  return true;
+}
+
+void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
+  outcome_.unschedulable_plugins.insert(outcome_.narrowing_plugins.begin(), outcome_.narrowing_plugins.end());
+  std::vector<bool> seen(kept_->statuses.size(), false);
+  for (const NodeIndex row : rows) {
+    const VerdictId verdict = cycle_verdicts_[row];
+    if (verdict == kVerdictOk || verdict == kVerdictNoNode || seen[verdict]) continue;
+    seen[verdict] = true;
+    outcome_.unschedulable_plugins.insert(std::string(kept_->statuses.Get(verdict).plugin()));
+  }
+}
+
+Status Evaluator::Get(NodeIndex row) const {
+  const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
+  const VerdictId verdict = row < verdicts.size() ? verdicts[row] : kVerdictNoNode;
+  if (verdict == kVerdictNoNode) return absent_status_;
+  return verdict == kVerdictOk ? Status() : kept_->statuses.Get(verdict);
+}
+
+std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
+  std::vector<std::pair<Status, std::size_t>> counts;
+  if (!kept_ || nodes_ == nullptr || outcome_.result == Result::kNoNodes) return counts;
+  if (!uses_cycle_verdicts_) {
+    for (VerdictId id = 1; id < kept_->verdict_counts.size(); ++id) {
+      if (kept_->verdict_counts[id] > 0) counts.emplace_back(kept_->statuses.Get(id), kept_->verdict_counts[id]);
+    }
+    return counts;
+  }
+  const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
+  std::vector<std::size_t> by_verdict(kept_->statuses.size(), 0);
+  std::size_t absent = 0;
+  for (const NodeIndex row : nodes_->rows()) {
+    const VerdictId verdict = row < verdicts.size() ? verdicts[row] : kVerdictNoNode;
+    if (verdict == kVerdictNoNode) {
+      ++absent;
+    } else {
+      ++by_verdict[verdict];
+    }
+  }
+  for (VerdictId id = 1; id < by_verdict.size(); ++id) {
+    if (by_verdict[id] > 0) counts.emplace_back(kept_->statuses.Get(id), by_verdict[id]);
+  }
+  if (absent > 0 && !absent_status_.IsSuccess()) counts.emplace_back(absent_status_, absent);
+  return counts;
+}
+
+framework::PostFilterResult Evaluator::RunPostFilter() {
+  BERTH_CHECK(outcome_.result == Result::kRefused);
+  framework::PostFilterResult kept_result;
+  std::vector<std::string> reasons;
+  for (const framework::PostFilterPlugin* plugin : plugins_.post_filter) {
+    framework::PostFilterResult result;
+    const Status thrown = Guarded([&] {
+      result = plugin->PostFilter(cycle(), *pod_, *this, *this);
+      return Status();
+    });
+    if (!thrown.IsSuccess()) result.status = thrown;
+    if (result.has_nomination) {
+      kept_result.has_nomination = true;
+      kept_result.nominated_node_name = result.nominated_node_name;
+    }
+    if (result.status.IsSuccess()) {
+      post_filter_message_.clear();
+      return result;
+    }
+    const std::string message = result.status.Message();
+    if (result.status.code() == Code::kUnschedulableAndUnresolvable || !result.status.IsRejected()) {
+      result.status = result.status.WithPlugin(plugin->Name());
+      post_filter_message_ = message;
+      return result;
+    }
+    for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
+  }
+  kept_result.status = Status(Code::kUnschedulable, reasons);
+  post_filter_message_ = kept_result.status.Message();
+  return kept_result;
+}
+
+std::string Evaluator::Message() const {
+  if (outcome_.result == Result::kNoNodes) return "no nodes available to schedule pods";
+  std::string message = "0/" + std::to_string(outcome_.node_count) + " nodes are available:";
+  if (!outcome_.pre_filter_status.IsSuccess()) {
+    message += " " + outcome_.pre_filter_status.Message() + ".";
+  } else {
+    std::map<std::string_view, std::size_t> histogram;
+    const auto counts = RefusalCounts();
+    for (const auto& [status, count] : counts) {
+      for (const std::string& reason : status.reasons()) histogram[reason] += count;
+    }
+    std::vector<std::string> parts;
+    for (const auto& [reason, count] : histogram) parts.push_back(std::to_string(count) + " " + std::string(reason));
+    std::sort(parts.begin(), parts.end());  // As strings: "10 x" before "2 y".
+    for (std::size_t i = 0; i < parts.size(); ++i) message += (i == 0 ? " " : ", ") + parts[i];
+    if (!parts.empty()) message += ".";
+  }
+  if (!post_filter_message_.empty()) message += " " + post_filter_message_;
+  return message;
+}
+
+Status Evaluator::RunFilters(CycleState& state, const PodInfo& pod, const NodeInfo& node) const {
+  const framework::Cycle cycle{*nodes_, state, seed_, now_};
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    if (!is_filter_active_[f]) continue;
+    const FilterPlugin& plugin = *plugins_.filter[f];
+    const Status status = Guarded([&] { return plugin.Filter(cycle, pod, node); });
+    if (!status.IsSuccess()) return status.WithPlugin(plugin.Name());
+  }
+  return {};
+}
+
+Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
+  std::vector<framework::PodInfoPtr> others;
+  const NodeIndex row = nodes_->Find(node.name());
+  for (const NominatedOnRow& on_row : nominated_) {
+    if (on_row.row != row) continue;
+    for (const framework::PodInfoPtr& other : on_row.pods) {
+      if (other->uid != pod.uid && other->priority() >= pod.priority()) others.push_back(other);
+    }
+  }
+  // With the nominated pods, which may come, and without, which may not: the pod has to fit both ways.
+  if (!others.empty()) {
+    CycleState with_state = state.Clone();
+    NodeInfo with_node = node;
+    for (const framework::PodInfoPtr& other : others) {
+      with_node.AddPod(other);
+      const Status added = RunAddPod(with_state, pod, *other, with_node);
+      if (!added.IsSuccess()) return added;
+    }
+    const Status status = RunFilters(with_state, pod, with_node);
+    if (!status.IsSuccess()) return status;
+  }
+  return RunFilters(state, pod, node);
+}
+
+Status Evaluator::RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
+  const framework::Cycle cycle{*nodes_, state, seed_, now_};
+  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
+    if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
+    const Status status = Guarded([&] { return plugins_.pre_filter[i]->AddPod(cycle, pod, other, node); });
+    if (!status.IsSuccess()) return status.WithPlugin(plugins_.pre_filter[i]->Name());
+  }
+  return {};
+}
+
+Status Evaluator::RunRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
+  const framework::Cycle cycle{*nodes_, state, seed_, now_};
+  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
+    if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
+    const Status status = Guarded([&] { return plugins_.pre_filter[i]->RemovePod(cycle, pod, other, node); });
+    if (!status.IsSuccess()) return status.WithPlugin(plugins_.pre_filter[i]->Name());
+  }
+  return {};
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,173 @@
+// Evaluator: finds the best node for one pod: PreFilter, Filter, PreScore, Score and the choice, over every node. Holds
+// what it may keep between the pods of a class. Single-threaded: the core's thread; the outcome is valid until the next
+// Evaluate().
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/framework/plugin.h"
+#include "berth/runtime/class_evaluation.h"
+#include "berth/runtime/profile_plugins.h"
+
+namespace berth::runtime {
+
+// How plugins are asked. All three give the same answers.
+enum class Form : std::uint8_t {
+  kPlain,   // node by node: the specification
+  kColumn,  // column form, everything anew for each pod
+  kReuse,   // column form, keeping what a class evaluated before: what production uses
+};
+
+// Pods nominated to a row, other pods' requests that an evaluation has to respect (behaviour inventory 2.6).
+struct NominatedOnRow {
+  framework::NodeIndex row = framework::kNoNode;
+  std::span<const framework::PodInfoPtr> pods;
+};
+
+struct EvaluatorOptions {
+  Form form = Form::kReuse;
+  // Keeps every plugin's scores and the whole set of best nodes in the outcome, for explain and conformance.
+  bool with_detail = false;
+  // Bound on what is kept between the pods of a class, all classes together.
+  std::size_t class_bytes_max = std::size_t{64} << 20;
+};
+
+enum class Result : std::uint8_t {
+  kFeasible,
+  kRefused,  // no node is feasible
+  kNoNodes,  // there is no node at all
+  kError,
+};
+
+struct Outcome {
+  Result result = Result::kError;
+  std::string error;  // kError
+
+  framework::NodeIndex node = framework::kNoNode;  // kFeasible
+  std::int64_t total = 0;       // of that node; 0 when it was the only one and so not scored
+  std::size_t node_count = 0;   // all nodes
+  std::size_t feasible_count = 0;
+  bool is_scored = false;
+
+  framework::Status pre_filter_status;      // the refusal of a PreFilter plugin, if one refused the pod
+  std::optional<std::set<std::string>> narrowed_to;
+  std::vector<std::string> narrowing_plugins;  // sorted
+  std::set<std::string> unschedulable_plugins;  // kRefused: who has to change their mind
+  bool is_nominated_node = false;               // the pod's nominated node passed, alone
+
+  // With detail:
+  std::vector<framework::NodeIndex> feasible;
+  std::vector<framework::NodeIndex> best;
+  std::vector<std::pair<std::string_view, std::vector<std::int64_t>>> scores;  // by plugin, parallel to `feasible`
+  std::vector<std::int64_t> totals;                                            // parallel to `feasible`
+  std::vector<framework::NodeIndex> evaluated;                                 // rows that were filtered
+};
+
+class Evaluator final : public framework::FilterRunner, private framework::NodeStatuses {
+ public:
+  // `plugins` must outlive the evaluator.
+  Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options);
+
+  const Outcome& Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
+                          std::span<const NominatedOnRow> nominated, std::uint64_t seed, Time now);
+
+  // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message().
+  framework::PostFilterResult RunPostFilter();
+
+  // After kRefused or kNoNodes: upstream's FitError text, with what PostFilter said if it was asked.
+  std::string Message() const;
+
+  // After Evaluate: what the filters said about a row; success for a feasible one.
+  framework::Status StatusOf(framework::NodeIndex row) const { return Get(row); }
+  // How many nodes were refused for each status, for the decision log.
+  std::vector<std::pair<framework::Status, std::size_t>> RefusalCounts() const;
+
+  // The state that the plugins of this cycle wrote.
+  framework::Cycle cycle() { return {*nodes_, state_, seed_, now_}; }
+
+  // FilterRunner, for the pod of the last Evaluate().
+  framework::Status RunFiltersWithNominatedPods(framework::CycleState& state, const framework::PodInfo& pod,
+                                                const framework::NodeInfo& node) override;
+  framework::Status RunRemovePod(framework::CycleState& state, const framework::PodInfo& pod, const framework::PodInfo& other,
+                                 const framework::NodeInfo& node) override;
+  framework::Status RunAddPod(framework::CycleState& state, const framework::PodInfo& pod, const framework::PodInfo& other,
+                              const framework::NodeInfo& node) override;
+
+  std::size_t class_count() const { return classes_.size(); }
+
+ private:
+  using NodeIndex = framework::NodeIndex;
+  using VerdictId = framework::VerdictId;
+
+  static constexpr std::size_t kStatusesMax = 4096;
+
+  bool IsKept(framework::Dependency dependency) const;
+  ClassEvaluation& ClassFor(const framework::PodInfo& pod);
+  void BoundClasses();
+
+  bool RunPreFilter();
+  void PlanFilters();
+  void UpdateKept();
+  void FilterRowsInto(std::size_t filter, std::span<const NodeIndex> rows, std::span<VerdictId> verdicts);
+  bool EvaluateRows(std::span<const NodeIndex> rows);
+  framework::Status RunFilters(framework::CycleState& state, const framework::PodInfo& pod, const framework::NodeInfo& node) const;
+  bool ScoreFeasible();
+  bool ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
+  bool RunPreScore();
+  void ChooseFromKept();
+  bool Fail(std::string error);
+  bool FindErrorVerdict(std::span<const NodeIndex> rows);
+  bool IsNominationRelevant() const;
+  void CollectRefusals(std::span<const NodeIndex> rows);
+
+  framework::Status Get(NodeIndex row) const override;
+
+  const ProfilePlugins& plugins_;
+  const EvaluatorOptions options_;
+
+  // Kept between pods.
+  struct KeptClass {
+    ClassEvaluation evaluation;
+    std::list<std::uint64_t>::iterator recency;
+  };
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<KeptClass>> classes_;  // by PodClass::id
+  std::list<std::uint64_t> recency_;                                        // most recent first
+  ClassEvaluation fresh_;                                                   // kPlain, kColumn
+
+  // This cycle.
+  framework::PodInfoPtr pod_;
+  const framework::NodeTable* nodes_ = nullptr;
+  std::span<const NominatedOnRow> nominated_;
+  std::uint64_t seed_ = 0;
+  Time now_{};
+  framework::CycleState state_;
+  ClassEvaluation* kept_ = nullptr;
+  std::vector<bool> is_filter_active_;
+  std::vector<bool> is_pre_filter_skipped_;
+  std::vector<bool> is_score_active_;
+  bool has_cycle_filters_ = false;
+  Outcome outcome_;
+  framework::Status absent_status_;  // of nodes outside the narrowed search, or of all when PreFilter refused
+  std::string post_filter_message_;
+  // Verdicts of this cycle where they differ from the kept ones (is_cycle_verdict_), by row.
+  bool uses_cycle_verdicts_ = false;
+  std::vector<VerdictId> cycle_verdicts_;
+  std::vector<VerdictId> scratch_verdicts_;
+  std::vector<std::int64_t> scratch_scores_;
+  std::vector<NodeIndex> scratch_rows_;
+  std::vector<NodeIndex> feasible_;
+  std::vector<std::int64_t> totals_;
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,36 @@
+// ProfilePlugins: the plugins of one profile, in the order in which each extension point asks them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "berth/framework/plugin.h"
+
+namespace berth::runtime {
+
+struct WeightedScore {
+  const framework::ScorePlugin* plugin = nullptr;
+  std::int64_t weight = 1;
+};
+
+struct ProfilePlugins {
+  std::string scheduler_name;
+  std::vector<std::shared_ptr<framework::Plugin>> owned;
+
+  std::vector<const framework::PreEnqueuePlugin*> pre_enqueue;
+  const framework::QueueSortPlugin* queue_sort = nullptr;
+  std::vector<const framework::PreFilterPlugin*> pre_filter;
+  std::vector<const framework::FilterPlugin*> filter;
+  std::vector<const framework::PostFilterPlugin*> post_filter;
+  std::vector<const framework::PreScorePlugin*> pre_score;
+  std::vector<WeightedScore> score;
+  std::vector<framework::ReservePlugin*> reserve;
+  std::vector<framework::PermitPlugin*> permit;
+  std::vector<framework::PreBindPlugin*> pre_bind;
+  std::vector<framework::BindPlugin*> bind;
+  std::vector<framework::PostBindPlugin*> post_bind;
+};
+
+}  // namespace berth::runtime
