@@ -1,0 +1,54 @@
+// ApiWriter: the writes of a scheduler, and the read that settles a binding whose answer was lost. Thread-safe;
+// callbacks come on the RestClient's loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "berth/base/expected.h"
+#include "berth/client/rest_client.h"
+
+namespace berth::client {
+
+struct PodTarget {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;  // precondition; empty: none
+};
+
+struct ApiWriterOptions {
+  Duration timeout = std::chrono::seconds(30);  // of each try
+  // Tries of a write that certainly had no effect (refused connection, 429).
+  int tries = 4;
+};
+
+class ApiWriter {
+ public:
+  // Error::outcome_unknown: the write may have taken effect; read the pod before you decide anything.
+  using Done = std::function<void(Expected<void>)>;
+  using ReadDone = std::function<void(Expected<std::string> json)>;
+
+  // `rest` must outlive it.
+  explicit ApiWriter(RestClient& rest, ApiWriterOptions options = {}) : rest_(rest), options_(options) {}
+
+  // kConflict: the pod has a node already, or another uid; kNotFound: it is gone.
+  void Bind(const PodTarget& pod, const std::string& node_name, Done done);
+
+  // `patch` is the body of a strategic merge patch: {"status":{...}}. With a uid the patch carries it, so that a pod made
+  // later under the same name is not meant (kConflict).
+  void PatchPodStatus(const PodTarget& pod, std::string patch, Done done);
+
+  // Without `grace_seconds` the pod's own grace period holds.
+  void DeletePod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done);
+
+  // The pod's JSON as the server has it; kNotFound when it is gone.
+  void GetPod(const std::string& namespace_name, const std::string& name, ReadDone done);
+
+ private:
+  RestClient& rest_;
+  ApiWriterOptions options_;
+};
+
+}  // namespace berth::client

@@ -1,0 +1,96 @@
+// Reflector: keeps a copy of one kind of object: lists it in pages, watches for changes, and tells a handler what came,
+// changed and went. Type-erased; use Informer<T> (informer.h).
+//
+//            pages          end of list        connection lost, timeout, garbage: back-off, same resourceVersion
+//   start -> listing ----------------------> watching <---+
+//               ^  \--> back-off, again         |  |       |
+//               |                               |  +-------+
+//               +------- 410 Gone, ERROR -------+
+//
+// The list is asked for without a resourceVersion, in pages: a consistent read. client-go begins with resourceVersion=0,
+// any state that the server has cached, and on such a list the server ignores the page size. A scheduler that starts from
+// an old state may give room away twice, and whole lists as one text are what we want to avoid.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/client/rest_client.h"
+
+namespace simdjson::dom {
+class element;
+}
+
+namespace berth::client {
+
+struct ReflectorOptions {
+  std::string name;  // for logs: "pods"
+  std::string path;  // "/api/v1/pods"
+  std::string label_selector;
+  std::string field_selector;
+  int page_size = 500;
+  Duration backoff_min = std::chrono::milliseconds(800);  // doubles up to the maximum; each wait is 1 to 2 times as long
+  Duration backoff_max = std::chrono::seconds(30);        // jitter included
+  // The server ends a watch after a random time in between.
+  Duration watch_min = std::chrono::minutes(5);
+  Duration watch_max = std::chrono::minutes(10);
+  std::size_t line_bytes_max = std::size_t{16} << 20;  // of a watch event; a longer one makes us list again
+  std::size_t list_bytes_max = std::size_t{1} << 30;   // of one page, or of the whole list where pages are refused
+  std::uint64_t seed = 1;                              // of the jitter
+};
+
+struct ReflectorStats {
+  std::uint64_t lists = 0;        // completed
+  std::uint64_t pages = 0;
+  std::uint64_t watches = 0;      // opened
+  std::uint64_t events = 0;       // that changed the store
+  std::uint64_t bookmarks = 0;
+  std::uint64_t failures = 0;     // lists and watches that ended otherwise than as planned
+  std::uint64_t decode_failures = 0;
+  std::size_t objects = 0;
+  std::size_t set_aside = 0;      // objects whose newest version does not decode
+};
+
+class Reflector {
+ public:
+  using ObjectPtr = std::shared_ptr<const void>;
+  using Decode = std::function<Expected<ObjectPtr>(const simdjson::dom::element& object)>;
+
+  // All on the loop's thread, in order.
+  struct Handler {
+    std::function<void(const ObjectPtr& object)> on_add;
+    std::function<void(const ObjectPtr& before, const ObjectPtr& object)> on_update;
+    std::function<void(const ObjectPtr& last_known)> on_delete;
+    std::function<void()> on_synced;             // once, after the first whole list
+    std::function<void(const Error&)> on_failure;  // a list or watch failed and will be tried again; also logged
+  };
+
+  // `rest` must outlive it.
+  Reflector(RestClient& rest, ReflectorOptions options, Decode decode, Handler handler);
+  ~Reflector();  // Stop()
+  Reflector(const Reflector&) = delete;
+  Reflector& operator=(const Reflector&) = delete;
+
+  // Any thread. Start once.
+  void Start();
+  // No handler is called after it returns; it waits for one under way unless called from it.
+  void Stop();
+
+  bool HasSynced() const;
+  // "namespace/name", or "name" for objects without a namespace. Null when unknown.
+  ObjectPtr Find(std::string_view key) const;
+  void ForEach(const std::function<void(const std::string& key, const ObjectPtr& object)>& visit) const;
+  ReflectorStats Stats() const;
+
+ private:
+  class Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace berth::client
