@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "berth/base/hash_map.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::queue {
@@ -33,14 +33,20 @@ class Nominator {
   // The node that the pod is nominated for; empty: none. Valid until the next change.
   std::string_view NominatedNode(std::string_view uid) const;
 
+  // Calls visit(node_name, pods) for each node that has nominated pods, in no particular order.
+  template <typename Visit>
+  void ForEachNode(Visit&& visit) const {
+    for (const auto& [node_name, pods] : pods_by_node_) visit(std::string_view(node_name), std::span<const framework::PodInfoPtr>(pods));
+  }
+
   bool empty() const { return node_by_uid_.empty(); }
   std::size_t size() const { return node_by_uid_.size(); }
 
  private:
-  using PodsByNode = absl::flat_hash_map<std::string, std::vector<framework::PodInfoPtr>>;
+  using PodsByNode = StringHashMap<std::vector<framework::PodInfoPtr>>;
 
   PodsByNode pods_by_node_;                                  // no empty lists
-  absl::flat_hash_map<std::string, std::string> node_by_uid_;
+  StringHashMap<std::string> node_by_uid_;
 };
 
 }  // namespace berth::queue

@@ -1,0 +1,70 @@
+// The scheduler's own records: a profile at work, and a pod's binding cycle. For this folder's sources only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/scheduler/scheduler.h"
+
+namespace berth::scheduler {
+
+struct Scheduler::Profile {
+  Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options)
+      : plugins(std::move(owned)), evaluator(*plugins, options) {}
+
+  std::unique_ptr<runtime::ProfilePlugins> plugins;
+  runtime::Evaluator evaluator;
+};
+
+struct PermitWait {
+  std::string plugin;
+  Duration timeout{0};
+  Time deadline{};
+};
+
+struct Scheduler::Binding {
+  Profile* profile = nullptr;
+  queue::QueuedPodInfo queued;      // queued.pod: the newest object without a node, to put back on failure
+  framework::PodInfoPtr assumed;    // with the chosen node
+  Phase phase = Phase::kPermit;
+  std::vector<PermitWait> permits;  // still waited for
+  std::vector<framework::PreBindPlugin*> pre_bind;  // those with something to do
+  std::size_t step = 0;             // next plugin of the phase
+  std::string_view plugin;          // whose operation is under way
+  std::vector<framework::ApiWrite> writes;  // of that operation
+  std::size_t next_write = 0;
+  std::uint64_t operation = 0;      // 0: none under way
+  int reads = 0;                    // how often its outcome had to be read, for the delays
+  Time retry_at{};                  // of a read that waits
+  bool waits_to_read = false;
+};
+
+// Go's wrapping of a plugin's failure: `running PreBind plugin "X": ...`.
+std::string RunningPlugin(std::string_view point, std::string_view plugin, std::string_view message);
+
+// A plugin that throws is its own error, not the core's.
+template <typename Call>
+framework::Status GuardedStatus(Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return framework::Status::Error(std::string("panic: ") + e.what());
+  } catch (...) {
+    return framework::Status::Error("panic: unknown exception");
+  }
+}
+
+template <typename Call>
+framework::Operation GuardedOperation(Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return framework::Operation::Done(framework::Status::Error(std::string("panic: ") + e.what()));
+  } catch (...) {
+    return framework::Operation::Done(framework::Status::Error("panic: unknown exception"));
+  }
+}
+
+}  // namespace berth::scheduler

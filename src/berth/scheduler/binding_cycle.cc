@@ -1,0 +1,342 @@
+// The binding cycle: from the chosen node to a binding that has taken effect, or to the pod being back in the queue.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/base/log.h"
+#include "berth/scheduler/binding.h"
+#include "berth/scheduler/scheduler.h"
+
+namespace berth::scheduler {
+
+using framework::Operation;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::PodRef;
+using framework::Status;
+
+namespace {
+
+constexpr Duration kPermitTimeoutMax = std::chrono::minutes(15);
+constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
+constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
+
+PodRef RefOf(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version}; }
+
+}  // namespace
+
+void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, framework::NodeIndex row) {
+  auto with_node = std::make_shared<PodInfo>(*queued.pod);
+  with_node->node_name = cache_.nodes().Info(row).name();
+  const PodInfoPtr assumed = std::move(with_node);
+  cache_.AssumePod(assumed);
+  if (!queue_->nominator().empty()) queue_->nominator().DeleteNominated(assumed->uid);
+
+  const auto& plugins = *profile.plugins;
+  const framework::Cycle cycle = profile.evaluator.cycle();
+  for (framework::ReservePlugin* plugin : plugins.reserve) {
+    const Status status = GuardedStatus([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
+    if (status.IsSuccess()) continue;
+    RejectReserved(profile, std::move(queued), assumed, status.WithPlugin(plugin->Name()));
+    return;
+  }
+  std::vector<PermitWait> waits;
+  for (framework::PermitPlugin* plugin : plugins.permit) {
+    Duration timeout{0};
+    const Status status = GuardedStatus([&] {
+      framework::PermitResult result = plugin->Permit(cycle, *assumed, assumed->node_name);
+      timeout = result.timeout;
+      return result.status;
+    });
+    if (status.IsSuccess()) continue;
+    if (!status.IsWait()) {
+      RejectReserved(profile, std::move(queued), assumed,
+                     status.IsRejected() ? status.WithPlugin(plugin->Name())
+                                         : Status::Error(RunningPlugin("Permit", plugin->Name(), status.Message())));
+      return;
+    }
+    timeout = std::clamp(timeout, Duration{0}, kPermitTimeoutMax);
+    waits.push_back({std::string(plugin->Name()), timeout, now_ + timeout});
+  }
+
+  auto made = std::make_unique<Binding>();
+  Binding& binding = *made;
+  binding.profile = &profile;
+  binding.queued = std::move(queued);
+  binding.assumed = assumed;
+  binding.permits = std::move(waits);
+  for (const PermitWait& wait : binding.permits) deadlines_.emplace(wait.deadline, assumed->uid);
+  bindings_.emplace(assumed->uid, std::move(made));
+
+  for (framework::PreBindPlugin* plugin : plugins.pre_bind) {
+    const Status status = GuardedStatus([&] { return plugin->PreBindPreFlight(*assumed); });
+    if (status.IsSkip()) continue;
+    if (!status.IsSuccess()) {
+      FailBinding(binding, status, "PreBindPreFlight", plugin->Name());
+      return;
+    }
+    binding.pre_bind.push_back(plugin);
+  }
+  // What takes long is announced, so that others leave the room alone (NominatedNodeNameForExpectation).
+  if ((!binding.permits.empty() || !binding.pre_bind.empty()) && assumed->nominated_node_name != assumed->node_name) {
+    framework::PodStatusWrite write;
+    write.pod = RefOf(*assumed);
+    write.has_nomination = true;
+    write.nominated_node_name = assumed->node_name;
+    outputs_.emplace_back(Write{next_operation_++, std::move(write)});
+  }
+  if (binding.permits.empty()) ContinueBinding(binding);
+}
+
+// Reserve or Permit refused the node. As in upstream the message counts one node: the chosen one.
+void Scheduler::RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, const PodInfoPtr& assumed, const Status& status) {
+  Unreserve(profile, assumed);
+  Failure failure;
+  failure.nomination.is_set = true;
+  failure.is_refusal = status.IsRejected();
+  failure.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
+  if (status.IsRejected()) {
+    auto& plugins = status.code() == framework::Code::kPending ? failure.pending_plugins : failure.unschedulable_plugins;
+    plugins.insert(std::string(status.plugin()));
+  }
+  HandleFailure(profile, std::move(queued), std::move(failure));
+}
+
+void Scheduler::Unreserve(Profile& profile, const PodInfoPtr& assumed) {
+  const auto& reserve = profile.plugins->reserve;
+  for (auto it = reserve.rbegin(); it != reserve.rend(); ++it) {
+    (void)GuardedStatus([&] {
+      (*it)->Unreserve(*assumed, assumed->node_name);
+      return Status();
+    });
+  }
+  if (cache_.IsAssumed(assumed->uid)) cache_.ForgetPod(assumed->uid);
+}
+
+// Runs plugins until one has to be waited for, or the cycle ends. `binding` may be gone afterwards.
+void Scheduler::ContinueBinding(Binding& binding) {
+  const PodInfo& pod = *binding.assumed;
+  if (binding.phase == Phase::kPermit) {
+    queue_->Done(pod.uid);
+    binding.phase = Phase::kPreBind;
+    binding.step = 0;
+  }
+  if (binding.phase == Phase::kPreBind) {
+    if (binding.step < binding.pre_bind.size()) {
+      framework::PreBindPlugin& plugin = *binding.pre_bind[binding.step++];
+      binding.plugin = plugin.Name();
+      RunOperation(binding, GuardedOperation([&] { return plugin.PreBind(pod); }));
+      return;
+    }
+    binding.phase = Phase::kBind;
+    binding.step = 0;
+  }
+  // The node may have gone while plugins were waited for; a binding to it would strand the pod.
+  if (cache_.nodes().Find(pod.node_name) == framework::kNoNode) {
+    FailBinding(binding, Status::Error("node \"" + pod.node_name + "\" was deleted before the pod was bound to it"), {}, {});
+    return;
+  }
+  const auto& bind = binding.profile->plugins->bind;
+  while (binding.step < bind.size()) {
+    framework::BindPlugin& plugin = *bind[binding.step++];
+    binding.plugin = plugin.Name();
+    Operation operation = GuardedOperation([&] { return plugin.Bind(pod); });
+    if (operation.is_done() && operation.status.IsSkip()) continue;
+    RunOperation(binding, std::move(operation));
+    return;
+  }
+  FailBinding(binding, Status::Error("no bind plugin took the pod"), {}, {});
+}
+
+void Scheduler::RunOperation(Binding& binding, Operation&& operation) {
+  if (operation.is_done()) {
+    OperationEnded(binding, operation.status);
+    return;
+  }
+  if (operation.work) {
+    binding.operation = NewOperation(binding.assumed->uid);
+    outputs_.emplace_back(Work{binding.operation, std::move(operation.work)});
+    return;
+  }
+  binding.writes = std::move(operation.writes);
+  binding.next_write = 0;
+  EmitNextWrite(binding);
+}
+
+void Scheduler::EmitNextWrite(Binding& binding) {
+  binding.operation = NewOperation(binding.assumed->uid);
+  outputs_.emplace_back(Write{binding.operation, binding.writes[binding.next_write]});
+}
+
+void Scheduler::OperationEnded(Binding& binding, const Status& status) {
+  const bool is_bind = binding.phase == Phase::kBind;
+  if (!status.IsSuccess()) {
+    FailBinding(binding, status, is_bind ? "Bind" : "PreBind", binding.plugin);
+  } else if (is_bind) {
+    FinishBinding(binding);
+  } else {
+    ContinueBinding(binding);
+  }
+}
+
+Scheduler::Binding* Scheduler::BindingOf(std::uint64_t operation) {
+  const auto it = operations_.find(operation);
+  if (it == operations_.end()) return nullptr;
+  const auto binding = bindings_.find(it->second);
+  operations_.erase(it);
+  if (binding == bindings_.end() || binding->second->operation != operation) return nullptr;
+  binding->second->operation = 0;
+  return binding->second.get();
+}
+
+void Scheduler::On(WriteDone&& input) {
+  Binding* binding = BindingOf(input.operation);
+  if (binding == nullptr) return;  // a status patch, or a cycle that has ended since
+  if (!input.error) {
+    if (++binding->next_write < binding->writes.size()) {
+      EmitNextWrite(*binding);
+    } else {
+      OperationEnded(*binding, Status());
+    }
+    return;
+  }
+  const Error& error = *input.error;
+  const bool is_binding = std::holds_alternative<framework::BindWrite>(binding->writes[binding->next_write]);
+  // These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
+  // could not be reached. Giving the room away now could fill the node twice.
+  const bool is_unknown = error.outcome_unknown || error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists ||
+                          error.code == ErrorCode::kNotFound || error.code == ErrorCode::kUnavailable ||
+                          error.code == ErrorCode::kTimeout || error.code == ErrorCode::kTooManyRequests;
+  if (is_binding && is_unknown) {
+    ++counts_.bindings_unknown;
+    ReadBinding(*binding);
+    return;
+  }
+  OperationEnded(*binding, Status::Error(error.message));
+}
+
+void Scheduler::On(WorkDone&& input) {
+  if (Binding* binding = BindingOf(input.operation)) OperationEnded(*binding, input.status);
+}
+
+// Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once, then
+// with growing delays.
+void Scheduler::ReadBinding(Binding& binding) {
+  const int reads = binding.reads++;
+  const Duration delay = reads == 0 ? Duration{0} : std::min(kReadBackoffInitial * (1 << std::min(reads - 1, 6)), kReadBackoffMax);
+  binding.phase = Phase::kRead;
+  binding.waits_to_read = true;
+  binding.retry_at = now_ + delay;
+  deadlines_.emplace(binding.retry_at, binding.assumed->uid);
+}
+
+void Scheduler::On(PodReadDone&& input) {
+  Binding* binding = BindingOf(input.operation);
+  if (binding == nullptr) return;
+  if (input.error) {
+    ReadBinding(*binding);
+    return;
+  }
+  if (!input.pod || input.pod->metadata.uid != binding->assumed->uid) {
+    DropBinding(*binding);
+    return;
+  }
+  const std::string& node = input.pod->spec.node_name;
+  if (node == binding->assumed->node_name) {
+    FinishBinding(*binding);
+    return;
+  }
+  if (!node.empty()) {  // Somebody else bound it.
+    const PodInfoPtr pod = classes_.MakePodInfo(*input.pod);
+    DropBinding(*binding);
+    SetAssignedPod(pod);
+    return;
+  }
+  if (input.pod->metadata.deletion_time) {
+    DropBinding(*binding);
+    return;
+  }
+  // Not bound, but the lost request may still be on its way. The same binding again has the same effect whichever comes
+  // first, so the room stays taken and nobody is promised it twice.
+  if (cache_.nodes().Find(binding->assumed->node_name) == framework::kNoNode) {
+    FailBinding(*binding, Status::Error("node \"" + binding->assumed->node_name + "\" was deleted before the pod was bound to it"), {}, {});
+    return;
+  }
+  binding->phase = Phase::kBind;
+  EmitNextWrite(*binding);
+}
+
+void Scheduler::FinishBinding(Binding& binding) {
+  const PodInfoPtr pod = binding.assumed;
+  Profile& profile = *binding.profile;
+  ++counts_.scheduled;
+  Emit(profile, *pod, false, "Scheduled", "Binding", "Successfully assigned " + pod->Key() + " to " + pod->node_name);
+  if (cache_.nodes().Find(pod->node_name) == framework::kNoNode) {
+    // The API server does not check that a node exists: without a word the pod would stay where nothing runs it.
+    Emit(profile, *pod, true, "NodeNotFound", "Binding",
+         "node \"" + pod->node_name + "\" was deleted while the pod was being bound to it: the pod runs nowhere until it is deleted");
+    log::Warning("scheduler", "Pod is bound to a node that was deleted meanwhile", {{"pod", pod->Key()}, {"node", pod->node_name}});
+  }
+  bindings_.erase(bindings_.find(pod->uid));
+  for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
+    Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
+    // Informational: nothing waits for it and a failure changes nothing.
+    if (operation.work) outputs_.emplace_back(Work{next_operation_++, std::move(operation.work)});
+    for (framework::ApiWrite& write : operation.writes) outputs_.emplace_back(Write{next_operation_++, std::move(write)});
+  }
+}
+
+void Scheduler::DropBinding(Binding& binding) {
+  const PodInfoPtr pod = binding.assumed;
+  Profile& profile = *binding.profile;
+  queue_->Done(pod->uid);
+  bindings_.erase(bindings_.find(pod->uid));
+  Unreserve(profile, pod);
+  queue_->Move({framework::EventResource::kAssignedPod, framework::action::kDelete}, {pod, {}, {}, {}}, now_);
+}
+
+// The cycle ends and the pod goes back into the queue. Without `point` the status is not a plugin's own failure.
+void Scheduler::FailBinding(Binding& binding, const Status& status, std::string_view point, std::string_view plugin) {
+  const auto node = bindings_.extract(binding.assumed->uid);
+  BERTH_CHECK(!node.empty(), binding.assumed->uid);
+  Profile& profile = *binding.profile;
+  const PodInfoPtr assumed = binding.assumed;
+  const bool is_permit = binding.phase == Phase::kPermit;
+  queue_->Done(assumed->uid);
+  Unreserve(profile, assumed);
+  Failure failure;
+  failure.nomination.is_set = true;
+  failure.is_refusal = status.IsRejected();
+  if (is_permit && status.IsRejected()) {
+    failure.message = "0/1 nodes are available: 1 " + status.Message() + ".";
+    failure.unschedulable_plugins.insert(std::string(plugin));
+  } else {
+    failure.message = point.empty() || status.IsRejected() ? status.Message() : RunningPlugin(point, plugin, status.Message());
+  }
+  const framework::ClusterEvent room{framework::EventResource::kAssignedPod, framework::action::kDelete};
+  const queue::EventSource source{assumed, {}, {}, {}};
+  // Others may use the room now. A pod that was rejected must not be woken by its own leaving.
+  if (!failure.is_refusal) queue_->Move(room, source, now_);
+  const bool is_refusal = failure.is_refusal;
+  HandleFailure(profile, std::move(binding.queued), std::move(failure));
+  if (is_refusal) queue_->Move(room, source, now_, {std::nullopt, assumed->uid});
+}
+
+void Scheduler::On(framework::PermitDecision&& input) {
+  const auto it = bindings_.find(input.pod_uid);
+  if (it == bindings_.end() || it->second->phase != Phase::kPermit) return;
+  Binding& binding = *it->second;
+  const auto wait = std::find_if(binding.permits.begin(), binding.permits.end(),
+                                 [&](const PermitWait& w) { return w.plugin == input.plugin; });
+  if (wait == binding.permits.end()) return;
+  deadlines_.erase({wait->deadline, input.pod_uid});
+  if (!input.allow) {
+    FailBinding(binding, Status::Unschedulable(input.message), {}, input.plugin);
+    return;
+  }
+  binding.permits.erase(wait);
+  if (binding.permits.empty()) ContinueBinding(binding);
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,50 @@
+// DecisionLog: the newest decisions, for explanations. A bounded ring; single-threaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/framework/pod_info.h"
+#include "berth/framework/status.h"
+
+namespace berth::scheduler {
+
+struct Decision {
+  std::uint64_t cycle = 0;      // counts from 1
+  std::uint64_t seed = 0;       // of this cycle: breaks ties
+  Time time{};
+  std::int32_t attempt = 0;
+  framework::PodInfoPtr pod;
+  std::string node_name;        // empty: not placed
+  std::int64_t total = 0;       // of the chosen node; 0 when it was the only feasible one
+  std::uint32_t node_count = 0;
+  std::uint32_t feasible_count = 0;
+  // How many nodes were refused for what. The status names the plugin.
+  std::vector<std::pair<framework::Status, std::size_t>> refusals;
+  std::string message;          // why it was not placed
+
+  // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)".
+  std::string Why() const;
+};
+
+class DecisionLog {
+ public:
+  explicit DecisionLog(std::size_t count_max) : count_max_(count_max) {}
+
+  Decision& Append();
+  // The newest decision about the pod, or null.
+  const Decision* Find(std::string_view uid) const;
+  std::size_t size() const { return ring_.size(); }
+
+ private:
+  std::size_t count_max_;
+  std::size_t next_ = 0;
+  std::vector<Decision> ring_;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,124 @@
+// What the API server's objects do to cache and queue (behaviour inventory 3.7, "Watch event").
+#include <utility>
+
+#include "berth/base/log.h"
+#include "berth/queue/update_events.h"
+#include "berth/scheduler/binding.h"
+#include "berth/scheduler/scheduler.h"
+
+namespace berth::scheduler {
+
+using framework::ClusterEvent;
+using framework::EventResource;
+using framework::PodInfoPtr;
+namespace action = framework::action;
+
+void Scheduler::On(PodSet&& input) {
+  const api::Pod& object = *input.pod;
+  const PodInfoPtr pod = classes_.MakePodInfo(object);
+  if (pod->is_terminal) {
+    ForgetDeletedPod({object.metadata.namespace_name, object.metadata.name, object.metadata.uid});
+  } else if (!pod->node_name.empty()) {
+    SetAssignedPod(pod);
+  } else {
+    SetPendingPod(pod);
+  }
+}
+
+void Scheduler::SetAssignedPod(PodInfoPtr pod) {
+  const PodInfoPtr* known = cache_.FindPod(pod->uid);
+  const PodInfoPtr old = known ? *known : nullptr;
+  const auto change = cache_.SetPod(pod);
+  if (change == cache::Cache::PodChange::kUpdated) {
+    for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod)) queue_->Move(event, {old, pod, {}, {}}, now_);
+    return;
+  }
+  if (change == cache::Cache::PodChange::kMoved) {
+    log::Warning("scheduler", "Pod runs on another node than assumed",
+                 {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
+  }
+  queue_->Delete(pod->uid);
+  queue_->Move({EventResource::kAssignedPod, action::kAdd}, {{}, pod, {}, {}}, now_);
+  // The watch may be faster than the answer to the binding, or the only one of the two to arrive.
+  const auto it = bindings_.find(pod->uid);
+  if (it == bindings_.end()) return;
+  Binding& binding = *it->second;
+  if (binding.assumed->node_name != pod->node_name) {
+    DropBinding(binding);
+  } else if (binding.phase == Phase::kRead) {
+    FinishBinding(binding);
+  }
+}
+
+void Scheduler::SetPendingPod(PodInfoPtr pod) {
+  if (const auto it = bindings_.find(pod->uid); it != bindings_.end()) {
+    Binding& binding = *it->second;
+    binding.queued.pod = pod;
+    if (pod->deletion_time && binding.phase == Phase::kPermit) {
+      FailBinding(binding, framework::Status::Unschedulable("pod is being deleted"), {}, binding.permits.front().plugin);
+    }
+    return;
+  }
+  // A watch that lags behind a binding of ours shows the pod without its node for a while.
+  if (cache_.FindPod(pod->uid) != nullptr) return;
+  if (ProfileOf(*pod) == nullptr) {
+    queue_->Delete(pod->uid);
+    return;
+  }
+  const auto standing = queue_->Contains(pod->uid) ? queue_->Find(pod->uid) : std::nullopt;
+  if (!standing) {
+    queue_->Add(pod, now_);
+    return;
+  }
+  const PodInfoPtr old = standing->pod;
+  if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
+  queue_->Update(old, pod, now_);
+  if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) MoveForNomination(*old, old);
+}
+
+// The room that was kept for a nominated pod is free for pods of no higher priority.
+void Scheduler::MoveForNomination(const framework::PodInfo& pod, const PodInfoPtr& source) {
+  queue_->Move({EventResource::kAssignedPod, action::kDelete}, {source, {}, {}, {}}, now_, {pod.priority(), {}});
+}
+
+void Scheduler::On(PodGone&& input) { ForgetDeletedPod(input); }
+
+void Scheduler::ForgetDeletedPod(const PodGone& gone) {
+  if (const auto it = bindings_.find(gone.uid); it != bindings_.end()) {
+    DropBinding(*it->second);
+    // A confirmed pod is not assumed any more: DropBinding left it in the cache.
+  }
+  if (const PodInfoPtr* known = cache_.FindPod(gone.uid)) {
+    const PodInfoPtr pod = *known;
+    cache_.RemovePod(gone.uid);
+    queue_->Move({EventResource::kAssignedPod, action::kDelete}, {pod, {}, {}, {}}, now_);
+    return;
+  }
+  const auto standing = queue_->nominator().NominatedNode(gone.uid).empty() ? std::nullopt : queue_->Find(gone.uid);
+  queue_->Delete(gone.uid);
+  if (standing) MoveForNomination(*standing->pod, standing->pod);
+}
+
+void Scheduler::On(NodeSet&& input) {
+  const framework::NodeIndex row = cache_.nodes().Find(input.node->metadata.name);
+  if (row == framework::kNoNode) {
+    cache_.SetNode(input.node);
+    queue_->Move({EventResource::kNode, action::kAdd}, {{}, {}, {}, input.node}, now_);
+    return;
+  }
+  const std::shared_ptr<const api::Node> old = cache_.nodes().Info(row).node_ptr();
+  cache_.SetNode(input.node);
+  for (const ClusterEvent& event : queue::NodeUpdateEvents(*old, *input.node)) {
+    queue_->Move(event, {{}, {}, old, input.node}, now_);
+  }
+}
+
+void Scheduler::On(NodeGone&& input) {
+  const framework::NodeIndex row = cache_.nodes().Find(input.name);
+  if (row == framework::kNoNode) return;
+  const std::shared_ptr<const api::Node> old = cache_.nodes().Info(row).node_ptr();
+  cache_.RemoveNode(input.name);
+  queue_->Move({EventResource::kNode, action::kDelete}, {{}, {}, old, {}}, now_);
+}
+
+}  // namespace berth::scheduler

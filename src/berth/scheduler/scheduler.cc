@@ -1,0 +1,186 @@
+#include "berth/scheduler/scheduler.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/scheduler/binding.h"
+
+namespace berth::scheduler {
+
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+using runtime::Result;
+
+std::string RunningPlugin(std::string_view point, std::string_view plugin, std::string_view message) {
+  std::string text = "running ";
+  return text.append(point).append(" plugin \"").append(plugin).append("\": ").append(message);
+}
+
+Scheduler::Scheduler(SchedulerOptions options, std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles)
+    : options_(options), random_(options.seed), decisions_(options.decisions_max) {
+  BERTH_CHECK(!profiles.empty());
+  const framework::QueueSortPlugin* sort = profiles.front()->queue_sort;
+  BERTH_CHECK(sort != nullptr);
+  absl::flat_hash_map<std::string, queue::ProfileHooks> hooks;
+  for (auto& plugins : profiles) {
+    queue::ProfileHooks& own = hooks[plugins->scheduler_name];
+    own.pre_enqueue = plugins->pre_enqueue;
+    // Of each plugin that can refuse a pod, once.
+    std::vector<const framework::Plugin*> refusing;
+    const auto add = [&](const auto& list) {
+      for (const auto* plugin : list) {
+        const framework::Plugin* base = plugin;
+        if (std::find(refusing.begin(), refusing.end(), base) == refusing.end()) refusing.push_back(base);
+      }
+    };
+    add(plugins->pre_enqueue);
+    add(plugins->pre_filter);
+    add(plugins->filter);
+    add(plugins->reserve);
+    add(plugins->permit);
+    for (const framework::Plugin* plugin : refusing) {
+      for (queue::Registration& registration : queue::RegistrationsOf(*plugin)) own.events.push_back(std::move(registration));
+    }
+    std::string name = plugins->scheduler_name;
+    profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options_.evaluator));
+  }
+  queue_ = std::make_unique<queue::SchedulingQueue>(options_.queue, *sort, std::move(hooks));
+}
+
+Scheduler::~Scheduler() = default;
+
+Scheduler::Profile* Scheduler::ProfileOf(const PodInfo& pod) {
+  const std::string& wanted = pod.spec().scheduler_name;
+  const auto it = profiles_.find(wanted.empty() ? api::kDefaultSchedulerName : std::string_view(wanted));
+  return it == profiles_.end() ? nullptr : it->second.get();
+}
+
+void Scheduler::Handle(Input input, Time now) {
+  now_ = now;
+  std::visit([this](auto&& value) { On(std::move(value)); }, std::move(input));
+}
+
+void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
+  outputs.clear();
+  outputs.swap(outputs_);
+}
+
+std::uint64_t Scheduler::NewOperation(std::string_view uid) {
+  const std::uint64_t operation = next_operation_++;
+  operations_.emplace(operation, std::string(uid));
+  return operation;
+}
+
+void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning, std::string reason, std::string action,
+                     std::string note) {
+  outputs_.emplace_back(EmitEvent{{pod.namespace_name(), pod.name, pod.uid, pod.resource_version},
+                                  profile.plugins->scheduler_name,
+                                  is_warning,
+                                  std::move(reason),
+                                  std::move(action),
+                                  std::move(note)});
+}
+
+void Scheduler::CollectNominations() {
+  nominations_.clear();
+  const queue::Nominator& nominator = queue_->nominator();
+  if (nominator.empty()) return;
+  nominator.ForEachNode([this](std::string_view node, std::span<const PodInfoPtr> pods) {
+    const framework::NodeIndex row = cache_.nodes().Find(node);
+    if (row != framework::kNoNode) nominations_.push_back({row, pods});
+  });
+  std::sort(nominations_.begin(), nominations_.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+}
+
+bool Scheduler::ScheduleOne(Time now) {
+  now_ = now;
+  std::optional<queue::QueuedPodInfo> popped = queue_->Pop(now);
+  if (!popped) return false;
+  ++counts_.cycles;
+  const PodInfoPtr pod = popped->pod;
+  Profile* profile = ProfileOf(*pod);
+  BERTH_CHECK(profile != nullptr, pod->Key(), pod->spec().scheduler_name);
+  if (pod->deletion_time) {
+    Emit(*profile, *pod, true, "FailedScheduling", "Scheduling", "skip schedule deleting pod: " + pod->Key());
+    queue_->Done(pod->uid);
+    return true;
+  }
+  if (cache_.FindPod(pod->uid) != nullptr) {  // assumed or bound already
+    queue_->Done(pod->uid);
+    return true;
+  }
+  CollectNominations();
+  const std::uint64_t seed = random_.Next();
+  const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), nominations_, seed, now);
+
+  Decision& decision = decisions_.Append();
+  decision.cycle = counts_.cycles;
+  decision.seed = seed;
+  decision.time = now;
+  decision.attempt = popped->attempts;
+  decision.pod = pod;
+  decision.node_count = static_cast<std::uint32_t>(outcome.node_count);
+  decision.feasible_count = static_cast<std::uint32_t>(outcome.feasible_count);
+  if (outcome.result != Result::kError) decision.refusals = profile->evaluator.RefusalCounts();
+  if (outcome.result == Result::kFeasible) {
+    decision.node_name = cache_.nodes().Info(outcome.node).name();
+    decision.total = outcome.total;
+    StartBinding(*profile, std::move(*popped), outcome.node);
+    return true;
+  }
+
+  Failure failure;
+  failure.nomination.is_set = true;  // cleared, unless PostFilter says otherwise
+  if (outcome.result == Result::kError) {
+    failure.message = outcome.error;
+  } else {
+    failure.is_refusal = true;
+    failure.unschedulable_plugins = outcome.unschedulable_plugins;
+    if (outcome.result == Result::kRefused && !profile->plugins->post_filter.empty()) {
+      const framework::PostFilterResult result = profile->evaluator.RunPostFilter();
+      failure.nomination = {result.has_nomination, result.nominated_node_name};
+    }
+    failure.message = profile->evaluator.Message();
+  }
+  decision.message = failure.message;
+  HandleFailure(*profile, std::move(*popped), std::move(failure));
+  return true;
+}
+
+std::optional<Time> Scheduler::NextWake() const {
+  std::optional<Time> wake = queue_->NextWake();
+  if (!deadlines_.empty() && (!wake || deadlines_.begin()->first < *wake)) wake = deadlines_.begin()->first;
+  return wake;
+}
+
+void Scheduler::Tick(Time now) {
+  now_ = now;
+  queue_->Tick(now);
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const std::string uid = deadlines_.begin()->second;
+    deadlines_.erase(deadlines_.begin());
+    const auto it = bindings_.find(uid);
+    if (it == bindings_.end()) continue;
+    Binding& binding = *it->second;
+    if (binding.waits_to_read && binding.retry_at <= now) {
+      binding.waits_to_read = false;
+      binding.operation = NewOperation(uid);
+      const PodInfo& pod = *binding.assumed;
+      outputs_.emplace_back(Write{binding.operation, framework::PodRead{{pod.namespace_name(), pod.name, pod.uid, {}}}});
+      continue;
+    }
+    if (binding.phase != Phase::kPermit) continue;
+    for (const PermitWait& wait : binding.permits) {
+      if (wait.deadline > now) continue;
+      const std::string plugin = wait.plugin;
+      FailBinding(binding,
+                  Status::Unschedulable("rejected due to timeout after waiting " + FormatGoDuration(wait.timeout) + " at plugin " + plugin),
+                  {}, plugin);
+      break;
+    }
+  }
+}
+
+}  // namespace berth::scheduler

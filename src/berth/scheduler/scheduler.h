@@ -1,0 +1,147 @@
+// Scheduler: the deterministic core. Inputs come in through Handle(), decisions are made by ScheduleOne(), and what is to
+// be done outside comes out of TakeOutputs(). It has no sockets, no threads and no clock: the same inputs, times and seed
+// give the same outputs. One thread at a time; nothing in it waits.
+//
+//   Pop -> scheduling cycle (evaluate, assume, Reserve, Permit) -> binding cycle:
+//
+//   kPermit -> kPreBind -> kBind -> done
+//      |           |          |  ^
+//      |           |          v  | still unbound: post the same binding again
+//      +-----------+------> kRead (the outcome of the write is unknown; the assumption stays)
+//      |           |          |
+//      +-----------+----------+--> failed: Unreserve, forget, back into the queue
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/hash_map.h"
+#include "berth/base/random.h"
+#include "berth/cache/cache.h"
+#include "berth/cache/pod_classes.h"
+#include "berth/queue/scheduling_queue.h"
+#include "berth/runtime/evaluator.h"
+#include "berth/runtime/profile_plugins.h"
+#include "berth/scheduler/decision_log.h"
+#include "berth/scheduler/io.h"
+
+namespace berth::scheduler {
+
+struct SchedulerOptions {
+  std::uint64_t seed = 0;
+  queue::SchedulingQueue::Options queue;
+  runtime::EvaluatorOptions evaluator;
+  std::size_t decisions_max = 4096;
+};
+
+struct Counts {
+  std::uint64_t cycles = 0;
+  std::uint64_t scheduled = 0;       // bindings that took effect
+  std::uint64_t unschedulable = 0;   // attempts that ended with a refusal
+  std::uint64_t errors = 0;          // attempts that ended with an error
+  std::uint64_t bindings_unknown = 0;  // bindings whose outcome had to be read
+};
+
+class Scheduler {
+ public:
+  // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin.
+  Scheduler(SchedulerOptions options, std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles);
+  ~Scheduler();
+
+  void Handle(Input input, Time now);
+
+  // One scheduling cycle, if a pod is ready. False when none is.
+  bool ScheduleOne(Time now);
+
+  // Does what is due by now: back-offs, Permit deadlines, retries.
+  void Tick(Time now);
+  // When Tick has something to do next; nullopt: only after an input.
+  std::optional<Time> NextWake() const;
+
+  // What is to be done outside, in order. The vector is handed over whole, to be passed back empty and reused.
+  void TakeOutputs(std::vector<Output>& outputs);
+
+  // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
+  std::size_t binding_count() const { return bindings_.size(); }
+  const Counts& counts() const { return counts_; }
+  const cache::Cache& cache() const { return cache_; }
+  const queue::SchedulingQueue& queue() const { return *queue_; }
+  const DecisionLog& decisions() const { return decisions_; }
+  const cache::PodClasses& pod_classes() const { return classes_; }
+
+ private:
+  struct Profile;
+  struct Binding;
+  enum class Phase : std::uint8_t { kPermit, kPreBind, kBind, kRead };
+  // What an attempt's failure does to the pod's nomination.
+  struct NominationChange {
+    bool is_set = false;
+    std::string node_name;
+  };
+  struct Failure {
+    bool is_refusal = false;  // reason Unschedulable; else SchedulerError
+    std::string message;
+    std::set<std::string> unschedulable_plugins;
+    std::set<std::string> pending_plugins;
+    NominationChange nomination;
+  };
+
+  void On(PodSet&& input);
+  void On(PodGone&& input);
+  void On(NodeSet&& input);
+  void On(NodeGone&& input);
+  void On(WriteDone&& input);
+  void On(PodReadDone&& input);
+  void On(WorkDone&& input);
+  void On(framework::PermitDecision&& input);
+
+  void SetAssignedPod(framework::PodInfoPtr pod);
+  void SetPendingPod(framework::PodInfoPtr pod);
+  void ForgetDeletedPod(const PodGone& gone);
+  Profile* ProfileOf(const framework::PodInfo& pod);
+  void CollectNominations();
+  void MoveForNomination(const framework::PodInfo& pod, const framework::PodInfoPtr& source);
+
+  void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, framework::NodeIndex row);
+  void RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
+                      const framework::Status& status);
+  void ContinueBinding(Binding& binding);
+  void RunOperation(Binding& binding, framework::Operation&& operation);
+  void EmitNextWrite(Binding& binding);
+  void OperationEnded(Binding& binding, const framework::Status& status);
+  void ReadBinding(Binding& binding);
+  void FinishBinding(Binding& binding);
+  void FailBinding(Binding& binding, const framework::Status& status, std::string_view point, std::string_view plugin);
+  void DropBinding(Binding& binding);  // the pod is gone, or not ours to bind any more
+  void Unreserve(Profile& profile, const framework::PodInfoPtr& assumed);
+  Binding* BindingOf(std::uint64_t operation);
+
+  void HandleFailure(Profile& profile, queue::QueuedPodInfo&& queued, Failure&& failure);
+  void Emit(const Profile& profile, const framework::PodInfo& pod, bool is_warning, std::string reason, std::string action,
+            std::string note);
+  std::uint64_t NewOperation(std::string_view uid);
+
+  const SchedulerOptions options_;
+  Time now_{};
+  Random random_;
+  cache::Cache cache_;
+  cache::PodClasses classes_;
+  std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
+  std::unique_ptr<queue::SchedulingQueue> queue_;
+  StringHashMap<std::unique_ptr<Binding>> bindings_;           // by pod uid
+  absl::flat_hash_map<std::uint64_t, std::string> operations_;  // to pod uid
+  std::set<std::pair<Time, std::string>> deadlines_;            // Permit deadlines and retries, with the pod's uid
+  std::uint64_t next_operation_ = 1;
+  std::vector<Output> outputs_;
+  std::vector<runtime::NominatedOnRow> nominations_;
+  DecisionLog decisions_;
+  Counts counts_;
+};
+
+}  // namespace berth::scheduler
