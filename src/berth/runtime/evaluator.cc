@@ -131,6 +131,7 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
         }
         return outcome_;
       }
+      outcome_.nominated_status = Get(row);
       // An error there is not the cycle's: all nodes are asked now.
       outcome_.result = Result::kError;
       outcome_.error.clear();

@@ -65,6 +65,7 @@ struct Outcome {
   std::vector<std::string> narrowing_plugins;  // sorted
   std::set<std::string> unschedulable_plugins;  // kRefused: who has to change their mind
   bool is_nominated_node = false;               // the pod's nominated node passed, alone
+  framework::Status nominated_status;           // what refused the nominated node
 
   // With detail:
   std::vector<framework::NodeIndex> feasible;

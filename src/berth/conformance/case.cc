@@ -1,0 +1,148 @@
+#include "berth/conformance/case.h"
+
+#include <algorithm>
+
+#include <simdjson.h>
+
+#include "berth/api/decode.h"
+
+namespace berth::conformance {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+std::string Text(element parent, std::string_view key) {
+  std::string_view text;
+  return parent[key].get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
+}
+
+std::vector<std::string> Texts(element list) {
+  std::vector<std::string> texts;
+  array values;
+  if (list.get(values) != simdjson::SUCCESS) return texts;
+  for (const element value : values) {
+    std::string_view text;
+    if (value.get(text) == simdjson::SUCCESS) texts.emplace_back(text);
+  }
+  return texts;
+}
+
+std::optional<std::vector<std::string>> Texts(element parent, std::string_view key) {
+  element list;
+  if (parent[key].get(list) != simdjson::SUCCESS) return std::nullopt;
+  return Texts(list);
+}
+
+StatusRecord ToStatus(element status) {
+  return {Text(status, "code"), Text(status, "plugin"), Texts(status, "reasons").value_or(std::vector<std::string>{})};
+}
+
+std::optional<StatusRecord> ToStatus(element parent, std::string_view key) {
+  element status;
+  if (parent[key].get(status) != simdjson::SUCCESS) return std::nullopt;
+  return ToStatus(status);
+}
+
+NodeRecord ToNode(element node) {
+  NodeRecord record;
+  element filter;
+  if (node["filter"].get(filter) == simdjson::SUCCESS && !filter.is_string()) record.refused = ToStatus(filter);
+  object scores;
+  if (node["scores"].get(scores) == simdjson::SUCCESS) {
+    for (const auto [plugin, score] : scores) record.scores.emplace(plugin, score.get_int64().value_unsafe());
+  }
+  std::int64_t total = 0;
+  if (node["total"].get(total) == simdjson::SUCCESS) record.total = total;
+  return record;
+}
+
+Attempt ToAttempt(element from) {
+  Attempt to;
+  to.pod = Text(from, "pod");
+  std::int64_t number = 1;
+  if (from["attempt"].get(number) == simdjson::SUCCESS) to.attempt = static_cast<int>(number);
+  to.result = Text(from, "result");
+  to.pre_enqueue = ToStatus(from, "preEnqueue");
+  to.pre_filter = ToStatus(from, "prefilter");
+  to.pre_filter_nodes = Texts(from, "prefilterNodes");
+  to.nominated_evaluated = Text(from, "nominatedEvaluated");
+  object nodes;
+  if (from["nodes"].get(nodes) == simdjson::SUCCESS) {
+    for (const auto [name, node] : nodes) to.nodes.emplace(name, ToNode(node));
+  }
+  to.best = Texts(from, "best").value_or(std::vector<std::string>{});
+  to.bound = Text(from, "bound");
+  to.reserve = ToStatus(from, "reserve");
+  to.message = Text(from, "message");
+  to.unschedulable_plugins = Texts(from, "unschedulablePlugins").value_or(std::vector<std::string>{});
+  element preemption;
+  if (from["preemption"].get(preemption) == simdjson::SUCCESS) to.preemption = simdjson::minify(preemption);
+  return to;
+}
+
+// What the API server always sets.
+std::shared_ptr<const api::Pod> Fill(const std::shared_ptr<const api::Pod>& pod) {
+  auto filled = std::make_shared<api::Pod>(*pod);
+  api::ObjectMeta& meta = filled->metadata;
+  if (meta.namespace_name.empty()) meta.namespace_name = "default";
+  if (meta.uid.empty()) meta.uid = "uid-" + meta.namespace_name + "-" + meta.name;
+  if (filled->spec.scheduler_name.empty()) filled->spec.scheduler_name = api::kDefaultSchedulerName;
+  return filled;
+}
+
+Expected<void> LoadPods(element parent, std::string_view key, std::vector<std::shared_ptr<const api::Pod>>& to) {
+  array pods;
+  if (parent[key].get(pods) != simdjson::SUCCESS) return {};
+  for (const element pod : pods) {
+    BERTH_ASSIGN_OR_RETURN(const auto decoded, api::DecodePod(pod));
+    to.push_back(Fill(decoded));
+  }
+  return {};
+}
+
+}  // namespace
+
+Expected<Case> LoadCase(const std::string& path) {
+  simdjson::dom::parser parser;
+  element document;
+  if (const auto error = parser.load(path).get(document)) {
+    return InvalidError(path + ": " + simdjson::error_message(error));
+  }
+  Case loaded;
+  loaded.name = Text(document, "name");
+  element config;
+  if (document["config"].get(config) == simdjson::SUCCESS && !config.is_null()) {
+    loaded.config = config.is_string() ? Text(document, "config") : std::string(simdjson::minify(config));
+  }
+  element objects;
+  if (document["objects"].get(objects) == simdjson::SUCCESS) {
+    array nodes;
+    if (objects["nodes"].get(nodes) == simdjson::SUCCESS) {
+      for (const element node : nodes) {
+        auto decoded = api::DecodeNode(node);
+        if (!decoded.ok()) return decoded.error().Wrap(path);
+        loaded.nodes.push_back(std::move(*decoded));
+      }
+    }
+    if (const auto pods = LoadPods(objects, "pods", loaded.pods); !pods.ok()) return pods.error().Wrap(path);
+  }
+  if (const auto pods = LoadPods(document, "pending", loaded.pending); !pods.ok()) return pods.error().Wrap(path);
+  array attempts;
+  if (document["expected"]["attempts"].get(attempts) != simdjson::SUCCESS) {
+    return InvalidError(path + ": no expected.attempts: let the oracle answer the case first");
+  }
+  bool any_total = false, any_scores = false;
+  for (const element attempt : attempts) {
+    loaded.expected.push_back(ToAttempt(attempt));
+    for (const auto& [name, node] : loaded.expected.back().nodes) {
+      any_total |= node.total.has_value();
+      any_scores |= !node.scores.empty();
+    }
+  }
+  loaded.has_scores = any_scores || !any_total;
+  return loaded;
+}
+
+}  // namespace berth::conformance

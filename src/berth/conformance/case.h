@@ -1,0 +1,63 @@
+// A conformance case: a cluster, pending pods, and what the real kube-scheduler decides for them, in the format that
+// tests/differential/oracle writes (its README describes it). Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/api/pod.h"
+#include "berth/base/expected.h"
+
+namespace berth::conformance {
+
+struct StatusRecord {
+  std::string code;
+  std::string plugin;
+  std::vector<std::string> reasons;  // sorted
+  bool operator==(const StatusRecord&) const = default;
+};
+
+struct NodeRecord {
+  std::optional<StatusRecord> refused;  // absent: the filters passed
+  std::map<std::string, std::int64_t> scores;
+  std::optional<std::int64_t> total;
+  bool operator==(const NodeRecord&) const = default;
+};
+
+// One scheduling cycle of one pod.
+struct Attempt {
+  std::string pod;
+  int attempt = 1;
+  std::string result;
+  std::optional<StatusRecord> pre_enqueue;
+  std::optional<StatusRecord> pre_filter;
+  std::optional<std::vector<std::string>> pre_filter_nodes;
+  std::string nominated_evaluated;
+  std::map<std::string, NodeRecord> nodes;
+  std::vector<std::string> best;
+  std::string bound;
+  std::optional<StatusRecord> reserve;
+  std::string message;
+  std::vector<std::string> unschedulable_plugins;
+  std::string preemption;  // the JSON of the expected preemption; empty: none
+};
+
+struct Case {
+  std::string name;
+  std::string config;  // YAML or JSON; empty: the default
+  std::vector<std::shared_ptr<const api::Node>> nodes;
+  std::vector<std::shared_ptr<const api::Pod>> pods;
+  std::vector<std::shared_ptr<const api::Pod>> pending;
+  bool has_scores = true;  // the expectation lists scores, not totals alone
+  std::vector<Attempt> expected;
+};
+
+// Fills in the namespace, uid and schedulerName of pods where they are empty, as the oracle does.
+Expected<Case> LoadCase(const std::string& path);
+
+}  // namespace berth::conformance

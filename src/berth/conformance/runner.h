@@ -1,0 +1,17 @@
+// Runs berth's own framework on a case and compares every verdict, score, total, message, best set and binding with what
+// the real kube-scheduler answered.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/conformance/case.h"
+#include "berth/runtime/evaluator.h"
+
+namespace berth::conformance {
+
+// One line for each difference, pod by pod; empty: the case passes. Deterministic.
+std::vector<std::string> RunCase(const Case& test, runtime::Form form);
+
+}  // namespace berth::conformance
