@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# compare.sh BERTH_BINARY: berth and the real kube-scheduler 1.36 by turns, with the same flags, on a fresh cluster each
+# time, and a table of the medians. It takes the control plane that tests/e2e/controlplane.sh builds.
+#
+#   RUNS=3              runs of each
+#   SERVER=kube-apiserver, or embedded for berth's own API server
+#   WORKLOAD=basic NODES=1000 EXISTING=1000 PODS=5000 ORDER=live
+#   QUIET=30s           wait so long for an idle machine before each run
+#   OUT=build/bench/cluster.jsonl   where each run's JSON line is appended
+#
+# The schedulers are commands with {kubeconfig} in them; BERTH_FLAGS is added to berth's.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+binary=${1:?usage: compare.sh BERTH_BINARY}
+if [[ ! -x $binary || -d $binary ]]; then
+  echo "bench: $binary is not a program; build berth first" >&2
+  exit 2
+fi
+binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+runs=${RUNS:-3} server=${SERVER:-kube-apiserver} workload=${WORKLOAD:-basic} quiet=${QUIET:-30s}
+out=${OUT:-$root/build/bench/cluster.jsonl}
+case $server in
+  kube-apiserver | embedded) ;;
+  *)
+    echo "bench: SERVER is kube-apiserver or embedded, not $server" >&2
+    exit 2
+    ;;
+esac
+
+BIN=$("$root/tests/e2e/controlplane.sh" build)
+scratch=/dev/shm # etcd's files are not what is measured
+[[ -w $scratch ]] || scratch=${TMPDIR:-/tmp}
+WORK=$(mktemp -d "$scratch/berth-bench.XXXXXX")
+export BIN WORK
+
+# A port below the range of outgoing connections that nobody listens on, and the one after it.
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM % 6000 * 2))
+    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && ! (exec 3<>"/dev/tcp/127.0.0.1/$((port + 1))") 2>/dev/null; then
+      echo "$port"
+      return
+    fi
+  done
+}
+
+embedded=
+stop() {
+  if [[ -n $embedded ]]; then
+    kill -KILL "$embedded" 2>/dev/null || true
+    wait "$embedded" 2>/dev/null || true
+    embedded=
+  fi
+  "$here/cluster.sh" down
+}
+measuring=
+finish() {
+  # bench takes the scheduler that it started with it.
+  [[ -z $measuring ]] || kill -KILL "$measuring" 2>/dev/null || true
+  stop
+  rm -rf "$WORK"
+}
+trap finish EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# start: a fresh API server; leaves bench's flags for it in $target.
+target=()
+start() {
+  PORT=$(free_port) ETCD_PORT=$(free_port)
+  export PORT ETCD_PORT
+  if [[ $server == kube-apiserver ]]; then
+    "$here/cluster.sh" up
+    read -ra target < <("$here/cluster.sh" args)
+    return
+  fi
+  "$binary" apiserver --listen "127.0.0.1:$PORT" >"$WORK/apiserver.log" 2>&1 &
+  embedded=$!
+  cat >"$WORK/kubeconfig" <<C
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:$PORT"}}]
+users: [{name: u, user: {}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+C
+  local _
+  for _ in $(seq 100); do
+    if "$BIN/kubectl" --kubeconfig "$WORK/kubeconfig" --cache-dir "$WORK/kubectl" get --raw /version >/dev/null 2>&1; then
+      target=(-kubeconfig "$WORK/kubeconfig" -content-type json -pids "apiserver=$embedded")
+      return
+    fi
+    sleep 0.1
+  done
+  echo "bench: berth apiserver does not answer:" >&2
+  tail -n 5 "$WORK/apiserver.log" >&2
+  exit 1
+}
+
+(cd "$here" && CGO_ENABLED=0 go build -o "$WORK/bench" .)
+sizes=(-workload "$workload" -order "${ORDER:-live}")
+[[ -z ${NODES:=1000} ]] || sizes+=(-nodes "$NODES")
+[[ -z ${EXISTING:=1000} ]] || sizes+=(-existing "$EXISTING")
+[[ -z ${PODS:=5000} ]] || sizes+=(-pods "$PODS")
+kube_flags="--kube-api-qps 5000 --kube-api-burst 10000 --leader-elect=false --secure-port 0"
+[[ $server == kube-apiserver ]] || kube_flags+=" --kube-api-content-type application/json"
+
+lines=$WORK/lines.jsonl
+for ((run = 1; run <= runs; run++)); do
+  for label in berth kube-scheduler; do
+    case $label in
+      berth) command="$binary run --kubeconfig {kubeconfig} ${BERTH_FLAGS:-}" ;;
+      *) command="$BIN/kube-scheduler --kubeconfig {kubeconfig} $kube_flags" ;;
+    esac
+    echo "bench: run $run of $runs: $label on $server" >&2
+    start
+    # In the background, so that a signal to this script does not wait for the run to end.
+    "$WORK/bench" "${target[@]}" "${sizes[@]}" -clean=false -quiet "$quiet" -label "$label" \
+      -scheduler-log "$WORK/$label.log" -scheduler-cmd "$command" >"$WORK/line" 2>"$WORK/bench.log" &
+    measuring=$!
+    if ! wait "$measuring"; then
+      measuring=
+      echo "bench: the run failed:" >&2
+      tail -n 5 "$WORK/bench.log" "$WORK/$label.log" >&2 || true
+      exit 1
+    fi
+    measuring=
+    cat "$WORK/line" >>"$lines"
+    stop
+  done
+done
+mkdir -p "$(dirname "$out")"
+cat "$lines" >>"$out"
+"$WORK/bench" -summary <"$lines"
