@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -52,9 +53,15 @@ func TempDir(t testing.TB) string {
 	return must(os.MkdirTemp("", name+"-"))(t)
 }
 
+// Hopeless is set when the scheduler cannot bind a single pod: every other test would only wait for its time to run out.
+var Hopeless atomic.Bool
+
 // StartCluster starts etcd and kube-apiserver and waits until they are ready.
 func StartCluster(t testing.TB, options Options) *Cluster {
 	t.Helper()
+	if Hopeless.Load() {
+		t.Fatal("not tried, because TestOnePod failed")
+	}
 	c := &Cluster{Dir: TempDir(t), authority: NewAuthority(t, "berth-e2e"), port: FreePort(t)}
 	data := filepath.Join(c.Dir, "etcd")
 	t.Cleanup(func() { _ = os.RemoveAll(data) })

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +40,14 @@ var starts = sync.OnceValue(func() chan func() {
 	return queue
 })
 
+// Fork starts a command that dies with the test binary, and out of reach of the signals that a terminal sends.
+func Fork(c *exec.Cmd) error {
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	started := make(chan error)
+	starts() <- func() { started <- c.Start() }
+	return <-started
+}
+
 // Command describes a program to start.
 type Command struct {
 	Name string
@@ -64,10 +73,7 @@ func Start(t testing.TB, command Command) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = log, log
 	p.cmd.Dir = command.Dir
 	p.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + command.Dir, "TMPDIR=" + command.Dir}, command.Env...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error)
-	starts() <- func() { started <- p.cmd.Start() }
-	if err := <-started; err != nil {
+	if err := Fork(p.cmd); err != nil {
 		t.Fatalf("%s does not start: %v", command.Name, err)
 	}
 	go func() {
@@ -175,4 +181,22 @@ func Eventually(t testing.TB, limit time.Duration, what string, done func() (boo
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
+}
+
+// LockedBuffer takes a program's output while the test reads it.
+type LockedBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *LockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *LockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
 }

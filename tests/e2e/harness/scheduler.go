@@ -78,3 +78,11 @@ profiles: [{schedulerName: %s}]
 	}
 	return Start(t, Command{Name: cmp.Or(s.Log, "kube-scheduler"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
 }
+
+// StartEmbedded starts berth's own API server with simulated nodes and returns its address.
+func StartEmbedded(t testing.TB, nodes int, dir string) string {
+	t.Helper()
+	address := fmt.Sprintf("127.0.0.1:%d", FreePort(t))
+	Start(t, Command{Name: "berth-apiserver", Dir: dir, Args: []string{Berth(t), "apiserver", "--listen", address, "--nodes", fmt.Sprint(nodes)}})
+	return "http://" + address
+}
