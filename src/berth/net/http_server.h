@@ -27,6 +27,8 @@ class ResponseWriter {
   // Appends a chunk. False when the peer has gone or has fallen more than the server's stream_buffer_bytes_max behind
   // (the stream is then closed): stop writing.
   virtual bool Write(std::string_view bytes) = 0;
+  // Bytes written but not yet taken by the peer's connection: writers of long streams pause on it. Any thread.
+  virtual std::size_t BufferedBytes() const { return 0; }
   virtual void End() = 0;
   // Called once when the peer goes away or the stream ends, on the server's thread. Set before the first Write.
   virtual void OnClosed(std::function<void()> closed) = 0;
@@ -37,6 +39,7 @@ using Handler = std::function<void(Request request, std::shared_ptr<ResponseWrit
 struct TlsServerOptions {
   std::string certificate_chain_pem;
   std::string private_key_pem;
+  std::string client_ca_pem;  // not empty: clients must show a certificate that one of these roots has signed
 };
 
 struct HttpServerOptions {

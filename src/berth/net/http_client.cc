@@ -1,0 +1,1031 @@
+#include "berth/net/http_client.h"
+
+#include <algorithm>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <set>
+#include <unordered_set>
+
+#include <boost/asio/post.hpp>
+
+#include "berth/net/channel.h"
+#include "berth/net/http_parser.h"
+#include "berth/net/io_context_impl.h"
+#include "berth/net/link.h"
+#include "berth/net/read_buffer.h"
+#include "berth/net/url.h"
+
+// One thread, the loop's, owns everything here but two doors: the inbox of Send() and the cancel flag of a stream.
+//
+//   Send() -> inbox -> waiting -> in flight (on a Connection) -> completions -> done
+//                         ^            |
+//                         +-- again, when a kept-alive connection was already closed
+
+namespace berth::net {
+namespace {
+
+using boost::system::error_code;
+using Wait = Channel::Socket::wait_type;
+
+// How often a request may meet a kept-alive connection that has died before it is given up.
+constexpr int kAttemptsMax = 3;
+// Answers of the 1xx kind before the real one.
+constexpr int kInterimAnswersMax = 8;
+// Reads from one connection before the others of the loop get their turn.
+constexpr int kReadsPerTurn = 16;
+// The body of a refused stream: a Status object, never more.
+constexpr std::size_t kRefusalBodyBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kAnswerHeaderBytesMax = std::size_t{256} << 10;
+
+Error Unavailable(std::string message, bool outcome_unknown) {
+  return {ErrorCode::kUnavailable, std::move(message), outcome_unknown};
+}
+
+// What the connections of one client have in common. Immutable.
+struct Settings {
+  LinkOptions link;
+  std::string where;   // "host:port", for errors
+  std::string host;    // the Host header
+  std::string prefix;  // before every target
+  HttpClientOptions options;
+};
+
+bool IsFramingHeader(std::string_view name) {
+  return EqualsIgnoreCase(name, "Content-Length") || EqualsIgnoreCase(name, "Transfer-Encoding") ||
+         EqualsIgnoreCase(name, "Connection");
+}
+
+// The request as bytes, head and body in one piece so that it is one write.
+Expected<std::string> Serialize(const Settings& settings, const Request& request) {
+  if (!IsToken(request.method)) return InvalidError("invalid HTTP method: it must be a word such as GET");
+  if (!IsTargetText(request.target) || request.target.front() != '/') {
+    return InvalidError("invalid request target: it must begin with / and have nothing that needs percent-encoding");
+  }
+  std::size_t size = 128 + settings.prefix.size() + request.target.size() + request.body.size();
+  bool has_host = false;
+  for (const Header& header : request.headers) {
+    size += header.name.size() + header.value.size() + 4;
+    has_host = has_host || EqualsIgnoreCase(header.name, "Host");
+    if (!IsToken(header.name) || !IsHeaderValue(header.value)) {
+      return InvalidError("invalid header \"" + (IsToken(header.name) ? header.name : std::string("?")) +
+                          "\": names are words, values have no line breaks or control characters");
+    }
+  }
+  std::string wire;
+  wire.reserve(size);
+  wire.append(request.method).append(" ").append(settings.prefix).append(request.target).append(" HTTP/1.1\r\n");
+  if (!has_host) wire.append("Host: ").append(settings.host).append("\r\n");
+  for (const Header& header : request.headers) {
+    if (IsFramingHeader(header.name)) continue;
+    wire.append(header.name).append(": ").append(header.value).append("\r\n");
+  }
+  if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD" && request.method != "DELETE")) {
+    wire.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
+  }
+  return std::move(wire.append("\r\n").append(request.body));
+}
+
+// One Send() on its way. A node of exactly one of the lists in the picture above, so that it never moves in memory.
+struct Exchange {
+  std::string wire;
+  Transport::Done done;
+  SteadyTime deadline;
+  Duration timeout{};
+  std::size_t body_bytes_max = 0;
+  bool is_repeatable = false;  // GET and HEAD
+  bool is_head = false;
+  int attempts = 0;
+};
+using ExchangeList = std::list<Exchange>;
+
+struct Completion {
+  Transport::Done done;
+  Expected<Response> result;
+};
+
+class Connection;
+class ClientStream;
+
+class Client : public std::enable_shared_from_this<Client> {
+ public:
+  Client(IoContext::Impl& io, Loop& loop, Settings settings);
+
+  // Any thread.
+  void Send(Request request, SendOptions options, Transport::Done done);
+  std::shared_ptr<ClientStream> StartStream(Request request, StreamOptions options, StreamCallbacks callbacks);
+
+  // The rest on the loop's thread only.
+  void Shutdown(bool is_loop_stopped);
+  void Complete(ExchangeList& list, ExchangeList::iterator exchange, Expected<Response> result);
+  void GiveBack(const std::shared_ptr<Connection>& connection);
+  void Again(ExchangeList::iterator exchange);
+  void OnConnected(const std::shared_ptr<Connection>& connection);
+  void OnConnectFailed(const std::shared_ptr<Connection>& connection, const Error& error);
+  void Forget(const std::shared_ptr<Connection>& connection);
+  void Pump();
+
+  void RemoveStream(const std::shared_ptr<ClientStream>& stream) {
+    const std::lock_guard lock(inbox_mutex_);
+    streams_.erase(stream);
+  }
+
+  const Settings& settings() const { return settings_; }
+  Loop& loop() { return loop_; }
+  IoContext::Impl& io() { return io_; }
+  ExchangeList& in_flight() { return in_flight_; }
+  bool is_closed() const { return is_closed_; }
+
+ private:
+  void DrainInbox();
+  void ArmDeadline();
+  void OnDeadline();
+  void ArmIdle();
+  void OnIdle();
+  void PostCompletions();
+  void RunCompletions();
+  void DropIdle();
+
+  IoContext::Impl& io_;
+  Loop& loop_;
+  const Settings settings_;
+
+  std::mutex inbox_mutex_;
+  ExchangeList inbox_;             // guarded by inbox_mutex_
+  bool is_inbox_posted_ = false;   // guarded by inbox_mutex_
+  bool is_inbox_closed_ = false;   // guarded by inbox_mutex_: the client goes away
+  std::unordered_set<std::shared_ptr<ClientStream>> streams_;  // guarded by inbox_mutex_
+  std::atomic<std::size_t> queued_{0};  // in the inbox and waiting
+
+  bool is_closed_ = false;
+  ExchangeList waiting_;
+  ExchangeList in_flight_;
+  std::set<std::pair<SteadyTime, Exchange*>> deadlines_;  // of waiting and in flight
+  std::optional<boost::asio::steady_timer> deadline_timer_;  // the timers belong to the loop: gone after Shutdown
+  std::optional<SteadyTime> deadline_armed_;
+  std::optional<boost::asio::steady_timer> idle_timer_;
+  bool is_idle_armed_ = false;
+
+  std::unordered_set<std::shared_ptr<Connection>> connections_;  // all of them, in any state
+  std::deque<std::shared_ptr<Connection>> idle_;                 // the longest idle in front; used from the back
+  int connecting_ = 0;
+  std::deque<Completion> completions_;
+  bool is_completions_posted_ = false;
+};
+
+// A pooled connection: connecting, idle, or busy with one exchange.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  explicit Connection(std::shared_ptr<Client> client)
+      : client_(std::move(client)), link_(std::make_shared<Link>(client_->loop(), client_->settings().link)),
+        parser_(HttpParser::Kind::kResponse) {}
+
+  void Connect() {
+    link_->Dial([self = shared_from_this()](Expected<void> result) {
+      if (self->is_closed_) return;
+      if (!result.ok()) {
+        const auto client = self->client_;
+        client->OnConnectFailed(self, result.error());
+        return;
+      }
+      self->ArmRead();
+      self->client_->OnConnected(self);
+    });
+  }
+
+  // False when the peer has closed it meanwhile, or sent what nobody asked for.
+  bool IsUsable() { return !is_closed_ && link_->channel().IsQuiet(); }
+
+  void Begin(ExchangeList::iterator exchange) {
+    exchange_ = exchange;
+    exchange->attempts++;
+    written_ = 0;
+    has_write_failed_ = false;
+    has_answer_begun_ = false;
+    interim_answers_ = 0;
+    StartParser();
+    WriteSome();
+  }
+
+  bool is_busy() const { return exchange_.has_value(); }
+  bool has_sent() const { return written_ > 0; }
+  const Exchange* exchange() const { return exchange_ ? &**exchange_ : nullptr; }
+  ExchangeList::iterator TakeExchange() {
+    const auto exchange = *exchange_;
+    exchange_.reset();
+    return exchange;
+  }
+
+  void Close() {
+    if (is_closed_) return;
+    is_closed_ = true;
+    link_->Close();
+  }
+
+  SteadyTime idle_since;
+
+ private:
+  void StartParser() {
+    parser_.Start({kAnswerHeaderBytesMax, (*exchange_)->body_bytes_max}, (*exchange_)->is_head);
+  }
+
+  void ArmRead() {
+    if (is_read_armed_ || is_closed_) return;
+    is_read_armed_ = true;
+    link_->channel().socket().async_wait(Wait::wait_read, [self = shared_from_this()](const error_code&) {
+      self->is_read_armed_ = false;
+      if (!self->is_closed_) self->ReadSome();
+    });
+  }
+
+  void ArmWrite() {
+    if (is_write_armed_ || is_closed_) return;
+    is_write_armed_ = true;
+    link_->channel().socket().async_wait(Wait::wait_write, [self = shared_from_this()](const error_code&) {
+      self->is_write_armed_ = false;
+      if (!self->is_closed_) self->OnWritable();
+    });
+  }
+
+  void OnWritable() {
+    if (is_busy() && written_ < (*exchange_)->wire.size()) {
+      WriteSome();
+    } else {
+      ReadSome();  // TLS wanted to write before it could read.
+    }
+  }
+
+  void WriteSome() {
+    const std::string& wire = (*exchange_)->wire;
+    while (written_ < wire.size() && !has_write_failed_) {
+      const auto step = link_->channel().Write(std::string_view(wire).substr(written_));
+      switch (step.outcome) {
+        case Channel::Outcome::kDone: written_ += step.bytes; break;
+        case Channel::Outcome::kWantWrite: ArmWrite(); return;
+        case Channel::Outcome::kWantRead: return;  // A read is always armed, and goes on with the write.
+        case Channel::Outcome::kEof:
+        case Channel::Outcome::kFailed:
+          // The peer may have answered before it closed (413, 401): look, but not from inside Begin().
+          has_write_failed_ = true;
+          boost::asio::post(client_->loop().io, [self = shared_from_this()] {
+            if (!self->is_closed_ && self->is_busy()) self->ReadSome();
+          });
+          return;
+      }
+    }
+  }
+
+  void ReadSome() {
+    const auto self = shared_from_this();
+    for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+      const auto [room, size] = buffer_.Room();
+      const auto step = link_->channel().Read(room, size);
+      switch (step.outcome) {
+        case Channel::Outcome::kDone: {
+          buffer_.Filled(step.bytes, size);
+          if (!is_busy()) {
+            Discard();  // Nobody asked: whatever it is, no later answer could be told from it.
+            return;
+          }
+          has_answer_begun_ = true;
+          if (!Parse()) return;
+          if (step.bytes == size || link_->channel().HasBufferedInput()) continue;
+          ArmRead();
+          return;
+        }
+        case Channel::Outcome::kWantRead:
+          if (has_write_failed_) {
+            Fail(link_->channel().failure());
+            return;
+          }
+          ArmRead();
+          if (is_busy()) WriteSome();
+          return;
+        case Channel::Outcome::kWantWrite: ArmWrite(); return;
+        case Channel::Outcome::kEof: OnEof(); return;
+        case Channel::Outcome::kFailed:
+          if (is_busy()) {
+            Fail(link_->channel().failure());
+          } else {
+            Discard();
+          }
+          return;
+      }
+    }
+    boost::asio::post(client_->loop().io, [self] {
+      if (!self->is_closed_) self->ReadSome();
+    });
+  }
+
+  // False when the connection is done with this exchange, one way or another.
+  bool Parse() {
+    for (;;) {
+      std::size_t consumed = 0;
+      const auto outcome = parser_.Feed(buffer_.unread(), consumed);
+      buffer_.Consume(consumed);
+      switch (outcome) {
+        case HttpParser::Outcome::kNeedMore: return true;
+        case HttpParser::Outcome::kComplete:
+          if (parser_.response().status < 200 && parser_.response().status != 101) {
+            if (++interim_answers_ > kInterimAnswersMax) {
+              FailWith({ErrorCode::kInternal, where() + ": too many 1xx answers before the real one", true});
+              return false;
+            }
+            StartParser();
+            if (buffer_.unread().empty()) return true;
+            continue;
+          }
+          Finish();
+          return false;
+        case HttpParser::Outcome::kBodyTooLarge:
+          FailWith({ErrorCode::kTooLarge,
+                    where() + ": the answer's body is longer than " + std::to_string((*exchange_)->body_bytes_max) +
+                        " bytes", true});
+          return false;
+        case HttpParser::Outcome::kHeaderTooLarge:
+          FailWith({ErrorCode::kTooLarge, where() + ": the answer's head is longer than " +
+                                              std::to_string(kAnswerHeaderBytesMax) + " bytes", true});
+          return false;
+        case HttpParser::Outcome::kNotHttp:
+        case HttpParser::Outcome::kCutShort:
+          FailWith({ErrorCode::kInternal, where() + " answered something that is not HTTP: " + parser_.problem(), true});
+          return false;
+      }
+    }
+  }
+
+  void OnEof() {
+    if (!is_busy()) {
+      Discard();
+      return;
+    }
+    if (has_answer_begun_ && parser_.FeedEof() == HttpParser::Outcome::kComplete) {
+      Finish();
+      return;
+    }
+    Fail("");
+  }
+
+  void Finish() {
+    Response response = std::move(parser_.response());
+    response.body = std::move(parser_.body());
+    const bool is_reusable = parser_.keep_alive() && buffer_.unread().empty() && !has_write_failed_ &&
+                             written_ == (*exchange_)->wire.size();
+    const auto self = shared_from_this();
+    const auto exchange = TakeExchange();
+    has_served_ = true;
+    client_->Complete(client_->in_flight(), exchange, std::move(response));
+    if (is_reusable) {
+      ArmRead();
+      client_->GiveBack(self);
+    } else {
+      Discard();
+    }
+  }
+
+  // The connection broke while an exchange was on it; `reason` is empty when the peer simply closed it.
+  void Fail(const std::string& reason) {
+    if (has_answer_begun_) {
+      FailWith(Unavailable(where() + ": the answer was cut short" + (reason.empty() ? "" : ": " + reason), true));
+      return;
+    }
+    // Nothing sent: no handler can have seen it. Otherwise only what may be done twice is done again, and only where the
+    // connection had served before: a fresh one that breaks is no stale one.
+    const bool is_safe = written_ == 0 || (*exchange_)->is_repeatable;
+    if (has_served_ && is_safe && (*exchange_)->attempts < kAttemptsMax) {
+      const auto client = client_;
+      const auto exchange = TakeExchange();
+      Close();
+      client->Forget(shared_from_this());
+      client->Again(exchange);
+      return;
+    }
+    FailWith(Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : ": " + reason),
+                         written_ > 0));
+  }
+
+  void FailWith(Error error) {
+    const auto exchange = TakeExchange();
+    client_->Complete(client_->in_flight(), exchange, std::move(error));
+    Discard();
+  }
+
+  void Discard() {
+    const auto self = shared_from_this();
+    Close();
+    client_->Forget(self);
+    client_->Pump();
+  }
+
+  const std::string& where() const { return client_->settings().where; }
+
+  const std::shared_ptr<Client> client_;
+  const std::shared_ptr<Link> link_;
+  HttpParser parser_;
+  ReadBuffer buffer_;
+  std::optional<ExchangeList::iterator> exchange_;
+  std::size_t written_ = 0;
+  int interim_answers_ = 0;
+  bool is_closed_ = false;
+  bool is_read_armed_ = false;
+  bool is_write_armed_ = false;
+  bool has_write_failed_ = false;
+  bool has_answer_begun_ = false;
+  bool has_served_ = false;
+};
+
+// One Stream(), on a connection of its own.
+class ClientStream : public std::enable_shared_from_this<ClientStream> {
+ public:
+  ClientStream(std::shared_ptr<Client> client, StreamOptions options, StreamCallbacks callbacks)
+      : client_(std::move(client)), options_(options), callbacks_(std::move(callbacks)),
+        parser_(HttpParser::Kind::kResponse) {}
+
+  // On the loop.
+  void Start(Expected<std::string> wire) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_over_) return;
+    }
+    if (!wire.ok()) {
+      End(wire.error());
+      return;
+    }
+    wire_ = std::move(wire).value();
+    parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
+    timer_.emplace(client_->loop().io);
+    last_byte_ = std::chrono::steady_clock::now();
+    ArmTimer(last_byte_ + options_.head_timeout);
+    link_ = std::make_shared<Link>(client_->loop(), client_->settings().link);
+    link_->Dial([self = shared_from_this()](Expected<void> result) {
+      if (self->is_closed_) return;
+      if (!result.ok()) {
+        self->End(result.error());
+        return;
+      }
+      self->WriteSome();
+      if (!self->is_closed_) self->ArmRead();
+    });
+  }
+
+  // Any thread, callbacks included.
+  void Cancel() {
+    // Waits for a callback that runs on another thread, which is what keeps the promise that none starts later.
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return;
+    is_over_ = true;
+    // The client closes its streams before it goes, so while this one is open the loop exists.
+    boost::asio::post(client_->loop().io, [self = shared_from_this()] { self->Close(); });
+  }
+
+  // On the loop; the client goes away.
+  void Abandon(bool is_loop_stopped) {
+    if (is_loop_stopped) {
+      {
+        const std::lock_guard lock(mutex_);
+        is_over_ = true;
+      }
+      Close();
+    } else {
+      End(Error{ErrorCode::kCancelled, where() + ": cancelled: the client was closed", link_ != nullptr});
+    }
+  }
+
+ private:
+  // Calls back unless cancelled; false when the stream is over afterwards.
+  template <typename Function>
+  bool CallBack(Function function) {
+    const auto self = shared_from_this();
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return false;
+    ++callback_depth_;
+    function();
+    --callback_depth_;
+    if (is_closed_ && callback_depth_ == 0) callbacks_ = {};
+    return !is_over_;
+  }
+
+  void End(Expected<void> result) {
+    const auto self = shared_from_this();
+    CallBack([&] {
+      is_over_ = true;
+      if (callbacks_.on_end) callbacks_.on_end(std::move(result));
+    });
+    Close();
+  }
+
+  void Close() {
+    if (is_closed_) return;
+    const auto self = shared_from_this();
+    is_closed_ = true;
+    timer_.reset();
+    if (link_) link_->Close();
+    link_.reset();
+    client_->RemoveStream(self);
+    StreamCallbacks dropped;  // Destroyed after the lock is given back: it may own anything.
+    const std::lock_guard lock(mutex_);
+    if (callback_depth_ == 0) std::swap(dropped, callbacks_);
+  }
+
+  // One timer for the head and for silence: it is set again only when it fires, not with every byte.
+  void ArmTimer(SteadyTime when) {
+    timer_->expires_at(when);
+    timer_->async_wait([self = shared_from_this()](const error_code& ec) {
+      if (!ec && !self->is_closed_) self->OnTimer();
+    });
+  }
+
+  void OnTimer() {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (!is_head_delivered_) {
+      End(Error{ErrorCode::kTimeout, where() + ": no answer within " + FormatGoDuration(options_.head_timeout),
+                written_ > 0});
+    } else if (now - last_byte_ >= options_.idle_timeout) {
+      End(Error{ErrorCode::kTimeout, where() + ": the stream was silent for " + FormatGoDuration(options_.idle_timeout),
+                true});
+    } else {
+      ArmTimer(last_byte_ + options_.idle_timeout);
+    }
+  }
+
+  void ArmRead() {
+    if (is_read_armed_ || is_closed_) return;
+    is_read_armed_ = true;
+    link_->channel().socket().async_wait(Wait::wait_read, [self = shared_from_this()](const error_code&) {
+      self->is_read_armed_ = false;
+      if (!self->is_closed_) self->ReadSome();
+    });
+  }
+
+  void ArmWrite() {
+    if (is_write_armed_ || is_closed_) return;
+    is_write_armed_ = true;
+    link_->channel().socket().async_wait(Wait::wait_write, [self = shared_from_this()](const error_code&) {
+      self->is_write_armed_ = false;
+      if (self->is_closed_) return;
+      self->WriteSome();
+      if (!self->is_closed_) self->ReadSome();
+    });
+  }
+
+  void WriteSome() {
+    while (written_ < wire_.size()) {
+      const auto step = link_->channel().Write(std::string_view(wire_).substr(written_));
+      switch (step.outcome) {
+        case Channel::Outcome::kDone: written_ += step.bytes; break;
+        case Channel::Outcome::kWantWrite: ArmWrite(); return;
+        case Channel::Outcome::kWantRead: return;
+        case Channel::Outcome::kEof:
+        case Channel::Outcome::kFailed: OnBroken(link_->channel().failure()); return;
+      }
+    }
+  }
+
+  void ReadSome() {
+    const auto self = shared_from_this();
+    for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+      const auto [room, size] = buffer_.Room();
+      const auto step = link_->channel().Read(room, size);
+      switch (step.outcome) {
+        case Channel::Outcome::kDone:
+          buffer_.Filled(step.bytes, size);
+          last_byte_ = std::chrono::steady_clock::now();
+          if (!Parse()) return;
+          if (step.bytes == size || link_->channel().HasBufferedInput()) continue;
+          ArmRead();
+          return;
+        case Channel::Outcome::kWantRead:
+          ArmRead();
+          WriteSome();
+          return;
+        case Channel::Outcome::kWantWrite: ArmWrite(); return;
+        case Channel::Outcome::kEof:
+          if (parser_.has_started() && parser_.FeedEof() == HttpParser::Outcome::kComplete) {
+            Deliver(true);
+          } else {
+            OnBroken("");
+          }
+          return;
+        case Channel::Outcome::kFailed: OnBroken(link_->channel().failure()); return;
+      }
+    }
+    boost::asio::post(client_->loop().io, [self] {
+      if (!self->is_closed_) self->ReadSome();
+    });
+  }
+
+  // False when the stream is over.
+  bool Parse() {
+    for (;;) {
+      std::size_t consumed = 0;
+      const auto outcome = parser_.Feed(buffer_.unread(), consumed);
+      buffer_.Consume(consumed);
+      switch (outcome) {
+        case HttpParser::Outcome::kNeedMore: return Deliver(false);
+        case HttpParser::Outcome::kComplete:
+          if (parser_.response().status >= 200) return Deliver(true);
+          if (++interim_answers_ > kInterimAnswersMax) {
+            End(Error{ErrorCode::kInternal, where() + ": too many 1xx answers before the real one", true});
+            return false;
+          }
+          parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
+          if (buffer_.unread().empty()) return true;
+          continue;
+        case HttpParser::Outcome::kHeaderTooLarge:
+        case HttpParser::Outcome::kBodyTooLarge:
+          if (!Deliver(false)) return false;  // What came before the fault is good.
+          End(Error{ErrorCode::kTooLarge, where() + ": a head or chunk line of the answer is longer than " +
+                                              std::to_string(kAnswerHeaderBytesMax) + " bytes", true});
+          return false;
+        case HttpParser::Outcome::kNotHttp:
+        case HttpParser::Outcome::kCutShort:
+          if (!Deliver(false)) return false;
+          End(Error{ErrorCode::kInternal, where() + " answered something that is not HTTP: " + parser_.problem(), true});
+          return false;
+      }
+    }
+  }
+
+  // Hands out what has been parsed. False when the stream is over.
+  bool Deliver(bool is_complete) {
+    if (!parser_.is_head_done() || parser_.response().status < 200) return true;
+    const bool is_refusal = !is_head_delivered_ && (parser_.response().status < 200 || parser_.response().status > 299);
+    if (is_refusal) {
+      const bool is_full = parser_.body().size() > kRefusalBodyBytesMax;
+      if (!is_complete && !is_full) return true;
+      if (is_full) parser_.body().resize(kRefusalBodyBytesMax);
+      parser_.response().body = std::move(parser_.body());
+      is_complete = true;
+    }
+    if (!is_head_delivered_) {
+      is_head_delivered_ = true;
+      if (!CallBack([&] { if (callbacks_.on_head) callbacks_.on_head(parser_.response()); })) return false;
+      if (!is_complete) ArmTimer(last_byte_ + options_.idle_timeout);
+    }
+    if (!is_refusal && !parser_.body().empty()) {
+      const bool goes_on = CallBack([&] { if (callbacks_.on_bytes) callbacks_.on_bytes(parser_.body()); });
+      if (!goes_on) return false;
+      parser_.body().clear();
+    }
+    if (!is_complete) return true;
+    End({});
+    return false;
+  }
+
+  void OnBroken(const std::string& reason) {
+    const std::string detail = reason.empty() ? "" : ": " + reason;
+    if (is_head_delivered_) {
+      End(Unavailable(where() + ": the stream was cut short" + detail, true));
+    } else if (parser_.has_started()) {
+      End(Unavailable(where() + ": the answer was cut short" + detail, true));
+    } else {
+      End(Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : detail),
+                      written_ > 0));
+    }
+  }
+
+  const std::string& where() const { return client_->settings().where; }
+
+  const std::shared_ptr<Client> client_;
+  const StreamOptions options_;
+
+  // Held while a callback runs; recursive because callbacks cancel.
+  std::recursive_mutex mutex_;
+  bool is_over_ = false;       // guarded by mutex_: no callback may start
+  int callback_depth_ = 0;     // guarded by mutex_
+  StreamCallbacks callbacks_;  // guarded by mutex_
+
+  std::shared_ptr<Link> link_;
+  std::optional<boost::asio::steady_timer> timer_;
+  HttpParser parser_;
+  ReadBuffer buffer_;
+  std::string wire_;
+  std::size_t written_ = 0;
+  SteadyTime last_byte_;
+  int interim_answers_ = 0;
+  bool is_closed_ = false;
+  bool is_head_delivered_ = false;
+  bool is_read_armed_ = false;
+  bool is_write_armed_ = false;
+};
+
+Client::Client(IoContext::Impl& io, Loop& loop, Settings settings)
+    : io_(io), loop_(loop), settings_(std::move(settings)), deadline_timer_(loop.io), idle_timer_(loop.io) {}
+
+void Client::Send(Request request, SendOptions options, Transport::Done done) {
+  auto wire = Serialize(settings_, request);
+  ExchangeList made(1);
+  Exchange& exchange = made.front();
+  exchange.done = std::move(done);
+  std::optional<Error> refusal;
+  if (!wire.ok()) {
+    refusal = wire.error();
+  } else if (queued_.fetch_add(1) >= settings_.options.queued_requests_max) {
+    queued_.fetch_sub(1);
+    refusal = Error{ErrorCode::kTooManyRequests, settings_.where + ": " +
+                                                     std::to_string(settings_.options.queued_requests_max) +
+                                                     " requests wait for a connection already"};
+  }
+  if (refusal) {
+    boost::asio::post(loop_.io, [done = std::move(exchange.done), error = std::move(*refusal)] { done(error); });
+    return;
+  }
+  exchange.wire = std::move(wire).value();
+  exchange.timeout = options.timeout;
+  exchange.deadline = SteadyAfter(options.timeout);
+  exchange.body_bytes_max = options.body_bytes_max;
+  exchange.is_head = request.method == "HEAD";
+  exchange.is_repeatable = exchange.is_head || request.method == "GET";
+  bool must_post = false;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    if (is_inbox_closed_) return;  // From a callback of the closing client: the exchange is dropped.
+    inbox_.splice(inbox_.end(), made);
+    must_post = !std::exchange(is_inbox_posted_, true);
+  }
+  if (must_post) boost::asio::post(loop_.io, [self = shared_from_this()] { self->DrainInbox(); });
+}
+
+void Client::DrainInbox() {
+  ExchangeList arrived;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    is_inbox_posted_ = false;
+    arrived.swap(inbox_);
+  }
+  for (Exchange& exchange : arrived) deadlines_.emplace(exchange.deadline, &exchange);
+  waiting_.splice(waiting_.end(), arrived);
+  ArmDeadline();
+  Pump();
+}
+
+void Client::Pump() {
+  if (is_closed_) return;
+  while (!waiting_.empty() && !idle_.empty()) {
+    const auto connection = idle_.back();
+    idle_.pop_back();
+    const bool is_fresh = std::chrono::steady_clock::now() - connection->idle_since <= settings_.options.keep_alive_idle;
+    if (!is_fresh || !connection->IsUsable()) {
+      connection->Close();
+      Forget(connection);
+      continue;
+    }
+    queued_.fetch_sub(1);
+    in_flight_.splice(in_flight_.end(), waiting_, waiting_.begin());
+    connection->Begin(std::prev(in_flight_.end()));
+  }
+  while (waiting_.size() > static_cast<std::size_t>(connecting_) &&
+         connections_.size() < static_cast<std::size_t>(std::max(1, settings_.options.connections_max))) {
+    const auto connection = std::make_shared<Connection>(shared_from_this());
+    connections_.insert(connection);
+    ++connecting_;
+    connection->Connect();
+  }
+}
+
+void Client::OnConnected(const std::shared_ptr<Connection>& connection) {
+  --connecting_;
+  GiveBack(connection);
+}
+
+void Client::OnConnectFailed(const std::shared_ptr<Connection>& connection, const Error& error) {
+  --connecting_;
+  connection->Close();
+  Forget(connection);
+  // Connections that are up, or may come up, serve those that wait. Without one there is no point in waiting: a retry,
+  // with its back-off, is the caller's decision.
+  if (!connections_.empty()) return;
+  while (!waiting_.empty()) {
+    queued_.fetch_sub(1);
+    Complete(waiting_, waiting_.begin(), error);
+  }
+}
+
+void Client::GiveBack(const std::shared_ptr<Connection>& connection) {
+  connection->idle_since = std::chrono::steady_clock::now();
+  idle_.push_back(connection);
+  Pump();
+  ArmIdle();
+}
+
+void Client::Forget(const std::shared_ptr<Connection>& connection) {
+  const auto found = std::find(idle_.begin(), idle_.end(), connection);
+  if (found != idle_.end()) idle_.erase(found);
+  connections_.erase(connection);
+}
+
+void Client::DropIdle() {
+  while (!idle_.empty()) {
+    const auto connection = idle_.front();
+    connection->Close();
+    Forget(connection);
+  }
+}
+
+void Client::Again(ExchangeList::iterator exchange) {
+  // Where one kept-alive connection was dead the peer has restarted, most likely, and the others are dead too.
+  DropIdle();
+  queued_.fetch_add(1);
+  waiting_.splice(waiting_.begin(), in_flight_, exchange);
+  Pump();
+}
+
+void Client::Complete(ExchangeList& list, ExchangeList::iterator exchange, Expected<Response> result) {
+  deadlines_.erase({exchange->deadline, &*exchange});
+  completions_.push_back({std::move(exchange->done), std::move(result)});
+  list.erase(exchange);
+  PostCompletions();
+}
+
+// Callbacks run from the loop itself, never from inside the pool's own steps, so they may do anything: send again, or
+// destroy the client.
+void Client::PostCompletions() {
+  if (is_completions_posted_) return;
+  is_completions_posted_ = true;
+  boost::asio::post(loop_.io, [self = shared_from_this()] {
+    self->is_completions_posted_ = false;
+    self->RunCompletions();
+  });
+}
+
+void Client::RunCompletions() {
+  while (!completions_.empty()) {
+    Completion completion = std::move(completions_.front());
+    completions_.pop_front();
+    if (completion.done) completion.done(std::move(completion.result));
+  }
+}
+
+void Client::ArmDeadline() {
+  if (is_closed_ || deadlines_.empty()) return;
+  const SteadyTime first = deadlines_.begin()->first;
+  // A timer that fires too early is set again then; this saves setting it for every request.
+  if (deadline_armed_ && *deadline_armed_ <= first) return;
+  deadline_armed_ = first;
+  deadline_timer_->expires_at(first);
+  deadline_timer_->async_wait([self = shared_from_this()](const error_code& ec) {
+    if (!ec && !self->is_closed_) self->OnDeadline();
+  });
+}
+
+void Client::OnDeadline() {
+  deadline_armed_.reset();
+  const SteadyTime now = std::chrono::steady_clock::now();
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    Exchange* const late = deadlines_.begin()->second;
+    const std::string within = "within " + FormatGoDuration(late->timeout);
+    const auto is_late = [late](const Exchange& exchange) { return &exchange == late; };
+    const auto busy = std::find_if(connections_.begin(), connections_.end(),
+                                   [late](const auto& connection) { return connection->exchange() == late; });
+    if (busy != connections_.end()) {
+      const auto connection = *busy;
+      const bool has_sent = connection->has_sent();
+      const auto exchange = connection->TakeExchange();
+      connection->Close();
+      Forget(connection);
+      Complete(in_flight_, exchange, Error{ErrorCode::kTimeout, settings_.where + ": no answer " + within, has_sent});
+    } else {
+      const auto exchange = std::find_if(waiting_.begin(), waiting_.end(), is_late);
+      BERTH_CHECK(exchange != waiting_.end());
+      queued_.fetch_sub(1);
+      Complete(waiting_, exchange,
+               Error{ErrorCode::kTimeout, settings_.where + ": no free connection " + within + ", nothing was sent"});
+    }
+  }
+  ArmDeadline();
+  Pump();
+}
+
+void Client::ArmIdle() {
+  if (is_closed_ || is_idle_armed_ || idle_.empty()) return;
+  is_idle_armed_ = true;
+  idle_timer_->expires_at(idle_.front()->idle_since + settings_.options.keep_alive_idle);
+  idle_timer_->async_wait([self = shared_from_this()](const error_code& ec) {
+    self->is_idle_armed_ = false;
+    if (!ec && !self->is_closed_) self->OnIdle();
+  });
+}
+
+void Client::OnIdle() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  while (!idle_.empty() && now - idle_.front()->idle_since >= settings_.options.keep_alive_idle) {
+    const auto connection = idle_.front();
+    connection->Close();
+    Forget(connection);
+  }
+  ArmIdle();
+}
+
+std::shared_ptr<ClientStream> Client::StartStream(Request request, StreamOptions options, StreamCallbacks callbacks) {
+  auto wire = Serialize(settings_, request);
+  auto stream = std::make_shared<ClientStream>(shared_from_this(), options, std::move(callbacks));
+  bool is_closing = false;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    is_closing = is_inbox_closed_;
+    if (!is_closing) streams_.insert(stream);
+  }
+  if (is_closing) {  // From a callback of the closing client: it never begins, like a Send() then.
+    stream->Abandon(true);
+    return stream;
+  }
+  boost::asio::post(loop_.io, [self = shared_from_this(), stream, wire = std::move(wire)]() mutable {
+    if (!self->is_closed_) stream->Start(std::move(wire));
+  });
+  return stream;
+}
+
+void Client::Shutdown(bool is_loop_stopped) {
+  is_closed_ = true;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    is_inbox_closed_ = true;
+  }
+  DrainInbox();
+  deadline_timer_.reset();
+  idle_timer_.reset();
+  const Error queued{ErrorCode::kCancelled, settings_.where + ": cancelled before it was sent: the client was closed"};
+  while (!waiting_.empty()) Complete(waiting_, waiting_.begin(), queued);
+  for (const auto& connection : connections_) {
+    if (connection->is_busy()) {
+      const bool has_sent = connection->has_sent();
+      Complete(in_flight_, connection->TakeExchange(),
+               Error{ErrorCode::kCancelled, settings_.where + ": cancelled: the client was closed", has_sent});
+    }
+    connection->Close();
+  }
+  connections_.clear();
+  idle_.clear();
+  if (is_loop_stopped) {
+    completions_.clear();
+  } else {
+    RunCompletions();
+  }
+  std::unordered_set<std::shared_ptr<ClientStream>> streams;
+  {
+    const std::lock_guard lock(inbox_mutex_);
+    streams.swap(streams_);
+  }
+  for (const auto& stream : streams) stream->Abandon(is_loop_stopped);
+}
+
+class Handle final : public StreamHandle {
+ public:
+  explicit Handle(std::shared_ptr<ClientStream> stream) : stream_(std::move(stream)) {}
+  ~Handle() override { stream_->Cancel(); }
+  void Cancel() override { stream_->Cancel(); }
+
+ private:
+  const std::shared_ptr<ClientStream> stream_;
+};
+
+class HttpClient final : public Transport {
+ public:
+  HttpClient(IoContext::Impl& io, Settings settings) {
+    Loop& loop = io.NextLoop();
+    client_ = std::make_shared<Client>(io, loop, std::move(settings));
+  }
+
+  ~HttpClient() override {
+    client_->io().RunAndWait(client_->loop(), [this](bool is_stopped) { client_->Shutdown(is_stopped); });
+  }
+
+  void Send(Request request, SendOptions options, Done done) override {
+    client_->Send(std::move(request), options, std::move(done));
+  }
+
+  std::unique_ptr<StreamHandle> Stream(Request request, StreamOptions options, StreamCallbacks callbacks) override {
+    return std::make_unique<Handle>(client_->StartStream(std::move(request), options, std::move(callbacks)));
+  }
+
+ private:
+  std::shared_ptr<Client> client_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOptions options) {
+  BERTH_ASSIGN_OR_RETURN(const Url url, ParseUrl(options.base_url));
+  Settings settings;
+  settings.link.host = url.host;
+  settings.link.port = url.port;
+  settings.link.where = JoinHostPort(url.host, url.port);
+  settings.link.connect_timeout = options.connect_timeout;
+  settings.where = settings.link.where;
+  const bool is_default_port = url.port == (url.scheme == "https" ? 443 : 80);
+  settings.host = is_default_port ? settings.where.substr(0, settings.where.rfind(':')) : settings.where;
+  settings.prefix = url.path;
+  while (!settings.prefix.empty() && settings.prefix.back() == '/') settings.prefix.pop_back();
+  if (!settings.prefix.empty() && !IsTargetText(settings.prefix)) {
+    return InvalidError("URL " + options.base_url + ": its path must be percent-encoded");
+  }
+  if (url.scheme == "https") {
+    if (!options.tls) return InvalidError("URL " + options.base_url + " needs TLS options");
+    BERTH_ASSIGN_OR_RETURN(settings.link.tls_context, TlsContext::MakeClient(*options.tls));
+    settings.link.tls = options.tls;
+  }
+  settings.options = std::move(options);
+  return std::unique_ptr<Transport>(std::make_unique<HttpClient>(io.impl(), std::move(settings)));
+}
+
+}  // namespace berth::net

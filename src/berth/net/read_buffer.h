@@ -1,0 +1,48 @@
+// ReadBuffer: bytes that have arrived and are not yet parsed. For the sources of this folder. Not thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace berth::net {
+
+class ReadBuffer {
+ public:
+  std::string_view unread() const { return std::string_view(bytes_).substr(begin_, end_ - begin_); }
+
+  void Consume(std::size_t count) {
+    begin_ += count;
+    if (begin_ == end_) begin_ = end_ = 0;
+  }
+
+  // Room for one read; Filled says how much of it was used.
+  std::pair<char*, std::size_t> Room() {
+    if (begin_ > 0) {
+      bytes_.erase(0, begin_);
+      end_ -= begin_;
+      begin_ = 0;
+    }
+    if (bytes_.size() < end_ + read_bytes_) bytes_.resize(end_ + read_bytes_);
+    return {bytes_.data() + end_, bytes_.size() - end_};
+  }
+
+  // A read that fills its room is part of something large: the next may be larger.
+  void Filled(std::size_t count, std::size_t room) {
+    end_ += count;
+    if (count == room) read_bytes_ = std::min(read_bytes_ * 2, kReadBytesMax);
+  }
+
+ private:
+  static constexpr std::size_t kReadBytesMin = std::size_t{8} << 10;
+  static constexpr std::size_t kReadBytesMax = std::size_t{256} << 10;
+
+  std::string bytes_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t read_bytes_ = kReadBytesMin;
+};
+
+}  // namespace berth::net
