@@ -69,6 +69,7 @@ struct PodStanding {
   std::vector<std::string> unschedulable_plugins;  // sorted; includes the gating one
   std::vector<std::string> pending_plugins;        // sorted
   std::string gating_plugin;                       // of kGated
+  std::string gating_message;                      // of kGated: what that plugin said
 };
 
 class SchedulingQueue {

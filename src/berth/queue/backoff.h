@@ -1,0 +1,32 @@
+// Backoff: how long a pod waits between attempts. Pure arithmetic. Expirations are cut to whole seconds ("windows"), so
+// that pods of one window leave together and are ordered by priority among themselves.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "berth/base/time.h"
+
+namespace berth::queue {
+
+struct Backoff {
+  static constexpr Duration kWindow = std::chrono::seconds(1);
+
+  Duration initial;
+  Duration max;  // 0: no back-off at all
+
+  // initial * 2^(count - 1), at most max; 0 for count 0.
+  Duration Length(std::int32_t count) const;
+
+  // When a pod ends its back-off that failed at `timestamp` for the count-th time. Time::min() when it has none.
+  Time Expiration(Time timestamp, std::int32_t count) const;
+
+  // A back-off lasts to the end of the window that it expires in: up to a second longer than it says.
+  static bool IsOver(Time expiration, Time now) { return expiration < AlignToWindow(now); }
+  // The first moment at which it is over.
+  static Time End(Time expiration) { return expiration + kWindow; }
+
+  static Time AlignToWindow(Time time) { return std::chrono::floor<std::chrono::seconds>(time); }
+};
+
+}  // namespace berth::queue

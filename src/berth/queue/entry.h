@@ -1,0 +1,113 @@
+// Entry: the queue's own record of a pod, and the indexes that find it by uid and by name. Internal to the queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
+#include "berth/queue/rejectors.h"
+#include "berth/queue/scheduling_queue.h"
+
+namespace berth::queue {
+
+// An entry that is between two places.
+inline constexpr Place kNowhere = static_cast<Place>(255);
+
+struct Entry {
+  QueuedPodInfo info;
+  const Profile* profile = nullptr;
+  Group* group = nullptr;  // its rejectors; null: none
+  std::uint64_t sequence = 0;  // of its arrival: what comes first among equals
+  Place place = kNowhere;
+  std::uint32_t position = 0;  // in a heap, or in group->waiting
+  Time backoff_expiration{};   // in the back-off heaps
+  framework::Status gate;      // why it is gated
+  // In flight:
+  std::uint64_t event_sequence = 0;  // of the first event that happened after it was popped
+  Entry* earlier = nullptr;          // the neighbours, in the order of popping
+  Entry* later = nullptr;
+};
+
+// Entries in stable places, used again after they are freed.
+class EntryPool {
+ public:
+  Entry* Take() {
+    if (free_.empty()) return &entries_.emplace_back();
+    Entry* const entry = free_.back();
+    free_.pop_back();
+    return entry;
+  }
+  void Give(Entry* entry) {
+    *entry = Entry();
+    free_.push_back(entry);
+  }
+
+ private:
+  std::deque<Entry> entries_;
+  std::vector<Entry*> free_;
+};
+
+// What an entry is found by. Reads the pod that the entry holds, so keys need no copy and survive a newer object.
+struct ByUid {
+  using Key = std::string_view;
+  static Key KeyOf(const Entry& entry) { return entry.info.pod->uid; }
+};
+struct ByName {
+  using Key = std::pair<std::string_view, std::string_view>;  // namespace, name
+  static Key KeyOf(const framework::PodInfo& pod) { return {pod.namespace_name(), pod.name}; }
+  static Key KeyOf(const Entry& entry) { return KeyOf(*entry.info.pod); }
+};
+
+// A hash set of entries. Hashes are kept beside the pointers, so that growing touches no pod.
+template <typename By>
+class EntryIndex {
+ public:
+  using Key = typename By::Key;
+
+  Entry* Find(const Key& key) const {
+    const auto slot = slots_.find(Probe{absl::Hash<Key>()(key), &key});
+    return slot == slots_.end() ? nullptr : slot->entry;
+  }
+  // Without effect when the key is there already.
+  void Put(Entry* entry) { slots_.insert(Slot{absl::Hash<Key>()(By::KeyOf(*entry)), entry}); }
+  // Without effect when another entry has the key.
+  void Erase(const Entry* entry) {
+    const Key key = By::KeyOf(*entry);
+    const auto slot = slots_.find(Probe{absl::Hash<Key>()(key), &key});
+    if (slot != slots_.end() && slot->entry == entry) slots_.erase(slot);
+  }
+  auto begin() const { return slots_.begin(); }
+  auto end() const { return slots_.end(); }
+
+ private:
+  struct Slot {
+    std::size_t hash;
+    Entry* entry;
+  };
+  struct Probe {
+    std::size_t hash;
+    const Key* key;
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(const Slot& slot) const { return slot.hash; }
+    std::size_t operator()(const Probe& probe) const { return probe.hash; }
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Slot& a, const Slot& b) const {
+      return a.entry == b.entry || (a.hash == b.hash && By::KeyOf(*a.entry) == By::KeyOf(*b.entry));
+    }
+    bool operator()(const Slot& a, const Probe& b) const { return a.hash == b.hash && By::KeyOf(*a.entry) == *b.key; }
+    bool operator()(const Probe& a, const Slot& b) const { return (*this)(b, a); }
+  };
+
+  absl::flat_hash_set<Slot, Hash, Equal> slots_;
+};
+
+}  // namespace berth::queue
