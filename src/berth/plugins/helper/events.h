@@ -1,0 +1,31 @@
+// Short forms for EventsToRegister.
+#pragma once
+
+#include <utility>
+
+#include "berth/framework/cluster_event.h"
+
+namespace berth::plugins {
+
+inline framework::ClusterEventWithHint OnPod(framework::ActionType actions, framework::QueueingHintFn hint = {}) {
+  return {{framework::EventResource::kPod, actions}, std::move(hint)};
+}
+inline framework::ClusterEventWithHint OnNode(framework::ActionType actions, framework::QueueingHintFn hint = {}) {
+  return {{framework::EventResource::kNode, actions}, std::move(hint)};
+}
+
+inline framework::QueueingHint QueueIf(bool helps) {
+  return helps ? framework::QueueingHint::kQueue : framework::QueueingHint::kSkip;
+}
+
+// The event is an update of `pod` itself.
+inline bool IsOwnUpdate(const framework::PodInfo& pod, const framework::EventObjects& event) {
+  return event.new_pod != nullptr && event.new_pod->uid == pod.uid;
+}
+
+// A pod that takes nothing from any node cannot make room by going away.
+inline bool WasAssignedOrNominated(const framework::PodInfo& pod) {
+  return !pod.node_name.empty() || !pod.nominated_node_name.empty();
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,62 @@
+#include "berth/plugins/helper/scored_resources.h"
+
+#include "berth/framework/pod_requests.h"
+
+namespace berth::plugins {
+
+ScoredResources::ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested)
+    : requested_(requested) {
+  entries_.reserve(resources.size());
+  for (const WeightedResource& resource : resources) {
+    Kind kind = Kind::kNone;
+    if (resource.name == framework::resources::kCpu) {
+      kind = Kind::kCpu;
+    } else if (resource.name == framework::resources::kMemory) {
+      kind = Kind::kMemory;
+    } else if (resource.name == framework::resources::kEphemeralStorage) {
+      kind = Kind::kEphemeralStorage;
+    } else if (framework::IsScalarResourceName(resource.name)) {
+      kind = Kind::kScalar;
+    }
+    entries_.push_back({kind, resource.name, resource.weight});
+  }
+}
+
+std::vector<std::int64_t> ScoredResources::PodRequests(const framework::PodClass& pod_class) const {
+  std::vector<std::int64_t> requests;
+  requests.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    requests.push_back(framework::PodRequestForScoring(pod_class, entry.name, requested_ == RequestedKind::kNonzero));
+  }
+  return requests;
+}
+
+ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeInfo& node) const {
+  const bool nonzero = requested_ == RequestedKind::kNonzero;
+  const framework::Resource& allocatable = node.allocatable();
+  const framework::Resource& requested = node.requested();
+  switch (entries_[i].kind) {
+    case Kind::kCpu: return {allocatable.cpu_milli, nonzero ? node.nonzero_cpu_milli() : requested.cpu_milli};
+    case Kind::kMemory: return {allocatable.memory_bytes, nonzero ? node.nonzero_memory_bytes() : requested.memory_bytes};
+    case Kind::kEphemeralStorage: return {allocatable.ephemeral_storage_bytes, requested.ephemeral_storage_bytes};
+    case Kind::kScalar: return {allocatable.Scalar(entries_[i].name), requested.Scalar(entries_[i].name)};
+    case Kind::kNone: break;
+  }
+  return {};
+}
+
+ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeTable& nodes, framework::NodeIndex row) const {
+  const bool nonzero = requested_ == RequestedKind::kNonzero;
+  const framework::NodeTable::Columns& c = nodes.columns();
+  switch (entries_[i].kind) {
+    case Kind::kCpu: return {c.allocatable_cpu_milli[row], nonzero ? c.nonzero_cpu_milli[row] : c.requested_cpu_milli[row]};
+    case Kind::kMemory:
+      return {c.allocatable_memory_bytes[row], nonzero ? c.nonzero_memory_bytes[row] : c.requested_memory_bytes[row]};
+    case Kind::kEphemeralStorage: return {c.allocatable_ephemeral_bytes[row], c.requested_ephemeral_bytes[row]};
+    case Kind::kScalar:
+    case Kind::kNone: break;
+  }
+  return Of(i, nodes.Info(row));
+}
+
+}  // namespace berth::plugins

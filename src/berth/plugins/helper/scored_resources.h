@@ -1,0 +1,71 @@
+// ScoredResources: the resources that NodeResourcesFit and NodeResourcesBalancedAllocation score by, and where a node's
+// amounts of them come from: a NodeInfo (plain form) or the node table's columns. Upstream: resourceAllocationScorer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/framework/node_table.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::plugins {
+
+struct WeightedResource {
+  std::string name;
+  std::int64_t weight = 1;
+};
+
+// How much of its cpu and memory a node counts as taken.
+enum class RequestedKind : std::uint8_t {
+  kNonzero,  // with defaults for containers without a request
+  kActual,
+};
+
+class ScoredResources {
+ public:
+  enum class Kind : std::uint8_t { kCpu, kMemory, kEphemeralStorage, kScalar, kNone };
+  struct Entry {
+    Kind kind = Kind::kNone;
+    std::string name;
+    std::int64_t weight = 1;
+  };
+  struct Amounts {
+    std::int64_t allocatable = 0;  // 0: the node does not count this resource
+    std::int64_t allocated = 0;
+  };
+
+  ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested);
+
+  const std::vector<Entry>& entries() const { return entries_; }
+
+  // The pod's request of each resource, parallel to entries().
+  std::vector<std::int64_t> PodRequests(const framework::PodClass& pod_class) const;
+
+  // Whether scoring looks at entry `i` for a pod that requests `pod_request` of it: scalars count only when requested.
+  bool IsScored(std::size_t i, std::int64_t pod_request) const {
+    return entries_[i].kind != Kind::kNone && (pod_request != 0 || entries_[i].kind != Kind::kScalar);
+  }
+
+  Amounts Of(std::size_t i, const framework::NodeInfo& node) const;
+  Amounts Of(std::size_t i, const framework::NodeTable& nodes, framework::NodeIndex row) const;
+
+ private:
+  std::vector<Entry> entries_;
+  RequestedKind requested_;
+};
+
+// One node in plain form and one row of a table give the amounts in the same way to the code that scores them.
+struct NodeAmounts {
+  const ScoredResources& resources;
+  const framework::NodeInfo& node;
+  ScoredResources::Amounts Of(std::size_t i) const { return resources.Of(i, node); }
+};
+struct RowAmounts {
+  const ScoredResources& resources;
+  const framework::NodeTable& nodes;
+  framework::NodeIndex row;
+  ScoredResources::Amounts Of(std::size_t i) const { return resources.Of(i, nodes, row); }
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,95 @@
+#include "berth/plugins/image_locality/image_locality.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace berth::plugins {
+namespace {
+
+using framework::NodeIndex;
+
+constexpr std::int64_t kMi = 1024 * 1024;
+constexpr std::int64_t kSumMin = 23 * kMi;
+constexpr std::int64_t kSumMaxPerContainer = 1000 * kMi;
+
+// Without a tag an image is its ":latest".
+std::string NormalizedName(const std::string& image) {
+  const std::size_t colon = image.rfind(':');
+  const std::size_t slash = image.rfind('/');
+  const bool has_tag = colon != std::string::npos && (slash == std::string::npos || colon > slash);
+  return has_tag ? image : image + ":latest";
+}
+
+template <typename Visit>
+void ForEachImage(const api::PodSpec& spec, const Visit& visit) {
+  for (const api::Container& container : spec.init_containers) visit(container.image);
+  for (const api::Container& container : spec.containers) visit(container.image);
+  for (const std::string& reference : spec.image_volumes) visit(reference);
+}
+
+bool HasImage(const api::Node& node, std::string_view name) {
+  return std::any_of(node.images.begin(), node.images.end(), [name](const api::ContainerImage& image) {
+    return std::find(image.names.begin(), image.names.end(), name) != image.names.end();
+  });
+}
+
+// An image's size, scaled by the share of nodes that have it, so that not everything gathers on the one node that does.
+// Upstream computes this in floating point.
+std::int64_t ScaledSize(const framework::NodeTable& nodes, std::string_view image) {
+  const double spread = static_cast<double>(nodes.ImageNodeCount(image)) / static_cast<double>(nodes.node_count());
+  return static_cast<std::int64_t>(static_cast<double>(nodes.ImageSizeBytes(image)) * spread);
+}
+
+std::int64_t ToScore(std::int64_t sum, const api::PodSpec& spec) {
+  // Image volumes count in the sum, but not here.
+  const auto container_count = static_cast<std::int64_t>(spec.init_containers.size() + spec.containers.size());
+  const std::int64_t sum_max = kSumMaxPerContainer * container_count;
+  if (sum < kSumMin) {
+    sum = kSumMin;
+  } else if (sum > sum_max) {
+    sum = sum_max;
+  }
+  return framework::kNodeScoreMax * (sum - kSumMin) / (sum_max - kSumMin);
+}
+
+}  // namespace
+
+std::int64_t ImageLocality::Score(const framework::Cycle& cycle, const framework::PodInfo& pod, NodeIndex,
+                                  const framework::NodeInfo& node, framework::Status&) const {
+  std::int64_t sum = 0;
+  ForEachImage(pod.spec(), [&](const std::string& image) {
+    const std::string name = NormalizedName(image);
+    if (HasImage(node.node(), name)) sum += ScaledSize(cycle.nodes, name);
+  });
+  return ToScore(sum, pod.spec());
+}
+
+void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
+                              std::span<std::int64_t> scores, framework::Status&) const {
+  // Only images that some node has can make a difference: mostly there are none.
+  std::vector<std::pair<std::string, std::int64_t>> images;
+  ForEachImage(pod.spec(), [&](const std::string& image) {
+    std::string name = NormalizedName(image);
+    if (cycle.nodes.ImageNodeCount(name) == 0) return;
+    const std::int64_t size = ScaledSize(cycle.nodes, name);
+    images.emplace_back(std::move(name), size);
+  });
+  if (images.empty()) {
+    const std::int64_t score = ToScore(0, pod.spec());
+    for (const NodeIndex row : rows) scores[row] = score;
+    return;
+  }
+  for (const NodeIndex row : rows) {
+    const api::Node& node = cycle.nodes.Info(row).node();
+    std::int64_t sum = 0;
+    if (!node.images.empty()) {
+      for (const auto& [name, size] : images) {
+        if (HasImage(node, name)) sum += size;
+      }
+    }
+    scores[row] = ToScore(sum, pod.spec());
+  }
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,22 @@
+// ImageLocality: prefers nodes that hold the pod's images already, the more so the larger they are and the more nodes have
+// them.
+#pragma once
+
+#include "berth/framework/plugin.h"
+#include "berth/plugins/names.h"
+
+namespace berth::plugins {
+
+class ImageLocality final : public framework::ScorePlugin {
+ public:
+  std::string_view Name() const override { return names::kImageLocality; }
+
+  // An image's share of all nodes counts, so any change of a node may change every score.
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCluster; }
+  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
+                     const framework::NodeInfo& node, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
+                 std::span<std::int64_t> scores, framework::Status& status) const override;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,26 @@
+// NodeName: refuses every node but the one that the pod names.
+#pragma once
+
+#include "berth/framework/plugin.h"
+#include "berth/plugins/names.h"
+
+namespace berth::plugins {
+
+class NodeName final : public framework::FilterPlugin, public framework::EnqueueExtensions {
+ public:
+  static constexpr std::string_view kReason = "node(s) didn't match the requested node name";
+
+  std::string_view Name() const override { return names::kNodeName; }
+
+  // A node's name never changes. Pods that name a node have one already and so are not scheduled: the answer about the
+  // pods of a class is always the same.
+  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
+  framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                           const framework::NodeInfo& node) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
+                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override;
+
+  std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
+};
+
+}  // namespace berth::plugins

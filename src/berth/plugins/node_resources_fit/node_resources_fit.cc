@@ -1,0 +1,266 @@
+#include "berth/plugins/node_resources_fit/node_resources_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "berth/framework/pod_requests.h"
+#include "berth/plugins/helper/arithmetic.h"
+#include "berth/plugins/helper/events.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::NodeIndex;
+using framework::Resource;
+using framework::Status;
+using framework::WrappingSub;
+
+constexpr std::string_view kPreFilterKey = "PreFilterNodeResourcesFit";
+constexpr std::string_view kPreScoreKey = "PreScoreNodeResourcesFit";
+
+// What the filter checks of the pod: amounts above 0, scalars without the ignored ones.
+struct Wanted final : framework::StateData {
+  Resource request;
+};
+
+struct PreScoreState final : framework::StateData {
+  std::vector<std::int64_t> pod_requests;  // parallel to the scored resources
+};
+
+// What is short on a node, as bits: the same bits, the same status.
+using Shortage = std::uint64_t;
+constexpr Shortage kPods = 1 << 0;
+constexpr Shortage kCpu = 1 << 1;
+constexpr Shortage kMemory = 1 << 2;
+constexpr Shortage kEphemeralStorage = 1 << 3;
+constexpr Shortage kUnresolvable = 1 << 4;
+constexpr int kScalarBit = 5;
+// A pod with more scalars than bits is asked in plain form.
+constexpr std::size_t kScalarsMax = 64 - kScalarBit;
+
+Status ToStatus(Shortage shortage, const Resource& request) {
+  std::vector<std::string> reasons;
+  if (shortage & kPods) reasons.emplace_back("Too many pods");
+  if (shortage & kCpu) reasons.emplace_back("Insufficient cpu");
+  if (shortage & kMemory) reasons.emplace_back("Insufficient memory");
+  if (shortage & kEphemeralStorage) reasons.emplace_back("Insufficient ephemeral-storage");
+  for (std::size_t i = 0; i < request.scalars.size() && i < kScalarsMax; ++i) {
+    if (shortage >> (kScalarBit + i) & 1) reasons.push_back("Insufficient " + request.scalars[i].first);
+  }
+  const bool unresolvable = (shortage & kUnresolvable) != 0;
+  return Status(unresolvable ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable,
+                std::move(reasons));
+}
+
+// Request, allocatable, already requested: as upstream's comparison, which wraps. Adds to `shortage`.
+inline void Check(std::int64_t request, std::int64_t allocatable, std::int64_t requested, Shortage bit, Shortage& shortage) {
+  if (request <= 0 || request <= WrappingSub(allocatable, requested)) return;
+  shortage |= bit;
+  if (request > allocatable) shortage |= kUnresolvable;
+}
+
+// Scalars of node lists are few and sorted, as those of the pod.
+void CheckScalars(const Resource& request, const Resource& allocatable, const Resource& requested, Shortage& shortage) {
+  for (std::size_t i = 0; i < request.scalars.size() && i < kScalarsMax; ++i) {
+    const auto& [name, amount] = request.scalars[i];
+    Check(amount, allocatable.Scalar(name), requested.Scalar(name), Shortage{1} << (kScalarBit + i), shortage);
+  }
+}
+
+// The specification: all that is short for a pod on a node, each a reason.
+Status FitStatus(const Resource& request, const Resource& allocatable, const Resource& requested, std::size_t pod_count) {
+  std::vector<std::string> reasons;
+  bool unresolvable = false;
+  // Unlike the rest never unresolvable: upstream does not compare with the empty node here.
+  if (static_cast<std::int64_t>(pod_count) + 1 > allocatable.pods) reasons.emplace_back("Too many pods");
+  const auto check = [&](std::string_view name, std::int64_t amount, std::int64_t node_has, std::int64_t node_gave) {
+    // Nothing requested is never short, not even on an overcommitted node.
+    if (amount <= 0 || amount <= WrappingSub(node_has, node_gave)) return;
+    reasons.push_back("Insufficient " + std::string(name));
+    unresolvable = unresolvable || amount > node_has;
+  };
+  check(framework::resources::kCpu, request.cpu_milli, allocatable.cpu_milli, requested.cpu_milli);
+  check(framework::resources::kMemory, request.memory_bytes, allocatable.memory_bytes, requested.memory_bytes);
+  check(framework::resources::kEphemeralStorage, request.ephemeral_storage_bytes, allocatable.ephemeral_storage_bytes,
+        requested.ephemeral_storage_bytes);
+  for (const auto& [name, amount] : request.scalars) check(name, amount, allocatable.Scalar(name), requested.Scalar(name));
+  if (reasons.empty()) return Status::Success();
+  return Status(unresolvable ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable,
+                std::move(reasons));
+}
+
+framework::QueueingHint AfterPodEvent(const framework::PodInfo& pod, const framework::EventObjects& event) {
+  if (event.new_pod == nullptr) return QueueIf(event.old_pod == nullptr || WasAssignedOrNominated(*event.old_pod));
+  if (IsOwnUpdate(pod, event)) return framework::QueueingHint::kQueue;
+  if (event.new_pod->node_name.empty()) return framework::QueueingHint::kSkip;
+  if (event.old_pod == nullptr) return framework::QueueingHint::kQueue;
+  // A running pod was scaled down: does it give back something that this pod wants?
+  const Resource& before = event.old_pod->pod_class->requests;
+  const Resource& after = event.new_pod->pod_class->requests;
+  const Resource& wanted = pod.pod_class->requests;
+  const auto helps = [](std::int64_t want, std::int64_t from, std::int64_t to) { return want != 0 && from > to; };
+  return QueueIf(helps(wanted.cpu_milli, before.cpu_milli, after.cpu_milli) ||
+                 helps(wanted.memory_bytes, before.memory_bytes, after.memory_bytes) ||
+                 helps(wanted.ephemeral_storage_bytes, before.ephemeral_storage_bytes, after.ephemeral_storage_bytes) ||
+                 std::any_of(wanted.scalars.begin(), wanted.scalars.end(), [&](const auto& scalar) {
+                   return helps(scalar.second, before.Scalar(scalar.first), after.Scalar(scalar.first));
+                 }));
+}
+
+framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) {
+  if (event.new_node == nullptr) return framework::QueueingHint::kQueue;
+  const Resource wanted = framework::PodRequestsFromSpec(*pod.pod_class);
+  const Resource now = Resource::FromList(event.new_node->allocatable);
+  // Whether it fits the empty node; ignored resources are checked here, as upstream does.
+  if (!FitStatus(wanted, now, Resource(), 0).IsSuccess()) return framework::QueueingHint::kSkip;
+  if (event.old_node == nullptr) return framework::QueueingHint::kQueue;
+  const Resource before = Resource::FromList(event.old_node->allocatable);
+  const auto grew = [](std::int64_t want, std::int64_t from, std::int64_t to) { return want > 0 && to > from; };
+  return QueueIf(now.pods > before.pods || grew(wanted.cpu_milli, before.cpu_milli, now.cpu_milli) ||
+                 grew(wanted.memory_bytes, before.memory_bytes, now.memory_bytes) ||
+                 grew(wanted.ephemeral_storage_bytes, before.ephemeral_storage_bytes, now.ephemeral_storage_bytes) ||
+                 std::any_of(wanted.scalars.begin(), wanted.scalars.end(), [&](const auto& scalar) {
+                   return grew(scalar.second, before.Scalar(scalar.first), now.Scalar(scalar.first));
+                 }));
+}
+
+// The mean over the counted resources is taken at the end.
+struct WeightedSum {
+  std::int64_t score = 0;
+  std::int64_t weight = 0;
+};
+
+}  // namespace
+
+NodeResourcesFit::NodeResourcesFit(NodeResourcesFitOptions options)
+    : options_(std::move(options)), scored_(options_.resources, RequestedKind::kNonzero) {}
+
+bool NodeResourcesFit::IsIgnored(std::string_view scalar) const {
+  if (!framework::IsExtendedResourceName(scalar)) return false;
+  return options_.ignored_resources.contains(std::string(scalar)) ||
+         options_.ignored_resource_groups.contains(std::string(scalar.substr(0, scalar.find('/'))));
+}
+
+framework::PreFilterResult NodeResourcesFit::PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
+  auto wanted = std::make_shared<Wanted>();
+  wanted->request = framework::PodRequestsFromSpec(*pod.pod_class);
+  std::erase_if(wanted->request.scalars, [this](const auto& scalar) { return scalar.second == 0 || IsIgnored(scalar.first); });
+  cycle.state.Write(kPreFilterKey, std::move(wanted));
+  return {};
+}
+
+Status NodeResourcesFit::Filter(const framework::Cycle& cycle, const framework::PodInfo&, const framework::NodeInfo& node) const {
+  const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
+  if (wanted == nullptr) return Status::Error("error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
+  return FitStatus(wanted->request, node.allocatable(), node.requested(), node.pods().size());
+}
+
+void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
+                                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+  const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
+  if (wanted == nullptr || wanted->request.scalars.size() > kScalarsMax) {
+    FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    return;
+  }
+  const Resource& request = wanted->request;
+  const framework::NodeTable::Columns& c = cycle.nodes.columns();
+  const bool has_ephemeral = request.ephemeral_storage_bytes > 0;
+  const bool has_scalars = !request.scalars.empty();
+  std::vector<std::pair<Shortage, framework::VerdictId>> known;
+  for (const NodeIndex row : rows) {
+    if (verdicts[row] != framework::kVerdictOk) continue;
+    Shortage shortage = c.pod_count[row] + 1 > c.allocatable_pods[row] ? kPods : 0;
+    Check(request.cpu_milli, c.allocatable_cpu_milli[row], c.requested_cpu_milli[row], kCpu, shortage);
+    Check(request.memory_bytes, c.allocatable_memory_bytes[row], c.requested_memory_bytes[row], kMemory, shortage);
+    if (has_ephemeral) {
+      Check(request.ephemeral_storage_bytes, c.allocatable_ephemeral_bytes[row], c.requested_ephemeral_bytes[row],
+            kEphemeralStorage, shortage);
+    }
+    if (has_scalars) {
+      const framework::NodeInfo& node = cycle.nodes.Info(row);
+      CheckScalars(request, node.allocatable(), node.requested(), shortage);
+    }
+    if (shortage == 0) continue;
+    auto it = std::find_if(known.begin(), known.end(), [shortage](const auto& entry) { return entry.first == shortage; });
+    if (it == known.end()) it = known.insert(known.end(), {shortage, statuses.Intern(ToStatus(shortage, request))});
+    verdicts[row] = it->second;
+  }
+}
+
+Status NodeResourcesFit::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex>) const {
+  auto state = std::make_shared<PreScoreState>();
+  state->pod_requests = scored_.PodRequests(*pod.pod_class);
+  cycle.state.Write(kPreScoreKey, std::move(state));
+  return Status::Success();
+}
+
+std::int64_t NodeResourcesFit::ResourceScore(std::int64_t requested, std::int64_t capacity) const {
+  constexpr std::int64_t kMax = framework::kNodeScoreMax;
+  switch (options_.strategy) {
+    case ScoringStrategy::kLeastAllocated:
+      return requested > capacity ? 0 : WrappingDiv(WrappingMul(WrappingSub(capacity, requested), kMax), capacity);
+    case ScoringStrategy::kMostAllocated:
+      return WrappingDiv(WrappingMul(std::min(requested, capacity), kMax), capacity);
+    case ScoringStrategy::kRequestedToCapacityRatio: break;
+  }
+  // A broken line through the shape's points, flat outside of them, in integers.
+  constexpr std::int64_t kUtilizationMax = 100;
+  constexpr std::int64_t kShapeScoreScale = 10;
+  const std::int64_t utilization =
+      requested > capacity ? kUtilizationMax : WrappingDiv(WrappingMul(requested, kUtilizationMax), capacity);
+  const std::vector<ShapePoint>& shape = options_.shape;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (utilization > shape[i].utilization) continue;
+    if (i == 0) return shape[0].score * kShapeScoreScale;
+    const ShapePoint& from = shape[i - 1];
+    const std::int64_t rise = (shape[i].score - from.score) * kShapeScoreScale;
+    return from.score * kShapeScoreScale +
+           WrappingMul(rise, utilization - from.utilization) / (shape[i].utilization - from.utilization);
+  }
+  return shape.empty() ? 0 : shape.back().score * kShapeScoreScale;
+}
+
+template <typename Source>
+std::int64_t NodeResourcesFit::ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) const {
+  const bool is_ratio = options_.strategy == ScoringStrategy::kRequestedToCapacityRatio;
+  WeightedSum sum;
+  for (std::size_t i = 0; i < pod_requests.size(); ++i) {
+    if (!scored_.IsScored(i, pod_requests[i])) continue;
+    const ScoredResources::Amounts amounts = source.Of(i);
+    if (amounts.allocatable == 0) continue;
+    const std::int64_t score =
+        ResourceScore(framework::WrappingAdd(amounts.allocated, pod_requests[i]), amounts.allocatable);
+    // The ratio strategy leaves resources that score nothing out of both sums.
+    if (is_ratio && score <= 0) continue;
+    const std::int64_t weight = scored_.entries()[i].weight;
+    sum.score = framework::WrappingAdd(sum.score, WrappingMul(score, weight));
+    sum.weight += weight;
+  }
+  if (sum.weight == 0) return 0;
+  if (!is_ratio) return sum.score / sum.weight;
+  // Upstream rounds the mean here, half away from zero, in floating point.
+  return static_cast<std::int64_t>(std::round(static_cast<double>(sum.score) / static_cast<double>(sum.weight)));
+}
+
+std::int64_t NodeResourcesFit::Score(const framework::Cycle& cycle, const framework::PodInfo& pod, NodeIndex,
+                                     const framework::NodeInfo& node, Status&) const {
+  const NodeAmounts source{scored_, node};
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  return state != nullptr ? ScoreOf(source, state->pod_requests) : ScoreOf(source, scored_.PodRequests(*pod.pod_class));
+}
+
+void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
+                                 std::span<std::int64_t> scores, Status&) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  const std::vector<std::int64_t> pod_requests = state != nullptr ? state->pod_requests : scored_.PodRequests(*pod.pod_class);
+  for (const NodeIndex row : rows) scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+}
+
+std::vector<framework::ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
+  using namespace framework::action;
+  return {OnPod(kDelete | kUpdatePodScaleDown, AfterPodEvent), OnNode(kAdd | kUpdateNodeAllocatable, AfterNodeChange)};
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,75 @@
+// NodeResourcesFit: refuses nodes without enough free resources or pod slots, and scores them by how full they would be.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/framework/plugin.h"
+#include "berth/plugins/helper/scored_resources.h"
+#include "berth/plugins/names.h"
+
+namespace berth::plugins {
+
+enum class ScoringStrategy : std::uint8_t { kLeastAllocated, kMostAllocated, kRequestedToCapacityRatio };
+
+struct ShapePoint {
+  std::int64_t utilization = 0;  // percent
+  std::int64_t score = 0;        // 0..10
+};
+
+struct NodeResourcesFitOptions {
+  // Extended resources that are not filtered by: by name, or by the part before '/'.
+  std::set<std::string> ignored_resources{};
+  std::set<std::string> ignored_resource_groups{};
+  ScoringStrategy strategy = ScoringStrategy::kLeastAllocated;
+  std::vector<WeightedResource> resources{{"cpu", 1}, {"memory", 1}};
+  std::vector<ShapePoint> shape{};  // of kRequestedToCapacityRatio: at least one, utilization ascending
+};
+
+class NodeResourcesFit final : public framework::PreFilterPlugin,
+                               public framework::FilterPlugin,
+                               public framework::PreScorePlugin,
+                               public framework::ScorePlugin,
+                               public framework::EnqueueExtensions {
+ public:
+  explicit NodeResourcesFit(NodeResourcesFitOptions options = {});
+
+  std::string_view Name() const override { return names::kNodeResourcesFit; }
+
+  framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
+  framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+
+  // All that is short is told: "Too many pods", "Insufficient cpu", ... Unresolvable when the pod would not fit into the
+  // empty node.
+  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
+  framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                           const framework::NodeInfo& node) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
+                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override;
+
+  // Never skips.
+  framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }
+  framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                             std::span<const framework::NodeIndex> feasible) const override;
+
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kNode; }
+  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
+                     const framework::NodeInfo& node, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
+                 std::span<std::int64_t> scores, framework::Status& status) const override;
+
+  std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
+
+ private:
+  template <typename Source>
+  std::int64_t ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) const;
+  std::int64_t ResourceScore(std::int64_t requested, std::int64_t capacity) const;
+  bool IsIgnored(std::string_view scalar) const;
+
+  NodeResourcesFitOptions options_;
+  ScoredResources scored_;
+};
+
+}  // namespace berth::plugins

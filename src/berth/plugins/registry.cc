@@ -1,0 +1,143 @@
+#include "berth/plugins/registry.h"
+
+#include <string>
+#include <utility>
+
+#include "berth/plugins/default_binder/default_binder.h"
+#include "berth/plugins/default_preemption/default_preemption.h"
+#include "berth/plugins/dynamic_resources/dynamic_resources.h"
+#include "berth/plugins/image_locality/image_locality.h"
+#include "berth/plugins/names.h"
+#include "berth/plugins/node_affinity/node_affinity.h"
+#include "berth/plugins/node_name/node_name.h"
+#include "berth/plugins/node_ports/node_ports.h"
+#include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
+#include "berth/plugins/node_resources_fit/node_resources_fit.h"
+#include "berth/plugins/node_unschedulable/node_unschedulable.h"
+#include "berth/plugins/not_built/not_built.h"
+#include "berth/plugins/priority_sort/priority_sort.h"
+#include "berth/plugins/random/random.h"
+#include "berth/plugins/scheduling_gates/scheduling_gates.h"
+#include "berth/plugins/taint_toleration/taint_toleration.h"
+
+namespace berth::plugins {
+namespace {
+
+using Created = Expected<std::unique_ptr<framework::Plugin>>;
+
+Error WrongArgs(std::string_view name, std::string_view wanted) {
+  return InvalidError("plugin \"" + std::string(name) + "\": arguments of another kind, want " + std::string(wanted));
+}
+
+// A plugin whose arguments are of type Args, made by `make(const Args&)`.
+template <typename Args, typename Make>
+PluginRegistration WithArgs(std::string_view name, Make make) {
+  return {name, [name, make](const config::PluginArgs& args, framework::Handle&) -> Created {
+            if (std::holds_alternative<std::monostate>(args)) return Created(make(Args{}));
+            const Args* typed = std::get_if<Args>(&args);
+            if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
+            return Created(make(*typed));
+          }};
+}
+
+template <typename Plugin>
+PluginRegistration WithoutArgs(std::string_view name) {
+  return {name, [name](const config::PluginArgs& args, framework::Handle&) -> Created {
+            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
+            return Created(std::make_unique<Plugin>());
+          }};
+}
+
+constexpr std::string_view kUsesVolumes = "volumes that need a PersistentVolumeClaim or can conflict";
+constexpr NotBuiltFeature kVolumeRestrictions{names::kVolumeRestrictions, &api::PodFeatures::volumes, kUsesVolumes};
+constexpr NotBuiltFeature kNodeVolumeLimits{names::kNodeVolumeLimits, &api::PodFeatures::volumes, kUsesVolumes};
+constexpr NotBuiltFeature kVolumeBinding{names::kVolumeBinding, &api::PodFeatures::volumes, kUsesVolumes};
+constexpr NotBuiltFeature kVolumeZone{names::kVolumeZone, &api::PodFeatures::volumes, kUsesVolumes};
+constexpr NotBuiltFeature kPodTopologySpread{names::kPodTopologySpread, &api::PodFeatures::topology_spread,
+                                             "topologySpreadConstraints"};
+constexpr NotBuiltFeature kInterPodAffinity{names::kInterPodAffinity, &api::PodFeatures::pod_affinity,
+                                            "podAffinity or podAntiAffinity"};
+constexpr NotBuiltFeature kNodeDeclaredFeatures{names::kNodeDeclaredFeatures, &api::PodFeatures::declared_features,
+                                                "features that a node must declare"};
+
+// The profile's arguments of these have been checked; they have no effect yet.
+template <typename Plugin>
+PluginRegistration Unbuilt(const NotBuiltFeature& feature) {
+  return {feature.plugin, [&feature](const config::PluginArgs&, framework::Handle&) -> Created {
+            return Created(std::make_unique<Plugin>(feature));
+          }};
+}
+
+std::vector<WeightedResource> ToResources(const std::vector<config::ResourceSpec>& specs) {
+  std::vector<WeightedResource> resources;
+  for (const config::ResourceSpec& spec : specs) resources.push_back({spec.name, spec.weight == 0 ? 1 : spec.weight});
+  return resources;
+}
+
+ScoringStrategy ToStrategy(config::ScoringStrategyType type) {
+  switch (type) {
+    case config::ScoringStrategyType::kLeastAllocated: return ScoringStrategy::kLeastAllocated;
+    case config::ScoringStrategyType::kMostAllocated: return ScoringStrategy::kMostAllocated;
+    case config::ScoringStrategyType::kRequestedToCapacityRatio: break;
+  }
+  return ScoringStrategy::kRequestedToCapacityRatio;
+}
+
+std::unique_ptr<framework::Plugin> MakeFit(const config::NodeResourcesFitArgs& args) {
+  NodeResourcesFitOptions options;
+  options.ignored_resources = {args.ignored_resources.begin(), args.ignored_resources.end()};
+  options.ignored_resource_groups = {args.ignored_resource_groups.begin(), args.ignored_resource_groups.end()};
+  options.strategy = ToStrategy(args.scoring_strategy.type);
+  options.resources = ToResources(args.scoring_strategy.resources);
+  if (args.scoring_strategy.shape) {
+    for (const auto& point : *args.scoring_strategy.shape) options.shape.push_back({point.utilization, point.score});
+  }
+  return std::make_unique<NodeResourcesFit>(std::move(options));
+}
+
+std::unique_ptr<framework::Plugin> MakeBalancedAllocation(const config::NodeResourcesBalancedAllocationArgs& args) {
+  return std::make_unique<NodeResourcesBalancedAllocation>(ToResources(args.resources));
+}
+
+std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityArgs& args) {
+  return std::make_unique<NodeAffinity>(args.added_affinity);
+}
+
+std::unique_ptr<framework::Plugin> MakeDefaultPreemption(const config::DefaultPreemptionArgs&) {
+  return std::make_unique<DefaultPreemption>();
+}
+
+std::unique_ptr<framework::Plugin> MakeDynamicResources(const config::DynamicResourcesArgs&) {
+  return std::make_unique<DynamicResources>();
+}
+
+}  // namespace
+
+const std::vector<PluginRegistration>& InTreePlugins() {
+  static const std::vector<PluginRegistration> kPlugins = {
+      WithoutArgs<SchedulingGates>(names::kSchedulingGates),
+      WithoutArgs<PrioritySort>(names::kPrioritySort),
+      WithoutArgs<NodeUnschedulable>(names::kNodeUnschedulable),
+      WithoutArgs<NodeName>(names::kNodeName),
+      WithoutArgs<TaintToleration>(names::kTaintToleration),
+      WithArgs<config::NodeAffinityArgs>(names::kNodeAffinity, MakeNodeAffinity),
+      WithoutArgs<NodePorts>(names::kNodePorts),
+      WithArgs<config::NodeResourcesFitArgs>(names::kNodeResourcesFit, MakeFit),
+      Unbuilt<NotBuilt>(kVolumeRestrictions),
+      Unbuilt<NotBuilt>(kNodeVolumeLimits),
+      Unbuilt<NotBuiltBinding>(kVolumeBinding),
+      Unbuilt<NotBuilt>(kVolumeZone),
+      Unbuilt<NotBuiltScoring>(kPodTopologySpread),
+      Unbuilt<NotBuiltScoring>(kInterPodAffinity),
+      WithArgs<config::DynamicResourcesArgs>(names::kDynamicResources, MakeDynamicResources),
+      WithArgs<config::DefaultPreemptionArgs>(names::kDefaultPreemption, MakeDefaultPreemption),
+      WithArgs<config::NodeResourcesBalancedAllocationArgs>(names::kNodeResourcesBalancedAllocation, MakeBalancedAllocation),
+      WithoutArgs<ImageLocality>(names::kImageLocality),
+      WithoutArgs<DefaultBinder>(names::kDefaultBinder),
+      Unbuilt<NotBuilt>(kNodeDeclaredFeatures),
+      WithoutArgs<RandomScore>(names::kRandom),
+  };
+  return kPlugins;
+}
+
+}  // namespace berth::plugins
