@@ -349,7 +349,7 @@ class Decoder {
       if (key == "nodeSelector") return Strings(item, at, out.node_selector);
       if (key == "affinity") return Affinity(item, at, out);
       if (key == "tolerations") {
-        return List(item, at, out.tolerations, [this](auto... args) { return TolerationItem(args...); });
+        return List(item, at, out.tolerations, [this](auto&&... args) { return TolerationItem(args...); });
       }
       if (key == "containers") return Containers(item, at, out.containers, out.features);
       if (key == "initContainers") return Containers(item, at, out.init_containers, out.features);
@@ -403,7 +403,7 @@ class Decoder {
       if (key == "name") return String(item, at, out.name);
       if (key == "image") return String(item, at, out.image);
       if (key == "resources") return Requests(item, at, out.requests);
-      if (key == "ports") return List(item, at, out.ports, [this](auto... args) { return PortItem(args...); });
+      if (key == "ports") return List(item, at, out.ports, [this](auto&&... args) { return PortItem(args...); });
       if (key == "restartPolicy") {
         std::string_view policy;
         if (!View(item, at, policy)) return false;
@@ -492,7 +492,7 @@ class Decoder {
         auto& terms = out.required.emplace();
         return Object(item, at, [&](std::string_view name, element list) {
           return name != "nodeSelectorTerms" ||
-                 List(list, at.Field(name), terms, [this](auto... args) { return TermItem(args...); });
+                 List(list, at.Field(name), terms, [this](auto&&... args) { return TermItem(args...); });
         });
       }
       if (key == "preferredDuringSchedulingIgnoredDuringExecution") {
@@ -510,7 +510,7 @@ class Decoder {
   bool TermItem(element value, const Path& path, NodeSelectorTerm& out) {
     return Object(value, path, [&](std::string_view key, element item) {
       const Path at = path.Field(key);
-      const auto decode = [this](auto... args) { return RequirementItem(args...); };
+      const auto decode = [this](auto&&... args) { return RequirementItem(args...); };
       if (key == "matchExpressions") return List(item, at, out.match_expressions, decode);
       return key != "matchFields" || List(item, at, out.match_fields, decode);
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ class StringMap {
   StringMap() = default;
   // Of equal keys the last one wins.
   explicit StringMap(std::vector<Entry> entries);
+  StringMap(std::initializer_list<Entry> entries) : StringMap(std::vector<Entry>(entries)) {}
 
   // The value of `key`, or null.
   const std::string* Find(std::string_view key) const;

@@ -1,0 +1,17 @@
+// Any text is a selector whose requirements are valid, or an error.
+#include <cstdint>
+#include <string_view>
+
+#include "berth/api/selector.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace berth::api;
+  const auto selector = ParseLabelSelector({reinterpret_cast<const char*>(data), size});
+  if (!selector.ok()) {
+    BERTH_CHECK(!selector.error().message.empty());
+    return 0;
+  }
+  for (const Requirement& requirement : selector->requirements) BERTH_CHECK(requirement.Validate().ok());
+  (void)selector->Matches(StringMap{{"a", "1"}, {"app", "web"}});
+  return 0;
+}
