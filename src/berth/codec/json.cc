@@ -1,10 +1,11 @@
 #include "berth/codec/json.h"
 
 #include <exception>
+#include <utility>
 
 namespace berth::codec {
 
-Expected<json::value> ParseJson(std::string_view text, ParseLimits limits) {
+Expected<json::value> ParseJson(std::string_view text, ParseLimits limits, json::storage_ptr storage) {
   if (text.size() > limits.bytes_max) {
     return Error{ErrorCode::kTooLarge, "JSON document of " + std::to_string(text.size()) + " bytes: at most " +
                                            std::to_string(limits.bytes_max) + " are read"};
@@ -13,6 +14,7 @@ Expected<json::value> ParseJson(std::string_view text, ParseLimits limits) {
   options.max_depth = static_cast<std::size_t>(limits.depth_max);
   try {
     json::stream_parser parser({}, options);
+    parser.reset(std::move(storage));
     boost::system::error_code failure;
     const std::size_t consumed = parser.write_some(text.data(), text.size(), failure);
     if (!failure && consumed < text.size()) failure = json::make_error_code(json::error::extra_data);

@@ -19,8 +19,8 @@ struct ParseLimits {
   int depth_max = 256;
 };
 
-// One JSON document. The error says where: "at byte 17: expected ...".
-Expected<json::value> ParseJson(std::string_view text, ParseLimits limits = {});
+// One JSON document, allocated in `storage`. The error says where: "at byte 17: expected ...".
+Expected<json::value> ParseJson(std::string_view text, ParseLimits limits = {}, json::storage_ptr storage = {});
 
 std::string WriteJson(const json::value& value);
 
