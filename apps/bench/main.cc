@@ -71,7 +71,7 @@ std::shared_ptr<api::Pod> MakePod(const std::string& name_space, int i) {
   // As long as a real one: uids are hashed and compared.
   pod->metadata.uid = "00000000-0000-4000-8000-" + name_space + "-" + std::to_string(1'000'000 + i);
   pod->metadata.resource_version = std::to_string(i + 1);
-  pod->metadata.labels = api::StringMap({{"app", "bench"}});
+  pod->metadata.labels = api::StringMap(std::vector<api::StringMap::Entry>{{"app", "bench"}});
   pod->spec.scheduler_name = api::kDefaultSchedulerName;
   api::Container container;
   container.name = "pause";
