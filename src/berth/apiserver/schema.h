@@ -16,8 +16,8 @@ namespace berth::apiserver {
 
 // Fields that the type does not have, as kube-apiserver words them: `unknown field "spec.replicaz"`,
 // `unknown field "spec.containers[0].imag"`. In the order of the document; at most kUnknownFieldsMax. For
-// fieldValidation=Strict the REST code answers 400 with `strict decoding error: ` and these joined by ", "; for Warn each
-// one is a Warning header; for Ignore it need not ask.
+// fieldValidation=Strict the REST code answers 400 with WrongTypeMessage(`strict decoding error: ` and these joined by
+// ", "); for Warn each one is a Warning header; for Ignore it need not ask.
 std::vector<std::string> UnknownFields(const ResourceType& type, const json::object& object);
 inline constexpr std::size_t kUnknownFieldsMax = 50;
 
@@ -30,14 +30,17 @@ void DropUnknownFields(const ResourceType& type, json::object& object);
 std::vector<std::string> DuplicateFields(std::string_view json_text);
 
 // The first field whose JSON type is wrong, in kube-apiserver's words: `json: cannot unmarshal string into Go struct
-// field DeploymentSpec.spec.replicas of type int32`; nullopt when all fit. The REST code answers 400 BadRequest with
-// `<Kind> in version "<v>" cannot be handled as a <Kind>: ` before it (WrongTypeMessage). Everything behind it (defaults,
-// validation, rows) may rely on the types of the fields that the schema knows. Nulls are fit for every type.
+// field DeploymentSpec.spec.replicas of type int32`; nullopt when all fit (nulls fit everywhere). The REST code answers
+// 400 BadRequest with WrongTypeMessage(). Everything behind it (defaults, validation, rows) may rely on the types of
+// the fields that the schema knows, and on quantities, times and base64 being parseable.
 std::optional<std::string> WrongType(const ResourceType& type, const json::object& object);
-std::string WrongTypeMessage(const ResourceType& type, std::string_view wrong_type);
 
-// Takes out fields whose value is null, as decoding into a typed object does: below them code needs no null checks. List
-// elements and values of maps stay.
+// `Pod in version "v1" cannot be handled as a Pod: ERROR`, the message of the 400 for a body that does not decode: ERROR
+// is WrongType's, or `strict decoding error: ` with the unknown and duplicate fields.
+std::string WrongTypeMessage(const ResourceType& type, std::string_view error);
+
+// Takes out every member and every list element that is null, as decoding into a typed object does (but for null list
+// elements, which upstream turns into empty ones): behind it code needs no null checks.
 void DropNulls(json::object& object);
 
 // For generated documents (OpenAPI).
@@ -55,6 +58,8 @@ struct SchemaField {
   const SchemaType* type = nullptr;  // kObject: the fields; null for an object of any fields
   std::string_view merge_key;        // lists: "" is replaced as a whole, "*" merged as a set, else merged by this key
   bool required = false;
+  bool has_quantities = false;       // is a quantity, or an object with one somewhere below
+  bool retain_keys = false;          // clients send $retainKeys in patches of it (or of its elements)
 };
 
 struct SchemaType {
@@ -66,6 +71,9 @@ struct SchemaType {
 
 // The root type of a kind; null when the tables do not hold it: such objects are open, every field is taken.
 const SchemaType* FindSchema(std::string_view group, std::string_view version, std::string_view kind);
+
+// A type of meta/v1: "ListMeta", "ObjectMeta", "Status", "DeleteOptions"; null for others.
+const SchemaType* FindMetaSchema(std::string_view name);
 
 const std::vector<SchemaType>& SchemaTypes();
 
