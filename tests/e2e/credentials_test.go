@@ -126,8 +126,9 @@ CREDENTIAL
 				t.Fatal(err)
 			}
 			lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-			if len(lines) < test.calls || len(lines) > test.calls+3 {
-				t.Errorf("the plugin was called %d times, wanted about %d", len(lines), test.calls)
+			// Some ask again a while before the expiry; what does not expire is asked for once.
+			if len(lines) < test.calls || test.calls == 1 && len(lines) > 1 {
+				t.Errorf("the plugin was called %d times, wanted %d", len(lines), test.calls)
 			}
 			for _, want := range []string{`"ExecCredential"`, `"client.authentication.k8s.io/v1"`, `"interactive":false`, "extra an argument"} {
 				if !strings.Contains(lines[0], want) {

@@ -74,12 +74,14 @@ func TestCrashingAPIServer(t *testing.T) {
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, nodes(manyNodes)...)
 	o := c.Observe(t)
+	// Half of the pods wait already, so that the first crash meets many bindings under way; the others come at a pace
+	// that leaves work to do at the second. Progress triggers the crashes, not time.
+	pods := twentyPerNode()
+	c.CreatePods(t, 0, pods[:manyPods/2]...)
 	scheduler := harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
-
-	// The pods come at a pace that leaves work to do at both crashes, which progress triggers, not time.
 	var arrival sync.WaitGroup
-	arrival.Go(func() { c.CreatePods(t, 200, twentyPerNode()...) })
-	for _, bound := range []int{manyPods / 4, manyPods * 6 / 10} {
+	arrival.Go(func() { c.CreatePods(t, 100, pods[manyPods/2:]...) })
+	for _, bound := range []int{manyPods / 5, manyPods * 3 / 5} {
 		o.WaitBound(t, 90*time.Second, bound)
 		c.KillAPIServer()
 		t.Logf("kube-apiserver killed with %d pods seen bound", o.Bound())

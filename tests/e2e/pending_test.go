@@ -34,6 +34,9 @@ func TestFitsNowhere(t *testing.T) {
 		{"too-much-cpu", func(p *corev1.Pod) { request(p, corev1.ResourceCPU, "5") },
 			"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu. no new claims to deallocate, " +
 				"preemption: 0/5 nodes are available: 5 Preemption is not helpful for scheduling."},
+		{"nodes-full", func(p *corev1.Pod) { request(p, corev1.ResourceCPU, "3500m") },
+			"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu. no new claims to deallocate, " +
+				"preemption: 0/5 nodes are available: 2 Preemption is not helpful for scheduling, 3 No preemption victims found for incoming pod."},
 		{"too-much-memory", func(p *corev1.Pod) { request(p, corev1.ResourceMemory, "33Gi") }, ""},
 		{"too-much-of-both", func(p *corev1.Pod) {
 			request(p, corev1.ResourceCPU, "5")
@@ -78,13 +81,16 @@ func TestFitsNowhere(t *testing.T) {
 		c.DeletePod(t, pod)
 	}
 
-	tainted, cordoned, portTaken := harness.Node("node-003"), harness.Node("node-004"), harness.Pod("port-taken", "nobody", "", "")
+	tainted, cordoned := harness.Node("node-003"), harness.Node("node-004")
 	tainted.Spec.Taints = []corev1.Taint{{Key: "dedicated", Value: "other", Effect: corev1.TaintEffectNoSchedule}}
 	cordoned.Spec.Unschedulable = true
 	c.CreateNodes(t, harness.Node("node-000"), harness.Node("node-001"), harness.Node("node-002"), tainted, cordoned)
-	portTaken.Spec.NodeName = "node-002"
-	portTaken.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: corev1.ProtocolTCP}}
-	c.CreatePods(t, 0, portTaken)
+	standing := []*corev1.Pod{harness.Pod("stands-0", "", "1", ""), harness.Pod("stands-1", "", "1", ""), harness.Pod("port-taken", "", "1", "")}
+	for i, pod := range standing {
+		pod.Spec.NodeName = fmt.Sprintf("node-%03d", i)
+	}
+	standing[2].Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 80, Protocol: corev1.ProtocolTCP}}
+	c.CreatePods(t, 0, standing...)
 
 	never := corev1.PreemptNever
 	if _, err := c.Admin.SchedulingV1().PriorityClasses().Create(context.Background(), &schedulingv1.PriorityClass{
@@ -111,7 +117,7 @@ func TestFitsNowhere(t *testing.T) {
 		big.Status.Capacity = big.Status.Allocatable
 		began := time.Now()
 		c.CreateNodes(t, big)
-		for _, fits := range []string{"too-much-cpu", "too-much-memory", "too-much-of-both", "node-affinity", "high-priority", "never-preempts"} {
+		for _, fits := range []string{"too-much-cpu", "nodes-full", "too-much-memory", "too-much-of-both", "node-affinity", "high-priority", "never-preempts"} {
 			// A pod that failed a few times backs off, for ten seconds at most.
 			c.WaitBound(t, time.Until(began.Add(15*time.Second)), pairs[fits][0], pairs[fits][1])
 			for _, pod := range pairs[fits] {
@@ -172,7 +178,7 @@ func same(t *testing.T, c *harness.Cluster, pods [2]string, scheduler, want stri
 			condition := harness.Condition(pod)
 			event := failedScheduling(c.Events(t, pod.UID))
 			if condition == nil || event == nil {
-				return false, fmt.Sprintf("condition %+v, event %+v", condition, event)
+				return false, fmt.Sprintf("condition %+v, %s", condition, told(c.Events(t, pod.UID)))
 			}
 			if event.ReportingController != controller || !strings.HasPrefix(event.ReportingInstance, controller+"-") {
 				t.Errorf("the event about %s comes from %q, instance %q", name, event.ReportingController, event.ReportingInstance)
@@ -209,6 +215,15 @@ func failedScheduling(events []eventsv1.Event) *eventsv1.Event {
 		}
 	}
 	return nil
+}
+
+// told lists events in few words.
+func told(events []eventsv1.Event) string {
+	lines := []string{fmt.Sprintf("%d events", len(events))}
+	for _, e := range events {
+		lines = append(lines, fmt.Sprintf("%s %s: %s", e.Type, e.Reason, e.Note))
+	}
+	return strings.Join(lines, "\n  ")
 }
 
 // A pending pod that is deleted is forgotten, and one of the same name that comes later is another pod.
@@ -257,7 +272,7 @@ func TestDeletedPendingPod(t *testing.T) {
 	}
 	harness.Eventually(t, 15*time.Second, "the Scheduled event is about the new pod", func() (bool, string) {
 		events := c.Events(t, second)
-		return slices.ContainsFunc(events, func(e eventsv1.Event) bool { return e.Reason == "Scheduled" }), fmt.Sprintf("its events are %+v", events)
+		return slices.ContainsFunc(events, func(e eventsv1.Event) bool { return e.Reason == "Scheduled" }), told(events)
 	})
 }
 
@@ -318,7 +333,7 @@ func TestNodeDeletedBeforeBinding(t *testing.T) {
 				return true, ""
 			}
 		}
-		return false, fmt.Sprintf("it is on %q, and its events are %+v", pod.Spec.NodeName, events)
+		return false, fmt.Sprintf("it is on %q: %s", pod.Spec.NodeName, told(events))
 	})
 	// The room of a node that is gone must not trouble the pods that come later.
 	c.CreatePods(t, 0, harness.Pod("next", "", "3", ""))
