@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <exception>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace berth::queue {
@@ -129,8 +130,8 @@ const Relevance& Rejectors::RelevanceOf(Group& group, EventId event) {
     slot->matches.push_back({&registrations[i].event.hint, is_pending});
   }
   // The order cannot change the answer, only how soon it is found.
-  std::ranges::stable_sort(slot->matches, {}, [](const Relevance::Match& match) {
-    return std::pair(!match.is_pending, static_cast<bool>(*match.hint));
+  std::ranges::sort(slot->matches, {}, [](const Relevance::Match& match) {
+    return std::tuple(!match.is_pending, static_cast<bool>(*match.hint), match.hint);
   });
   return *slot;
 }
