@@ -34,6 +34,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds
     -Wno-dangling-pointer)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # libstdc++ 12's own stable_sort calls the deprecated get_temporary_buffer, which clang reports at the caller's.
+  target_compile_options(berth_flags INTERFACE -Wno-deprecated-declarations)
+endif()
 if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   string(REPLACE "fuzzer-no-link," "" BERTH_SANITIZE_LINK "${BERTH_SANITIZE}")
