@@ -60,7 +60,8 @@ class RestClient {
   // `loop` and `transport` must outlive it. `credentials` null: none. `seed` starts the jitter.
   RestClient(EventLoop& loop, net::Transport& transport, std::shared_ptr<Credentials> credentials, std::uint64_t seed,
              RestClientOptions options = {});
-  // Calls that wait for a retry or the rate limit get kCancelled; those under way end as the transport ends them.
+  // On the loop's thread, or after its end. Calls that wait for a retry or the rate limit get their last error or
+  // kCancelled; those under way end as the transport ends them.
   ~RestClient();
   RestClient(const RestClient&) = delete;
   RestClient& operator=(const RestClient&) = delete;

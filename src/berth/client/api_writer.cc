@@ -1,0 +1,84 @@
+#include "berth/client/api_writer.h"
+
+#include <utility>
+
+#include "berth/codec/json.h"
+
+namespace berth::client {
+namespace {
+
+using codec::json::object;
+
+RestClient::Done DropBody(ApiWriter::Done done) {
+  return [done = std::move(done)](Expected<net::Response> response) {
+    done(response.ok() ? Expected<void>() : Expected<void>(response.error()));
+  };
+}
+
+std::string PodPath(const std::string& namespace_name, const std::string& name, std::string_view subresource = {}) {
+  return ObjectPath("/api/v1", namespace_name, "pods", name, subresource);
+}
+
+// A target without a namespace or name would address the collection, and a DELETE of that deletes all pods.
+bool IsComplete(const std::string& namespace_name, const std::string& name) { return !namespace_name.empty() && !name.empty(); }
+Error Incomplete() { return InvalidError("a write to a pod needs its namespace and name"); }
+
+}  // namespace
+
+void ApiWriter::Bind(const PodTarget& pod, const std::string& node_name, Done done) {
+  if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
+  object metadata{{"namespace", pod.namespace_name}, {"name", pod.name}};
+  if (!pod.uid.empty()) metadata["uid"] = pod.uid;
+  const object body{{"apiVersion", "v1"},
+                    {"kind", "Binding"},
+                    {"metadata", std::move(metadata)},
+                    {"target", object{{"kind", "Node"}, {"name", node_name}}}};
+  net::Request request;
+  request.method = "POST";
+  request.target = PodPath(pod.namespace_name, pod.name, "binding");
+  request.body = codec::WriteJson(body);
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+}
+
+void ApiWriter::PatchPodStatus(const PodTarget& pod, std::string patch, Done done) {
+  if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
+  if (!pod.uid.empty()) {
+    auto document = codec::ParseJson(patch);
+    if (!document.ok() || !document->is_object()) return done(InvalidError("a pod's status patch should be a JSON object"));
+    auto& metadata = document->as_object()["metadata"];
+    if (!metadata.is_object()) metadata = object{};
+    metadata.as_object()["uid"] = pod.uid;
+    patch = codec::WriteJson(*document);
+  }
+  net::Request request;
+  request.method = "PATCH";
+  request.target = PodPath(pod.namespace_name, pod.name, "status");
+  request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
+  request.body = std::move(patch);
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+}
+
+void ApiWriter::DeletePod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done) {
+  if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
+  object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  if (grace_seconds) body["gracePeriodSeconds"] = *grace_seconds;
+  if (!pod.uid.empty()) body["preconditions"] = object{{"uid", pod.uid}};
+  net::Request request;
+  request.method = "DELETE";
+  request.target = PodPath(pod.namespace_name, pod.name);
+  request.body = codec::WriteJson(body);
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+}
+
+void ApiWriter::GetPod(const std::string& namespace_name, const std::string& name, ReadDone done) {
+  if (!IsComplete(namespace_name, name)) return done(Incomplete());
+  net::Request request;
+  request.target = PodPath(namespace_name, name);
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries},
+           [done = std::move(done)](Expected<net::Response> response) {
+             if (!response.ok()) return done(response.error());
+             done(std::move(response->body));
+           });
+}
+
+}  // namespace berth::client
