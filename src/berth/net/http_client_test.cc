@@ -440,11 +440,15 @@ TEST(HttpClientTest, FirstComeFirstServed) {
   });
   const auto client = MakeClient(io, "http://" + server->address(), {.connections_max = 1});
   std::vector<std::string> want;
+  Watched<int> answered;
   for (int i = 0; i < 100; ++i) {
     want.push_back("/" + std::to_string(i));
-    client->Send({"GET", want.back()}, {}, [](Expected<Response> response) { EXPECT_TRUE(response.ok()); });
+    client->Send({"GET", want.back()}, {}, [&](Expected<Response> response) {
+      EXPECT_TRUE(response.ok());
+      answered.Update([](int& n) { ++n; });
+    });
   }
-  ASSERT_TRUE(seen.WaitFor([](const auto& all) { return all.size() == 100; }));
+  ASSERT_TRUE(answered.WaitFor([](int n) { return n == 100; }));
   EXPECT_EQ(seen.Get(), want);
 }
 

@@ -23,7 +23,7 @@ struct Header {
 struct Request {
   std::string method = "GET";
   std::string target;  // path and query, already percent-encoded
-  std::vector<Header> headers;
+  std::vector<Header> headers;  // without those that frame the message (Content-Length, Connection): they are ignored
   std::string body;
 };
 
@@ -43,7 +43,8 @@ struct SendOptions {
   std::size_t body_bytes_max = std::size_t{256} << 20;
 };
 
-// Ends an exchange early; destroying it does the same. After Cancel() returns no further callback starts.
+// Ends an exchange early; destroying it does the same. After Cancel() returns no further callback starts, on_end included.
+// From another thread it waits for a callback that is running: do not hold a lock then that a callback takes.
 class StreamHandle {
  public:
   virtual ~StreamHandle() = default;

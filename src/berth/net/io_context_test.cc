@@ -1,0 +1,104 @@
+#include "berth/net/io_context.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/net/test_peers.h"
+
+namespace berth::net {
+namespace {
+
+using ::testing::ElementsAre;
+using std::chrono::milliseconds;
+
+TEST(IoContextTest, PostRunsOnTheLoopInOrder) {
+  IoContext io;
+  Watched<std::vector<int>> seen;
+  std::thread::id thread;
+  for (int i = 0; i < 3; ++i) {
+    io.Post([&, i] {
+      thread = std::this_thread::get_id();
+      seen.Update([i](auto& all) { all.push_back(i); });
+    });
+  }
+  ASSERT_TRUE(seen.WaitFor([](const auto& all) { return all.size() == 3; }));
+  EXPECT_THAT(seen.Get(), ElementsAre(0, 1, 2));
+  io.Stop();
+  EXPECT_NE(thread, std::this_thread::get_id());
+}
+
+TEST(IoContextTest, TimersRunInTheOrderOfTheirTimes) {
+  IoContext io;
+  Watched<std::vector<int>> seen;
+  const auto record = [&](int i) { return [&seen, i] { seen.Update([i](auto& all) { all.push_back(i); }); }; };
+  const auto begin = std::chrono::steady_clock::now();
+  // From the loop, so that the first cannot be due before the last is set.
+  io.Post([&] {
+    io.PostAfter(milliseconds(30), record(3));
+    io.PostAfter(milliseconds(10), record(1));
+    io.PostAfter(milliseconds(20), record(2));
+    io.PostAfter(milliseconds(-5), record(0));
+  });
+  ASSERT_TRUE(seen.WaitFor([](const auto& all) { return all.size() == 4; }));
+  EXPECT_THAT(seen.Get(), ElementsAre(0, 1, 2, 3));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(30));
+}
+
+TEST(IoContextTest, CancelledTimersDoNotRun) {
+  IoContext io;
+  Watched<int> seen;
+  std::vector<std::function<void()>> cancels;
+  for (int i = 0; i < 10; ++i) {
+    cancels.push_back(io.PostAfter(milliseconds(20), [&seen, i] { seen.Update([i](int& sum) { sum += 1 << i; }); }));
+  }
+  for (std::size_t i = 0; i < 10; i += 2) cancels[i]();
+  cancels[0]();
+  ASSERT_TRUE(seen.WaitFor([](int sum) { return sum == 0b1010101010; }));
+  cancels[1]();  // Has run already.
+}
+
+TEST(IoContextTest, CancelFunctionsMayOutliveTheContext) {
+  std::function<void()> cancel;
+  const auto kept = std::make_shared<int>(1);
+  {
+    IoContext io;
+    cancel = io.PostAfter(std::chrono::hours(1), [kept] { FAIL(); });
+    EXPECT_EQ(kept.use_count(), 2);
+  }
+  EXPECT_EQ(kept.use_count(), 1);
+  cancel();
+}
+
+TEST(IoContextTest, NothingRunsAfterStop) {
+  IoContext io(3);
+  std::atomic<bool> is_stopped{false};
+  std::function<void()> again = [&] {
+    EXPECT_FALSE(is_stopped);
+    io.Post(again);
+  };
+  for (int i = 0; i < 10; ++i) io.Post(again);
+  io.Stop();
+  is_stopped = true;
+  io.Stop();
+  io.Post([] { FAIL(); });
+  io.PostAfter(Duration::zero(), [] { FAIL(); });
+}
+
+TEST(IoContextTest, TimersAreThreadSafe) {
+  IoContext io(2);
+  Watched<int> seen;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        io.PostAfter(std::chrono::microseconds(i * 7 % 100), [&seen] { seen.Update([](int& n) { ++n; }); });
+        io.PostAfter(std::chrono::hours(1), [] { FAIL(); })();
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_TRUE(seen.WaitFor([](int n) { return n == 600; }));
+}
+
+}  // namespace
+}  // namespace berth::net
