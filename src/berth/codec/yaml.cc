@@ -181,8 +181,9 @@ class Builder final : public YAML::EventHandler {
   explicit Builder(int depth_max) : depth_max_(static_cast<std::size_t>(depth_max)) {}
 
   json::value Take() { return std::move(root_); }
+  const YAML::Mark& start() const { return start_; }
 
-  void OnDocumentStart(const YAML::Mark&) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { start_ = mark; }
   void OnDocumentEnd() override {}
 
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, nullptr, anchor, false); }
@@ -307,6 +308,7 @@ class Builder final : public YAML::EventHandler {
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, Anchored> anchors_;
   json::value root_;
+  YAML::Mark start_;
 };
 
 // The first key that an object of this (valid) JSON text has twice, with its byte position.
@@ -366,9 +368,13 @@ Expected<std::vector<json::value>> ParseDocuments(std::string_view text, ParseLi
     ViewBuffer buffer(text);
     std::istream stream(&buffer);
     YAML::Parser parser(stream);
+    int last_start = -1;
     while (true) {
       Builder builder(limits.depth_max);
       if (!parser.HandleNextDocument(builder)) break;
+      // Before a token that begins nothing, such as "]" or ",", the library reports empty documents for ever.
+      if (builder.start().pos == last_start) Refuse(builder.start(), "unexpected text: no value begins here");
+      last_start = builder.start().pos;
       json::value document = builder.Take();
       if (document.is_null()) continue;
       if (documents.size() >= kDocumentsMax) {
