@@ -1,0 +1,259 @@
+#!/usr/bin/env python3
+"""The repository's own checks: rules of ARCHITECTURE.md that a compiler does not see.
+
+    tools/check_repo.py [ROOT]
+
+Prints one line per broken rule (file:line: what is wrong and why it matters) and exits 1 when there is one.
+Needs nothing but Python's standard library.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Iterator, NamedTuple
+
+# Which folders of src/berth a folder may include, itself aside. A new folder is added here, with its place.
+CORE = ["base", "codec", "api", "framework"]
+MAY_INCLUDE = {
+    "base": [],
+    "codec": ["base"],
+    "api": ["base", "codec"],
+    "framework": ["base", "codec", "api"],
+    "config": CORE,
+    "cache": CORE + ["config"],
+    "queue": CORE + ["config"],
+    "plugins": CORE + ["config"],
+    "runtime": CORE + ["config", "cache", "queue", "plugins"],
+    "scheduler": CORE + ["config", "cache", "queue", "plugins", "runtime"],
+    # The runner of golden cases is a shell of its own around the core.
+    "conformance": CORE + ["config", "cache", "queue", "plugins", "runtime", "scheduler", "cli"],
+    "net": ["base"],
+    "client": ["base", "codec", "api", "net"],
+    "apiserver": ["base", "codec", "api", "net"],
+    "dashboard": ["base", "codec", "api", "net"],
+    "kubelet": ["base", "codec", "api", "net", "client"],
+    "cli": ["base"],
+    "app": None,  # the composition root: everything
+    "testing": None,  # used by tests only
+    "sim": None,
+}
+# Only tests may include these.
+TESTS_ONLY = {"testing", "sim"}
+
+# Sources that read a clock or a random device where the rule says that nobody may, each with its reason.
+CLOCK_EXCEPTIONS = {
+    "src/berth/base/time.cc": "SystemClock: the one place that reads the system's clock",
+    "apps/bench/main.cc": "a benchmark measures real time",
+}
+CLOCK_FREE_FOLDERS = ("src/berth/app/", "src/berth/net/")
+CLOCK = re.compile(
+    r"\b(?:system_clock|steady_clock|high_resolution_clock|utc_clock|file_clock)::now\b"
+    r"|\babsl::Now\b|\b(?:gettimeofday|clock_gettime|timespec_get)\s*\("
+    r"|\b(?:std::|::)time\s*\(|(?<![\w.:>])time\s*\(\s*(?:nullptr|NULL|0|&)"
+)
+CHANCE = re.compile(
+    r"\brandom_device\b|(?<![\w.>])(?:s?rand|srandom|rand_r|[dlm]rand48|arc4random\w*|getrandom|getentropy)\s*\("
+    r"|/dev/u?random|\bRAND_(?:priv_)?bytes\b"
+)
+SLEEP = re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|absl::SleepFor)\b|(?<![\w.>])sleep\s*\(")
+
+# Split, so that this file does not break its own rule.
+MACHINE_PATH = re.compile(r"(?<![\w.$}*-])/(?:wo" r"rk|ro" r"ot)/|\.\./sha" r"red\b")
+# Files in which such a path is meant: the file, a part of the line, the reason.
+MACHINE_PATH_EXCEPTIONS: list[tuple[str, str, str]] = []
+
+TEXT_BYTES_MAX = 4 << 20  # larger files are data, and not read
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+TEST_SOURCE = re.compile(r"(?:^|/)(?:[^/]*_(?:test|fuzz|bench|testing)|test_[^/]*)\.(?:cc|h)$")
+
+
+class Finding(NamedTuple):
+    path: str
+    line: int
+    sentence: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.sentence}"
+
+
+def list_files(root: Path) -> list[str]:
+    """Files of the repository, tracked and new, by path; without git all but hidden folders and build/."""
+    try:
+        listing = subprocess.run(
+            ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate"],
+            check=True, capture_output=True)
+        names = [name.decode("utf-8", "replace") for name in listing.stdout.split(b"\0") if name]
+        # A folder inside some other repository is listed without its own rules about what to ignore.
+        if names:
+            return sorted(name for name in names if (root / name).is_file())
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    names = []
+    for folder, folders, files in os.walk(root):
+        here = Path(folder).relative_to(root)
+        folders[:] = [f for f in folders if f != ".git" and not (here == Path(".") and f == "build")]
+        names += [str(here / f) for f in files]
+    return sorted(names)
+
+
+def read_text(path: Path) -> str | None:
+    """The file's text; None for a binary or very large one."""
+    if path.stat().st_size > TEXT_BYTES_MAX:
+        return None
+    data = path.read_bytes()
+    return None if b"\0" in data else data.decode("utf-8", "replace")
+
+
+def without_comments(text: str) -> str:
+    """C++ text with comments blanked out, line for line."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|R"([^()\s\\]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'', re.S)
+
+    def blank(match: re.Match) -> str:
+        found = match.group(0)
+        return re.sub(r"[^\n]", " ", found) if found.startswith("/") else found
+
+    return pattern.sub(blank, text)
+
+
+def is_test(path: str) -> bool:
+    return path.startswith("tests/") or path.startswith("src/berth/testing/") or TEST_SOURCE.search(path) is not None
+
+
+def check_includes(path: str, lines: list[str]) -> Iterator[Finding]:
+    """Directions between the folders of src/berth."""
+    parts = path.split("/")
+    if parts[:2] != ["src", "berth"] or len(parts) < 4:
+        return
+    folder = parts[2]
+    if folder not in MAY_INCLUDE:
+        yield Finding(path, 1, f"src/berth/{folder} has no place in the order of folders: say in tools/check_repo.py what it "
+                      "may include, and in ARCHITECTURE.md what it is for")
+        return
+    allowed = MAY_INCLUDE[folder]
+    is_plugin = folder == "plugins" and len(parts) >= 5
+    is_contract = path.endswith(".h") and not is_test(path) and (
+        folder == "framework" or (is_plugin and parts[4] == parts[3] + ".h"))
+    for number, line in enumerate(lines, 1):
+        include = INCLUDE.match(line)
+        if not include:
+            continue
+        kind, target = include.groups()
+        if kind == '"' and not target.startswith("berth/"):
+            # Forms like "absl/..." are a third party's; a bare name would hang on the search path.
+            if "/" not in target:
+                yield Finding(path, number, f'"{target}" depends on who includes it: write the path from src/, "berth/..."')
+            elif is_contract:
+                yield contract_finding(path, number, target)
+            continue
+        if not target.startswith("berth/"):
+            if is_contract and ("/" in target or "." in target):
+                yield contract_finding(path, number, target)
+            continue
+        if is_test(path):
+            continue
+        target_parts = target.split("/")
+        other = target_parts[1] if len(target_parts) > 2 else ""
+        if other in TESTS_ONLY and folder not in TESTS_ONLY:
+            yield Finding(path, number, f"{target} is for tests: code that ships must not need it")
+        elif allowed is not None and other != folder and other not in allowed:
+            order = ", ".join(allowed) if allowed else "no other folder"
+            yield Finding(path, number, f"{folder} must not include {other} ({target}): it stands above {order} and nothing "
+                          "else, so that the core never depends on its shell and each folder can be read by itself")
+        elif is_plugin and other == "plugins" and target_parts[2] not in (parts[3], "helper", "names.h"):
+            yield Finding(path, number, f"plugins never include each other ({target}): what they share belongs into "
+                          "plugins/helper")
+        elif is_contract and other not in ("base", "api", "framework") and target_parts[:2] != ["berth", "plugins"]:
+            yield contract_finding(path, number, target)
+
+
+def contract_finding(path: str, number: int, target: str) -> Finding:
+    return Finding(path, number, f"a contract of the framework or of a plugin includes only the standard library and "
+                   f"berth/base, api and framework, so that a plugin can be built against it alone: not {target}")
+
+
+def check_clocks(path: str, lines: list[str]) -> Iterator[Finding]:
+    """Time and chance are passed in."""
+    if not path.startswith(("src/", "apps/")) or path.startswith(CLOCK_FREE_FOLDERS) or path in CLOCK_EXCEPTIONS:
+        return
+    for number, line in enumerate(lines, 1):
+        # Tests of real sockets need real deadlines; nothing needs real chance.
+        if not is_test(path) and (found := CLOCK.search(line)):
+            yield Finding(path, number, f"{found.group(0).strip()} reads the system's clock: take a Time or a Clock& instead, so "
+                          "that a run can be replayed (exceptions: CLOCK_EXCEPTIONS in tools/check_repo.py)")
+        if found := CHANCE.search(line):
+            yield Finding(path, number, f"{found.group(0).strip()} draws from outside: take a seed or a Random& instead, so that "
+                          "a run can be replayed (exceptions: CLOCK_EXCEPTIONS in tools/check_repo.py)")
+
+
+def check_sleeps(path: str, lines: list[str]) -> Iterator[Finding]:
+    if not path.endswith("_test.cc"):
+        return
+    for number, line in enumerate(lines, 1):
+        if found := SLEEP.search(line):
+            yield Finding(path, number, f"{found.group(0).strip()} in a test: it is slow on a fast machine and fails on a slow "
+                          "one; wait for the condition, or move a fake clock")
+
+
+def check_machine_paths(path: str, lines: list[str]) -> Iterator[Finding]:
+    for number, line in enumerate(lines, 1):
+        found = MACHINE_PATH.search(line)
+        if found and not any(path == p and part in line for p, part, _ in MACHINE_PATH_EXCEPTIONS):
+            yield Finding(path, number, f"{found.group(0)} is a path of one machine: what is committed must work in any clone")
+
+
+def check_listed(files: list[str], texts: dict[str, str]) -> Iterator[Finding]:
+    """Every C++ source is built by some CMakeLists.txt."""
+    listed = set()
+    for path, text in texts.items():
+        if not path.endswith(("CMakeLists.txt", ".cmake")):
+            continue
+        folder = os.path.dirname(path)
+        for token in re.findall(r'[^\s()"]+\.cc\b', re.sub(r"#[^\n]*", "", text)):
+            if "${CMAKE_SOURCE_DIR}/" in token:
+                listed.add(os.path.normpath(token.split("${CMAKE_SOURCE_DIR}/", 1)[1]))
+            else:
+                listed.add(os.path.normpath(os.path.join(folder, token)))
+    for path in files:
+        if path.endswith(".cc") and path not in listed:
+            yield Finding(path, 1, "no CMakeLists.txt lists this source: it is not built, and what it says is not checked")
+
+
+def check(root: Path) -> list[Finding]:
+    files = list_files(root)
+    findings: list[Finding] = []
+    cmake_texts = {}
+    for path in files:
+        if (text := read_text(root / path)) is None:
+            continue
+        findings += check_machine_paths(path, text.split("\n"))
+        if path.endswith(("CMakeLists.txt", ".cmake")):
+            cmake_texts[path] = text
+        if path.endswith((".h", ".cc")):
+            lines = without_comments(text).split("\n")
+            findings += check_includes(path, lines)
+            findings += check_clocks(path, lines)
+            findings += check_sleeps(path, lines)
+    findings += check_listed(files, cmake_texts)
+    return sorted(findings)
+
+
+def main(arguments: list[str]) -> int:
+    if len(arguments) > 1 or (arguments and arguments[0].startswith("-")):
+        print("usage: tools/check_repo.py [ROOT]", file=sys.stderr)
+        return 2
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    if not (root / "CMakeLists.txt").is_file():
+        print(f"{root}: no CMakeLists.txt here: name the repository's root folder", file=sys.stderr)
+        return 2
+    findings = check(root)
+    for finding in findings:
+        print(finding)
+    if findings:
+        print(f"{len(findings)} broken rules", file=sys.stderr)
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Tests of check_repo.py: each rule with files that keep it and files that break it."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_repo  # noqa: E402
+
+
+def findings_of(files: dict[str, str]) -> list[str]:
+    """path:line of each finding in a repository of these files, which lists all its sources."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        files = {"CMakeLists.txt": "\n".join(p for p in files if p.endswith(".cc")), **files}
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        return [f"{finding.path}:{finding.line}" for finding in check_repo.check(root)]
+
+
+def include(*targets: str) -> str:
+    return "".join(f'#include "{target}"\n' for target in targets)
+
+
+class Rules(unittest.TestCase):
+    def expect(self, path: str, text: str, lines: list[int]) -> None:
+        with self.subTest(path=path, text=text):
+            self.assertEqual(findings_of({path: text}), [f"{path}:{line}" for line in lines])
+
+    def test_folders_include_only_what_is_below_them(self) -> None:
+        for path, target, is_good in [
+            ("src/berth/queue/a.cc", "berth/framework/plugin.h", True),
+            ("src/berth/queue/a.cc", "berth/queue/b.h", True),
+            ("src/berth/queue/a.cc", "berth/cache/cache.h", False),
+            ("src/berth/queue/a.cc", "berth/client/client.h", False),
+            ("src/berth/base/a.h", "berth/api/pod.h", False),
+            ("src/berth/codec/a.h", "berth/base/error.h", True),
+            ("src/berth/codec/a.h", "berth/api/pod.h", False),
+            ("src/berth/config/a.cc", "berth/framework/plugin.h", True),
+            ("src/berth/config/a.cc", "berth/plugins/registry.h", False),
+            ("src/berth/runtime/a.cc", "berth/plugins/registry.h", True),
+            ("src/berth/scheduler/a.cc", "berth/runtime/framework.h", True),
+            ("src/berth/scheduler/a.cc", "berth/net/http.h", False),
+            ("src/berth/net/a.cc", "berth/api/pod.h", False),
+            ("src/berth/client/a.cc", "berth/net/http.h", True),
+            ("src/berth/client/a.cc", "berth/framework/plugin.h", False),
+            ("src/berth/apiserver/a.cc", "berth/client/client.h", False),
+            ("src/berth/kubelet/a.cc", "berth/client/client.h", True),
+            ("src/berth/cli/a.cc", "berth/api/pod.h", False),
+            ("src/berth/app/a.cc", "berth/scheduler/scheduler.h", True),
+            ("src/berth/app/a.cc", "berth/testing/builders.h", False),
+            ("src/berth/queue/a_test.cc", "berth/client/client.h", True),
+            ("src/berth/queue/queue_testing.h", "berth/testing/builders.h", True),
+            ("src/berth/plugins/helper/test_cluster.h", "berth/testing/builders.h", True),
+            ("src/berth/testing/a.h", "berth/runtime/framework.h", True),
+            ("apps/berth/main.cc", "berth/app/commands.h", True),
+        ]:
+            self.expect(path, "\n" + include(target), [] if is_good else [2])
+
+    def test_a_new_folder_needs_a_place(self) -> None:
+        self.expect("src/berth/surprise/a.h", "", [1])
+
+    def test_an_include_names_the_path_from_src(self) -> None:
+        self.expect("src/berth/queue/a.cc", '#include "entry.h"\n', [1])
+
+    def test_includes_in_comments_do_not_count(self) -> None:
+        self.expect("src/berth/base/a.cc", '// #include "berth/api/pod.h"\n/*\n#include "berth/api/pod.h"\n*/\n', [])
+
+    def test_contracts_stand_alone(self) -> None:
+        for path, line, is_good in [
+            ("src/berth/framework/a.h", "#include <vector>", True),
+            ("src/berth/framework/a.h", "#include <absl/container/flat_hash_map.h>", False),
+            ("src/berth/framework/a.h", '#include "absl/container/flat_hash_map.h"', False),
+            ("src/berth/framework/a.h", "#include <simdjson.h>", False),
+            ("src/berth/framework/a.h", '#include "berth/codec/json.h"', False),
+            ("src/berth/framework/a.cc", '#include "berth/codec/json.h"', True),
+            ("src/berth/framework/a.cc", "#include <absl/container/flat_hash_map.h>", True),
+            ("src/berth/plugins/fit/fit.h", '#include "berth/plugins/names.h"', True),
+            ("src/berth/plugins/fit/fit.h", '#include "berth/plugins/helper/x.h"', True),
+            ("src/berth/plugins/fit/fit.h", '#include "berth/config/args.h"', False),
+            ("src/berth/plugins/fit/fit.cc", '#include "berth/config/args.h"', True),
+        ]:
+            self.expect(path, line, [] if is_good else [1])
+
+    def test_plugins_never_include_each_other(self) -> None:
+        self.expect("src/berth/plugins/fit/fit.cc", include("berth/plugins/fit/fit.h", "berth/plugins/taint/taint.h"), [2])
+        self.expect("src/berth/plugins/registry.cc", include("berth/plugins/fit/fit.h", "berth/plugins/taint/taint.h"), [])
+
+    def test_time_and_chance_are_passed_in(self) -> None:
+        for path, line, is_good in [
+            ("src/berth/queue/a.cc", "auto t = std::chrono::system_clock::now();", False),
+            ("src/berth/queue/a.cc", "auto t = steady_clock::now();", False),
+            ("src/berth/queue/a.cc", "auto t = time(nullptr);", False),
+            ("src/berth/queue/a.cc", "auto t = std::time(&x);", False),
+            ("src/berth/queue/a.cc", "clock_gettime(CLOCK_REALTIME, &t);", False),
+            ("src/berth/queue/a.cc", "std::random_device device;", False),
+            ("src/berth/queue/a.cc", "int x = rand() % 6;", False),
+            ("src/berth/queue/a.cc", 'open("/dev/urandom");', False),
+            ("src/berth/queue/a.cc", "// steady_clock::now() would be wrong here", True),
+            ("src/berth/queue/a.cc", "strand(x); Random random(7); info.time(y); queue_time(0); clock.Now();", True),
+            ("src/berth/queue/a_test.cc", "auto t = steady_clock::now();", True),
+            ("src/berth/queue/a_test.cc", "std::random_device device;", False),
+            ("src/berth/base/time.cc", "auto t = std::chrono::system_clock::now();", True),
+            ("src/berth/net/a.cc", "auto t = steady_clock::now();", True),
+            ("src/berth/app/a.cc", "std::random_device device;", True),
+        ]:
+            self.expect(path, line, [] if is_good else [1])
+
+    def test_tests_do_not_sleep(self) -> None:
+        self.expect("src/berth/queue/a_test.cc", "\nstd::this_thread::sleep_for(1s);", [2])
+        self.expect("tests/a_test.cc", "usleep(10);", [1])
+        self.expect("src/berth/net/a.cc", "std::this_thread::sleep_for(1s);", [])
+        self.expect("src/berth/queue/a_test.cc", 'EXPECT_EQ(command, "x");  // no sleep_for', [])
+
+    def test_no_paths_of_one_machine(self) -> None:
+        work, root, shared = "/wo" + "rk/main", "/ro" + "ot/.kube", "../sha" + "red/x"
+        self.expect("README.md", f"fine\nsee {work}\n", [2])
+        self.expect("docs/a.md", f"`{root}`", [1])
+        self.expect("docs/a.md", shared, [1])
+        self.expect("docs/a.md", "net/work/x, $HOME/wo" + "rk/y, a/ro" + "ot/b", [])
+
+    def test_every_source_is_built(self) -> None:
+        files = {
+            "CMakeLists.txt": "add_subdirectory(src/berth/a)  # src/berth/base/forgotten.cc\n",
+            "src/berth/base/CMakeLists.txt": "berth_library(base SOURCES x.cc sub/y.cc)\nberth_fuzz(z SOURCE z_fuzz.cc DEPS x)\n",
+            "cmake/a.cmake": "add_executable(t ${CMAKE_SOURCE_DIR}/src/berth/testing/main.cc)",
+        }
+        for name in ("base/x.cc", "base/sub/y.cc", "base/z_fuzz.cc", "testing/main.cc", "base/forgotten.cc", "base/y.cc"):
+            files[f"src/berth/{name}"] = ""
+        self.assertEqual(findings_of(files), ["src/berth/base/forgotten.cc:1", "src/berth/base/y.cc:1"])
+
+    def test_comments_are_told_from_strings(self) -> None:
+        for text, expected in [
+            ('a // b\nc', "a     \nc"),
+            ('"// no" /* yes */', '"// no"          '),
+            ('R"(// no)" // yes', 'R"(// no)"       '),
+            ("'\"' // yes", "'\"'       "),
+            ("/* a\nb */c", "    \n    c"),
+        ]:
+            self.assertEqual(check_repo.without_comments(text), expected)
+
+
+class Program(unittest.TestCase):
+    def run_main(self, *arguments: str) -> tuple[int, str]:
+        output = io.StringIO()
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+            return check_repo.main(list(arguments)), output.getvalue()
+
+    def test_exit_codes(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.run_main(folder)[0], 2)
+            (Path(folder) / "CMakeLists.txt").write_text("")
+            self.assertEqual(self.run_main(folder), (0, ""))
+            (Path(folder) / "lonely.cc").write_text("")
+            code, output = self.run_main(folder)
+            self.assertEqual(code, 1)
+            self.assertTrue(output.startswith("lonely.cc:1: no CMakeLists.txt lists this source"), output)
+        self.assertEqual(self.run_main("--what")[0], 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
