@@ -1,5 +1,5 @@
-// AnsiScreen: a block of lines at the bottom of a terminal that is drawn again in place, at most ten times a second. When
-// the output is no terminal it gets plain lines: of each block those that the block before did not have.
+// AnsiScreen: a block of lines at the bottom of a terminal that is drawn again in place, at most ten times a second.
+// When the output is no terminal it gets plain lines: of each block those that the block before did not have.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ class AnsiScreen {
   AnsiScreen(const AnsiScreen&) = delete;
   AnsiScreen& operator=(const AnsiScreen&) = delete;
 
-  // Shows these lines in place of the last ones, now or when Refresh is called at NextRedraw. They hold no newlines and may
-  // be coloured. Lines and blocks that are too large for the terminal are cut, so that redrawing stays in place.
+  // Shows these lines in place of the last ones, now or when Refresh is called at NextRedraw. They hold no newlines and
+  // may be coloured. Lines and blocks that are too large for the terminal are cut, so that redrawing stays in place.
   void Show(std::vector<std::string> lines, Time now);
 
   // A line that stays, above the block.

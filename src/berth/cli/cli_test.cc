@@ -22,8 +22,8 @@ TEST(Text, Width) {
     const char* text;
     std::size_t width;
   };
-  for (const Case& c : {Case{"", 0}, Case{"nginx", 5}, Case{"größe", 5}, Case{"日本", 4}, Case{"e\xcc\x81", 1}, Case{"🚢", 2},
-                        Case{"\x1b[31mred\x1b[0m", 3}, Case{"\xff\xc3", 2}, Case{"…", 1}}) {
+  for (const Case& c : {Case{"", 0}, Case{"nginx", 5}, Case{"größe", 5}, Case{"日本", 4}, Case{"e\xcc\x81", 1},
+                        Case{"🚢", 2}, Case{"\x1b[31mred\x1b[0m", 3}, Case{"\xff\xc3", 2}, Case{"…", 1}}) {
     EXPECT_EQ(DisplayWidth(c.text), c.width) << c.text;
   }
 }
@@ -34,9 +34,10 @@ TEST(Text, Cut) {
     std::size_t width;
     const char* expected;
   };
-  for (const Case& c : {Case{"nginx", 5, "nginx"}, Case{"nginx", 4, "ngi…"}, Case{"nginx", 1, "…"}, Case{"nginx", 0, ""},
-                        Case{"日本語", 4, "日…"}, Case{"größe", 3, "gr…"}, Case{"\x1b[31mred!\x1b[0m", 3, "\x1b[31mre…\x1b[0m"},
-                        Case{"\x1b[31mred\x1b[0m", 3, "\x1b[31mred\x1b[0m"}}) {
+  for (const Case& c :
+       {Case{"nginx", 5, "nginx"}, Case{"nginx", 4, "ngi…"}, Case{"nginx", 1, "…"}, Case{"nginx", 0, ""},
+        Case{"日本語", 4, "日…"}, Case{"größe", 3, "gr…"}, Case{"\x1b[31mred!\x1b[0m", 3, "\x1b[31mre…\x1b[0m"},
+        Case{"\x1b[31mred\x1b[0m", 3, "\x1b[31mred\x1b[0m"}}) {
     EXPECT_EQ(CutToWidth(c.text, c.width), c.expected) << c.text << " " << c.width;
   }
 }
@@ -49,7 +50,12 @@ TEST(Text, PrintableTakesTheTeethOutOfWhatComesFromOutside) {
   for (const Case& c : {Case{"web-1", "web-1"}, Case{"größe 日本", "größe 日本"}, Case{"a\nb\tc", "a?b?c"},
                         Case{"\x1b[2Jgone", "?[2Jgone"}, Case{std::string("a\0b", 3), "a?b"}, Case{"\xff\xfe", "??"},
                         Case{"\xc0\xaf", "??"}, Case{"\xed\xa0\x80", "???"}, Case{"cut\xe2\x80", "cut??"},
-                        Case{"\xc2\x9b" "31m", "?31m"}, Case{"a\xe2\x80\xae" "b", "a?b"}}) {
+                        Case{"\xc2\x9b"
+                             "31m",
+                             "?31m"},
+                        Case{"a\xe2\x80\xae"
+                             "b",
+                             "a?b"}}) {
     EXPECT_EQ(Printable(c.text), c.expected);
   }
 }
@@ -237,7 +243,8 @@ TEST(FileTerminal, ColoursNeedATerminalThatCanAndAUserWhoWants) {
     const char *term, *no_color;
     bool is_tty, has_color;
   };
-  for (const Case& c : {Case{"xterm", "", true, true}, Case{"xterm", "1", true, false}, Case{"dumb", "", false, false}}) {
+  for (const Case& c :
+       {Case{"xterm", "", true, true}, Case{"xterm", "1", true, false}, Case{"dumb", "", false, false}}) {
     ::setenv("TERM", c.term, 1);
     ::setenv("NO_COLOR", c.no_color, 1);
     const FileTerminal terminal(fd);

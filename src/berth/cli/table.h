@@ -13,13 +13,13 @@ namespace berth::cli {
 
 struct Column {
   std::string title;
-  bool is_right_aligned = false;  // numbers
+  bool is_right_aligned = false;                                    // numbers
   std::size_t width_max = std::numeric_limits<std::size_t>::max();  // longer cells are cut
 };
 
 struct Cell {
-  Cell(std::string t, Color c = Color::kNone) : text(std::move(t)), color(c) {}   // NOLINT(google-explicit-constructor)
-  Cell(const char* t, Color c = Color::kNone) : text(t), color(c) {}              // NOLINT(google-explicit-constructor)
+  Cell(std::string t, Color c = Color::kNone) : text(std::move(t)), color(c) {}  // NOLINT(google-explicit-constructor)
+  Cell(const char* t, Color c = Color::kNone) : text(t), color(c) {}             // NOLINT(google-explicit-constructor)
   std::string text;
   Color color;
 };

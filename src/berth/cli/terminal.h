@@ -23,8 +23,8 @@ class Terminal {
   virtual void Write(std::string_view text) = 0;
 };
 
-// A file descriptor of this process, usually standard output. Colours unless NO_COLOR is set (to anything but nothing) or
-// TERM is "dumb". Reads the environment once, the size each time. Not thread-safe.
+// A file descriptor of this process, usually standard output. Colours unless NO_COLOR is set (to anything but nothing)
+// or TERM is "dumb". Reads the environment once, the size each time. Not thread-safe.
 class FileTerminal final : public Terminal {
  public:
   explicit FileTerminal(int fd);

@@ -33,7 +33,10 @@ Character Decode(std::string_view text) {
   const auto byte = [&text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(0);
   if (first < 0x80) return {first, 1, true};
-  const std::size_t bytes = first >= 0xf0 && first < 0xf5 ? 4 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xc2 && first < 0xe0 ? 2 : 0;
+  const std::size_t bytes = first >= 0xf0 && first < 0xf5   ? 4
+                            : first >= 0xe0 && first < 0xf0 ? 3
+                            : first >= 0xc2 && first < 0xe0 ? 2
+                                                            : 0;
   if (bytes == 0 || text.size() < bytes) return {};
   char32_t code = first & (0xffU >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) {
@@ -51,10 +54,19 @@ struct Range {
 
 std::size_t WidthOf(char32_t code) {
   // The large blocks only: names and messages of the API are mostly ASCII.
-  static constexpr std::array<Range, 11> kWide = {{{0x1100, 0x115f}, {0x2e80, 0x303e}, {0x3041, 0xa4cf}, {0xac00, 0xd7a3},
-                                                   {0xf900, 0xfaff}, {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6},
-                                                   {0x1f300, 0x1f6ff}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}}};
-  static constexpr std::array<Range, 4> kZero = {{{0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}}};
+  static constexpr std::array<Range, 11> kWide = {{{0x1100, 0x115f},
+                                                   {0x2e80, 0x303e},
+                                                   {0x3041, 0xa4cf},
+                                                   {0xac00, 0xd7a3},
+                                                   {0xf900, 0xfaff},
+                                                   {0xfe30, 0xfe6f},
+                                                   {0xff00, 0xff60},
+                                                   {0xffe0, 0xffe6},
+                                                   {0x1f300, 0x1f6ff},
+                                                   {0x1f900, 0x1f9ff},
+                                                   {0x20000, 0x3fffd}}};
+  static constexpr std::array<Range, 4> kZero = {
+      {{0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}}};
   const auto is_in = [code](const Range& range) { return code >= range.first && code <= range.last; };
   if (code < 0x300) return 1;
   if (std::ranges::any_of(kZero, is_in)) return 0;

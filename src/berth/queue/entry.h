@@ -21,7 +21,7 @@ inline constexpr Place kNowhere = static_cast<Place>(255);
 struct Entry {
   QueuedPodInfo info;
   const Profile* profile = nullptr;
-  Group* group = nullptr;  // its rejectors; null: none
+  Group* group = nullptr;      // its rejectors; null: none
   std::uint64_t sequence = 0;  // of its arrival: what comes first among equals
   Place place = kNowhere;
   std::uint32_t position = 0;  // in a heap, or in group->waiting

@@ -1,5 +1,5 @@
-// InFlight: the pods that were popped and are not done, and the events that happened meanwhile: those that an attempt did
-// not see must be held against its outcome. Internal to the queue.
+// InFlight: the pods that were popped and are not done, and the events that happened meanwhile: those that an attempt
+// did not see must be held against its outcome. Internal to the queue.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,9 @@ class InFlight {
   // True when events that `entry` should know were dropped, because there were too many.
   bool HasLostEvents(const Entry& entry) const { return entry.event_sequence < first_sequence_; }
   // The events since `entry` was popped, oldest first.
-  auto EventsSince(const Entry& entry) const { return std::ranges::subrange(events_.begin() + Offset(entry), events_.end()); }
+  auto EventsSince(const Entry& entry) const {
+    return std::ranges::subrange(events_.begin() + Offset(entry), events_.end());
+  }
 
   bool empty() const { return count_ == 0; }
   std::size_t size() const { return count_; }

@@ -24,7 +24,8 @@ void Nominator::DeleteNominated(std::string_view uid) {
 }
 
 void Nominator::UpdateNominated(const framework::PodInfo* old_pod, framework::PodInfoPtr new_pod) {
-  const bool says_nothing = new_pod->nominated_node_name.empty() && (old_pod == nullptr || old_pod->nominated_node_name.empty());
+  const bool says_nothing =
+      new_pod->nominated_node_name.empty() && (old_pod == nullptr || old_pod->nominated_node_name.empty());
   if (!says_nothing) return AddNominatedPod(std::move(new_pod));
   // A copy: adding the pod anew starts with deleting what NominatedNode looks at.
   const std::string node(NominatedNode(new_pod->uid));

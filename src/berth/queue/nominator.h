@@ -16,15 +16,15 @@ namespace berth::queue {
 
 class Nominator {
  public:
-  // Nominates the pod for `node_name`, or, without one, for the node that its status names. An earlier nomination of the
-  // same uid is removed first; an empty name leaves it at that. Not for pods that are gone or have a node.
+  // Nominates the pod for `node_name`, or, without one, for the node that its status names. An earlier nomination of
+  // the same uid is removed first; an empty name leaves it at that. Not for pods that are gone or have a node.
   void AddNominatedPod(framework::PodInfoPtr pod, std::optional<std::string_view> node_name = std::nullopt);
 
   // Without effect for a pod that is not nominated.
   void DeleteNominated(std::string_view uid);
 
-  // Takes the newer object. A nomination that was only ever in memory survives an update that says nothing about it: the
-  // update may have been under way when the nomination was made. `old_pod` may be null.
+  // Takes the newer object. A nomination that was only ever in memory survives an update that says nothing about it:
+  // the update may have been under way when the nomination was made. `old_pod` may be null.
   void UpdateNominated(const framework::PodInfo* old_pod, framework::PodInfoPtr new_pod);
 
   // In the order in which they were nominated. Valid until the next change.
@@ -36,7 +36,8 @@ class Nominator {
   // Calls visit(node_name, pods) for each node that has nominated pods, in no particular order.
   template <typename Visit>
   void ForEachNode(Visit&& visit) const {
-    for (const auto& [node_name, pods] : pods_by_node_) visit(std::string_view(node_name), std::span<const framework::PodInfoPtr>(pods));
+    for (const auto& [node_name, pods] : pods_by_node_)
+      visit(std::string_view(node_name), std::span<const framework::PodInfoPtr>(pods));
   }
 
   bool empty() const { return node_by_uid_.empty(); }
@@ -45,7 +46,7 @@ class Nominator {
  private:
   using PodsByNode = StringHashMap<std::vector<framework::PodInfoPtr>>;
 
-  PodsByNode pods_by_node_;                                  // no empty lists
+  PodsByNode pods_by_node_;  // no empty lists
   StringHashMap<std::string> node_by_uid_;
 };
 

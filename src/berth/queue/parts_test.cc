@@ -67,8 +67,8 @@ TEST(Backoff, Lengths) {
     Duration expected;
   };
   for (const Case& c : {Case{1s, 10s, 0, 0s}, Case{1s, 10s, 1, 1s}, Case{1s, 10s, 2, 2s}, Case{1s, 10s, 4, 8s},
-                        Case{1s, 10s, 5, 10s}, Case{1s, 10s, 63, 10s}, Case{1s, 10s, 64, 10s}, Case{1s, 10s, 2'000'000, 10s},
-                        Case{20s, 10s, 1, 10s}, Case{3s, 100s, 5, 48s}}) {
+                        Case{1s, 10s, 5, 10s}, Case{1s, 10s, 63, 10s}, Case{1s, 10s, 64, 10s},
+                        Case{1s, 10s, 2'000'000, 10s}, Case{20s, 10s, 1, 10s}, Case{3s, 100s, 5, 48s}}) {
     EXPECT_EQ((Backoff{c.initial, c.max}.Length(c.count)), c.expected) << c.count;
   }
 }
@@ -98,13 +98,22 @@ TEST(UpdateEvents, OfAPod) {
            Case{"less cpu", {.name = "a"}, {.name = "a", .cpu_milli = 50}, {"UnschedulablePodUpdatePodScaleDown"}},
            Case{"more cpu", {.name = "a"}, {.name = "a", .cpu_milli = 200}, {"UnschedulablePodUpdate"}},
            Case{"toleration", {.name = "a"}, {.name = "a", .tolerations = 1}, {"UnschedulablePodUpdatePodToleration"}},
-           Case{"last gate", {.name = "a", .gates = {"g"}}, {.name = "a"}, {"UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
-           Case{"one gate of two", {.name = "a", .gates = {"g", "h"}}, {.name = "a", .gates = {"g"}}, {"UnschedulablePodUpdate"}},
-           Case{"two aspects", {.name = "a"}, {.name = "a", .labels = {{"x", "y"}}, .tolerations = 1, .node_name = "n1"},
+           Case{"last gate",
+                {.name = "a", .gates = {"g"}},
+                {.name = "a"},
+                {"UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
+           Case{"one gate of two",
+                {.name = "a", .gates = {"g", "h"}},
+                {.name = "a", .gates = {"g"}},
+                {"UnschedulablePodUpdate"}},
+           Case{"two aspects",
+                {.name = "a"},
+                {.name = "a", .labels = {{"x", "y"}}, .tolerations = 1, .node_name = "n1"},
                 {"AssignedPodUpdatePodLabel", "AssignedPodUpdatePodToleration"}},
        }) {
     Names labels;
-    for (const ClusterEvent& e : PodUpdateEvents(*MakePodInfo(c.before), *MakePodInfo(c.after))) labels.push_back(event(e));
+    for (const ClusterEvent& e : PodUpdateEvents(*MakePodInfo(c.before), *MakePodInfo(c.after)))
+      labels.push_back(event(e));
     EXPECT_EQ(labels, c.expected) << c.name;
   }
 }
@@ -121,15 +130,23 @@ TEST(UpdateEvents, OfANode) {
            Case{"heartbeat", nothing, [](api::Node& node) { node.metadata.resource_version = "2"; }, {}},
            Case{"cordoned", nothing, cordon, {}},
            Case{"uncordoned", cordon, nothing, {"NodeUpdateNodeTaint"}},
-           Case{"allocatable", nothing, [](api::Node& n) { n.allocatable.emplace_back("cpu", api::Quantity()); },
+           Case{"allocatable",
+                nothing,
+                [](api::Node& n) { n.allocatable.emplace_back("cpu", api::Quantity()); },
                 {"NodeUpdateNodeAllocatable"}},
            Case{"label", nothing, [](api::Node& n) { n.metadata.labels.Set("a", "b"); }, {"NodeUpdateNodeLabel"}},
            Case{"taint", nothing, [](api::Node& n) { n.taints.emplace_back(); }, {"NodeUpdateNodeTaint"}},
-           Case{"condition", nothing, [](api::Node& n) { n.conditions.emplace_back("Ready", "True"); },
+           Case{"condition",
+                nothing,
+                [](api::Node& n) { n.conditions.emplace_back("Ready", "True"); },
                 {"NodeUpdateNodeCondition"}},
-           Case{"annotation", nothing, [](api::Node& n) { n.metadata.annotations.Set("a", "b"); },
+           Case{"annotation",
+                nothing,
+                [](api::Node& n) { n.metadata.annotations.Set("a", "b"); },
                 {"NodeUpdateNodeAnnotation"}},
-           Case{"feature", nothing, [](api::Node& n) { n.declared_features.push_back("X"); },
+           Case{"feature",
+                nothing,
+                [](api::Node& n) { n.declared_features.push_back("X"); },
                 {"NodeUpdateNodeDeclaredFeature"}},
        }) {
     api::Node before, after;
@@ -144,7 +161,8 @@ TEST(UpdateEvents, OfANode) {
 class Silent final : public framework::FilterPlugin {
  public:
   std::string_view Name() const override { return "Silent"; }
-  framework::Status Filter(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&) const override {
+  framework::Status Filter(const framework::Cycle&, const framework::PodInfo&,
+                           const framework::NodeInfo&) const override {
     return {};
   }
 };
@@ -177,7 +195,8 @@ TEST(Registrations, OfAPlugin) {
   EXPECT_EQ(labels(Speaks({events::kNodeAdd})), (Names{"Speaks:NodeAdd", "Speaks:NodeUpdateNodeTaint"}));
   EXPECT_EQ(labels(Speaks({{EventResource::kNode, action::kAdd | action::kUpdateNodeTaint}})),
             Names{"Speaks:NodeAddUpdateNodeTaint"});
-  EXPECT_EQ(labels(Speaks({events::kNodeAdd, events::kNodeTaint})), (Names{"Speaks:NodeAdd", "Speaks:NodeUpdateNodeTaint"}));
+  EXPECT_EQ(labels(Speaks({events::kNodeAdd, events::kNodeTaint})),
+            (Names{"Speaks:NodeAdd", "Speaks:NodeUpdateNodeTaint"}));
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ QueueingHint Moody(const PodInfo& pod, const EventObjects& event) {
 ProfileHooks MakeHooks(const Gate& a, const Gate& b) {
   ProfileHooks hooks;
   hooks.pre_enqueue = {&a, &b};
-  hooks.events = {{"Fit", {events::kPodDelete, nullptr}}, {"Fit", {events::kNodeAdd, Moody}},
-                  {"Affinity", {events::kNodeLabel, nullptr}},  {"Slow", {events::kNodeAdd, Moody}},
-                  {"Slow", {events::kPodToleration, nullptr}},  {"Any", {events::kWildcard, Moody}},
-                  {"GateA", {events::kGatesGone, nullptr}},     {"GateB", {events::kNodeLabel, Moody}}};
+  hooks.events = {{"Fit", {events::kPodDelete, nullptr}},      {"Fit", {events::kNodeAdd, Moody}},
+                  {"Affinity", {events::kNodeLabel, nullptr}}, {"Slow", {events::kNodeAdd, Moody}},
+                  {"Slow", {events::kPodToleration, nullptr}}, {"Any", {events::kWildcard, Moody}},
+                  {"GateA", {events::kGatesGone, nullptr}},    {"GateB", {events::kNodeLabel, Moody}}};
   return hooks;
 }
 
@@ -169,7 +169,8 @@ class Twin {
     window_ = window;
     bool has_moved = false;
     for (auto& [uid, p] : pods) {
-      const bool waits = p.place == Place::kUnschedulable || (p.place == Place::kGated && GateWants(p.gating, ClusterEvent()));
+      const bool waits =
+          p.place == Place::kUnschedulable || (p.place == Place::kGated && GateWants(p.gating, ClusterEvent()));
       if (!waits || now - p.info.timestamp <= 5min) continue;
       p.info.was_flushed_from_unschedulable = true;
       Requeue(p, 1, now);
@@ -245,7 +246,8 @@ class Twin {
     if (!p.info.initial_attempt_timestamp) p.info.initial_attempt_timestamp = now;
   }
   void Requeue(TwinPod& p, int worth, Time now) {
-    const int count = p.info.consecutive_errors_count > 0 ? p.info.consecutive_errors_count : p.info.unschedulable_count;
+    const int count =
+        p.info.consecutive_errors_count > 0 ? p.info.consecutive_errors_count : p.info.unschedulable_count;
     const Time expiration = Backoff{1s, 10s}.Expiration(p.info.timestamp, count);
     if (worth == 2 || Backoff::IsOver(expiration, now)) return ToActive(p, now, false);
     if (!IsOpen(p)) return;
@@ -348,7 +350,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
     }
     return set;
   };
-  const std::vector<ClusterEvent> all_events = {events::kNodeAdd, events::kNodeLabel, events::kNodeTaint,
+  const std::vector<ClusterEvent> all_events = {events::kNodeAdd,        events::kNodeLabel,         events::kNodeTaint,
                                                 events::kAssignedPodAdd, events::kAssignedPodDelete, events::kWildcard};
 
   for (int step = 0; step < 700; ++step) {
@@ -407,7 +409,9 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
     } else if (action < 92) {
       is_b_shut = !is_b_shut;
     } else {
-      now += chance(10) ? Duration(6min) : chance(50) ? Duration(random.Below(3'000'000)) : Duration(random.Below(40'000'000));
+      now += chance(10)   ? Duration(6min)
+             : chance(50) ? Duration(random.Below(3'000'000))
+                          : Duration(random.Below(40'000'000));
       const std::string before = Describe(queue);
       const auto wake = queue.NextWake();
       queue.Tick(now);
@@ -420,7 +424,8 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
 
     // Every pod is counted once, and in one place.
     std::size_t recorded = 0;
-    for (const auto& [uid, p] : twin.pods) recorded = std::max(recorded, p.place == Place::kInFlight ? p.seen.size() : 0);
+    for (const auto& [uid, p] : twin.pods)
+      recorded = std::max(recorded, p.place == Place::kInFlight ? p.seen.size() : 0);
     ASSERT_EQ(queue.in_flight_event_count(), recorded);
     ASSERT_EQ(queue.active_count() + queue.backoff_count() + queue.unschedulable_count() + queue.gated_count() +
                   queue.in_flight_count(),

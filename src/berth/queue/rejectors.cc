@@ -17,7 +17,8 @@ constexpr std::uint32_t kNoProfile = std::numeric_limits<std::uint32_t>::max();
 bool Has(const std::vector<PluginId>& sorted, PluginId id) { return std::ranges::binary_search(sorted, id); }
 
 // A hint that fails must not strand the pod.
-QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo& pod, const framework::EventObjects& event) {
+QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo& pod,
+                 const framework::EventObjects& event) {
   if (!hint) return QueueingHint::kQueue;
   try {
     return hint(pod, event);
@@ -65,7 +66,8 @@ PluginId Rejectors::InternPlugin(std::string_view name) {
 Group* Rejectors::Intern(const Profile* profile, const std::set<std::string>& unschedulable,
                          const std::set<std::string>& pending) {
   if (unschedulable.empty() && pending.empty()) return nullptr;
-  key_.assign({profile == nullptr ? kNoProfile : profile->id, kNoPlugin, static_cast<std::uint32_t>(unschedulable.size())});
+  key_.assign(
+      {profile == nullptr ? kNoProfile : profile->id, kNoPlugin, static_cast<std::uint32_t>(unschedulable.size())});
   for (const std::string& name : unschedulable) key_.push_back(InternPlugin(name));
   for (const std::string& name : pending) key_.push_back(InternPlugin(name));
   return InternKey();
@@ -97,7 +99,8 @@ Group* Rejectors::InternKey() {
 
 bool Rejectors::GateWants(PluginId gating, const ClusterEvent& event) const {
   const auto events = events_by_plugin_.find(gating);
-  return events != events_by_plugin_.end() && std::ranges::any_of(events->second, [&event](const ClusterEvent& registered) {
+  return events != events_by_plugin_.end() &&
+         std::ranges::any_of(events->second, [&event](const ClusterEvent& registered) {
            return ClusterEvent::Matches(registered, event);
          });
 }
@@ -136,7 +139,8 @@ const Relevance& Rejectors::RelevanceOf(Group& group, EventId event) {
   return *slot;
 }
 
-Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, Group& group, EventId event, const EventSource& source) {
+Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, Group& group, EventId event,
+                                     const EventSource& source) {
   if (events_[event].event.IsWildcard()) {
     // With an object, a wildcard event is meant for that pod alone.
     const bool has_object = source.new_pod != nullptr || source.new_node != nullptr;

@@ -49,7 +49,7 @@ struct Relevance {
 
 // One set of rejectors and the pods that wait because of it.
 struct Group {
-  const Profile* profile = nullptr;  // null: the pod names no profile of ours
+  const Profile* profile = nullptr;     // null: the pod names no profile of ours
   std::vector<PluginId> unschedulable;  // sorted; includes the gating plugin
   std::vector<PluginId> pending;        // sorted
   PluginId gating = kNoPlugin;
@@ -70,9 +70,10 @@ class Rejectors {
 
   // The group of these rejectors; null when there are none. Groups live as long as this object: there are as many as
   // distinct sets of refusing plugins were seen, a few dozen.
-  Group* Intern(const Profile* profile, const std::set<std::string>& unschedulable, const std::set<std::string>& pending);
-  // The same rejectors (`group` may be null) with `plugin` as the gating one; kNoPlugin opens the gate, and the plugin that
-  // held it stays among the rejectors.
+  Group* Intern(const Profile* profile, const std::set<std::string>& unschedulable,
+                const std::set<std::string>& pending);
+  // The same rejectors (`group` may be null) with `plugin` as the gating one; kNoPlugin opens the gate, and the plugin
+  // that held it stays among the rejectors.
   Group* WithGate(const Profile* profile, const Group* group, PluginId plugin);
 
   EventId InternEvent(const framework::ClusterEvent& event);

@@ -25,7 +25,9 @@ constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
 // Moves of single pods, whatever refused them.
 constexpr ClusterEvent kWildcardEvent{};
 
-Time FlushWindow(Time time) { return Time(time.time_since_epoch() / kUnschedulableFlushPeriod * kUnschedulableFlushPeriod); }
+Time FlushWindow(Time time) {
+  return Time(time.time_since_epoch() / kUnschedulableFlushPeriod * kUnschedulableFlushPeriod);
+}
 
 // Orders of the three heaps. Arrival decides between equals, which makes the order total and the queue deterministic.
 struct ActiveLess {
@@ -199,7 +201,8 @@ class SchedulingQueue::Impl {
     const std::int32_t count =
         info.consecutive_errors_count > 0 ? info.consecutive_errors_count : info.unschedulable_count;
     const Time expiration = backoff_policy.Expiration(info.timestamp, count);
-    if (strategy == Strategy::kAfterBackoff && !Backoff::IsOver(expiration, now)) return MoveToBackoff(entry, expiration);
+    if (strategy == Strategy::kAfterBackoff && !Backoff::IsOver(expiration, now))
+      return MoveToBackoff(entry, expiration);
     MoveToActive(entry, now);
   }
 
@@ -232,16 +235,10 @@ class SchedulingQueue::Impl {
     const PodInfoPtr before = old_pod != nullptr ? old_pod : entry->info.pod;
     nominator.UpdateNominated(before.get(), pod);
     switch (entry->place) {
-      case Place::kActive:
-        SetPod(entry, std::move(pod));
-        return active.Reorder(entry);
-      case Place::kBackoff:
-        SetPod(entry, std::move(pod));
-        return backoff.Reorder(entry);
-      case Place::kErrorBackoff:
-        return SetPod(entry, std::move(pod));
-      default:
-        return UpdateWaiting(entry, before, std::move(pod), now);
+      case Place::kActive: SetPod(entry, std::move(pod)); return active.Reorder(entry);
+      case Place::kBackoff: SetPod(entry, std::move(pod)); return backoff.Reorder(entry);
+      case Place::kErrorBackoff: return SetPod(entry, std::move(pod));
+      default: return UpdateWaiting(entry, before, std::move(pod), now);
     }
   }
 
@@ -276,8 +273,8 @@ class SchedulingQueue::Impl {
     return entry->info;
   }
 
-  bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable, const std::set<std::string>& pending,
-                        Time now) {
+  bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable,
+                        const std::set<std::string>& pending, Time now) {
     Entry* entry = by_uid.Find(info.pod->uid);
     if (entry != nullptr && entry->place != Place::kInFlight) return false;
     if (by_name.Find(ByName::KeyOf(*info.pod)) != nullptr) {

@@ -1,8 +1,8 @@
-// SchedulingQueue: the pods that wait to be scheduled. activeQ holds those that are ready, two back-off heaps those that
-// failed a moment ago, and the unschedulable pods wait for an event that may help them. Upstream: backend/queue.
+// SchedulingQueue: the pods that wait to be scheduled. activeQ holds those that are ready, two back-off heaps those
+// that failed a moment ago, and the unschedulable pods wait for an event that may help them. Upstream: backend/queue.
 //
-// Part of the deterministic core: only the core's thread may call it, it reads no clock and never blocks. `now` must not
-// run backwards between calls.
+// Part of the deterministic core: only the core's thread may call it, it reads no clock and never blocks. `now` must
+// not run backwards between calls.
 #pragma once
 
 #include <chrono>
@@ -34,10 +34,10 @@ struct ProfileHooks {
 // A pod on its way through the queue. Pop hands it out; a failed attempt gives it back to AddUnschedulable.
 struct QueuedPodInfo {
   framework::PodInfoPtr pod;
-  Time timestamp{};                  // when it was added, or came back from its last failed attempt
-  std::int32_t attempts = 0;         // times it was popped
-  std::int32_t unschedulable_count = 0;       // attempts that ended with a plugin's refusal
-  std::int32_t consecutive_errors_count = 0;  // attempts that ended with an error, since the last refusal
+  Time timestamp{};                               // when it was added, or came back from its last failed attempt
+  std::int32_t attempts = 0;                      // times it was popped
+  std::int32_t unschedulable_count = 0;           // attempts that ended with a plugin's refusal
+  std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
   bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
 };
@@ -65,7 +65,7 @@ struct PodStanding {
   framework::PodInfoPtr pod;
   Place place = Place::kActive;
   Time timestamp{};
-  std::optional<Time> backoff_expiration;  // of kBackoff and kErrorBackoff
+  std::optional<Time> backoff_expiration;          // of kBackoff and kErrorBackoff
   std::vector<std::string> unschedulable_plugins;  // sorted; includes the gating one
   std::vector<std::string> pending_plugins;        // sorted
   std::string gating_plugin;                       // of kGated
@@ -91,8 +91,8 @@ class SchedulingQueue {
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
 
-  // A new pending pod. It enters activeQ, or is gated by a PreEnqueue plugin. A queued pod of the same namespace and name
-  // with another uid is dropped; a pod that is here already is updated.
+  // A new pending pod. It enters activeQ, or is gated by a PreEnqueue plugin. A queued pod of the same namespace and
+  // name with another uid is dropped; a pod that is here already is updated.
   void Add(framework::PodInfoPtr pod, Time now);
 
   // A pending pod changed. `old_pod` may be null. A pod that is not here is added.
@@ -105,26 +105,26 @@ class SchedulingQueue {
   // its back-off is not over. The pod is in flight until Done or AddUnschedulable.
   std::optional<QueuedPodInfo> Pop(Time now);
 
-  // The attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the caller has made sure
-  // that the pod still exists and has no node. Both sets empty: an error, tried again after its own back-off. Also for an
-  // attempt that failed after Done. Ends the in-flight state. False when the pod was not taken, because it, or a newer pod
-  // of its name, is in the queue already.
+  // The attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the caller has made
+  // sure that the pod still exists and has no node. Both sets empty: an error, tried again after its own back-off. Also
+  // for an attempt that failed after Done. Ends the in-flight state. False when the pod was not taken, because it, or a
+  // newer pod of its name, is in the queue already.
   bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable_plugins,
                         const std::set<std::string>& pending_plugins, Time now);
 
   // The attempt needs the queue no longer: events are not recorded for this pod any more. Harmless when repeated.
   void Done(std::string_view uid);
 
-  // Something happened in the cluster: waiting pods that it may help go to activeQ or, while they back off, to the back-off
-  // heap. Costs next to nothing when no plugin that refused a waiting pod has registered for the event. The event is
-  // recorded for the pods in flight, whatever `limit` says.
+  // Something happened in the cluster: waiting pods that it may help go to activeQ or, while they back off, to the
+  // back-off heap. Costs next to nothing when no plugin that refused a waiting pod has registered for the event. The
+  // event is recorded for the pods in flight, whatever `limit` says.
   void Move(const framework::ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit = {});
 
   // These pods go to activeQ at once (where PreEnqueue lets them); those in flight are tried again if they fail.
   void Activate(std::span<const std::string> uids, Time now);
 
-  // Does what is due: ends back-offs (in windows of one second), and moves pods that have been unschedulable for too long
-  // (looked at every 30 seconds).
+  // Does what is due: ends back-offs (in windows of one second), and moves pods that have been unschedulable for too
+  // long (looked at every 30 seconds).
   void Tick(Time now);
 
   // When Tick has something to do next, whatever happens in between; nullopt: only after some other call.

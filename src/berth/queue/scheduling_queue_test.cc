@@ -33,15 +33,17 @@ class SchedulingQueueTest : public testing::Test {
           [](const PodInfo&, const EventObjects& event) {
             return event.new_node->metadata.name == "good" ? QueueingHint::kQueue : QueueingHint::kSkip;
           }}},
-        {"Throws", {events::kNodeAdd, [](const PodInfo&, const EventObjects&) -> QueueingHint { throw std::runtime_error("!"); }}},
+        {"Throws",
+         {events::kNodeAdd,
+          [](const PodInfo&, const EventObjects&) -> QueueingHint { throw std::runtime_error("!"); }}},
         {"Slow", {events::kNodeAdd, nullptr}},
         {"Any", {events::kWildcard, nullptr}},
         {"Tolerates", {events::kPodToleration, nullptr}},
         {"GateA", {events::kGatesGone, nullptr}},
         {"GateB", {events::kNodeLabel, nullptr}},
     };
-    queue = std::make_unique<SchedulingQueue>(options, sort,
-                                              absl::flat_hash_map<std::string, ProfileHooks>{{"default-scheduler", hooks}});
+    queue = std::make_unique<SchedulingQueue>(
+        options, sort, absl::flat_hash_map<std::string, ProfileHooks>{{"default-scheduler", hooks}});
     now = kStart;
   }
 
@@ -70,7 +72,8 @@ class SchedulingQueueTest : public testing::Test {
     return standing ? std::optional(standing->place) : std::nullopt;
   }
   void Move(const ClusterEvent& event, EventSource source = {}, MoveLimit limit = {}) {
-    if (event.resource == framework::EventResource::kNode && source.new_node == nullptr) source.new_node = MakeNode("n1");
+    if (event.resource == framework::EventResource::kNode && source.new_node == nullptr)
+      source.new_node = MakeNode("n1");
     queue->Move(event, source, now, limit);
   }
 
@@ -130,7 +133,8 @@ TEST_F(SchedulingQueueTest, AnEmptyActiveQueueTakesFromBackoffButNeverFromErrorB
 }
 
 TEST_F(SchedulingQueueTest, PodsOfOneBackoffWindowComeByPriority) {
-  for (const auto& [name, priority, after] : {std::tuple{"early", 1, 0ms}, {"late-high", 9, 900ms}, {"next-window", 99, 1100ms}}) {
+  for (const auto& [name, priority, after] :
+       {std::tuple{"early", 1, 0ms}, {"late-high", 9, 900ms}, {"next-window", 99, 1100ms}}) {
     now = kStart + after;
     Add({.name = name, .priority = priority});
     auto popped = queue->Pop(now);
@@ -175,12 +179,12 @@ TEST_F(SchedulingQueueTest, ErrorsAndRefusalsAreCountedApart) {
     queue->Tick(now);
     return length;
   };
-  EXPECT_EQ(fail({"Fit"}), 1s);   // first refusal
-  EXPECT_EQ(fail({"Fit"}), 2s);   // second refusal
-  EXPECT_EQ(fail({}), 1s);        // first error: errors alone count
-  EXPECT_EQ(fail({}), 2s);        // second error in a row
-  EXPECT_EQ(fail({"Fit"}), 4s);   // third refusal; forgets the errors, not the refusals
-  EXPECT_EQ(fail({}), 1s);        // first error again
+  EXPECT_EQ(fail({"Fit"}), 1s);  // first refusal
+  EXPECT_EQ(fail({"Fit"}), 2s);  // second refusal
+  EXPECT_EQ(fail({}), 1s);       // first error: errors alone count
+  EXPECT_EQ(fail({}), 2s);       // second error in a row
+  EXPECT_EQ(fail({"Fit"}), 4s);  // third refusal; forgets the errors, not the refusals
+  EXPECT_EQ(fail({}), 1s);       // first error again
 }
 
 TEST_F(SchedulingQueueTest, AMaximumOfZeroTurnsBackoffOff) {
@@ -320,17 +324,34 @@ TEST_F(SchedulingQueueTest, AnEventMovesThePodsWhoseRejectorsWantIt) {
       {"hint throws", {"Throws"}, {}, events::kNodeAdd, bad, Place::kBackoff},
       {"pending plugin: no back-off", {}, {"Slow"}, events::kNodeAdd, bad, Place::kActive},
       {"pending plugin beside a refusing one", {"Fit"}, {"Slow"}, events::kNodeAdd, bad, Place::kActive},
-      {"pending plugin does not want it, the other does", {"Fit"}, {"Slow"}, events::kAssignedPodDelete, {}, Place::kBackoff},
+      {"pending plugin does not want it, the other does",
+       {"Fit"},
+       {"Slow"},
+       events::kAssignedPodDelete,
+       {},
+       Place::kBackoff},
       {"wildcard registration", {"Any"}, {}, events::kAssignedPodAdd, {}, Place::kBackoff},
       {"wildcard event", {"Affinity"}, {}, events::kWildcard, {}, Place::kBackoff},
       {"wildcard event does not skip back-off", {}, {"Slow"}, events::kWildcard, {}, Place::kBackoff},
-      {"wildcard event for another pod", {"Affinity"}, {}, events::kWildcard, {.new_pod = MakePodInfo({.name = "b"})},
+      {"wildcard event for another pod",
+       {"Affinity"},
+       {},
+       events::kWildcard,
+       {.new_pod = MakePodInfo({.name = "b"})},
        Place::kUnschedulable},
-      {"wildcard event for this pod", {"Affinity"}, {}, events::kWildcard, {.new_pod = MakePodInfo({.name = "a"})},
+      {"wildcard event for this pod",
+       {"Affinity"},
+       {},
+       events::kWildcard,
+       {.new_pod = MakePodInfo({.name = "a"})},
        Place::kBackoff},
       {"unknown plugin", {"Extender"}, {}, events::kNodeAdd, good, Place::kUnschedulable},
-      {"general update against one aspect", {"Affinity"}, {}, {framework::EventResource::kNode, framework::action::kUpdate},
-       bad, Place::kUnschedulable},
+      {"general update against one aspect",
+       {"Affinity"},
+       {},
+       {framework::EventResource::kNode, framework::action::kUpdate},
+       bad,
+       Place::kUnschedulable},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

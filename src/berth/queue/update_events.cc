@@ -17,7 +17,8 @@ bool IsScaledDown(const framework::Resource& from, const framework::Resource& to
       to.ephemeral_storage_bytes < from.ephemeral_storage_bytes) {
     return true;
   }
-  return std::ranges::any_of(from.scalars, [&to](const auto& scalar) { return to.Scalar(scalar.first) < scalar.second; });
+  return std::ranges::any_of(from.scalars,
+                             [&to](const auto& scalar) { return to.Scalar(scalar.first) < scalar.second; });
 }
 
 }  // namespace

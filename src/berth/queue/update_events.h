@@ -10,7 +10,8 @@
 namespace berth::queue {
 
 // AssignedPod or UnschedulablePod events, by the newer object's node. When no known aspect changed: one general Update.
-std::vector<framework::ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, const framework::PodInfo& new_pod);
+std::vector<framework::ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod,
+                                                     const framework::PodInfo& new_pod);
 
 // Node events. Empty when nothing changed that scheduling reads (a heartbeat).
 std::vector<framework::ClusterEvent> NodeUpdateEvents(const api::Node& old_node, const api::Node& new_node);
