@@ -34,6 +34,7 @@ MAY_INCLUDE = {
     "apiserver": ["base", "codec", "api", "net"],
     "dashboard": ["base", "codec", "api", "net"],
     "kubelet": ["base", "codec", "api", "net", "client"],
+    "controllers": ["base", "codec", "api", "net", "client"],
     "cli": ["base"],
     "app": None,  # the composition root: everything
     "testing": None,  # used by tests only
