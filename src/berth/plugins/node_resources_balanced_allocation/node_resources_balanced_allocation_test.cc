@@ -1,0 +1,53 @@
+#include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/plugins/helper/test_cluster.h"
+
+namespace berth::plugins {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+
+TEST(NodeResourcesBalancedAllocation, Score) {
+  const std::vector<WeightedResource> two{{"cpu", 1}, {"memory", 1}};
+  const std::vector<WeightedResource> three{{"cpu", 1}, {"memory", 1}, {"example.com/gpu", 1}};
+  const struct {
+    const char* name;
+    std::vector<WeightedResource> resources;
+    testing::PodBuilder pod;
+    testing::PodBuilder running;
+    std::int64_t want;
+  } cases[] = {
+      {"as balanced as before", two, MakePod("p").Request("cpu", "1").Request("memory", "8Gi"), MakePod("q"), 75},
+      {"worse: fractions 1/2 and 0", two, MakePod("p").Request("cpu", "2"), MakePod("q"), 50 + (50 + 75 - 100) / 2},
+      {"better: from 1/2 and 0 to 1/2 and 1/2", two, MakePod("p").Request("memory", "16Gi"), MakePod("q").Request("cpu", "2"),
+       50 + (50 + 100 - 75) / 2},
+      {"more than all is all", two, MakePod("p").Request("cpu", "9").Request("memory", "99Gi"), MakePod("q"), 75},
+      {"three: 1, 0 and 1/2", three, MakePod("p").Request("cpu", "4").Request("example.com/gpu", "1"), MakePod("q"),
+       50 + (50 + 59 - 100) / 2},
+      {"a scalar that is not requested does not count", three, MakePod("p").Request("cpu", "2"), MakePod("q"), 62},
+      {"one resource is always balanced", {{"cpu", 1}}, MakePod("p").Request("cpu", "2"), MakePod("q"), 75},
+  };
+  for (auto test : cases) {
+    SCOPED_TRACE(test.name);
+    TestCluster cluster({MakeNode("n").Allocatable("example.com/gpu", "2")});
+    cluster.Add(test.running.Node("n"));
+    const NodeResourcesBalancedAllocation plugin(test.resources);
+    const auto pod = test.pod.Info();
+    EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
+    EXPECT_EQ(cluster.Score(plugin, *pod, "n"), test.want);
+  }
+}
+
+TEST(NodeResourcesBalancedAllocation, SkipsPodsWithoutRequests) {
+  TestCluster cluster({MakeNode("n")});
+  const NodeResourcesBalancedAllocation plugin;
+  EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *MakePod("p").Info(), {}).IsSkip());
+  EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *MakePod("p").Request("example.com/gpu", "1").Info(), {}).IsSkip());
+  EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *MakePod("p").PodLevelRequests({{"cpu", "1"}}).Info(), {}).IsSuccess());
+}
+
+}  // namespace
+}  // namespace berth::plugins

@@ -1,0 +1,162 @@
+#include "berth/plugins/node_resources_fit/node_resources_fit.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/plugins/helper/test_cluster.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::EventResource;
+using framework::QueueingHint;
+using testing::MakeNode;
+using testing::MakePod;
+
+std::string FilterOf(const NodeResourcesFit& plugin, TestCluster& cluster, const testing::PodBuilder& pod) {
+  const auto info = pod.Info();
+  EXPECT_TRUE(plugin.PreFilter(cluster.cycle(), *info).status.IsSuccess());
+  return cluster.Filter(plugin, *info, "n");
+}
+
+TEST(NodeResourcesFit, Filter) {
+  const auto node = MakeNode("n").Allocatable("pods", "2").Allocatable("example.com/gpu", "2").Allocatable("ephemeral-storage", "10");
+  const struct {
+    const char* name;
+    testing::PodBuilder pod;
+    testing::PodBuilder running;
+    const char* want;
+  } cases[] = {
+      {"fits", MakePod("p").Request("cpu", "1"), MakePod("q").Request("cpu", "3"), "ok"},
+      {"one millicore too many", MakePod("p").Request("cpu", "1001m"), MakePod("q").Request("cpu", "3"),
+       "Unschedulable: Insufficient cpu"},
+      {"more than the node has", MakePod("p").Request("memory", "33Gi"), MakePod("q"),
+       "UnschedulableAndUnresolvable: Insufficient memory"},
+      {"all shortages are told", MakePod("p").Request("cpu", "2").Request("memory", "20Gi").Request("ephemeral-storage", "6"),
+       MakePod("q").Request("cpu", "3").Request("memory", "20Gi").Request("ephemeral-storage", "6"),
+       "Unschedulable: Insufficient cpu, Insufficient memory, Insufficient ephemeral-storage"},
+      {"scalar", MakePod("p").Request("example.com/gpu", "2"), MakePod("q").Request("example.com/gpu", "1"),
+       "Unschedulable: Insufficient example.com/gpu"},
+      {"scalar that the node lacks", MakePod("p").Request("example.com/tpu", "1"), MakePod("q"),
+       "UnschedulableAndUnresolvable: Insufficient example.com/tpu"},
+      {"nothing requested fits an overcommitted node", MakePod("p").Request("cpu", "0"), MakePod("q").Request("cpu", "9"), "ok"},
+      {"overhead counts", MakePod("p").Request("cpu", "1").Overhead({{"cpu", "1m"}}), MakePod("q").Request("cpu", "3"),
+       "Unschedulable: Insufficient cpu"},
+  };
+  for (auto test : cases) {
+    SCOPED_TRACE(test.name);
+    TestCluster cluster({node});
+    cluster.Add(test.running.Node("n"));
+    EXPECT_EQ(FilterOf(NodeResourcesFit(), cluster, test.pod), test.want);
+  }
+}
+
+TEST(NodeResourcesFit, TooManyPodsIsNeverUnresolvable) {
+  TestCluster cluster({MakeNode("n").Allocatable("pods", "0")});
+  EXPECT_EQ(FilterOf(NodeResourcesFit(), cluster, MakePod("p")), "Unschedulable: Too many pods");
+  TestCluster bare({MakeNode("n").WithoutAllocatable()});
+  EXPECT_EQ(FilterOf(NodeResourcesFit(), bare, MakePod("p").Request("cpu", "1")),
+            "UnschedulableAndUnresolvable: Too many pods, Insufficient cpu");
+}
+
+TEST(NodeResourcesFit, IgnoredExtendedResources) {
+  TestCluster cluster({MakeNode("n")});
+  const auto pod = MakePod("p").Request("example.com/gpu", "1").Request("vendor.example/x", "1").Request("hugepages-2Mi", "2Mi");
+  EXPECT_EQ(FilterOf(NodeResourcesFit({.ignored_resources = {"example.com/gpu", "hugepages-2Mi"},
+                                       .ignored_resource_groups = {"vendor.example"}}),
+                     cluster, pod),
+            "UnschedulableAndUnresolvable: Insufficient hugepages-2Mi");
+  EXPECT_EQ(FilterOf(NodeResourcesFit({.ignored_resource_groups = {"example.com"}}), cluster, pod),
+            "UnschedulableAndUnresolvable: Insufficient hugepages-2Mi, Insufficient vendor.example/x");
+}
+
+TEST(NodeResourcesFit, Score) {
+  const std::vector<ShapePoint> rising{{0, 0}, {100, 10}};
+  const std::vector<ShapePoint> falling{{0, 10}, {100, 0}};
+  using enum ScoringStrategy;
+  const struct {
+    const char* name;
+    NodeResourcesFitOptions options;
+    testing::PodBuilder pod;
+    std::int64_t want;
+  } cases[] = {
+      {"least allocated", {}, MakePod("p").Request("cpu", "1").Request("memory", "8Gi"), 75},
+      {"defaults where nothing is requested: 100m of 4, 200Mi of 32Gi", {}, MakePod("p"), (97 + 99) / 2},
+      {"too much is worth nothing", {}, MakePod("p").Request("cpu", "5").Request("memory", "8Gi"), (0 + 75) / 2},
+      {"weights", {.resources = {{"cpu", 3}, {"memory", 1}}}, MakePod("p").Request("cpu", "2").Request("memory", "0"),
+       (3 * 50 + 100) / 4},
+      {"most allocated", {.strategy = kMostAllocated}, MakePod("p").Request("cpu", "1").Request("memory", "16Gi"), (25 + 50) / 2},
+      {"most allocated is capped", {.strategy = kMostAllocated}, MakePod("p").Request("cpu", "9").Request("memory", "16Gi"), 75},
+      {"ratio rounds half away from zero", {.strategy = kRequestedToCapacityRatio, .shape = rising},
+       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"), 38},
+      {"ratio leaves out what scores 0", {.strategy = kRequestedToCapacityRatio, .shape = falling},
+       MakePod("p").Request("cpu", "4").Request("memory", "8Gi"), 75},
+      {"scalars count when requested", {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}},
+       MakePod("p").Request("cpu", "0").Request("example.com/gpu", "1"), (100 + 50) / 2},
+      {"and not otherwise", {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}}, MakePod("p").Request("cpu", "0"), 100},
+      {"resources that the node lacks do not count", {.resources = {{"example.com/tpu", 1}}},
+       MakePod("p").Request("example.com/tpu", "1"), 0},
+      {"pod-level requests are not seen", {}, MakePod("p").Request("cpu", "1").Request("memory", "8Gi").PodLevelRequests({{"cpu", "4"}}), 75},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    TestCluster cluster({MakeNode("n").Allocatable("example.com/gpu", "2")});
+    const NodeResourcesFit plugin(test.options);
+    const auto pod = test.pod.Info();
+    EXPECT_EQ(cluster.Score(plugin, *pod, "n"), test.want) << "without PreScore";
+    EXPECT_TRUE(plugin.PreScore(cluster.cycle(), *pod, {}).IsSuccess());
+    EXPECT_EQ(cluster.Score(plugin, *pod, "n"), test.want);
+  }
+}
+
+TEST(NodeResourcesFit, RunningPodsWithoutRequestsCountAsTheDefaults) {
+  TestCluster cluster({MakeNode("n").Allocatable("memory", "400Mi")});
+  cluster.Add(MakePod("q").Node("n"));
+  EXPECT_EQ(cluster.Score(NodeResourcesFit({.resources = {{"memory", 1}}}), *MakePod("p").Request("memory", "0").Info(), "n"), 50);
+}
+
+TEST(NodeResourcesFit, AbsurdAmountsDoNoHarm) {
+  TestCluster cluster({MakeNode("n").Allocatable("memory", "9E").Allocatable("cpu", "-1m")});
+  cluster.Add(MakePod("q").Node("n").Request("memory", "9E").Request("cpu", "9E"));
+  cluster.Add(MakePod("r").Node("n").Request("memory", "9E").Request("cpu", "9E"));
+  const auto pod = MakePod("p").Request("memory", "9E").Request("cpu", "9E").Info();
+  for (const auto strategy : {ScoringStrategy::kLeastAllocated, ScoringStrategy::kMostAllocated}) {
+    cluster.Score(NodeResourcesFit({.strategy = strategy}), *pod, "n");
+  }
+  cluster.Score(NodeResourcesFit({.strategy = ScoringStrategy::kRequestedToCapacityRatio, .shape = {{0, 0}, {100, 10}}}), *pod, "n");
+  EXPECT_NE(FilterOf(NodeResourcesFit(), cluster, MakePod("p").Request("cpu", "1")), "ok");
+}
+
+TEST(NodeResourcesFit, PodHints) {
+  const NodeResourcesFit plugin;
+  const auto pod = MakePod("p").Request("cpu", "1").Info();
+  const auto running = MakePod("q").Node("n").Request("cpu", "2").Request("memory", "2").Info();
+  const auto less_cpu = MakePod("q").Node("n").Request("cpu", "1").Request("memory", "2").Info();
+  const auto less_memory = MakePod("q").Node("n").Request("cpu", "2").Request("memory", "1").Info();
+  const auto pending = MakePod("q").Request("cpu", "2").Info();
+  const framework::ClusterEvent gone{EventResource::kAssignedPod, framework::action::kDelete};
+  const framework::ClusterEvent scaled{EventResource::kAssignedPod, framework::action::kUpdatePodScaleDown};
+  EXPECT_EQ(HintFor(plugin, gone, *pod, {.old_pod = running.get()}), QueueingHint::kQueue);
+  EXPECT_EQ(HintFor(plugin, gone, *pod, {.old_pod = pending.get()}), QueueingHint::kSkip);
+  EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = running.get(), .new_pod = less_cpu.get()}), QueueingHint::kQueue);
+  EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = running.get(), .new_pod = less_memory.get()}), QueueingHint::kSkip);
+  EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = pod.get(), .new_pod = pod.get()}), QueueingHint::kQueue);
+}
+
+TEST(NodeResourcesFit, NodeHints) {
+  const NodeResourcesFit plugin;
+  const auto pod = MakePod("p").Request("cpu", "2").Info();
+  const auto small = MakeNode("n").Allocatable("cpu", "1").Build();
+  const auto large = MakeNode("n").Allocatable("cpu", "2").Build();
+  const auto more_memory = MakeNode("n").Allocatable("cpu", "2").Allocatable("memory", "64Gi").Build();
+  const auto more_pods = MakeNode("n").Allocatable("cpu", "2").Allocatable("pods", "111").Build();
+  const framework::ClusterEvent add{EventResource::kNode, framework::action::kAdd};
+  const framework::ClusterEvent update{EventResource::kNode, framework::action::kUpdateNodeAllocatable};
+  EXPECT_EQ(HintFor(plugin, add, *pod, {.new_node = large.get()}), QueueingHint::kQueue);
+  EXPECT_EQ(HintFor(plugin, add, *pod, {.new_node = small.get()}), QueueingHint::kSkip);
+  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = small.get(), .new_node = large.get()}), QueueingHint::kQueue);
+  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_memory.get()}), QueueingHint::kSkip);
+  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_pods.get()}), QueueingHint::kQueue);
+}
+
+}  // namespace
+}  // namespace berth::plugins

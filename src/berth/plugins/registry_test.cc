@@ -1,0 +1,46 @@
+#include "berth/plugins/registry.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "berth/config/default.h"
+
+namespace berth::plugins {
+namespace {
+
+class NullHandle final : public framework::Handle {
+ public:
+  void Decide(framework::PermitDecision) override {}
+};
+
+TEST(Registry, EveryPluginIsMadeUnderItsName) {
+  NullHandle handle;
+  std::set<std::string_view> names;
+  for (const PluginRegistration& registration : InTreePlugins()) {
+    SCOPED_TRACE(registration.name);
+    EXPECT_TRUE(names.insert(registration.name).second) << "listed twice";
+    for (const config::PluginArgs& args : {config::PluginArgs(), config::DefaultArgs(registration.name)}) {
+      auto plugin = registration.create(args, handle);
+      ASSERT_TRUE(plugin.ok()) << plugin.error().message;
+      EXPECT_EQ((*plugin)->Name(), registration.name);
+    }
+  }
+  EXPECT_EQ(names.size(), 21u);
+}
+
+TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
+  NullHandle handle;
+  for (const PluginRegistration& registration : InTreePlugins()) {
+    if (registration.name != "NodeAffinity" && registration.name != "Random") continue;
+    const auto plugin = registration.create(config::RawArgs{"{}"}, handle);
+    ASSERT_FALSE(plugin.ok());
+    EXPECT_EQ(plugin.error().message, registration.name == "Random"
+                                          ? "plugin \"Random\": arguments of another kind, want none"
+                                          : "plugin \"NodeAffinity\": arguments of another kind, want NodeAffinityArgs");
+  }
+}
+
+}  // namespace
+}  // namespace berth::plugins
