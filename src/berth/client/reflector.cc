@@ -200,7 +200,9 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       return InvalidError("the answer is no list: it has no metadata.resourceVersion or no items: \"" + Shown(body) + '"');
     }
     if (items->is_array()) {
-      for (const element item : items->get_array().value()) {
+      // Not in the loop's head: value() of a temporary refers into it.
+      const simdjson::dom::array objects = items->get_array().value();
+      for (const element item : objects) {
         Upsert(item, Source::kList);
         if (!IsPhase(phase)) return true;
       }
