@@ -53,7 +53,7 @@ TEST(YamlTest, ReadsAsJson) {
       {"empty", "# nothing\n", "error: the text is empty: expected one YAML or JSON document"},
       {"two documents", "a: 1\n---\nb: 2\n", "error: expected one YAML document, found 2"},
       {"text that begins nothing", ",,a: 1\n", "error: line 1, column 1: unexpected text: no value begins here"},
-      {"text behind the document", "[1]\n]\n", "error: line 2, column 1: unexpected text: no value begins here"},
+      {"bracket behind the document", "[1]\n]\n", "error: line 2, column 1: illegal flow end"},
       {"not UTF-8", "a: \xff\n", "error: the text is not valid UTF-8"},
   };
   for (const Case& c : cases) EXPECT_EQ(AsJson(c.yaml), c.want) << c.name;
