@@ -1,4 +1,6 @@
 // Nominator, Backoff, update events, registrations: the queue's smaller parts.
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "berth/queue/backoff.h"
@@ -31,6 +33,9 @@ TEST(Nominator, KeepsOneNominationAPod) {
   nominator.AddNominatedPod(MakePodInfo({.name = "a", .nominated_node_name = "n1"}), "n2");  // the argument wins
   EXPECT_EQ(NamesOn(nominator, "n1"), Names{"b"});
   EXPECT_EQ(NamesOn(nominator, "n2"), Names{"a"});
+  std::map<std::string, std::size_t> counts;
+  nominator.ForEachNode([&](std::string_view node, auto pods) { counts.emplace(node, pods.size()); });
+  EXPECT_EQ(counts, (std::map<std::string, std::size_t>{{"n1", 1}, {"n2", 1}}));
   nominator.AddNominatedPod(MakePodInfo({.name = "a", .nominated_node_name = "n1"}), "");  // clears
   EXPECT_EQ(nominator.NominatedNode("uid-a"), "");
   nominator.DeleteNominated("uid-b");
