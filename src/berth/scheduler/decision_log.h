@@ -37,6 +37,8 @@ class DecisionLog {
   explicit DecisionLog(std::size_t count_max) : count_max_(count_max) {}
 
   Decision& Append();
+  // There must be one.
+  const Decision& Newest() const { return ring_[(next_ + ring_.size() - 1) % ring_.size()]; }
   // The newest decision about the pod, or null.
   const Decision* Find(std::string_view uid) const;
   std::size_t size() const { return ring_.size(); }

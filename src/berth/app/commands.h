@@ -1,0 +1,55 @@
+// The subcommands of berth, and the options that their flags set. Each returns the process's exit status and says in one
+// line on standard error why it failed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace berth::app {
+
+// How long `berth run` waits for bindings under way when it is told to end, in seconds; as long again for events.
+inline constexpr int kShutdownGraceSeconds = 5;
+
+struct ConnectionOptions {
+  std::string kubeconfig;
+  std::string context;
+  std::string master;
+  std::optional<double> qps;
+  std::optional<int> burst;
+};
+
+struct RunOptions {
+  ConnectionOptions connection;
+  std::string config;          // a KubeSchedulerConfiguration file
+  std::string scheduler_name;  // renames the default profile; not with config
+  std::optional<std::uint64_t> seed;
+};
+
+struct ApiServerCommandOptions {
+  std::string listen = "127.0.0.1:8001";
+  int nodes = 0;
+};
+
+struct KubeletsOptions {
+  ConnectionOptions connection;
+  int nodes = 5;
+};
+
+struct DemoOptions {
+  bool serve = false;
+  std::string listen = "127.0.0.1:8001";
+  int nodes = 5;
+  int replicas = 3;
+  std::uint64_t seed = 1;
+};
+
+int RunScheduler(const RunOptions& options);
+int RunApiServer(const ApiServerCommandOptions& options);
+int RunKubelets(const KubeletsOptions& options);
+int RunDemo(const DemoOptions& options);
+
+// The whole program: parses the command line and runs the subcommand.
+int Main(int argc, char** argv);
+
+}  // namespace berth::app

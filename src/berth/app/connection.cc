@@ -1,0 +1,47 @@
+#include "berth/app/connection.h"
+
+#include <cstdlib>
+
+#include "berth/base/log.h"
+#include "berth/client/kubeconfig.h"
+
+namespace berth::app {
+namespace {
+
+constexpr int kConnectionsMax = 64;
+constexpr int kEventConnectionsMax = 8;
+
+Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, const Clock& clock) {
+  if (options.kubeconfig.empty() && options.master.empty()) {
+    return client::InClusterConfig(
+        [](std::string_view name) {
+          const char* value = std::getenv(std::string(name).c_str());
+          return std::string(value ? value : "");
+        },
+        "", clock);
+  }
+  return client::LoadKubeconfig({options.kubeconfig, options.context, options.master}, clock);
+}
+
+}  // namespace
+
+Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& options, const Clock& clock, std::uint64_t seed) {
+  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, LoadConfig(options, clock));
+  for (const std::string& warning : config.warnings) log::Warning("client", warning);
+  std::unique_ptr<Connection> connection(new Connection(clock));
+  connection->server_ = config.server;
+  BERTH_ASSIGN_OR_RETURN(connection->transport_, client::MakeTransport(connection->io_, config, kConnectionsMax));
+  BERTH_ASSIGN_OR_RETURN(connection->events_transport_, client::MakeTransport(connection->io_, config, kEventConnectionsMax));
+  client::RestClientOptions rest;
+  rest.headers = config.headers;
+  rest.qps = options.qps.value_or(0);
+  rest.burst = options.burst.value_or(static_cast<int>(rest.qps * 2));
+  connection->rest_ = std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
+  connection->events_ =
+      std::make_unique<client::RestClient>(connection->loop_, *connection->events_transport_, config.credentials, seed + 1, rest);
+  return connection;
+}
+
+Connection::~Connection() { io_.Stop(); }
+
+}  // namespace berth::app

@@ -1,0 +1,41 @@
+// Connection: an API server reached from the command line's options: event loop, transports, clients.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "berth/app/commands.h"
+#include "berth/base/expected.h"
+#include "berth/client/event_loop.h"
+#include "berth/client/rest_client.h"
+#include "berth/net/io_context.h"
+
+namespace berth::app {
+
+class Connection {
+ public:
+  // Reads the kubeconfig, the service account or neither (--master alone). Errors are one line each; nothing is sent yet.
+  static Expected<std::unique_ptr<Connection>> Make(const ConnectionOptions& options, const Clock& clock, std::uint64_t seed);
+  ~Connection();
+
+  client::RestClient& rest() { return *rest_; }
+  // For events: connections of its own.
+  client::RestClient& events() { return *events_; }
+  const std::string& server() const { return server_; }
+
+  // Ends the loop: no callback runs afterwards.
+  void Stop() { io_.Stop(); }
+
+ private:
+  explicit Connection(const Clock& clock) : loop_(io_, clock) {}
+
+  net::IoContext io_;
+  client::IoEventLoop loop_;
+  std::string server_;
+  std::unique_ptr<net::Transport> transport_;
+  std::unique_ptr<net::Transport> events_transport_;
+  std::unique_ptr<client::RestClient> rest_;
+  std::unique_ptr<client::RestClient> events_;
+};
+
+}  // namespace berth::app

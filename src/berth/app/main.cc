@@ -1,0 +1,107 @@
+// The command line. The only file that includes CLI11.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/commands.h"
+#include "berth/app/process.h"
+#include "berth/base/log.h"
+
+namespace berth::app {
+namespace {
+
+// kube-scheduler takes --leader_elect for --leader-elect.
+std::vector<std::string> NormalizedArguments(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.starts_with("--")) {
+      const auto end = argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size()));
+      std::replace(argument.begin(), end, '_', '-');
+    }
+    arguments.push_back(std::move(argument));
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  return arguments;
+}
+
+void AddConnection(CLI::App& command, ConnectionOptions& options) {
+  command.add_option("--kubeconfig", options.kubeconfig, "kubeconfig file; without it and --master: the pod's service account")
+      ->envname("KUBECONFIG");
+  command.add_option("--context", options.context, "context of the kubeconfig; default: its current-context");
+  command.add_option("--master", options.master, "URL of the API server, for example http://127.0.0.1:8001");
+  command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")->check(CLI::NonNegativeNumber);
+  command.add_option("--kube-api-burst", options.burst, "requests at once when --kube-api-qps is set")->check(CLI::NonNegativeNumber);
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  CLI::App app{"berth: a drop-in Kubernetes scheduler", "berth"};
+  app.set_version_flag("--version", std::string("berth " BERTH_VERSION));
+  app.require_subcommand(1);
+  int verbosity = 0;
+  app.add_option("-v,--v", verbosity, "log verbosity: 0, or 4 and above for debugging");
+
+  RunOptions run;
+  std::string leader_elect;
+  int secure_port = 0;
+  CLI::App* run_command = app.add_subcommand("run", "schedule the pods of a cluster");
+  AddConnection(*run_command, run.connection);
+  run_command->add_option("--config", run.config, "KubeSchedulerConfiguration file");
+  run_command->add_option("--scheduler-name", run.scheduler_name, "the schedulerName of the pods to take; default: default-scheduler");
+  run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged");
+  run_command->add_option("--leader-elect", leader_elect, "false, or unset: not in this version")->expected(0, 1)->default_str("");
+  run_command->add_option("--secure-port", secure_port, "0, or unset: not in this version");
+  run_command->add_option("-v,--v", verbosity, "log verbosity");
+  run_command->callback([&] {
+    const bool is_set = run_command->count("--leader-elect") > 0;
+    if (is_set && leader_elect != "false" && leader_elect != "0") {
+      throw CLI::ValidationError("--leader-elect", "leader election comes with a later version: leave it out or say --leader-elect=false");
+    }
+    if (secure_port != 0) {
+      throw CLI::ValidationError("--secure-port", "serving metrics and health comes with a later version: leave it out or say --secure-port=0");
+    }
+    if (!run.config.empty() && !run.scheduler_name.empty()) {
+      throw CLI::ValidationError("--scheduler-name", "names the default profile; with --config the file's profiles have the names");
+    }
+  });
+
+  ApiServerCommandOptions server;
+  CLI::App* server_command = app.add_subcommand("apiserver", "the embedded API server by itself");
+  server_command->add_option("--listen", server.listen, "address and port")->capture_default_str();
+  server_command->add_option("--nodes", server.nodes, "simulated nodes")->check(CLI::Range(0, 100'000))->capture_default_str();
+
+  KubeletsOptions kubelets;
+  CLI::App* kubelets_command = app.add_subcommand("kubelets", "simulated nodes and kubelets for any cluster");
+  AddConnection(*kubelets_command, kubelets.connection);
+  kubelets_command->add_option("--nodes", kubelets.nodes, "how many")->check(CLI::Range(1, 100'000))->capture_default_str();
+
+  DemoOptions demo;
+  CLI::App* demo_command = app.add_subcommand("demo", "berth at work on an embedded cluster");
+  demo_command->add_flag("--serve", demo.serve, "leave the cluster running for kubectl --server");
+  demo_command->add_option("--listen", demo.listen, "where, with --serve")->capture_default_str();
+  demo_command->add_option("--nodes", demo.nodes, "simulated nodes")->check(CLI::Range(1, 5'000))->capture_default_str();
+  demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")->check(CLI::Range(1, 10'000))->capture_default_str();
+  demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();
+
+  try {
+    app.parse(NormalizedArguments(argc, argv));
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "berth: %s (berth --help lists commands and flags)\n", error.what());
+    return 2;
+  }
+  if (verbosity >= 4) log::SetLevel(log::Level::kDebug);
+  BlockSignals();
+  if (run_command->parsed()) return RunScheduler(run);
+  if (server_command->parsed()) return RunApiServer(server);
+  if (kubelets_command->parsed()) return RunKubelets(kubelets);
+  return RunDemo(demo);
+}
+
+}  // namespace berth::app

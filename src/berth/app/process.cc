@@ -1,0 +1,59 @@
+#include "berth/app/process.h"
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <random>
+
+#include <unistd.h>
+
+namespace berth::app {
+namespace {
+
+sigset_t EndingSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+void BlockSignals() {
+  const sigset_t set = EndingSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+const char* WaitForSignal() {
+  const sigset_t set = EndingSignals();
+  int signal = 0;
+  while (sigwait(&set, &signal) != 0) {
+  }
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+bool HasSignal() {
+  const sigset_t set = EndingSignals();
+  const timespec none{};
+  return sigtimedwait(&set, nullptr, &none) > 0;
+}
+
+std::string HostName() {
+  char name[256] = "";
+  if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
+  return name;
+}
+
+std::uint64_t RandomSeed() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+int FailWith(const Error& error) {
+  std::fprintf(stderr, "berth: %s\n", error.message.c_str());
+  return 1;
+}
+
+}  // namespace berth::app

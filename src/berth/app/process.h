@@ -1,0 +1,29 @@
+// What a process of ours needs of its system: signals, its host's name, a seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "berth/base/error.h"
+
+namespace berth::app {
+
+// Before any thread is started: SIGINT and SIGTERM are then taken by WaitForSignal alone, and a closed connection is an
+// error of its write instead of a signal.
+void BlockSignals();
+
+// Blocks until SIGINT or SIGTERM; returns its name.
+const char* WaitForSignal();
+
+// True when one of them has come. Does not block.
+bool HasSignal();
+
+std::string HostName();
+
+// From the system's random device, for runs that were not given one.
+std::uint64_t RandomSeed();
+
+// One line on standard error: "berth: while ...: what is wrong". Returns 1, the exit status.
+int FailWith(const Error& error);
+
+}  // namespace berth::app

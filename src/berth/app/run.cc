@@ -1,0 +1,74 @@
+#include <chrono>
+#include <fstream>
+#include <iterator>
+
+#include "berth/app/commands.h"
+#include "berth/app/connection.h"
+#include "berth/app/process.h"
+#include "berth/app/scheduler_shell.h"
+#include "berth/base/log.h"
+#include "berth/config/default.h"
+#include "berth/config/load.h"
+#include "berth/config/validate.h"
+
+namespace berth::app {
+namespace {
+
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return InvalidError("--config " + path + ": no such file, or it cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  auto loaded = config::LoadConfiguration(text);
+  if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
+  if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok()) return valid.error().Wrap("--config " + path);
+  return loaded;
+}
+
+Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& options) {
+  if (!options.config.empty()) return LoadConfigurationFile(options.config);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  if (!options.scheduler_name.empty()) configuration.profiles.front().scheduler_name = options.scheduler_name;
+  if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok()) return valid.error().Wrap("--scheduler-name");
+  return configuration;
+}
+
+}  // namespace
+
+int RunScheduler(const RunOptions& options) {
+  const auto configuration = Configuration(options);
+  if (!configuration.ok()) return FailWith(configuration.error());
+  const SystemClock clock;
+  const std::uint64_t seed = options.seed.value_or(RandomSeed());
+
+  ConnectionOptions connection_options = options.connection;
+  // As upstream: with a configuration file its own connection counts; the flags fill in what it leaves out.
+  const config::ClientConnection& from_file = configuration->client_connection;
+  if (!from_file.kubeconfig.empty()) connection_options.kubeconfig = from_file.kubeconfig;
+  if (from_file.qps) connection_options.qps = from_file.qps;
+  if (from_file.burst) connection_options.burst = from_file.burst;
+  auto connection = Connection::Make(connection_options, clock, seed);
+  if (!connection.ok()) return FailWith(connection.error());
+
+  ShellOptions shell_options;
+  shell_options.seed = seed;
+  shell_options.hostname = HostName();
+  auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock, std::move(shell_options));
+  if (!shell.ok()) return FailWith(shell.error());
+
+  std::string names;
+  for (const config::Profile& profile : configuration->profiles) names += (names.empty() ? "" : " ") + profile.scheduler_name;
+  if (!options.config.empty() && configuration->leader_election.leader_elect) {
+    log::Warning("app", "Leader election is not in this version: see that no second scheduler of these names runs");
+  }
+  log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
+  (*shell)->Start();
+  const char* signal = WaitForSignal();
+  log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
+  (*shell)->Stop(std::chrono::seconds(kShutdownGraceSeconds));
+  (*connection)->Stop();
+  const scheduler::Counts counts = (*shell)->counts();
+  log::Info("app", "Ended", {{"scheduled", counts.scheduled}, {"unschedulable", counts.unschedulable}, {"errors", counts.errors}});
+  return 0;
+}
+
+}  // namespace berth::app
