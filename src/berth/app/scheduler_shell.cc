@@ -135,7 +135,7 @@ void SchedulerShell::RunCore() {
       std::unique_lock lock(mutex_);
       counts_ = core_->counts();
       is_idle_ = is_draining_ && core_->binding_count() == 0 && inputs_.empty();
-      if (is_idle_) changed_.notify_all();
+      if (is_idle_) idle_.notify_all();
       const auto is_due = [&] {
         return is_stopped_ || !inputs_.empty() || (is_synced_ && !is_draining_ && !can_decide) || is_draining_ != has_seen_draining;
       };
@@ -242,8 +242,7 @@ void SchedulerShell::Stop(Duration grace) {
     if (core_thread_.joinable() && grace > Duration{0}) {
       const auto deadline = std::chrono::steady_clock::now() + grace;
       // The core's thread reports when the last binding has ended.
-      while (!is_idle_ && changed_.wait_until(lock, deadline) == std::cv_status::no_timeout) {
-      }
+      idle_.wait_until(lock, deadline, [this] { return is_idle_; });
     }
   }
   if (core_thread_.joinable() && grace > Duration{0}) {

@@ -29,8 +29,9 @@ class StatusWriter;
 struct ShellOptions {
   std::uint64_t seed = 0;
   std::string hostname;
-  // Binding cycles under way at once; the core decides no further pod while there are this many.
-  std::size_t bindings_max = 1024;
+  // Binding cycles under way at once; the core decides no further pod while there are this many. Twice the connections
+  // that carry them keeps these busy; more would only be more to settle at the end.
+  std::size_t bindings_max = 128;
   // Called on the core's thread after each decision and each binding that took effect.
   std::function<void(const scheduler::Decision&)> on_decision;
 };
@@ -91,8 +92,9 @@ class SchedulerShell final : public framework::Handle {
   std::unique_ptr<client::Informer<api::Node>> nodes_;
 
   mutable std::mutex mutex_;  // guards what follows; never held while the core or a callback runs
-  std::condition_variable changed_;
-  std::condition_variable room_;
+  std::condition_variable changed_;  // the core has something to do; its thread alone waits for it
+  std::condition_variable room_;   // inputs_ has room
+  std::condition_variable idle_;   // is_idle_ is true
   std::vector<scheduler::Input> inputs_;
   bool is_synced_ = false;
   bool is_draining_ = false;  // decide nothing more
