@@ -402,6 +402,8 @@ class Loader {
 
 Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOptions& options, const Clock& clock) {
   const std::string file = "kubeconfig " + options.path;
+  // As client-go: an empty file is an empty configuration.
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Loader(options, clock).Load(nullptr);
   auto document = codec::ParseYaml(text, {.bytes_max = kKubeconfigBytesMax});
   if (!document.ok()) return Error{document.error().code, file + ": " + document.error().message};
   if (!document->is_object() && !document->is_null()) {

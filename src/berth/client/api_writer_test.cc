@@ -1,0 +1,116 @@
+#include "berth/client/api_writer.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/client/client_fakes.h"
+#include "berth/codec/json.h"
+
+namespace berth::client {
+namespace {
+
+class ApiWriterTest : public testing::Test {
+ protected:
+  ApiWriter::Done Keep() {
+    return [this](Expected<void> r) { result = std::move(r); };
+  }
+
+  FakeLoop loop;
+  FakeTransport transport;
+  std::optional<Expected<void>> result;
+  RestClient rest{loop, transport, nullptr, 1};
+  ApiWriter writer{rest};
+};
+
+TEST_F(ApiWriterTest, Binds) {
+  writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+  const auto call = transport.Next();
+  EXPECT_EQ(call->request.method, "POST");
+  EXPECT_EQ(call->request.target, "/api/v1/namespaces/default/pods/web-1/binding");
+  EXPECT_EQ(call->request.body,
+            R"({"apiVersion":"v1","kind":"Binding","metadata":{"namespace":"default","name":"web-1","uid":"uid-1"},)"
+            R"("target":{"kind":"Node","name":"n1"}})");
+  call->Answer(201, R"({"kind":"Status","status":"Success"})");
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->ok());
+}
+
+TEST_F(ApiWriterTest, SaysWhetherTheBindingMayHaveHappened) {
+  struct Case {
+    const char* name;
+    std::function<void(FakeTransport::Call&)> answer;
+    ErrorCode code;
+    bool outcome_unknown;
+  };
+  const Case cases[] = {
+      {"refused by the server", [](auto& c) { c.Answer(409, R"({"kind":"Status","reason":"Conflict"})"); }, ErrorCode::kConflict, false},
+      {"pod gone", [](auto& c) { c.Answer(404, ""); }, ErrorCode::kNotFound, false},
+      {"answer lost", [](auto& c) { c.Fail(ErrorCode::kUnavailable, true); }, ErrorCode::kUnavailable, true},
+      {"timeout", [](auto& c) { c.Fail(ErrorCode::kTimeout, true); }, ErrorCode::kTimeout, true},
+      {"server's storage in trouble", [](auto& c) { c.Answer(500, ""); }, ErrorCode::kUnavailable, true},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    result.reset();
+    writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+    c.answer(*transport.Next());
+    ASSERT_TRUE(result && !result->ok());
+    EXPECT_EQ(result->error().code, c.code);
+    EXPECT_EQ(result->error().outcome_unknown, c.outcome_unknown);
+  }
+}
+
+TEST_F(ApiWriterTest, BindsOnceTheServerIsReachableAgain) {
+  writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+  transport.Next()->Fail(ErrorCode::kUnavailable, false, "connection refused");
+  EXPECT_FALSE(result);
+  loop.Advance(std::chrono::seconds(1));
+  transport.Next()->Answer(201, "{}");
+  EXPECT_TRUE(result && result->ok());
+}
+
+TEST_F(ApiWriterTest, PatchesStatus) {
+  writer.PatchPodStatus({"default", "web-1", "uid-1"}, R"({"status":{"nominatedNodeName":null}})", Keep());
+  const auto call = transport.Next();
+  EXPECT_EQ(call->request.method, "PATCH");
+  EXPECT_EQ(call->request.target, "/api/v1/namespaces/default/pods/web-1/status");
+  EXPECT_EQ(FindHeader(call->request, "Content-Type"), "application/strategic-merge-patch+json");
+  EXPECT_EQ(call->request.body, R"({"status":{"nominatedNodeName":null},"metadata":{"uid":"uid-1"}})");
+  writer.PatchPodStatus({"default", "web-1", ""}, R"({"status":{}})", Keep());
+  EXPECT_EQ(transport.Next()->request.body, R"({"status":{}})");
+  writer.PatchPodStatus({"default", "web-1", "uid-1"}, "[", Keep());
+  EXPECT_TRUE(result && !result->ok());
+}
+
+TEST_F(ApiWriterTest, Deletes) {
+  writer.DeletePod({"default", "web-1", "uid-1"}, std::nullopt, Keep());
+  auto call = transport.Next();
+  EXPECT_EQ(call->request.method + ' ' + call->request.target, "DELETE /api/v1/namespaces/default/pods/web-1");
+  EXPECT_EQ(call->request.body, R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"uid-1"}})");
+  writer.DeletePod({"default", "web-1", ""}, 0, Keep());
+  EXPECT_EQ(transport.Next()->request.body, R"({"apiVersion":"v1","kind":"DeleteOptions","gracePeriodSeconds":0})");
+}
+
+TEST_F(ApiWriterTest, Reads) {
+  std::optional<Expected<std::string>> json;
+  const auto keep = [&](Expected<std::string> r) { json = std::move(r); };
+  writer.GetPod("default", "web-1", keep);
+  const auto call = transport.Next();
+  EXPECT_EQ(call->request.method + ' ' + call->request.target, "GET /api/v1/namespaces/default/pods/web-1");
+  call->Answer(200, R"({"kind":"Pod"})");
+  EXPECT_EQ(json->value(), R"({"kind":"Pod"})");
+  writer.GetPod("default", "web-1", keep);
+  transport.Next()->Answer(404, "");
+  EXPECT_EQ(json->error().code, ErrorCode::kNotFound);
+}
+
+TEST_F(ApiWriterTest, NeverAddressesACollection) {
+  writer.DeletePod({"default", "", "uid-1"}, std::nullopt, Keep());
+  EXPECT_TRUE(result && !result->ok());
+  result.reset();
+  writer.Bind({"", "web-1", ""}, "n1", Keep());
+  EXPECT_TRUE(result && !result->ok());
+  EXPECT_EQ(transport.Waiting(), 0U);
+}
+
+}  // namespace
+}  // namespace berth::client
