@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "berth/apiserver/base64.h"
 #include "berth/apiserver/canonical_quantity.h"
 #include "berth/apiserver/resource.h"
 #include "berth/apiserver/resources_internal.h"
@@ -66,21 +67,6 @@ json::object Counts(std::initializer_list<std::string_view> names) {
   return status;
 }
 
-// base64 of RFC 4648, for Secret.stringData.
-std::string Base64(std::string_view bytes) {
-  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    for (std::size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    }
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
-}
-
 void DefaultSecretWithStringData(json::object& secret) {
   internal::DefaultSecret(secret);
   const json::object* plain = ObjectMember(secret, "stringData");
@@ -88,7 +74,7 @@ void DefaultSecretWithStringData(json::object& secret) {
   const json::object copy = *plain;
   json::object& data = MutableObject(secret, "data");
   for (const auto& [key, value] : copy) {
-    if (value.is_string()) data[key] = Base64(View(value.get_string()));
+    if (value.is_string()) data[key] = EncodeBase64(View(value.get_string()));
   }
   secret.erase("stringData");
 }

@@ -38,13 +38,26 @@ const std::map<std::string_view, SchemaKind>& ScalarKinds() {
   return kKinds;
 }
 
-// "containers:[]Container/name!" of a type of package `package`.
+int ParseNumber(std::string_view digits) {
+  int number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  BERTH_CHECK(number > 0, digits);
+  return number;
+}
+
+// "containers:[]Container/name!#2" of a type of package `package`.
 SchemaField ParseField(std::string_view token, std::string_view package, const Tables& tables) {
   SchemaField field;
   const std::size_t colon = token.find(':');
   BERTH_CHECK(colon != std::string_view::npos, token);
   field.name = token.substr(0, colon);
   std::string_view rest = token.substr(colon + 1);
+  if (const std::size_t hash = rest.find('#'); hash != std::string_view::npos) {
+    std::string_view number = rest.substr(hash + 1);
+    rest = rest.substr(0, hash);
+    if (number.find('.') != std::string_view::npos) field.inline_number = ParseNumber(TakeUntil(number, "."));
+    field.number = ParseNumber(number);
+  }
   if (rest.ends_with('!')) {
     field.required = true;
     rest.remove_suffix(1);
@@ -56,6 +69,10 @@ SchemaField ParseField(std::string_view token, std::string_view package, const T
   if (const std::size_t slash = rest.find('/'); slash != std::string_view::npos) {
     field.merge_key = rest.substr(slash + 1);
     rest = rest.substr(0, slash);
+  }
+  if (rest.starts_with('*')) {
+    field.is_pointer = true;
+    rest.remove_prefix(1);
   }
   if (rest.starts_with("[]")) field.shape = SchemaShape::kList;
   if (rest.starts_with("{}")) field.shape = SchemaShape::kMap;

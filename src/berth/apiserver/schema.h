@@ -59,6 +59,9 @@ struct SchemaField {
   std::string_view merge_key;        // lists: "" is replaced as a whole, "*" merged as a set, else merged by this key
   bool required = false;
   bool has_quantities = false;       // is a quantity, or an object with one somewhere below
+  bool is_pointer = false;           // scalars: "", 0 and false differ from an absent field
+  int number = 0;                    // in protobuf; 0: not part of it (kind and apiVersion)
+  int inline_number = 0;             // above 0: the field stands in a message that is field inline_number of this type
   bool retain_keys = false;          // clients send $retainKeys in patches of it (or of its elements)
 };
 
