@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/apiserver/event_conversion.h"
+#include "berth/apiserver/priority.h"
 #include "berth/apiserver/schema.h"
 
 namespace berth::apiserver {
@@ -214,6 +215,19 @@ Outcome<Done> Registry::CheckNamespaceExists(const ServedType& served, std::stri
   return Done();
 }
 
+Outcome<Done> Registry::ResolvePriority(json::object& pod) const {
+  const ServedType* classes = Find("scheduling.k8s.io", "v1", "priorityclasses");
+  if (classes == nullptr) return Done();
+  std::vector<json::object> documents;
+  for (const ObjectPtr& object : store_.List(classes->table, {}).objects) documents.push_back(ParseStored(*object));
+  std::vector<const json::object*> pointers;
+  for (const json::object& document : documents) pointers.push_back(&document);
+  if (const auto why = ResolvePodPriority(pod, pointers)) {
+    return Forbidden(*Find("", "v1", "pods")->type, StringMember(MutableObject(pod, "metadata"), "name"), *why);
+  }
+  return Done();
+}
+
 StoredObject Registry::Draft(const ServedType& served, json::object document) {
   if (served.to_stored != nullptr) served.to_stored(document);
   return MakeDraft(*served.stored, document);
@@ -254,6 +268,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   // Nodes are registered with their status; everything else gets its first status from the server.
   if (type.has_status && type.plural != "nodes") document.erase("status");
 
+  if (served.IsPods()) BERTH_RETURN_IF_ERROR(ResolvePriority(document));
   if (type.set_defaults) type.set_defaults(document);
   if (type.prepare_create) type.prepare_create(document);
   std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));

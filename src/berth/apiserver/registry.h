@@ -114,6 +114,8 @@ class Registry {
   Outcome<Done> CheckTypeMeta(const ResourceType& type, json::object& document) const;
   Outcome<Done> CheckBody(const ResourceType& type, json::object& document, const WriteOptions& options) const;
   Outcome<Done> CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const;
+  // What the pod's PriorityClass means for its spec; 403 when there is no such class.
+  Outcome<Done> ResolvePriority(json::object& pod) const;
   // The store's spelling of a document, ready to be put.
   static StoredObject Draft(const ServedType& served, json::object document);
   json::object ParseServed(const ServedType& served, const StoredObject& object, const json::storage_ptr& storage) const;

@@ -1,5 +1,6 @@
 #include "berth/apiserver/rest.h"
 
+#include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
@@ -16,6 +17,12 @@ bool WantsPretty(const net::Target& target) {
   return target.Has("pretty") && pretty != "false" && pretty != "0";
 }
 
+bool IsText(const net::Target& target) {
+  return std::all_of(target.segments.begin(), target.segments.end(), IsUtf8) &&
+         std::all_of(target.query.begin(), target.query.end(),
+                     [](const auto& each) { return IsUtf8(each.first) && IsUtf8(each.second); });
+}
+
 bool IsRead(const net::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
 }  // namespace
@@ -24,6 +31,11 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
   const auto target = net::ParseTarget(request.target);
   if (!target.ok()) {
     writer->Send(BadRequest("the request's target is malformed: " + target.error().message).ToResponse());
+    return;
+  }
+  // Names and values come back in messages and selectors, and those are JSON.
+  if (!IsText(*target)) {
+    writer->Send(BadRequest("the request's target is malformed: it is not UTF-8").ToResponse());
     return;
   }
   if (IsRead(request)) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "berth/apiserver/protobuf.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
 
@@ -178,7 +179,13 @@ Outcome<json::value> DecodeBody(const net::Request& request, const json::storage
   if (type == "application/yaml") {
     auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
     if (!parsed.ok()) return BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
-    return std::move(parsed).value();
+    // Other formats can hold what JSON cannot (not-a-number, broken UTF-8); it ends here and not in the store.
+    return DecodeJson(json::serialize(*parsed), storage);
+  }
+  if (type == kProtobufMediaType) {
+    auto decoded = DecodeProtobuf(request.body);
+    if (!decoded.ok()) return BadRequest("the body of the request is not valid protobuf: " + decoded.error().message);
+    return DecodeJson(json::serialize(*decoded), storage);
   }
   if (!type.empty() && type != "application/json") return UnsupportedMediaType(kBodyMediaTypes);
   return DecodeJson(request.body, storage);
@@ -188,6 +195,28 @@ Outcome<json::object> DecodeObject(const net::Request& request, const json::stor
   BERTH_ASSIGN_OR_RETURN(json::value body, DecodeBody(request, storage));
   if (!body.is_object()) return BadRequest("the body of the request must be an object");
   return std::move(body.get_object());
+}
+
+bool IsUtf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead < 0x80) {
+      ++i;
+      continue;
+    }
+    const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || i + size > text.size()) return false;
+    std::uint32_t code = lead & (0xffu >> (size + 1));
+    for (std::size_t k = 1; k < size; ++k) {
+      const auto byte = static_cast<unsigned char>(text[i + k]);
+      if ((byte & 0xc0) != 0x80) return false;
+      code = (code << 6) | (byte & 0x3fu);
+    }
+    const std::uint32_t least = size == 4 ? 0x10000 : size == 3 ? 0x800 : 0x80;
+    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return false;
+    i += size;
+  }
+  return true;
 }
 
 Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,

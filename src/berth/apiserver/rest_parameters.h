@@ -17,7 +17,7 @@
 namespace berth::apiserver {
 
 inline constexpr std::size_t kBodyBytesMax = std::size_t{3} << 20;  // as kube-apiserver
-inline constexpr std::string_view kBodyMediaTypes = "application/json, application/yaml";
+inline constexpr std::string_view kBodyMediaTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 // The value of a header, or an empty view.
 std::string_view HeaderValue(const net::Request& request, std::string_view name);
@@ -25,13 +25,16 @@ std::string_view HeaderValue(const net::Request& request, std::string_view name)
 // A media type without its parameters, in lower case.
 std::string MediaType(std::string_view header);
 
-// The body as a document, JSON or YAML by its Content-Type (JSON when there is none). 413, 415, 400.
+// The body as a document, JSON, YAML or protobuf by its Content-Type (JSON when there is none). 413, 415, 400.
 Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage = {});
 // The same, refusing what is not an object.
 Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage = {});
 
 // Parses JSON of a given media type that has its own Content-Type (patches).
 Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
+
+// Whether JSON could hold the text.
+bool IsUtf8(std::string_view text);
 
 // From the Accept header and includeObject; 406.
 Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
