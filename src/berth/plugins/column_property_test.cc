@@ -133,7 +133,7 @@ void Live(Generator& generator, cache::ColumnNodeTable& table) {
     } else if (!running.empty()) {
       const auto [row, uid] = running[static_cast<std::size_t>(generator.Below(static_cast<int>(running.size())))];
       table.RemovePod(row, uid);
-      std::erase_if(running, [&uid = uid](const auto& entry) { return entry.second == uid; });
+      std::erase_if(running, [gone = uid](const auto& entry) { return entry.second == gone; });
     }
     // Columns that are asked for early are kept up to date from there on.
     if (generator.OneIn(10)) table.LabelColumn(generator.Key());

@@ -95,7 +95,9 @@ std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycl
 void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                                 std::span<const NodeIndex> rows, std::span<std::int64_t> scores, Status&) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  const std::vector<std::int64_t> pod_requests = state != nullptr ? state->pod_requests : scored_.PodRequests(*pod.pod_class);
+  std::vector<std::int64_t> own;
+  if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
+  const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
   const bool requests_nothing = RequestsNothing(pod_requests);
   for (const NodeIndex row : rows) {
     scores[row] = requests_nothing ? 0 : ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);

@@ -254,7 +254,9 @@ std::int64_t NodeResourcesFit::Score(const framework::Cycle& cycle, const framew
 void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
                                  std::span<std::int64_t> scores, Status&) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  const std::vector<std::int64_t> pod_requests = state != nullptr ? state->pod_requests : scored_.PodRequests(*pod.pod_class);
+  std::vector<std::int64_t> own;
+  if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
+  const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
   for (const NodeIndex row : rows) scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
 }
 
