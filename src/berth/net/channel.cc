@@ -84,7 +84,8 @@ bool IsIpAddress(const std::string& host) {
   return inet_pton(AF_INET, host.c_str(), &address) == 1 || inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
-// A BIO over the socket: OpenSSL's own writes with write(2), which kills the process with SIGPIPE when the peer has gone.
+// A BIO over the socket: OpenSSL's own writes with write(2), which kills the process with SIGPIPE when the peer has
+// gone.
 int BioWrite(BIO* bio, const char* data, int size) {
   const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
   const auto sent = ::send(fd, data, static_cast<std::size_t>(size), MSG_NOSIGNAL);
@@ -133,8 +134,8 @@ SSL_CTX* NewContext(const SSL_METHOD* method) {
   SSL_CTX* context = SSL_CTX_new(method);
   BERTH_CHECK(context != nullptr);
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-                                SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   // Many peers close without close_notify. Content-Length and chunks show a cut; only bodies until close cannot.
   SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
@@ -188,7 +189,8 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServ
   BERTH_ASSIGN_OR_RETURN(const auto key, ReadKey(options.private_key_pem, "server key"));
   BERTH_RETURN_IF_ERROR(CheckPair(chain, key.get(), "server key"));
   bool ok = SSL_CTX_use_certificate(context->get(), chain.front().get()) == 1;
-  for (std::size_t i = 1; i < chain.size(); ++i) ok = ok && SSL_CTX_add1_chain_cert(context->get(), chain[i].get()) == 1;
+  for (std::size_t i = 1; i < chain.size(); ++i)
+    ok = ok && SSL_CTX_add1_chain_cert(context->get(), chain[i].get()) == 1;
   if (!ok || SSL_CTX_use_PrivateKey(context->get(), key.get()) != 1) {
     return InvalidError("server certificate: " + TakeOpensslReason());
   }

@@ -60,7 +60,8 @@ class Channel {
   // After connecting or accepting: no delay, no blocking.
   Expected<void> Prepare();
 
-  // Makes it a TLS channel; the Handshake steps follow. `name` is the host name or address to verify, and is sent as SNI.
+  // Makes it a TLS channel; the Handshake steps follow. `name` is the host name or address to verify, and is sent as
+  // SNI.
   Expected<void> StartClientTls(const TlsContext& context, const TlsClientOptions& options, const std::string& name);
   Expected<void> StartServerTls(const TlsContext& context);
 

@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 
 #include "berth/net/channel.h"
+#include "berth/net/client_stream.h"
 #include "berth/net/http_parser.h"
 #include "berth/net/io_context_impl.h"
 #include "berth/net/link.h"
@@ -30,61 +31,6 @@ using Wait = Channel::Socket::wait_type;
 
 // How often a request may meet a kept-alive connection that has died before it is given up.
 constexpr int kAttemptsMax = 3;
-// Answers of the 1xx kind before the real one.
-constexpr int kInterimAnswersMax = 8;
-// Reads from one connection before the others of the loop get their turn.
-constexpr int kReadsPerTurn = 16;
-// The body of a refused stream: a Status object, never more.
-constexpr std::size_t kRefusalBodyBytesMax = std::size_t{1} << 20;
-constexpr std::size_t kAnswerHeaderBytesMax = std::size_t{256} << 10;
-
-Error Unavailable(std::string message, bool outcome_unknown) {
-  return {ErrorCode::kUnavailable, std::move(message), outcome_unknown};
-}
-
-// What the connections of one client have in common. Immutable.
-struct Settings {
-  LinkOptions link;
-  std::string where;   // "host:port", for errors
-  std::string host;    // the Host header
-  std::string prefix;  // before every target
-  HttpClientOptions options;
-};
-
-bool IsFramingHeader(std::string_view name) {
-  return EqualsIgnoreCase(name, "Content-Length") || EqualsIgnoreCase(name, "Transfer-Encoding") ||
-         EqualsIgnoreCase(name, "Connection");
-}
-
-// The request as bytes, head and body in one piece so that it is one write.
-Expected<std::string> Serialize(const Settings& settings, const Request& request) {
-  if (!IsToken(request.method)) return InvalidError("invalid HTTP method: it must be a word such as GET");
-  if (!IsTargetText(request.target) || request.target.front() != '/') {
-    return InvalidError("invalid request target: it must begin with / and have nothing that needs percent-encoding");
-  }
-  std::size_t size = 128 + settings.prefix.size() + request.target.size() + request.body.size();
-  bool has_host = false;
-  for (const Header& header : request.headers) {
-    size += header.name.size() + header.value.size() + 4;
-    has_host = has_host || EqualsIgnoreCase(header.name, "Host");
-    if (!IsToken(header.name) || !IsHeaderValue(header.value)) {
-      return InvalidError("invalid header \"" + (IsToken(header.name) ? header.name : std::string("?")) +
-                          "\": names are words, values have no line breaks or control characters");
-    }
-  }
-  std::string wire;
-  wire.reserve(size);
-  wire.append(request.method).append(" ").append(settings.prefix).append(request.target).append(" HTTP/1.1\r\n");
-  if (!has_host) wire.append("Host: ").append(settings.host).append("\r\n");
-  for (const Header& header : request.headers) {
-    if (IsFramingHeader(header.name)) continue;
-    wire.append(header.name).append(": ").append(header.value).append("\r\n");
-  }
-  if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD" && request.method != "DELETE")) {
-    wire.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
-  }
-  return std::move(wire.append("\r\n").append(request.body));
-}
 
 // One Send() on its way. A node of exactly one of the lists in the picture above, so that it never moves in memory.
 struct Exchange {
@@ -105,11 +51,10 @@ struct Completion {
 };
 
 class Connection;
-class ClientStream;
 
 class Client : public std::enable_shared_from_this<Client> {
  public:
-  Client(IoContext::Impl& io, Loop& loop, Settings settings);
+  Client(IoContext::Impl& io, Loop& loop, ClientSettings settings);
 
   // Any thread.
   void Send(Request request, SendOptions options, Transport::Done done);
@@ -130,7 +75,7 @@ class Client : public std::enable_shared_from_this<Client> {
     streams_.erase(stream);
   }
 
-  const Settings& settings() const { return settings_; }
+  const ClientSettings& settings() const { return *settings_; }
   Loop& loop() { return loop_; }
   IoContext::Impl& io() { return io_; }
   ExchangeList& in_flight() { return in_flight_; }
@@ -148,19 +93,19 @@ class Client : public std::enable_shared_from_this<Client> {
 
   IoContext::Impl& io_;
   Loop& loop_;
-  const Settings settings_;
+  const std::shared_ptr<const ClientSettings> settings_;
 
   std::mutex inbox_mutex_;
-  ExchangeList inbox_;             // guarded by inbox_mutex_
-  bool is_inbox_posted_ = false;   // guarded by inbox_mutex_
-  bool is_inbox_closed_ = false;   // guarded by inbox_mutex_: the client goes away
+  ExchangeList inbox_;                                         // guarded by inbox_mutex_
+  bool is_inbox_posted_ = false;                               // guarded by inbox_mutex_
+  bool is_inbox_closed_ = false;                               // guarded by inbox_mutex_: the client goes away
   std::unordered_set<std::shared_ptr<ClientStream>> streams_;  // guarded by inbox_mutex_
-  std::atomic<std::size_t> queued_{0};  // in the inbox and waiting
+  std::atomic<std::size_t> queued_{0};                         // in the inbox and waiting
 
   bool is_closed_ = false;
   ExchangeList waiting_;
   ExchangeList in_flight_;
-  std::set<std::pair<SteadyTime, Exchange*>> deadlines_;  // of waiting and in flight
+  std::set<std::pair<SteadyTime, Exchange*>> deadlines_;     // of waiting and in flight
   std::optional<boost::asio::steady_timer> deadline_timer_;  // the timers belong to the loop: gone after Shutdown
   std::optional<SteadyTime> deadline_armed_;
   std::optional<boost::asio::steady_timer> idle_timer_;
@@ -177,7 +122,8 @@ class Client : public std::enable_shared_from_this<Client> {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(std::shared_ptr<Client> client)
-      : client_(std::move(client)), link_(std::make_shared<Link>(client_->loop(), client_->settings().link)),
+      : client_(std::move(client)),
+        link_(std::make_shared<Link>(client_->loop(), client_->settings().link)),
         parser_(HttpParser::Kind::kResponse) {}
 
   void Connect() {
@@ -225,9 +171,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   SteadyTime idle_since;
 
  private:
-  void StartParser() {
-    parser_.Start({kAnswerHeaderBytesMax, (*exchange_)->body_bytes_max}, (*exchange_)->is_head);
-  }
+  void StartParser() { parser_.Start({kAnswerHeaderBytesMax, (*exchange_)->body_bytes_max}, (*exchange_)->is_head); }
 
   void ArmRead() {
     if (is_read_armed_ || is_closed_) return;
@@ -340,15 +284,18 @@ class Connection : public std::enable_shared_from_this<Connection> {
         case HttpParser::Outcome::kBodyTooLarge:
           FailWith({ErrorCode::kTooLarge,
                     where() + ": the answer's body is longer than " + std::to_string((*exchange_)->body_bytes_max) +
-                        " bytes", true});
+                        " bytes",
+                    true});
           return false;
         case HttpParser::Outcome::kHeaderTooLarge:
-          FailWith({ErrorCode::kTooLarge, where() + ": the answer's head is longer than " +
-                                              std::to_string(kAnswerHeaderBytesMax) + " bytes", true});
+          FailWith({ErrorCode::kTooLarge,
+                    where() + ": the answer's head is longer than " + std::to_string(kAnswerHeaderBytesMax) + " bytes",
+                    true});
           return false;
         case HttpParser::Outcome::kNotHttp:
         case HttpParser::Outcome::kCutShort:
-          FailWith({ErrorCode::kInternal, where() + " answered something that is not HTTP: " + parser_.problem(), true});
+          FailWith(
+              {ErrorCode::kInternal, where() + " answered something that is not HTTP: " + parser_.problem(), true});
           return false;
       }
     }
@@ -369,8 +316,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Finish() {
     Response response = std::move(parser_.response());
     response.body = std::move(parser_.body());
-    const bool is_reusable = parser_.keep_alive() && buffer_.unread().empty() && !has_write_failed_ &&
-                             written_ == (*exchange_)->wire.size();
+    const bool is_reusable =
+        parser_.keep_alive() && buffer_.unread().empty() && !has_write_failed_ && written_ == (*exchange_)->wire.size();
     const auto self = shared_from_this();
     const auto exchange = TakeExchange();
     has_served_ = true;
@@ -389,8 +336,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
       FailWith(Unavailable(where() + ": the answer was cut short" + (reason.empty() ? "" : ": " + reason), true));
       return;
     }
-    // Nothing sent: no handler can have seen it. Otherwise only what may be done twice is done again, and only where the
-    // connection had served before: a fresh one that breaks is no stale one.
+    // Nothing sent: no handler can have seen it. Otherwise only what may be done twice is done again, and only where
+    // the connection had served before: a fresh one that breaks is no stale one.
     const bool is_safe = written_ == 0 || (*exchange_)->is_repeatable;
     if (has_served_ && is_safe && (*exchange_)->attempts < kAttemptsMax) {
       const auto client = client_;
@@ -400,8 +347,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
       client->Again(exchange);
       return;
     }
-    FailWith(Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : ": " + reason),
-                         written_ > 0));
+    FailWith(
+        Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : ": " + reason),
+                    written_ > 0));
   }
 
   void FailWith(Error error) {
@@ -434,296 +382,25 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool has_served_ = false;
 };
 
-// One Stream(), on a connection of its own.
-class ClientStream : public std::enable_shared_from_this<ClientStream> {
- public:
-  ClientStream(std::shared_ptr<Client> client, StreamOptions options, StreamCallbacks callbacks)
-      : client_(std::move(client)), options_(options), callbacks_(std::move(callbacks)),
-        parser_(HttpParser::Kind::kResponse) {}
-
-  // On the loop.
-  void Start(Expected<std::string> wire) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (is_over_) return;
-    }
-    if (!wire.ok()) {
-      End(wire.error());
-      return;
-    }
-    wire_ = std::move(wire).value();
-    parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
-    timer_.emplace(client_->loop().io);
-    last_byte_ = std::chrono::steady_clock::now();
-    ArmTimer(last_byte_ + options_.head_timeout);
-    link_ = std::make_shared<Link>(client_->loop(), client_->settings().link);
-    link_->Dial([self = shared_from_this()](Expected<void> result) {
-      if (self->is_closed_) return;
-      if (!result.ok()) {
-        self->End(result.error());
-        return;
-      }
-      self->WriteSome();
-      if (!self->is_closed_) self->ArmRead();
-    });
-  }
-
-  // Any thread, callbacks included.
-  void Cancel() {
-    // Waits for a callback that runs on another thread, which is what keeps the promise that none starts later.
-    const std::lock_guard lock(mutex_);
-    if (is_over_) return;
-    is_over_ = true;
-    // The client closes its streams before it goes, so while this one is open the loop exists.
-    boost::asio::post(client_->loop().io, [self = shared_from_this()] { self->Close(); });
-  }
-
-  // On the loop; the client goes away.
-  void Abandon(bool is_loop_stopped) {
-    if (is_loop_stopped) {
-      {
-        const std::lock_guard lock(mutex_);
-        is_over_ = true;
-      }
-      Close();
-    } else {
-      End(Error{ErrorCode::kCancelled, where() + ": cancelled: the client was closed", link_ != nullptr});
-    }
-  }
-
- private:
-  // Calls back unless cancelled; false when the stream is over afterwards.
-  template <typename Function>
-  bool CallBack(Function function) {
-    const auto self = shared_from_this();
-    const std::lock_guard lock(mutex_);
-    if (is_over_) return false;
-    ++callback_depth_;
-    function();
-    --callback_depth_;
-    if (is_closed_ && callback_depth_ == 0) callbacks_ = {};
-    return !is_over_;
-  }
-
-  void End(Expected<void> result) {
-    const auto self = shared_from_this();
-    CallBack([&] {
-      is_over_ = true;
-      if (callbacks_.on_end) callbacks_.on_end(std::move(result));
-    });
-    Close();
-  }
-
-  void Close() {
-    if (is_closed_) return;
-    const auto self = shared_from_this();
-    is_closed_ = true;
-    timer_.reset();
-    if (link_) link_->Close();
-    link_.reset();
-    client_->RemoveStream(self);
-    StreamCallbacks dropped;  // Destroyed after the lock is given back: it may own anything.
-    const std::lock_guard lock(mutex_);
-    if (callback_depth_ == 0) std::swap(dropped, callbacks_);
-  }
-
-  // One timer for the head and for silence: it is set again only when it fires, not with every byte.
-  void ArmTimer(SteadyTime when) {
-    timer_->expires_at(when);
-    timer_->async_wait([self = shared_from_this()](const error_code& ec) {
-      if (!ec && !self->is_closed_) self->OnTimer();
-    });
-  }
-
-  void OnTimer() {
-    const SteadyTime now = std::chrono::steady_clock::now();
-    if (!is_head_delivered_) {
-      End(Error{ErrorCode::kTimeout, where() + ": no answer within " + FormatGoDuration(options_.head_timeout),
-                written_ > 0});
-    } else if (now - last_byte_ >= options_.idle_timeout) {
-      End(Error{ErrorCode::kTimeout, where() + ": the stream was silent for " + FormatGoDuration(options_.idle_timeout),
-                true});
-    } else {
-      ArmTimer(last_byte_ + options_.idle_timeout);
-    }
-  }
-
-  void ArmRead() {
-    if (is_read_armed_ || is_closed_) return;
-    is_read_armed_ = true;
-    link_->channel().socket().async_wait(Wait::wait_read, [self = shared_from_this()](const error_code&) {
-      self->is_read_armed_ = false;
-      if (!self->is_closed_) self->ReadSome();
-    });
-  }
-
-  void ArmWrite() {
-    if (is_write_armed_ || is_closed_) return;
-    is_write_armed_ = true;
-    link_->channel().socket().async_wait(Wait::wait_write, [self = shared_from_this()](const error_code&) {
-      self->is_write_armed_ = false;
-      if (self->is_closed_) return;
-      self->WriteSome();
-      if (!self->is_closed_) self->ReadSome();
-    });
-  }
-
-  void WriteSome() {
-    while (written_ < wire_.size()) {
-      const auto step = link_->channel().Write(std::string_view(wire_).substr(written_));
-      switch (step.outcome) {
-        case Channel::Outcome::kDone: written_ += step.bytes; break;
-        case Channel::Outcome::kWantWrite: ArmWrite(); return;
-        case Channel::Outcome::kWantRead: return;
-        case Channel::Outcome::kEof:
-        case Channel::Outcome::kFailed: OnBroken(link_->channel().failure()); return;
-      }
-    }
-  }
-
-  void ReadSome() {
-    const auto self = shared_from_this();
-    for (int turn = 0; turn < kReadsPerTurn; ++turn) {
-      const auto [room, size] = buffer_.Room();
-      const auto step = link_->channel().Read(room, size);
-      switch (step.outcome) {
-        case Channel::Outcome::kDone:
-          buffer_.Filled(step.bytes, size);
-          last_byte_ = std::chrono::steady_clock::now();
-          if (!Parse()) return;
-          if (step.bytes == size || link_->channel().HasBufferedInput()) continue;
-          ArmRead();
-          return;
-        case Channel::Outcome::kWantRead:
-          ArmRead();
-          WriteSome();
-          return;
-        case Channel::Outcome::kWantWrite: ArmWrite(); return;
-        case Channel::Outcome::kEof:
-          if (parser_.has_started() && parser_.FeedEof() == HttpParser::Outcome::kComplete) {
-            Deliver(true);
-          } else {
-            OnBroken("");
-          }
-          return;
-        case Channel::Outcome::kFailed: OnBroken(link_->channel().failure()); return;
-      }
-    }
-    boost::asio::post(client_->loop().io, [self] {
-      if (!self->is_closed_) self->ReadSome();
-    });
-  }
-
-  // False when the stream is over.
-  bool Parse() {
-    for (;;) {
-      std::size_t consumed = 0;
-      const auto outcome = parser_.Feed(buffer_.unread(), consumed);
-      buffer_.Consume(consumed);
-      switch (outcome) {
-        case HttpParser::Outcome::kNeedMore: return Deliver(false);
-        case HttpParser::Outcome::kComplete:
-          if (parser_.response().status >= 200) return Deliver(true);
-          if (++interim_answers_ > kInterimAnswersMax) {
-            End(Error{ErrorCode::kInternal, where() + ": too many 1xx answers before the real one", true});
-            return false;
-          }
-          parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
-          if (buffer_.unread().empty()) return true;
-          continue;
-        case HttpParser::Outcome::kHeaderTooLarge:
-        case HttpParser::Outcome::kBodyTooLarge:
-          if (!Deliver(false)) return false;  // What came before the fault is good.
-          End(Error{ErrorCode::kTooLarge, where() + ": a head or chunk line of the answer is longer than " +
-                                              std::to_string(kAnswerHeaderBytesMax) + " bytes", true});
-          return false;
-        case HttpParser::Outcome::kNotHttp:
-        case HttpParser::Outcome::kCutShort:
-          if (!Deliver(false)) return false;
-          End(Error{ErrorCode::kInternal, where() + " answered something that is not HTTP: " + parser_.problem(), true});
-          return false;
-      }
-    }
-  }
-
-  // Hands out what has been parsed. False when the stream is over.
-  bool Deliver(bool is_complete) {
-    if (!parser_.is_head_done() || parser_.response().status < 200) return true;
-    const bool is_refusal = !is_head_delivered_ && (parser_.response().status < 200 || parser_.response().status > 299);
-    if (is_refusal) {
-      const bool is_full = parser_.body().size() > kRefusalBodyBytesMax;
-      if (!is_complete && !is_full) return true;
-      if (is_full) parser_.body().resize(kRefusalBodyBytesMax);
-      parser_.response().body = std::move(parser_.body());
-      is_complete = true;
-    }
-    if (!is_head_delivered_) {
-      is_head_delivered_ = true;
-      if (!CallBack([&] { if (callbacks_.on_head) callbacks_.on_head(parser_.response()); })) return false;
-      if (!is_complete) ArmTimer(last_byte_ + options_.idle_timeout);
-    }
-    if (!is_refusal && !parser_.body().empty()) {
-      const bool goes_on = CallBack([&] { if (callbacks_.on_bytes) callbacks_.on_bytes(parser_.body()); });
-      if (!goes_on) return false;
-      parser_.body().clear();
-    }
-    if (!is_complete) return true;
-    End({});
-    return false;
-  }
-
-  void OnBroken(const std::string& reason) {
-    const std::string detail = reason.empty() ? "" : ": " + reason;
-    if (is_head_delivered_) {
-      End(Unavailable(where() + ": the stream was cut short" + detail, true));
-    } else if (parser_.has_started()) {
-      End(Unavailable(where() + ": the answer was cut short" + detail, true));
-    } else {
-      End(Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : detail),
-                      written_ > 0));
-    }
-  }
-
-  const std::string& where() const { return client_->settings().where; }
-
-  const std::shared_ptr<Client> client_;
-  const StreamOptions options_;
-
-  // Held while a callback runs; recursive because callbacks cancel.
-  std::recursive_mutex mutex_;
-  bool is_over_ = false;       // guarded by mutex_: no callback may start
-  int callback_depth_ = 0;     // guarded by mutex_
-  StreamCallbacks callbacks_;  // guarded by mutex_
-
-  std::shared_ptr<Link> link_;
-  std::optional<boost::asio::steady_timer> timer_;
-  HttpParser parser_;
-  ReadBuffer buffer_;
-  std::string wire_;
-  std::size_t written_ = 0;
-  SteadyTime last_byte_;
-  int interim_answers_ = 0;
-  bool is_closed_ = false;
-  bool is_head_delivered_ = false;
-  bool is_read_armed_ = false;
-  bool is_write_armed_ = false;
-};
-
-Client::Client(IoContext::Impl& io, Loop& loop, Settings settings)
-    : io_(io), loop_(loop), settings_(std::move(settings)), deadline_timer_(loop.io), idle_timer_(loop.io) {}
+Client::Client(IoContext::Impl& io, Loop& loop, ClientSettings settings)
+    : io_(io),
+      loop_(loop),
+      settings_(std::make_shared<const ClientSettings>(std::move(settings))),
+      deadline_timer_(loop.io),
+      idle_timer_(loop.io) {}
 
 void Client::Send(Request request, SendOptions options, Transport::Done done) {
-  auto wire = Serialize(settings_, request);
+  auto wire = SerializeRequest(*settings_, request);
   ExchangeList made(1);
   Exchange& exchange = made.front();
   exchange.done = std::move(done);
   std::optional<Error> refusal;
   if (!wire.ok()) {
     refusal = wire.error();
-  } else if (queued_.fetch_add(1) >= settings_.options.queued_requests_max) {
+  } else if (queued_.fetch_add(1) >= settings_->options.queued_requests_max) {
     queued_.fetch_sub(1);
-    refusal = Error{ErrorCode::kTooManyRequests, settings_.where + ": " +
-                                                     std::to_string(settings_.options.queued_requests_max) +
+    refusal = Error{ErrorCode::kTooManyRequests, settings_->where + ": " +
+                                                     std::to_string(settings_->options.queued_requests_max) +
                                                      " requests wait for a connection already"};
   }
   if (refusal) {
@@ -764,7 +441,8 @@ void Client::Pump() {
   while (!waiting_.empty() && !idle_.empty()) {
     const auto connection = idle_.back();
     idle_.pop_back();
-    const bool is_fresh = std::chrono::steady_clock::now() - connection->idle_since <= settings_.options.keep_alive_idle;
+    const bool is_fresh =
+        std::chrono::steady_clock::now() - connection->idle_since <= settings_->options.keep_alive_idle;
     if (!is_fresh || !connection->IsUsable()) {
       connection->Close();
       Forget(connection);
@@ -775,7 +453,7 @@ void Client::Pump() {
     connection->Begin(std::prev(in_flight_.end()));
   }
   while (waiting_.size() > static_cast<std::size_t>(connecting_) &&
-         connections_.size() < static_cast<std::size_t>(std::max(1, settings_.options.connections_max))) {
+         connections_.size() < static_cast<std::size_t>(std::max(1, settings_->options.connections_max))) {
     const auto connection = std::make_shared<Connection>(shared_from_this());
     connections_.insert(connection);
     ++connecting_;
@@ -883,13 +561,13 @@ void Client::OnDeadline() {
       const auto exchange = connection->TakeExchange();
       connection->Close();
       Forget(connection);
-      Complete(in_flight_, exchange, Error{ErrorCode::kTimeout, settings_.where + ": no answer " + within, has_sent});
+      Complete(in_flight_, exchange, Error{ErrorCode::kTimeout, settings_->where + ": no answer " + within, has_sent});
     } else {
       const auto exchange = std::find_if(waiting_.begin(), waiting_.end(), is_late);
       BERTH_CHECK(exchange != waiting_.end());
       queued_.fetch_sub(1);
       Complete(waiting_, exchange,
-               Error{ErrorCode::kTimeout, settings_.where + ": no free connection " + within + ", nothing was sent"});
+               Error{ErrorCode::kTimeout, settings_->where + ": no free connection " + within + ", nothing was sent"});
     }
   }
   ArmDeadline();
@@ -899,7 +577,7 @@ void Client::OnDeadline() {
 void Client::ArmIdle() {
   if (is_closed_ || is_idle_armed_ || idle_.empty()) return;
   is_idle_armed_ = true;
-  idle_timer_->expires_at(idle_.front()->idle_since + settings_.options.keep_alive_idle);
+  idle_timer_->expires_at(idle_.front()->idle_since + settings_->options.keep_alive_idle);
   idle_timer_->async_wait([self = shared_from_this()](const error_code& ec) {
     self->is_idle_armed_ = false;
     if (!ec && !self->is_closed_) self->OnIdle();
@@ -908,7 +586,7 @@ void Client::ArmIdle() {
 
 void Client::OnIdle() {
   const SteadyTime now = std::chrono::steady_clock::now();
-  while (!idle_.empty() && now - idle_.front()->idle_since >= settings_.options.keep_alive_idle) {
+  while (!idle_.empty() && now - idle_.front()->idle_since >= settings_->options.keep_alive_idle) {
     const auto connection = idle_.front();
     connection->Close();
     Forget(connection);
@@ -917,8 +595,11 @@ void Client::OnIdle() {
 }
 
 std::shared_ptr<ClientStream> Client::StartStream(Request request, StreamOptions options, StreamCallbacks callbacks) {
-  auto wire = Serialize(settings_, request);
-  auto stream = std::make_shared<ClientStream>(shared_from_this(), options, std::move(callbacks));
+  auto wire = SerializeRequest(*settings_, request);
+  const auto forget = [self = weak_from_this()](const std::shared_ptr<ClientStream>& closed) {
+    if (const auto client = self.lock()) client->RemoveStream(closed);
+  };
+  auto stream = std::make_shared<ClientStream>(loop_, settings_, options, std::move(callbacks), forget);
   bool is_closing = false;
   {
     const std::lock_guard lock(inbox_mutex_);
@@ -944,13 +625,13 @@ void Client::Shutdown(bool is_loop_stopped) {
   DrainInbox();
   deadline_timer_.reset();
   idle_timer_.reset();
-  const Error queued{ErrorCode::kCancelled, settings_.where + ": cancelled before it was sent: the client was closed"};
+  const Error queued{ErrorCode::kCancelled, settings_->where + ": cancelled before it was sent: the client was closed"};
   while (!waiting_.empty()) Complete(waiting_, waiting_.begin(), queued);
   for (const auto& connection : connections_) {
     if (connection->is_busy()) {
       const bool has_sent = connection->has_sent();
       Complete(in_flight_, connection->TakeExchange(),
-               Error{ErrorCode::kCancelled, settings_.where + ": cancelled: the client was closed", has_sent});
+               Error{ErrorCode::kCancelled, settings_->where + ": cancelled: the client was closed", has_sent});
     }
     connection->Close();
   }
@@ -981,7 +662,7 @@ class Handle final : public StreamHandle {
 
 class HttpClient final : public Transport {
  public:
-  HttpClient(IoContext::Impl& io, Settings settings) {
+  HttpClient(IoContext::Impl& io, ClientSettings settings) {
     Loop& loop = io.NextLoop();
     client_ = std::make_shared<Client>(io, loop, std::move(settings));
   }
@@ -1006,7 +687,7 @@ class HttpClient final : public Transport {
 
 Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOptions options) {
   BERTH_ASSIGN_OR_RETURN(const Url url, ParseUrl(options.base_url));
-  Settings settings;
+  ClientSettings settings;
   settings.link.host = url.host;
   settings.link.port = url.port;
   settings.link.where = JoinHostPort(url.host, url.port);

@@ -12,24 +12,30 @@
 namespace berth::net {
 
 struct TlsClientOptions {
-  std::string ca_pem;        // trusted roots; empty: the system's
-  bool verify_peer = true;   // false only for insecure-skip-tls-verify
-  std::string server_name;   // SNI and name to verify; empty: the URL's host
+  std::string ca_pem;       // trusted roots; empty: the system's
+  bool verify_peer = true;  // false only for insecure-skip-tls-verify
+  std::string server_name;  // SNI and name to verify; empty: the URL's host
   // Client certificate and key, asked for at each new connection so that rotated files take effect. PEM; both or none.
   std::function<Expected<std::pair<std::string, std::string>>()> client_certificate_pem;
 };
 
 struct HttpClientOptions {
-  std::string base_url;             // "https://host:port/prefix" or "http://..."; a prefix goes before every target
+  std::string base_url;                 // "https://host:port/prefix" or "http://..."; a prefix goes before every target
   std::optional<TlsClientOptions> tls;  // required for https
-  int connections_max = 64;         // for Send(); Stream() connections are not counted
-  std::size_t queued_requests_max = 200'000;  // waiting for a connection; beyond it Send() answers kTooManyRequests at once
+  int connections_max = 64;             // for Send(); Stream() connections are not counted
+  // Waiting for a connection; beyond it Send() answers kTooManyRequests at once.
+  std::size_t queued_requests_max = 200'000;
   Duration connect_timeout = std::chrono::seconds(10);
   Duration keep_alive_idle = std::chrono::seconds(50);  // an idle connection older than this is not used again
 };
 
-// Checks the options (URL, PEMs) and says in one line what is wrong. `io` must outlive the client. Destroying the client
-// cancels what is in flight: its callbacks get kCancelled.
+// Checks the options (URL, PEMs) and says in one line what is wrong. `io` must outlive the client. Destroying the
+// client cancels what is in flight: its callbacks get kCancelled, before the destructor returns, which waits for the
+// loop (so hold no lock that a callback takes). Once the IoContext has been stopped, callbacks are dropped instead.
+//
+// Error codes besides those of transport.h: kUnavailable for what may be better next time (refused, closed, cut short,
+// name not found, TLS), kInternal for an answer that is not HTTP, kTooLarge, kTimeout, kInvalid for a request that
+// cannot be sent or a client certificate that does not load.
 Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOptions options);
 
 }  // namespace berth::net

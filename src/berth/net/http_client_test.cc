@@ -54,7 +54,9 @@ TEST(HttpClientTest, SendsAndReceives) {
       {"post", "", {"POST", "/", {}, "body"}, "POST /\nHost: " + host + "\nContent-Length: 4\n\nbody"},
       {"post without a body", "", {"POST", "/"}, "POST /\nHost: " + host + "\nContent-Length: 0\n\n"},
       {"delete with a body", "", {"DELETE", "/", {}, "{}"}, "DELETE /\nHost: " + host + "\nContent-Length: 2\n\n{}"},
-      {"framing is not the caller's", "", {"PUT", "/", {{"Content-Length", "9"}, {"Transfer-Encoding", "chunked"}}, "x"},
+      {"framing is not the caller's",
+       "",
+       {"PUT", "/", {{"Content-Length", "9"}, {"Transfer-Encoding", "chunked"}}, "x"},
        "PUT /\nHost: " + host + "\nContent-Length: 1\n\nx"},
   };
   for (const Case& c : cases) {
@@ -71,7 +73,10 @@ TEST(HttpClientTest, LargeBodiesBothWays) {
   HttpServerOptions options;
   options.request_body_bytes_max = std::size_t{32} << 20;
   const auto server = MakeServer(
-      io, [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) { writer->Send({200, {}, request.body}); },
+      io,
+      [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
+        writer->Send({200, {}, request.body});
+      },
       options);
   const auto client = MakeClient(io, "http://" + server->address());
   std::string body;
@@ -119,8 +124,9 @@ TEST(HttpClientTest, ReadsAnswers) {
       {"head", "HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", 200, ""},
       {"no content", "DELETE", "HTTP/1.1 204 No Content\r\n\r\n", 204, ""},
       {"interim answers", "POST",
-       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 1\r\n\r\nx", 201,
-       "x"},
+       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: "
+       "1\r\n\r\nx",
+       201, "x"},
       {"no reason phrase", "GET", "HTTP/1.1 503 \r\nContent-Length: 0\r\n\r\n", 503, ""},
   };
   for (const Case& c : cases) {
@@ -165,8 +171,8 @@ TEST(HttpClientTest, BrokenAnswers) {
       {"only interim answers", interim, false, ErrorCode::kInternal, ": too many 1xx answers before the real one"},
       {"too long by its length", "HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n", false, ErrorCode::kTooLarge,
        ": the answer's body is longer than 1000 bytes"},
-      {"too long in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n", false, ErrorCode::kTooLarge,
-       ": the answer's body is longer than 1000 bytes"},
+      {"too long in chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3e9\r\n", false,
+       ErrorCode::kTooLarge, ": the answer's body is longer than 1000 bytes"},
       {"too long until close", "HTTP/1.1 200 OK\r\n\r\n" + std::string(1001, 'a'), false, ErrorCode::kTooLarge,
        ": the answer's body is longer than 1000 bytes"},
   };
@@ -201,7 +207,9 @@ TEST(HttpClientTest, RefusesWhatCannotBeSent) {
       {"relative target", {"GET", "a"}, "invalid request target"},
       {"target with a space", {"GET", "/a b"}, "invalid request target"},
       {"header name", {"GET", "/", {{"a b", "c"}}}, "invalid header \"?\""},
-      {"token file with its line break", {"GET", "/", {{"Authorization", "Bearer x\n"}}}, "invalid header \"Authorization\""},
+      {"token file with its line break",
+       {"GET", "/", {{"Authorization", "Bearer x\n"}}},
+       "invalid header \"Authorization\""},
   };
   for (const Case& c : cases) {
     const auto response = SendAndWait(*client, c.request);
@@ -223,7 +231,8 @@ TEST(HttpClientTest, RefusesBadOptions) {
       {"url", {.base_url = "127.0.0.1"}, "must begin with http:// or https://"},
       {"prefix", {.base_url = "http://a/\xc3\xbc"}, "its path must be percent-encoded"},
       {"https without TLS", {.base_url = "https://a"}, "needs TLS options"},
-      {"authority", {.base_url = "https://a", .tls = TlsClientOptions{.ca_pem = "x"}},
+      {"authority",
+       {.base_url = "https://a", .tls = TlsClientOptions{.ca_pem = "x"}},
        "certificate authority: not PEM certificates (BEGIN CERTIFICATE)"},
   };
   for (const Case& c : cases) {
@@ -282,7 +291,8 @@ TEST(HttpClientTest, ConnectTimeout) {
   const auto response = SendAndWait(*client, {"POST", "/"});
   is_done.count_down();
   ASSERT_FALSE(response.ok());
-  EXPECT_EQ(response.error().message, "dial tcp 127.0.0.1:" + std::to_string(peer.port()) + ": no connection within 50ms");
+  EXPECT_EQ(response.error().message,
+            "dial tcp 127.0.0.1:" + std::to_string(peer.port()) + ": no connection within 50ms");
   EXPECT_EQ(response.error().code, ErrorCode::kTimeout);
   EXPECT_FALSE(response.error().outcome_unknown);
 }
@@ -313,7 +323,8 @@ TEST(HttpClientTest, TimeoutInFlightAndQueued) {
 
   // The connection with the late answer is not used again; the next request gets its own.
   const auto next = std::make_shared<std::promise<int>>();
-  client->Send({"GET", "/3"}, {}, [next](Expected<Response> response) { next->set_value(response.ok() ? response->status : 0); });
+  client->Send({"GET", "/3"}, {},
+               [next](Expected<Response> response) { next->set_value(response.ok() ? response->status : 0); });
   ASSERT_TRUE(writers.WaitFor([](const auto& waiting) { return waiting.size() == 2; }));
   writers.Get()[0]->Send({200});
   writers.Get()[1]->Send({202});
@@ -518,7 +529,7 @@ TEST(HttpClientTest, DestructionCancels) {
   Watched<std::vector<std::shared_ptr<ResponseWriter>>> writers;
   const auto server = MakeServer(io, [&](const Request&, std::shared_ptr<ResponseWriter> writer) {
     writers.Update([&](auto& all) { all.push_back(std::move(writer)); });
-    });
+  });
   auto client = MakeClient(io, "http://" + server->address(), {.connections_max = 1});
   std::vector<Error> errors;  // Written on the loop, read when the client has gone: no callback comes later.
   const auto record = [&](Expected<Response> response) { errors.push_back(response.error()); };
@@ -622,11 +633,13 @@ TEST(HttpStreamTest, Endings) {
       {"length", head + "Content-Length: 3\r\n\r\nabc", 200, "abc", "", ""},
       {"empty", head + "Content-Length: 0\r\n\r\n", 200, "", "", ""},
       {"until close", head + "\r\nabc", 200, "abc", "", ""},
-      {"after an interim answer", "HTTP/1.1 100 Continue\r\n\r\n" + head + "Content-Length: 3\r\n\r\nabc", 200, "abc", "", ""},
+      {"after an interim answer", "HTTP/1.1 100 Continue\r\n\r\n" + head + "Content-Length: 3\r\n\r\nabc", 200, "abc",
+       "", ""},
       {"refused with a body", "HTTP/1.1 410 Gone\r\nContent-Length: 4\r\n\r\nGone", 410, "", "Gone", ""},
-      {"refused in chunks", "HTTP/1.1 403 F\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nn\r\n1\r\no\r\n0\r\n\r\n", 403, "", "no",
-       ""},
-      {"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n5\r\nabc", 200, "abc", "", ": the stream was cut short"},
+      {"refused in chunks", "HTTP/1.1 403 F\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nn\r\n1\r\no\r\n0\r\n\r\n", 403,
+       "", "no", ""},
+      {"cut in a chunk", head + "Transfer-Encoding: chunked\r\n\r\n5\r\nabc", 200, "abc", "",
+       ": the stream was cut short"},
       {"cut between chunks", head + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", 200, "abc", "",
        ": the stream was cut short"},
       {"cut in its length", head + "Content-Length: 10\r\n\r\nabc", 200, "abc", "", ": the stream was cut short"},
@@ -655,7 +668,8 @@ TEST(HttpStreamTest, Endings) {
     EXPECT_EQ(log.bytes, c.bytes) << c.name;
     EXPECT_EQ(log.ends[0].ok(), c.error.empty()) << c.name;
     if (!log.ends[0].ok()) {
-      EXPECT_THAT(log.ends[0].error().message, StartsWith("127.0.0.1:" + std::to_string(peer.port()) + c.error)) << c.name;
+      EXPECT_THAT(log.ends[0].error().message, StartsWith("127.0.0.1:" + std::to_string(peer.port()) + c.error))
+          << c.name;
       EXPECT_EQ(log.ends[0].error().code, c.code) << c.name;
     }
   }
@@ -704,9 +718,13 @@ TEST(HttpStreamTest, Timeouts) {
   const std::vector<Case> cases = {
       {"head", "", {.head_timeout = soon, .idle_timeout = never}, ": no answer within 30ms"},
       {"half a head", "HTTP/1.1 200 OK\r\n", {.head_timeout = soon, .idle_timeout = never}, ": no answer within 30ms"},
-      {"refusal without its body", "HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\n",
-       {.head_timeout = soon, .idle_timeout = never}, ": no answer within 30ms"},
-      {"silence", "HTTP/1.1 200 OK\r\n\r\nabc", {.head_timeout = never, .idle_timeout = soon},
+      {"refusal without its body",
+       "HTTP/1.1 410 Gone\r\nContent-Length: 5\r\n\r\n",
+       {.head_timeout = soon, .idle_timeout = never},
+       ": no answer within 30ms"},
+      {"silence",
+       "HTTP/1.1 200 OK\r\n\r\nabc",
+       {.head_timeout = never, .idle_timeout = soon},
        ": the stream was silent for 30ms"},
   };
   for (const Case& c : cases) {
@@ -758,15 +776,17 @@ TEST(HttpStreamTest, CancelFromACallback) {
   for (const std::string where : {"head", "bytes"}) {
     std::promise<std::unique_ptr<StreamHandle>> promise;
     auto handle = promise.get_future().share();
-    int calls_after = 0;
-    bool is_cancelled = false;
+    std::atomic<int> calls_after{0};
+    std::atomic<bool> is_cancelled{false};
     const auto cancel = [&] {
       calls_after += is_cancelled ? 1 : 0;
       handle.get()->Cancel();
       is_cancelled = true;
     };
     StreamCallbacks callbacks;
-    callbacks.on_head = [&](const Response&) { if (where == "head") cancel(); };
+    callbacks.on_head = [&](const Response&) {
+      if (where == "head") cancel();
+    };
     callbacks.on_bytes = [&](std::string_view) { cancel(); };
     callbacks.on_end = [&](Expected<void>) { ++calls_after; };
     promise.set_value(client->Stream({"GET", "/"}, {}, std::move(callbacks)));
@@ -790,9 +810,9 @@ TEST(HttpStreamTest, NoCallbackStartsAfterCancelFromAnotherThread) {
       if (is_cancelled) was_late = true;
       calls.Update([](int& n) { ++n; });
     };
-    auto stream = client->Stream({"GET", "/"}, {},
-                                 {[&](const Response&) { call(); }, [&](std::string_view) { call(); },
-                                  [&](Expected<void>) { call(); }});
+    auto stream = client->Stream(
+        {"GET", "/"}, {},
+        {[&](const Response&) { call(); }, [&](std::string_view) { call(); }, [&](Expected<void>) { call(); }});
     ASSERT_TRUE(calls.WaitFor([&](int n) { return n > round % 3; }));
     if (round % 2 == 0) {
       stream->Cancel();
@@ -840,11 +860,14 @@ TEST(HttpStreamTest, ClientMayBeDestroyedInAStreamCallback) {
   std::promise<std::unique_ptr<StreamHandle>> promise;
   auto handle = promise.get_future().share();
   Watched<std::vector<ErrorCode>> ends;
-  promise.set_value(client->Stream({"GET", "/"}, {},
-                                   {.on_bytes = [&](std::string_view) { handle.get(); client.reset(); },
-                                    .on_end = [&](Expected<void> end) {
-                                      ends.Update([&](auto& all) { all.push_back(end.error().code); });
-                                    }}));
+  promise.set_value(client->Stream(
+      {"GET", "/"}, {},
+      {.on_bytes =
+           [&](std::string_view) {
+             handle.get();
+             client.reset();
+           },
+       .on_end = [&](Expected<void> end) { ends.Update([&](auto& all) { all.push_back(end.error().code); }); }}));
   ASSERT_TRUE(ends.WaitFor([](const auto& all) { return !all.empty(); }));
   ASSERT_TRUE(fountain.closed.WaitFor([](int n) { return n == 1; }));
   EXPECT_THAT(ends.Get(), ElementsAre(ErrorCode::kCancelled));

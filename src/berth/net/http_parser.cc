@@ -1,3 +1,8 @@
+// Beast 1.81 asserts in the last chunk of a body that at least five bytes have arrived, which is wrong for an empty
+// body that comes byte by byte ("0\r\n" and one more). Without the assertion its code is right; with it, a peer could
+// end a debug build. This is the only file with Beast in it. Found by http_request_fuzz.
+#define BOOST_DISABLE_ASSERTS
+
 #include "berth/net/http_parser.h"
 
 #include <algorithm>
@@ -65,8 +70,7 @@ class BeastParser final : public http::basic_parser<kIsRequest> {
       case http::field::expect:
         (EqualsIgnoreCase(View(value), "100-continue") ? parsed_.expects_continue : parsed_.has_unknown_expect) = true;
         break;
-      default:
-        break;
+      default: break;
     }
     auto& headers = kIsRequest ? parsed_.request.headers : parsed_.response.headers;
     headers.push_back({std::string(View(name)), std::string(View(value))});

@@ -25,8 +25,8 @@
 //                   |            |
 //                   +------------+--> lingering (our side ended, the rest is thrown away) -> closed
 //
-// The writer is the only part that other threads touch: it fills a Reply under its lock, and the connection fetches from
-// it on the loop.
+// The writer is the only part that other threads touch: it fills a Reply under its lock, and the connection fetches
+// from it on the loop.
 
 namespace berth::net {
 namespace {
@@ -145,8 +145,7 @@ void AppendPiece(Reply& reply, std::string_view bytes) {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(std::shared_ptr<Shared> shared, Shared::Shard& shard, std::unique_ptr<Channel> channel)
-      : shared_(std::move(shared)), shard_(shard), channel_(std::move(channel)),
-        parser_(HttpParser::Kind::kRequest) {}
+      : shared_(std::move(shared)), shard_(shard), channel_(std::move(channel)), parser_(HttpParser::Kind::kRequest) {}
 
   void Start() {
     Touch();
@@ -286,7 +285,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
           if (step.bytes == size || channel_->HasBufferedInput()) continue;
           ArmRead();
           return;
-        case Channel::Outcome::kWantRead: ArmRead(); return;
+        case Channel::Outcome::kWantRead:
+          ArmRead();
+          if (channel_->is_tls() && !out_.empty()) WriteSome();  // It may have been the writer that waited.
+          return;
         case Channel::Outcome::kWantWrite: ArmWrite(); return;
         case Channel::Outcome::kEof: OnPeerEnded(); return;
         case Channel::Outcome::kFailed: Close(); return;
@@ -297,9 +299,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // The peer sends no more. It may still wait for the answer to what it has asked, but nobody waits for a stream like that.
+  // The peer sends no more. It may still wait for the answer to what it has asked, but nobody waits for a stream like
+  // that.
   void OnPeerEnded() {
     has_peer_ended_ = true;
+    if (phase_ == Phase::kReading) {
+      Process();  // What it has asked in advance; closes when that is nothing.
+      return;
+    }
     if (phase_ != Phase::kHandling) {
       Close();
       return;
@@ -332,6 +339,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
       RefuseMalformed(outcome);
       break;
     }
+    if (!is_closed_ && phase_ == Phase::kReading && has_peer_ended_) Linger();  // The rest of this request never comes.
     if (!is_closed_ && phase_ == Phase::kLingering) {
       lingered_bytes_ += buffer_.unread().size();
       buffer_.Consume(buffer_.unread().size());
@@ -382,7 +390,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void OnReplySent(bool closes) {
     ReleaseReply(true);
     if (is_closed_) return;  // By what the handler did when it heard of the end.
-    if (closes || has_peer_ended_) {
+    if (closes || (has_peer_ended_ && buffer_.unread().empty())) {
       Linger();
       return;
     }
@@ -398,12 +406,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
     boost::asio::post(loop().io, [self = shared_from_this()] {
       if (self->is_closed_) return;
       self->Process();
-      if (!self->is_closed_) self->ReadSome();
+      if (!self->is_closed_ && !self->has_peer_ended_) self->ReadSome();
     });
   }
 
-  // Ends our side and waits a little for the peer to end its own: closing at once would reset the connection while bytes
-  // of the peer are under way, and with it the answer that it has not read yet.
+  // Ends our side and waits a little for the peer to end its own: closing at once would reset the connection while
+  // bytes of the peer are under way, and with it the answer that it has not read yet.
   void Linger() {
     phase_ = Phase::kLingering;
     Touch();
@@ -619,8 +627,8 @@ class Writer final : public ResponseWriter {
     boost::asio::post(reply_->connection->loop().io, [connection = reply_->connection] { connection->Close(); });
   }
 
-  // With the reply's lock held. The server closes its connections, and with them this reply, before it goes: so while the
-  // reply is not kGone the loop exists.
+  // With the reply's lock held. The server closes its connections, and with them this reply, before it goes: so while
+  // the reply is not kGone the loop exists.
   void PostFlush(Connection& connection) {
     if (std::exchange(reply_->is_flush_posted, true)) return;
     boost::asio::post(connection.loop().io, [self = connection.shared_from_this()] { self->Flush(); });
@@ -680,15 +688,15 @@ class Listener : public std::enable_shared_from_this<Listener> {
       shared_->connection_count.fetch_sub(1);
       return;
     }
-    boost::asio::post(shard.loop.io, [&shard, connection = std::make_shared<Connection>(shared_, shard,
-                                                                                        std::move(channel))] {
-      if (shard.is_closed) {
-        connection->Close();
-        return;
-      }
-      shard.connections.insert(connection);
-      connection->Start();
-    });
+    boost::asio::post(shard.loop.io,
+                      [&shard, connection = std::make_shared<Connection>(shared_, shard, std::move(channel))] {
+                        if (shard.is_closed) {
+                          connection->Close();
+                          return;
+                        }
+                        shard.connections.insert(connection);
+                        connection->Start();
+                      });
   }
 
   void Rest() {
@@ -722,7 +730,8 @@ void ArmTick(const std::shared_ptr<Shared>& shared, Shared::Shard& shard) {
 class Server final : public HttpServer {
  public:
   Server(std::shared_ptr<Shared> shared, Acceptor acceptor, const tcp::endpoint& endpoint)
-      : shared_(std::move(shared)), port_(endpoint.port()),
+      : shared_(std::move(shared)),
+        port_(endpoint.port()),
         address_(JoinHostPort(endpoint.address().to_string(), endpoint.port())) {
     listener_ = std::make_shared<Listener>(shared_, std::move(acceptor));
     for (auto& shard : shared_->shards) {
@@ -813,7 +822,8 @@ Expected<std::unique_ptr<HttpServer>> StartHttpServer(IoContext& io, HttpServerO
   BERTH_ASSIGN_OR_RETURN(auto acceptor, Listen(io.impl().loops.front()->io, shared->options.listen));
   error_code ec;
   const tcp::endpoint endpoint = acceptor.local_endpoint(ec);
-  if (ec) return Error{ErrorCode::kUnavailable, "listen " + shared->options.listen + ": " + SystemErrorText(ec.value())};
+  if (ec)
+    return Error{ErrorCode::kUnavailable, "listen " + shared->options.listen + ": " + SystemErrorText(ec.value())};
   return std::unique_ptr<HttpServer>(std::make_unique<Server>(std::move(shared), std::move(acceptor), endpoint));
 }
 

@@ -1,5 +1,5 @@
-// HttpServer: HTTP/1.1 over Boost.Beast, plain or TLS. Handlers are called on the IoContext's threads and must not block;
-// they answer through the ResponseWriter at once or later, from any thread.
+// HttpServer: HTTP/1.1 over Boost.Beast, plain or TLS. Handlers are called on the IoContext's threads and must not
+// block; they answer through the ResponseWriter at once or later, from any thread.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,8 @@ struct HttpServerOptions {
 
 class HttpServer {
  public:
-  virtual ~HttpServer() = default;  // stops listening, closes every connection
+  // Stops listening and closes every connection; returns when no handler runs any more. Writers may outlive it.
+  virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual std::string address() const = 0;  // "127.0.0.1:8001"
 };

@@ -66,8 +66,9 @@ TEST(HttpServerTest, AnswersOnTheWire) {
   const std::vector<Case> cases = {
       {"get", "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nGET /echo "},
-      {"chunked request", "PUT /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-                          "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
+      {"chunked request",
+       "PUT /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+       "2\r\nab\r\n1\r\nc\r\n0\r\n\r\n",
        "HTTP/1.1 200 OK\r\nContent-Length: 13\r\nConnection: close\r\n\r\nPUT /echo abc"},
       {"head", "HEAD /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
        "HTTP/1.1 200 OK\r\nContent-Length: 11\r\nConnection: close\r\n\r\n"},
@@ -91,11 +92,13 @@ TEST(HttpServerTest, AnswersOnTheWire) {
       {"dropped", "GET /dropped HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
        "HTTP/1.1 500 Internal Server Error\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 37\r\n"
        "Connection: close\r\n\r\nthe request's handler gave no answer\n"},
-      {"pipelined", "GET /echo HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\n\r\n"
-                    "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+      {"pipelined",
+       "GET /echo HTTP/1.1\r\nHost: a\r\n\r\nGET /none HTTP/1.1\r\nHost: a\r\n\r\n"
+       "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nGET /echo HTTP/1.1 204 No Content\r\n\r\n"
        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nConnection: close\r\n\r\nGET /echo "},
-      {"told to continue", "PUT /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
+      {"told to continue",
+       "PUT /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n",
        "HTTP/1.1 100 Continue\r\n\r\n"},
   };
   for (const Case& c : cases) {
@@ -140,13 +143,16 @@ TEST(HttpServerTest, RefusesMalformedRequests) {
       {"bad header", "GET / HTTP/1.1\r\nHost a\r\n\r\n", 400, "not an HTTP/1.1 request: "},
       {"bad length", post + "Content-Length: -1\r\n\r\n", 400, "not an HTTP/1.1 request: "},
       {"two lengths", post + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "not an HTTP/1.1 request: "},
-      {"length and chunks", post + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400, "not an HTTP/1.1 request: "},
-      {"chunks and length", post + "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", 400, "not an HTTP/1.1 request: "},
+      {"length and chunks", post + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400,
+       "not an HTTP/1.1 request: "},
+      {"chunks and length", post + "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n", 400,
+       "not an HTTP/1.1 request: "},
       {"unknown coding", post + "Transfer-Encoding: gzip\r\n\r\n", 400, "not an HTTP/1.1 request: "},
       {"hidden chunks", post + "Transfer-Encoding: chunked, gzip\r\n\r\n", 400, "not an HTTP/1.1 request: "},
       {"bad chunk", post + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400, "not an HTTP/1.1 request: "},
       {"long body", post + "Content-Length: 101\r\n\r\n", 413, "the request's body is longer than 100 bytes"},
-      {"long chunk", post + "Transfer-Encoding: chunked\r\n\r\n65\r\n", 413, "the request's body is longer than 100 bytes"},
+      {"long chunk", post + "Transfer-Encoding: chunked\r\n\r\n65\r\n", 413,
+       "the request's body is longer than 100 bytes"},
       {"many chunks", post + "Transfer-Encoding: chunked\r\n\r\n64\r\n" + std::string(100, 'a') + "\r\n1\r\n", 413,
        "the request's body is longer than 100 bytes"},
       {"long target", "GET /" + std::string(2000, 'a') + " HTTP/1.1\r\nHost: a\r\n\r\n", 431,
@@ -155,7 +161,8 @@ TEST(HttpServerTest, RefusesMalformedRequests) {
        "the request's head is longer than 1000 bytes"},
       {"long chunk line", post + "Transfer-Encoding: chunked\r\n\r\n1;" + std::string(2000, 'b'), 431,
        "the request's head is longer than 1000 bytes"},
-      {"unknown expectation", post + "Expect: wonders\r\nContent-Length: 1\r\n\r\n", 417, "only 100-continue is understood"},
+      {"unknown expectation", post + "Expect: wonders\r\nContent-Length: 1\r\n\r\n", 417,
+       "only 100-continue is understood"},
   };
   for (const Case& c : cases) {
     RawSocket peer = RawSocket::Connect(server->port());
@@ -200,7 +207,8 @@ TEST(HttpServerTest, IdleConnectionsAreClosed) {
       {"silent from the start", "", ""},
       {"half a head", "GET / HTTP/1.1\r\n", ""},
       {"half a body", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab", ""},
-      {"silent after an answer", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nGET / "},
+      {"silent after an answer", "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+       "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nGET / "},
   };
   IoContext io;
   HttpServerOptions options;
@@ -271,6 +279,14 @@ TEST(HttpServerTest, PeerThatHasEndedItsSideGetsItsAnswer) {
   peer.ShutdownWrite();
   Wait(writers, 0)->Send({200, {}, "late"});
   EXPECT_EQ(peer.ReadToEnd(), "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate");
+
+  // Also to what it has asked in advance, but not to half a request.
+  RawSocket second = RawSocket::Connect(server->port());
+  second.Write("GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\nGET /3 HT");
+  second.ShutdownWrite();
+  Wait(writers, 1)->Send({204});
+  Wait(writers, 2)->Send({204});
+  EXPECT_EQ(second.ReadToEnd(), "HTTP/1.1 204 No Content\r\n\r\nHTTP/1.1 204 No Content\r\n\r\n");
 }
 
 TEST(HttpServerTest, OnClosedWhenThePeerGoes) {
@@ -398,14 +414,17 @@ TEST(HttpServerTest, DestructionClosesEverything) {
 
 TEST(HttpServerTest, MayBeDestroyedByItsHandler) {
   IoContext io;
+  std::promise<void> is_destroyed;
   std::unique_ptr<HttpServer> server;
   server = MakeServer(io, [&](const Request&, const std::shared_ptr<ResponseWriter>& writer) {
     server.reset();
     writer->Send({200});
+    is_destroyed.set_value();
   });
   RawSocket peer = RawSocket::Connect(server->port());
   peer.Write("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_EQ(peer.ReadToEnd(), "");
+  is_destroyed.get_future().wait();
 }
 
 TEST(HttpServerTest, AnswersFromManyThreads) {
@@ -443,10 +462,11 @@ TEST(StartHttpServerTest, ListenAddresses) {
     std::string want;  // of the error, or of the address when it begins with "ok"
   };
   IoContext io;
-  for (const Case& c : {Case{"localhost:0", "ok"}, Case{":0", "ok"}, Case{"0.0.0.0:0", "ok 0.0.0.0:"},
-                        Case{"127.0.0.1:0", "ok 127.0.0.1:"}, Case{"127.0.0.1", "must be HOST:PORT"},
-                        Case{"127.0.0.1:http", "must be HOST:PORT"}, Case{"192.0.2.1:0", "must be an address of this machine"},
-                        Case{std::string(70, 'a') + ".invalid:0", "no such host"}}) {
+  for (const Case& c :
+       {Case{"localhost:0", "ok"}, Case{":0", "ok"}, Case{"0.0.0.0:0", "ok 0.0.0.0:"},
+        Case{"127.0.0.1:0", "ok 127.0.0.1:"}, Case{"127.0.0.1", "must be HOST:PORT"},
+        Case{"127.0.0.1:http", "must be HOST:PORT"}, Case{"192.0.2.1:0", "must be an address of this machine"},
+        Case{std::string(70, 'a') + ".invalid:0", "no such host"}}) {
     HttpServerOptions options;
     options.listen = c.listen;
     const auto server = StartHttpServer(io, options, AnswerTarget);

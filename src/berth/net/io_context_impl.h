@@ -58,8 +58,8 @@ struct IoContext::Impl {
   Loop& NextLoop() { return *loops[loop_next.fetch_add(1, std::memory_order_relaxed) % loops.size()]; }
 
   // Runs `work` on the loop and returns when it is done; at once where this is the loop's thread, or where the threads
-  // have ended (then `is_stopped` is true, and `work` must call nobody back). Two loops of one context must not wait for
-  // each other: who owns a client or server destroys it from outside, or from that client's own callbacks.
+  // have ended (then `is_stopped` is true, and `work` must call nobody back). Two loops of one context must not wait
+  // for each other: who owns a client or server destroys it from outside, or from that client's own callbacks.
   void RunAndWait(Loop& loop, const std::function<void(bool is_stopped)>& work);
 
   void ArmTimer();

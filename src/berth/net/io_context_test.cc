@@ -8,8 +8,8 @@
 namespace berth::net {
 namespace {
 
-using ::testing::ElementsAre;
 using std::chrono::milliseconds;
+using ::testing::ElementsAre;
 
 TEST(IoContextTest, PostRunsOnTheLoopInOrder) {
   IoContext io;

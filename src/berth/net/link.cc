@@ -32,7 +32,8 @@ void Link::Dial(Done done) {
       [self = shared_from_this()](const error_code& failure, const tcp::resolver::results_type& results) {
         if (self->is_closed_ || !self->done_) return;
         if (failure) {
-          const bool is_unknown = failure == boost::asio::error::host_not_found || failure == boost::asio::error::no_data;
+          const bool is_unknown =
+              failure == boost::asio::error::host_not_found || failure == boost::asio::error::no_data;
           self->Finish(Error{ErrorCode::kUnavailable, "dial tcp: lookup " + self->options_.host + ": " +
                                                           (is_unknown ? "no such host" : failure.message())});
           return;
@@ -98,8 +99,9 @@ void Link::HandshakeStep() {
     case Channel::Outcome::kWantRead: channel_->socket().async_wait(Channel::Socket::wait_read, again); break;
     case Channel::Outcome::kWantWrite: channel_->socket().async_wait(Channel::Socket::wait_write, again); break;
     case Channel::Outcome::kEof:
-      Finish(Error{ErrorCode::kUnavailable,
-                   options_.where + ": TLS handshake failed: the server closed the connection, does it speak TLS here?"});
+      Finish(
+          Error{ErrorCode::kUnavailable,
+                options_.where + ": TLS handshake failed: the server closed the connection, does it speak TLS here?"});
       break;
     case Channel::Outcome::kFailed:
       Finish(Error{ErrorCode::kUnavailable, options_.where + ": " + channel_->failure()});

@@ -13,9 +13,9 @@ namespace berth::net {
 
 struct CertificateOptions {
   std::string common_name = "test";
-  std::vector<std::string> names;      // "DNS:kube.example", "IP:127.0.0.1"
-  std::chrono::hours begins{-1};       // from now
-  std::chrono::hours ends{24};         // from now
+  std::vector<std::string> names;  // "DNS:kube.example", "IP:127.0.0.1"
+  std::chrono::hours begins{-1};   // from now
+  std::chrono::hours ends{24};     // from now
   bool is_authority = false;
 };
 

@@ -26,7 +26,8 @@ int ListenOnLoopback(std::uint16_t& port) {
 Expected<Response> SendAndWait(Transport& transport, Request request, SendOptions options) {
   const auto promise = std::make_shared<std::promise<Expected<Response>>>();
   auto future = promise->get_future();
-  transport.Send(std::move(request), options, [promise](Expected<Response> result) { promise->set_value(std::move(result)); });
+  transport.Send(std::move(request), options,
+                 [promise](Expected<Response> result) { promise->set_value(std::move(result)); });
   BERTH_CHECK(future.wait_for(kPatience) == std::future_status::ready, "no answer and no error came");
   return future.get();
 }

@@ -76,8 +76,13 @@ TEST(TlsTest, Verification) {
       {"not verified by name", pki.other_address, {.ca_pem = ca, .verify_peer = false, .server_name = "x"}, ""},
       {"expired", pki.expired, {.ca_pem = ca}, "certificate has expired"},
       {"not yet valid", pki.not_yet, {.ca_pem = ca}, "certificate is not yet valid"},
-      {"another address", pki.other_address, {.ca_pem = ca}, "IP address mismatch: the server's certificate is not for 127.0.0.1"},
-      {"another name", pki.good, {.ca_pem = ca, .server_name = "evil.example"},
+      {"another address",
+       pki.other_address,
+       {.ca_pem = ca},
+       "IP address mismatch: the server's certificate is not for 127.0.0.1"},
+      {"another name",
+       pki.good,
+       {.ca_pem = ca, .server_name = "evil.example"},
        "hostname mismatch: the server's certificate is not for evil.example"},
       {"deep under a wildcard", pki.good, {.ca_pem = ca, .server_name = "a.b.wild.example"}, "hostname mismatch"},
       {"name in the subject only", pki.nameless, {.ca_pem = ca, .server_name = "kube.example"}, "hostname mismatch"},
@@ -108,7 +113,8 @@ TEST(TlsTest, Verification) {
 TEST(TlsTest, ChainFromTheServer) {
   const Pki& pki = GetPki();
   IoContext io;
-  const auto server = MakeServer(io, {pki.by_intermediate.pem() + pki.intermediate.pem(), pki.by_intermediate.key_pem(), ""});
+  const auto server =
+      MakeServer(io, {pki.by_intermediate.pem() + pki.intermediate.pem(), pki.by_intermediate.key_pem(), ""});
   const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()});
   const auto response = SendAndWait(*client, {"GET", "/"});
   ASSERT_TRUE(response.ok()) << response.error().message;
@@ -133,7 +139,8 @@ TEST(TlsTest, ClientCertificates) {
   const std::vector<Case> cases = {
       {"good", [&] { return Pems(std::pair(pki.client.pem(), pki.client.key_pem())); }, ""},
       {"none", {}, "tlsv13 alert certificate required", true},
-      {"empty", [] { return Pems(std::pair(std::string(), std::string())); }, "tlsv13 alert certificate required", true},
+      {"empty", [] { return Pems(std::pair(std::string(), std::string())); }, "tlsv13 alert certificate required",
+       true},
       {"of another authority", [&] { return Pems(std::pair(pki.foreign_client.pem(), pki.foreign_client.key_pem())); },
        "alert unknown ca", true},
       {"another one's key", [&] { return Pems(std::pair(pki.client.pem(), pki.good.key_pem())); },
@@ -148,7 +155,8 @@ TEST(TlsTest, ClientCertificates) {
   for (const Case& c : cases) {
     IoContext io;
     const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), pki.authority.pem()});
-    const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = c.pems});
+    const auto client =
+        MakeClient(io, server->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = c.pems});
     const auto response = SendAndWait(*client, {"POST", "/", {}, "x"});
     EXPECT_EQ(response.ok(), c.want.empty()) << c.name << (response.ok() ? "" : ": " + response.error().message);
     if (!response.ok()) {
@@ -174,11 +182,13 @@ TEST(TlsTest, ClientCertificateIsAskedForAtEachConnection) {
                                  });
   std::atomic<int> asked{0};
   std::atomic<bool> is_rotated{false};
-  const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = [&] {
-    ++asked;
-    const Certificate& certificate = is_rotated ? pki.client : pki.foreign_client;
-    return Expected<std::pair<std::string, std::string>>({certificate.pem(), certificate.key_pem()});
-  }});
+  const auto client =
+      MakeClient(io, server->port(),
+                 {.ca_pem = pki.authority.pem(), .client_certificate_pem = [&] {
+                    ++asked;
+                    const Certificate& certificate = is_rotated ? pki.client : pki.foreign_client;
+                    return Expected<std::pair<std::string, std::string>>({certificate.pem(), certificate.key_pem()});
+                  }});
   EXPECT_FALSE(SendAndWait(*client, {"GET", "/"}).ok());
   is_rotated = true;
   EXPECT_TRUE(SendAndWait(*client, {"GET", "/"}).ok());
@@ -249,7 +259,8 @@ TEST(TlsTest, PeersThatDoNotSpeakTls) {
   };
   const std::vector<Case> cases = {
       {"plain HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n",
-       "TLS handshake failed: wrong version number: the server does not speak TLS here, is it http:// instead of https://?"},
+       "TLS handshake failed: wrong version number: the server does not speak TLS here, is it http:// instead of "
+       "https://?"},
       {"closes", "", "TLS handshake failed: the server closed the connection, does it speak TLS here?"},
   };
   for (const Case& c : cases) {
@@ -283,13 +294,15 @@ TEST(TlsTest, IdleTlsConnectionIsReusedAndItsEndIsSeen) {
   HttpServerOptions options;
   options.tls = TlsServerOptions{pki.good.pem(), pki.good.key_pem(), ""};
   options.idle_timeout = std::chrono::milliseconds(30);
-  auto server = StartHttpServer(io, options, [](const Request&, const std::shared_ptr<ResponseWriter>& writer) { writer->Send({200}); });
+  auto server = StartHttpServer(
+      io, options, [](const Request&, const std::shared_ptr<ResponseWriter>& writer) { writer->Send({200}); });
   ASSERT_TRUE(server.ok());
   std::atomic<int> asked{0};
-  const auto client = MakeClient(io, (*server)->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = [&] {
-    ++asked;
-    return Expected<std::pair<std::string, std::string>>({"", ""});
-  }});
+  const auto client =
+      MakeClient(io, (*server)->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = [&] {
+                                           ++asked;
+                                           return Expected<std::pair<std::string, std::string>>({"", ""});
+                                         }});
   EXPECT_TRUE(SendAndWait(*client, {"POST", "/"}).ok());
   EXPECT_TRUE(SendAndWait(*client, {"POST", "/"}).ok());
   EXPECT_EQ(asked, 1);

@@ -1,6 +1,6 @@
 // Transport: one HTTP exchange as data. The HTTP client implements it over sockets, the embedded API server in process;
-// whoever talks to an API server depends on this alone. Any thread may call; callbacks come on the transport's own thread
-// and must not block.
+// whoever talks to an API server depends on this alone. Any thread may call; callbacks come on the transport's own
+// thread and must not block.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct Header {
 
 struct Request {
   std::string method = "GET";
-  std::string target;  // path and query, already percent-encoded
+  std::string target;           // path and query, already percent-encoded
   std::vector<Header> headers;  // without those that frame the message (Content-Length, Connection): they are ignored
   std::string body;
 };
@@ -43,8 +43,8 @@ struct SendOptions {
   std::size_t body_bytes_max = std::size_t{256} << 20;
 };
 
-// Ends an exchange early; destroying it does the same. After Cancel() returns no further callback starts, on_end included.
-// From another thread it waits for a callback that is running: do not hold a lock then that a callback takes.
+// Ends an exchange early; destroying it does the same. After Cancel() returns no further callback starts, on_end
+// included. From another thread it waits for a callback that is running: do not hold a lock then that a callback takes.
 class StreamHandle {
  public:
   virtual ~StreamHandle() = default;
@@ -73,13 +73,14 @@ class Transport {
   virtual ~Transport() = default;
 
   // Any HTTP status is a Response; an Error means that no whole answer came. Error::outcome_unknown is set unless it is
-  // certain that the request never reached the peer's handler (for example connection refused, or given up while queued).
-  // A request on a kept-alive connection that turns out to be closed before the first byte of an answer is sent again
-  // only when its method is GET or HEAD.
+  // certain that the request never reached the peer's handler (for example connection refused, or given up while
+  // queued). A request on a kept-alive connection that turns out to be closed before the first byte of an answer is
+  // sent again only when its method is GET or HEAD.
   virtual void Send(Request request, SendOptions options, Done done) = 0;
 
   // A GET whose answer is read as it comes (watch). Uses a connection of its own.
-  [[nodiscard]] virtual std::unique_ptr<StreamHandle> Stream(Request request, StreamOptions options, StreamCallbacks callbacks) = 0;
+  [[nodiscard]] virtual std::unique_ptr<StreamHandle> Stream(Request request, StreamOptions options,
+                                                             StreamCallbacks callbacks) = 0;
 };
 
 }  // namespace berth::net

@@ -43,7 +43,8 @@ bool ParsePort(std::string_view text, std::uint16_t& port) {
   return true;
 }
 
-// Splits "host", "host:port", "[v6]", "[v6]:port"; `port` stays empty when there is none. False when it is none of them.
+// Splits "host", "host:port", "[v6]", "[v6]:port"; `port` stays empty when there is none. False when it is none of
+// them.
 bool SplitAuthority(std::string_view text, std::string_view& host, std::string_view& port, bool& has_port) {
   std::string_view rest;
   if (!text.empty() && text.front() == '[') {
@@ -97,7 +98,8 @@ Expected<std::string> PercentDecode(std::string_view text, bool plus_is_space) {
       const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
       const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
       if (high < 0 || low < 0) {
-        return InvalidError("invalid URL escape " + Quoted(text.substr(i, 3)) + ": % must be followed by two hex digits");
+        return InvalidError("invalid URL escape " + Quoted(text.substr(i, 3)) +
+                            ": % must be followed by two hex digits");
       }
       decoded += static_cast<char>(high * 16 + low);
       i += 2;
@@ -203,7 +205,8 @@ Expected<Url> ParseUrl(std::string_view text) {
   bool has_port = false;
   if (!SplitAuthority(authority, host, port, has_port)) return fail("its host must be NAME, NAME:PORT or [IPV6]:PORT");
   if (host.empty()) return fail("it has no host");
-  if (has_port && (!ParsePort(port, url.port) || url.port == 0)) return fail("its port must be a number from 1 to 65535");
+  if (has_port && (!ParsePort(port, url.port) || url.port == 0))
+    return fail("its port must be a number from 1 to 65535");
   BERTH_RETURN_IF_ERROR(PercentDecode(url.path, false));
   url.host = host;
   return url;

@@ -12,8 +12,8 @@
 
 namespace berth::net {
 
-// Everything but RFC 3986's unreserved characters (letters, digits, - . _ ~) becomes %XX, the slash too: fit for one path
-// segment, or for a key or value of a query.
+// Everything but RFC 3986's unreserved characters (letters, digits, - . _ ~) becomes %XX, the slash too: fit for one
+// path segment, or for a key or value of a query.
 std::string PercentEncode(std::string_view text);
 
 // kInvalid when a % is not followed by two hex digits. `plus_is_space` as in queries, never in paths.
