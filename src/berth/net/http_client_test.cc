@@ -837,6 +837,39 @@ TEST(HttpStreamTest, CancelBeforeAnythingHappened) {
   }
 }
 
+TEST(HttpStreamTest, NothingIsReadWhileACallbackRuns) {
+  IoContext server_io;
+  std::promise<std::shared_ptr<ResponseWriter>> promise;
+  HttpServerOptions options;
+  options.stream_buffer_bytes_max = 1'000'000;
+  const auto server = MakeServer(
+      server_io,
+      [&](const Request&, std::shared_ptr<ResponseWriter> writer) {
+        writer->StartStream({200});
+        promise.set_value(std::move(writer));
+      },
+      options);
+  IoContext io;
+  const auto client = MakeClient(io, "http://" + server->address());
+  std::latch may_go_on(1);
+  Watched<bool> has_ended;
+  const auto stream = client->Stream({"GET", "/"}, {},
+                                     {.on_bytes = [&](std::string_view) { may_go_on.wait(); },
+                                      .on_end =
+                                          [&](Expected<void> end) {
+                                            EXPECT_FALSE(end.ok());
+                                            has_ended.Update([](bool& b) { b = true; });
+                                          }});
+  const auto writer = promise.get_future().get();
+  std::size_t written = 0;
+  while (writer->Write(std::string(10'000, 'x'))) {
+    written += 10'000;
+    ASSERT_LT(written, std::size_t{1} << 30) << "the client reads on without end";
+  }
+  may_go_on.count_down();
+  EXPECT_TRUE(has_ended.WaitFor([](bool b) { return b; }));
+}
+
 TEST(HttpStreamTest, ClientDestructionEndsStreams) {
   IoContext server_io;
   Fountain fountain(server_io);
