@@ -1,0 +1,158 @@
+"""The parts of a cluster as processes of their own: berth apiserver, berth run and berth kubelets over HTTP."""
+
+import signal
+import socket
+import unittest
+
+from support import Api, BerthTest, Process, node_of, pod, wait_until
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class ApiServer(BerthTest):
+    def test_malformed_requests_get_status_objects(self):
+        _, api = self.api_server()
+        api.create(PODS, pod("there"))
+        api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
+        old = api.get(PODS + "/there")
+        api.call("PATCH", PODS + "/there", {"metadata": {"labels": {"a": "b"}}}, Api.MERGE_PATCH)
+        large = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","annotations":{"a":"' + b"x" * (4 << 20) + b'"}}}'
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "there"}, "target": {"kind": "Node", "name": "n"}}
+        self.assertEqual(api.call("POST", PODS + "/there/binding", binding)[0], 201)
+        cases = [
+            (400, "BadRequest", "no JSON", "POST", PODS, b"{", Api.JSON),
+            (400, "BadRequest", "half a document", "POST", PODS, b'{"apiVersion":"v1","kind":"Pod","metadata":', Api.JSON),
+            (400, "BadRequest", "another kind", "POST", PODS, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}}, Api.JSON),
+            (400, "BadRequest", "no object", "POST", PODS, b"[]", Api.JSON),
+            (400, "BadRequest", "another namespace", "POST", PODS,
+             {**pod("x"), "metadata": {"name": "x", "namespace": "kube-system"}}, Api.JSON),
+            (400, "BadRequest", "name unlike the path's", "PUT", PODS + "/there", pod("other"), Api.JSON),
+            (400, "BadRequest", "limit that is no number", "GET", PODS + "?limit=many", None, ""),
+            (400, "BadRequest", "label selector", "GET", PODS + "?labelSelector=a+near+b", None, ""),
+            (400, "BadRequest", "field selector", "GET", PODS + "?fieldSelector=spec.color%3Dred", None, ""),
+            (400, "BadRequest", "continue token", "GET", PODS + "?limit=1&continue=nonsense", None, ""),
+            (400, "BadRequest", "patch that is no patch", "PATCH", PODS + "/there", b"7", Api.JSON + "-patch+json"),
+            (404, "NotFound", "no such pod", "GET", PODS + "/absent", None, ""),
+            (404, "NotFound", "no such resource", "GET", "/api/v1/namespaces/default/boats", None, ""),
+            (404, "NotFound", "no such group", "GET", "/apis/example.org/v1/boats", None, ""),
+            (404, "NotFound", "no such namespace", "POST", "/api/v1/namespaces/absent/pods", pod("x"), Api.JSON),
+            (404, "NotFound", "binding of no pod", "POST", PODS + "/absent/binding", binding, Api.JSON),
+            (405, "MethodNotAllowed", "post to an object", "POST", PODS + "/there", pod("there"), Api.JSON),
+            (405, "MethodNotAllowed", "put to a collection", "PUT", PODS, pod("there"), Api.JSON),
+            (409, "AlreadyExists", "the same name", "POST", PODS, pod("there"), Api.JSON),
+            (409, "Conflict", "an old version", "PUT", PODS + "/there", old, Api.JSON),
+            (409, "Conflict", "bound already", "POST", PODS + "/there/binding", binding, Api.JSON),
+            (409, "Conflict", "another uid", "DELETE", PODS + "/there", {"preconditions": {"uid": "another"}}, Api.JSON),
+            (413, "RequestEntityTooLarge", "more than 3 MiB", "POST", PODS, large, Api.JSON),
+            (415, "UnsupportedMediaType", "plain text", "POST", PODS, b"name: x", "text/plain"),
+            (415, "UnsupportedMediaType", "patch of no known type", "PATCH", PODS + "/there", b"{}", Api.JSON),
+            (422, "Invalid", "no container", "POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"},
+                                                            "spec": {"containers": []}}, Api.JSON),
+            (422, "Invalid", "a name that is none", "POST", PODS, pod("Not_A_Name"), Api.JSON),
+        ]
+        for code, reason, name, method, path, body, content_type in cases:
+            with self.subTest(f"{code} {name}"):
+                got, answer = api.call(method, path, body, content_type)
+                self.assertEqual(got, code, answer)
+                self.assertIsInstance(answer, dict)
+                self.assertEqual((answer.get("kind"), answer.get("apiVersion")), ("Status", "v1"))
+                self.assertEqual((answer.get("status"), answer.get("code"), answer.get("reason")), ("Failure", code, reason), answer)
+                self.assertTrue(answer.get("message"), answer)
+        self.assertEqual(len(api.pods()), 1, "none of these was stored")
+
+    def test_no_http_at_all(self):
+        server, api = self.api_server()
+        host, port = api.url.removeprefix("http://").split(":")
+        for name, data in (("noise", b"\x00\x01\x02\x03 nothing\r\n\r\n"), ("no version", b"GET /api\r\n\r\n"),
+                           ("bad length", b"POST /api/v1/nodes HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n")):
+            with self.subTest(name), socket.create_connection((host, int(port)), timeout=20) as connection:
+                connection.sendall(data)
+                connection.shutdown(socket.SHUT_WR)
+                answer = b""
+                while chunk := connection.recv(65536):
+                    answer += chunk
+                if answer:  # closing without a word is an answer, too
+                    self.assertRegex(answer, rb"^HTTP/1\.[01] 400 ")
+                    self.assertIn(b'"kind":"Status"', answer)
+        self.assertTrue(api.is_up())
+        self.assertFalse(server.has_ended())
+
+    def test_an_expired_version_is_gone(self):
+        _, api = self.api_server()
+        # History holds 100,000 events; a version from before the server's first one is older than all of it.
+        got, answer = api.call("GET", PODS + "?watch=true&resourceVersion=1&timeoutSeconds=1")
+        if got == 200:  # served from the beginning of time: then the error is an event of the watch, or there is none
+            self.skipTest("this server's history reaches back to its beginning")
+        self.assertEqual((got, answer["reason"]), (410, "Expired"), answer)
+
+    def test_continue_token_of_a_forgotten_list(self):
+        _, api = self.api_server()
+        for name in ("a", "b", "c"):
+            api.create(PODS, pod(name))
+        page = api.get(PODS + "?limit=1")
+        token = page["metadata"]["continue"]
+        rest = api.get(f"{PODS}?limit=5&continue={token}")
+        self.assertEqual([item["metadata"]["name"] for item in page["items"] + rest["items"]], ["a", "b", "c"])
+
+    def test_a_scheduler_of_its_own_process(self):
+        server, api = self.api_server(3)
+        for number in range(20):
+            api.create(PODS, pod(f"before-{number}"))
+        berth = Process(self, "run", "--master", api.url, "--seed", "1")
+        wait_until("all are bound", lambda: all(node_of(p) for p in api.pods()))
+        api.create(PODS, pod("after"))
+        api.create(PODS, pod("large", cpu="1000"))
+        api.create(PODS, pod("another", scheduler="somebody-else"))
+
+        def settled():
+            pods = {p["metadata"]["name"]: p for p in api.pods()}
+            conditions = {c["type"]: c for c in pods["large"]["status"].get("conditions", [])}
+            return node_of(pods["after"]) and conditions.get("PodScheduled", {}).get("status") == "False" and pods
+
+        pods = wait_until("one is bound and one is not", settled)
+        self.assertEqual(node_of(pods["another"]), "")
+        condition = [c for c in pods["large"]["status"]["conditions"] if c["type"] == "PodScheduled"][0]
+        self.assertEqual(condition["reason"], "Unschedulable")
+        self.assertEqual(condition["message"], "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: "
+                                               "3 No preemption victims found for incoming pod.")
+
+        def scheduled():
+            events = api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]
+            return sorted(e["regarding"]["name"] for e in events if e["reason"] == "Scheduled")
+
+        wait_until("an event for each", lambda: scheduled() == sorted([f"before-{n}" for n in range(20)] + ["after"]))
+        wait_until("the kubelets run them", lambda: sum(p["status"].get("phase") == "Running" for p in api.pods()) == 21)
+        # The pod that waits is bound once a node has room.
+        api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "huge"},
+                                     "status": {"allocatable": {"cpu": "2000", "memory": "64Gi", "pods": "110"}}})
+        wait_until("the large pod is bound", lambda: node_of(api.get(PODS + "/large")) == "huge")
+        self.assertEqual(berth.end(signal.SIGINT), 0, berth.lines("err"))
+        self.assertEqual(server.end(signal.SIGTERM), 0, server.lines("err"))
+
+    def test_the_server_goes_away(self):
+        server, api = self.api_server(1)
+        berth = Process(self, "run", "--master", api.url, "--seed", "1")
+        api.create(PODS, pod("p"))
+        wait_until("it is bound", lambda: node_of(api.pods()[0]))
+        server.end(signal.SIGKILL)
+        berth.wait_for("err", "while (watching|listing) ")
+        self.assertFalse(berth.has_ended())
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_kubelets_of_their_own_process(self):
+        _, api = self.api_server(0)
+        kubelets = Process(self, "kubelets", "--nodes", "2", "--master", api.url)
+        wait_until("both nodes are ready", lambda: len(api.ready_nodes()) == 2)
+        berth = Process(self, "run", "--master", api.url, "--scheduler-name", "berth")
+        for number in range(4):
+            api.create(PODS, pod(f"p{number}", scheduler="berth"))
+        wait_until("all are running", lambda: [p["status"].get("phase") for p in api.pods()] == ["Running"] * 4)
+        self.assertEqual({node_of(p) for p in api.pods()}, set(api.ready_nodes()), "spread over both")
+        api.call("DELETE", PODS + "/p0")
+        wait_until("the kubelet lets it go", lambda: len(api.pods()) == 3)
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+        self.assertEqual(kubelets.end(), 0, kubelets.lines("err"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,228 @@
+"""berth run against servers that are down, broken or lying: it says so in one line, tries again ever later, and does what
+can be done."""
+
+import json
+import re
+import socket
+import threading
+import time
+import unittest
+
+from support import Api, BerthTest, Process, free_port, pod, wait_until
+
+# Two watches that fail, each with back-off from 1 s or so: more lines than this in the first seconds means no back-off.
+WATCHED_S = 4.0
+LINES_MAX = 12
+
+
+class FakeServer:
+    """Answers each connection by `answer(connection, request_line, body)`, which writes raw bytes. Ended by close()."""
+
+    def __init__(self, test: unittest.TestCase, answer):
+        self.requests = []
+        self._answer = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._connections = []
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._accept, daemon=True)
+        self._thread.start()
+        test.addCleanup(self.close)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            with self._lock:
+                self._connections.append(connection)
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            with connection, connection.makefile("rb") as reader:
+                while line := reader.readline():
+                    length = 0
+                    while (header := reader.readline().strip()):
+                        name, _, value = header.partition(b":")
+                        if name.lower() == b"content-length":
+                            length = int(value)
+                    body = reader.read(length)
+                    request = line.decode("latin-1").strip()
+                    with self._lock:
+                        self.requests.append((request, body))
+                    if not self._answer(connection, request, body):
+                        return
+        except (OSError, ValueError):
+            pass
+
+    def seen(self, pattern: str) -> list[tuple[str, bytes]]:
+        with self._lock:
+            return [request for request in self.requests if re.search(pattern, request[0])]
+
+    def close(self) -> None:
+        # shutdown() wakes accept(); close() alone does not.
+        try:
+            self._listener.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self._listener.close()
+        with self._lock:
+            connections = list(self._connections)
+        for connection in connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+
+def http(status: str, body: bytes, content_type: str = "application/json", length: int | None = None) -> bytes:
+    size = len(body) if length is None else length
+    return f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {size}\r\n\r\n".encode() + body
+
+
+def status(code: int, reason: str, message: str) -> bytes:
+    return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
+                       "message": message}).encode()
+
+
+def fixed(data: bytes, keep: bool = False):
+    def answer(connection, _request, _body) -> bool:
+        connection.sendall(data)
+        return keep
+
+    return answer
+
+
+class BadServer(BerthTest):
+    def run_against(self, url: str) -> Process:
+        return Process(self, "run", "--master", url, "--seed", "1")
+
+    def warnings(self, berth: Process) -> list[str]:
+        return [line for line in berth.lines("err") if re.match(r"[WE]\d{4} ", line)]
+
+    def complains(self, berth: Process, *patterns: str) -> None:
+        """One line names the resource, the cause and when it is tried again; then back-off, life, and a clean end."""
+        for resource in ("nodes", "pods"):
+            wait_until(f"berth complains about {resource}: {self.warnings(berth)}",
+                       lambda: [line for line in self.warnings(berth) if f"listing {resource}" in line])
+        lines = [line for line in self.warnings(berth) if "listing nodes" in line]
+        self.assertRegex(lines[0], r"retry_in=")
+        for pattern in patterns:
+            self.assertRegex(lines[0], pattern)
+        # Time itself is what is measured: how much berth says in it.
+        end = time.monotonic() + WATCHED_S
+        wait_until("some seconds passed", lambda: time.monotonic() > end or berth.has_ended())
+        self.assertFalse(berth.has_ended(), berth.lines("err"))
+        self.assertLessEqual(len(self.warnings(berth)), LINES_MAX, berth.lines("err"))
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_connection_refused(self):
+        port = free_port()
+        self.complains(self.run_against(f"http://127.0.0.1:{port}"), "refused", str(port))
+
+    def test_answers_that_are_none(self):
+        whole = json.dumps({"kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": []}).encode()
+        cases = [
+            ("no HTTP", fixed(b"SSH-2.0-OpenSSH_9.2\r\n"), ["HTTP|http|status|version"]),
+            ("noise", fixed(bytes(range(256)) * 8), ["HTTP|http|status|version"]),
+            ("closed at once", fixed(b""), ["closed|end of|reset"]),
+            ("HTML", fixed(http("200 OK", b"<html><body>Please log in</body></html>", "text/html")), ["html"]),
+            ("half an answer", fixed(http("200 OK", whole[:20], length=len(whole))), ["closed|cut|partial|end of|reset"]),
+            ("half a document", fixed(http("200 OK", whole[:-10]), True), ["JSON"]),
+            ("JSON that is no list", fixed(http("200 OK", b'{"kind":"Node"}'), True), ["no list"]),
+            ("a number", fixed(http("200 OK", b"42"), True), ["list"]),
+            ("500", fixed(http("500 Internal Server Error", status(500, "InternalError", "etcd is on fire")), True), ["etcd is on fire"]),
+            ("500 without a body", fixed(http("500 Internal Server Error", b""), True), ["500"]),
+            ("401", fixed(http("401 Unauthorized", status(401, "Unauthorized", "Unauthorized")), True), ["Unauthorized|401"]),
+            ("403", fixed(http("403 Forbidden", status(403, "Forbidden", 'nodes is forbidden: User "x" cannot list')), True),
+             ["forbidden"]),
+            ("429", fixed(http("429 Too Many Requests", status(429, "TooManyRequests", "slow down")), True), ["slow down|429"]),
+            ("redirect", fixed(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", True), ["302"]),
+        ]
+        # Side by side: each takes its seconds.
+        running = [(name, self.run_against(FakeServer(self, answer).url), patterns) for name, answer, patterns in cases]
+        for name, berth, patterns in running:
+            with self.subTest(name):
+                self.complains(berth, *patterns)
+
+    def test_a_server_that_never_answers(self):
+        server = FakeServer(self, lambda *_: True)
+        berth = self.run_against(server.url)
+        wait_until("berth asks", lambda: server.seen("GET /api/v1/nodes") and server.seen("GET /api/v1/pods"))
+        self.assertFalse(berth.has_ended())
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_what_cannot_be_read_is_set_aside_alone(self):
+        room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+
+        def node(name: str, node_status: dict) -> dict:
+            return {"metadata": {"name": name, "uid": f"u-{name}", "resourceVersion": "5"}, "status": node_status}
+
+        def listed(name: str, **spec) -> dict:
+            made = pod(name, **spec)
+            made["metadata"] = {"name": name, "namespace": "default", "uid": f"u-{name}", "resourceVersion": "5"}
+            return made
+
+        bad_selector = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "zone", "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}}]}}
+        bad_affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["many"]}]}]}}}
+        nodes = [node("bare", {}), node("odd", {"allocatable": {**room, "cpu": "four"}}), {"metadata": {}}, 7,
+                 node("good", {"allocatable": room})]
+        pods = [listed("bad-selector", affinity=bad_selector), listed("bad-affinity", affinity=bad_affinity),
+                listed("bad-quantity", cpu="lots"), {"metadata": {"name": "text", "namespace": "default"}, "spec": "x"},
+                listed("good-pod")]
+        closed = threading.Event()
+        self.addCleanup(closed.set)
+
+        def answer(connection, request: str, _body: bytes) -> bool:
+            method, target, _ = request.split(" ")
+            path = target.partition("?")[0]
+            if method == "GET" and "watch=" in target:
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
+                closed.wait(120)
+                return False
+            if method == "GET" and path in ("/api/v1/nodes", "/api/v1/pods"):
+                items = nodes if path.endswith("nodes") else pods
+                connection.sendall(http("200 OK", json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
+                                                              "items": items}).encode()))
+            else:
+                connection.sendall(http("201 Created" if method == "POST" else "200 OK", b'{"kind":"Status","status":"Success"}'))
+            return True
+
+        server = FakeServer(self, answer)
+        berth = self.run_against(server.url)
+        bound = wait_until(f"the good pod is bound: {berth.lines('err')}", lambda: server.seen("POST .*/binding"))
+        self.assertIn("/api/v1/namespaces/default/pods/good-pod/binding", bound[0][0])
+        body = json.loads(bound[0][1])
+        self.assertEqual(body["target"]["name"], "good")
+        self.assertEqual(body["metadata"]["uid"], "u-good-pod")
+        set_aside = [line for line in self.warnings(berth) if "set aside" in line]
+        for name in ("odd", "default/bad-quantity", "default/text"):
+            lines = [line for line in set_aside if f'object="{name}"' in line]
+            self.assertEqual(len(lines), 1, f"{name}: {berth.lines('err')}")
+            self.assertRegex(lines[0], "reason=")
+        self.assertRegex([line for line in set_aside if '"odd"' in line][0], "cpu.*four|four.*cpu")
+        wait_until("what is wrong with the others is said to their owners",
+                   lambda: {name for name in ("bad-selector", "bad-affinity")
+                            if server.seen(f"PATCH .*/pods/{name}/status")
+                            or [line for line in set_aside if f'object="default/{name}"' in line]} == {"bad-selector", "bad-affinity"})
+        self.assertEqual(len(server.seen("POST .*/binding")), 1)
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_a_server_that_comes_late(self):
+        port = free_port()
+        berth = self.run_against(f"http://127.0.0.1:{port}")
+        berth.wait_for("err", "while listing nodes.*refused")
+        server = Process(self, "apiserver", "--listen", f"127.0.0.1:{port}", "--nodes", "1")
+        server.wait_for("out", "http://")
+        api = Api(f"127.0.0.1:{port}")
+        api.create("/api/v1/namespaces/default/pods", pod("p"))
+        wait_until("the pod is bound", lambda: api.pods()[0]["spec"].get("nodeName"))
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+
+if __name__ == "__main__":
+    unittest.main()

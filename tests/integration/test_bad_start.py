@@ -1,0 +1,201 @@
+"""What berth says when it cannot begin: one clear line, at once, and an exit status that is not zero."""
+
+import base64
+import re
+import subprocess
+import unittest
+from pathlib import Path
+
+from support import BerthTest, Process, berth_binary, clean_environment, free_port, node_of, pod, wait_until
+
+TIME_LIMIT_S = 5.0
+LINES_MAX = 2
+
+
+def openssl(folder: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+def kubeconfig(cluster: str = "server: http://127.0.0.1:1", user: str = "{}", context: str = "c") -> str:
+    return f"""apiVersion: v1
+kind: Config
+current-context: {context}
+clusters: [{{name: k, cluster: {{{cluster}}}}}]
+users: [{{name: u, user: {user}}}]
+contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
+"""
+
+
+CONFIG = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+
+
+class BadStart(BerthTest):
+    def refused(self, arguments: list, *patterns: str) -> None:
+        """Ends by itself with a status that is not 0, and says on few lines what every pattern looks for."""
+        arguments = [str(argument) for argument in arguments]
+        done = subprocess.run([berth_binary(), *arguments], capture_output=True, text=True, errors="replace",
+                              timeout=TIME_LIMIT_S, env=clean_environment(), stdin=subprocess.DEVNULL)
+        said = done.stderr.splitlines()
+        self.assertNotEqual(done.returncode, 0, said)
+        self.assertGreater(done.returncode, 0, "ended by a signal")
+        self.assertTrue(1 <= len(said) <= LINES_MAX, said)
+        self.assertEqual(done.stdout, "")
+        for pattern in patterns:
+            self.assertRegex(done.stderr, pattern)
+
+    def test_command_line(self):
+        cases = [
+            ("no subcommand", [], "subcommand"),
+            ("unknown subcommand", ["schedule"], "schedule|subcommand"),
+            ("unknown flag", ["run", "--kubeconfg", "x"], "--kubeconfg"),
+            ("unknown flag of demo", ["demo", "--server"], "--server"),
+            ("flag of another command", ["apiserver", "--kubeconfig", "x"], "--kubeconfig"),
+            ("flag without its value", ["run", "--kubeconfig"], "--kubeconfig"),
+            ("leader election", ["run", "--master", "http://127.0.0.1:1", "--leader-elect=true"],
+             "--leader-elect", "--leader-elect=false"),
+            ("leader election, as a switch", ["run", "--master", "http://127.0.0.1:1", "--leader-elect"],
+             "--leader-elect", "--leader-elect=false"),
+            ("leader election, no boolean", ["run", "--master", "http://127.0.0.1:1", "--leader-elect=maybe"], "--leader-elect"),
+            ("secure port", ["run", "--master", "http://127.0.0.1:1", "--secure-port", "10259"], "--secure-port", "--secure-port=0"),
+            ("secure port, no number", ["run", "--master", "http://127.0.0.1:1", "--secure-port", "https"], "--secure-port"),
+            ("no nodes", ["demo", "--nodes", "0"], "--nodes", "1"),
+            ("negative nodes", ["demo", "--nodes", "-1"], "--nodes"),
+            ("nodes, no number", ["apiserver", "--nodes", "three"], "--nodes", "three"),
+            ("kubelets without nodes", ["kubelets", "--nodes", "0", "--master", "http://127.0.0.1:1"], "--nodes"),
+            ("no replicas", ["demo", "--replicas", "0"], "--replicas"),
+            ("seed, no number", ["run", "--seed", "lucky"], "--seed"),
+            ("negative rate", ["run", "--master", "http://127.0.0.1:1", "--kube-api-qps", "-1"], "--kube-api-qps"),
+            ("master without a scheme", ["run", "--master", "127.0.0.1:8001"], "127.0.0.1:8001", "http"),
+            ("master that is nonsense", ["run", "--master", "nonsense"], "nonsense", "http"),
+            ("no server at all", ["run"], "kubeconfig|KUBERNETES_SERVICE_HOST|--master"),
+            ("scheduler name that cannot be one", ["run", "--master", "http://127.0.0.1:1", "--scheduler-name", "a b"],
+             "--scheduler-name|schedulerName"),
+        ]
+        for name, arguments, *patterns in cases:
+            with self.subTest(name):
+                self.refused(arguments, *patterns)
+
+    def test_kubeconfig(self):
+        folder = self.folder()
+        missing_ca = "server: https://127.0.0.1:1, certificate-authority: /nowhere/ca.crt"
+        garbage = base64.b64encode(b"this is no certificate").decode()
+        cases = [
+            ("a folder", None, [], "cannot be read|folder|directory"),
+            ("empty", "", [], "current-context|clusters|empty"),
+            ("garbage", "\x00\x01\x02{{{ no yaml", [], "YAML|yaml|line"),
+            ("text", "just words", [], "map|should be"),
+            ("a list", "- a\n- b\n", [], "map|should be"),
+            ("another kind", "apiVersion: v1\nkind: Pod\n", [], "kind", "Config"),
+            ("context that is not there", kubeconfig(context="nope"), [], "nope", '"c"'),
+            ("--context that is not there", kubeconfig(), ["--context", "other"], "other", '"c"'),
+            ("no server", kubeconfig(cluster=""), [], "server"),
+            ("server that is no URL", kubeconfig(cluster="server: 'ftp://x'"), [], "server", "http"),
+            ("CA file that is not there", kubeconfig(cluster=missing_ca), [], "/nowhere/ca.crt", "certificate-authority"),
+            ("inline CA that is no certificate",
+             kubeconfig(cluster=f"server: https://127.0.0.1:1, certificate-authority-data: {garbage}"), [], "certificate-authority-data"),
+            ("inline CA that is no base64",
+             kubeconfig(cluster="server: https://127.0.0.1:1, certificate-authority-data: '%%%'"), [],
+             "certificate-authority-data", "base64"),
+            ("inline client certificate that is none",
+             kubeconfig(cluster="server: https://127.0.0.1:1",
+                        user=f"{{client-certificate-data: {garbage}, client-key-data: {garbage}}}"), [], "client-certificate-data"),
+            ("client certificate without its key",
+             kubeconfig(cluster="server: https://127.0.0.1:1", user=f"{{client-certificate-data: {garbage}}}"), [],
+             "client-key"),
+            ("token file that is not there", kubeconfig(user="{tokenFile: /nowhere/token}"), [], "tokenFile", "/nowhere/token"),
+            ("token of the wrong type", kubeconfig(user="{token: [1]}"), [], "token", "string"),
+        ]
+        for number, (name, text, more, *patterns) in enumerate(cases):
+            with self.subTest(name):
+                path = folder / f"kubeconfig-{number}"
+                path.mkdir() if text is None else path.write_text(text)
+                self.refused(["run", "--kubeconfig", path, *more], re.escape(str(path)), *patterns)
+        for command in ("run", "kubelets"):
+            with self.subTest(f"{command}: no such file"):
+                self.refused([command, "--kubeconfig", folder / "absent"], re.escape(str(folder / "absent")))
+
+    def test_expired_client_certificate(self):
+        folder = self.folder()
+        openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+                "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.crt")
+        openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=berth",
+                "-keyout", "client.key", "-out", "client.csr")
+        (folder / "index.txt").write_text("")
+        (folder / "serial").write_text("01\n")
+        (folder / "ca.cnf").write_text("[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.\n"
+                                       "default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n")
+        openssl(folder, "ca", "-batch", "-config", "ca.cnf", "-cert", "ca.crt", "-keyfile", "ca.key", "-in", "client.csr",
+                "-out", "client.crt", "-startdate", "20200101000000Z", "-enddate", "20200201000000Z")
+        path = folder / "kubeconfig"
+        path.write_text(kubeconfig(cluster="server: https://127.0.0.1:1, certificate-authority: ca.crt",
+                                   user="{client-certificate: client.crt, client-key: client.key}"))
+        self.refused(["run", "--kubeconfig", path], re.escape(str(path)), "client-certificate", "expired", "2020-02-01")
+
+    def test_configuration(self):
+        folder = self.folder()
+        fit = CONFIG + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: %s}}}]}]\n"
+        cases = [
+            ("empty", "", "apiVersion|kind|empty"),
+            ("garbage", "\x00\x01{{{", "line|YAML|yaml"),
+            ("text", "just words", "map|object"),
+            ("unknown field", CONFIG + "profile: []\n", "profile"),
+            ("unknown field, deep", CONFIG + "profiles:\n- schedulerName: a\n  plugins: {score: {enable: []}}\n",
+             re.escape("profiles[0].plugins.score.enable")),
+            ("wrong type", CONFIG + "parallelism: many\n", "parallelism", "integer|number"),
+            ("list for a map", CONFIG + "leaderElection: []\n", "leaderElection"),
+            ("wrong apiVersion", CONFIG.replace("/v1", "/v1beta3"), "apiVersion", re.escape("kubescheduler.config.k8s.io/v1")),
+            ("no kind", "apiVersion: kubescheduler.config.k8s.io/v1\n", "kind", "KubeSchedulerConfiguration"),
+            ("unknown plugin", CONFIG + "profiles: [{plugins: {score: {enabled: [{name: NodeResourceFit}]}}}]\n", "NodeResourceFit"),
+            ("unknown strategy", fit % "Most", re.escape("scoringStrategy.type"), "MostAllocated"),
+            ("weight out of range",
+             CONFIG + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {type: MostAllocated, "
+                      "resources: [{name: cpu, weight: 101}]}}}]}]\n", "resources", "weight", "101"),
+            ("unknown argument", CONFIG + "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {strategy: x}}]}]\n", "strategy"),
+            ("two profiles of one name", CONFIG + "profiles: [{schedulerName: a}, {schedulerName: a}]\n",
+             re.escape("profiles[1].schedulerName"), "Duplicate"),
+            ("back-off the wrong way round", CONFIG + "podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 1\n",
+             "podMaxBackoffSeconds"),
+            ("field twice", CONFIG + "parallelism: 1\nparallelism: 2\n", "parallelism"),
+        ]
+        for number, (name, text, *patterns) in enumerate(cases):
+            with self.subTest(name):
+                path = folder / f"config-{number}.yaml"
+                path.write_text(text)
+                self.refused(["run", "--master", "http://127.0.0.1:1", "--config", path], re.escape(str(path)), *patterns)
+        for name, path in (("no such file", folder / "absent.yaml"), ("a folder", folder)):
+            with self.subTest(name):
+                self.refused(["run", "--master", "http://127.0.0.1:1", "--config", path], "--config", re.escape(str(path)))
+        with self.subTest("with --scheduler-name"):
+            path = folder / "good.yaml"
+            path.write_text(CONFIG)
+            self.refused(["run", "--master", "http://127.0.0.1:1", "--config", path, "--scheduler-name", "a"],
+                         "--scheduler-name", "--config")
+
+    def test_flags_that_upstream_users_have(self):
+        good = [["--leader-elect=false"], ["--leader_elect=false"], ["--leader-elect", "false"], ["--secure-port=0"],
+                ["--secure_port", "0"], ["--v=2"], ["-v", "2"], ["--kube-api-qps=100", "--kube-api-burst=200"]]
+        for flags in good:
+            with self.subTest(" ".join(flags)):
+                process = Process(self, "run", "--master", f"http://127.0.0.1:{free_port()}", *flags)
+                process.wait_for("err", "Starting")
+                self.assertEqual(process.end(), 0, process.lines("err"))
+
+    def test_kubeconfig_from_the_environment(self):
+        _, api = self.api_server(1)
+        path = self.file("kubeconfig", kubeconfig(cluster=f"server: '{api.url}'"))
+        process = Process(self, "run", environment={"KUBECONFIG": str(path)})
+        api.create("/api/v1/namespaces/default/pods", pod("p"))
+        wait_until("the pod is bound", lambda: node_of(api.pods()[0]))
+        self.assertEqual(process.end(), 0)
+
+    def test_help_and_version(self):
+        for arguments in (["--help"], ["run", "--help"], ["demo", "--help"], ["apiserver", "--help"], ["kubelets", "--help"],
+                          ["--version"]):
+            with self.subTest(" ".join(arguments)):
+                done = subprocess.run([berth_binary(), *arguments], capture_output=True, text=True, timeout=TIME_LIMIT_S)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertIn("berth", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
