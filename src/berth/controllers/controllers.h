@@ -45,7 +45,7 @@ class Controllers {
 
  private:
   class Impl;
-  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace berth::controllers

@@ -1,0 +1,150 @@
+#include "berth/controllers/controllers.h"
+
+#include <utility>
+
+#include "berth/client/informer.h"
+#include "berth/controllers/context.h"
+#include "berth/controllers/deployment_controller.h"
+#include "berth/controllers/garbage_collector.h"
+#include "berth/controllers/replica_set_controller.h"
+
+namespace berth::controllers {
+
+class Controllers::Impl {
+ public:
+  Impl(client::RestClient& rest, client::RestClient& events_rest, const ControllersOptions& options)
+      : context_(std::make_shared<Context>(rest, events_rest, options)),
+        deployments_(*context_),
+        replica_sets_(*context_),
+        garbage_(*context_) {
+    MakeDeploymentInformer();
+    MakeReplicaSetInformer();
+    MakePodInformer();
+  }
+
+  void Start() {
+    deployment_informer_->Start();
+    set_informer_->Start();
+    pod_informer_->Start();
+  }
+
+  void Stop() {
+    if (context_->is_stopped.exchange(true)) return;
+    deployment_informer_->Stop();
+    set_informer_->Stop();
+    pod_informer_->Stop();
+  }
+
+  ControllersStats Stats() const {
+    return {context_->pods_created, context_->pods_deleted, context_->objects_collected, context_->failures};
+  }
+
+ private:
+  template <typename View>
+  typename client::Informer<View>::Options InformerOptions(const char* name, const char* path, std::uint64_t seed) const {
+    typename client::Informer<View>::Options options;
+    options.name = name;
+    options.path = path;
+    options.seed = context_->options.seed + seed;
+    return options;
+  }
+
+  void MakeDeploymentInformer() {
+    auto options = InformerOptions<WorkloadView>("deployments", "/apis/apps/v1/deployments", 41);
+    options.decode = DecodeWorkloadView;
+    client::Informer<WorkloadView>::Handler handler;
+    handler.on_add = [this](const auto& deployment) {
+      context_->deployments.Put(deployment);
+      deployments_.OnDeployment(*deployment);
+    };
+    handler.on_update = [this](const auto&, const auto& deployment) {
+      context_->deployments.Put(deployment);
+      deployments_.OnDeployment(*deployment);
+    };
+    handler.on_delete = [this](const auto& deployment) {
+      context_->deployments.Erase(deployment->Key());
+      deployments_.OnDeploymentGone(*deployment);
+      if (CollectsGarbage()) garbage_.OnDeploymentGone(*deployment);
+    };
+    handler.on_synced = [this] { OnListed(); };
+    deployment_informer_ =
+        std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
+  }
+
+  void MakeReplicaSetInformer() {
+    auto options = InformerOptions<WorkloadView>("replicasets", "/apis/apps/v1/replicasets", 42);
+    options.decode = DecodeWorkloadView;
+    client::Informer<WorkloadView>::Handler handler;
+    const auto changed = [this](const std::shared_ptr<const WorkloadView>& set) {
+      context_->replica_sets.Put(set);
+      replica_sets_.OnReplicaSet(*set);
+      deployments_.OnReplicaSet(*set);
+      if (CollectsGarbage()) garbage_.OnReplicaSet(*set);
+    };
+    handler.on_add = changed;
+    handler.on_update = [changed](const auto&, const auto& set) { changed(set); };
+    handler.on_delete = [this](const auto& set) {
+      context_->replica_sets.Erase(set->Key());
+      replica_sets_.OnReplicaSetGone(*set);
+      deployments_.OnReplicaSetGone(*set);
+      if (CollectsGarbage()) garbage_.OnReplicaSetGone(*set);
+    };
+    handler.on_synced = [this] { OnListed(); };
+    set_informer_ = std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
+  }
+
+  void MakePodInformer() {
+    auto options = InformerOptions<PodView>("pods", "/api/v1/pods", 43);
+    options.decode = DecodePodView;
+    client::Informer<PodView>::Handler handler;
+    handler.on_add = [this](const auto& pod) {
+      context_->pods.Put(pod);
+      replica_sets_.OnPod(nullptr, *pod);
+      if (CollectsGarbage()) garbage_.OnPod(*pod);
+    };
+    handler.on_update = [this](const auto& before, const auto& pod) {
+      context_->pods.Put(pod);
+      replica_sets_.OnPod(before.get(), *pod);
+      if (pod->IsFinished() && !before->IsFinished()) deployments_.OnPodEnded(*pod);
+      if (CollectsGarbage()) garbage_.OnPod(*pod);
+    };
+    handler.on_delete = [this](const auto& pod) {
+      context_->pods.Erase(pod->Key());
+      replica_sets_.OnPodGone(*pod);
+      deployments_.OnPodEnded(*pod);
+    };
+    handler.on_synced = [this] { OnListed(); };
+    pod_informer_ = std::make_unique<client::Informer<PodView>>(context_->rest, std::move(options), std::move(handler));
+  }
+
+  bool CollectsGarbage() const { return context_->options.collects_garbage; }
+
+  // All three lists are needed before anything is decided.
+  void OnListed() {
+    constexpr int kLists = 3;
+    if (++lists_ < kLists) return;
+    replica_sets_.OnSynced();
+    deployments_.OnSynced();
+    if (CollectsGarbage()) garbage_.OnSynced();
+  }
+
+  std::shared_ptr<Context> context_;
+  DeploymentController deployments_;
+  ReplicaSetController replica_sets_;
+  GarbageCollector garbage_;
+  int lists_ = 0;
+  std::unique_ptr<client::Informer<WorkloadView>> deployment_informer_;
+  std::unique_ptr<client::Informer<WorkloadView>> set_informer_;
+  std::unique_ptr<client::Informer<PodView>> pod_informer_;
+};
+
+Controllers::Controllers(client::RestClient& rest, client::RestClient& events_rest, ControllersOptions options)
+    : impl_(std::make_unique<Impl>(rest, events_rest, options)) {}
+
+Controllers::~Controllers() { Stop(); }
+
+void Controllers::Start() { impl_->Start(); }
+void Controllers::Stop() { impl_->Stop(); }
+ControllersStats Controllers::Stats() const { return impl_->Stats(); }
+
+}  // namespace berth::controllers

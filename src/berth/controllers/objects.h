@@ -1,0 +1,139 @@
+// What the controllers read of Pods, ReplicaSets and Deployments, and small helpers over JSON documents. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <simdjson.h>
+
+#include "berth/api/meta.h"
+#include "berth/api/selector.h"
+#include "berth/base/expected.h"
+#include "berth/base/hash_map.h"
+#include "berth/base/time.h"
+#include "berth/codec/json.h"
+
+namespace berth::controllers {
+
+namespace json = codec::json;
+
+inline constexpr const char* kAppsVersion = "apps/v1";
+inline constexpr const char* kTemplateHashLabel = "pod-template-hash";
+
+struct ObjectView {
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  std::int64_t generation = 0;
+  api::StringMap labels;
+  std::optional<api::OwnerReference> controller;
+  std::optional<Time> creation_time;
+  bool is_deleted = false;  // its deletion has begun
+
+  std::string Key() const { return namespace_name + '/' + name; }
+};
+
+struct PodView : ObjectView {
+  std::string node_name;
+  std::string phase;
+  bool is_ready = false;
+  std::optional<Time> ready_since;
+  std::int64_t deletion_cost = 0;  // controller.kubernetes.io/pod-deletion-cost
+  std::int64_t restarts = 0;
+
+  bool IsFinished() const { return phase == "Succeeded" || phase == "Failed"; }
+  bool IsActive() const { return !is_deleted && !IsFinished(); }
+};
+
+// A Deployment or a ReplicaSet.
+struct WorkloadView : ObjectView {
+  api::StringMap annotations;
+  std::int64_t replicas = 1;
+  std::int64_t min_ready_seconds = 0;
+  std::optional<api::LabelSelector> selector;
+  json::object spec;
+  json::object status;
+
+  const json::object& Template() const;  // spec.template, or an empty object
+  std::int64_t StatusCount(std::string_view field) const;  // 0 where it is absent
+};
+
+Expected<std::shared_ptr<const PodView>> DecodePodView(const simdjson::dom::element& object);
+// An invalid selector is an error: the object is set aside until it is mended.
+Expected<std::shared_ptr<const WorkloadView>> DecodeWorkloadView(const simdjson::dom::element& object);
+
+// Objects by key, by uid, by controlling owner, and those without one by namespace. Sorted by key where they are listed.
+template <typename View>
+class ObjectIndex {
+ public:
+  using Ptr = std::shared_ptr<const View>;
+  using Group = std::map<std::string, Ptr>;
+
+  void Put(const Ptr& object) {
+    const std::string key = object->Key();
+    Erase(key);
+    by_uid_[object->uid] = object;
+    GroupOf(*object)[key] = object;
+    by_key_[key] = object;
+  }
+  void Erase(const std::string& key) {
+    const auto found = by_key_.find(key);
+    if (found == by_key_.end()) return;
+    const Ptr object = found->second;
+    by_key_.erase(found);
+    by_uid_.erase(object->uid);
+    auto& groups = object->controller ? by_owner_ : orphans_;
+    const auto group = groups.find(object->controller ? object->controller->uid : object->namespace_name);
+    if (group == groups.end()) return;
+    group->second.erase(key);
+    if (group->second.empty()) groups.erase(group);
+  }
+  Ptr Find(std::string_view key) const { return FindIn(by_key_, key); }
+  Ptr FindUid(std::string_view uid) const { return FindIn(by_uid_, uid); }
+  // Copies, since what is done for an object may change the index.
+  Group Owned(std::string_view owner_uid) const { return FindIn(by_owner_, owner_uid); }
+  Group Orphans(std::string_view namespace_name) const { return FindIn(orphans_, namespace_name); }
+  const StringHashMap<Group>& by_owner() const { return by_owner_; }
+
+ private:
+  template <typename Value>
+  static Value FindIn(const StringHashMap<Value>& map, std::string_view key) {
+    const auto found = map.find(key);
+    return found == map.end() ? Value() : found->second;
+  }
+  Group& GroupOf(const View& object) {
+    return object.controller ? by_owner_[object.controller->uid] : orphans_[object.namespace_name];
+  }
+
+  StringHashMap<Ptr> by_key_;
+  StringHashMap<Ptr> by_uid_;
+  StringHashMap<Group> by_owner_;
+  StringHashMap<Group> orphans_;
+};
+
+// The member as a string or number; empty or `otherwise` where it is something else. Null when there is no such member.
+const json::value* Member(const json::object& object, std::string_view name);
+std::string_view StringOf(const json::object& object, std::string_view name);
+std::int64_t IntegerOf(const json::object& object, std::string_view name, std::int64_t otherwise);
+const json::object* ObjectOf(const json::object& object, std::string_view name);
+
+json::string_view View(std::string_view text);  // Boost's own kind of view
+json::object ToJson(const api::StringMap& map);
+
+// Two pod templates that make the same pods: the hash label and an empty creation time do not count.
+bool SameTemplate(const json::object& a, const json::object& b);
+// A short text that depends on the template's content and on `collisions` alone, not on the order of its members.
+std::string TemplateHash(const json::object& pod_template, std::int64_t collisions);
+
+// Five letters as generateName appends them, from a number.
+std::string NameSuffix(std::uint64_t random);
+
+// The reference of a controller to itself, for an object that it makes or adopts.
+json::object OwnerReferenceTo(const ObjectView& owner, std::string_view kind);
+
+}  // namespace berth::controllers
