@@ -24,12 +24,15 @@ json::value Convert(element from) {
   switch (from.type()) {
     case element_type::OBJECT: {
       json::object object;
-      for (const auto& [key, value] : from.get_object().value_unsafe()) object.emplace(View(key), Convert(value));
+      // Not in the loop's head: value_unsafe() of a temporary refers into it.
+      const simdjson::dom::object members = from.get_object().value_unsafe();
+      for (const auto& [key, value] : members) object.emplace(View(key), Convert(value));
       return object;
     }
     case element_type::ARRAY: {
       json::array array;
-      for (const element value : from.get_array().value_unsafe()) array.push_back(Convert(value));
+      const simdjson::dom::array items = from.get_array().value_unsafe();
+      for (const element value : items) array.push_back(Convert(value));
       return array;
     }
     case element_type::STRING:
