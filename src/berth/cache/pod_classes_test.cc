@@ -1,0 +1,180 @@
+#include "berth/cache/pod_classes.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/testing/builders.h"
+
+namespace berth::cache {
+namespace {
+
+using testing::MakePod;
+
+api::Pod Base() {
+  api::Pod pod = MakePod("web-1").Request("cpu", "1").Image("images.example/a:1").Build();
+  pod.metadata.labels = {{"app", "web"}};
+  pod.metadata.controller = {"apps/v1", "ReplicaSet", "web", "rs-uid"};
+  pod.spec.priority = 0;
+  pod.spec.node_affinity.emplace();
+  pod.spec.node_affinity->required = {testing::Term({testing::In("zone", {"a"})})};
+  pod.spec.tolerations = {{"gpu", "Exists", "", api::TaintEffect::kNone}};
+  return pod;
+}
+
+TEST(PodClasses, PodsOfOneReplicaSetShareTheirClass) {
+  PodClasses classes;
+  const auto first = classes.MakePodInfo(Base());
+  api::Pod other = Base();
+  other.metadata.name = "web-2";
+  other.metadata.uid = "uid-2";
+  other.metadata.resource_version = "7";
+  other.metadata.generation = 3;
+  other.metadata.annotations = {{"note", "x"}};
+  other.metadata.creation_time = Time(std::chrono::seconds(5));
+  other.metadata.deletion_time = Time(std::chrono::seconds(6));
+  other.spec.node_name = "n";
+  other.status.nominated_node_name = "m";
+  other.status.phase = api::PodPhase::kRunning;
+  other.status.start_time = Time(std::chrono::seconds(7));
+  other.status.conditions = {{"PodScheduled", "False", "Unschedulable", "no room"}};
+  const auto second = classes.MakePodInfo(other);
+  EXPECT_EQ(first->pod_class, second->pod_class);
+  EXPECT_EQ(classes.size(), 1u);
+  EXPECT_EQ(second->pod_class->spec.node_name, "");
+  EXPECT_EQ(second->pod_class->requests.cpu_milli, 1000);
+}
+
+TEST(PodClasses, WhatMattersSeparates) {
+  using Change = std::function<void(api::Pod&)>;
+  const auto amounts = [](const char* amount) { return testing::Resources({{"cpu", amount}}); };
+  const struct {
+    const char* name;
+    Change change;
+  } cases[] = {
+      {"namespace", [](api::Pod& p) { p.metadata.namespace_name = "other"; }},
+      {"label value", [](api::Pod& p) { p.metadata.labels.Set("app", "db"); }},
+      {"label more", [](api::Pod& p) { p.metadata.labels.Set("tier", ""); }},
+      {"no controller", [](api::Pod& p) { p.metadata.controller.reset(); }},
+      {"controller kind", [](api::Pod& p) { p.metadata.controller->kind = "Job"; }},
+      {"controller version", [](api::Pod& p) { p.metadata.controller->api_version = "apps/v2"; }},
+      {"controller name", [](api::Pod& p) { p.metadata.controller->name = "db"; }},
+      {"controller uid", [](api::Pod& p) { p.metadata.controller->uid = "rs-2"; }},
+      {"scheduler name", [](api::Pod& p) { p.spec.scheduler_name = "other"; }},
+      {"priority", [](api::Pod& p) { p.spec.priority = 1; }},
+      {"negative priority", [](api::Pod& p) { p.spec.priority = -1; }},
+      {"no priority", [](api::Pod& p) { p.spec.priority.reset(); }},
+      {"preemption policy", [](api::Pod& p) { p.spec.preemption_policy = api::PreemptionPolicy::kNever; }},
+      {"node selector", [](api::Pod& p) { p.spec.node_selector = {{"zone", "a"}}; }},
+      {"no affinity", [](api::Pod& p) { p.spec.node_affinity.reset(); }},
+      {"no required terms", [](api::Pod& p) { p.spec.node_affinity->required.reset(); }},
+      {"empty required terms", [](api::Pod& p) { p.spec.node_affinity->required.emplace(); }},
+      {"required key", [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].key = "rack"; }},
+      {"required operator",
+       [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].op = api::SelectorOperator::kNotIn; }},
+      {"required value", [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].values = {"b"}; }},
+      {"required field",
+       [](api::Pod& p) { p.spec.node_affinity->required->front().match_fields = {testing::In("metadata.name", {"n"})}; }},
+      {"expression as a field",
+       [](api::Pod& p) { std::swap(p.spec.node_affinity->required->front().match_fields, p.spec.node_affinity->required->front().match_expressions); }},
+      {"preferred term", [](api::Pod& p) { p.spec.node_affinity->preferred = {{1, testing::Term({testing::Exists("zone")})}}; }},
+      {"preferred weight", [](api::Pod& p) { p.spec.node_affinity->preferred = {{2, testing::Term({testing::Exists("zone")})}}; }},
+      {"toleration key", [](api::Pod& p) { p.spec.tolerations[0].key = "spot"; }},
+      {"toleration operator", [](api::Pod& p) { p.spec.tolerations[0].op = "Equal"; }},
+      {"toleration value", [](api::Pod& p) { p.spec.tolerations[0].value = "x"; }},
+      {"toleration effect", [](api::Pod& p) { p.spec.tolerations[0].effect = api::TaintEffect::kNoExecute; }},
+      {"toleration more", [](api::Pod& p) { p.spec.tolerations.push_back({}); }},
+      {"container name", [](api::Pod& p) { p.spec.containers[0].name = "other"; }},
+      {"image", [](api::Pod& p) { p.spec.containers[0].image = "images.example/a:2"; }},
+      {"request", [&](api::Pod& p) { p.spec.containers[0].requests = amounts("1001m"); }},
+      {"request of a nano", [&](api::Pod& p) { p.spec.containers[0].requests = amounts("1000000001n"); }},
+      {"container more", [](api::Pod& p) { p.spec.containers.emplace_back(); }},
+      {"container as init container", [](api::Pod& p) { std::swap(p.spec.init_containers, p.spec.containers); }},
+      {"sidecar", [](api::Pod& p) { p.spec.containers[0].restart_always = true; }},
+      {"host port", [](api::Pod& p) { p.spec.containers[0].ports = {{80, "", ""}}; }},
+      {"host port number", [](api::Pod& p) { p.spec.containers[0].ports = {{81, "", ""}}; }},
+      {"host port protocol", [](api::Pod& p) { p.spec.containers[0].ports = {{80, "", "UDP"}}; }},
+      {"host port address", [](api::Pod& p) { p.spec.containers[0].ports = {{80, "10.0.0.1", ""}}; }},
+      {"image volume", [](api::Pod& p) { p.spec.image_volumes = {"images.example/v:1"}; }},
+      {"overhead", [&](api::Pod& p) { p.spec.overhead = amounts("1"); }},
+      {"pod-level requests", [&](api::Pod& p) { p.spec.requests = amounts("1"); }},
+      {"gate", [](api::Pod& p) { p.spec.scheduling_gates = {"wait"}; }},
+      {"pod affinity", [](api::Pod& p) { p.spec.features.pod_affinity = true; }},
+      {"topology spread", [](api::Pod& p) { p.spec.features.topology_spread = true; }},
+      {"volumes", [](api::Pod& p) { p.spec.features.volumes = true; }},
+      {"claims", [](api::Pod& p) { p.spec.features.resource_claims = true; }},
+      {"declared features", [](api::Pod& p) { p.spec.features.declared_features = true; }},
+      {"resized", [&](api::Pod& p) { p.status.container_statuses = {{"c", amounts("2"), std::nullopt}}; }},
+      {"resized, allocated", [&](api::Pod& p) { p.status.container_statuses = {{"c", std::nullopt, amounts("2")}}; }},
+      {"resized as a pod", [&](api::Pod& p) { p.status.pod_resources = {"", amounts("2"), std::nullopt}; }},
+      {"resize is infeasible",
+       [](api::Pod& p) { p.status.conditions = {{"PodResizePending", "True", "Infeasible", ""}}; }},
+  };
+  PodClasses classes;
+  std::map<std::uint64_t, std::string> name_by_id;
+  std::vector<framework::PodInfoPtr> alive{classes.MakePodInfo(Base())};
+  name_by_id[alive[0]->pod_class->id] = "base";
+  for (const auto& test : cases) {
+    api::Pod pod = Base();
+    test.change(pod);
+    alive.push_back(classes.MakePodInfo(pod));
+    const auto [it, is_new] = name_by_id.emplace(alive.back()->pod_class->id, test.name);
+    EXPECT_TRUE(is_new) << test.name << " shares a class with " << it->second;
+    EXPECT_EQ(classes.MakePodInfo(pod)->pod_class, alive.back()->pod_class) << test.name;
+  }
+}
+
+TEST(PodClasses, NeighbouringTextsDoNotRunTogether) {
+  PodClasses classes;
+  api::Pod a = Base();
+  api::Pod b = Base();
+  a.metadata.labels = {{"ab", "c"}};
+  b.metadata.labels = {{"a", "bc"}};
+  const auto first = classes.MakePodInfo(a);
+  EXPECT_NE(first->pod_class, classes.MakePodInfo(b)->pod_class);
+}
+
+TEST(PodClasses, ClassesDieWithTheirPods) {
+  PodClasses classes;
+  auto pod = classes.MakePodInfo(Base());
+  const std::uint64_t id = pod->pod_class->id;
+  const std::weak_ptr<const framework::PodClass> watched = pod->pod_class;
+  pod.reset();
+  EXPECT_TRUE(watched.expired());
+  // An id is never used again: caches may still hold it.
+  EXPECT_NE(classes.MakePodInfo(Base())->pod_class->id, id);
+  // Nor do the entries of dead classes pile up.
+  for (int i = 0; i < 5000; ++i) {
+    api::Pod other = Base();
+    other.metadata.labels.Set("run", std::to_string(i));
+    (void)classes.MakePodInfo(other);
+  }
+  EXPECT_LE(classes.size(), 1100u);
+}
+
+TEST(PodClasses, WhatAPodKeepsForItself) {
+  PodClasses classes;
+  api::Pod pod = Base();
+  pod.status.phase = api::PodPhase::kFailed;
+  pod.status.conditions = {{"PodScheduled", "False", "Unschedulable", "no room"},
+                           {"DisruptionTarget", "True", "PreemptionByScheduler", ""}};
+  auto info = classes.MakePodInfo(pod);
+  EXPECT_TRUE(info->is_terminal);
+  EXPECT_TRUE(info->is_preempted);
+  ASSERT_NE(info->scheduled_condition, nullptr);
+  EXPECT_EQ(info->scheduled_condition->message, "no room");
+  pod.spec.node_name = "n";
+  pod.status.phase = api::PodPhase::kRunning;
+  pod.status.conditions[1].reason = "EvictionByEvictionAPI";
+  info = classes.MakePodInfo(pod);
+  EXPECT_EQ(info->scheduled_condition, nullptr);
+  EXPECT_FALSE(info->is_terminal);
+  EXPECT_FALSE(info->is_preempted);
+  EXPECT_EQ(info->node_name, "n");
+}
+
+}  // namespace
+}  // namespace berth::cache
