@@ -1,4 +1,7 @@
-"""The parts of a cluster as processes of their own: berth apiserver, berth run and berth kubelets over HTTP."""
+"""The parts of a cluster as processes of their own: berth apiserver, berth run and berth kubelets over HTTP.
+
+410 is not here: it takes a history of 100,000 events, which the server's unit tests make smaller.
+"""
 
 import signal
 import socket
@@ -36,7 +39,9 @@ class ApiServer(BerthTest):
             (404, "NotFound", "no such resource", "GET", "/api/v1/namespaces/default/boats", None, ""),
             (404, "NotFound", "no such group", "GET", "/apis/example.org/v1/boats", None, ""),
             (404, "NotFound", "no such namespace", "POST", "/api/v1/namespaces/absent/pods", pod("x"), Api.JSON),
-            (404, "NotFound", "binding of no pod", "POST", PODS + "/absent/binding", binding, Api.JSON),
+            (404, "NotFound", "binding of no pod", "POST", PODS + "/absent/binding",
+             {**binding, "metadata": {"name": "absent"}}, Api.JSON),
+            (400, "BadRequest", "binding of another pod", "POST", PODS + "/absent/binding", binding, Api.JSON),
             (405, "MethodNotAllowed", "post to an object", "POST", PODS + "/there", pod("there"), Api.JSON),
             (405, "MethodNotAllowed", "put to a collection", "PUT", PODS, pod("there"), Api.JSON),
             (409, "AlreadyExists", "the same name", "POST", PODS, pod("there"), Api.JSON),
@@ -77,15 +82,7 @@ class ApiServer(BerthTest):
         self.assertTrue(api.is_up())
         self.assertFalse(server.has_ended())
 
-    def test_an_expired_version_is_gone(self):
-        _, api = self.api_server()
-        # History holds 100,000 events; a version from before the server's first one is older than all of it.
-        got, answer = api.call("GET", PODS + "?watch=true&resourceVersion=1&timeoutSeconds=1")
-        if got == 200:  # served from the beginning of time: then the error is an event of the watch, or there is none
-            self.skipTest("this server's history reaches back to its beginning")
-        self.assertEqual((got, answer["reason"]), (410, "Expired"), answer)
-
-    def test_continue_token_of_a_forgotten_list(self):
+    def test_a_list_in_pages(self):
         _, api = self.api_server()
         for name in ("a", "b", "c"):
             api.create(PODS, pod(name))
@@ -113,8 +110,8 @@ class ApiServer(BerthTest):
         self.assertEqual(node_of(pods["another"]), "")
         condition = [c for c in pods["large"]["status"]["conditions"] if c["type"] == "PodScheduled"][0]
         self.assertEqual(condition["reason"], "Unschedulable")
-        self.assertEqual(condition["message"], "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: "
-                                               "3 No preemption victims found for incoming pod.")
+        self.assertEqual(condition["message"], "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: "
+                                               "0/3 nodes are available: 3 Preemption is not helpful for scheduling.")
 
         def scheduled():
             events = api.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"]

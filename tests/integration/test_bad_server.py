@@ -103,7 +103,7 @@ class BadServer(BerthTest):
         return [line for line in berth.lines("err") if re.match(r"[WE]\d{4} ", line)]
 
     def complains(self, berth: Process, *patterns: str) -> None:
-        """One line names the resource, the cause and when it is tried again; then back-off, life, and a clean end."""
+        """One line names the resource, the cause and when it is tried again."""
         for resource in ("nodes", "pods"):
             wait_until(f"berth complains about {resource}: {self.warnings(berth)}",
                        lambda: [line for line in self.warnings(berth) if f"listing {resource}" in line])
@@ -111,16 +111,28 @@ class BadServer(BerthTest):
         self.assertRegex(lines[0], r"retry_in=")
         for pattern in patterns:
             self.assertRegex(lines[0], pattern)
-        # Time itself is what is measured: how much berth says in it.
-        end = time.monotonic() + WATCHED_S
-        wait_until("some seconds passed", lambda: time.monotonic() > end or berth.has_ended())
+
+    def lives_on(self, berth: Process) -> None:
+        """It has not said much, and ends cleanly."""
         self.assertFalse(berth.has_ended(), berth.lines("err"))
         self.assertLessEqual(len(self.warnings(berth)), LINES_MAX, berth.lines("err"))
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
+    def watch_all(self, running: list) -> None:
+        """`running`: name, process and patterns of each. All are watched for the same seconds."""
+        begin = time.monotonic()
+        for name, berth, patterns in running:
+            with self.subTest(name):
+                self.complains(berth, *patterns)
+        # Time itself is what is measured: how much berth says in it.
+        wait_until("some seconds passed", lambda: time.monotonic() > begin + WATCHED_S)
+        for name, berth, _ in running:
+            with self.subTest(name):
+                self.lives_on(berth)
+
     def test_connection_refused(self):
         port = free_port()
-        self.complains(self.run_against(f"http://127.0.0.1:{port}"), "refused", str(port))
+        self.watch_all([("refused", self.run_against(f"http://127.0.0.1:{port}"), ["refused", str(port)])])
 
     def test_answers_that_are_none(self):
         whole = json.dumps({"kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": []}).encode()
@@ -142,10 +154,7 @@ class BadServer(BerthTest):
             ("redirect", fixed(b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", True), ["302"]),
         ]
         # Side by side: each takes its seconds.
-        running = [(name, self.run_against(FakeServer(self, answer).url), patterns) for name, answer, patterns in cases]
-        for name, berth, patterns in running:
-            with self.subTest(name):
-                self.complains(berth, *patterns)
+        self.watch_all([(name, self.run_against(FakeServer(self, answer).url), patterns) for name, answer, patterns in cases])
 
     def test_a_server_that_never_answers(self):
         server = FakeServer(self, lambda *_: True)
