@@ -147,6 +147,7 @@ int RunDemo(const DemoOptions& options) {
   informer.Start();
 
   const auto deadline = std::chrono::steady_clock::now() + kTimeLimit;
+  bool is_interrupted = false;
   // Shows the board until `is_done`, the time limit or a signal; false for the latter two.
   const auto show_until = [&](const std::string& title, const auto& is_done) {
     for (;;) {
@@ -155,7 +156,8 @@ int RunDemo(const DemoOptions& options) {
       for (std::string& line : board.Lines(StyleOf(terminal))) lines.push_back(std::move(line));
       screen.Show(std::move(lines), clock.Now());
       if (done) return true;
-      if (HasSignal() || std::chrono::steady_clock::now() > deadline) return false;
+      is_interrupted = HasSignal();
+      if (is_interrupted || std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(kFrame);
       screen.Refresh(clock.Now());
     }
@@ -167,6 +169,7 @@ int RunDemo(const DemoOptions& options) {
     return status;
   };
   const auto fail = [&](const std::string& what) {
+    if (is_interrupted) return end(cli::kExitOk);  // as asked
     screen.Finish();
     std::fprintf(stderr, "berth: demo: %s\n", what.c_str());
     return end(cli::kExitFailed);

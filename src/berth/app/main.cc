@@ -28,6 +28,11 @@ std::vector<std::string> NormalizedArguments(int argc, char** argv) {
   return arguments;
 }
 
+// An empty address would be served by nobody.
+std::string CheckAddress(const std::string& text) {
+  return text.empty() ? "should be an address and a port, for example 127.0.0.1:8001" : "";
+}
+
 void AddConnection(CLI::App& command, ConnectionOptions& options) {
   command.add_option("--kubeconfig", options.kubeconfig, "kubeconfig file; without it and --master: the pod's service account")
       ->envname("KUBECONFIG");
@@ -72,7 +77,7 @@ int Main(int argc, char** argv) {
 
   ApiServerCommandOptions server;
   CLI::App* server_command = app.add_subcommand("apiserver", "the embedded API server by itself");
-  server_command->add_option("--listen", server.listen, "address and port")->capture_default_str();
+  server_command->add_option("--listen", server.listen, "address and port")->check(CheckAddress, "")->capture_default_str();
   server_command->add_option("--nodes", server.nodes, "simulated nodes")->check(CLI::Range(0, 100'000))->capture_default_str();
 
   KubeletsOptions kubelets;
@@ -83,7 +88,7 @@ int Main(int argc, char** argv) {
   DemoOptions demo;
   CLI::App* demo_command = app.add_subcommand("demo", "berth at work on an embedded cluster");
   demo_command->add_flag("--serve", demo.serve, "leave the cluster running for kubectl --server");
-  demo_command->add_option("--listen", demo.listen, "where, with --serve")->capture_default_str();
+  demo_command->add_option("--listen", demo.listen, "where, with --serve")->check(CheckAddress, "")->capture_default_str();
   demo_command->add_option("--nodes", demo.nodes, "simulated nodes")->check(CLI::Range(1, 5'000))->capture_default_str();
   demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")->check(CLI::Range(1, 10'000))->capture_default_str();
   demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();

@@ -1,12 +1,11 @@
 #include <chrono>
-#include <fstream>
-#include <iterator>
 
 #include "berth/app/commands.h"
 #include "berth/app/connection.h"
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
+#include "berth/client/file.h"
 #include "berth/config/default.h"
 #include "berth/config/load.h"
 #include "berth/config/validate.h"
@@ -15,10 +14,9 @@ namespace berth::app {
 namespace {
 
 Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return InvalidError("--config " + path + ": no such file, or it cannot be read");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto loaded = config::LoadConfiguration(text);
+  const auto text = client::ReadSmallFile(path);
+  if (!text.ok()) return text.error().Wrap("--config");
+  auto loaded = config::LoadConfiguration(*text);
   if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
   if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok()) return valid.error().Wrap("--config " + path);
   return loaded;
@@ -53,7 +51,7 @@ int RunScheduler(const RunOptions& options) {
   shell_options.seed = seed;
   shell_options.hostname = HostName();
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock, std::move(shell_options));
-  if (!shell.ok()) return FailWith(shell.error());
+  if (!shell.ok()) return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config));
 
   std::string names;
   for (const config::Profile& profile : configuration->profiles) names += (names.empty() ? "" : " ") + profile.scheduler_name;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <future>
 #include <utility>
 
 #include "berth/api/decode.h"
@@ -246,6 +247,10 @@ void SchedulerShell::Stop(Duration grace) {
     }
   }
   if (core_thread_.joinable() && grace > Duration{0}) {
+    // The core's last outputs, events among them, may still be on their way through the loop to the recorder.
+    const auto performed = std::make_shared<std::promise<void>>();
+    rest_.loop().Post([performed] { performed->set_value(); });
+    performed->get_future().wait_for(grace);
     if (const std::size_t left = recorder_->Flush(grace); left > 0) {
       log::Warning("app", "Events were not sent before the end", {{"count", left}});
     }

@@ -312,7 +312,8 @@ TEST_F(SchedulerShellTest, SaysWhyAPodWaitsAndBindsItWhenANodeAppears) {
   CreatePod("large", "2");
   StartShell();
   const std::string why =
-      "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.";
+      "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: 0/1 nodes are available: "
+      "1 Preemption is not helpful for scheduling.";
   ASSERT_TRUE(observer_->Wait([](const Observer::Pods& pods, const Observer::Events& events) {
     const auto pod = pods.find("large");
     return pod != pods.end() && !pod->second.condition.empty() && !events.empty();
