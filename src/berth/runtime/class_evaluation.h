@@ -28,16 +28,16 @@ struct ScoreColumn {
   std::size_t count_at_max = 0;
 };
 
-// DefaultNormalizeScore for one score.
+// Raw scores from 0 to this one are normalised without overflow, and to 0..100.
+inline constexpr std::int64_t kRawScoreMax = INT64_MAX / framework::kNodeScoreMax;
+
+// DefaultNormalizeScore for one score. Scores that are too large wrap around, as Go's do.
 inline std::int64_t Normalized(framework::Normalization normalization, std::int64_t raw, std::int64_t max) {
-  switch (normalization) {
-    case framework::Normalization::kMax: return max == 0 ? 0 : raw * framework::kNodeScoreMax / max;
-    case framework::Normalization::kMaxReverse:
-      return max == 0 ? framework::kNodeScoreMax : framework::kNodeScoreMax - raw * framework::kNodeScoreMax / max;
-    case framework::Normalization::kNone:
-    case framework::Normalization::kCustom: break;
-  }
-  return raw;
+  using framework::Normalization;
+  if (normalization != Normalization::kMax && normalization != Normalization::kMaxReverse) return raw;
+  const std::int64_t share =
+      max == 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(raw) * framework::kNodeScoreMax) / max;
+  return normalization == Normalization::kMax ? share : framework::WrappingSub(framework::kNodeScoreMax, share);
 }
 
 class ClassEvaluation {
@@ -54,7 +54,7 @@ class ClassEvaluation {
   std::vector<std::int64_t> totals;             // fixed and columns together; kNoTotal where not feasible
   std::size_t feasible_count = 0;
   std::vector<std::uint32_t> verdict_counts;    // rows by verdict, kVerdictNoNode left out
-  bool has_plan = false;                        // columns and is_kept_score are set
+  bool has_plan = false;                        // pre_score, columns and is_fixed_score are set
   std::vector<bool> is_fixed_score;             // by score plugin: summed up in `fixed`
   bool needs_cluster = false;                   // a kept filter or score rests on the whole cluster
 

@@ -50,10 +50,30 @@ std::string GoList(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : plugins_(plugins), options_(options) {}
-
-bool Evaluator::IsKept(Dependency dependency) const {
-  return options_.form != Form::kPlain && (dependency == Dependency::kNode || dependency == Dependency::kCluster);
+Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : plugins_(plugins), options_(options) {
+  const bool keeps = options_.form != Form::kPlain;
+  const auto is_kept = [keeps](Dependency dependency) {
+    return keeps && (dependency == Dependency::kNode || dependency == Dependency::kCluster);
+  };
+  // What a plugin prepares is kept only where it rests on the class alone; what it prepared in some cycle makes all its
+  // later answers that cycle's own.
+  std::set<std::string_view> prepared_in_cycle;
+  for (const framework::PreFilterPlugin* plugin : plugins_.pre_filter) {
+    is_pre_filter_kept_.push_back(keeps && plugin->PreFilterDependsOn() == Dependency::kNode);
+    if (!is_pre_filter_kept_.back()) prepared_in_cycle.insert(plugin->Name());
+  }
+  for (const FilterPlugin* plugin : plugins_.filter) {
+    is_filter_kept_.push_back(is_kept(plugin->FilterDependsOn()) && !prepared_in_cycle.contains(plugin->Name()));
+  }
+  for (const framework::PreScorePlugin* plugin : plugins_.pre_score) {
+    is_pre_score_kept_.push_back(keeps && plugin->PreScoreDependsOn() == Dependency::kNode);
+    if (!is_pre_score_kept_.back()) prepared_in_cycle.insert(plugin->Name());
+  }
+  for (const WeightedScore& score : plugins_.score) {
+    is_score_kept_.push_back(is_kept(score.plugin->ScoreDependsOn()) && !prepared_in_cycle.contains(score.plugin->Name()) &&
+                             score.plugin->ScoreNormalization() != Normalization::kCustom);
+    has_cycle_scores_ |= !is_score_kept_.back();
+  }
 }
 
 bool Evaluator::Fail(std::string error) {
@@ -82,7 +102,7 @@ ClassEvaluation& Evaluator::ClassFor(const PodInfo& pod) {
 
 void Evaluator::BoundClasses() {
   if (options_.form != Form::kReuse) return;
-  // All classes have about the size of the newest: same rows, same plugins.
+  // The pod's own class is the most recent one and stays. All classes have about the size of the newest: same rows, same plugins.
   const std::size_t bytes = std::max<std::size_t>(1, kept_->Bytes());
   const std::size_t count_max = std::max<std::size_t>(1, options_.class_bytes_max / bytes);
   while (classes_.size() > count_max) {
@@ -105,19 +125,24 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   post_filter_message_.clear();
   uses_cycle_verdicts_ = false;
   if (nodes.node_count() == 0) {
+    kept_ = nullptr;
     outcome_.result = Result::kNoNodes;
     return outcome_;
   }
   kept_ = &ClassFor(*pod);
-  if (!RunPreFilter()) return outcome_;
+  FindNode();
+  BoundClasses();
+  return outcome_;
+}
+
+void Evaluator::FindNode() {
+  if (!RunPreFilter()) return;
   PlanFilters();
   UpdateKept();
-  if (outcome_.result == Result::kError && !outcome_.error.empty()) return outcome_;
-  BoundClasses();
 
   // The nominated node goes first and alone: it was made free for this pod.
-  if (!pod->nominated_node_name.empty()) {
-    const NodeIndex row = nodes.Find(pod->nominated_node_name);
+  if (!pod_->nominated_node_name.empty()) {
+    const NodeIndex row = nodes_->Find(pod_->nominated_node_name);
     if (row != kNoNode) {
       const NodeIndex only[] = {row};
       if (EvaluateRows(only) && feasible_.size() == 1) {
@@ -129,20 +154,21 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
           outcome_.feasible = outcome_.best = {row};
           outcome_.evaluated = {row};
         }
-        return outcome_;
+        return;
       }
       outcome_.nominated_status = Get(row);
       // An error there is not the cycle's: all nodes are asked now.
       outcome_.result = Result::kError;
       outcome_.error.clear();
+      uses_cycle_verdicts_ = false;
     }
   }
 
   std::vector<NodeIndex> narrowed_rows;
-  std::span<const NodeIndex> rows = nodes.rows();
+  std::span<const NodeIndex> rows = nodes_->rows();
   if (outcome_.narrowed_to) {
     for (const std::string& name : *outcome_.narrowed_to) {
-      const NodeIndex row = nodes.Find(name);
+      const NodeIndex row = nodes_->Find(name);
       if (row != kNoNode) narrowed_rows.push_back(row);
     }
     std::sort(narrowed_rows.begin(), narrowed_rows.end());
@@ -150,32 +176,28 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
     absent_status_ = Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome_.narrowing_plugins));
   }
 
-  bool cycle_scores = false;
-  for (const WeightedScore& score : plugins_.score) cycle_scores |= !IsKept(score.plugin->ScoreDependsOn());
-  const bool from_kept = options_.form == Form::kReuse && !outcome_.narrowed_to && !has_cycle_filters_ && !cycle_scores &&
-                         !IsNominationRelevant();
+  const bool from_kept = options_.form == Form::kReuse && are_scores_kept_ && !outcome_.narrowed_to && !has_cycle_filters_ &&
+                         !has_cycle_scores_ && !IsNominationRelevant();
   if (from_kept) {
-    if (kept_->statuses.size() > 1 && FindErrorVerdict(rows)) return outcome_;
+    if (kept_->statuses.size() > 1 && FindErrorVerdict(rows)) return;
     if (kept_->feasible_count > 0) {
       ChooseFromKept();
-      if (!options_.with_detail) return outcome_;
+      if (!options_.with_detail) return;
       const std::vector<NodeIndex> best = outcome_.best;
-      if (!EvaluateRows(rows) || !ScoreFeasible()) return outcome_;
+      if (!EvaluateRows(rows) || !ScoreFeasible()) return;
       outcome_.best = best;
-      outcome_.node = best.front();
       outcome_.evaluated.assign(rows.begin(), rows.end());
-      return outcome_;
+      return;
     }
   }
-  if (!EvaluateRows(rows)) return outcome_;
+  if (!EvaluateRows(rows)) return;
   if (options_.with_detail) outcome_.evaluated.assign(rows.begin(), rows.end());
   if (feasible_.empty()) {
     outcome_.result = Result::kRefused;
     CollectRefusals(rows);
-    return outcome_;
+    return;
   }
   ScoreFeasible();
-  return outcome_;
 }
 
 bool Evaluator::RunPreFilter() {
@@ -186,7 +208,7 @@ bool Evaluator::RunPreFilter() {
   Status refused;
   std::set<std::string> narrowing;
   for (std::size_t i = 0; i < plugins.size(); ++i) {
-    const bool is_kept = IsKept(plugins[i]->PreFilterDependsOn());
+    const bool is_kept = is_pre_filter_kept_[i];
     std::optional<PreFilterResult> fresh;
     std::optional<PreFilterResult>& slot = is_kept ? kept_->pre_filter[i] : fresh;
     if (!slot) {
@@ -206,9 +228,10 @@ bool Evaluator::RunPreFilter() {
       const Status status = result.status.WithPlugin(plugins[i]->Name());
       if (status.code() == Code::kUnschedulableAndUnresolvable) {
         refused = status;
+        narrowing.clear();  // As upstream: the plugins that narrowed the search before do not count as rejectors then.
         break;
       }
-      if (status.IsRejected()) {
+      if (status.code() == Code::kUnschedulable) {
         refused = status;
         continue;
       }
@@ -254,7 +277,7 @@ void Evaluator::PlanFilters() {
     for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
       if (is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->Name() == filters[f]->Name()) is_filter_active_[f] = false;
     }
-    has_cycle_filters_ |= is_filter_active_[f] && !IsKept(filters[f]->FilterDependsOn());
+    has_cycle_filters_ |= is_filter_active_[f] && !is_filter_kept_[f];
   }
 }
 
@@ -272,56 +295,60 @@ void Evaluator::FilterRowsInto(std::size_t filter, std::span<const NodeIndex> ro
     return Status();
   });
   if (failed.IsSuccess()) return;
-  const VerdictId verdict = statuses.Intern(failed);
+  // It threw over one node, which says nothing about the others: they are asked one by one.
   for (const NodeIndex row : rows) {
-    if (verdicts[row] == kVerdictOk) verdicts[row] = verdict;
+    if (verdicts[row] != kVerdictOk) continue;
+    const Status status = Guarded([&] { return plugin.Filter(cycle, *pod_, nodes_->Info(row)); });
+    if (!status.IsSuccess()) verdicts[row] = statuses.Intern(status);
   }
 }
 
-// Brings the kept verdicts and scores of the pod's class up to date with the node table.
-void Evaluator::UpdateKept() {
+// Decides what the class keeps, when it is first met. False when a PreScore plugin fails: the scores are then not kept.
+bool Evaluator::PlanKept() {
   ClassEvaluation& kept = *kept_;
-  const auto& scores = plugins_.score;
-  if (!kept.has_plan) {
-    kept.has_plan = true;
-    kept.is_fixed_score.assign(scores.size(), false);
-    kept.pre_score.resize(plugins_.pre_score.size());
-    for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
-      if (!IsKept(plugins_.pre_score[i]->PreScoreDependsOn())) continue;
-      kept.pre_score[i] = Guarded([&] { return plugins_.pre_score[i]->PreScore({*nodes_, kept.state, seed_, now_}, *pod_, {}); });
-    }
-    state_.MergeFrom(kept.state);
-    for (std::size_t s = 0; s < scores.size(); ++s) {
-      if (!IsKept(scores[s].plugin->ScoreDependsOn())) continue;
-      bool is_skipped = false;
-      for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
-        if (plugins_.pre_score[i]->Name() != scores[s].plugin->Name()) continue;
-        // Skipped, failed (the cycle ends with that error), or decided in each cycle and so not to be kept.
-        is_skipped |= !kept.pre_score[i] || !kept.pre_score[i]->IsSuccess();
-      }
-      if (is_skipped) continue;
-      const Normalization normalization = scores[s].plugin->ScoreNormalization();
-      if (normalization == Normalization::kCustom) continue;
-      const bool is_cluster = scores[s].plugin->ScoreDependsOn() == Dependency::kCluster;
-      kept.needs_cluster |= is_cluster;
-      if (normalization == Normalization::kNone && !is_cluster && !options_.with_detail) {
-        kept.is_fixed_score[s] = true;
-      } else {
-        kept.columns.push_back({s, normalization, is_cluster, scores[s].weight, {}, 0, 0});
-      }
-    }
-    for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
-      kept.needs_cluster |= is_filter_active_[f] && plugins_.filter[f]->FilterDependsOn() == Dependency::kCluster &&
-                            options_.form != Form::kPlain;
+  if (kept.has_plan) return true;
+  kept.pre_score.assign(plugins_.pre_score.size(), std::nullopt);
+  kept.is_fixed_score.assign(plugins_.score.size(), false);
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    kept.needs_cluster |= is_filter_kept_[f] && plugins_.filter[f]->FilterDependsOn() == Dependency::kCluster;
+  }
+  std::set<std::string_view> skipped;
+  for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+    if (!is_pre_score_kept_[i]) continue;
+    Status status = Guarded([&] { return plugins_.pre_score[i]->PreScore({*nodes_, kept.state, seed_, now_}, *pod_, {}); });
+    if (!status.IsSuccess() && !status.IsSkip()) return false;
+    if (status.IsSkip()) skipped.insert(plugins_.pre_score[i]->Name());
+    kept.pre_score[i] = std::move(status);
+  }
+  state_.MergeFrom(kept.state);
+  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    const ScorePlugin& plugin = *plugins_.score[s].plugin;
+    if (!is_score_kept_[s] || skipped.contains(plugin.Name())) continue;
+    const Normalization normalization = plugin.ScoreNormalization();
+    const bool is_cluster = plugin.ScoreDependsOn() == Dependency::kCluster;
+    kept.needs_cluster |= is_cluster;
+    if (normalization == Normalization::kNone && !is_cluster && !options_.with_detail) {
+      kept.is_fixed_score[s] = true;
+    } else {
+      std::vector<std::int64_t> raw(kept.verdicts.size());
+      kept.columns.push_back({s, normalization, is_cluster, plugins_.score[s].weight, std::move(raw), 0, 0});
     }
   }
+  kept.has_plan = true;
+  return true;
+}
+
+// Brings the kept verdicts and scores of the pod's class up to date with the node table. What plugins fail at is not
+// kept: the next pod of the class begins anew.
+void Evaluator::UpdateKept() {
+  ClassEvaluation& kept = *kept_;
+  are_scores_kept_ = PlanKept();
   if (options_.form == Form::kPlain) {
     kept.Resize(nodes_->row_count());
     for (const NodeIndex row : nodes_->rows()) kept.verdicts[row] = kVerdictOk;
     return;
   }
 
-  std::span<const NodeIndex> rows = nodes_->rows();
   const auto changed = kept.version == 0 ? std::nullopt : nodes_->ChangedSince(kept.version);
   const bool cluster_changed = kept.needs_cluster && kept.nodes_version != nodes_->nodes_version();
   const bool all_rows = !changed || cluster_changed;
@@ -329,64 +356,66 @@ void Evaluator::UpdateKept() {
   kept.nodes_version = nodes_->nodes_version();
   if (!all_rows && changed->empty()) return;
   kept.Resize(nodes_->row_count());
-  if (!all_rows) {
+
+  std::vector<NodeIndex>& live = scratch_live_;  // those of the rows that hold a node
+  if (all_rows) {
+    std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
+    live.assign(nodes_->rows().begin(), nodes_->rows().end());
+  } else {
     scratch_rows_.assign(changed->begin(), changed->end());
     std::sort(scratch_rows_.begin(), scratch_rows_.end());
     scratch_rows_.erase(std::unique(scratch_rows_.begin(), scratch_rows_.end()), scratch_rows_.end());
     kept.RemoveFromMaxima(scratch_rows_);
-    // Rows whose node has gone keep no verdict; the others are asked again.
-    std::vector<NodeIndex> live;
-    live.reserve(scratch_rows_.size());
+    live.clear();
     for (const NodeIndex row : scratch_rows_) {
-      const bool has_node = nodes_->Info(row).has_node();
-      kept.verdicts[row] = has_node ? kVerdictOk : kVerdictNoNode;
-      if (has_node) live.push_back(row);
+      kept.verdicts[row] = kVerdictNoNode;
+      if (nodes_->Info(row).has_node()) live.push_back(row);
     }
-    for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
-      if (is_filter_active_[f] && IsKept(plugins_.filter[f]->FilterDependsOn())) FilterRowsInto(f, live, kept.verdicts);
-    }
-    std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
-    rows = live;
-    for (const NodeIndex row : rows) kept.fixed[row] = 0;
-    for (ScoreColumn& column : kept.columns) {
-      if (!ScoreRowsInto(column.score, rows, column.raw)) return;
-    }
-    scratch_scores_.resize(nodes_->row_count());
-    for (std::size_t s = 0; s < scores.size(); ++s) {
-      if (!kept.is_fixed_score[s]) continue;
-      if (!ScoreRowsInto(s, rows, scratch_scores_)) return;
-      for (const NodeIndex row : rows) kept.fixed[row] += scores[s].weight * scratch_scores_[row];
-    }
-    kept.AddToMaxima(scratch_rows_);
-    return;
   }
-
-  std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
-  for (const NodeIndex row : rows) kept.verdicts[row] = kVerdictOk;
+  for (const NodeIndex row : live) kept.verdicts[row] = kVerdictOk;
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
-    if (is_filter_active_[f] && IsKept(plugins_.filter[f]->FilterDependsOn())) FilterRowsInto(f, rows, kept.verdicts);
+    if (is_filter_active_[f] && is_filter_kept_[f]) FilterRowsInto(f, live, kept.verdicts);
   }
-  scratch_rows_.clear();
-  for (const NodeIndex row : rows) {
-    if (kept.verdicts[row] == kVerdictOk) scratch_rows_.push_back(row);
+  std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
+  are_scores_kept_ = are_scores_kept_ && KeepScores(live);
+  if (all_rows) {
+    kept.Rebuild();
+  } else {
+    kept.AddToMaxima(scratch_rows_);
   }
-  std::fill(kept.fixed.begin(), kept.fixed.end(), 0);
-  for (ScoreColumn& column : kept.columns) {
-    if (!ScoreRowsInto(column.score, scratch_rows_, column.raw)) return;
+  if (!are_scores_kept_) kept.version = 0;
+  for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
+    if (kept.verdict_counts[id] > 0 && !kept.statuses.Get(id).IsRejected()) kept.version = 0;
   }
-  scratch_scores_.resize(nodes_->row_count());
-  for (std::size_t s = 0; s < scores.size(); ++s) {
-    if (!kept.is_fixed_score[s]) continue;
-    if (!ScoreRowsInto(s, scratch_rows_, scratch_scores_)) return;
-    for (const NodeIndex row : scratch_rows_) kept.fixed[row] += scores[s].weight * scratch_scores_[row];
-  }
-  kept.Rebuild();
 }
 
-bool Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores) {
+// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is out
+// of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
+bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
+  ClassEvaluation& kept = *kept_;
+  for (const NodeIndex row : rows) kept.fixed[row] = 0;
+  const auto are_in_range = [rows](std::span<const std::int64_t> scores, std::int64_t max) {
+    return std::all_of(rows.begin(), rows.end(), [=](NodeIndex row) { return scores[row] >= 0 && scores[row] <= max; });
+  };
+  for (ScoreColumn& column : kept.columns) {
+    if (!ScoreRowsInto(column.score, rows, column.raw).IsSuccess()) return false;
+    const bool is_final = column.normalization == Normalization::kNone;
+    if (!are_in_range(column.raw, is_final ? framework::kNodeScoreMax : kRawScoreMax)) return false;
+  }
+  scratch_scores_.resize(nodes_->row_count());
+  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    if (!kept.is_fixed_score[s]) continue;
+    if (!ScoreRowsInto(s, rows, scratch_scores_).IsSuccess()) return false;
+    if (!are_in_range(scratch_scores_, framework::kNodeScoreMax)) return false;
+    for (const NodeIndex row : rows) kept.fixed[row] += plugins_.score[s].weight * scratch_scores_[row];
+  }
+  return true;
+}
+
+Status Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores) {
   const ScorePlugin& plugin = *plugins_.score[score].plugin;
   const framework::Cycle cycle{*nodes_, state_, seed_, now_};
-  const Status status = Guarded([&] {
+  return Guarded([&] {
     Status said;
     if (options_.form == Form::kPlain) {
       plugin.ScorePlugin::ScoreRows(cycle, *pod_, rows, scores, said);
@@ -395,20 +424,6 @@ bool Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows
     }
     return said;
   });
-  if (!status.IsSuccess()) {
-    kept_->version = 0;  // What was being brought up to date is not; the next pod begins anew.
-    return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) + "\" failed with: " + status.Message());
-  }
-  if (plugin.ScoreNormalization() != Normalization::kNone) return true;
-  for (const NodeIndex row : rows) {
-    if (scores[row] < 0 || scores[row] > framework::kNodeScoreMax) {
-      kept_->version = 0;
-      return Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
-                  "\" returns an invalid score " + std::to_string(scores[row]) +
-                  ", it should in the range of [0, 100] after normalizing");
-    }
-  }
-  return true;
 }
 
 bool Evaluator::IsNominationRelevant() const {
@@ -432,7 +447,6 @@ bool Evaluator::FindErrorVerdict(std::span<const NodeIndex> rows) {
     const Status& status = statuses.Get(verdict);
     if (status.IsRejected()) continue;
     Fail("running \"" + std::string(status.plugin()) + "\" filter plugin: " + status.Message());
-    kept_->version = 0;
     return true;
   }
   return false;
@@ -445,7 +459,7 @@ bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
   for (const NodeIndex row : rows) cycle_verdicts_[row] = kept_->verdicts[row];
   uses_cycle_verdicts_ = true;
   for (std::size_t f = 0; f < filters.size(); ++f) {
-    if (!is_filter_active_[f] || IsKept(filters[f]->FilterDependsOn())) continue;
+    if (!is_filter_active_[f] || is_filter_kept_[f]) continue;
     // The first plugin in order that refuses a node is the one that counts.
     scratch_rows_.clear();
     scratch_verdicts_.resize(nodes_->row_count());
@@ -490,7 +504,7 @@ void Evaluator::ChooseFromKept() {
   const ClassEvaluation::Best best = kept_->FindBest();
   const std::size_t chosen = best.count == 1 ? 0 : Random(seed_).Below(best.count);
   outcome_.node = kept_->NthBest(best, chosen);
-  outcome_.is_scored = kept_->feasible_count > 1;
+  outcome_.is_scored = kept_->feasible_count > 1 && !plugins_.score.empty();
   outcome_.total = outcome_.is_scored ? best.total : 0;
   if (!options_.with_detail) return;
   for (std::size_t n = 0; n < best.count; ++n) outcome_.best.push_back(kept_->NthBest(best, n));
@@ -535,13 +549,18 @@ bool Evaluator::ScoreFeasible() {
     const ScorePlugin& plugin = *plugins_.score[s].plugin;
     const Normalization normalization = plugin.ScoreNormalization();
     std::span<const std::int64_t> raw;
-    for (const ScoreColumn& column : kept_->columns) {
-      if (column.score == s) raw = column.raw;
+    if (are_scores_kept_) {
+      if (kept_->is_fixed_score[s]) continue;  // in `fixed`, added below
+      for (const ScoreColumn& column : kept_->columns) {
+        if (column.score == s) raw = column.raw;
+      }
     }
-    if (raw.empty() && kept_->is_fixed_score[s]) continue;  // in `fixed`, added below
     if (raw.empty()) {
       scratch_scores_.resize(nodes_->row_count());
-      if (!ScoreRowsInto(s, feasible_, scratch_scores_)) return false;
+      const Status status = ScoreRowsInto(s, feasible_, scratch_scores_);
+      if (!status.IsSuccess()) {
+        return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) + "\" failed with: " + status.Message());
+      }
       raw = scratch_scores_;
     }
     std::vector<framework::NodeScore> normalized;
@@ -571,7 +590,7 @@ bool Evaluator::ScoreFeasible() {
   std::vector<NodeIndex> best;
   std::int64_t best_total = kNoTotal;
   for (std::size_t i = 0; i < feasible_.size(); ++i) {
-    totals_[i] += kept_->fixed[feasible_[i]];
+    if (are_scores_kept_) totals_[i] += kept_->fixed[feasible_[i]];
     if (totals_[i] > best_total) {
       best_total = totals_[i];
       best.clear();
@@ -596,6 +615,7 @@ void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
 }
 
 Status Evaluator::Get(NodeIndex row) const {
+  if (kept_ == nullptr) return absent_status_;
   const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
   const VerdictId verdict = row < verdicts.size() ? verdicts[row] : kVerdictNoNode;
   if (verdict == kVerdictNoNode) return absent_status_;
@@ -611,7 +631,7 @@ std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
     }
     return counts;
   }
-  const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
+  const auto& verdicts = cycle_verdicts_;
   std::vector<std::size_t> by_verdict(kept_->statuses.size(), 0);
   std::size_t absent = 0;
   for (const NodeIndex row : nodes_->rows()) {

@@ -113,18 +113,20 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
 
   static constexpr std::size_t kStatusesMax = 4096;
 
-  bool IsKept(framework::Dependency dependency) const;
   ClassEvaluation& ClassFor(const framework::PodInfo& pod);
   void BoundClasses();
 
+  void FindNode();
   bool RunPreFilter();
   void PlanFilters();
+  bool PlanKept();
   void UpdateKept();
+  bool KeepScores(std::span<const NodeIndex> rows);
   void FilterRowsInto(std::size_t filter, std::span<const NodeIndex> rows, std::span<VerdictId> verdicts);
   bool EvaluateRows(std::span<const NodeIndex> rows);
   framework::Status RunFilters(framework::CycleState& state, const framework::PodInfo& pod, const framework::NodeInfo& node) const;
   bool ScoreFeasible();
-  bool ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
+  framework::Status ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
   bool RunPreScore();
   void ChooseFromKept();
   bool Fail(std::string error);
@@ -136,6 +138,12 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
 
   const ProfilePlugins& plugins_;
   const EvaluatorOptions options_;
+  // By plugin: its answers are kept with the class, instead of being asked for in each cycle.
+  std::vector<bool> is_pre_filter_kept_;
+  std::vector<bool> is_filter_kept_;
+  std::vector<bool> is_pre_score_kept_;
+  std::vector<bool> is_score_kept_;
+  bool has_cycle_scores_ = false;
 
   // Kept between pods.
   struct KeptClass {
@@ -158,6 +166,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<bool> is_pre_filter_skipped_;
   std::vector<bool> is_score_active_;
   bool has_cycle_filters_ = false;
+  bool are_scores_kept_ = false;  // the kept scores are there and up to date
   Outcome outcome_;
   framework::Status absent_status_;  // of nodes outside the narrowed search, or of all when PreFilter refused
   std::string post_filter_message_;
@@ -167,6 +176,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<VerdictId> scratch_verdicts_;
   std::vector<std::int64_t> scratch_scores_;
   std::vector<NodeIndex> scratch_rows_;
+  std::vector<NodeIndex> scratch_live_;
   std::vector<NodeIndex> feasible_;
   std::vector<std::int64_t> totals_;
 };

@@ -1,0 +1,163 @@
+// What the runtime's tests share: a random cluster that lives, plugins that answer as told, profiles made of them. Tests
+// only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/base/random.h"
+#include "berth/cache/cache.h"
+#include "berth/cache/pod_classes.h"
+#include "berth/framework/handle.h"
+#include "berth/runtime/evaluator.h"
+#include "berth/testing/builders.h"
+
+namespace berth::runtime {
+
+class NullHandle final : public framework::Handle {
+ public:
+  void Decide(framework::PermitDecision) override {}
+};
+
+// Draws from small sets of values, so that labels meet selectors, taints tolerations, and images each other.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : random_(seed) {}
+
+  bool OneIn(std::uint64_t n) { return random_.Below(n) == 0; }
+  int Below(int n) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(n))); }
+  template <typename T>
+  T Pick(std::initializer_list<T> choices) {
+    return choices.begin()[random_.Below(choices.size())];
+  }
+  template <typename T>
+  const T& PickFrom(const std::vector<T>& choices) {
+    return choices[random_.Below(choices.size())];
+  }
+  std::uint64_t Seed() { return random_.Next(); }
+
+ private:
+  Random random_;
+};
+
+inline testing::NodeBuilder RandomNode(Dice& dice, std::string name) {
+  using enum api::TaintEffect;
+  testing::NodeBuilder node(std::move(name));
+  node.Allocatable("cpu", dice.Pick({"1", "2", "4", "500m"})).Allocatable("memory", dice.Pick({"1Gi", "4Gi", "16Gi"}));
+  node.Allocatable("pods", dice.Pick({"1", "3", "110"}));
+  if (dice.OneIn(3)) node.Allocatable("example.com/gpu", dice.Pick({"1", "4"}));
+  for (int i = dice.Below(3); i > 0; --i) node.Label(dice.Pick({"disk", "zone"}), dice.Pick({"a", "b", "c"}));
+  for (int i = dice.Below(3); i > 0; --i) {
+    node.Taint(dice.Pick({"gpu", "spot", "old"}), "", dice.Pick({kNoSchedule, kPreferNoSchedule, kPreferNoSchedule}));
+  }
+  if (dice.OneIn(10)) node.Unschedulable();
+  for (int i = dice.Below(3); i > 0; --i) {
+    node.Image({std::string("images.example/") + dice.Pick({"a:1", "b:1"})}, dice.Pick({100, 600, 2000}) * 1024LL * 1024);
+  }
+  return node;
+}
+
+inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
+  testing::PodBuilder pod(std::move(name));
+  pod.Image(std::string("images.example/") + dice.Pick({"a:1", "b:1", "c:1"}));
+  if (dice.OneIn(2)) pod.Request("cpu", dice.Pick({"100m", "300m", "1", "3"}));
+  if (dice.OneIn(2)) pod.Request("memory", dice.Pick({"100Mi", "1Gi", "6Gi"}));
+  if (dice.OneIn(6)) pod.Request("example.com/gpu", "1");
+  if (dice.OneIn(6)) pod.HostPort(dice.Pick({80, 81}));
+  if (dice.OneIn(3)) pod.Toleration(dice.Pick({"gpu", "spot"}), "Exists");
+  if (dice.OneIn(8)) pod.Toleration("", "Exists");
+  if (dice.OneIn(5)) pod.NodeSelector(dice.Pick({"disk", "zone"}), dice.Pick({"a", "b"}));
+  if (dice.OneIn(4)) pod.Preferred(1 + dice.Below(50), testing::Term({testing::In("zone", {dice.Pick({"a", "b", "c"})})}));
+  if (dice.OneIn(4)) pod.Preferred(1 + dice.Below(50), testing::Term({testing::Exists("disk")}));
+  if (dice.OneIn(5)) {
+    // Narrows the search to the nodes it names.
+    std::vector<api::NodeSelectorTerm> terms;
+    for (int i = 1 + dice.Below(3); i > 0; --i) {
+      terms.push_back(testing::Term({}, {testing::In("metadata.name", {"n" + std::to_string(dice.Below(12))})}));
+    }
+    if (dice.OneIn(4)) terms.push_back(testing::Term({testing::Exists("zone")}));
+    pod.RequiredTerms(std::move(terms));
+  }
+  if (dice.OneIn(3)) pod.Priority(dice.Pick({-5, 10, 100}));
+  if (dice.OneIn(15)) pod.Features({.pod_affinity = true});
+  return pod;
+}
+
+// A plugin at every point of the scheduling cycle; each answers as its function says, and succeeds without one.
+class Puppet : public framework::PreFilterPlugin,
+               public framework::FilterPlugin,
+               public framework::PostFilterPlugin,
+               public framework::PreScorePlugin,
+               public framework::ScorePlugin {
+ public:
+  explicit Puppet(std::string name) : name_(std::move(name)) {}
+
+  std::string_view Name() const override { return name_; }
+  framework::Dependency PreFilterDependsOn() const override { return depends_on.pre_filter; }
+  framework::Dependency FilterDependsOn() const override { return depends_on.filter; }
+  framework::Dependency PreScoreDependsOn() const override { return depends_on.pre_score; }
+  framework::Dependency ScoreDependsOn() const override { return depends_on.score; }
+  framework::Normalization ScoreNormalization() const override { return normalization; }
+
+  framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override {
+    ++pre_filter_calls;
+    return pre_filter ? pre_filter(cycle, pod) : framework::PreFilterResult();
+  }
+  framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                           const framework::NodeInfo& node) const override {
+    ++filter_calls;
+    return filter ? filter(cycle, pod, node) : framework::Status();
+  }
+  framework::PostFilterResult PostFilter(const framework::Cycle&, const framework::PodInfo& pod, const framework::NodeStatuses&,
+                                         framework::FilterRunner&) const override {
+    return post_filter ? post_filter(pod) : framework::PostFilterResult{framework::Status::Unschedulable(""), false, {}};
+  }
+  framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                             std::span<const framework::NodeIndex>) const override {
+    return pre_score ? pre_score(cycle, pod) : framework::Status();
+  }
+  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex,
+                     const framework::NodeInfo& node, framework::Status& status) const override {
+    return score ? score(cycle, pod, node, status) : 0;
+  }
+  framework::Status NormalizeScore(const framework::Cycle&, const framework::PodInfo&,
+                                   std::span<framework::NodeScore> scores) const override {
+    return normalize ? normalize(scores) : framework::Status();
+  }
+
+  struct {
+    framework::Dependency pre_filter = framework::Dependency::kNode;
+    framework::Dependency filter = framework::Dependency::kNode;
+    framework::Dependency pre_score = framework::Dependency::kNode;
+    framework::Dependency score = framework::Dependency::kNode;
+  } depends_on;
+  framework::Normalization normalization = framework::Normalization::kNone;
+  std::function<framework::PreFilterResult(const framework::Cycle&, const framework::PodInfo&)> pre_filter;
+  std::function<framework::Status(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&)> filter;
+  std::function<framework::PostFilterResult(const framework::PodInfo&)> post_filter;
+  std::function<framework::Status(const framework::Cycle&, const framework::PodInfo&)> pre_score;
+  std::function<std::int64_t(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&, framework::Status&)>
+      score;
+  std::function<framework::Status(std::span<framework::NodeScore>)> normalize;
+  mutable int pre_filter_calls = 0;
+  mutable int filter_calls = 0;
+
+ private:
+  std::string name_;
+};
+
+// Puts the puppet at the end of every point of the scheduling cycle.
+inline void Enable(ProfilePlugins& profile, const std::shared_ptr<Puppet>& puppet, std::int64_t weight = 1) {
+  profile.owned.push_back(puppet);
+  profile.pre_filter.push_back(puppet.get());
+  profile.filter.push_back(puppet.get());
+  profile.post_filter.push_back(puppet.get());
+  profile.pre_score.push_back(puppet.get());
+  profile.score.push_back({puppet.get(), weight});
+}
+
+}  // namespace berth::runtime
