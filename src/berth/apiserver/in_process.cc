@@ -166,8 +166,14 @@ class StreamExchange final : public net::ResponseWriter, public std::enable_shar
     }
     // The body of a success that came whole is the stream's bytes, as over HTTP.
     if (head && head->status / 100 == 2) bytes.insert(0, std::exchange(head->body, {}));
-    if (head) Call([&] { if (callbacks_.on_head) callbacks_.on_head(*head); });
-    if (!bytes.empty()) Call([&] { if (callbacks_.on_bytes) callbacks_.on_bytes(bytes); });
+    if (head)
+      Call([&] {
+        if (callbacks_.on_head) callbacks_.on_head(*head);
+      });
+    if (!bytes.empty())
+      Call([&] {
+        if (callbacks_.on_bytes) callbacks_.on_bytes(bytes);
+      });
     if (!is_last) return;
     std::function<void()> closed;
     {
@@ -197,7 +203,8 @@ class StreamExchange final : public net::ResponseWriter, public std::enable_shar
 
   net::IoContext& io_;
   const net::StreamCallbacks callbacks_;
-  // Held while a callback runs, so that none runs once Cancel() has returned; a callback may itself cancel. Before mutex_.
+  // Held while a callback runs, so that none runs once Cancel() has returned; a callback may itself cancel. Before
+  // mutex_.
   std::recursive_mutex callback_mutex_;
   mutable std::mutex mutex_;  // guards all below
   std::optional<net::Response> head_;
@@ -247,7 +254,8 @@ class InProcessTransport final : public net::Transport {
     });
   }
 
-  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions, net::StreamCallbacks callbacks) override {
+  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions,
+                                            net::StreamCallbacks callbacks) override {
     // Nothing can be silently lost between the two ends here, so the options' timeouts have nothing to find out.
     auto stream = std::make_shared<StreamExchange>(io_, std::move(callbacks));
     auto handle = std::make_unique<Handle>(stream);

@@ -76,7 +76,8 @@ std::vector<FieldError> ValidateMetadata(const ResourceType& type, const json::o
   std::vector<FieldError> errors;
   ValidateName(type, StringMember(metadata, "name"), errors);
   if (const json::object* labels = ObjectMember(metadata, "labels")) ValidateLabels(*labels, errors);
-  if (const json::object* annotations = ObjectMember(metadata, "annotations")) ValidateAnnotations(*annotations, errors);
+  if (const json::object* annotations = ObjectMember(metadata, "annotations"))
+    ValidateAnnotations(*annotations, errors);
   if (const json::array* finalizers = ArrayMember(metadata, "finalizers")) {
     for (std::size_t i = 0; i < finalizers->size(); ++i) {
       const std::string field = "metadata.finalizers[" + std::to_string(i) + ']';

@@ -80,7 +80,8 @@ StoredObject MakeDraft(const ResourceType& type, const json::object& document) {
   if (const json::object* labels = ObjectMember(*metadata, "labels")) {
     std::vector<api::StringMap::Entry> entries;
     for (const auto& entry : *labels) {
-      if (entry.value().is_string()) entries.emplace_back(std::string(entry.key()), std::string(View(entry.value().get_string())));
+      if (entry.value().is_string())
+        entries.emplace_back(std::string(entry.key()), std::string(View(entry.value().get_string())));
     }
     draft.labels = api::StringMap(std::move(entries));
   }
@@ -139,12 +140,14 @@ bool SameContent(const StoredObject& draft, const StoredObject& current) {
   const std::string_view a = draft.bytes;
   const std::string_view b = current.bytes;
   return a.substr(0, draft.version_begin) == b.substr(0, current.version_begin) &&
-         a.substr(draft.version_begin + draft.version_length) == b.substr(current.version_begin + current.version_length);
+         a.substr(draft.version_begin + draft.version_length) ==
+             b.substr(current.version_begin + current.version_length);
 }
 
 json::object ParseStored(const StoredObject& object, json::storage_ptr storage) {
   // Our own bytes: what does not parse here was a bug of ours when it was written.
-  auto parsed = codec::ParseJson(object.bytes, {.bytes_max = object.bytes.size(), .depth_max = 1024}, std::move(storage));
+  auto parsed =
+      codec::ParseJson(object.bytes, {.bytes_max = object.bytes.size(), .depth_max = 1024}, std::move(storage));
   BERTH_CHECK(parsed.ok(), object.key, parsed.ok() ? "" : parsed.error().message);
   return std::move(parsed->as_object());
 }

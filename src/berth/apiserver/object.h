@@ -23,14 +23,16 @@ struct StoredObject {
   bool is_being_deleted = false;        // has a deletionTimestamp
   std::int64_t resource_version = 0;
 
-  // The document in the type's storage version. The digits of metadata.resourceVersion stand at version_begin, so that a
-  // new version costs a splice and no serialisation. They are empty in a draft.
+  // The document in the type's storage version. The digits of metadata.resourceVersion stand at version_begin, so that
+  // a new version costs a splice and no serialisation. They are empty in a draft.
   std::string bytes;
   std::size_t version_begin = 0;
   std::size_t version_length = 0;
 
   std::string_view name() const { return std::string_view(key).substr(name_begin); }
-  std::string_view namespace_name() const { return std::string_view(key).substr(0, name_begin == 0 ? 0 : name_begin - 1); }
+  std::string_view namespace_name() const {
+    return std::string_view(key).substr(0, name_begin == 0 ? 0 : name_begin - 1);
+  }
 };
 
 using ObjectPtr = std::shared_ptr<const StoredObject>;
@@ -44,7 +46,8 @@ StoredObject MakeDraft(const ResourceType& type, const json::object& document);
 // `draft` as the version `resource_version`.
 ObjectPtr Seal(StoredObject draft, std::int64_t resource_version);
 
-// The bytes of `object` with another resourceVersion, appended to `out`. Watches end an object with the version of its end.
+// The bytes of `object` with another resourceVersion, appended to `out`. Watches end an object with the version of its
+// end.
 void AppendWithVersion(std::string& out, const StoredObject& object, std::int64_t resource_version);
 
 // Whether a write of `draft` would change nothing but the version.

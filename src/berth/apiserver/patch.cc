@@ -98,7 +98,8 @@ class JsonPatcher {
   Outcome<Done> Apply(const json::object& operation) {
     const json::string* op = StringMember(operation, "op");
     const json::string* path_text = StringMember(operation, "path");
-    if (op == nullptr || path_text == nullptr) return BadRequest("a JSON patch operation needs the strings op and path");
+    if (op == nullptr || path_text == nullptr)
+      return BadRequest("a JSON patch operation needs the strings op and path");
     const auto path = ParsePointer(*path_text);
     if (!path) return BadRequest("not a JSON pointer: " + json::serialize(*path_text));
     if (*op == "remove") return Remove(*path, *path_text);
@@ -108,7 +109,8 @@ class JsonPatcher {
       return BadRequest("unknown JSON patch operation " + json::serialize(*op) +
                         ": want add, remove, replace, move, copy or test");
     }
-    if (value == nullptr && *op != "test") return BadRequest("JSON patch operation " + json::serialize(*op) + " needs a value");
+    if (value == nullptr && *op != "test")
+      return BadRequest("JSON patch operation " + json::serialize(*op) + " needs a value");
     if (*op == "add") return Add(*path, *path_text, *value);
     json::value* target = Find(document_, *path, path->size());
     if (*op == "test") {
@@ -133,12 +135,14 @@ class JsonPatcher {
   }
 
   static StatusError MissingPath(std::string_view op, std::string_view path) {
-    return DoesNotApply(std::string(op) + " operation does not apply: doc is missing path: \"" + std::string(path) + '"');
+    return DoesNotApply(std::string(op) + " operation does not apply: doc is missing path: \"" + std::string(path) +
+                        '"');
   }
 
   static Outcome<Done> CheckDepth(const Pointer& path, const json::value& value) {
     if (static_cast<int>(path.size()) + Depth(value) > kPatchedDepthMax) {
-      return DoesNotApply("the patched document would be nested deeper than " + std::to_string(kPatchedDepthMax) + " levels");
+      return DoesNotApply("the patched document would be nested deeper than " + std::to_string(kPatchedDepthMax) +
+                          " levels");
     }
     return Done();
   }
@@ -323,8 +327,8 @@ class StrategicMerger {
     return Done();
   }
 
-  Outcome<Done> MergeMember(json::object& target, const json::object& patch, std::string_view key, const json::value& change,
-                            const std::string& path) {
+  Outcome<Done> MergeMember(json::object& target, const json::object& patch, std::string_view key,
+                            const json::value& change, const std::string& path) {
     if (change.is_null()) {
       target.erase(key);
       return Done();
@@ -346,7 +350,8 @@ class StrategicMerger {
   }
 
   // What makes a list's element the same element: the text of its merge key, or of the scalar itself.
-  static Outcome<std::string> Identity(const json::value& element, std::string_view merge_key, const std::string& path) {
+  static Outcome<std::string> Identity(const json::value& element, std::string_view merge_key,
+                                       const std::string& path) {
     if (merge_key == kPrimitiveSet) {
       if (element.is_structured()) return BadRequest("the list at " + path + " must hold scalars");
       return json::serialize(element);
@@ -355,12 +360,14 @@ class StrategicMerger {
     if (object == nullptr) return BadRequest("the list at " + path + " must hold objects");
     const json::value* key = object->if_contains(merge_key);
     if (key == nullptr) {
-      return BadRequest("map: " + json::serialize(element) + " does not contain declared merge key: " + std::string(merge_key));
+      return BadRequest("map: " + json::serialize(element) +
+                        " does not contain declared merge key: " + std::string(merge_key));
     }
     return key->is_string() ? std::string(key->get_string()) : json::serialize(*key);
   }
 
-  Outcome<Done> MergeList(json::array& target, const json::array& patch, const json::value* order, const std::string& path) {
+  Outcome<Done> MergeList(json::array& target, const json::array& patch, const json::value* order,
+                          const std::string& path) {
     const std::string_view merge_key = merge_key_of_(kind_, path);
     if (merge_key.empty()) {
       if (order == nullptr || !patch.empty()) target = patch;
@@ -402,8 +409,7 @@ class StrategicMerger {
       const auto [entry, is_new] = index.try_emplace(id, items.size());
       if (is_new) items.push_back({id, is_set ? *change : json::value(json::object_kind), std::nullopt});
       if (!is_set) {
-        BERTH_RETURN_IF_ERROR(
-            MergeObject(items[entry->second].value.get_object(), StripDirective(*change), path));
+        BERTH_RETURN_IF_ERROR(MergeObject(items[entry->second].value.get_object(), StripDirective(*change), path));
       }
       patch_order.push_back(std::move(id));
     }
@@ -422,7 +428,8 @@ class StrategicMerger {
   // {"$patch":"replace", ...} as an element of a list replaces the list; what else it carries is an ordinary element.
   static json::object StripDirective(const json::value& change) {
     json::object object = change.get_object();
-    if (const json::value* directive = object.if_contains(kPatchDirective); directive && *directive == json::value("replace")) {
+    if (const json::value* directive = object.if_contains(kPatchDirective);
+        directive && *directive == json::value("replace")) {
       object.erase(kPatchDirective);
     }
     return object;
@@ -485,8 +492,8 @@ Outcome<json::value> ApplyMergePatch(const json::value& document, const json::va
   return MergePatch(document, patch);
 }
 
-Outcome<json::value> ApplyStrategicMergePatch(const json::value& document, const json::value& patch, std::string_view kind,
-                                              MergeKeyOf merge_key_of) {
+Outcome<json::value> ApplyStrategicMergePatch(const json::value& document, const json::value& patch,
+                                              std::string_view kind, MergeKeyOf merge_key_of) {
   if (!patch.is_object()) return BadRequest("a strategic merge patch must be an object");
   json::value patched = document.is_object() ? document : json::value(json::object_kind);
   StrategicMerger merger(kind, merge_key_of);

@@ -25,7 +25,7 @@ Outcome<json::value> ApplyMergePatch(const json::value& document, const json::va
 // Lists merge by the keys that PatchMergeKey names for `kind`; understood are $patch (merge, replace, delete),
 // $setElementOrder, $deleteFromPrimitiveList and $retainKeys.
 using MergeKeyOf = std::string_view (*)(std::string_view kind, std::string_view path);
-Outcome<json::value> ApplyStrategicMergePatch(const json::value& document, const json::value& patch, std::string_view kind,
-                                              MergeKeyOf merge_key_of);
+Outcome<json::value> ApplyStrategicMergePatch(const json::value& document, const json::value& patch,
+                                              std::string_view kind, MergeKeyOf merge_key_of);
 
 }  // namespace berth::apiserver

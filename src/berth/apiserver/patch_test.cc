@@ -36,7 +36,8 @@ void Check(const Case& c, const Outcome<json::value>& got) {
   if (!want.starts_with('{') && !want.starts_with('[') && !want.starts_with('"')) {
     ASSERT_FALSE(got.ok()) << c.name << ": " << json::serialize(*got);
     EXPECT_EQ(std::to_string(got.error().code), want.substr(0, 3)) << c.name << ": " << got.error().message;
-    const std::string text = got.error().message + (got.error().causes.empty() ? "" : ": " + got.error().causes[0].message);
+    const std::string text =
+        got.error().message + (got.error().causes.empty() ? "" : ": " + got.error().causes[0].message);
     EXPECT_NE(text.find(want.substr(4)), std::string::npos) << c.name << ": " << text;
     return;
   }
@@ -52,13 +53,15 @@ TEST(JsonPatch, Cases) {
       {"add into a list", R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])", R"({"a":[1,2,3]})"},
       {"add at the end", R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])", R"({"a":[1,2]})"},
       {"the whole document", R"({"a":1})", R"([{"op":"add","path":"","value":{"b":1}}])", R"({"b":1})"},
-      {"remove", R"({"a":1,"b":[1,2]})", R"([{"op":"remove","path":"/b/0"},{"op":"remove","path":"/a"}])", R"({"b":[2]})"},
+      {"remove", R"({"a":1,"b":[1,2]})", R"([{"op":"remove","path":"/b/0"},{"op":"remove","path":"/a"}])",
+       R"({"b":[2]})"},
       {"replace", R"({"a":{"b":1}})", R"([{"op":"replace","path":"/a/b","value":null}])", R"({"a":{"b":null}})"},
       {"move", R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])", R"({"a":{},"c":1})"},
       {"copy", R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"}])", R"({"a":{"b":1},"c":{"b":1}})"},
       {"test holds", R"({"a":[1,"x"]})", R"([{"op":"test","path":"/a","value":[1,"x"]}])", R"({"a":[1,"x"]})"},
       {"test of an absent member for null", R"({"a":1})", R"([{"op":"test","path":"/b","value":null}])", R"({"a":1})"},
-      {"escapes", R"({"a/b":{"m~n":1}})", R"([{"op":"replace","path":"/a~1b/m~0n","value":2}])", R"({"a/b":{"m~n":2}})"},
+      {"escapes", R"({"a/b":{"m~n":1}})", R"([{"op":"replace","path":"/a~1b/m~0n","value":2}])",
+       R"({"a/b":{"m~n":2}})"},
       {"nothing to do", R"({"a":1})", "[]", R"({"a":1})"},
       {"test fails", R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", "422 testing value /a failed"},
       {"remove what is not there", R"({"a":1})", R"([{"op":"remove","path":"/b"}])", "422 missing path"},
@@ -104,7 +107,8 @@ TEST(JsonPatch, HostilePatchesAreBounded) {
 
 TEST(MergePatch, Cases) {
   const Case cases[] = {
-      {"set, change, delete", R"({"a":1,"b":{"c":1,"d":2}})", R"({"a":null,"b":{"c":3},"e":[1]})", R"({"b":{"c":3,"d":2},"e":[1]})"},
+      {"set, change, delete", R"({"a":1,"b":{"c":1,"d":2}})", R"({"a":null,"b":{"c":3},"e":[1]})",
+       R"({"b":{"c":3,"d":2},"e":[1]})"},
       {"lists are replaced", R"({"a":[1,2]})", R"({"a":[3]})", R"({"a":[3]})"},
       {"an object takes the place of a scalar", R"({"a":1})", R"({"a":{"b":null,"c":1}})", R"({"a":{"c":1}})"},
       {"empty", R"({"a":1})", "{}", R"({"a":1})"},
@@ -116,7 +120,8 @@ TEST(MergePatch, Cases) {
 TEST(StrategicMergePatch, Cases) {
   const Case cases[] = {
       {"maps merge", R"({"spec":{"a":1,"b":2}})", R"({"spec":{"a":null,"c":3}})", R"({"spec":{"b":2,"c":3}})"},
-      {"a list without a key is replaced", R"({"spec":{"args":[1,2]}})", R"({"spec":{"args":[3]}})", R"({"spec":{"args":[3]}})"},
+      {"a list without a key is replaced", R"({"spec":{"args":[1,2]}})", R"({"spec":{"args":[3]}})",
+       R"({"spec":{"args":[3]}})"},
       {"an element is changed by its key",
        R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b","image":"y"}]}})",
        R"({"spec":{"containers":[{"name":"b","image":"z"}]}})",
@@ -138,8 +143,10 @@ TEST(StrategicMergePatch, Cases) {
        R"({"spec":{"containers":[{"name":"a","$patch":"delete"}]}})", R"({"spec":{"containers":[{"name":"b"}]}})"},
       {"$patch replace of a list", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
        R"({"spec":{"containers":[{"$patch":"replace"},{"name":"c"}]}})", R"({"spec":{"containers":[{"name":"c"}]}})"},
-      {"$patch replace of a map", R"({"spec":{"a":1,"b":2}})", R"({"spec":{"$patch":"replace","c":3}})", R"({"spec":{"c":3}})"},
-      {"$patch delete of a map", R"({"spec":{"a":1},"b":2})", R"({"spec":{"$patch":"delete"}})", R"({"spec":{},"b":2})"},
+      {"$patch replace of a map", R"({"spec":{"a":1,"b":2}})", R"({"spec":{"$patch":"replace","c":3}})",
+       R"({"spec":{"c":3}})"},
+      {"$patch delete of a map", R"({"spec":{"a":1},"b":2})", R"({"spec":{"$patch":"delete"}})",
+       R"({"spec":{},"b":2})"},
       {"nested lists merge", R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80}]}]}})",
        R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80,"name":"http"}]}]}})",
        R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80,"name":"http"}]}]}})"},
@@ -148,7 +155,8 @@ TEST(StrategicMergePatch, Cases) {
       {"$deleteFromPrimitiveList", R"({"metadata":{"finalizers":["a","b"]}})",
        R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a"]}})", R"({"metadata":{"finalizers":["b"]}})"},
       {"$retainKeys", R"({"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}})",
-       R"({"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}})", R"({"spec":{"strategy":{"type":"Recreate"}}})"},
+       R"({"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}})",
+       R"({"spec":{"strategy":{"type":"Recreate"}}})"},
       {"directives leave no trace in new parts", R"({})",
        R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"a","image":null}]}})",
        R"({"spec":{"containers":[{"name":"a"}]}})"},
@@ -159,7 +167,8 @@ TEST(StrategicMergePatch, Cases) {
       {"$retainKeys misses a key", R"({})", R"({"spec":{"$retainKeys":["a"],"b":1}})", "400 misses b"},
       {"no object", R"({})", "1", "400 must be an object"},
   };
-  for (const Case& c : cases) Check(c, ApplyStrategicMergePatch(Parse(c.document), Parse(c.patch), "Pod", &TestMergeKey));
+  for (const Case& c : cases)
+    Check(c, ApplyStrategicMergePatch(Parse(c.document), Parse(c.patch), "Pod", &TestMergeKey));
 }
 
 }  // namespace

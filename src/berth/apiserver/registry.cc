@@ -99,12 +99,13 @@ Removal MarkDeleted(bool is_pod, json::object& document, const DeleteOptions& op
 
 Outcome<Done> CheckPreconditions(const ResourceType& type, const StoredObject& current, const Preconditions& wanted) {
   if (!wanted.uid.empty() && wanted.uid != current.uid) {
-    return Conflict(type, current.name(), "Precondition failed: UID in precondition: " + wanted.uid +
-                                              ", UID in object meta: " + current.uid);
+    return Conflict(type, current.name(),
+                    "Precondition failed: UID in precondition: " + wanted.uid + ", UID in object meta: " + current.uid);
   }
   if (!wanted.resource_version.empty() && wanted.resource_version != std::to_string(current.resource_version)) {
-    return Conflict(type, current.name(), "Precondition failed: ResourceVersion in precondition: " + wanted.resource_version +
-                                              ", ResourceVersion in object meta: " + std::to_string(current.resource_version));
+    return Conflict(type, current.name(),
+                    "Precondition failed: ResourceVersion in precondition: " + wanted.resource_version +
+                        ", ResourceVersion in object meta: " + std::to_string(current.resource_version));
   }
   return Done();
 }
@@ -116,7 +117,8 @@ std::vector<TableOptions> Registry::Tables(const std::vector<ResourceType>& type
   std::vector<TableOptions> tables;
   absl::flat_hash_map<std::string, TableId> seen;
   for (const ResourceType& type : types) {
-    if (seen.try_emplace(StorageKey(type), tables.size()).second) tables.push_back(type.kind == "Event" ? events : usual);
+    if (seen.try_emplace(StorageKey(type), tables.size()).second)
+      tables.push_back(type.kind == "Event" ? events : usual);
   }
   return tables;
 }
@@ -156,7 +158,8 @@ const ServedType* Registry::Find(std::string_view group, std::string_view versio
   return found == index_.end() ? nullptr : &served_[found->second];
 }
 
-Outcome<ObjectPtr> Registry::Get(const ServedType& served, std::string_view namespace_name, std::string_view name) const {
+Outcome<ObjectPtr> Registry::Get(const ServedType& served, std::string_view namespace_name,
+                                 std::string_view name) const {
   ObjectPtr object = store_.Get(served.table, ObjectKey(namespace_name, name));
   if (object == nullptr) return NotFound(*served.type, name);
   return object;
@@ -175,10 +178,11 @@ Outcome<Done> Registry::CheckTypeMeta(const ResourceType& type, json::object& do
       document[json::string_view(key.data(), key.size())] = want;
     } else if (text != want) {
       if (key == "apiVersion") {
-        return BadRequest("the API version in the data (" + std::string(text) + ") does not match the expected API version (" +
-                          want + ')');
+        return BadRequest("the API version in the data (" + std::string(text) +
+                          ") does not match the expected API version (" + want + ')');
       }
-      return BadRequest("the kind in the data (" + std::string(text) + ") does not match the expected kind (" + want + ')');
+      return BadRequest("the kind in the data (" + std::string(text) + ") does not match the expected kind (" + want +
+                        ')');
     }
   }
   return Done();
@@ -228,12 +232,18 @@ Outcome<Done> Registry::ResolvePriority(json::object& pod) const {
   return Done();
 }
 
-StoredObject Registry::Draft(const ServedType& served, json::object document) {
+Outcome<StoredObject> Registry::Draft(const ServedType& served, json::object document) {
   if (served.to_stored != nullptr) served.to_stored(document);
-  return MakeDraft(*served.stored, document);
+  StoredObject draft = MakeDraft(*served.stored, document);
+  if (draft.bytes.size() > kObjectBytesMax) {
+    return TooLarge("the object would have " + std::to_string(draft.bytes.size()) + " bytes: at most " +
+                    std::to_string(kObjectBytesMax) + " are kept");
+  }
+  return draft;
 }
 
-json::object Registry::ParseServed(const ServedType& served, const StoredObject& object, const json::storage_ptr& storage) const {
+json::object Registry::ParseServed(const ServedType& served, const StoredObject& object,
+                                   const json::storage_ptr& storage) const {
   json::object document = ParseStored(object, storage);
   if (served.from_stored != nullptr) served.from_stored(document);
   return document;
@@ -256,7 +266,8 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   if (!StringMember(metadata, "resourceVersion").empty()) {
     return BadRequest("resourceVersion should not be set on objects to be created");
   }
-  for (const char* name : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"}) metadata.erase(name);
+  for (const char* name : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"})
+    metadata.erase(name);
   const std::string prefix(StringMember(metadata, "generateName"));
   const bool is_generated = StringMember(metadata, "name").empty() && !prefix.empty();
   // As upstream: the server's name for what the client only began to name, at most 63 characters long.
@@ -277,7 +288,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   BERTH_RETURN_IF_ERROR(CheckNamespaceExists(served, namespace_name));
 
   for (int attempt = 0;; ++attempt) {
-    StoredObject draft = Draft(served, document);
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     const std::string name(draft.name());
     if (options.is_dry_run) {
       if (store_.Get(served.table, draft.key) != nullptr) return AlreadyExists(type, name);
@@ -293,8 +304,9 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   }
 }
 
-Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const StoredObject& current, const json::object& old,
-                                              json::object document, const UpdateOptions& options) const {
+Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const StoredObject& current,
+                                              const json::object& old, json::object document,
+                                              const UpdateOptions& options) const {
   const ResourceType& type = *served.type;
   BERTH_RETURN_IF_ERROR(CheckBody(type, document, options.write));
   json::object& metadata = MutableObject(document, "metadata");
@@ -311,19 +323,21 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
   }
   const std::string_view uid = StringMember(metadata, "uid");
   if (!uid.empty() && uid != current.uid) {
-    return Conflict(type, current.name(), "Precondition failed: UID in precondition: " + std::string(uid) +
-                                              ", UID in object meta: " + current.uid);
+    return Conflict(
+        type, current.name(),
+        "Precondition failed: UID in precondition: " + std::string(uid) + ", UID in object meta: " + current.uid);
   }
   const std::string_view version = StringMember(metadata, "resourceVersion");
   if (!version.empty() && version != "0" && version != std::to_string(current.resource_version)) {
     return ModifiedConflict(type, current.name());
   }
   if (version.empty() && type.plural == "leases" && options.mode == UpdateMode::kObject) {
-    return Invalid(type, current.name(),
-                   {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: \"\": must be specified for an update"}});
+    return Invalid(
+        type, current.name(),
+        {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: \"\": must be specified for an update"}});
   }
-  for (const char* each : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-                           "generation", "generateName", "resourceVersion"}) {
+  for (const char* each : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                           "deletionGracePeriodSeconds", "generation", "generateName", "resourceVersion"}) {
     CopyMember(metadata, *old_metadata, each);
   }
   if (options.mode == UpdateMode::kStatus) {
@@ -344,9 +358,10 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
     if (const json::array* after = ArrayMember(new_metadata, "finalizers")) {
       for (const json::value& each : *after) {
         if (before == nullptr || std::find(before->begin(), before->end(), each) == before->end()) {
-          errors.push_back({"metadata.finalizers", "FieldValueForbidden",
-                            "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
-                                json::serialize(json::array{each})});
+          errors.push_back(
+              {"metadata.finalizers", "FieldValueForbidden",
+               "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
+                   json::serialize(json::array{each})});
         }
       }
     }
@@ -380,7 +395,7 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
       BERTH_ASSIGN_OR_RETURN(document, PrepareUpdate(served, *current, old, std::move(document), options));
     }
     const bool is_finished = MayBeRemoved(MutableObject(document, "metadata"));
-    StoredObject draft = Draft(served, std::move(document));
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, std::move(document)));
     if (!is_finished && SameContent(draft, *current)) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
     const Time now = clock_.Now();
@@ -397,6 +412,9 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
 Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
                                   const DeleteOptions& options) {
   const std::string key = ObjectKey(namespace_name, name);
+  if (served.IsNamespaces() && (name == "default" || name == "kube-system" || name == "kube-public")) {
+    return Forbidden(*served.type, name, "this namespace may not be deleted");
+  }
   for (int attempt = 0; attempt < kWriteAttemptsMax; ++attempt) {
     const ObjectPtr current = store_.Get(served.table, key);
     if (current == nullptr) return NotFound(*served.type, name);
@@ -405,7 +423,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     const Time now = clock_.Now();
     const Removal removal = MarkDeleted(served.IsPods(), document, options, now);
     if (removal == Removal::kAlreadyPending) return Deleted{current, false};
-    StoredObject draft = Draft(served, std::move(document));
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, std::move(document)));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
     if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, 0);
@@ -482,8 +500,8 @@ std::string Registry::NewUid() {
     high = random_.Next();
     low = random_.Next();
   }
-  high = (high & ~std::uint64_t{0xf000}) | 0x4000;                                    // version 4
-  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);                 // the RFC's variant
+  high = (high & ~std::uint64_t{0xf000}) | 0x4000;                     // version 4
+  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // the RFC's variant
   constexpr char kDigits[] = "0123456789abcdef";
   std::string uid;
   uid.reserve(36);

@@ -1,6 +1,6 @@
-// Registry: the strategy between REST and the store, as upstream's generic registry: what create, update and delete mean
-// for metadata, grace periods, finalizers and preconditions. Thread-safe; parses and serialises outside the store's lock
-// and tries again when another writer was faster.
+// Registry: the strategy between REST and the store, as upstream's generic registry: what create, update and delete
+// mean for metadata, grace periods, finalizers and preconditions. Thread-safe; parses and serialises outside the
+// store's lock and tries again when another writer was faster.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ namespace berth::apiserver {
 
 // Times that a write without a resourceVersion is tried again because another writer was faster.
 inline constexpr int kWriteAttemptsMax = 100;
+// Bytes of one stored object; a larger one, which only patches can make, is refused with 413.
+inline constexpr std::size_t kObjectBytesMax = std::size_t{3} << 20;
 // Names that generateName tries before it gives up, as upstream.
 inline constexpr int kGenerateNameAttemptsMax = 8;
 
@@ -31,7 +33,7 @@ struct ServedType {
   const ResourceType* type = nullptr;
   const ResourceType* stored = nullptr;  // the type whose spelling the store holds; mostly the same
   TableId table = 0;
-  void (*to_stored)(json::object& object) = nullptr;    // null: nothing to do
+  void (*to_stored)(json::object& object) = nullptr;  // null: nothing to do
   void (*from_stored)(json::object& object) = nullptr;
   std::string (*field_to_stored)(std::string_view field) = nullptr;
 
@@ -117,8 +119,9 @@ class Registry {
   // What the pod's PriorityClass means for its spec; 403 when there is no such class.
   Outcome<Done> ResolvePriority(json::object& pod) const;
   // The store's spelling of a document, ready to be put.
-  static StoredObject Draft(const ServedType& served, json::object document);
-  json::object ParseServed(const ServedType& served, const StoredObject& object, const json::storage_ptr& storage) const;
+  static Outcome<StoredObject> Draft(const ServedType& served, json::object document);
+  json::object ParseServed(const ServedType& served, const StoredObject& object,
+                           const json::storage_ptr& storage) const;
 
   Outcome<json::object> PrepareUpdate(const ServedType& served, const StoredObject& current, const json::object& old,
                                       json::object document, const UpdateOptions& options) const;

@@ -36,8 +36,8 @@ json::object Transform(const Rendering& rendering, const json::object& document,
 
 }  // namespace
 
-void AppendObject(std::string& out, const Rendering& rendering, const StoredObject& object, std::int64_t resource_version,
-                  bool with_column_definitions) {
+void AppendObject(std::string& out, const Rendering& rendering, const StoredObject& object,
+                  std::int64_t resource_version, bool with_column_definitions) {
   if (rendering.IsVerbatim()) {
     if (resource_version == object.resource_version) {
       out += object.bytes;
@@ -58,7 +58,8 @@ std::string RenderObject(const Rendering& rendering, const StoredObject& object)
   return out;
 }
 
-std::string RenderList(const Rendering& rendering, const std::vector<ObjectPtr>& objects, const ListMetadata& metadata) {
+std::string RenderList(const Rendering& rendering, const std::vector<ObjectPtr>& objects,
+                       const ListMetadata& metadata) {
   const ResourceType& type = *rendering.served->type;
   if (rendering.representation == Representation::kTable) {
     std::vector<json::object> documents;
@@ -94,7 +95,8 @@ std::string RenderBookmark(const Rendering& rendering, std::int64_t resource_ver
   if (ends_initial_events) metadata["annotations"] = json::object{{"k8s.io/initial-events-end", "true"}};
   json::object bookmark{{"kind", type.kind}, {"apiVersion", ApiVersion(type)}, {"metadata", std::move(metadata)}};
   if (rendering.representation == Representation::kPlain) return json::serialize(bookmark);
-  if (rendering.representation == Representation::kPartialObjectMetadata) return json::serialize(PartialObjectMetadata(bookmark));
+  if (rendering.representation == Representation::kPartialObjectMetadata)
+    return json::serialize(PartialObjectMetadata(bookmark));
   // A Table's bookmark has one row of empty cells, as upstream's.
   json::array cells;
   for (std::size_t i = 0; i < type.columns.size(); ++i) cells.emplace_back("");

@@ -1,5 +1,5 @@
-// Rendering: stored objects as a request wants them: plain bytes, Table rows, metadata only, in the request's API version.
-// Plain bytes are the stored ones, unparsed. Pure functions, any thread.
+// Rendering: stored objects as a request wants them: plain bytes, Table rows, metadata only, in the request's API
+// version. Plain bytes are the stored ones, unparsed. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Rendering {
 };
 
 // `object` with the given resourceVersion (mostly its own), appended to `out`.
-void AppendObject(std::string& out, const Rendering& rendering, const StoredObject& object, std::int64_t resource_version,
-                  bool with_column_definitions = true);
+void AppendObject(std::string& out, const Rendering& rendering, const StoredObject& object,
+                  std::int64_t resource_version, bool with_column_definitions = true);
 
 std::string RenderObject(const Rendering& rendering, const StoredObject& object);
 

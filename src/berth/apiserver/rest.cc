@@ -109,7 +109,8 @@ Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
   return route;
 }
 
-Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer, bool& is_streaming) {
+Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                    bool& is_streaming) {
   if (call.route.is_binding) {
     if (call.request.method != "POST") return MethodNotAllowed();
     return Bind(call);

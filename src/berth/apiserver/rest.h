@@ -1,5 +1,5 @@
-// Rest: the Kubernetes REST API over a Registry and a WatchHub: routes, verbs, content negotiation. Answers at once, never
-// blocks; thread-safe.
+// Rest: the Kubernetes REST API over a Registry and a WatchHub: routes, verbs, content negotiation. Answers at once,
+// never blocks; thread-safe.
 #pragma once
 
 #include <memory>
@@ -40,8 +40,10 @@ class Rest {
   };
 
   Outcome<Route> FindRoute(const net::Target& target) const;
-  Outcome<net::Response> Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer, bool& is_streaming);
-  Outcome<net::Response> OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer, bool& is_streaming);
+  Outcome<net::Response> Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                bool& is_streaming);
+  Outcome<net::Response> OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                      bool& is_streaming);
   Outcome<net::Response> OnObject(const Call& call);
   Outcome<net::Response> OnSubresource(const Call& call);
 

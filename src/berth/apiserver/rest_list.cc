@@ -18,7 +18,8 @@ StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) {
 
 Outcome<net::Response> Rest::List(const Call& call, const ListParameters& list) {
   const ServedType& served = *call.route.served;
-  BERTH_ASSIGN_OR_RETURN(const Rendering rendering, NegotiateRendering(call.request, call.target, served, registry_.Now()));
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, served, registry_.Now()));
   Store::ListQuery query;
   query.selector = list.selector;
   if (list.limit > 0) query.limit = list.limit;
@@ -39,8 +40,9 @@ Outcome<net::Response> Rest::List(const Call& call, const ListParameters& list) 
   }
   if (result.failure == Store::ListFailure::kExpired) {
     if (list.continue_token.empty()) return Expired("The resourceVersion for the provided list is too old.");
-    return Expired("The provided continue parameter is too old to display a consistent list result. You must start a new "
-                   "list without the continue parameter.");
+    return Expired(
+        "The provided continue parameter is too old to display a consistent list result. You must start a new "
+        "list without the continue parameter.");
   }
   ListMetadata metadata;
   metadata.resource_version = result.resource_version;
@@ -53,12 +55,14 @@ Outcome<net::Response> Rest::List(const Call& call, const ListParameters& list) 
 
 Outcome<Done> Rest::Watch(const Call& call, ListParameters list, const std::shared_ptr<net::ResponseWriter>& writer) {
   WatchRequest watch;
-  BERTH_ASSIGN_OR_RETURN(watch.rendering, NegotiateRendering(call.request, call.target, *call.route.served, registry_.Now()));
+  BERTH_ASSIGN_OR_RETURN(watch.rendering,
+                         NegotiateRendering(call.request, call.target, *call.route.served, registry_.Now()));
   watch.selector = std::move(list.selector);
   watch.has_bookmarks = list.has_bookmarks;
   if (list.timeout) watch.timeout = *list.timeout;
   watch.ends_initial_events = list.sends_initial_events.value_or(false);
-  // Without a version, or with 0, a watch begins with the objects there are; sendInitialEvents=false asks for changes only.
+  // Without a version, or with 0, a watch begins with the objects there are; sendInitialEvents=false asks for changes
+  // only.
   const std::int64_t wanted = list.resource_version.value_or(0);
   if (wanted > 0 && !watch.ends_initial_events) watch.after_version = wanted;
   if (wanted > registry_.store().resource_version() && watch.ends_initial_events) {

@@ -59,13 +59,14 @@ std::optional<StatusError> CheckListParameters(const ListParameters& list, const
   if (list.is_watch && !list.match.empty() && !list.sends_initial_events) {
     forbid("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
   }
-  if (!list.is_watch && list.sends_initial_events) forbid("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  if (!list.is_watch && list.sends_initial_events)
+    forbid("sendInitialEvents", "sendInitialEvents is forbidden for list");
   if (list.is_watch && list.sends_initial_events) {
     if (list.match != "NotOlderThan") {
-      forbid("resourceVersionMatch",
-             "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+      forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
     }
-    if (sends_initial && !list.has_bookmarks) forbid("allowWatchBookmarks", "sendInitialEvents requires allowWatchBookmarks");
+    if (sends_initial && !list.has_bookmarks)
+      forbid("allowWatchBookmarks", "sendInitialEvents requires allowWatchBookmarks");
   }
   if (!list.is_watch && !list.match.empty()) {
     if (!target.Has("resourceVersion") || target.Query("resourceVersion").empty()) {
@@ -90,9 +91,10 @@ std::optional<StatusError> CheckListParameters(const ListParameters& list, const
 Outcome<bool> ReadDryRun(const std::vector<std::string>& values, std::string_view kind) {
   for (const std::string& value : values) {
     if (value != "All") {
-      return InvalidKind("meta.k8s.io", kind, "",
-                         {{"dryRun", "FieldValueNotSupported",
-                           "Unsupported value: " + json::serialize(json::string(value)) + ": supported values: \"All\""}});
+      return InvalidKind(
+          "meta.k8s.io", kind, "",
+          {{"dryRun", "FieldValueNotSupported",
+            "Unsupported value: " + json::serialize(json::string(value)) + ": supported values: \"All\""}});
     }
   }
   return !values.empty();
@@ -107,7 +109,8 @@ std::vector<std::string> QueryAll(const net::Target& target, std::string_view na
 }
 
 Outcome<std::string> CheckPropagation(std::string_view policy) {
-  if (policy.empty() || policy == "Background" || policy == "Foreground" || policy == "Orphan") return std::string(policy);
+  if (policy.empty() || policy == "Background" || policy == "Foreground" || policy == "Orphan")
+    return std::string(policy);
   return InvalidKind("meta.k8s.io", "DeleteOptions", "",
                      {{"propagationPolicy", "FieldValueNotSupported",
                        "Unsupported value: " + json::serialize(json::string(policy)) +
@@ -282,12 +285,14 @@ Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body) {
     options.preconditions.resource_version = StringMember(*preconditions, "resourceVersion");
   }
   BERTH_ASSIGN_OR_RETURN(options.propagation_policy, CheckPropagation(StringMember(body, "propagationPolicy")));
-  if (const json::value* orphan = FindMember(body, "orphanDependents"); orphan != nullptr && *orphan == json::value(true)) {
+  if (const json::value* orphan = FindMember(body, "orphanDependents");
+      orphan != nullptr && *orphan == json::value(true)) {
     options.propagation_policy = "Orphan";
   }
   std::vector<std::string> dry_run;
   if (const json::array* values = ArrayMember(body, "dryRun")) {
-    for (const json::value& value : *values) dry_run.push_back(value.is_string() ? std::string(View(value.get_string())) : "");
+    for (const json::value& value : *values)
+      dry_run.push_back(value.is_string() ? std::string(View(value.get_string())) : "");
   }
   BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(dry_run, "DeleteOptions"));
   return options;

@@ -17,7 +17,8 @@
 namespace berth::apiserver {
 
 inline constexpr std::size_t kBodyBytesMax = std::size_t{3} << 20;  // as kube-apiserver
-inline constexpr std::string_view kBodyMediaTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+inline constexpr std::string_view kBodyMediaTypes =
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 // The value of a header, or an empty view.
 std::string_view HeaderValue(const net::Request& request, std::string_view name);
@@ -51,7 +52,8 @@ struct ListParameters {
   std::optional<bool> sends_initial_events;
   std::optional<Duration> timeout;
 };
-Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served, std::string_view namespace_name);
+Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served,
+                                            std::string_view namespace_name);
 
 // dryRun and fieldValidation.
 Outcome<WriteOptions> ParseWriteOptions(const net::Target& target, std::string_view kind);

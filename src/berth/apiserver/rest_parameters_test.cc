@@ -14,7 +14,8 @@ TEST(RestParameters, ContinueTokensComeBack) {
     EXPECT_EQ(token->resource_version, version);
     EXPECT_EQ(token->after_key, "default/pod-7");
   }
-  for (const char* bad : {"", "x", "%%%", "e30", "W10", "eyJydiI6MH0"}) EXPECT_FALSE(DecodeContinueToken(bad).ok()) << bad;
+  for (const char* bad : {"", "x", "%%%", "e30", "W10", "eyJydiI6MH0"})
+    EXPECT_FALSE(DecodeContinueToken(bad).ok()) << bad;
   EXPECT_FALSE(DecodeContinueToken(EncodeContinueToken({-2, "a"})).ok());
   EXPECT_FALSE(DecodeContinueToken(EncodeContinueToken({5, ""})).ok());
 }
@@ -45,7 +46,8 @@ TEST(RestParameters, DeleteOptionsComeFromBodyOrQuery) {
   EXPECT_TRUE(parse("dryRun=All", "")->is_dry_run);
   EXPECT_TRUE(parse("", R"({"dryRun":["All"]})")->is_dry_run);
   EXPECT_EQ(parse("", R"({"preconditions":{"uid":"u","resourceVersion":"7"}})")->preconditions.resource_version, "7");
-  for (const char* bad : {R"({"gracePeriodSeconds":"x"})", R"({"propagationPolicy":"x"})", R"({"dryRun":["x"]})", R"({"kind":"Pod"})"}) {
+  for (const char* bad :
+       {R"({"gracePeriodSeconds":"x"})", R"({"propagationPolicy":"x"})", R"({"dryRun":["x"]})", R"({"kind":"Pod"})"}) {
     EXPECT_FALSE(parse("", bad).ok()) << bad;
   }
 }

@@ -74,7 +74,7 @@ TEST_P(Rest, CreateGetReplaceDelete) {
 
   json::value changed = got.body;
   changed.as_object()["spec"].as_object()["schedulerName"] = "other";
-  changed.as_object()["status"].as_object()["phase"] = "Running";      // not by this path
+  changed.as_object()["status"].as_object()["phase"] = "Running";          // not by this path
   changed.as_object()["metadata"].as_object().erase("creationTimestamp");  // kept by the server
   const Answer replaced = Do("PUT", std::string(kPods) + "/web", json::serialize(changed));
   ASSERT_EQ(replaced.status, 200) << replaced.response.body;
@@ -82,15 +82,17 @@ TEST_P(Rest, CreateGetReplaceDelete) {
   EXPECT_EQ(replaced.Text("status.phase"), "Pending");
   EXPECT_EQ(replaced.Text("metadata.uid"), uid);
   EXPECT_EQ(replaced.Text("metadata.creationTimestamp"), "2023-11-14T22:13:20Z");
-  EXPECT_GT(std::stoll(replaced.Text("metadata.resourceVersion")), std::stoll(created.Text("metadata.resourceVersion")));
+  EXPECT_GT(std::stoll(replaced.Text("metadata.resourceVersion")),
+            std::stoll(created.Text("metadata.resourceVersion")));
 
   // The version read first is no longer the current one.
   const Answer stale = Do("PUT", std::string(kPods) + "/web", json::serialize(changed));
   EXPECT_EQ(stale.status, 409);
   EXPECT_EQ(stale.Text("reason"), "Conflict");
-  EXPECT_EQ(stale.Text("message"),
-            "Operation cannot be fulfilled on pods \"web\": the object has been modified; please apply your changes to the "
-            "latest version and try again");
+  EXPECT_EQ(
+      stale.Text("message"),
+      "Operation cannot be fulfilled on pods \"web\": the object has been modified; please apply your changes to the "
+      "latest version and try again");
 
   // A replacement that changes nothing makes no new version.
   const Answer same = Do("PUT", std::string(kPods) + "/web", replaced.response.body);
@@ -121,46 +123,58 @@ TEST_P(Rest, MalformedRequestsGetStatusObjects) {
   };
   const std::string web = std::string(kPods) + "/web";
   const char* json_type = "application/json";
-  const std::string big = R"({"metadata":{"name":"big","annotations":{"a":")" + std::string((3 << 20) + 10, 'x') + R"("}}})";
+  const std::string big =
+      R"({"metadata":{"name":"big","annotations":{"a":")" + std::string((3 << 20) + 10, 'x') + R"("}}})";
   const Case cases[] = {
       {"not JSON", "POST", kPods, "{", json_type, 400, "BadRequest", "not valid JSON: at the end"},
       {"not an object", "POST", kPods, "[]", json_type, 400, "BadRequest", "must be an object"},
       {"nesting bomb", "POST", kPods, std::string(10'000, '['), json_type, 400, "BadRequest", "nested deeper"},
-      {"another kind", "POST", kPods, R"({"kind":"Node","metadata":{"name":"x"}})", json_type, 400, "BadRequest", "expected kind (Pod)"},
+      {"another kind", "POST", kPods, R"({"kind":"Node","metadata":{"name":"x"}})", json_type, 400, "BadRequest",
+       "expected kind (Pod)"},
       {"another version", "POST", kPods, R"({"apiVersion":"v2","metadata":{"name":"x"}})", json_type, 400, "BadRequest",
        "the API version in the data (v2) does not match the expected API version (v1)"},
-      {"another namespace", "POST", kPods, R"({"metadata":{"name":"x","namespace":"kube-system"}})", json_type, 400, "BadRequest",
-       "the namespace of the provided object does not match the namespace sent on the request"},
+      {"another namespace", "POST", kPods, R"({"metadata":{"name":"x","namespace":"kube-system"}})", json_type, 400,
+       "BadRequest", "the namespace of the provided object does not match the namespace sent on the request"},
       {"another name", "PUT", web, R"({"metadata":{"name":"x"}})", json_type, 400, "BadRequest",
        "the name of the object (x) does not match the name on the URL (web)"},
-      {"a version on create", "POST", kPods, R"({"metadata":{"name":"x","resourceVersion":"3"}})", json_type, 400, "BadRequest",
-       "resourceVersion should not be set"},
+      {"a version on create", "POST", kPods, R"({"metadata":{"name":"x","resourceVersion":"3"}})", json_type, 400,
+       "BadRequest", "resourceVersion should not be set"},
       {"metadata of another type", "POST", kPods, R"({"metadata":[]})", json_type, 400, "BadRequest", "metadata"},
-      {"bad label selector", "GET", std::string(kPods) + "?labelSelector=a%20in", "", "", 400, "BadRequest", "unable to parse requirement"},
-      {"bad field selector", "GET", std::string(kPods) + "?fieldSelector=x", "", "", 400, "BadRequest", "invalid selector"},
+      {"bad label selector", "GET", std::string(kPods) + "?labelSelector=a%20in", "", "", 400, "BadRequest",
+       "unable to parse requirement"},
+      {"bad field selector", "GET", std::string(kPods) + "?fieldSelector=x", "", "", 400, "BadRequest",
+       "invalid selector"},
       {"unsupported field", "GET", std::string(kPods) + "?fieldSelector=spec.x%3D1", "", "", 400, "BadRequest",
        "field label not supported: spec.x"},
       {"bad limit", "GET", std::string(kPods) + "?limit=x", "", "", 400, "BadRequest", "limit must be a whole number"},
-      {"bad watch", "GET", std::string(kPods) + "?watch=maybe", "", "", 400, "BadRequest", "watch must be true or false"},
-      {"bad continue", "GET", std::string(kPods) + "?continue=x", "", "", 400, "BadRequest", "continue key is not valid"},
-      {"bad escape", "GET", std::string(kPods) + "?labelSelector=%zz", "", "", 400, "BadRequest", "target is malformed"},
-      {"unknown group", "GET", "/apis/nothing.io/v1/things", "", "", 404, "NotFound", "could not find the requested resource"},
+      {"bad watch", "GET", std::string(kPods) + "?watch=maybe", "", "", 400, "BadRequest",
+       "watch must be true or false"},
+      {"bad continue", "GET", std::string(kPods) + "?continue=x", "", "", 400, "BadRequest",
+       "continue key is not valid"},
+      {"bad escape", "GET", std::string(kPods) + "?labelSelector=%zz", "", "", 400, "BadRequest",
+       "target is malformed"},
+      {"unknown group", "GET", "/apis/nothing.io/v1/things", "", "", 404, "NotFound",
+       "could not find the requested resource"},
       {"unknown resource", "GET", "/api/v1/things", "", "", 404, "NotFound", "could not find the requested resource"},
       {"unknown subresource", "GET", web + "/log2", "", "", 404, "NotFound", "could not find the requested resource"},
       {"too long a path", "GET", web + "/status/x", "", "", 404, "NotFound", "could not find the requested resource"},
       {"cluster-wide object of a namespace", "GET", "/api/v1/pods/web", "", "", 404, "NotFound", "could not find"},
       {"nodes have no namespace", "GET", "/api/v1/namespaces/default/nodes", "", "", 404, "NotFound", "could not find"},
       {"missing pod", "GET", std::string(kPods) + "/nobody", "", "", 404, "NotFound", "pods \"nobody\" not found"},
-      {"replace a missing pod", "PUT", std::string(kPods) + "/nobody", "{}", json_type, 404, "NotFound", "pods \"nobody\" not found"},
+      {"replace a missing pod", "PUT", std::string(kPods) + "/nobody", "{}", json_type, 404, "NotFound",
+       "pods \"nobody\" not found"},
       {"missing namespace", "POST", "/api/v1/namespaces/nowhere/pods", PodJson("x"), json_type, 404, "NotFound",
        "namespaces \"nowhere\" not found"},
-      {"delete a missing deployment", "DELETE", "/apis/apps/v1/namespaces/default/deployments/x", "", "", 404, "NotFound",
-       "deployments.apps \"x\" not found"},
-      {"create across namespaces", "POST", "/api/v1/pods", PodJson("x"), json_type, 405, "MethodNotAllowed", "does not allow this method"},
-      {"post to an object", "POST", web, PodJson("web"), json_type, 405, "MethodNotAllowed", "does not allow this method"},
+      {"delete a missing deployment", "DELETE", "/apis/apps/v1/namespaces/default/deployments/x", "", "", 404,
+       "NotFound", "deployments.apps \"x\" not found"},
+      {"create across namespaces", "POST", "/api/v1/pods", PodJson("x"), json_type, 405, "MethodNotAllowed",
+       "does not allow this method"},
+      {"post to an object", "POST", web, PodJson("web"), json_type, 405, "MethodNotAllowed",
+       "does not allow this method"},
       {"read a binding", "GET", web + "/binding", "", "", 405, "MethodNotAllowed", "does not allow this method"},
       {"already there", "POST", kPods, PodJson("web"), json_type, 409, "AlreadyExists", "pods \"web\" already exists"},
-      {"another uid", "PUT", web, R"({"metadata":{"name":"web","uid":"u"}})", json_type, 409, "Conflict", "Precondition failed: UID"},
+      {"another uid", "PUT", web, R"({"metadata":{"name":"web","uid":"u"}})", json_type, 409, "Conflict",
+       "Precondition failed: UID"},
       {"an old version", "PUT", web, R"({"metadata":{"name":"web","resourceVersion":"1"}})", json_type, 409, "Conflict",
        "the object has been modified"},
       {"delete with another uid", "DELETE", web, R"({"preconditions":{"uid":"u"}})", json_type, 409, "Conflict",
@@ -172,32 +186,40 @@ TEST_P(Rest, MalformedRequestsGetStatusObjects) {
        "not valid protobuf: "},
       {"YAML that is none", "POST", kPods, "a: [", "application/yaml", 400, "BadRequest", "not valid YAML"},
       {"not UTF-8", "GET", std::string(kPods) + "/%ff", "", "", 400, "BadRequest", "it is not UTF-8"},
-      {"unknown patch", "PATCH", web, "{}", "application/json", 415, "UnsupportedMediaType", "application/merge-patch+json"},
+      {"unknown patch", "PATCH", web, "{}", "application/json", 415, "UnsupportedMediaType",
+       "application/merge-patch+json"},
       {"server-side apply", "PATCH", web, "{}", "application/apply-patch+yaml", 415, "UnsupportedMediaType",
        "server-side apply is not supported"},
+      {"a namespace for good", "DELETE", "/api/v1/namespaces/default", "", "", 403, "Forbidden",
+       "namespaces \"default\" is forbidden: this namespace may not be deleted"},
       {"no name", "POST", kPods, R"({"metadata":{}})", json_type, 422, "Invalid",
        "Pod \"\" is invalid: metadata.name: Required value: name or generateName is required"},
-      {"bad name", "POST", kPods, PodJson("Web_1"), json_type, 422, "Invalid", "a lowercase RFC 1123 subdomain must consist of"},
-      {"bad label", "POST", kPods, R"({"metadata":{"name":"x","labels":{"a":"-"}}})", json_type, 422, "Invalid", "a valid label must be"},
+      {"bad name", "POST", kPods, PodJson("Web_1"), json_type, 422, "Invalid",
+       "a lowercase RFC 1123 subdomain must consist of"},
+      {"bad label", "POST", kPods, R"({"metadata":{"name":"x","labels":{"a":"-"}}})", json_type, 422, "Invalid",
+       "a valid label must be"},
       {"refused by validation", "POST", kPods, PodJson("x", R"("schedulerName":"refused")"), json_type, 422, "Invalid",
        "Pod \"x\" is invalid: spec.schedulerName: Invalid value: \"refused\": must not be refused"},
-      {"patch test fails", "PATCH", web, R"([{"op":"test","path":"/metadata/name","value":"x"}])", "application/json-patch+json", 422,
-       "Invalid", "the server rejected our request due to an error in our request"},
+      {"patch test fails", "PATCH", web, R"([{"op":"test","path":"/metadata/name","value":"x"}])",
+       "application/json-patch+json", 422, "Invalid", "the server rejected our request due to an error in our request"},
       {"match without version", "GET", std::string(kPods) + "?resourceVersionMatch=Exact", "", "", 422, "Invalid",
        "resourceVersionMatch is forbidden unless resourceVersion is provided"},
       {"dryRun of something", "POST", std::string(kPods) + "?dryRun=Some", PodJson("x"), json_type, 422, "Invalid",
        "dryRun: Unsupported value: \"Some\": supported values: \"All\""},
-      {"lease without version", "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l", "{}", json_type, 201, "", ""},
+      {"lease without version", "PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/l", "{}", json_type, 201,
+       "", ""},
       {"a version of the future", "GET", std::string(kPods) + "?resourceVersion=999999", "", "", 504, "Timeout",
        "Too large resource version: 999999"},
-      {"bind: unknown pod", "POST", std::string(kPods) + "/nobody/binding", BindingJson("nobody", "n1"), json_type, 404, "NotFound",
-       "pods \"nobody\" not found"},
-      {"bind: taken", "POST", std::string(kPods) + "/bound/binding", BindingJson("bound", "n2"), json_type, 409, "Conflict",
+      {"bind: unknown pod", "POST", std::string(kPods) + "/nobody/binding", BindingJson("nobody", "n1"), json_type, 404,
+       "NotFound", "pods \"nobody\" not found"},
+      {"bind: taken", "POST", std::string(kPods) + "/bound/binding", BindingJson("bound", "n2"), json_type, 409,
+       "Conflict",
        "Operation cannot be fulfilled on pods/binding \"bound\": pod bound is already assigned to node \"n1\""},
       {"bind: another uid", "POST", web + "/binding", BindingJson("web", "n1", "u"), json_type, 409, "Conflict",
        "Precondition failed: UID in precondition: u, UID in object meta"},
-      {"bind: another kind", "POST", web + "/binding", R"({"metadata":{"name":"web"},"target":{"kind":"Pod","name":"n"}})", json_type,
-       422, "Invalid", "target.kind: Unsupported value: \"Pod\""},
+      {"bind: another kind", "POST", web + "/binding",
+       R"({"metadata":{"name":"web"},"target":{"kind":"Pod","name":"n"}})", json_type, 422, "Invalid",
+       "target.kind: Unsupported value: \"Pod\""},
       {"bind: no target", "POST", web + "/binding", R"({"metadata":{"name":"web"}})", json_type, 422, "Invalid",
        "Binding \"web\" is invalid: target.name: Required value"},
       {"bind: another name", "POST", web + "/binding", BindingJson("x", "n1"), json_type, 400, "BadRequest",
@@ -242,7 +264,10 @@ TEST_P(Rest, NegotiatesWhatItSends) {
 
 TEST_P(Rest, ListsByPageAndSelector) {
   for (const char* name : {"a", "b", "c", "d", "e"}) MakePod(name, name[0] < 'c' ? R"("schedulerName":"berth")" : "");
-  ASSERT_EQ(Do("PATCH", std::string(kPods) + "/b", R"({"metadata":{"labels":{"app":"x"}}})", "application/merge-patch+json").status, 200);
+  ASSERT_EQ(
+      Do("PATCH", std::string(kPods) + "/b", R"({"metadata":{"labels":{"app":"x"}}})", "application/merge-patch+json")
+          .status,
+      200);
   const auto names = [&](const Answer& answer) {
     std::string joined;
     const json::value items = At(answer.body, "items");
@@ -280,7 +305,10 @@ TEST_P(Rest, ListsByPageAndSelector) {
   // Later pages show the state of the first one.
   MakePod("bb");
   ASSERT_EQ(Do("DELETE", std::string(kPods) + "/d").status, 200);
-  ASSERT_EQ(Do("PATCH", std::string(kPods) + "/c", R"({"metadata":{"labels":{"new":"1"}}})", "application/merge-patch+json").status, 200);
+  ASSERT_EQ(
+      Do("PATCH", std::string(kPods) + "/c", R"({"metadata":{"labels":{"new":"1"}}})", "application/merge-patch+json")
+          .status,
+      200);
   const Answer second = Do("GET", std::string(kPods) + "?limit=2&continue=" + first.Text("metadata.continue"));
   EXPECT_EQ(names(second), "cd");
   EXPECT_EQ(second.Text("items.0.metadata.labels"), "null");
@@ -304,25 +332,43 @@ TEST_P(Rest, ListsByPageAndSelector) {
 TEST_P(Rest, PatchesInThreeFormats) {
   MakePod("web", R"("containers":[{"name":"a","image":"x"}])");
   const std::string web = std::string(kPods) + "/web";
-  EXPECT_EQ(Do("PATCH", web, R"({"metadata":{"labels":{"a":"1"}}})", "application/merge-patch+json").Text("metadata.labels.a"), "1");
+  EXPECT_EQ(Do("PATCH", web, R"({"metadata":{"labels":{"a":"1"}}})", "application/merge-patch+json")
+                .Text("metadata.labels.a"),
+            "1");
   EXPECT_EQ(Do("PATCH", web, R"([{"op":"add","path":"/metadata/labels/b","value":"2"}])", "application/json-patch+json")
-                .Text("metadata.labels.b"), "2");
-  const Answer strategic = Do("PATCH", web, R"({"spec":{"containers":[{"name":"a","image":"y"}]}})", "application/strategic-merge-patch+json");
+                .Text("metadata.labels.b"),
+            "2");
+  const Answer strategic = Do("PATCH", web, R"({"spec":{"containers":[{"name":"a","image":"y"}]}})",
+                              "application/strategic-merge-patch+json");
   EXPECT_EQ(strategic.Text("spec.containers"), R"([{"name":"a","image":"y"}])") << strategic.response.body;
-  const Answer conflict = Do("PATCH", web, R"({"metadata":{"resourceVersion":"1","labels":{"c":"1"}}})", "application/merge-patch+json");
+  const Answer conflict =
+      Do("PATCH", web, R"({"metadata":{"resourceVersion":"1","labels":{"c":"1"}}})", "application/merge-patch+json");
   EXPECT_EQ(conflict.status, 409);
-  const Answer status = Do("PATCH", web + "/status", R"({"status":{"phase":"Running"},"spec":{"nodeName":"x"}})", "application/merge-patch+json");
+  const Answer status = Do("PATCH", web + "/status", R"({"status":{"phase":"Running"},"spec":{"nodeName":"x"}})",
+                           "application/merge-patch+json");
   EXPECT_EQ(status.Text("status.phase"), "Running");
   EXPECT_EQ(status.Text("spec.nodeName"), "null");
-  const Answer dry = Do("PATCH", web + "?dryRun=All", R"({"metadata":{"labels":{"a":"9"}}})", "application/merge-patch+json");
+  const Answer dry =
+      Do("PATCH", web + "?dryRun=All", R"({"metadata":{"labels":{"a":"9"}}})", "application/merge-patch+json");
   EXPECT_EQ(dry.Text("metadata.labels.a"), "9");
   EXPECT_EQ(Do("GET", web).Text("metadata.labels.a"), "1");
 }
 
+TEST_P(Rest, PatchesCannotGrowAnObjectWithoutBound) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  ASSERT_EQ(Do("POST", maps, R"({"metadata":{"name":"m"},"data":{"a":")" + std::string(1 << 20, 'x') + R"("}})").status,
+            201);
+  const char* copy =
+      R"([{"op":"copy","from":"/data/a","path":"/data/b"},{"op":"copy","from":"/data/a","path":"/data/c"}])";
+  EXPECT_EQ(Do("PATCH", maps + "/m", copy, "application/json-patch+json").status, 413);
+  EXPECT_EQ(Do("GET", maps + "/m").Text("data.b"), "null");
+}
+
 TEST_P(Rest, BindsAPodOnce) {
   MakePod("web");
-  const Answer bound = Do("POST", std::string(kPods) + "/web/binding",
-                          R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"web","annotations":{"why":"x"}},"target":{"name":"nowhere"}})");
+  const Answer bound = Do(
+      "POST", std::string(kPods) + "/web/binding",
+      R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":"web","annotations":{"why":"x"}},"target":{"name":"nowhere"}})");
   EXPECT_EQ(bound.status, 201);
   EXPECT_EQ(bound.Text("kind"), "Status");
   EXPECT_EQ(bound.Text("status"), "Success");
@@ -361,16 +407,23 @@ TEST_P(Rest, DeletesWithGraceAndFinalizers) {
   EXPECT_EQ(first.Text("metadata.deletionTimestamp"), "2023-11-14T22:13:27Z");
   EXPECT_EQ(Do("GET", std::string(kPods) + "/bound").Text("metadata.deletionTimestamp"), "2023-11-14T22:13:27Z");
   // Only a shorter period changes a pending deletion.
-  EXPECT_EQ(Do("DELETE", std::string(kPods) + "/bound?gracePeriodSeconds=60").Text("metadata.deletionGracePeriodSeconds"), "7");
-  EXPECT_EQ(Do("DELETE", std::string(kPods) + "/bound?gracePeriodSeconds=2").Text("metadata.deletionTimestamp"), "2023-11-14T22:13:22Z");
+  EXPECT_EQ(
+      Do("DELETE", std::string(kPods) + "/bound?gracePeriodSeconds=60").Text("metadata.deletionGracePeriodSeconds"),
+      "7");
+  EXPECT_EQ(Do("DELETE", std::string(kPods) + "/bound?gracePeriodSeconds=2").Text("metadata.deletionTimestamp"),
+            "2023-11-14T22:13:22Z");
   EXPECT_EQ(Do("DELETE", std::string(kPods) + "/bound", R"({"gracePeriodSeconds":0})").status, 200);
   EXPECT_EQ(Do("GET", std::string(kPods) + "/bound").status, 404);
 
-  ASSERT_EQ(Do("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c","finalizers":["x.io/f"]}})").status, 201);
+  ASSERT_EQ(Do("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c","finalizers":["x.io/f"]}})")
+                .status,
+            201);
   const std::string map = "/api/v1/namespaces/default/configmaps/c";
   EXPECT_EQ(Do("DELETE", map).Text("kind"), "ConfigMap");
   EXPECT_NE(Do("GET", map).Text("metadata.deletionTimestamp"), "null");
-  EXPECT_EQ(Do("PATCH", map, R"({"metadata":{"finalizers":["x.io/f","x.io/g"]}})", "application/merge-patch+json").status, 422);
+  EXPECT_EQ(
+      Do("PATCH", map, R"({"metadata":{"finalizers":["x.io/f","x.io/g"]}})", "application/merge-patch+json").status,
+      422);
   EXPECT_EQ(Do("PATCH", map, R"({"metadata":{"finalizers":null}})", "application/merge-patch+json").status, 200);
   EXPECT_EQ(Do("GET", map).status, 404);
 
@@ -383,7 +436,10 @@ TEST_P(Rest, DeletesWithGraceAndFinalizers) {
 
 TEST_P(Rest, DeletesCollectionsNamespacesAndDependents) {
   for (const char* name : {"a", "b", "c"}) MakePod(name);
-  ASSERT_EQ(Do("PATCH", std::string(kPods) + "/b", R"({"metadata":{"labels":{"keep":"1"}}})", "application/merge-patch+json").status, 200);
+  ASSERT_EQ(
+      Do("PATCH", std::string(kPods) + "/b", R"({"metadata":{"labels":{"keep":"1"}}})", "application/merge-patch+json")
+          .status,
+      200);
   const Answer gone = Do("DELETE", std::string(kPods) + "?labelSelector=!keep");
   EXPECT_EQ(gone.status, 200);
   EXPECT_EQ(At(gone.body, "items").as_array().size(), 2u);
@@ -397,8 +453,12 @@ TEST_P(Rest, DeletesCollectionsNamespacesAndDependents) {
   const std::string maps = "/api/v1/namespaces/default/configmaps";
   for (const char* policy : {"Orphan", "Foreground"}) {
     const std::string owner = Do("POST", maps, R"({"metadata":{"name":"owner"}})").Text("metadata.uid");
-    ASSERT_EQ(Do("POST", maps, R"({"metadata":{"name":"child","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":")" +
-                                  owner + R"("}]}})").status, 201);
+    ASSERT_EQ(
+        Do("POST", maps,
+           R"({"metadata":{"name":"child","ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":")" +
+               owner + R"("}]}})")
+            .status,
+        201);
     EXPECT_EQ(Do("DELETE", maps + "/owner?propagationPolicy=" + policy).status, 200);
     const Answer child = Do("GET", maps + "/child");
     if (std::string_view(policy) == "Orphan") {
@@ -427,7 +487,9 @@ TEST_P(Rest, ScalesAndEvicts) {
   const std::string deployment = "/apis/apps/v1/namespaces/default/deployments/web";
   ASSERT_EQ(Do("POST", "/apis/apps/v1/namespaces/default/deployments",
                R"({"metadata":{"name":"web"},"spec":{"replicas":3,"selector":{"matchLabels":{"app":"web"},)"
-               R"("matchExpressions":[{"key":"t","operator":"In","values":["a","b"]}]}}})").status, 201);
+               R"("matchExpressions":[{"key":"t","operator":"In","values":["a","b"]}]}}})")
+                .status,
+            201);
   const Answer scale = Do("GET", deployment + "/scale");
   EXPECT_EQ(scale.Text("kind"), "Scale");
   EXPECT_EQ(scale.Text("spec.replicas"), "3");
@@ -436,21 +498,36 @@ TEST_P(Rest, ScalesAndEvicts) {
   wanted.as_object()["spec"].as_object()["replicas"] = 5;
   EXPECT_EQ(Do("PUT", deployment + "/scale", json::serialize(wanted)).Text("spec.replicas"), "5");
   EXPECT_EQ(Do("PUT", deployment + "/scale", json::serialize(wanted)).status, 409);  // an old version now
-  EXPECT_EQ(Do("PATCH", deployment + "/scale", R"({"spec":{"replicas":50}})", "application/merge-patch+json").Text("spec.replicas"), "50");
+  EXPECT_EQ(Do("PATCH", deployment + "/scale", R"({"spec":{"replicas":50}})", "application/merge-patch+json")
+                .Text("spec.replicas"),
+            "50");
   EXPECT_EQ(Do("GET", deployment).Text("spec.replicas"), "50");
-  EXPECT_EQ(Do("PATCH", deployment + "/scale", R"({"spec":{"replicas":-1}})", "application/merge-patch+json").status, 422);
+  EXPECT_EQ(Do("PATCH", deployment + "/scale", R"({"spec":{"replicas":-1}})", "application/merge-patch+json").status,
+            422);
   EXPECT_EQ(Do("GET", std::string(kPods) + "/x/scale").status, 404);
 
   ASSERT_EQ(Do("POST", "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
-               R"({"metadata":{"name":"pdb"},"spec":{"selector":{"matchLabels":{"app":"web"}}}})").status, 201);
+               R"({"metadata":{"name":"pdb"},"spec":{"selector":{"matchLabels":{"app":"web"}}}})")
+                .status,
+            201);
   for (const char* name : {"one", "two"}) {
-    ASSERT_EQ(Do("POST", kPods, R"({"metadata":{"name":")" + std::string(name) + R"(","labels":{"app":"web"}},"spec":{"nodeName":"n"}})").status, 201);
+    ASSERT_EQ(
+        Do("POST", kPods,
+           R"({"metadata":{"name":")" + std::string(name) + R"(","labels":{"app":"web"}},"spec":{"nodeName":"n"}})")
+            .status,
+        201);
     ASSERT_EQ(Do("PATCH", std::string(kPods) + "/" + name + "/status",
-                 R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})", "application/merge-patch+json").status, 200);
+                 R"({"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}})",
+                 "application/merge-patch+json")
+                  .status,
+              200);
   }
   const std::string budget = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/pdb";
-  ASSERT_EQ(Do("PATCH", budget + "/status", R"({"status":{"disruptionsAllowed":1,"desiredHealthy":1,"currentHealthy":2}})",
-               "application/merge-patch+json").status, 200);
+  ASSERT_EQ(
+      Do("PATCH", budget + "/status", R"({"status":{"disruptionsAllowed":1,"desiredHealthy":1,"currentHealthy":2}})",
+         "application/merge-patch+json")
+          .status,
+      200);
   const auto evict = [&](const std::string& pod) {
     return Do("POST", std::string(kPods) + '/' + pod + "/eviction",
               R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":")" + pod + R"("}})");
@@ -458,29 +535,38 @@ TEST_P(Rest, ScalesAndEvicts) {
   EXPECT_EQ(evict("one").status, 201);
   EXPECT_NE(Do("GET", std::string(kPods) + "/one").Text("metadata.deletionTimestamp"), "null");
   EXPECT_EQ(Do("GET", budget).Text("status.disruptionsAllowed"), "0");
-  ASSERT_EQ(Do("PATCH", budget + "/status", R"({"status":{"currentHealthy":1}})", "application/merge-patch+json").status, 200);
+  ASSERT_EQ(
+      Do("PATCH", budget + "/status", R"({"status":{"currentHealthy":1}})", "application/merge-patch+json").status,
+      200);
   const Answer refused = evict("two");
   EXPECT_EQ(refused.status, 429);
   EXPECT_EQ(refused.Text("details.causes.0.reason"), "DisruptionBudget");
-  EXPECT_EQ(refused.Text("details.causes.0.message"), "The disruption budget pdb needs 1 healthy pods and has 1 currently");
+  EXPECT_EQ(refused.Text("details.causes.0.message"),
+            "The disruption budget pdb needs 1 healthy pods and has 1 currently");
   EXPECT_EQ(evict("nobody").status, 404);
 }
 
 TEST_P(Rest, EventsAreOneStoreInTwoSpellings) {
   ASSERT_EQ(Do("POST", "/apis/events.k8s.io/v1/namespaces/default/events",
                R"({"metadata":{"name":"e"},"regarding":{"name":"web"},"note":"hello","reason":"Scheduled",)"
-               R"("reportingController":"berth","eventTime":"2023-11-14T22:13:20.000000Z"})").status, 201);
+               R"("reportingController":"berth","eventTime":"2023-11-14T22:13:20.000000Z"})")
+                .status,
+            201);
   const Answer core = Do("GET", "/api/v1/namespaces/default/events/e");
   EXPECT_EQ(core.Text("apiVersion"), "v1");
   EXPECT_EQ(core.Text("involvedObject.name"), "web");
   EXPECT_EQ(core.Text("message"), "hello");
   EXPECT_EQ(core.Text("reportingComponent"), "berth");
   EXPECT_EQ(core.Text("note"), "null");
-  EXPECT_EQ(At(Do("GET", "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dweb").body, "items").as_array().size(), 1u);
+  EXPECT_EQ(At(Do("GET", "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dweb").body, "items")
+                .as_array()
+                .size(),
+            1u);
   const Answer list = Do("GET", "/apis/events.k8s.io/v1/events?fieldSelector=regarding.name%3Dweb");
   EXPECT_EQ(list.Text("items.0.note"), "hello");
   EXPECT_EQ(list.Text("items.0.apiVersion"), "events.k8s.io/v1");
-  const Answer patched = Do("PATCH", "/apis/events.k8s.io/v1/namespaces/default/events/e", R"({"note":"again"})", "application/merge-patch+json");
+  const Answer patched = Do("PATCH", "/apis/events.k8s.io/v1/namespaces/default/events/e", R"({"note":"again"})",
+                            "application/merge-patch+json");
   EXPECT_EQ(patched.Text("note"), "again");
   EXPECT_EQ(Do("GET", "/api/v1/namespaces/default/events/e").Text("message"), "again");
 }

@@ -17,8 +17,8 @@ constexpr std::string_view kPatchMediaTypes =
 
 // Upstream's deletions answer with the object for these types and with a Status for all others.
 bool ReturnsDeletedObject(const ResourceType& type) {
-  for (const std::string_view plural : {"pods", "services", "serviceaccounts", "persistentvolumes", "persistentvolumeclaims",
-                                        "podtemplates", "resourcequotas"}) {
+  for (const std::string_view plural : {"pods", "services", "serviceaccounts", "persistentvolumes",
+                                        "persistentvolumeclaims", "podtemplates", "resourcequotas"}) {
     if (type.group.empty() && type.plural == plural) return true;
   }
   return false;
@@ -30,7 +30,8 @@ void AddWarnings(net::Response& response, const std::vector<std::string>& warnin
   }
 }
 
-net::Response WriteResponse(const Rendering& rendering, const Written& written, const std::vector<std::string>& warnings) {
+net::Response WriteResponse(const Rendering& rendering, const Written& written,
+                            const std::vector<std::string>& warnings) {
   net::Response response = JsonResponse(written.is_created ? 201 : 200, RenderObject(rendering, *written.object));
   AddWarnings(response, warnings);
   return response;
@@ -80,14 +81,15 @@ Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& 
   return patch;
 }
 
-Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& current, const json::storage_ptr& storage,
-                                 std::string_view kind) {
+Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& current,
+                                 const json::storage_ptr& storage, std::string_view kind) {
   const json::value document(current, storage);
   const auto apply = [&]() -> Outcome<json::value> {
     switch (patch.kind) {
       case ParsedPatch::Kind::kJson: return ApplyJsonPatch(document, patch.document);
       case ParsedPatch::Kind::kMerge: return ApplyMergePatch(document, patch.document);
-      case ParsedPatch::Kind::kStrategic: return ApplyStrategicMergePatch(document, patch.document, kind, &PatchMergeKey);
+      case ParsedPatch::Kind::kStrategic:
+        return ApplyStrategicMergePatch(document, patch.document, kind, &PatchMergeKey);
     }
     return BadRequest("no such patch");
   };
@@ -167,7 +169,8 @@ Outcome<net::Response> Rest::DeleteCollection(const Call& call) {
   const Route& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
-  BERTH_ASSIGN_OR_RETURN(const ListParameters list, ParseListParameters(call.target, *route.served, route.namespace_name));
+  BERTH_ASSIGN_OR_RETURN(const ListParameters list,
+                         ParseListParameters(call.target, *route.served, route.namespace_name));
   BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ParseDeleteOptions(call.request, call.target));
   Store::ListQuery query;
   query.selector = list.selector;
@@ -189,8 +192,8 @@ Outcome<net::Response> Rest::DeleteCollection(const Call& call) {
 Outcome<net::Response> Rest::Bind(const Call& call) {
   BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
   BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, RequestStorage()));
-  BERTH_RETURN_IF_ERROR(BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding,
-                                options.is_dry_run));
+  BERTH_RETURN_IF_ERROR(
+      BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding, options.is_dry_run));
   return JsonResponse(201, SuccessStatus());
 }
 

@@ -59,7 +59,8 @@ Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text,
     } else if (text.substr(at).starts_with("=")) {
       at += 1;
     } else {
-      return BadRequest("invalid selector: '" + std::string(text) + "'; can't understand '" + field + "': want field=value or field!=value");
+      return BadRequest("invalid selector: '" + std::string(text) + "'; can't understand '" + field +
+                        "': want field=value or field!=value");
     }
     BERTH_ASSIGN_OR_RETURN(requirement.value, TakeUntil(text, at, ",="));
     if (at < text.size() && text[at] == '=') {

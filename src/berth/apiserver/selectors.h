@@ -1,4 +1,5 @@
-// Selector: which objects a list, a watch or a deletecollection is about: a namespace, labels, fields. Immutable once made.
+// Selector: which objects a list, a watch or a deletecollection is about: a namespace, labels, fields. Immutable once
+// made.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,9 @@ struct Selector {
   const std::string* SingleName() const;
 };
 
-// "a=b,c!=d,e==f" with \, \= and \\ escaped, as fields.ParseSelector reads it. `stored` is the type whose fields objects carry;
-// `rename` maps the request's field names to that type's. 400 for a field that the type does not support.
+// "a=b,c!=d,e==f" with \, \= and \\ escaped, as fields.ParseSelector reads it. `stored` is the type whose fields
+// objects carry; `rename` maps the request's field names to that type's. 400 for a field that the type does not
+// support.
 Outcome<std::vector<FieldRequirement>> ParseFieldSelector(std::string_view text, const ResourceType& stored,
                                                           std::string (*rename)(std::string_view) = nullptr);
 

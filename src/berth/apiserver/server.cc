@@ -30,8 +30,9 @@ struct ApiServer::Core {
 
   void Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
     if (is_closed.load()) {
-      writer->Send(StatusError{.code = 503, .reason = "ServiceUnavailable", .message = "the API server is shutting down"}
-                       .ToResponse());
+      writer->Send(
+          StatusError{.code = 503, .reason = "ServiceUnavailable", .message = "the API server is shutting down"}
+              .ToResponse());
       return;
     }
     rest.Handle(request, writer);
@@ -62,7 +63,8 @@ ApiServer::ApiServer(const std::vector<ResourceType>& types, const Clock& clock,
     for (const std::string& name : options.namespaces) {
       const auto created = core_->registry.Create(
           *namespaces, "",
-          {{"metadata", json::object{{"name", name}, {"labels", json::object{{"kubernetes.io/metadata.name", name}}}}}}, {});
+          {{"metadata", json::object{{"name", name}, {"labels", json::object{{"kubernetes.io/metadata.name", name}}}}}},
+          {});
       BERTH_CHECK(created.ok(), name, created.ok() ? "" : created.error().message);
     }
   }

@@ -1,5 +1,5 @@
-// ApiServer: the embedded, in-memory Kubernetes API server. Reach it over HTTP with net::StartHttpServer and handler(), or in
-// process with InProcessTransport(): same semantics. Thread-safe.
+// ApiServer: the embedded, in-memory Kubernetes API server. Reach it over HTTP with net::StartHttpServer and handler(),
+// or in process with InProcessTransport(): same semantics. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,8 @@ class ApiServer {
   // Forgets the history of events up to now, as etcd's compaction does: watches from before get 410.
   void Compact();
 
-  // Bookmarks, watches whose time is up, Events that have expired. Called by the server itself when it has an IoContext.
+  // Bookmarks, watches whose time is up, Events that have expired. Called by the server itself when it has an
+  // IoContext.
   void Tick();
 
  private:

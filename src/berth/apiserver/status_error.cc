@@ -16,7 +16,10 @@ std::string Quoted(std::string_view text) { return '"' + std::string(text) + '"'
 }  // namespace
 
 json::object StatusError::ToObject() const {
-  json::object status{{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", json::object()}, {"status", "Failure"},
+  json::object status{{"kind", "Status"},
+                      {"apiVersion", "v1"},
+                      {"metadata", json::object()},
+                      {"status", "Failure"},
                       {"message", message}};
   if (!reason.empty()) status["reason"] = reason;
   json::object details;
@@ -87,7 +90,8 @@ StatusError AlreadyExists(const ResourceType& type, std::string_view name) {
   return error;
 }
 
-StatusError Conflict(const ResourceType& type, std::string_view name, std::string_view why, std::string_view subresource) {
+StatusError Conflict(const ResourceType& type, std::string_view name, std::string_view why,
+                     std::string_view subresource) {
   StatusError error = About(type, name);
   error.code = 409;
   error.reason = "Conflict";
@@ -102,9 +106,7 @@ StatusError ModifiedConflict(const ResourceType& type, std::string_view name) {
                   "the object has been modified; please apply your changes to the latest version and try again");
 }
 
-StatusError Expired(std::string message) {
-  return {.code = 410, .reason = "Expired", .message = std::move(message)};
-}
+StatusError Expired(std::string message) { return {.code = 410, .reason = "Expired", .message = std::move(message)}; }
 
 StatusError TooLarge(std::string message) {
   return {.code = 413, .reason = "RequestEntityTooLarge", .message = std::move(message)};
@@ -132,8 +134,8 @@ StatusError InvalidKind(std::string_view group, std::string_view kind, std::stri
     error.causes.push_back({each.reason, each.message, each.field});
   }
   if (errors.size() > 1) text = '[' + text + ']';
-  error.message = std::string(kind) + (group.empty() ? "" : '.' + std::string(group)) + ' ' + Quoted(name) +
-                  " is invalid: " + text;
+  error.message =
+      std::string(kind) + (group.empty() ? "" : '.' + std::string(group)) + ' ' + Quoted(name) + " is invalid: " + text;
   return error;
 }
 

@@ -39,18 +39,32 @@ struct StatusError {
 template <typename T>
 class [[nodiscard]] Outcome {
  public:
-  Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Outcome(StatusError error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Outcome(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  Outcome(StatusError error) : state_(std::in_place_index<1>, std::move(error)) {}
 
   bool ok() const { return state_.index() == 0; }
-  T& value() & { BERTH_CHECK(ok()); return std::get<0>(state_); }
-  const T& value() const& { BERTH_CHECK(ok()); return std::get<0>(state_); }
-  T&& value() && { BERTH_CHECK(ok()); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    BERTH_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    BERTH_CHECK(ok());
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    BERTH_CHECK(ok());
+    return std::get<0>(std::move(state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
-  const StatusError& error() const { BERTH_CHECK(!ok()); return std::get<1>(state_); }
+  const StatusError& error() const {
+    BERTH_CHECK(!ok());
+    return std::get<1>(state_);
+  }
 
  private:
   std::variant<T, StatusError> state_;
@@ -62,22 +76,22 @@ using Done = std::monostate;
 // "deployments.apps", "pods".
 std::string QualifiedResource(const ResourceType& type);
 
-StatusError BadRequest(std::string message);                                                // 400
-StatusError NotFound(const ResourceType& type, std::string_view name);                      // 404
-StatusError NoSuchPath();                                                                   // 404
-StatusError MethodNotAllowed();                                                             // 405
-StatusError NotAcceptable(std::string_view accepted);                                       // 406
-StatusError AlreadyExists(const ResourceType& type, std::string_view name);                 // 409
+StatusError BadRequest(std::string message);                                 // 400
+StatusError NotFound(const ResourceType& type, std::string_view name);       // 404
+StatusError NoSuchPath();                                                    // 404
+StatusError MethodNotAllowed();                                              // 405
+StatusError NotAcceptable(std::string_view accepted);                        // 406
+StatusError AlreadyExists(const ResourceType& type, std::string_view name);  // 409
 StatusError Conflict(const ResourceType& type, std::string_view name, std::string_view why,
-                     std::string_view subresource = "");                                    // 409
-StatusError ModifiedConflict(const ResourceType& type, std::string_view name);              // 409, the usual one
-StatusError Expired(std::string message);                                                   // 410
-StatusError TooLarge(std::string message);                                                  // 413
-StatusError UnsupportedMediaType(std::string_view accepted);                                // 415
+                     std::string_view subresource = "");                        // 409
+StatusError ModifiedConflict(const ResourceType& type, std::string_view name);  // 409, the usual one
+StatusError Expired(std::string message);                                       // 410
+StatusError TooLarge(std::string message);                                      // 413
+StatusError UnsupportedMediaType(std::string_view accepted);                    // 415
 StatusError Invalid(const ResourceType& type, std::string_view name, const std::vector<FieldError>& errors);  // 422
 // For kinds that no ResourceType describes: "ListOptions.meta.k8s.io", "Binding".
 StatusError InvalidKind(std::string_view group, std::string_view kind, std::string_view name,
-                        const std::vector<FieldError>& errors);                             // 422
+                        const std::vector<FieldError>& errors);                                // 422
 StatusError Forbidden(const ResourceType& type, std::string_view name, std::string_view why);  // 403
 
 // A JSON body with this status code.

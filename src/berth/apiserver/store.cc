@@ -8,7 +8,9 @@
 namespace berth::apiserver {
 namespace {
 
-std::size_t EventBytes(const StoreEvent& event) { return event.object->bytes.size() + sizeof(StoredObject) + sizeof(StoreEvent); }
+std::size_t EventBytes(const StoreEvent& event) {
+  return event.object->bytes.size() + sizeof(StoredObject) + sizeof(StoreEvent);
+}
 
 // The keys of one namespace are those that begin with "namespace/".
 std::string FirstKey(const Selector& selector) {
@@ -56,7 +58,8 @@ Store::ListResult Store::List(TableId id, const ListQuery& query) const {
     // Within a namespace, and for objects that have none, the name is the key; no search is needed.
     if (!first.empty() || table.namespace_counts.contains("")) {
       const auto found = table.objects.find(first + *name);
-      if (found != table.objects.end() && query.selector.Matches(*found->second)) result.objects.push_back(found->second);
+      if (found != table.objects.end() && query.selector.Matches(*found->second))
+        result.objects.push_back(found->second);
       return result;
     }
   }
@@ -86,7 +89,8 @@ Store::ListResult Store::ListAt(const Table& table, const ListQuery& query) cons
   result.resource_version = query.at_version;
   const std::string first = FirstKey(query.selector);
   const auto in_range = [&](std::string_view key) { return key.starts_with(first); };
-  auto current = query.after_key.empty() ? table.objects.lower_bound(first) : table.objects.upper_bound(query.after_key);
+  auto current =
+      query.after_key.empty() ? table.objects.lower_bound(first) : table.objects.upper_bound(query.after_key);
   auto old = query.after_key.empty() ? then.lower_bound(first) : then.upper_bound(query.after_key);
   while (true) {
     const bool has_current = current != table.objects.end() && in_range(current->first);
@@ -161,7 +165,8 @@ std::size_t Store::Count(TableId id, std::string_view namespace_name) const {
   return found == counts.end() ? 0 : found->second;
 }
 
-Store::WatchStart Store::StartWatch(TableId id, std::optional<std::int64_t> after_version, const Selector& selector) const {
+Store::WatchStart Store::StartWatch(TableId id, std::optional<std::int64_t> after_version,
+                                    const Selector& selector) const {
   const std::lock_guard lock(mutex_);
   const Table& table = tables_[id];
   WatchStart start;

@@ -1,5 +1,5 @@
-// Store: every object of every type in memory, under one resourceVersion that only rises, with a bounded history of events
-// for watches. Thread-safe: one mutex, held for map operations only; parsing and serialising happen outside.
+// Store: every object of every type in memory, under one resourceVersion that only rises, with a bounded history of
+// events for watches. Thread-safe: one mutex, held for map operations only; parsing and serialising happen outside.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,12 @@ struct StoreEvent {
 };
 
 struct TableOptions {
-  // Events kept for watches, and the bytes of the objects they hold. The oldest go first; watches that need them get 410.
+  // Events kept for watches, and the bytes of the objects they hold. The oldest go first; watches that need them get
+  // 410.
   std::size_t history_events_max = 100'000;
   std::size_t history_bytes_max = std::size_t{512} << 20;
-  // Objects that are kept (the least recently written go first) and for how long after their last write; nullopt: forever.
+  // Objects that are kept (the least recently written go first) and for how long after their last write; nullopt:
+  // forever.
   std::size_t objects_max = SIZE_MAX;
   std::optional<Duration> time_to_live;
 };
@@ -50,8 +52,8 @@ class Store {
   struct ListQuery {
     Selector selector;
     std::size_t limit = SIZE_MAX;
-    std::string after_key;                    // of the page before; empty: from the start
-    std::int64_t at_version = 0;              // the state as of this version; 0: now
+    std::string after_key;        // of the page before; empty: from the start
+    std::int64_t at_version = 0;  // the state as of this version; 0: now
   };
   enum class ListFailure : std::uint8_t { kNone, kExpired, kFuture };
   struct ListResult {
@@ -74,10 +76,10 @@ class Store {
   // Where a watch begins, registered at once so that no event is lost in between.
   struct WatchStart {
     ListFailure failure = ListFailure::kNone;
-    std::uint64_t next_sequence = 0;           // of the first event that ReadEvents() should give
-    std::int64_t resource_version = 0;         // of the objects below
-    std::vector<ObjectPtr> objects;            // the state now, when it was asked for
-    std::int64_t oldest_version = 0;           // of the history, for the message of kExpired
+    std::uint64_t next_sequence = 0;    // of the first event that ReadEvents() should give
+    std::int64_t resource_version = 0;  // of the objects below
+    std::vector<ObjectPtr> objects;     // the state now, when it was asked for
+    std::int64_t oldest_version = 0;    // of the history, for the message of kExpired
   };
   // `after_version` nullopt: from now on, with the present state.
   WatchStart StartWatch(TableId table, std::optional<std::int64_t> after_version, const Selector& selector) const;
@@ -111,7 +113,7 @@ class Store {
     std::uint64_t history_begin = 0;  // sequence of history.front()
     std::size_t history_bytes = 0;
     std::int64_t compacted_version = 0;  // events up to this version are gone
-    std::deque<Use> uses;                // writes in their order, for tables with bounds; entries of older versions are stale
+    std::deque<Use> uses;  // writes in their order, for tables with bounds; entries of older versions are stale
   };
 
   void Append(Table& table, StoreEvent event);

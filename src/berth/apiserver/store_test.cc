@@ -14,13 +14,16 @@ namespace berth::apiserver {
 namespace {
 
 StoredObject Draft(const std::string& namespace_name, const std::string& name, const std::string& value) {
-  return MakeDraft(TestTypes()[3], {{"kind", "ConfigMap"},
-                                    {"apiVersion", "v1"},
-                                    {"metadata", json::object{{"name", name}, {"namespace", namespace_name}, {"resourceVersion", "7"}}},
-                                    {"data", json::object{{"value", value}}}});
+  return MakeDraft(TestTypes()[3],
+                   {{"kind", "ConfigMap"},
+                    {"apiVersion", "v1"},
+                    {"metadata", json::object{{"name", name}, {"namespace", namespace_name}, {"resourceVersion", "7"}}},
+                    {"data", json::object{{"value", value}}}});
 }
 
-std::string ValueOf(const StoredObject& object) { return std::string(At(ParseStored(object), "data.value").as_string().c_str()); }
+std::string ValueOf(const StoredObject& object) {
+  return std::string(At(ParseStored(object), "data.value").as_string().c_str());
+}
 
 TEST(StoredObjectTest, SplicesItsVersion) {
   const ObjectPtr object = Seal(Draft("a", "b", "\"quoted\" é"), 41);

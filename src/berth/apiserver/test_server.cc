@@ -84,9 +84,10 @@ std::string Describe(const json::value& event) {
   if (type == "ERROR") {
     return type + ' ' + json::serialize(At(event, "object.code"));
   }
-  std::string line = type + ' ' + std::string(At(event, "object.metadata.name").is_string()
-                                                  ? View(At(event, "object.metadata.name").get_string())
-                                                  : std::string_view("-"));
+  std::string line =
+      type + ' ' +
+      std::string(At(event, "object.metadata.name").is_string() ? View(At(event, "object.metadata.name").get_string())
+                                                                : std::string_view("-"));
   const json::value version = At(event, "object.metadata.resourceVersion");
   line += '@' + (version.is_string() ? std::string(View(version.get_string())) : std::string("?"));
   if (!At(event, "object.metadata.annotations").is_null()) line += " end-of-initial";
@@ -264,7 +265,8 @@ int StreamedWatch::status() const {
 }
 
 std::string PodJson(std::string_view name, std::string_view more) {
-  return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":")" + std::string(name) + R"("},"spec":{)" + std::string(more) + "}}";
+  return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":")" + std::string(name) + R"("},"spec":{)" +
+         std::string(more) + "}}";
 }
 
 std::string BindingJson(std::string_view pod, std::string_view node, std::string_view uid) {

@@ -73,8 +73,8 @@ class RecordedWatch final : public net::ResponseWriter {
 
   net::Response head;
   bool has_ended = false;
-  bool is_broken = false;      // writes fail
-  std::size_t buffered = 0;    // what the peer leaves unread
+  bool is_broken = false;    // writes fail
+  std::size_t buffered = 0;  // what the peer leaves unread
   std::function<void()> on_closed;
 
  private:

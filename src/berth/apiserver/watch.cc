@@ -47,15 +47,17 @@ void WatchHub::Start(WatchRequest request, std::shared_ptr<net::ResponseWriter> 
   const TableId table = request.rendering.served->table;
   if (count_.fetch_add(1) >= kWatchesMax) {
     count_.fetch_sub(1);
-    StatusError busy{.code = 429, .reason = "TooManyRequests",
-                     .message = "the server keeps at most " + std::to_string(kWatchesMax) + " watches, please try again later",
-                     .retry_after_seconds = 1};
+    StatusError busy{
+        .code = 429,
+        .reason = "TooManyRequests",
+        .message = "the server keeps at most " + std::to_string(kWatchesMax) + " watches, please try again later",
+        .retry_after_seconds = 1};
     writer->Send(busy.ToResponse());
     return;
   }
   Store::WatchStart start = store_.StartWatch(table, request.after_version, request.selector);
-  // As upstream: once the request is understood, what the history cannot serve is told by an ERROR event. A version that
-  // this server has not reached comes from another life of it, so its client must list anew as well.
+  // As upstream: once the request is understood, what the history cannot serve is told by an ERROR event. A version
+  // that this server has not reached comes from another life of it, so its client must list anew as well.
   if (start.failure != Store::ListFailure::kNone) {
     count_.fetch_sub(1);
     const std::string after = std::to_string(*request.after_version);
@@ -185,7 +187,8 @@ bool WatchHub::Pump(Watch& watch, Cached& cached) {
     }
     const Store::EventBatch& batch = Read(watch, cached);
     if (batch.fell_behind) {
-      watch.writer->Write(ErrorEvent(Expired("the watch has fallen behind the history of events that the server keeps")));
+      watch.writer->Write(
+          ErrorEvent(Expired("the watch has fallen behind the history of events that the server keeps")));
       return false;
     }
     std::string out;

@@ -102,7 +102,7 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> is_scheduled_{false};
 
-  std::mutex dispatch_mutex_;                             // guards watches_: held while events are sent
+  std::mutex dispatch_mutex_;                               // guards watches_: held while events are sent
   std::vector<std::list<std::unique_ptr<Watch>>> watches_;  // by table
 };
 

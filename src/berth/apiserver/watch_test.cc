@@ -19,14 +19,16 @@ constexpr const char* kMergePatch = "application/merge-patch+json";
 
 class WatchTest : public testing::Test {
  protected:
-  explicit WatchTest(ApiServerOptions options = {}) : server_(TestTypes(), clock_, std::move(options)), handler_(server_.handler()) {}
+  explicit WatchTest(ApiServerOptions options = {})
+      : server_(TestTypes(), clock_, std::move(options)), handler_(server_.handler()) {}
 
   // The version of the pod that this makes.
   std::string MakePod(const std::string& name, const std::string& more = "") {
     return Call(handler_, "POST", kPods, PodJson(name, more)).Text("metadata.resourceVersion");
   }
   std::string PatchPod(const std::string& name, const std::string& patch) {
-    const Answer answer = Call(handler_, "PATCH", std::string(kPods) + '/' + name, patch, {{"Content-Type", kMergePatch}});
+    const Answer answer =
+        Call(handler_, "PATCH", std::string(kPods) + '/' + name, patch, {{"Content-Type", kMergePatch}});
     EXPECT_EQ(answer.status, 200) << answer.response.body;
     return answer.Text("metadata.resourceVersion");
   }
@@ -163,7 +165,9 @@ TEST_F(WatchTest, TablesNameTheirColumnsOnce) {
 TEST_F(WatchTest, EventsAreSpelledAsTheWatchAsks) {
   const auto watch = RecordedWatch::Open(handler_, "/apis/events.k8s.io/v1/events?watch=1");
   ASSERT_EQ(Call(handler_, "POST", "/api/v1/namespaces/default/events",
-                 R"({"metadata":{"name":"e"},"involvedObject":{"name":"web"},"message":"hello"})").status, 201);
+                 R"({"metadata":{"name":"e"},"involvedObject":{"name":"web"},"message":"hello"})")
+                .status,
+            201);
   const auto events = watch->TakeDocuments();
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(At(events[0], "object.note"), json::value("hello"));
@@ -221,22 +225,30 @@ TEST_F(SmallHistoryTest, SlowWatchesFallOffTheHistory) {
 TEST_F(SmallHistoryTest, EventObjectsAreBoundedInNumberAndTime) {
   const auto watch = RecordedWatch::Open(handler_, "/api/v1/events?watch=1");
   const auto make = [&](const std::string& name) {
-    EXPECT_EQ(Call(handler_, "POST", "/api/v1/namespaces/default/events", R"({"metadata":{"name":")" + name + R"("}})").status, 201);
+    EXPECT_EQ(Call(handler_, "POST", "/api/v1/namespaces/default/events", R"({"metadata":{"name":")" + name + R"("}})")
+                  .status,
+              201);
   };
   const auto names = [&] {
     std::string joined;
     const Answer list = Call(handler_, "GET", "/api/v1/events");
     const json::value items = At(list.body, "items");
-    for (const json::value& item : items.as_array()) joined += std::string(At(item, "metadata.name").as_string().c_str());
+    for (const json::value& item : items.as_array())
+      joined += std::string(At(item, "metadata.name").as_string().c_str());
     return joined;
   };
   for (const char* name : {"a", "b", "c"}) make(name);
   // What was written again is not the oldest any more.
-  EXPECT_EQ(Call(handler_, "PATCH", "/api/v1/namespaces/default/events/a", R"({"count":2})", {{"Content-Type", kMergePatch}}).status, 200);
+  EXPECT_EQ(
+      Call(handler_, "PATCH", "/api/v1/namespaces/default/events/a", R"({"count":2})", {{"Content-Type", kMergePatch}})
+          .status,
+      200);
   make("d");
   EXPECT_EQ(names(), "acd");
   const Lines lines = watch->Take();
-  EXPECT_NE(std::find_if(lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with("DELETED b@"); }), lines.end());
+  EXPECT_NE(
+      std::find_if(lines.begin(), lines.end(), [](const std::string& line) { return line.starts_with("DELETED b@"); }),
+      lines.end());
   clock_.Advance(std::chrono::minutes(59));
   make("e");
   EXPECT_EQ(names(), "ade");
