@@ -234,7 +234,7 @@ TEST_F(InformerTest, WatchesAgainAfterAFailure) {
   };
   const Case cases[] = {
       {"connection lost", end(ErrorCode::kUnavailable), "what went wrong"},
-      {"silence", end(ErrorCode::kTimeout), "what went wrong"},
+      {"no answer in time", end(ErrorCode::kTimeout), "what went wrong"},
       {"forbidden for now", end(ErrorCode::kForbidden), "what went wrong"},
       {"garbage", [](InformerTest& t) { t.Bytes("<html>\n"); }, "brought no event: \"<html>\""},
       {"an unknown event", [](InformerTest& t) { t.Bytes(Line("EATEN", Object("b", "12"))); }, "unknown type"},
@@ -263,6 +263,15 @@ TEST_F(InformerTest, WatchesAgainAfterAFailure) {
     EXPECT_EQ(transport.LiveStreams(), 1U);
     informer->Stop();
   }
+}
+
+TEST_F(InformerTest, AsksAgainAtOnceAfterSilence) {
+  StartWith({});
+  loop.Advance(seconds(90));
+  Stream().End(Error{ErrorCode::kTimeout, "nothing came for 90 s"});
+  EXPECT_EQ(transport.LiveStreams(), 1U);
+  EXPECT_THAT(LastTarget(), HasSubstr("resourceVersion=10&"));
+  EXPECT_THAT(failures, IsEmpty());
 }
 
 TEST_F(InformerTest, KeepsWhatCameBeforeGarbage) {

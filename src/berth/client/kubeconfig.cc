@@ -22,6 +22,12 @@ constexpr Duration kExpiryWarning = std::chrono::hours(24 * 7);
 constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
 constexpr std::size_t kShownNamesMax = 10;
 
+// What others say about the text may have its control characters in it; an error is one line.
+std::string OneLine(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+  return text;
+}
+
 std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 256)) + '"'; }
 
 // An object of the file and its place, for errors: "kubeconfig F: users[admin].user.token ...".
@@ -32,9 +38,7 @@ class Section {
   bool exists() const { return fields_ != nullptr; }
   std::string Place(std::string_view key) const { return place_ + (place_.ends_with(' ') ? "" : ".") + std::string(key); }
   Error Fail(std::string_view key, std::string_view what) const {
-    std::string message = Place(key) + ' ' + std::string(what);
-    std::replace_if(message.begin(), message.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
-    return InvalidError(std::move(message));
+    return InvalidError(Place(key) + ' ' + std::string(what));
   }
 
   // Absent and null are the same, as for Go.
@@ -129,6 +133,13 @@ class Loader {
   Loader(const KubeconfigOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
 
   Expected<ClientConfig> Load(const object* fields) {
+    auto config = LoadAll(fields);
+    if (!config.ok()) return Error{config.error().code, OneLine(config.error().message)};
+    return config;
+  }
+
+ private:
+  Expected<ClientConfig> LoadAll(const object* fields) {
     const Section file(fields, options_.path.empty() ? "kubeconfig " : "kubeconfig " + options_.path + ": ");
     BERTH_ASSIGN_OR_RETURN(const std::string kind, file.String("kind"));
     BERTH_ASSIGN_OR_RETURN(const std::string version, file.String("apiVersion"));
@@ -168,7 +179,6 @@ class Loader {
     return std::move(config_);
   }
 
- private:
   Expected<void> LoadCluster(const Section& cluster) {
     if (cluster.Has("proxy-url")) {
       BERTH_ASSIGN_OR_RETURN(const std::string proxy, cluster.String("proxy-url"));
@@ -405,7 +415,7 @@ Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOp
   // As client-go: an empty file is an empty configuration.
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Loader(options, clock).Load(nullptr);
   auto document = codec::ParseYaml(text, {.bytes_max = kKubeconfigBytesMax});
-  if (!document.ok()) return Error{document.error().code, file + ": " + document.error().message};
+  if (!document.ok()) return Error{document.error().code, OneLine(file + ": " + document.error().message)};
   if (!document->is_object() && !document->is_null()) {
     return InvalidError(file + ": it should be a map with clusters, users and contexts");
   }

@@ -186,6 +186,7 @@ TEST_F(KubeconfigTest, SaysWhatIsWrong) {
   const Case cases[] = {
       {"not YAML", "a: [", "config: "},
       {"a text", "hello", "it should be a map"},
+      {"a path with a line break", Config(kServer + ", certificate-authority: \"a\\nb\"", ""), "certificate-authority cannot be read: "},
       {"empty", "", "current-context is not set"},
       {"wrong kind", "kind: Pod", R"(kind is "Pod"; it should be Config)"},
       {"wrong version", "apiVersion: v2", R"(apiVersion is "v2"; it should be v1)"},

@@ -354,6 +354,14 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       watch_failures_ = 0;
       return StartWatch();
     }
+    const Duration lasted = is_watch_open_ ? loop_.Now() - watch_opened_at_ : Duration::zero();
+    if (result.error().code == ErrorCode::kTimeout && lasted > options_.backoff_max) {
+      // Silence on a quiet resource, where the server sends no bookmarks, or the peer has gone without a word. Asking
+      // again tells which.
+      log::Debug("client", "Watching again after silence", {{"resource", options_.name}});
+      watch_failures_ = 0;
+      return StartWatch();
+    }
     switch (result.error().code) {
       case ErrorCode::kUnavailable:
       case ErrorCode::kTimeout:
@@ -362,7 +370,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       case ErrorCode::kForbidden:
       case ErrorCode::kTooLarge:
       case ErrorCode::kCancelled:
-        if (is_watch_open_ && loop_.Now() - watch_opened_at_ > options_.backoff_max) watch_failures_ = 0;
+        if (lasted > options_.backoff_max) watch_failures_ = 0;
         return FailWatch(result.error(), false);
       default:
         return Relist(result.error());
