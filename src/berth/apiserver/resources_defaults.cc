@@ -311,7 +311,7 @@ void DefaultService(json::object& object) {
     const bool is_zero = target != nullptr && target->is_int64() && target->get_int64() == 0;
     if (IsUnset(target) || is_zero) (*port)["targetPort"] = IntMember(*port, "port");
   }
-  const std::string_view type = StringMember(spec, "type");
+  const std::string type(StringMember(spec, "type"));  // a copy: the members move as others are added
   if (type != "ExternalName") Default(spec, "internalTrafficPolicy", "Cluster");
   if (type == "NodePort" || type == "LoadBalancer") Default(spec, "externalTrafficPolicy", "Cluster");
   if (type == "LoadBalancer") Default(spec, "allocateLoadBalancerNodePorts", true);
