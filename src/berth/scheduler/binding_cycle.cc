@@ -24,6 +24,11 @@ constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
 
 PodRef RefOf(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version}; }
 
+// A refusal with the plugin's name, an error with the place where it happened.
+Status NamedFailure(std::string_view point, std::string_view plugin, const Status& status) {
+  return status.IsRejected() ? status.WithPlugin(plugin) : Status::Error(RunningPlugin(point, plugin, status.Message()));
+}
+
 }  // namespace
 
 void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, framework::NodeIndex row) {
@@ -38,7 +43,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
   for (framework::ReservePlugin* plugin : plugins.reserve) {
     const Status status = GuardedStatus([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
     if (status.IsSuccess()) continue;
-    RejectReserved(profile, std::move(queued), assumed, status.WithPlugin(plugin->Name()));
+    RejectReserved(profile, std::move(queued), assumed, NamedFailure("Reserve", plugin->Name(), status));
     return;
   }
   std::vector<PermitWait> waits;
@@ -51,9 +56,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
     });
     if (status.IsSuccess()) continue;
     if (!status.IsWait()) {
-      RejectReserved(profile, std::move(queued), assumed,
-                     status.IsRejected() ? status.WithPlugin(plugin->Name())
-                                         : Status::Error(RunningPlugin("Permit", plugin->Name(), status.Message())));
+      RejectReserved(profile, std::move(queued), assumed, NamedFailure("Permit", plugin->Name(), status));
       return;
     }
     timeout = std::clamp(timeout, Duration{0}, kPermitTimeoutMax);
@@ -278,6 +281,7 @@ void Scheduler::FinishBinding(Binding& binding) {
          "node \"" + pod->node_name + "\" was deleted while the pod was being bound to it: the pod runs nowhere until it is deleted");
     log::Warning("scheduler", "Pod is bound to a node that was deleted meanwhile", {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
+  DropDeadlines(binding);
   bindings_.erase(bindings_.find(pod->uid));
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
     Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
@@ -291,19 +295,27 @@ void Scheduler::DropBinding(Binding& binding) {
   const PodInfoPtr pod = binding.assumed;
   Profile& profile = *binding.profile;
   queue_->Done(pod->uid);
+  DropDeadlines(binding);
   bindings_.erase(bindings_.find(pod->uid));
   Unreserve(profile, pod);
   queue_->Move({framework::EventResource::kAssignedPod, framework::action::kDelete}, {pod, {}, {}, {}}, now_);
 }
 
-// The cycle ends and the pod goes back into the queue. Without `point` the status is not a plugin's own failure.
+void Scheduler::DropDeadlines(const Binding& binding) {
+  const std::string& uid = binding.assumed->uid;
+  for (const PermitWait& wait : binding.permits) deadlines_.erase({wait.deadline, uid});
+  if (binding.waits_to_read) deadlines_.erase({binding.retry_at, uid});
+}
+
+// The cycle ends and the pod goes back into the queue: one that waited at Permit was in flight until now, and is held
+// against the events since its Pop. Without `point` the status is not a plugin's own failure.
 void Scheduler::FailBinding(Binding& binding, const Status& status, std::string_view point, std::string_view plugin) {
   const auto node = bindings_.extract(binding.assumed->uid);
   BERTH_CHECK(!node.empty(), binding.assumed->uid);
   Profile& profile = *binding.profile;
   const PodInfoPtr assumed = binding.assumed;
-  const bool is_permit = binding.phase == Phase::kPermit;
-  queue_->Done(assumed->uid);
+  const bool is_permit = binding.phase == Phase::kPermit && point.empty();
+  DropDeadlines(binding);
   Unreserve(profile, assumed);
   Failure failure;
   failure.nomination.is_set = true;

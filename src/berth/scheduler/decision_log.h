@@ -1,6 +1,7 @@
 // DecisionLog: the newest decisions, for explanations. A bounded ring; single-threaded.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,8 +35,10 @@ struct Decision {
 
 class DecisionLog {
  public:
-  explicit DecisionLog(std::size_t count_max) : count_max_(count_max) {}
+  // At least one is kept.
+  explicit DecisionLog(std::size_t count_max) : count_max_(std::max<std::size_t>(1, count_max)) {}
 
+  // The reference is valid until the next Append().
   Decision& Append();
   // There must be one.
   const Decision& Newest() const { return ring_[(next_ + ring_.size() - 1) % ring_.size()]; }

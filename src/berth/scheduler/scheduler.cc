@@ -102,12 +102,19 @@ bool Scheduler::ScheduleOne(Time now) {
   const PodInfoPtr pod = popped->pod;
   Profile* profile = ProfileOf(*pod);
   BERTH_CHECK(profile != nullptr, pod->Key(), pod->spec().scheduler_name);
+  Decision& decision = decisions_.Append();
+  decision.cycle = counts_.cycles;
+  decision.time = now;
+  decision.attempt = popped->attempts;
+  decision.pod = pod;
   if (pod->deletion_time) {
-    Emit(*profile, *pod, true, "FailedScheduling", "Scheduling", "skip schedule deleting pod: " + pod->Key());
+    decision.message = "skip schedule deleting pod: " + pod->Key();
+    Emit(*profile, *pod, true, "FailedScheduling", "Scheduling", decision.message);
     queue_->Done(pod->uid);
     return true;
   }
-  if (cache_.FindPod(pod->uid) != nullptr) {  // assumed or bound already
+  if (cache_.FindPod(pod->uid) != nullptr) {
+    decision.message = "the pod is assumed or bound already";
     queue_->Done(pod->uid);
     return true;
   }
@@ -115,12 +122,7 @@ bool Scheduler::ScheduleOne(Time now) {
   const std::uint64_t seed = random_.Next();
   const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), nominations_, seed, now);
 
-  Decision& decision = decisions_.Append();
-  decision.cycle = counts_.cycles;
   decision.seed = seed;
-  decision.time = now;
-  decision.attempt = popped->attempts;
-  decision.pod = pod;
   decision.node_count = static_cast<std::uint32_t>(outcome.node_count);
   decision.feasible_count = static_cast<std::uint32_t>(outcome.feasible_count);
   if (outcome.result != Result::kError) decision.refusals = profile->evaluator.RefusalCounts();

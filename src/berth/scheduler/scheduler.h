@@ -119,6 +119,7 @@ class Scheduler {
   void FinishBinding(Binding& binding);
   void FailBinding(Binding& binding, const framework::Status& status, std::string_view point, std::string_view plugin);
   void DropBinding(Binding& binding);  // the pod is gone, or not ours to bind any more
+  void DropDeadlines(const Binding& binding);
   void Unreserve(Profile& profile, const framework::PodInfoPtr& assumed);
   Binding* BindingOf(std::uint64_t operation);
 
