@@ -197,6 +197,32 @@ def node_of(pod_object: dict) -> str:
     return pod_object["spec"].get("nodeName", "")
 
 
+def openssl(folder: Path, *arguments: str) -> None:
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
+
+
+class Certificates:
+    """A certificate authority in `folder` (ca.crt) and what it signs."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+                "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.crt")
+        (folder / "index.txt").write_text("")
+        (folder / "serial").write_text("01\n")
+        (folder / "ca.cnf").write_text("[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.\n"
+                                       "default_md=sha256\npolicy=p\nunique_subject=no\n[p]\ncommonName=supplied\n")
+
+    def sign(self, name: str, alternative: str = "", is_expired: bool = False) -> None:
+        """NAME.crt and NAME.key; `alternative` is like "IP:127.0.0.1". An expired one ended on 2020-02-01."""
+        openssl(self.folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
+                "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        (self.folder / f"{name}.cnf").write_text(f"subjectAltName={alternative}\n" if alternative else "")
+        until = "20200201000000Z" if is_expired else "20491231000000Z"
+        openssl(self.folder, "ca", "-batch", "-config", "ca.cnf", "-cert", "ca.crt", "-keyfile", "ca.key", "-in", f"{name}.csr",
+                "-out", f"{name}.crt", "-startdate", "20200101000000Z", "-enddate", until, "-extfile", f"{name}.cnf")
+
+
 class BerthTest(unittest.TestCase):
     """A test with a folder of its own."""
 

@@ -4,11 +4,12 @@ can be done."""
 import json
 import re
 import socket
+import ssl
 import threading
 import time
 import unittest
 
-from support import Api, BerthTest, Process, free_port, pod, wait_until
+from support import Api, BerthTest, Certificates, Process, free_port, pod, wait_until
 
 # Two watches that fail, each with back-off from 1 s or so: more lines than this in the first seconds means no back-off.
 WATCHED_S = 4.0
@@ -18,11 +19,12 @@ LINES_MAX = 12
 class FakeServer:
     """Answers each connection by `answer(connection, request_line, body)`, which writes raw bytes. Ended by close()."""
 
-    def __init__(self, test: unittest.TestCase, answer):
+    def __init__(self, test: unittest.TestCase, answer, tls: ssl.SSLContext | None = None):
         self.requests = []
+        self._tls = tls
         self._answer = answer
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
         self._connections = []
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._accept, daemon=True)
@@ -41,6 +43,8 @@ class FakeServer:
 
     def _serve(self, connection: socket.socket) -> None:
         try:
+            if self._tls:
+                connection = self._tls.wrap_socket(connection, server_side=True)
             with connection, connection.makefile("rb") as reader:
                 while line := reader.readline():
                     length = 0
@@ -220,6 +224,68 @@ class BadServer(BerthTest):
                             or [line for line in set_aside if f'object="default/{name}"' in line]} == {"bad-selector", "bad-affinity"})
         self.assertEqual(len(server.seen("POST .*/binding")), 1)
         self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_certificates(self):
+        folder = self.folder()
+        certificates = Certificates(folder)
+        certificates.sign("good", "IP:127.0.0.1")
+        certificates.sign("elsewhere", "DNS:elsewhere.example")
+        certificates.sign("expired", "IP:127.0.0.1", is_expired=True)
+        other = self.folder()
+        Certificates(other)
+
+        def tls(name: str) -> ssl.SSLContext:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(folder / f"{name}.crt", folder / f"{name}.key")
+            return context
+
+        def start(name: str, url: str, ca) -> Process:
+            path = folder / f"kubeconfig-{name}"
+            path.write_text(json.dumps({
+                "apiVersion": "v1", "kind": "Config", "current-context": "c",
+                "clusters": [{"name": "k", "cluster": {"server": url, "certificate-authority": str(ca)}}],
+                "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}))
+            return Process(self, "run", "--kubeconfig", str(path), "--seed", "1")
+
+        refused = fixed(http("500 Internal Server Error", status(500, "InternalError", "heard you")), True)
+        good, elsewhere, expired = (FakeServer(self, refused, tls(name)) for name in ("good", "elsewhere", "expired"))
+        _, plain = self.api_server()
+        ca = folder / "ca.crt"
+        cases = [
+            # The control: the connection is made, and what is heard is the server's own answer.
+            ("good", good.url, ca, ["heard you"]),
+            ("unknown-authority", good.url, other / "ca.crt", ["certificate", "issuer|authority|self.signed|unknown"]),
+            ("other-name", elsewhere.url, ca, ["certificate", "127.0.0.1|name|address|IP"]),
+            ("expired", expired.url, ca, ["certificate", "expired"]),
+            ("no-tls-there", plain.url.replace("http:", "https:"), ca, ["TLS|SSL|tls|ssl|version"]),
+        ]
+        self.watch_all([(name, start(name, url, ca_path), patterns) for name, url, ca_path, patterns in cases])
+
+    def test_kubelets_without_a_server(self):
+        port = free_port()
+        kubelets = Process(self, "kubelets", "--nodes", "3", "--master", f"http://127.0.0.1:{port}")
+        kubelets.wait_for("err", f"127.0.0.1:{port}.*refused|refused.*{port}")
+        self.lives_on(kubelets)
+
+    def test_sigterm_while_a_binding_gets_no_answer(self):
+        room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+        items = {"/api/v1/nodes": [{"metadata": {"name": "n", "uid": "u-n", "resourceVersion": "5"}, "status": {"allocatable": room}}],
+                 "/api/v1/pods": [{**pod("p"), "metadata": {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "5"}}]}
+
+        def answer(connection, request: str, _body: bytes) -> bool:
+            method, target, _ = request.split(" ")
+            path = target.partition("?")[0]
+            if method == "GET" and "watch=" not in target:
+                connection.sendall(http("200 OK", json.dumps({"metadata": {"resourceVersion": "9"}, "items": items[path]}).encode()))
+            return True  # everything else waits for ever
+
+        server = FakeServer(self, answer)
+        berth = self.run_against(server.url)
+        wait_until("the binding is under way", lambda: server.seen("POST .*/binding"))
+        begin = time.monotonic()
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+        # README promises ten seconds; the machine gets a few more.
+        self.assertLess(time.monotonic() - begin, 14)
 
     def test_a_server_that_comes_late(self):
         port = free_port()

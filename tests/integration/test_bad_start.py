@@ -4,16 +4,11 @@ import base64
 import re
 import subprocess
 import unittest
-from pathlib import Path
 
-from support import BerthTest, Process, berth_binary, clean_environment, free_port, node_of, pod, wait_until
+from support import BerthTest, Certificates, Process, berth_binary, clean_environment, free_port, node_of, pod, wait_until
 
 TIME_LIMIT_S = 5.0
 LINES_MAX = 2
-
-
-def openssl(folder: Path, *arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True, timeout=60)
 
 
 def kubeconfig(cluster: str = "server: http://127.0.0.1:1", user: str = "{}", context: str = "c") -> str:
@@ -115,16 +110,7 @@ class BadStart(BerthTest):
 
     def test_expired_client_certificate(self):
         folder = self.folder()
-        openssl(folder, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
-                "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.crt")
-        openssl(folder, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=berth",
-                "-keyout", "client.key", "-out", "client.csr")
-        (folder / "index.txt").write_text("")
-        (folder / "serial").write_text("01\n")
-        (folder / "ca.cnf").write_text("[ca]\ndefault_ca=d\n[d]\ndatabase=index.txt\nserial=serial\nnew_certs_dir=.\n"
-                                       "default_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n")
-        openssl(folder, "ca", "-batch", "-config", "ca.cnf", "-cert", "ca.crt", "-keyfile", "ca.key", "-in", "client.csr",
-                "-out", "client.crt", "-startdate", "20200101000000Z", "-enddate", "20200201000000Z")
+        Certificates(folder).sign("client", is_expired=True)
         path = folder / "kubeconfig"
         path.write_text(kubeconfig(cluster="server: https://127.0.0.1:1, certificate-authority: ca.crt",
                                    user="{client-certificate: client.crt, client-key: client.key}"))
