@@ -13,7 +13,11 @@ namespace {
 constexpr Duration kBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kBackoffMax = std::chrono::seconds(10);
 
-bool IsPassing(const Error& error) {
+// An API server that has just started forbids what it has not read the rules for yet.
+constexpr int kForbiddenTriesMax = 6;
+
+bool IsPassing(const Error& error, int failures) {
+  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized) return failures + 1 < kForbiddenTriesMax;
   return error.outcome_unknown || error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
          error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal;
 }
@@ -128,7 +132,7 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
     SendMore();
     return;
   }
-  if (!result.ok() && IsPassing(result.error())) {
+  if (!result.ok() && IsPassing(result.error(), entry.failures)) {
     if (entry.next) {
       MergeOlder(*entry.next, sent);
     } else {

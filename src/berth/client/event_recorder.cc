@@ -22,9 +22,10 @@ namespace {
 using codec::json::object;
 
 constexpr std::string_view kPrefix = "/apis/events.k8s.io/v1";
-constexpr std::size_t kNoteBytesMax = 1024;        // what the API server accepts, as for all of these
+constexpr std::size_t kNoteBytesMax = 1024;  // what the API server accepts, as for all of these
 constexpr std::size_t kInstanceBytesMax = 128;
 constexpr std::size_t kNameBytesMax = 253;
+constexpr int kForbiddenTriesMax = 6;
 constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr int kLogLinesPerMinute = 10;
 
@@ -80,7 +81,8 @@ SeriesKey KeyOf(const Event& event) {
     text += '\n';
   };
   const auto add_reference = [&add](const ObjectReference& r) {
-    for (const auto* part : {&r.api_version, &r.kind, &r.namespace_name, &r.name, &r.uid, &r.resource_version}) add(*part);
+    for (const auto* part : {&r.api_version, &r.kind, &r.namespace_name, &r.name, &r.uid, &r.resource_version})
+      add(*part);
   };
   add(event.is_warning ? "W" : "N");
   add(event.action);
@@ -180,8 +182,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   void Repeat(Series& series, const SeriesKey& key, Time now) {
     ++series.count;
     series.observed_at = now;
-    // The first repetition makes it a series, at once; later ones are told with the next refresh. While the event itself
-    // is still on its way, its creation tells.
+    // The first repetition makes it a series, at once; later ones are told with the next refresh. While the event
+    // itself is still on its way, its creation tells.
     if (series.count_sent == 1 && series.is_created && Queued() < options_.queue_max) {
       Patch(series, key);
     } else {
@@ -288,7 +290,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       log_lines_ = 0;
     }
     if (++log_lines_ > kLogLinesPerMinute) return;
-    log::Warning("client", what, {{"event", name}, {"reason", why}, {"dropped", stats_.dropped}, {"refused", stats_.refused}});
+    log::Warning("client", what,
+                 {{"event", name}, {"reason", why}, {"dropped", stats_.dropped}, {"refused", stats_.refused}});
   }
 
   // ---- sending, on the loop's thread
@@ -308,7 +311,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
         series_.erase(it);
         continue;
       }
-      const bool is_due = series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
+      const bool is_due =
+          series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
       if (is_due && Queued() < options_.queue_max) Patch(series, key);
       order.emplace_back(key, id);
     }
@@ -380,6 +384,9 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     // The earlier try, whose answer was lost, had been stored.
     if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
     if (status == 429 || status == 503 || status == 401) return Again(item, true, error);
+    // An API server that has just started refuses what it has not read the rules for yet.
+    const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
+    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Again(item, true, error);
     if (status >= 500 || error.code == ErrorCode::kConflict) {
       if (++item.answers < options_.tries_max) return Again(item, false, error);
     }
@@ -406,11 +413,13 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     }
     is_probing_ = true;
     if (is_paused_) return;
-    const Duration base = std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures_, 20)));
+    const Duration base =
+        std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures_, 20)));
     Duration delay = base / 2 + Duration(random_.Below(static_cast<std::uint64_t>(base.count() / 2 + 1)));
     delay = std::max(delay, std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax));
     if (failures_++ == 0) {
-      log::Warning("client", "Events wait: " + error.message, {{"queued", Queued()}, {"retry_in", FormatGoDuration(delay)}});
+      log::Warning("client", "Events wait: " + error.message,
+                   {{"queued", Queued()}, {"retry_in", FormatGoDuration(delay)}});
     }
     is_paused_ = true;
     cancel_pause_ = loop_.PostAfter(delay, [weak = weak_from_this()] {

@@ -21,6 +21,9 @@ namespace {
 constexpr Duration kPermitTimeoutMax = std::chrono::minutes(15);
 constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
+// An API server that has just started forbids what it has not read the rules for yet: that often, over a few seconds, a
+// binding that is forbidden is tried again before it counts as failed.
+constexpr int kForbiddenReadsMax = 5;
 
 PodRef RefOf(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version}; }
 
@@ -211,7 +214,8 @@ void Scheduler::On(WriteDone&& input) {
   const bool is_unknown = error.outcome_unknown || error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists ||
                           error.code == ErrorCode::kNotFound || error.code == ErrorCode::kUnavailable ||
                           error.code == ErrorCode::kTimeout || error.code == ErrorCode::kTooManyRequests;
-  if (is_binding && is_unknown) {
+  const bool is_forbidden = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized;
+  if (is_binding && (is_unknown || (is_forbidden && binding->reads < kForbiddenReadsMax))) {
     ++counts_.bindings_unknown;
     ReadBinding(*binding);
     return;
