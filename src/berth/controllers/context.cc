@@ -68,7 +68,7 @@ void Context::Leave() {
 }
 
 void Context::RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter, bool is_warning,
-                          std::string_view reason, std::string note) {
+                          std::string_view reason, std::string note, const std::string& pod) {
   client::Event event;
   event.is_warning = is_warning;
   event.reason = reason;
@@ -76,6 +76,8 @@ void Context::RecordEvent(const ObjectView& regarding, std::string_view kind, st
   event.note = std::move(note);
   event.regarding = {kAppsVersion, std::string(kind), regarding.namespace_name, regarding.name, regarding.uid,
                      regarding.resource_version};
+  // Events that differ in their note alone count as repetitions of one.
+  if (!pod.empty()) event.related = client::ObjectReference{"v1", "Pod", regarding.namespace_name, pod, {}, {}};
   event.scheduler_name = reporter;
   recorder_.Record(std::move(event));
 }

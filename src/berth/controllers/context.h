@@ -55,8 +55,9 @@ class Context : public std::enable_shared_from_this<Context> {
   void Enter(std::function<void()> work);
   void Leave();
 
+  // About a Deployment or ReplicaSet; `pod` names the pod that it did something to, if there is one.
   void RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter, bool is_warning,
-                   std::string_view reason, std::string note);
+                   std::string_view reason, std::string note, const std::string& pod = {});
   // Counts a failure and logs it, seldom.
   void CountFailure(std::string_view doing, const std::string& key, const Error& error);
 

@@ -250,7 +250,8 @@ void ReplicaSetController::CreatePod(const RoundPtr& round, const std::string& n
                   if (response.ok()) {
                     ++context_.pods_created;
                     problems_.erase(round->set->uid);
-                    context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulCreate", "Created pod: " + name);
+                    context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulCreate", "Created pod: " + name,
+                                         name);
                     return EndStep(round);
                   }
                   if (response.error().outcome_unknown) return Settle(round, name, response.error());
@@ -304,7 +305,8 @@ void ReplicaSetController::DeletePod(const RoundPtr& round, const PodPtr& pod) {
                   [this, round, pod](Expected<net::Response> response) {
                     if (response.ok()) {
                       ++context_.pods_deleted;
-                      context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulDelete", "Deleted pod: " + pod->name);
+                      context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulDelete", "Deleted pod: " + pod->name,
+                                           pod->name);
                       return EndStep(round);
                     }
                     const ErrorCode code = response.error().code;

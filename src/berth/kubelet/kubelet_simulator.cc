@@ -402,9 +402,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
     }
     const client::PodTarget target{pod.view->namespace_name, pod.view->name, pod.view->uid};
     if (pod.remove_at) {
-      writer_.DeletePod(target, 0, AfterWrite(key, target.uid, "removing the pod ", done, [](Impl&, Pod& gone) {
-                          gone.is_remove_sent = true;
-                        }));
+      // The watch may show its end before the answer comes.
+      pod.is_remove_sent = true;
+      writer_.DeletePod(target, 0, AfterWrite(key, target.uid, "removing the pod ", done, [](Impl&, Pod&) {}));
     } else if (pod.view->phase == "Running" || pod.is_start_sent) {
       writer_.PatchPodStatus(target, SucceededPatch(*pod.view, *pod.started_at, loop_.Now()),
                              AfterWrite(key, target.uid, "finishing the pod ", done, [](Impl& self, Pod& finished) {
@@ -444,6 +444,8 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
         // Gone, or another pod of that name: the watch tells what there is instead. A refused version is tried again.
         if (result.error().code == ErrorCode::kNotFound) return done(true);
         self.CountFailure(std::string(doing) + key, result.error());
+        const auto same = self.pods_.find(key);
+        if (same != self.pods_.end()) same->second.is_remove_sent = false;
         return done(false);
       }
       const auto it = self.pods_.find(key);
