@@ -20,7 +20,9 @@ std::string PodPath(const std::string& namespace_name, const std::string& name, 
 }
 
 // A target without a namespace or name would address the collection, and a DELETE of that deletes all pods.
-bool IsComplete(const std::string& namespace_name, const std::string& name) { return !namespace_name.empty() && !name.empty(); }
+bool IsComplete(const std::string& namespace_name, const std::string& name) {
+  return !namespace_name.empty() && !name.empty();
+}
 Error Incomplete() { return InvalidError("a write to a pod needs its namespace and name"); }
 
 }  // namespace
@@ -44,7 +46,8 @@ void ApiWriter::PatchPodStatus(const PodTarget& pod, std::string patch, Done don
   if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
   if (!pod.uid.empty()) {
     auto document = codec::ParseJson(patch);
-    if (!document.ok() || !document->is_object()) return done(InvalidError("a pod's status patch should be a JSON object"));
+    if (!document.ok() || !document->is_object())
+      return done(InvalidError("a pod's status patch should be a JSON object"));
     auto& metadata = document->as_object()["metadata"];
     if (!metadata.is_object()) metadata = object{};
     metadata.as_object()["uid"] = pod.uid;

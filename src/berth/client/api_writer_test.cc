@@ -42,7 +42,8 @@ TEST_F(ApiWriterTest, SaysWhetherTheBindingMayHaveHappened) {
     bool outcome_unknown;
   };
   const Case cases[] = {
-      {"refused by the server", [](auto& c) { c.Answer(409, R"({"kind":"Status","reason":"Conflict"})"); }, ErrorCode::kConflict, false},
+      {"refused by the server", [](auto& c) { c.Answer(409, R"({"kind":"Status","reason":"Conflict"})"); },
+       ErrorCode::kConflict, false},
       {"pod gone", [](auto& c) { c.Answer(404, ""); }, ErrorCode::kNotFound, false},
       {"answer lost", [](auto& c) { c.Fail(ErrorCode::kUnavailable, true); }, ErrorCode::kUnavailable, true},
       {"timeout", [](auto& c) { c.Fail(ErrorCode::kTimeout, true); }, ErrorCode::kTimeout, true},

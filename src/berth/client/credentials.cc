@@ -50,7 +50,8 @@ class TokenFileCredentials final : public Credentials {
     if (!read_next_ || clock_.Now() >= *read_next_) {
       if (auto error = Read()) {
         if (token_.empty()) return *error;
-        log::Warning("client", "The token file cannot be read; the last token stays in use", {{"error", error->message}});
+        log::Warning("client", "The token file cannot be read; the last token stays in use",
+                     {{"error", error->message}});
       }
     }
     return "Bearer " + token_;
@@ -67,8 +68,8 @@ class TokenFileCredentials final : public Credentials {
   const std::string path_;
   const Clock& clock_;
   std::mutex mutex_;
-  std::string token_;               // guarded by mutex_
-  std::optional<Time> read_next_;   // guarded by mutex_
+  std::string token_;              // guarded by mutex_
+  std::optional<Time> read_next_;  // guarded by mutex_
 };
 
 class CertificateCredentials final : public Credentials {
@@ -100,7 +101,9 @@ struct ExecState {
   ExecState(ExecPlugin p, const Clock& c) : plugin(std::move(p)), clock(c) {}
 
   bool IsFresh() const { return credential && (!credential->expiration || clock.Now() < *credential->expiration); }
-  std::string Authorization() const { return credential->token.empty() ? std::string() : "Bearer " + credential->token; }
+  std::string Authorization() const {
+    return credential->token.empty() ? std::string() : "Bearer " + credential->token;
+  }
 
   // The plugin's thread: runs it whenever somebody waits.
   void Work() {
@@ -118,7 +121,8 @@ struct ExecState {
         failure = result.error();
         failed_at = clock.Now();
       }
-      const Expected<std::string> answer = failure ? Expected<std::string>(*failure) : Expected<std::string>(Authorization());
+      const Expected<std::string> answer =
+          failure ? Expected<std::string>(*failure) : Expected<std::string>(Authorization());
       Answer(lock, answer);
     }
     Answer(lock, Error{ErrorCode::kCancelled, "the client is shutting down"});
@@ -129,7 +133,8 @@ struct ExecState {
     auto parsed = ParseExecCredential(printed, plugin.api_version);
     if (!parsed.ok()) return parsed.error().Wrap("while reading what credential plugin " + plugin.command + " printed");
     if (parsed->expiration && clock.Now() >= *parsed->expiration) {
-      return Error{ErrorCode::kUnauthorized, "credential plugin " + plugin.command + " gave a credential that expired at " +
+      return Error{ErrorCode::kUnauthorized, "credential plugin " + plugin.command +
+                                                 " gave a credential that expired at " +
                                                  FormatRfc3339(*parsed->expiration)};
     }
     return parsed;
@@ -147,7 +152,7 @@ struct ExecState {
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> is_stopping{false};
-  std::vector<Credentials::Done> waiters;    // guarded by mutex, as all below
+  std::vector<Credentials::Done> waiters;  // guarded by mutex, as all below
   std::optional<ExecCredential> credential;
   std::optional<Error> failure;
   Time failed_at{};
@@ -155,7 +160,8 @@ struct ExecState {
 
 class ExecCredentials final : public Credentials {
  public:
-  ExecCredentials(ExecPlugin plugin, const Clock& clock) : state_(std::make_shared<ExecState>(std::move(plugin), clock)) {}
+  ExecCredentials(ExecPlugin plugin, const Clock& clock)
+      : state_(std::make_shared<ExecState>(std::move(plugin), clock)) {}
 
   ~ExecCredentials() override {
     {
@@ -181,7 +187,8 @@ class ExecCredentials final : public Credentials {
     std::optional<Error> refusal;
     if (state_->failure && state_->clock.Now() - state_->failed_at < kExecFailureKept) refusal = state_->failure;
     if (state_->waiters.size() >= kExecWaitersMax) {
-      refusal = Error{ErrorCode::kTooManyRequests, "too many requests wait for credential plugin " + state_->plugin.command};
+      refusal =
+          Error{ErrorCode::kTooManyRequests, "too many requests wait for credential plugin " + state_->plugin.command};
     }
     if (refusal) {
       lock.unlock();
@@ -223,7 +230,8 @@ std::shared_ptr<Credentials> MakeTokenFileCredentials(std::string path, std::str
   return std::make_shared<TokenFileCredentials>(std::move(path), std::move(initial_token), clock);
 }
 
-std::shared_ptr<Credentials> MakeCertificateCredentials(CertificateSource source, std::shared_ptr<Credentials> headers) {
+std::shared_ptr<Credentials> MakeCertificateCredentials(CertificateSource source,
+                                                        std::shared_ptr<Credentials> headers) {
   return std::make_shared<CertificateCredentials>(std::move(source), std::move(headers));
 }
 
@@ -240,7 +248,8 @@ Expected<ExecCredential> ParseExecCredential(std::string_view text, std::string_
   const auto& object = document.as_object();
   if (text_of(object.if_contains("kind")) != "ExecCredential") return InvalidError("its kind is not ExecCredential");
   if (const std::string found = text_of(object.if_contains("apiVersion")); found != api_version) {
-    return InvalidError("its apiVersion is \"" + found + "\", the kubeconfig asks for \"" + std::string(api_version) + '"');
+    return InvalidError("its apiVersion is \"" + found + "\", the kubeconfig asks for \"" + std::string(api_version) +
+                        '"');
   }
   const auto* status = object.if_contains("status");
   if (status == nullptr || !status->is_object()) return InvalidError("it has no status");
@@ -261,11 +270,13 @@ Expected<ExecCredential> ParseExecCredential(std::string_view text, std::string_
   if (credential.token.empty() && credential.certificate_pem.empty()) {
     return InvalidError("status has neither token nor clientCertificateData and clientKeyData");
   }
-  if (credential.token.find_first_of("\r\n") != std::string::npos) return InvalidError("status.token has a line break in it");
+  if (credential.token.find_first_of("\r\n") != std::string::npos)
+    return InvalidError("status.token has a line break in it");
   if (const std::string time = text_of(fields.if_contains("expirationTimestamp")); !time.empty()) {
     credential.expiration = ParseRfc3339(time);
     if (!credential.expiration) {
-      return InvalidError("status.expirationTimestamp is \"" + time.substr(0, 64) + "\"; it should be like 2026-01-02T15:04:05Z");
+      return InvalidError("status.expirationTimestamp is \"" + time.substr(0, 64) +
+                          "\"; it should be like 2026-01-02T15:04:05Z");
     }
   }
   return credential;

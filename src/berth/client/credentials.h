@@ -31,8 +31,8 @@ class Credentials {
   // Returns whether trying again makes sense.
   virtual bool Invalidate(std::string_view authorization) = 0;
 
-  // True when connections present a client certificate; then ClientCertificatePem gives certificate and key. It is asked
-  // at each new connection and never waits.
+  // True when connections present a client certificate; then ClientCertificatePem gives certificate and key. It is
+  // asked at each new connection and never waits.
   virtual bool HasClientCertificate() const { return false; }
   virtual Expected<std::pair<std::string, std::string>> ClientCertificatePem() {
     return InvalidError("no client certificate is configured");
@@ -67,7 +67,7 @@ struct ExecPlugin {
   std::string install_hint;
   enum class Interactive : std::uint8_t { kNever, kIfAvailable, kAlways } interactive = Interactive::kIfAvailable;
   bool provide_cluster_info = false;
-  codec::json::value cluster_info;           // spec.cluster of the ExecCredential
+  codec::json::value cluster_info;                 // spec.cluster of the ExecCredential
   Duration time_limit = std::chrono::seconds(60);  // of one run; the child is killed then
   std::size_t output_bytes_max = std::size_t{1} << 20;
 };

@@ -1,6 +1,6 @@
 // EventRecorder: events.k8s.io/v1 Events about what the scheduler did, sent behind its back: recording never waits, and
-// nothing that schedules waits for an event. Give it a RestClient over a Transport of its own, so that bindings need not
-// queue behind events. Thread-safe.
+// nothing that schedules waits for an event. Give it a RestClient over a Transport of its own, so that bindings need
+// not queue behind events. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -24,21 +24,21 @@ struct ObjectReference {
 };
 
 struct Event {
-  bool is_warning = false;    // type Warning instead of Normal
-  std::string reason;         // "Scheduled"
-  std::string action;         // "Binding"
-  std::string note;           // cut at 1024 bytes
+  bool is_warning = false;  // type Warning instead of Normal
+  std::string reason;       // "Scheduled"
+  std::string action;       // "Binding"
+  std::string note;         // cut at 1024 bytes
   ObjectReference regarding;
   std::optional<ObjectReference> related;
   std::string scheduler_name;  // reportingController
 };
 
 struct EventRecorderOptions {
-  std::string hostname;                 // reportingInstance is "<scheduler_name>-<hostname>"
-  std::size_t queue_max = 100'000;      // events waiting; further ones are dropped and counted
+  std::string hostname;             // reportingInstance is "<scheduler_name>-<hostname>"
+  std::size_t queue_max = 100'000;  // events waiting; further ones are dropped and counted
   int in_flight_max = 8;
-  std::size_t series_max = 20'000;      // events that a repetition would be counted on; beyond it the oldest is forgotten
-  int tries_max = 12;                   // answers (429 and 503 not counted) after which an event is given up
+  std::size_t series_max = 20'000;  // events that a repetition would be counted on; beyond it the oldest is forgotten
+  int tries_max = 12;               // answers (429 and 503 not counted) after which an event is given up
   Duration backoff_min = std::chrono::milliseconds(500);
   Duration backoff_max = std::chrono::seconds(10);
   Duration series_idle = std::chrono::minutes(6);      // a series is over after that
@@ -48,11 +48,11 @@ struct EventRecorderOptions {
 
 struct EventRecorderStats {
   std::uint64_t recorded = 0;
-  std::uint64_t sent = 0;       // created or patched
-  std::uint64_t counted = 0;    // repetitions that only raised a count
-  std::uint64_t dropped = 0;    // the queue was full
-  std::uint64_t refused = 0;    // the server would not have them, or tries_max was reached
-  std::size_t queued = 0;       // waiting or in flight
+  std::uint64_t sent = 0;     // created or patched
+  std::uint64_t counted = 0;  // repetitions that only raised a count
+  std::uint64_t dropped = 0;  // the queue was full
+  std::uint64_t refused = 0;  // the server would not have them, or tries_max was reached
+  std::size_t queued = 0;     // waiting or in flight
 };
 
 class EventRecorder {
@@ -68,7 +68,8 @@ class EventRecorder {
   // While the API server is away events stay queued; one whose outcome is unknown is created again under the same name.
   void Record(Event event);
 
-  // Waits until nothing is queued or `timeout` has passed, and returns how many events are left. Not on the loop's thread.
+  // Waits until nothing is queued or `timeout` has passed, and returns how many events are left. Not on the loop's
+  // thread.
   std::size_t Flush(Duration timeout);
 
   EventRecorderStats Stats() const;

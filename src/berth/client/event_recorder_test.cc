@@ -67,9 +67,10 @@ TEST_F(EventRecorderTest, WritesTheEvent) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(loop.Now().time_since_epoch()).count();
   char name[64];
   std::snprintf(name, sizeof name, "web-1.%llx", static_cast<unsigned long long>(ns));
-  const auto want = codec::ParseJson(R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"namespace":"default","name":")" +
-                                     std::string(name) + R"("},"eventTime":")" + FormatRfc3339Micro(loop.Now()) +
-                                     R"(","reportingController":"default-scheduler",
+  const auto want =
+      codec::ParseJson(R"({"apiVersion":"events.k8s.io/v1","kind":"Event","metadata":{"namespace":"default","name":")" +
+                       std::string(name) + R"("},"eventTime":")" + FormatRfc3339Micro(loop.Now()) +
+                       R"(","reportingController":"default-scheduler",
       "reportingInstance":"default-scheduler-host-1","action":"Binding","reason":"Scheduled",
       "regarding":{"kind":"Pod","namespace":"default","name":"web-1","uid":"uid-web-1","apiVersion":"v1","resourceVersion":"7"},
       "related":{"kind":"Node","name":"n1","uid":"uid-n1","apiVersion":"v1"},
@@ -91,7 +92,8 @@ TEST_F(EventRecorderTest, FitsWhatTheServerAccepts) {
   const Case cases[] = {
       {"fits", std::string(1024, 'x'), std::string(1024, 'x')},
       {"too long", std::string(1025, 'x'), std::string(1020, 'x') + " ..."},
-      {"cut before half a character", std::string(1019, 'x') + "\xc3\xa4\xc3\xa4\xc3\xa4", std::string(1019, 'x') + " ..."},
+      {"cut before half a character", std::string(1019, 'x') + "\xc3\xa4\xc3\xa4\xc3\xa4",
+       std::string(1019, 'x') + " ..."},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -107,7 +109,8 @@ TEST_F(EventRecorderTest, FitsWhatTheServerAccepts) {
   Event event = Scheduled(std::string(253, 'p'));
   event.regarding.uid = "0b5c-1";
   Record(std::move(event));
-  const auto name = std::string(codec::ParseJson(transport.Next()->request.body)->at("metadata").at("name").as_string());
+  const auto name =
+      std::string(codec::ParseJson(transport.Next()->request.body)->at("metadata").at("name").as_string());
   EXPECT_THAT(name, testing::StartsWith("0b5c-1."));
 }
 
@@ -133,9 +136,11 @@ TEST_F(EventRecorderTest, CountsRepetitions) {
   loop.Advance(seconds(1));
   Record(again);
   auto patch = transport.Next();
-  EXPECT_EQ(patch->request.method + ' ' + patch->request.target, "PATCH /apis/events.k8s.io/v1/namespaces/default/events/" + name);
+  EXPECT_EQ(patch->request.method + ' ' + patch->request.target,
+            "PATCH /apis/events.k8s.io/v1/namespaces/default/events/" + name);
   EXPECT_EQ(FindHeader(patch->request, "Content-Type"), "application/strategic-merge-patch+json");
-  EXPECT_EQ(patch->request.body, R"({"series":{"count":2,"lastObservedTime":")" + FormatRfc3339Micro(loop.Now()) + "\"}}");
+  EXPECT_EQ(patch->request.body,
+            R"({"series":{"count":2,"lastObservedTime":")" + FormatRfc3339Micro(loop.Now()) + "\"}}");
   patch->Answer(200, "{}");
   loop.Run();
 
@@ -320,7 +325,9 @@ TEST(EventRecorderThreadTest, FlushWaitsForTheLast) {
   class Instant final : public net::Transport {
    public:
     void Send(net::Request, net::SendOptions, Done done) override { done(net::Response{201, {}, "{}"}); }
-    std::unique_ptr<net::StreamHandle> Stream(net::Request, net::StreamOptions, net::StreamCallbacks) override { return nullptr; }
+    std::unique_ptr<net::StreamHandle> Stream(net::Request, net::StreamOptions, net::StreamCallbacks) override {
+      return nullptr;
+    }
   };
   const SystemClock clock;
   net::IoContext io;

@@ -68,7 +68,8 @@ std::vector<std::string> Environment(const ExecPlugin& plugin, bool is_interacti
     std::erase_if(variables, [&](const std::string& v) { return v.starts_with(name + '='); });
     variables.push_back(name + '=' + value);
   };
-  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) variables.emplace_back(*variable);
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
+    variables.emplace_back(*variable);
   for (const auto& [name, value] : plugin.env) set(name, value);
 
   codec::json::object spec{{"interactive", is_interactive}};
@@ -120,7 +121,8 @@ class Child {
   }
   std::string Failure() const {
     if (WIFSIGNALED(status_)) return "was ended by signal " + std::to_string(WTERMSIG(status_));
-    if (WIFEXITED(status_) && WEXITSTATUS(status_) != 0) return "exited with code " + std::to_string(WEXITSTATUS(status_));
+    if (WIFEXITED(status_) && WEXITSTATUS(status_) != 0)
+      return "exited with code " + std::to_string(WEXITSTATUS(status_));
     return {};
   }
 
@@ -203,7 +205,8 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
   std::int64_t silent_ms = 0;
   const std::int64_t limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(plugin.time_limit).count();
   for (;;) {
-    if (is_stopping) return Error{ErrorCode::kCancelled, "credential plugin " + plugin.command + " was ended: we are shutting down"};
+    if (is_stopping)
+      return Error{ErrorCode::kCancelled, "credential plugin " + plugin.command + " was ended: we are shutting down"};
     const bool had_ended = child.HasEnded();
     std::array<pollfd, 2> fds{pollfd{is_out_open ? out.reader.get() : -1, POLLIN, 0},
                               pollfd{is_err_open ? err.reader.get() : -1, POLLIN, 0}};
@@ -215,7 +218,8 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
         if (complaint.size() > 4 * kErrorTextMax) complaint.erase(0, complaint.size() - kErrorTextMax);
       }
       if (printed.size() > plugin.output_bytes_max) {
-        return fail("printed more than " + std::to_string(plugin.output_bytes_max) + " bytes; it should print one ExecCredential");
+        return fail("printed more than " + std::to_string(plugin.output_bytes_max) +
+                    " bytes; it should print one ExecCredential");
       }
       if (!is_out_open && !is_err_open && !child.HasEnded()) {
         ::poll(nullptr, 0, 1);
@@ -227,7 +231,8 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
       silent_ms += kSliceMs;
     }
     if (silent_ms >= limit_ms) {
-      return fail("gave no answer within " + FormatGoDuration(plugin.time_limit) + " and was ended" + LastWords(complaint));
+      return fail("gave no answer within " + FormatGoDuration(plugin.time_limit) + " and was ended" +
+                  LastWords(complaint));
     }
   }
   if (const std::string failure = child.Failure(); !failure.empty()) {

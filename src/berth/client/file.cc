@@ -39,7 +39,8 @@ Expected<std::string> ReadSmallFile(const std::string& path, std::size_t bytes_m
   ::close(fd);
   if (problem != 0) return fail(problem);
   if (text.size() > bytes_max) {
-    return Error{ErrorCode::kTooLarge, path + ": longer than " + std::to_string(bytes_max) + " bytes, is it the right file?"};
+    return Error{ErrorCode::kTooLarge,
+                 path + ": longer than " + std::to_string(bytes_max) + " bytes, is it the right file?"};
   }
   return text;
 }

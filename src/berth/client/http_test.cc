@@ -31,9 +31,8 @@ class Server {
     const net::Certificate certificate({.common_name = "kube", .names = {"IP:127.0.0.1"}}, &ca);
     net::HttpServerOptions options;
     options.tls = net::TlsServerOptions{certificate.pem(), certificate.key_pem(), ca.pem()};
-    auto started = net::StartHttpServer(io_, std::move(options), [this](net::Request request, auto writer) {
-      Handle(request, std::move(writer));
-    });
+    auto started = net::StartHttpServer(
+        io_, std::move(options), [this](net::Request request, auto writer) { Handle(request, std::move(writer)); });
     EXPECT_TRUE(started.ok());
     server_ = std::move(started).value();
   }
@@ -97,12 +96,15 @@ class HttpTest : public testing::Test {
  protected:
   Expected<ClientConfig> Config(const net::Certificate& trusted, const std::string& token) {
     const net::Certificate me({.common_name = "me"}, &ca);
-    return ParseKubeconfig("current-context: m\ncontexts: [{name: m, context: {cluster: c, user: u}}]\n"
-                           "clusters: [{name: c, cluster: {server: \"https://" + server.address() +
-                               "\", certificate-authority-data: " + EncodeBase64(trusted.pem()) + "}}]\n"
-                           "users: [{name: u, user: {token: " + token + ", client-certificate-data: " + EncodeBase64(me.pem()) +
-                               ", client-key-data: " + EncodeBase64(me.key_pem()) + "}}]\n",
-                           {}, clock);
+    return ParseKubeconfig(
+        "current-context: m\ncontexts: [{name: m, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: \"https://" +
+            server.address() + "\", certificate-authority-data: " + EncodeBase64(trusted.pem()) +
+            "}}]\n"
+            "users: [{name: u, user: {token: " +
+            token + ", client-certificate-data: " + EncodeBase64(me.pem()) +
+            ", client-key-data: " + EncodeBase64(me.key_pem()) + "}}]\n",
+        {}, clock);
   }
 
   const SystemClock clock;
@@ -129,14 +131,16 @@ TEST_F(HttpTest, ListsWatchesAndWrites) {
   };
   const auto wait_for = [&](const std::string& want) {
     std::unique_lock lock(mutex);
-    EXPECT_TRUE(changed.wait_for(lock, seconds(60), [&] { return seen == want; })) << "want " << want << " got " << seen;
+    EXPECT_TRUE(changed.wait_for(lock, seconds(60), [&] { return seen == want; }))
+        << "want " << want << " got " << seen;
   };
   Informer<Thing>::Options options;
   options.name = "things";
   options.path = "/api/v1/things";
   options.backoff_min = std::chrono::milliseconds(1);
   options.decode = [](const simdjson::dom::element& element) -> Expected<std::shared_ptr<const Thing>> {
-    return std::make_shared<const Thing>(Thing{std::string(codec::StringOrEmpty(*codec::FindMember(element, "metadata"), "name"))});
+    return std::make_shared<const Thing>(
+        Thing{std::string(codec::StringOrEmpty(*codec::FindMember(element, "metadata"), "name"))});
   };
   Informer<Thing>::Handler handler;
   handler.on_add = [&](auto o) { saw("+" + o->name); };
@@ -146,12 +150,14 @@ TEST_F(HttpTest, ListsWatchesAndWrites) {
   informer.Start();
   server.WaitForWatch(1);
   wait_for("+a +b synced ");
-  server.Write(R"({"type":"ADDED","object":{"metadata":{"name":"c","resourceVersion":"6"}}})" "\n");
+  server.Write(R"({"type":"ADDED","object":{"metadata":{"name":"c","resourceVersion":"6"}}})"
+               "\n");
   wait_for("+a +b synced +c ");
   server.EndWatch();
   server.WaitForWatch(2);
   EXPECT_THAT(server.Seen().back(), HasSubstr("resourceVersion=6&"));
-  server.Write(R"({"type":"DELETED","object":{"metadata":{"name":"a","resourceVersion":"7"}}})" "\n");
+  server.Write(R"({"type":"DELETED","object":{"metadata":{"name":"a","resourceVersion":"7"}}})"
+               "\n");
   wait_for("+a +b synced +c -a ");
 
   ApiWriter writer(rest);

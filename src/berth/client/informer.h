@@ -1,9 +1,10 @@
 // Informer<T>: a Reflector whose objects have a type.
 //
-// The handler sees each object's life as add, updates, delete, without gaps in the end and without doubles: a version that
-// is known already is not told again; after lost history the differences between the new list and the store are told. An
-// object that was replaced by one of the same name (another uid) is a delete and an add. An object that does not decode
-// is set aside alone: its last good version, if there is one, stays until a version decodes or the object is gone.
+// The handler sees each object's life as add, updates, delete, without gaps in the end and without doubles: a version
+// that is known already is not told again; after lost history the differences between the new list and the store are
+// told. An object that was replaced by one of the same name (another uid) is a delete and an add. An object that does
+// not decode is set aside alone: its last good version, if there is one, stays until a version decodes or the object is
+// gone.
 #pragma once
 
 #include <functional>
@@ -43,7 +44,8 @@ class Informer {
   bool HasSynced() const { return reflector_.HasSynced(); }
   Ptr Find(std::string_view key) const { return Cast(reflector_.Find(key)); }
   void ForEach(const std::function<void(const std::string& key, const Ptr& object)>& visit) const {
-    reflector_.ForEach([&visit](const std::string& key, const Reflector::ObjectPtr& object) { visit(key, Cast(object)); });
+    reflector_.ForEach(
+        [&visit](const std::string& key, const Reflector::ObjectPtr& object) { visit(key, Cast(object)); });
   }
   ReflectorStats Stats() const { return reflector_.Stats(); }
 

@@ -29,7 +29,8 @@ Expected<std::shared_ptr<const Thing>> DecodeThing(const simdjson::dom::element&
   const auto metadata = codec::FindMember(element, "metadata");
   const auto value = codec::FindString(element, "value");
   if (!value) return InvalidError("value should be a string");
-  return std::make_shared<const Thing>(Thing{std::string(codec::StringOrEmpty(*metadata, "name")), std::string(*value)});
+  return std::make_shared<const Thing>(
+      Thing{std::string(codec::StringOrEmpty(*metadata, "name")), std::string(*value)});
 }
 
 // {"metadata":{"namespace":"d","name":"a","resourceVersion":"5","uid":"a-1"},"value":"x"}
@@ -65,7 +66,9 @@ class InformerTest : public testing::Test {
     options.decode = DecodeThing;
     Informer<Thing>::Handler handler;
     handler.on_add = [this](auto o) { Saw("add " + o->name + ' ' + o->value); };
-    handler.on_update = [this](auto before, auto o) { Saw("update " + o->name + ' ' + before->value + '>' + o->value); };
+    handler.on_update = [this](auto before, auto o) {
+      Saw("update " + o->name + ' ' + before->value + '>' + o->value);
+    };
     handler.on_delete = [this](auto o) { Saw("delete " + o->name + ' ' + o->value); };
     handler.on_synced = [this] { Saw("synced"); };
     handler.on_failure = [this](const Error& e) { failures.push_back(e.message); };
@@ -118,8 +121,10 @@ TEST_F(InformerTest, ListsInPagesThenWatchesFromTheListsVersion) {
   AnswerList(List("10", {Object("c", "3")}));
   EXPECT_THAT(Take(), ElementsAre("add c x", "synced"));
   EXPECT_TRUE(informer->HasSynced());
-  EXPECT_THAT(LastTarget(),
-              testing::MatchesRegex("WATCH /api/v1/things\\?watch=true&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=[0-9]+"));
+  EXPECT_THAT(
+      LastTarget(),
+      testing::MatchesRegex(
+          "WATCH /api/v1/things\\?watch=true&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=[0-9]+"));
   EXPECT_EQ(informer->Find("d/b")->value, "x");
   EXPECT_EQ(informer->Find("d/nobody"), nullptr);
   EXPECT_EQ(informer->Stats().objects, 3U);
@@ -160,15 +165,16 @@ TEST_F(InformerTest, AsksForWatchesOfDifferentLengths) {
 
 TEST_F(InformerTest, FollowsTheWatch) {
   StartWith({Object("a", "5")});
-  Bytes(Line("ADDED", Object("b", "11", "1")) + Line("MODIFIED", Object("b", "12", "2")) + Line("DELETED", Object("b", "13", "2")) +
-        Line("MODIFIED", Object("a", "14", "y")));
+  Bytes(Line("ADDED", Object("b", "11", "1")) + Line("MODIFIED", Object("b", "12", "2")) +
+        Line("DELETED", Object("b", "13", "2")) + Line("MODIFIED", Object("a", "14", "y")));
   EXPECT_THAT(Take(), ElementsAre("add b 1", "update b 1>2", "delete b 2", "update a x>y"));
   EXPECT_EQ(informer->Find("d/a")->value, "y");
   EXPECT_EQ(informer->Find("d/b"), nullptr);
 }
 
 TEST_F(InformerTest, PutsTogetherWhatTheNetworkCut) {
-  const std::string text = Line("ADDED", Object("b", "11", "1")) + "\r\n\n" + Line("MODIFIED", Object("b", "12", "2")) + Bookmark("20");
+  const std::string text =
+      Line("ADDED", Object("b", "11", "1")) + "\r\n\n" + Line("MODIFIED", Object("b", "12", "2")) + Bookmark("20");
   for (std::size_t chunk = 1; chunk <= text.size(); chunk += chunk < 8 ? 1 : 13) {
     SCOPED_TRACE(chunk);
     MakeInformer({});
@@ -181,7 +187,7 @@ TEST_F(InformerTest, PutsTogetherWhatTheNetworkCut) {
 
 TEST_F(InformerTest, TellsNothingTwice) {
   StartWith({Object("a", "5")});
-  Bytes(Line("ADDED", Object("a", "5")));             // known from the list
+  Bytes(Line("ADDED", Object("a", "5")));  // known from the list
   Bytes(Line("MODIFIED", Object("a", "12", "y")));
   Bytes(Line("MODIFIED", Object("a", "12", "y")));    // repeated
   Bytes(Line("MODIFIED", Object("a", "11", "old")));  // late
@@ -238,8 +244,14 @@ TEST_F(InformerTest, WatchesAgainAfterAFailure) {
       {"forbidden for now", end(ErrorCode::kForbidden), "what went wrong"},
       {"garbage", [](InformerTest& t) { t.Bytes("<html>\n"); }, "brought no event: \"<html>\""},
       {"an unknown event", [](InformerTest& t) { t.Bytes(Line("EATEN", Object("b", "12"))); }, "unknown type"},
-      {"an event without a version", [](InformerTest& t) { t.Bytes(Line("ADDED", R"({"metadata":{}})")); }, "without a resourceVersion"},
-      {"an event cut short", [](InformerTest& t) { t.Bytes(R"({"type":"AD)"); t.Stream().End(); }, "within an event"},
+      {"an event without a version", [](InformerTest& t) { t.Bytes(Line("ADDED", R"({"metadata":{}})")); },
+       "without a resourceVersion"},
+      {"an event cut short",
+       [](InformerTest& t) {
+         t.Bytes(R"({"type":"AD)");
+         t.Stream().End();
+       },
+       "within an event"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -331,10 +343,16 @@ TEST_F(InformerTest, ListsAgainWhenHistoryIsLost) {
     std::function<void(InformerTest&)> lose;
   };
   const Case cases[] = {
-      {"410 as the watch opens", [](InformerTest& t) { t.Stream().Head(410, kGone); t.Stream().End(); }},
+      {"410 as the watch opens",
+       [](InformerTest& t) {
+         t.Stream().Head(410, kGone);
+         t.Stream().End();
+       }},
       {"410 as an event", [](InformerTest& t) { t.Bytes(Line("ERROR", kGone)); }},
-      {"another error event", [](InformerTest& t) { t.Bytes(Line("ERROR", R"({"kind":"Status","code":500,"message":"boom"})")); }},
-      {"an event longer than the bound", [](InformerTest& t) { t.Bytes(Line("ADDED", Object("z", "99", std::string(5000, 'z')))); }},
+      {"another error event",
+       [](InformerTest& t) { t.Bytes(Line("ERROR", R"({"kind":"Status","code":500,"message":"boom"})")); }},
+      {"an event longer than the bound",
+       [](InformerTest& t) { t.Bytes(Line("ADDED", Object("z", "99", std::string(5000, 'z')))); }},
       {"a long event in parts",
        [](InformerTest& t) {
          for (int i = 0; i < 50 && t.transport.LiveStreams() > 0; ++i) t.Bytes(std::string(100, 'z'));
@@ -348,7 +366,8 @@ TEST_F(InformerTest, ListsAgainWhenHistoryIsLost) {
     c.lose(*this);
     loop.Advance(milliseconds(1600));
     EXPECT_EQ(LastTarget(), "GET /api/v1/things?limit=500");
-    AnswerList(List("50", {Object("a", "1"), Object("b", "40", "y"), Object("d", "41"), Object("e", "42", "z", "e-new")}));
+    AnswerList(
+        List("50", {Object("a", "1"), Object("b", "40", "y"), Object("d", "41"), Object("e", "42", "z", "e-new")}));
     EXPECT_THAT(Take(), ElementsAre("update b x>y", "add d x", "delete e x", "add e z", "delete c x"));
     EXPECT_THAT(LastTarget(), HasSubstr("resourceVersion=50&"));
     EXPECT_EQ(informer->Stats().objects, 4U);
@@ -393,7 +412,8 @@ TEST_F(InformerTest, TriesTheListAgain) {
     const char* message;
   };
   const Case cases[] = {
-      {"forbidden", 403, R"({"kind":"Status","message":"things is forbidden"})", "while listing things: things is forbidden"},
+      {"forbidden", 403, R"({"kind":"Status","message":"things is forbidden"})",
+       "while listing things: things is forbidden"},
       {"half an answer", 200, R"({"metadata":{"resourceVersion":"1"},"items":[{"meta)", "no JSON"},
       {"html", 200, "<html>", "no JSON"},
       {"another object", 200, R"({"kind":"APIVersions"})", "is no list"},
@@ -483,7 +503,9 @@ TEST_F(InformerTest, MayBeStoppedFromAHandler) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     MakeInformer({});
-    on_seen = [&] { if (seen.back() == c.at) informer->Stop(); };
+    on_seen = [&] {
+      if (seen.back() == c.at) informer->Stop();
+    };
     Start();
     AnswerList(List("10", {Object("a", "1"), Object("b", "2")}));
     if (transport.LiveStreams() > 0) {
@@ -514,8 +536,8 @@ TEST_F(InformerTest, StopsAndDiesAnywhere) {
   EXPECT_EQ(transport.LiveStreams(), 0U);
 }
 
-// Safety and liveness under random trouble: what the handler was told adds up to what the server has, with each object's
-// life in order, whatever the network did.
+// Safety and liveness under random trouble: what the handler was told adds up to what the server has, with each
+// object's life in order, whatever the network did.
 TEST_F(InformerTest, AddsUpToTheServersState) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -543,7 +565,10 @@ TEST_F(InformerTest, AddsUpToTheServersState) {
       errors += told.contains(o->name) && told[o->name] == before->value ? 0 : 1;
       told[o->name] = o->value;
     };
-    handler.on_delete = [&](auto o) { errors += told.contains(o->name) && told[o->name] == o->value ? 0 : 1; told.erase(o->name); };
+    handler.on_delete = [&](auto o) {
+      errors += told.contains(o->name) && told[o->name] == o->value ? 0 : 1;
+      told.erase(o->name);
+    };
     Informer<Thing> subject(rest, std::move(options), std::move(handler));
     subject.Start();
     loop.Run();
@@ -618,10 +643,16 @@ TEST_F(InformerTest, AddsUpToTheServersState) {
       switch (random.Below(6)) {
         case 0:
         case 1: change(); break;
-        case 2: if (transport.Waiting() > 0) answer_list(); break;
-        case 3: if (transport.LiveStreams() > 0) serve_watch(false); break;
+        case 2:
+          if (transport.Waiting() > 0) answer_list();
+          break;
+        case 3:
+          if (transport.LiveStreams() > 0) serve_watch(false);
+          break;
         case 4: loop.Advance(milliseconds(random.Below(4000))); break;
-        default: if (random.Below(5) == 0) compacted = version; break;
+        default:
+          if (random.Below(5) == 0) compacted = version;
+          break;
       }
       loop.Run();
     }

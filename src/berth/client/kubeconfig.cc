@@ -36,7 +36,9 @@ class Section {
   Section(const object* fields, std::string place) : fields_(fields), place_(std::move(place)) {}
 
   bool exists() const { return fields_ != nullptr; }
-  std::string Place(std::string_view key) const { return place_ + (place_.ends_with(' ') ? "" : ".") + std::string(key); }
+  std::string Place(std::string_view key) const {
+    return place_ + (place_.ends_with(' ') ? "" : ".") + std::string(key);
+  }
   Error Fail(std::string_view key, std::string_view what) const {
     return InvalidError(Place(key) + ' ' + std::string(what));
   }
@@ -58,7 +60,8 @@ class Section {
   Expected<std::string> Line(std::string_view key) const {
     BERTH_ASSIGN_OR_RETURN(std::string text, String(key));
     const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
-    if (std::any_of(text.begin(), text.end(), is_control)) return Fail(key, "has a line break or another control character in it");
+    if (std::any_of(text.begin(), text.end(), is_control))
+      return Fail(key, "has a line break or another control character in it");
     return text;
   }
   Expected<bool> Bool(std::string_view key) const {
@@ -105,8 +108,8 @@ class Section {
 };
 
 // The entry `name` of clusters, contexts or users; its content is under `content_key`.
-Expected<Section> FindNamed(const Section& file, std::string_view list_key, std::string_view content_key, std::string_view name,
-                            std::string_view wanted_by) {
+Expected<Section> FindNamed(const Section& file, std::string_view list_key, std::string_view content_key,
+                            std::string_view name, std::string_view wanted_by) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<Section> entries, file.Objects(list_key));
   const Section* match = nullptr;
   std::vector<std::string> names;
@@ -121,7 +124,8 @@ Expected<Section> FindNamed(const Section& file, std::string_view list_key, std:
   if (match == nullptr) {
     std::string what = "has no " + Quoted(name) + ", which " + std::string(wanted_by) + "; it has ";
     if (names.empty()) what += "none at all";
-    for (std::size_t i = 0; i < std::min(names.size(), kShownNamesMax); ++i) what += (i > 0 ? ", " : "") + Quoted(names[i]);
+    for (std::size_t i = 0; i < std::min(names.size(), kShownNamesMax); ++i)
+      what += (i > 0 ? ", " : "") + Quoted(names[i]);
     if (names.size() > kShownNamesMax) what += " and others";
     return file.Fail(list_key, what);
   }
@@ -144,7 +148,8 @@ class Loader {
     BERTH_ASSIGN_OR_RETURN(const std::string kind, file.String("kind"));
     BERTH_ASSIGN_OR_RETURN(const std::string version, file.String("apiVersion"));
     if (!kind.empty() && kind != "Config") return file.Fail("kind", "is " + Quoted(kind) + "; it should be Config");
-    if (!version.empty() && version != "v1") return file.Fail("apiVersion", "is " + Quoted(version) + "; it should be v1");
+    if (!version.empty() && version != "v1")
+      return file.Fail("apiVersion", "is " + Quoted(version) + "; it should be v1");
 
     std::string context_name = options_.context;
     std::string wanted_by = "was asked for";
@@ -182,16 +187,20 @@ class Loader {
   Expected<void> LoadCluster(const Section& cluster) {
     if (cluster.Has("proxy-url")) {
       BERTH_ASSIGN_OR_RETURN(const std::string proxy, cluster.String("proxy-url"));
-      if (!proxy.empty()) return cluster.Fail("proxy-url", "is set, but proxies are not supported; remove it or reach the server directly");
+      if (!proxy.empty())
+        return cluster.Fail("proxy-url",
+                            "is set, but proxies are not supported; remove it or reach the server directly");
     }
     BERTH_ASSIGN_OR_RETURN(config_.insecure_skip_tls_verify, cluster.Bool("insecure-skip-tls-verify"));
     BERTH_ASSIGN_OR_RETURN(config_.tls_server_name, cluster.Line("tls-server-name"));
     BERTH_ASSIGN_OR_RETURN(const Blob ca, ReadBlob(cluster, "certificate-authority"));
     if (!ca.pem.empty()) {
       if (config_.insecure_skip_tls_verify) {
-        return cluster.Fail("insecure-skip-tls-verify", "is true, so the certificate-authority cannot be meant; remove one of them");
+        return cluster.Fail("insecure-skip-tls-verify",
+                            "is true, so the certificate-authority cannot be meant; remove one of them");
       }
-      if (const auto info = ReadCertificate(ca.pem); !info.ok()) return InvalidError(ca.place + ' ' + info.error().message);
+      if (const auto info = ReadCertificate(ca.pem); !info.ok())
+        return InvalidError(ca.place + ' ' + info.error().message);
       config_.ca_pem = ca.pem;
       config_.ca_path = ca.path;
     }
@@ -216,7 +225,8 @@ class Loader {
 
   Expected<void> LoadUser(const Section& user, const Section& cluster) {
     if (user.Has("auth-provider")) {
-      return user.Fail("auth-provider", "is no longer supported, by kubectl neither; use an exec credential plugin instead");
+      return user.Fail("auth-provider",
+                       "is no longer supported, by kubectl neither; use an exec credential plugin instead");
     }
     BERTH_ASSIGN_OR_RETURN(const std::string token, user.Line("token"));
     BERTH_ASSIGN_OR_RETURN(std::string token_file, user.String("tokenFile"));
@@ -230,7 +240,8 @@ class Loader {
       token_file = Resolve(token_file);
       if (token.empty()) {
         // Now rather than with the first request, where the error would be far from its cause.
-        if (const auto read = ReadTokenFile(token_file); !read.ok()) return Unreadable(user.Place("tokenFile"), read.error());
+        if (const auto read = ReadTokenFile(token_file); !read.ok())
+          return Unreadable(user.Place("tokenFile"), read.error());
       }
       headers = MakeTokenFileCredentials(token_file, token, clock_);
     } else if (!token.empty()) {
@@ -264,10 +275,12 @@ class Loader {
     const Time now = clock_.Now();
     const std::string whose = certificate.place + " (" + info->subject + ')';
     if (now > info->valid_until) {
-      return InvalidError(whose + " expired at " + FormatRfc3339(info->valid_until) + "; renew it or use another context");
+      return InvalidError(whose + " expired at " + FormatRfc3339(info->valid_until) +
+                          "; renew it or use another context");
     }
     if (now < info->valid_from) {
-      config_.warnings.push_back(whose + " is not valid before " + FormatRfc3339(info->valid_from) + "; is the clock right?");
+      config_.warnings.push_back(whose + " is not valid before " + FormatRfc3339(info->valid_from) +
+                                 "; is the clock right?");
     } else if (info->valid_until - now < kExpiryWarning) {
       config_.warnings.push_back(whose + " expires soon, at " + FormatRfc3339(info->valid_until) + "; renew it");
     }
@@ -317,7 +330,8 @@ class Loader {
     ExecPlugin plugin;
     BERTH_ASSIGN_OR_RETURN(plugin.api_version, exec.String("apiVersion"));
     if (plugin.api_version != std::string(kGroup) + "v1" && plugin.api_version != std::string(kGroup) + "v1beta1") {
-      return exec.Fail("apiVersion", "is " + Quoted(plugin.api_version) + "; it should be " + std::string(kGroup) + "v1 or v1beta1");
+      return exec.Fail("apiVersion",
+                       "is " + Quoted(plugin.api_version) + "; it should be " + std::string(kGroup) + "v1 or v1beta1");
     }
     BERTH_ASSIGN_OR_RETURN(plugin.command, exec.String("command"));
     if (plugin.command.empty()) return exec.Fail("command", "is not set; it should name the plugin's program");
@@ -376,7 +390,8 @@ class Loader {
     Blob blob;
     BERTH_ASSIGN_OR_RETURN(const std::string path, section.String(key));
     BERTH_ASSIGN_OR_RETURN(const std::string data, section.String(key + "-data"));
-    if (!path.empty() && !data.empty()) return section.Fail(key, "and " + key + "-data are both set; remove one of them");
+    if (!path.empty() && !data.empty())
+      return section.Fail(key, "and " + key + "-data are both set; remove one of them");
     if (!data.empty()) {
       auto decoded = DecodeBase64(data);
       if (!decoded.ok()) return section.Fail(key + "-data", "should be base64: " + decoded.error().message);
@@ -424,7 +439,8 @@ Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOp
 
 Expected<ClientConfig> LoadKubeconfig(const KubeconfigOptions& options, const Clock& clock) {
   if (options.path.empty()) {
-    if (options.master.empty()) return InvalidError("no kubeconfig and no master is given; one of them must say where the API server is");
+    if (options.master.empty())
+      return InvalidError("no kubeconfig and no master is given; one of them must say where the API server is");
     return Loader(options, clock).Load(nullptr);
   }
   const auto text = ReadSmallFile(options.path, kKubeconfigBytesMax);
@@ -437,8 +453,9 @@ Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::stri
   const std::string host = env("KUBERNETES_SERVICE_HOST");
   const std::string port_text = env("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port_text.empty()) {
-    return Error{ErrorCode::kNotFound,
-                 "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig instead"};
+    return Error{
+        ErrorCode::kNotFound,
+        "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig instead"};
   }
   std::uint16_t port = 0;
   const auto [end, problem] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
@@ -460,7 +477,8 @@ Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::stri
     config.ca_pem = std::move(ca).value();
     config.ca_path = folder + "ca.crt";
   } else {
-    config.warnings.push_back(folder + "ca.crt holds no certificate that can be read; only the system's roots are trusted");
+    config.warnings.push_back(folder +
+                              "ca.crt holds no certificate that can be read; only the system's roots are trusted");
   }
   const auto namespace_name = ReadTokenFile(folder + "namespace");
   config.namespace_name = namespace_name.ok() ? *namespace_name : "default";

@@ -1,5 +1,5 @@
-// Fuzz target: any bytes as a kubeconfig, and as what a credential plugin prints. Files that it names are looked up below
-// a folder that does not exist, and no plugin is run: that happens with the first request only.
+// Fuzz target: any bytes as a kubeconfig, and as what a credential plugin prints. Files that it names are looked up
+// below a folder that does not exist, and no plugin is run: that happens with the first request only.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const FixedClock clock;
   for (const char* master : {"", "http://127.0.0.1:8001"}) {
     const auto config = berth::client::ParseKubeconfig(text, {.path = "/nonexistent/config", .master = master}, clock);
-    if (config.ok() ? config->credentials == nullptr || config->server.empty() : !IsOneLine(config.error())) std::abort();
+    if (config.ok() ? config->credentials == nullptr || config->server.empty() : !IsOneLine(config.error()))
+      std::abort();
   }
   const auto credential = berth::client::ParseExecCredential(text, "client.authentication.k8s.io/v1");
   if (!credential.ok() && !IsOneLine(credential.error())) std::abort();

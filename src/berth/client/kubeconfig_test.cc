@@ -79,8 +79,11 @@ Expected<std::string> Wait(Credentials& credentials) {
 std::string Config(const std::string& cluster, const std::string& user) {
   return "apiVersion: v1\nkind: Config\ncurrent-context: main\n"
          "contexts:\n- name: main\n  context: {cluster: c, user: u, namespace: team}\n"
-         "clusters:\n- name: c\n  cluster: {" + cluster + "}\n"
-         "users:\n- name: u\n  user: {" + user + "}\n";
+         "clusters:\n- name: c\n  cluster: {" +
+         cluster +
+         "}\n"
+         "users:\n- name: u\n  user: {" +
+         user + "}\n";
 }
 const std::string kServer = "server: \"https://10.0.0.1:6443\"";
 
@@ -167,7 +170,8 @@ TEST_F(KubeconfigTest, TakesAMasterAlone) {
 }
 
 TEST_F(KubeconfigTest, ReadsImpersonation) {
-  const auto config = Load(Config(kServer, R"(token: t, as: jane, as-uid: "7", as-groups: [dev, ops], as-user-extra: {"a/b": [x]})"));
+  const auto config =
+      Load(Config(kServer, R"(token: t, as: jane, as-uid: "7", as-groups: [dev, ops], as-user-extra: {"a/b": [x]})"));
   ASSERT_TRUE(config.ok()) << config.error().message;
   std::vector<std::string> headers;
   for (const auto& header : config->headers) headers.push_back(header.name + ": " + header.value);
@@ -186,7 +190,8 @@ TEST_F(KubeconfigTest, SaysWhatIsWrong) {
   const Case cases[] = {
       {"not YAML", "a: [", "config: "},
       {"a text", "hello", "it should be a map"},
-      {"a path with a line break", Config(kServer + ", certificate-authority: \"a\\nb\"", ""), "certificate-authority cannot be read: "},
+      {"a path with a line break", Config(kServer + ", certificate-authority: \"a\\nb\"", ""),
+       "certificate-authority cannot be read: "},
       {"empty", "", "current-context is not set"},
       {"wrong kind", "kind: Pod", R"(kind is "Pod"; it should be Config)"},
       {"wrong version", "apiVersion: v2", R"(apiVersion is "v2"; it should be v1)"},
@@ -194,36 +199,53 @@ TEST_F(KubeconfigTest, SaysWhatIsWrong) {
        R"(contexts has no "x", which is the current-context; it has "a", "b")"},
       {"no contexts", "current-context: x", "it has none at all"},
       {"contexts no list", "current-context: x\ncontexts: {}", "contexts should be a list"},
-      {"context twice", "current-context: x\ncontexts: [{name: x}, {name: x}]", R"(contexts[1].name "x" is there twice)"},
-      {"context without cluster", "current-context: x\ncontexts: [{name: x, context: {user: u}}]", "contexts[0].context.cluster is not set"},
-      {"unknown cluster", "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]", R"(clusters has no "c", which context "x" names)"},
-      {"unknown user", "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" + kServer + "}}]",
+      {"context twice", "current-context: x\ncontexts: [{name: x}, {name: x}]",
+       R"(contexts[1].name "x" is there twice)"},
+      {"context without cluster", "current-context: x\ncontexts: [{name: x, context: {user: u}}]",
+       "contexts[0].context.cluster is not set"},
+      {"unknown cluster", "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]",
+       R"(clusters has no "c", which context "x" names)"},
+      {"unknown user",
+       "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" +
+           kServer + "}}]",
        R"(users has no "u")"},
       {"no server", Config("", ""), "clusters[0].cluster.server is not set; it should be like https://host:6443"},
       {"server is a number", Config("server: 5", ""), "server should be a string"},
       {"bad server", Config("server: \"ftp://x\"", ""), R"(server is "ftp://x": )"},
       {"proxy", Config(kServer + ", proxy-url: http://p", ""), "proxy-url is set, but proxies are not supported"},
-      {"bad flag", Config(kServer + ", insecure-skip-tls-verify: maybe", ""), "insecure-skip-tls-verify should be true or false"},
-      {"CA file missing", Config(kServer + ", certificate-authority: none.crt", ""), "certificate-authority cannot be read: "},
-      {"CA no base64", Config(kServer + ", certificate-authority-data: \"%%\"", ""), "certificate-authority-data should be base64"},
-      {"CA no certificate", Config(kServer + ", certificate-authority-data: aGVsbG8=", ""), "certificate-authority-data holds no PEM certificate"},
-      {"CA twice", Config(kServer + ", certificate-authority: a, certificate-authority-data: aGVsbG8=", ""), "are both set; remove one"},
-      {"token is a number", Config(kServer, "token: 5"), "users[0].user.token should be a string; put quotes around it"},
+      {"bad flag", Config(kServer + ", insecure-skip-tls-verify: maybe", ""),
+       "insecure-skip-tls-verify should be true or false"},
+      {"CA file missing", Config(kServer + ", certificate-authority: none.crt", ""),
+       "certificate-authority cannot be read: "},
+      {"CA no base64", Config(kServer + ", certificate-authority-data: \"%%\"", ""),
+       "certificate-authority-data should be base64"},
+      {"CA no certificate", Config(kServer + ", certificate-authority-data: aGVsbG8=", ""),
+       "certificate-authority-data holds no PEM certificate"},
+      {"CA twice", Config(kServer + ", certificate-authority: a, certificate-authority-data: aGVsbG8=", ""),
+       "are both set; remove one"},
+      {"token is a number", Config(kServer, "token: 5"),
+       "users[0].user.token should be a string; put quotes around it"},
       {"token of two lines", Config(kServer, "token: \"a\\nb\""), "token has a line break"},
       {"two ways in", Config(kServer, "token: t, username: u"), "only one way to authenticate"},
       {"token file missing", Config(kServer, "tokenFile: none"), "tokenFile cannot be read: "},
       {"auth provider", Config(kServer, "auth-provider: {name: gcp}"), "auth-provider is no longer supported"},
       {"certificate without key", Config(kServer, "client-certificate-data: aGVsbG8="), "is set without a client-key"},
       {"key without certificate", Config(kServer, "client-key-data: aGVsbG8="), "is set without a client-certificate"},
-      {"certificate no PEM", Config(kServer, "client-certificate-data: aGVsbG8=, client-key-data: aGVsbG8="), "holds no PEM certificate"},
+      {"certificate no PEM", Config(kServer, "client-certificate-data: aGVsbG8=, client-key-data: aGVsbG8="),
+       "holds no PEM certificate"},
       {"groups without user", Config(kServer, "as-groups: [a]"), "they need a user"},
-      {"exec without command", Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1}"), "exec.command is not set"},
-      {"exec of an old version", Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}"), "v1 or v1beta1"},
-      {"exec without mode", Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x}"), "it should be Never, IfAvailable or Always"},
+      {"exec without command", Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1}"),
+       "exec.command is not set"},
+      {"exec of an old version",
+       Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1alpha1, command: x}"), "v1 or v1beta1"},
+      {"exec without mode", Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1, command: x}"),
+       "it should be Never, IfAvailable or Always"},
       {"exec args", Config(kServer, exec + ", args: [5]}"), "exec.args should be a list of strings"},
-      {"exec env", Config(kServer, exec + ", env: [{value: v}]}"), "exec.env[0].name should be the name of an environment variable"},
-      {"user no map", "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" + kServer +
-                          "}}]\nusers: [{name: u, user: [1]}]",
+      {"exec env", Config(kServer, exec + ", env: [{value: v}]}"),
+       "exec.env[0].name should be the name of an environment variable"},
+      {"user no map",
+       "current-context: x\ncontexts: [{name: x, context: {cluster: c, user: u}}]\nclusters: [{name: c, cluster: {" +
+           kServer + "}}]\nusers: [{name: u, user: [1]}]",
        "users[0].user should be a map"},
   };
   for (const Case& c : cases) {
@@ -250,7 +272,8 @@ TEST_F(KubeconfigTest, ReadsClientCertificates) {
   folder.Write("pki/ca.crt", certificate.pem());
 
   // Paths start from the kubeconfig's folder, and the files are read again for each connection.
-  auto config = Load(Config(kServer + ", certificate-authority: pki/ca.crt", "client-certificate: pki/a.crt, client-key: pki/a.key"));
+  auto config = Load(
+      Config(kServer + ", certificate-authority: pki/ca.crt", "client-certificate: pki/a.crt, client-key: pki/a.key"));
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->ca_pem, certificate.pem());
   EXPECT_THAT(config->warnings, IsEmpty());
@@ -276,7 +299,8 @@ TEST_F(KubeconfigTest, ReadsClientCertificates) {
                                     ", client-key-data: " + EncodeBase64(other.key_pem())));
   ASSERT_FALSE(config.ok());
   EXPECT_THAT(config.error().message, HasSubstr("client-key-data does not belong to the client certificate"));
-  config = Load(Config(kServer, "client-certificate-data: " + EncodeBase64(certificate.pem()) + ", client-key-data: aGVsbG8="));
+  config = Load(
+      Config(kServer, "client-certificate-data: " + EncodeBase64(certificate.pem()) + ", client-key-data: aGVsbG8="));
   ASSERT_FALSE(config.ok());
   EXPECT_THAT(config.error().message, HasSubstr("client-key-data holds no PEM private key"));
   config = Load(Config(kServer + ", insecure-skip-tls-verify: true, certificate-authority: pki/ca.crt", ""));
@@ -329,10 +353,13 @@ TEST_F(KubeconfigTest, ReadsTokenFilesAgain) {
 class ExecTest : public KubeconfigTest {
  protected:
   // A plugin that counts its runs in the file "runs".
-  Expected<ClientConfig> WithPlugin(const std::string& script, const std::string& more = "", const std::string& cluster = "") {
+  Expected<ClientConfig> WithPlugin(const std::string& script, const std::string& more = "",
+                                    const std::string& cluster = "") {
     folder.Write("bin/plugin", "#!/bin/sh\necho x >> \"$(dirname \"$0\")/../runs\"\n" + script, 0700);
-    return Load(Config(kServer + cluster, "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: bin/plugin" +
-                                              more + "}"));
+    return Load(
+        Config(kServer + cluster,
+               "exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: bin/plugin" +
+                   more + "}"));
   }
   std::size_t Runs() const {
     std::error_code none;
@@ -340,7 +367,8 @@ class ExecTest : public KubeconfigTest {
     return none ? 0 : size / 2;
   }
   static std::string Print(const std::string& status) {
-    return "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{" + status + "}}'\n";
+    return "echo '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{" +
+           status + "}}'\n";
   }
 };
 
@@ -372,21 +400,24 @@ TEST_F(ExecTest, GivesTheClientCertificate) {
 
 TEST_F(ExecTest, TellsThePluginWhatItMayKnow) {
   // The token is made of what the plugin sees.
-  const std::string script = "cat > /dev/null\n"
-                             "printf '%s' \"$KUBERNETES_EXEC_INFO\" > \"$(dirname \"$0\")/info\"\n" +
-                             Print("\"token\":\"'\"$1-$2-$EXTRA\"'\"");
+  const std::string script =
+      "cat > /dev/null\n"
+      "printf '%s' \"$KUBERNETES_EXEC_INFO\" > \"$(dirname \"$0\")/info\"\n" +
+      Print("\"token\":\"'\"$1-$2-$EXTRA\"'\"");
   const net::Certificate ca({.is_authority = true});
-  auto config = WithPlugin(script, ", args: [get, token], env: [{name: EXTRA, value: v}], provideClusterInfo: true",
-                           ", certificate-authority-data: " + EncodeBase64(ca.pem()) +
-                               ", tls-server-name: kube, extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: a}}]");
+  auto config = WithPlugin(
+      script, ", args: [get, token], env: [{name: EXTRA, value: v}], provideClusterInfo: true",
+      ", certificate-authority-data: " + EncodeBase64(ca.pem()) +
+          ", tls-server-name: kube, extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: a}}]");
   EXPECT_EQ(AuthorizationOf(config), "Bearer get-token-v");
   const auto read = [&] {
     std::ifstream file(folder.Path("bin/info"));
     return codec::ParseJson(std::string{std::istreambuf_iterator<char>(file), {}});
   };
-  const auto want = codec::ParseJson(R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false,
+  const auto want = codec::ParseJson(
+      R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false,
     "cluster":{"server":"https://10.0.0.1:6443","tls-server-name":"kube","config":{"audience":"a"},"certificate-authority-data":")" +
-                                     EncodeBase64(ca.pem()) + "\"}}}");
+      EncodeBase64(ca.pem()) + "\"}}}");
   ASSERT_TRUE(read().ok());
   EXPECT_EQ(*read(), *want);
   config = WithPlugin(script);
@@ -407,14 +438,19 @@ TEST_F(ExecTest, SaysHowAPluginFailed) {
       {"nothing", "", "incomplete JSON"},
       {"no JSON", "echo hello\n", "printed: "},
       {"another kind", "echo '{\"kind\":\"Pod\"}'\n", "its kind is not ExecCredential"},
-      {"another version", "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'\n", "its apiVersion is"},
-      {"no status", "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\"}'\n", "it has no status"},
+      {"another version",
+       "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\"}'\n",
+       "its apiVersion is"},
+      {"no status", "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\"}'\n",
+       "it has no status"},
       {"nothing to show", Print(""), "status has neither token nor"},
       {"half a pair", Print(R"("clientCertificateData":"C")"), "it needs both or none"},
       {"token of another type", Print(R"("token":5)"), "status.token should be a string"},
       {"bad time", Print(R"("token":"t","expirationTimestamp":"tomorrow")"), "it should be like 2026-01-02T15:04:05Z"},
-      {"expired", Print(R"("token":"t","expirationTimestamp":"2001-01-01T00:00:00Z")"), "gave a credential that expired at 2001-01-01"},
-      {"endless", "while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done\n",
+      {"expired", Print(R"("token":"t","expirationTimestamp":"2001-01-01T00:00:00Z")"),
+       "gave a credential that expired at 2001-01-01"},
+      {"endless",
+       "while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done\n",
        "printed more than 1048576 bytes"},
   };
   for (const Case& c : cases) {
@@ -424,10 +460,12 @@ TEST_F(ExecTest, SaysHowAPluginFailed) {
     EXPECT_THAT(message, HasSubstr(c.message));
     EXPECT_EQ(message.find('\n'), std::string::npos);
   }
-  const auto missing = Load(Config(kServer, "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: berth-no-such-plugin, "
-                                            "installHint: \"get it from\\nthe moon\"}"));
-  EXPECT_THAT(AuthorizationOf(missing),
-              testing::AllOf(HasSubstr("berth-no-such-plugin"), HasSubstr("No such file"), HasSubstr("get it from the moon")));
+  const auto missing =
+      Load(Config(kServer,
+                  "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: berth-no-such-plugin, "
+                  "installHint: \"get it from\\nthe moon\"}"));
+  EXPECT_THAT(AuthorizationOf(missing), testing::AllOf(HasSubstr("berth-no-such-plugin"), HasSubstr("No such file"),
+                                                       HasSubstr("get it from the moon")));
 }
 
 TEST_F(ExecTest, DoesNotStartABrokenPluginForEachRequest) {
@@ -440,7 +478,8 @@ TEST_F(ExecTest, DoesNotStartABrokenPluginForEachRequest) {
 }
 
 TEST_F(ExecTest, RunsOnceForAllWhoWait) {
-  const auto config = WithPlugin("while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.01; done\n" + Print(R"("token":"t")"));
+  const auto config =
+      WithPlugin("while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.01; done\n" + Print(R"("token":"t")"));
   ASSERT_TRUE(config.ok());
   std::mutex mutex;
   std::condition_variable changed;
@@ -463,7 +502,8 @@ ExecPlugin Sleeper(const TempFolder& folder) {
   plugin.api_version = "client.authentication.k8s.io/v1";
   plugin.interactive = ExecPlugin::Interactive::kNever;
   // A grandchild keeps the pipe open: it must be ended too.
-  plugin.command = folder.Write("sleeper", "#!/bin/sh\necho working >&2\nsleep 1000 &\ntouch \"$(dirname \"$0\")/started\"\nwait\n", 0700);
+  plugin.command = folder.Write(
+      "sleeper", "#!/bin/sh\necho working >&2\nsleep 1000 &\ntouch \"$(dirname \"$0\")/started\"\nwait\n", 0700);
   return plugin;
 }
 
@@ -487,7 +527,9 @@ TEST_F(ExecTest, EndsWithItsOwner) {
 
 TEST_F(ExecTest, LeavesTheLastWordToAToken) {
   folder.Write("bin/plugin", "#!/bin/sh\nexit 1\n", 0700);
-  const auto config = Load(Config(kServer, "token: t, exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: bin/plugin}"));
+  const auto config = Load(Config(
+      kServer,
+      "token: t, exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: bin/plugin}"));
   EXPECT_EQ(AuthorizationOf(config), "Bearer t");
 }
 

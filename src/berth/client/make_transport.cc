@@ -3,7 +3,8 @@
 
 namespace berth::client {
 
-Expected<std::unique_ptr<net::Transport>> MakeTransport(net::IoContext& io, const ClientConfig& config, int connections_max) {
+Expected<std::unique_ptr<net::Transport>> MakeTransport(net::IoContext& io, const ClientConfig& config,
+                                                        int connections_max) {
   net::HttpClientOptions options;
   options.base_url = config.server;
   options.connections_max = connections_max;

@@ -15,8 +15,8 @@ namespace {
 
 using simdjson::dom::element;
 
-// Pages of one list. At 500 objects each this is far beyond what etcd holds; a server that hands out continue tokens for
-// ever is broken.
+// Pages of one list. At 500 objects each this is far beyond what etcd holds; a server that hands out continue tokens
+// for ever is broken.
 constexpr int kPagesMax = 100'000;
 // Watches in a row that brought garbage and nothing else, after which the list is the better source.
 constexpr int kGarbledWatchesMax = 3;
@@ -24,6 +24,7 @@ constexpr int kGarbledWatchesMax = 3;
 constexpr Duration kWatchShort = std::chrono::seconds(1);
 constexpr int kSetAsideLinesPerMinute = 20;
 constexpr std::size_t kShownLineMax = 80;
+constexpr std::size_t kRetainedLineBytesMax = std::size_t{1} << 20;
 constexpr int kPageTries = 4;  // of a page after the first, whose continue token is worth keeping
 constexpr Duration kPageTimeout = std::chrono::seconds(60);
 
@@ -161,9 +162,8 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     const RestOptions rest_options{.timeout = kPageTimeout,
                                    .tries = continue_.empty() ? 1 : kPageTries,
                                    .body_bytes_max = options_.list_bytes_max};
-    rest_.Do(std::move(request), rest_options, InPhase([](Impl& self, Expected<net::Response> page) {
-               self.OnPage(std::move(page));
-             }));
+    rest_.Do(std::move(request), rest_options,
+             InPhase([](Impl& self, Expected<net::Response> page) { self.OnPage(std::move(page)); }));
   }
 
   void OnPage(Expected<net::Response> page) {
@@ -197,7 +197,8 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     const auto items = codec::FindMember(*page, "items");
     const std::string_view version = metadata ? codec::StringOrEmpty(*metadata, "resourceVersion") : std::string_view();
     if (version.empty() || !items || (!items->is_array() && !items->is_null())) {
-      return InvalidError("the answer is no list: it has no metadata.resourceVersion or no items: \"" + Shown(body) + '"');
+      return InvalidError("the answer is no list: it has no metadata.resourceVersion or no items: \"" + Shown(body) +
+                          '"');
     }
     if (items->is_array()) {
       // Not in the loop's head: value() of a temporary refers into it.
@@ -227,6 +228,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
     ++stats_.lists;
     list_failures_ = 0;
+    reader_ = codec::JsonReader();  // Pages need megabytes, watch events do not.
     resource_version_ = resource_version_listed_;
     if (!is_synced_) {
       is_synced_ = true;
@@ -254,8 +256,9 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     watch_opened_at_ = loop_.Now();
     const auto spread = static_cast<std::uint64_t>(std::max<std::int64_t>(
         1, std::chrono::duration_cast<std::chrono::seconds>(options_.watch_max - options_.watch_min).count()));
-    const auto seconds = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(options_.watch_min).count()) +
-                         random_.Below(spread);
+    const auto seconds =
+        static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(options_.watch_min).count()) +
+        random_.Below(spread);
     net::Request request;
     request.target = WithQuery(options_.path, {{"watch", "true"},
                                                {"allowWatchBookmarks", "true"},
@@ -297,6 +300,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
         line_.swap(buffer_);
         buffer_.clear();
         TakeLine(line_);
+        if (line_.capacity() > kRetainedLineBytesMax) line_ = {};
       }
       if (!IsPhase(phase)) return;
     }
@@ -372,8 +376,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       case ErrorCode::kCancelled:
         if (lasted > options_.backoff_max) watch_failures_ = 0;
         return FailWatch(result.error(), false);
-      default:
-        return Relist(result.error());
+      default: return Relist(result.error());
     }
   }
 
@@ -428,10 +431,12 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     const bool is_known = known != store_.end();
     if (is_known) known->second.round = round_;
     // A list is the truth, whatever its numbers: after a restore of etcd they are smaller. A watch may repeat itself.
-    if (is_known && (source == Source::kList ? version == known->second.version : version.IsNotAfter(known->second.version))) {
+    if (is_known &&
+        (source == Source::kList ? version == known->second.version : version.IsNotAfter(known->second.version))) {
       return;
     }
-    const bool is_replaced = is_known && known->second.uid_hash != 0 && uid_hash != 0 && known->second.uid_hash != uid_hash;
+    const bool is_replaced =
+        is_known && known->second.uid_hash != 0 && uid_hash != 0 && known->second.uid_hash != uid_hash;
 
     auto decoded = decode_(object);
     if (!decoded.ok() || *decoded == nullptr) {
@@ -508,7 +513,8 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   // ---- failure
 
   Duration Backoff(int failures, const Error& error) {
-    const Duration base = std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
+    const Duration base =
+        std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
     const Duration wait = base + Duration(random_.Below(static_cast<std::uint64_t>(base.count()) + 1));
     const Duration asked = std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax);
     return std::max(std::min(wait, options_.backoff_max), asked);

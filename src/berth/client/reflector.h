@@ -7,9 +7,10 @@
 //               |                               |  +-------+
 //               +------- 410 Gone, ERROR -------+
 //
-// The list is asked for without a resourceVersion, in pages: a consistent read. client-go begins with resourceVersion=0,
-// any state that the server has cached, and on such a list the server ignores the page size. A scheduler that starts from
-// an old state may give room away twice, and whole lists as one text are what we want to avoid.
+// The list is asked for without a resourceVersion, in pages: a consistent read. client-go begins with
+// resourceVersion=0, any state that the server has cached, and on such a list the server ignores the page size. A
+// scheduler that starts from an old state may give room away twice, and whole lists as one text are what we want to
+// avoid.
 #pragma once
 
 #include <cstddef>
@@ -35,8 +36,9 @@ struct ReflectorOptions {
   std::string label_selector;
   std::string field_selector;
   int page_size = 500;
-  Duration backoff_min = std::chrono::milliseconds(800);  // doubles up to the maximum; each wait is 1 to 2 times as long
-  Duration backoff_max = std::chrono::seconds(30);        // jitter included
+  Duration backoff_min =
+      std::chrono::milliseconds(800);               // doubles up to the maximum; each wait is 1 to 2 times as long
+  Duration backoff_max = std::chrono::seconds(30);  // jitter included
   // The server ends a watch after a random time in between.
   Duration watch_min = std::chrono::minutes(5);
   Duration watch_max = std::chrono::minutes(10);
@@ -46,15 +48,15 @@ struct ReflectorOptions {
 };
 
 struct ReflectorStats {
-  std::uint64_t lists = 0;        // completed
+  std::uint64_t lists = 0;  // completed
   std::uint64_t pages = 0;
-  std::uint64_t watches = 0;      // opened
-  std::uint64_t events = 0;       // that changed the store
+  std::uint64_t watches = 0;  // opened
+  std::uint64_t events = 0;   // that changed the store
   std::uint64_t bookmarks = 0;
-  std::uint64_t failures = 0;     // lists and watches that ended otherwise than as planned
+  std::uint64_t failures = 0;  // lists and watches that ended otherwise than as planned
   std::uint64_t decode_failures = 0;
   std::size_t objects = 0;
-  std::size_t set_aside = 0;      // objects whose newest version does not decode
+  std::size_t set_aside = 0;  // objects whose newest version does not decode
 };
 
 class Reflector {
@@ -67,7 +69,7 @@ class Reflector {
     std::function<void(const ObjectPtr& object)> on_add;
     std::function<void(const ObjectPtr& before, const ObjectPtr& object)> on_update;
     std::function<void(const ObjectPtr& last_known)> on_delete;
-    std::function<void()> on_synced;             // once, after the first whole list
+    std::function<void()> on_synced;               // once, after the first whole list
     std::function<void(const Error&)> on_failure;  // a list or watch failed and will be tried again; also logged
   };
 

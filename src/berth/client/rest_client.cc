@@ -51,7 +51,8 @@ ErrorCode CodeOf(int status, std::string_view reason) {
     case 504: return ErrorCode::kTimeout;
     default: break;
   }
-  if (status >= 500) return reason == "ServerTimeout" || reason == "Timeout" ? ErrorCode::kTimeout : ErrorCode::kUnavailable;
+  if (status >= 500)
+    return reason == "ServerTimeout" || reason == "Timeout" ? ErrorCode::kTimeout : ErrorCode::kUnavailable;
   return ErrorCode::kInvalid;
 }
 
@@ -85,7 +86,8 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
       const auto* details = status.if_contains("details");
       if (error.retry_after_ms == 0 && details != nullptr && details->is_object()) {
         const auto* seconds = details->as_object().if_contains("retryAfterSeconds");
-        if (seconds != nullptr && seconds->is_int64()) error.retry_after_ms = RetryAfterMs(std::to_string(seconds->as_int64()));
+        if (seconds != nullptr && seconds->is_int64())
+          error.retry_after_ms = RetryAfterMs(std::to_string(seconds->as_int64()));
       }
     }
   }
@@ -98,7 +100,8 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
     } else if (!response.body.empty()) {
       error.message += " and a body that is no Kubernetes Status: \"" + OneLine(response.body, kShownBodyMax) + '"';
     }
-    if (response.status >= 300 && response.status < 400) error.message += "; is the server's address that of an API server?";
+    if (response.status >= 300 && response.status < 400)
+      error.message += "; is the server's address that of an API server?";
   }
   return error;
 }
@@ -249,8 +252,10 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
       call->is_refreshed = true;
       if (credentials->Invalidate(call->authorization)) return Attempt(call);
     }
-    const bool may_repeat = status == 429 || (IsRead(call->request) && (status == 500 || (status >= 502 && status <= 504)));
-    if (may_repeat && call->tries < call->options.tries) return Decide(call, ErrorFromResponse(call->request, *result), true);
+    const bool may_repeat =
+        status == 429 || (IsRead(call->request) && (status == 500 || (status >= 502 && status <= 504)));
+    if (may_repeat && call->tries < call->options.tries)
+      return Decide(call, ErrorFromResponse(call->request, *result), true);
     if (call->options.any_status) return Finish(call, std::move(result));
     Finish(call, ErrorFromResponse(call->request, *result));
   }
@@ -329,7 +334,9 @@ class RestClient::State::Watch : public std::enable_shared_from_this<Watch> {
     if (!authorization.empty()) request.headers.push_back({"Authorization", authorization});
     net::StreamCallbacks callbacks;
     callbacks.on_head = [self = shared_from_this()](const net::Response& head) {
-      self->state_->OnLoop([self, head](bool is_open) { if (is_open) self->OnHead(head); });
+      self->state_->OnLoop([self, head](bool is_open) {
+        if (is_open) self->OnHead(head);
+      });
     };
     callbacks.on_bytes = [self = shared_from_this()](std::string_view bytes) { self->OnBytes(bytes); };
     callbacks.on_end = [self = shared_from_this()](Expected<void> result) {

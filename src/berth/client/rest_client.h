@@ -25,9 +25,9 @@ std::string DefaultUserAgent();
 
 struct RestClientOptions {
   std::string user_agent = DefaultUserAgent();
-  std::vector<net::Header> headers;  // sent with each request
-  double qps = 0;                    // requests a second on average, streams not counted; 0: no limit
-  int burst = 0;                     // requests at once when qps is set; below 1 counts as 1
+  std::vector<net::Header> headers;   // sent with each request
+  double qps = 0;                     // requests a second on average, streams not counted; 0: no limit
+  int burst = 0;                      // requests at once when qps is set; below 1 counts as 1
   std::size_t waiting_max = 200'000;  // calls waiting for a retry or the rate limit; beyond it: kTooManyRequests
 };
 

@@ -74,10 +74,13 @@ TEST(ErrorFromResponseTest, FollowsStatusAndReason) {
   };
   const Case cases[] = {
       {"conflict", "POST", 409, kConflict, ErrorCode::kConflict, "pod web-1 is already assigned to node \"n1\"", false},
-      {"already exists", "POST", 409, status("AlreadyExists", "it is there"), ErrorCode::kAlreadyExists, "it is there", false},
+      {"already exists", "POST", 409, status("AlreadyExists", "it is there"), ErrorCode::kAlreadyExists, "it is there",
+       false},
       {"gone", "GET", 410, status("Expired", "too old"), ErrorCode::kGone, "too old", false},
-      {"not found", "GET", 404, status("NotFound", "pods \\\"x\\\" not found"), ErrorCode::kNotFound, "pods \"x\" not found", false},
-      {"unauthorized", "GET", 401, status("Unauthorized", "Unauthorized"), ErrorCode::kUnauthorized, "Unauthorized", false},
+      {"not found", "GET", 404, status("NotFound", "pods \\\"x\\\" not found"), ErrorCode::kNotFound,
+       "pods \"x\" not found", false},
+      {"unauthorized", "GET", 401, status("Unauthorized", "Unauthorized"), ErrorCode::kUnauthorized, "Unauthorized",
+       false},
       {"forbidden", "GET", 403, status("Forbidden", "no"), ErrorCode::kForbidden, "no", false},
       {"invalid", "POST", 422, status("Invalid", "bad field"), ErrorCode::kInvalid, "bad field", false},
       {"too large", "POST", 413, status("RequestEntityTooLarge", "big"), ErrorCode::kTooLarge, "big", false},
@@ -86,9 +89,11 @@ TEST(ErrorFromResponseTest, FollowsStatusAndReason) {
       {"server timeout", "POST", 504, status("Timeout", "slow"), ErrorCode::kTimeout, "slow", true},
       {"line break in the message", "GET", 400, status("BadRequest", "a\\nb"), ErrorCode::kInvalid, "a b", false},
       {"garbage", "GET", 502, "<html>\nBad Gateway", ErrorCode::kUnavailable,
-       "GET /api/v1/pods was answered with HTTP 502 and a body that is no Kubernetes Status: \"<html> Bad Gateway\"", false},
+       "GET /api/v1/pods was answered with HTTP 502 and a body that is no Kubernetes Status: \"<html> Bad Gateway\"",
+       false},
       {"nothing", "GET", 503, "", ErrorCode::kUnavailable, "GET /api/v1/pods was answered with HTTP 503", false},
-      {"another object", "GET", 404, R"({"kind":"Pod","message":"x"})", ErrorCode::kNotFound, "no Kubernetes Status", false},
+      {"another object", "GET", 404, R"({"kind":"Pod","message":"x"})", ErrorCode::kNotFound, "no Kubernetes Status",
+       false},
       {"redirect", "GET", 302, "", ErrorCode::kInvalid, "is the server's address that of an API server?", false},
   };
   for (const Case& c : cases) {
@@ -262,7 +267,9 @@ TEST_F(RestClientTest, RefusesMoreThanMayWait) {
   std::vector<ErrorCode> refused;
   RestClient client(loop, transport, nullptr, 1, {.qps = 1, .burst = 1, .waiting_max = 1});
   for (int i = 0; i < 3; ++i) {
-    client.Do(Make("GET"), {}, [&](Expected<net::Response> r) { if (!r.ok()) refused.push_back(r.error().code); });
+    client.Do(Make("GET"), {}, [&](Expected<net::Response> r) {
+      if (!r.ok()) refused.push_back(r.error().code);
+    });
   }
   EXPECT_THAT(refused, testing::ElementsAre(ErrorCode::kTooManyRequests));
 }
@@ -364,7 +371,8 @@ TEST(RestClientThreadTest, CallsBackOnTheLoop) {
 }
 
 TEST(PathTest, EncodesEachPart) {
-  EXPECT_EQ(ObjectPath("/api/v1", "default", "pods", "web-1", "binding"), "/api/v1/namespaces/default/pods/web-1/binding");
+  EXPECT_EQ(ObjectPath("/api/v1", "default", "pods", "web-1", "binding"),
+            "/api/v1/namespaces/default/pods/web-1/binding");
   EXPECT_EQ(ObjectPath("/api/v1", "", "nodes"), "/api/v1/nodes");
   EXPECT_EQ(ObjectPath("/api/v1", "a/b", "pods", "../x"), "/api/v1/namespaces/a%2Fb/pods/..%2Fx");
   EXPECT_EQ(WithQuery("/api/v1/pods", {{"limit", "5"}, {"continue", ""}, {"fieldSelector", "a!=b,c=d"}}),

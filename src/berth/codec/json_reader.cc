@@ -16,7 +16,8 @@ Expected<element> JsonReader::Parse(std::string_view text) {
   // A byte order mark is not JSON, but files from Windows tools carry one.
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
 
-  if (text.size() <= kRetainedBytesMax && (buffer_.size() > kRetainedBytesMax * 2 || parser_.capacity() > kRetainedBytesMax * 2)) {
+  if (text.size() <= kRetainedBytesMax &&
+      (buffer_.size() > kRetainedBytesMax * 2 || parser_.capacity() > kRetainedBytesMax * 2)) {
     buffer_ = {};
     parser_ = simdjson::dom::parser();
   }
@@ -31,7 +32,8 @@ Expected<element> JsonReader::Parse(std::string_view text) {
   if (parser_.capacity() < text.size() || parser_.max_depth() != limits_.depth_max) {
     const std::size_t capacity = std::max({text.size(), parser_.capacity(), std::size_t{4096}});
     if (parser_.allocate(capacity, limits_.depth_max) != simdjson::SUCCESS) {
-      return Error{ErrorCode::kTooLarge, "no memory to read a JSON document of " + std::to_string(text.size()) + " bytes"};
+      return Error{ErrorCode::kTooLarge,
+                   "no memory to read a JSON document of " + std::to_string(text.size()) + " bytes"};
     }
   }
   element document;

@@ -39,7 +39,8 @@ class JsonReader {
 
 // Members of an object, leniently: absent where `object` is none, the key is missing, or its value has another type.
 std::optional<simdjson::dom::element> FindMember(simdjson::dom::element object, std::string_view key);
-std::optional<simdjson::dom::element> FindPath(simdjson::dom::element object, std::initializer_list<std::string_view> keys);
+std::optional<simdjson::dom::element> FindPath(simdjson::dom::element object,
+                                               std::initializer_list<std::string_view> keys);
 std::optional<std::string_view> FindString(simdjson::dom::element object, std::string_view key);
 std::optional<std::int64_t> FindInt(simdjson::dom::element object, std::string_view key);
 std::optional<bool> FindBool(simdjson::dom::element object, std::string_view key);
