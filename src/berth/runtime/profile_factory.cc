@@ -1,0 +1,123 @@
+#include "berth/runtime/profile_factory.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "berth/config/default.h"
+#include "berth/config/expand.h"
+
+namespace berth::runtime {
+namespace {
+
+using config::ExtensionPoint;
+using framework::Plugin;
+
+config::ExtensionPointSet PointsOf(Plugin& plugin) {
+  config::ExtensionPointSet points;
+  const auto mark = [&](ExtensionPoint point, bool is_there) { points.set(static_cast<std::size_t>(point), is_there); };
+  mark(ExtensionPoint::kPreEnqueue, dynamic_cast<framework::PreEnqueuePlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kQueueSort, dynamic_cast<framework::QueueSortPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPreFilter, dynamic_cast<framework::PreFilterPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kFilter, dynamic_cast<framework::FilterPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPostFilter, dynamic_cast<framework::PostFilterPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPreScore, dynamic_cast<framework::PreScorePlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kScore, dynamic_cast<framework::ScorePlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kReserve, dynamic_cast<framework::ReservePlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPermit, dynamic_cast<framework::PermitPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPreBind, dynamic_cast<framework::PreBindPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kBind, dynamic_cast<framework::BindPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPostBind, dynamic_cast<framework::PostBindPlugin*>(&plugin) != nullptr);
+  return points;
+}
+
+// The instances of one profile, made when they are first asked for.
+class Instances {
+ public:
+  Instances(const config::Profile& profile, std::span<const plugins::PluginRegistration> registry, framework::Handle& handle)
+      : profile_(profile), registry_(registry), handle_(handle) {}
+
+  std::shared_ptr<Plugin> Get(std::string_view name) {
+    if (const auto it = made_.find(name); it != made_.end()) return it->second;
+    const auto registered = std::find_if(registry_.begin(), registry_.end(), [&](const auto& r) { return r.name == name; });
+    if (registered == registry_.end()) return nullptr;
+    const config::PluginArgs* args = profile_.FindArgs(name);
+    auto created = registered->create(args ? *args : config::DefaultArgs(name), handle_);
+    if (!created.ok()) {
+      if (!error_) error_ = created.error().Wrap("initializing plugin \"" + std::string(name) + "\"");
+      return nullptr;
+    }
+    return made_.emplace(std::string(name), std::move(*created)).first->second;
+  }
+
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const config::Profile& profile_;
+  std::span<const plugins::PluginRegistration> registry_;
+  framework::Handle& handle_;
+  std::map<std::string, std::shared_ptr<Plugin>, std::less<>> made_;
+  std::optional<Error> error_;
+};
+
+}  // namespace
+
+Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config::KubeSchedulerConfiguration& configuration,
+                                                                    std::span<const plugins::PluginRegistration> registry,
+                                                                    framework::Handle& handle) {
+  std::vector<std::unique_ptr<ProfilePlugins>> profiles;
+  std::vector<Instances> instances;
+  for (const config::Profile& profile : configuration.profiles) instances.emplace_back(profile, registry, handle);
+  std::optional<Error> plugin_error;
+  // The lookup does not say which profile asks; what a plugin implements does not depend on its arguments.
+  const auto lookup = [&](std::string_view name) -> std::optional<config::ExtensionPointSet> {
+    for (Instances& own : instances) {
+      if (const std::shared_ptr<Plugin> plugin = own.Get(name)) return PointsOf(*plugin);
+      if (own.error() && !plugin_error) plugin_error = own.error();
+    }
+    return std::nullopt;
+  };
+  auto expanded = config::ExpandProfiles(configuration.profiles, lookup);
+  if (plugin_error) return *plugin_error;
+  if (!expanded.ok()) return expanded.error();
+
+  for (std::size_t p = 0; p < expanded->size(); ++p) {
+    const config::ExpandedProfile& from = (*expanded)[p];
+    auto to = std::make_unique<ProfilePlugins>();
+    to->scheduler_name = from.scheduler_name;
+    for (const std::string& name : from.plugin_names) {
+      std::shared_ptr<Plugin> plugin = instances[p].Get(name);
+      if (!plugin) {
+        return instances[p].error() ? instances[p].error()->Wrap("profile \"" + from.scheduler_name + "\"")
+                                    : InvalidError("profile \"" + from.scheduler_name + "\": plugin \"" + name + "\" does not exist");
+      }
+      to->owned.push_back(std::move(plugin));
+    }
+    const auto fill = [&]<typename T>(ExtensionPoint point, std::vector<T*>& list) {
+      for (const config::PluginRef& ref : from.plugins[point]) {
+        list.push_back(dynamic_cast<std::remove_const_t<T>*>(instances[p].Get(ref.name).get()));
+      }
+    };
+    fill(ExtensionPoint::kPreEnqueue, to->pre_enqueue);
+    fill(ExtensionPoint::kPreFilter, to->pre_filter);
+    fill(ExtensionPoint::kFilter, to->filter);
+    fill(ExtensionPoint::kPostFilter, to->post_filter);
+    fill(ExtensionPoint::kPreScore, to->pre_score);
+    fill(ExtensionPoint::kReserve, to->reserve);
+    fill(ExtensionPoint::kPermit, to->permit);
+    fill(ExtensionPoint::kPreBind, to->pre_bind);
+    fill(ExtensionPoint::kBind, to->bind);
+    fill(ExtensionPoint::kPostBind, to->post_bind);
+    std::vector<const framework::QueueSortPlugin*> sort;
+    fill(ExtensionPoint::kQueueSort, sort);
+    to->queue_sort = sort.front();
+    for (const config::PluginRef& ref : from.plugins[ExtensionPoint::kScore]) {
+      to->score.push_back({dynamic_cast<const framework::ScorePlugin*>(instances[p].Get(ref.name).get()), ref.weight});
+    }
+    profiles.push_back(std::move(to));
+  }
+  return profiles;
+}
+
+}  // namespace berth::runtime

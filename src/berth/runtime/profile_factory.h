@@ -1,0 +1,22 @@
+// From a configuration to the plugins that run: makes each profile's instances and puts them in their places.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/config/types.h"
+#include "berth/framework/handle.h"
+#include "berth/plugins/registry.h"
+#include "berth/runtime/profile_plugins.h"
+
+namespace berth::runtime {
+
+// `handle` must outlive the plugins. The errors are upstream's: an unknown plugin, arguments that the plugin refuses, a
+// profile without a bind plugin and the like, with the profile's name.
+Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config::KubeSchedulerConfiguration& configuration,
+                                                                    std::span<const plugins::PluginRegistration> registry,
+                                                                    framework::Handle& handle);
+
+}  // namespace berth::runtime
