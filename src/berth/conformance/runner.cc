@@ -72,6 +72,9 @@ class Run {
         is_retried = false;
       }
     }
+    for (; next < test_.expected.size(); ++next) {
+      Differ(test_.expected[next].pod, "attempt", std::to_string(test_.expected[next].attempt), "none");
+    }
     return std::move(differences_);
   }
 
