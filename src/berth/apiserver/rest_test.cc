@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/apiserver/test_server.h"
+#include "berth/apiserver/watch.h"
 #include "berth/net/http_client.h"
 
 namespace berth::apiserver {
@@ -587,6 +588,33 @@ TEST_P(Rest, WatchesOverTheTransport) {
   StreamedWatch refused(*transport_, "/api/v1/things?watch=1");
   EXPECT_EQ(refused.Next(), "END");
   EXPECT_EQ(refused.status(), 404);
+}
+
+// A watch of more than the connection may hold unread is sent as the peer reads, and not cut off.
+TEST(RestOverHttp, LargeInitialStatesAreSentAsTheyAreRead) {
+  ManualClock clock;
+  net::IoContext io(1);
+  net::IoContext client_io(1);
+  ApiServer server(TestTypes(), clock, {.io = &io});
+  constexpr int kObjects = 12;
+  for (int i = 0; i < kObjects; ++i) {
+    const std::string body =
+        R"({"metadata":{"name":"m)" + std::to_string(i) + R"("},"data":{"a":")" + std::string(2 << 20, 'x') + R"("}})";
+    ASSERT_EQ(Call(server.handler(), "POST", "/api/v1/namespaces/default/configmaps", body).status, 201);
+  }
+  net::HttpServerOptions options;
+  options.stream_buffer_bytes_max = kWatchUnreadBytesMax + (std::size_t{4} << 20);
+  const auto http = net::StartHttpServer(io, options, server.handler());
+  ASSERT_TRUE(http.ok());
+  net::HttpClientOptions client;
+  client.base_url = "http://" + (*http)->address();
+  const auto transport = net::MakeHttpClient(client_io, client);
+  ASSERT_TRUE(transport.ok());
+  StreamedWatch watch(**transport,
+                      "/api/v1/configmaps?watch=1&sendInitialEvents=true&allowWatchBookmarks=true"
+                      "&resourceVersionMatch=NotOlderThan");
+  for (int i = 0; i < kObjects; ++i) ASSERT_TRUE(watch.Next().starts_with("ADDED m")) << i;
+  EXPECT_TRUE(watch.Next().ends_with("end-of-initial"));
 }
 
 }  // namespace

@@ -585,6 +585,11 @@ class Writer final : public ResponseWriter {
     return true;
   }
 
+  std::size_t BufferedBytes() const override {
+    const std::lock_guard lock(reply_->mutex);
+    return reply_->state == Reply::State::kGone ? 0 : reply_->unsent_bytes;
+  }
+
   void End() override {
     const std::lock_guard lock(reply_->mutex);
     if (reply_->state == Reply::State::kGone) return;
