@@ -36,8 +36,8 @@ class ApiWriter {
   // kConflict: the pod has a node already, or another uid; kNotFound: it is gone.
   void Bind(const PodTarget& pod, const std::string& node_name, Done done);
 
-  // `patch` is the body of a strategic merge patch: {"status":{...}}. With a uid the patch carries it, so that a pod made
-  // later under the same name is not meant: kube-apiserver then answers kInvalid (the uid is immutable).
+  // `patch` is the body of a strategic merge patch: {"status":{...}}. With a uid the patch carries it, so that a pod
+  // made later under the same name is not meant: kube-apiserver then answers kInvalid (the uid is immutable).
   void PatchPodStatus(const PodTarget& pod, std::string patch, Done done);
 
   // Without `grace_seconds` the pod's own grace period holds.

@@ -386,7 +386,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     if (status == 429 || status == 503 || status == 401) return Again(item, true, error);
     // An API server that has just started refuses what it has not read the rules for yet.
     const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
-    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Again(item, true, error);
+    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Again(item, false, error);
     if (status >= 500 || error.code == ErrorCode::kConflict) {
       if (++item.answers < options_.tries_max) return Again(item, false, error);
     }
