@@ -105,8 +105,8 @@ Outcome<json::object> TakeDisruption(const json::object& current, std::string_vi
     const std::int64_t desired = Integer(&status, "desiredHealthy");
     const std::int64_t healthy = Integer(&status, "currentHealthy");
     return NoDisruption(healthy <= desired
-                            ? "The disruption budget " + name + " needs " + std::to_string(desired) + " healthy pods and has " +
-                                  std::to_string(healthy) + " currently"
+                            ? "The disruption budget " + name + " needs " + std::to_string(desired) +
+                                  " healthy pods and has " + std::to_string(healthy) + " currently"
                             : "The disruption budget " + name + " does not allow evicting pods currently");
   }
   status["disruptionsAllowed"] = allowed - 1;
@@ -141,17 +141,19 @@ bool MayEvictUnready(const StoredObject& budget, const json::object* pod_status)
 
 }  // namespace
 
-Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_view namespace_name, std::string_view pod_name,
-                      const json::object& binding, bool is_dry_run) {
+Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_view namespace_name,
+                      std::string_view pod_name, const json::object& binding, bool is_dry_run) {
   const std::string_view kind = StringMember(binding, "kind");
-  if (!kind.empty() && kind != "Binding") return BadRequest("the body must be a Binding, and is a " + std::string(kind));
+  if (!kind.empty() && kind != "Binding")
+    return BadRequest("the body must be a Binding, and is a " + std::string(kind));
   const json::object* metadata = ObjectMember(binding, "metadata");
   const std::string_view own_name = metadata == nullptr ? std::string_view() : StringMember(*metadata, "name");
   if (pod_name.empty()) pod_name = own_name;
   if (pod_name.empty() || (!own_name.empty() && own_name != pod_name)) {
     return BadRequest("name in URL does not match name in Binding object");
   }
-  const std::string_view own_namespace = metadata == nullptr ? std::string_view() : StringMember(*metadata, "namespace");
+  const std::string_view own_namespace =
+      metadata == nullptr ? std::string_view() : StringMember(*metadata, "namespace");
   if (!own_namespace.empty() && own_namespace != namespace_name) {
     return BadRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
@@ -168,7 +170,8 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
   if (!errors.empty()) return InvalidKind("", "Binding", pod_name, errors);
 
   const std::string_view uid = metadata == nullptr ? std::string_view() : StringMember(*metadata, "uid");
-  const std::string_view version = metadata == nullptr ? std::string_view() : StringMember(*metadata, "resourceVersion");
+  const std::string_view version =
+      metadata == nullptr ? std::string_view() : StringMember(*metadata, "resourceVersion");
   const ResourceType& type = *pods.type;
   const std::string name(pod_name);
   const auto bind = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
@@ -176,12 +179,14 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
     const std::string_view current_uid = StringMember(current_metadata, "uid");
     const std::string_view current_version = StringMember(current_metadata, "resourceVersion");
     if (!uid.empty() && uid != current_uid) {
-      return Conflict(type, name, "Precondition failed: UID in precondition: " + std::string(uid) +
-                                      ", UID in object meta: " + std::string(current_uid));
+      return Conflict(type, name,
+                      "Precondition failed: UID in precondition: " + std::string(uid) +
+                          ", UID in object meta: " + std::string(current_uid));
     }
     if (!version.empty() && version != current_version) {
-      return Conflict(type, name, "Precondition failed: ResourceVersion in precondition: " + std::string(version) +
-                                      ", ResourceVersion in object meta: " + std::string(current_version));
+      return Conflict(type, name,
+                      "Precondition failed: ResourceVersion in precondition: " + std::string(version) +
+                          ", ResourceVersion in object meta: " + std::string(current_version));
     }
     if (!StringMember(current_metadata, "deletionTimestamp").empty()) {
       return Conflict(type, name, "pod " + name + " is being deleted, cannot be assigned to a host", "binding");
@@ -189,7 +194,8 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
     json::object pod(*current, storage);
     json::object& spec = MutableObject(pod, "spec");
     if (const std::string_view taken = StringMember(spec, "nodeName"); !taken.empty()) {
-      return Conflict(type, name, "pod " + name + " is already assigned to node \"" + std::string(taken) + '"', "binding");
+      return Conflict(type, name, "pod " + name + " is already assigned to node \"" + std::string(taken) + '"',
+                      "binding");
     }
     if (const json::array* gates = ArrayMember(spec, "schedulingGates"); gates != nullptr && !gates->empty()) {
       return Conflict(type, name, "pod " + name + " has non-empty .spec.schedulingGates", "binding");
@@ -208,13 +214,15 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
   return Done();
 }
 
-Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_view namespace_name, std::string_view pod_name,
-                       const json::object& eviction, bool is_dry_run) {
+Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_view namespace_name,
+                       std::string_view pod_name, const json::object& eviction, bool is_dry_run) {
   const std::string_view kind = StringMember(eviction, "kind");
-  if (!kind.empty() && kind != "Eviction") return BadRequest("the body must be an Eviction, and is a " + std::string(kind));
+  if (!kind.empty() && kind != "Eviction")
+    return BadRequest("the body must be an Eviction, and is a " + std::string(kind));
   const json::object* metadata = ObjectMember(eviction, "metadata");
   const std::string_view own_name = metadata == nullptr ? std::string_view() : StringMember(*metadata, "name");
-  if (!own_name.empty() && own_name != pod_name) return BadRequest("name in URL does not match name in Eviction object");
+  if (!own_name.empty() && own_name != pod_name)
+    return BadRequest("name in URL does not match name in Eviction object");
   DeleteOptions options;
   if (const json::object* wanted = ObjectMember(eviction, "deleteOptions")) {
     BERTH_ASSIGN_OR_RETURN(options, ReadDeleteOptions(*wanted));
@@ -233,8 +241,9 @@ Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_v
     if (matching.size() > 1) {
       return StatusError{.code = 500,
                          .reason = "InternalError",
-                         .message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
-                                    "support."};
+                         .message =
+                             "This pod has more than one PodDisruptionBudget, which the eviction subresource does not "
+                             "support."};
     }
     if (matching.size() == 1 && !MayEvictUnready(*matching[0], status)) {
       const auto take = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
@@ -249,7 +258,8 @@ Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_v
     const auto mark = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
       json::object marked(*current, storage);
       SetPodCondition(MutableObject(marked, "status"), "DisruptionTarget", "EvictionByEvictionAPI",
-                      "Eviction API: evicting", Integer(ObjectMember(*current, "metadata"), "generation"), registry.Now());
+                      "Eviction API: evicting", Integer(ObjectMember(*current, "metadata"), "generation"),
+                      registry.Now());
       return marked;
     };
     const auto marked = registry.Update(pods, namespace_name, pod_name, mark, {.mode = UpdateMode::kInternal});
@@ -275,7 +285,8 @@ std::string SelectorText(const json::object* selector, bool is_plain_map) {
   if (exact != nullptr) {
     std::vector<std::string> parts;
     for (const auto& entry : *exact) {
-      if (entry.value().is_string()) parts.push_back(std::string(entry.key()) + '=' + std::string(View(entry.value().get_string())));
+      if (entry.value().is_string())
+        parts.push_back(std::string(entry.key()) + '=' + std::string(View(entry.value().get_string())));
     }
     std::sort(parts.begin(), parts.end());
     for (const std::string& part : parts) add(part);
@@ -323,7 +334,8 @@ json::object ScaleOf(const json::object& document, std::int64_t resource_version
           {"status", std::move(scale_status)}};
 }
 
-Outcome<json::object> WithScale(const json::object& document, const json::object& scale, const json::storage_ptr& storage) {
+Outcome<json::object> WithScale(const json::object& document, const json::object& scale,
+                                const json::storage_ptr& storage) {
   const std::string_view kind = StringMember(scale, "kind");
   if (!kind.empty() && kind != "Scale") return BadRequest("the body must be a Scale, and is a " + std::string(kind));
   const json::object* metadata = ObjectMember(scale, "metadata");
