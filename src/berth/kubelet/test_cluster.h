@@ -267,13 +267,16 @@ class TestCluster {
     }
   }
 
-  // Lets time pass until `holds`, at most `max`. `on_step` sees every state on the way.
+  // Lets time pass until `holds`, at most `max`. `on_step` sees the state after each step that changed it.
   bool Until(const std::function<bool()>& holds, Duration max = std::chrono::seconds(60)) {
     constexpr Duration kStep = std::chrono::milliseconds(10);
     for (Duration passed{}; passed <= max; passed += kStep) {
       loop.Run();
-      if (schedules) Schedule();
-      if (on_step) on_step();
+      if (server_.resource_version() != version_seen_) {
+        version_seen_ = server_.resource_version();
+        if (schedules) Schedule();
+        if (on_step) on_step();
+      }
       if (holds()) return true;
       loop.Advance(kStep);
     }
@@ -287,6 +290,7 @@ class TestCluster {
 
  private:
   apiserver::ApiServer server_;
+  std::int64_t version_seen_ = -1;
 
  public:
   LoopTransport transport;
