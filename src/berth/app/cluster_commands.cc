@@ -27,9 +27,9 @@ int RunKubelets(const KubeletsOptions& options) {
   kubelet::KubeletOptions kubelets;
   kubelets.nodes = options.nodes;
   kubelets.seed = seed;
-  if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok()) return FailWith(valid.error());
+  if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok()) return FailWith(valid.error(), cli::kExitUsage);
   auto connection = Connection::Make(options.connection, clock, seed);
-  if (!connection.ok()) return FailWith(connection.error());
+  if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
   kubelet::KubeletSimulator simulator((*connection)->rest(), kubelets);
   log::Info("app", "Simulating nodes", {{"nodes", options.nodes}, {"server", (*connection)->server()}});
   simulator.Start();

@@ -192,7 +192,10 @@ int RunDemo(const DemoOptions& options) {
   }
   (*shell)->Start();
   const auto all_running = [&] { return board.running() == options.replicas; };
-  if (!show_until("Deployment nginx, berth at work", all_running)) return fail("not all pods were running in time");
+  if (!show_until("Deployment nginx, berth at work", all_running)) {
+    return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) + " pods were running after " +
+                std::to_string(kTimeLimit.count()) + " s: more --nodes would give the others room");
+  }
   screen.Finish();
   if (!terminal.IsTty()) {  // The screen ends with this; a file has seen its lines one by one.
     for (const std::string& line : board.Lines(StyleOf(terminal))) terminal.Write(line + "\n");

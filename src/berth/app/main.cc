@@ -9,6 +9,7 @@
 #include "berth/app/commands.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
+#include "berth/cli/exit_codes.h"
 
 namespace berth::app {
 namespace {
@@ -99,7 +100,7 @@ int Main(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     std::fprintf(stderr, "berth: %s (berth --help lists commands and flags)\n", error.what());
-    return 2;
+    return cli::kExitUsage;
   }
   if (verbosity >= 4) log::SetLevel(log::Level::kDebug);
   BlockSignals();

@@ -51,9 +51,9 @@ std::uint64_t RandomSeed() {
   return (static_cast<std::uint64_t>(device()) << 32) | device();
 }
 
-int FailWith(const Error& error) {
+int FailWith(const Error& error, cli::ExitCode status) {
   std::fprintf(stderr, "berth: %s\n", error.message.c_str());
-  return 1;
+  return status;
 }
 
 }  // namespace berth::app

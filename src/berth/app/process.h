@@ -5,6 +5,7 @@
 #include <string>
 
 #include "berth/base/error.h"
+#include "berth/cli/exit_codes.h"
 
 namespace berth::app {
 
@@ -23,7 +24,7 @@ std::string HostName();
 // From the system's random device, for runs that were not given one.
 std::uint64_t RandomSeed();
 
-// One line on standard error: "berth: while ...: what is wrong". Returns 1, the exit status.
-int FailWith(const Error& error);
+// One line on standard error: "berth: while ...: what is wrong". Returns `status`, for main to return.
+int FailWith(const Error& error, cli::ExitCode status = cli::kExitFailed);
 
 }  // namespace berth::app

@@ -34,7 +34,7 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
 
 int RunScheduler(const RunOptions& options) {
   const auto configuration = Configuration(options);
-  if (!configuration.ok()) return FailWith(configuration.error());
+  if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
   const SystemClock clock;
   const std::uint64_t seed = options.seed.value_or(RandomSeed());
 
@@ -45,13 +45,15 @@ int RunScheduler(const RunOptions& options) {
   if (from_file.qps) connection_options.qps = from_file.qps;
   if (from_file.burst) connection_options.burst = from_file.burst;
   auto connection = Connection::Make(connection_options, clock, seed);
-  if (!connection.ok()) return FailWith(connection.error());
+  if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
 
   ShellOptions shell_options;
   shell_options.seed = seed;
   shell_options.hostname = HostName();
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock, std::move(shell_options));
-  if (!shell.ok()) return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config));
+  if (!shell.ok()) {
+    return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config), cli::kExitUsage);
+  }
 
   std::string names;
   for (const config::Profile& profile : configuration->profiles) names += (names.empty() ? "" : " ") + profile.scheduler_name;
