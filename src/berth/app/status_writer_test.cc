@@ -202,7 +202,8 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
       {"too many requests", 429, "TooManyRequests", true}, {"server in trouble", 500, "InternalError", true},
       {"unavailable", 503, "ServiceUnavailable", true},    {"gateway timeout", 504, "Timeout", true},
       {"the pod is gone", 404, "NotFound", false},         {"another pod of its name", 409, "Conflict", false},
-      {"not allowed", 403, "Forbidden", false},            {"refused", 422, "Invalid", false},
+      {"rules not read yet", 403, "Forbidden", true},      {"not known yet", 401, "Unauthorized", true},
+      {"refused", 422, "Invalid", false},                  {"no such request", 400, "BadRequest", false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -213,9 +214,24 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
     EXPECT_EQ(writer->pending(), c.is_retried ? 1u : 0u);
     loop.Advance(std::chrono::seconds(60));
     EXPECT_EQ(transport.Waiting(), c.is_retried ? 1u : 0u);
-    if (c.is_retried) transport.Next()->Answer(200, "{}");
+    if (transport.Waiting() > 0) transport.Next()->Answer(200, "{}");
     loop.Run();
   }
+}
+
+TEST_F(StatusWriterTest, WhatIsForbiddenForGoodIsGivenUp) {
+  writer->Write(Unschedulable("web", "no room"));
+  int tries = 0;
+  while (transport.Waiting() > 0 && tries < 100) {
+    ++tries;
+    transport.Next()->Answer(403, R"({"kind":"Status","reason":"Forbidden"})");
+    loop.Advance(std::chrono::seconds(60));
+  }
+  EXPECT_EQ(tries, 6);
+  EXPECT_EQ(writer->pending(), 0u);
+  // What is said later gets tries of its own.
+  writer->Write(Unschedulable("web", "still no room"));
+  EXPECT_EQ(transport.Waiting(), 1u);
 }
 
 TEST_F(StatusWriterTest, WhatFollowsAboutAPodThatIsGoneIsDropped) {
