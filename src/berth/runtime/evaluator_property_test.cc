@@ -62,14 +62,16 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice) {
     };
   }
   if (dice.OneIn(4)) {
-    // Rests on the node alone, but its preparation on the whole cluster.
-    Puppet& p = add("EvenClusters");
-    p.depends_on.pre_filter = Dependency::kCluster;
-    p.pre_filter = [](const framework::Cycle& cycle, const PodInfo&) {
-      return framework::PreFilterResult{cycle.nodes.node_count() % 2 == 0 ? Status::Skip() : Status(), {}};
+    // Rests on the node alone, but its preparation on the whole cluster, or on the cycle.
+    Puppet& p = add("SometimesSkips");
+    const bool is_cycle = dice.OneIn(2);
+    p.depends_on.pre_filter = is_cycle ? Dependency::kCycle : Dependency::kCluster;
+    p.pre_filter = [is_cycle](const framework::Cycle& cycle, const PodInfo&) {
+      const bool skips = (is_cycle ? cycle.seed : cycle.nodes.node_count()) % 2 == 0;
+      return framework::PreFilterResult{skips ? Status::Skip() : Status(), {}};
     };
     p.filter = [](const framework::Cycle&, const PodInfo&, const NodeInfo& node) {
-      return node.node().images.empty() ? Status() : Status::Unschedulable("the cluster is odd");
+      return node.node().images.empty() ? Status() : Status::Unschedulable("no room for images today");
     };
   }
   if (dice.OneIn(4)) {
@@ -159,6 +161,8 @@ std::unique_ptr<ProfilePlugins> RandomProfile(Dice& dice, framework::Handle& han
     }
   }
   if (dice.OneIn(4)) profile.plugins.multi_point.enabled.push_back({std::string(plugins::names::kRandom), 1});
+  // Without ImageLocality, which rests on all nodes, a changed node changes its own row alone.
+  if (dice.OneIn(2)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {std::string(plugins::names::kImageLocality)};
   if (dice.OneIn(8)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {"*"};
   auto made = MakeProfiles(configuration, plugins::InTreePlugins(), handle);
   BERTH_CHECK(made.ok(), made.error().message);

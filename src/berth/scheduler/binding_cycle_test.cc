@@ -313,13 +313,39 @@ TEST_F(BindingTest, ADefiniteFailure) {
   Add("X");
   Harness& h = Start();
   h.Take();
-  h.Answer(Error{ErrorCode::kForbidden, "no bindings for you"});
+  h.Answer(Error{ErrorCode::kInvalid, "no bindings for you"});
   EXPECT_EQ(h.Take(), Failed("SchedulerError", "running Bind plugin \"DefaultBinder\": no bindings for you"));
   EXPECT_EQ(calls_.back(), "X.Unreserve a");
   EXPECT_EQ(h.core.cache().assumed_count(), 0u);
   EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
   h.Run(2s);
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
+// An API server that has just started forbids everything for a moment.
+TEST_F(BindingTest, AForbiddenBindingIsTriedAgainAFewTimes) {
+  for (const int refusals : {3, 6}) {
+    SCOPED_TRACE(refusals);
+    profiles_ = DefaultProfiles();
+    Harness& h = Start();
+    Lines lines = h.Take();
+    for (int i = 0; i < refusals; ++i) {
+      ASSERT_EQ(lines, Lines{"bind p to a"});
+      h.Answer(Error{ErrorCode::kForbidden, "not yet"});
+      if (i == 5) break;
+      h.Run(10s);
+      ASSERT_EQ(h.Take(), Lines{"read p"});
+      h.AnswerRead(h.Object(pod_));
+      lines = h.Take();
+    }
+    if (refusals == 6) {
+      EXPECT_EQ(h.Take(), Failed("SchedulerError", "running Bind plugin \"DefaultBinder\": not yet"));
+      continue;
+    }
+    ASSERT_EQ(lines, Lines{"bind p to a"});
+    h.Answer();
+    EXPECT_EQ(h.Take(), Lines{kScheduled});
+  }
 }
 
 // ---- The answer to the binding is lost. ----
@@ -563,7 +589,7 @@ TEST_F(BindingTest, FailureMakesRoomForOthers) {
   h.Run();
   EXPECT_EQ(h.core.queue().Find("uid-default-q")->place, queue::Place::kUnschedulable);
   h.Take();
-  h.Answer(Error{ErrorCode::kForbidden, "no"});
+  h.Answer(Error{ErrorCode::kInvalid, "no"});
   EXPECT_NE(h.core.queue().Find("uid-default-q")->place, queue::Place::kUnschedulable);
 }
 

@@ -240,8 +240,11 @@ class Simulation {
       profile.pre_bind.push_back(gatekeeper.get());
       profile.owned.push_back(gatekeeper);
     }
-    core_ = std::make_unique<scheduler::Scheduler>(scheduler::SchedulerOptions{.seed = seed_ + static_cast<std::uint64_t>(instance_)},
-                                                   std::move(*profiles));
+    scheduler::SchedulerOptions options;
+    options.seed = seed_ + static_cast<std::uint64_t>(instance_);
+    // No second chance for pods whose event was missed. A pod that the gatekeeper refused may have none.
+    if (!has_gatekeeper_) options.queue.unschedulable_max = 24h;
+    core_ = std::make_unique<scheduler::Scheduler>(options, std::move(*profiles));
     for (Watch* watch : {&nodes_, &pods_}) watch->known.clear();
     Relist(OneIn(2) ? nodes_ : pods_);
     Relist(nodes_);
@@ -328,7 +331,7 @@ class Simulation {
           // A definite refusal, of a request that no earlier one can belie.
           if (may_be_bound) break;
           request.arrives = false;
-          lie = Error{ErrorCode::kForbidden, "a webhook says no"};
+          lie = Error{OneIn(3) ? ErrorCode::kForbidden : ErrorCode::kInvalid, "a webhook says no"};
           break;
         case 3:
           request.arrives = false;
