@@ -35,15 +35,15 @@ void Context::Read(std::string path, Answer answer) {
   rest.Do(std::move(request), {}, WhenAlive(std::move(answer)));
 }
 
-void Context::Delete(std::string path, const ObjectView& object, bool is_version_strict, Answer answer) {
+void Context::Delete(std::string path, const ObjectView& object, DeleteMode mode, Answer answer) {
   json::object preconditions{{"uid", object.uid}};
-  if (is_version_strict) preconditions["resourceVersion"] = object.resource_version;
-  Send("DELETE", std::move(path),
-       {{"apiVersion", "v1"},
-        {"kind", "DeleteOptions"},
-        {"propagationPolicy", "Background"},
-        {"preconditions", std::move(preconditions)}},
-       {}, std::move(answer));
+  if (mode.is_version_strict) preconditions["resourceVersion"] = object.resource_version;
+  json::object body{{"apiVersion", "v1"},
+                    {"kind", "DeleteOptions"},
+                    {"propagationPolicy", "Background"},
+                    {"preconditions", std::move(preconditions)}};
+  if (mode.is_immediate) body["gracePeriodSeconds"] = 0;
+  Send("DELETE", std::move(path), body, {}, std::move(answer));
 }
 
 void Context::Enter(std::function<void()> work) {

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/hash_map.h"
 #include "berth/base/time.h"
 #include "berth/client/event_recorder.h"
 #include "berth/client/rest_client.h"
@@ -38,6 +39,7 @@ class Context : public std::enable_shared_from_this<Context> {
   ObjectIndex<WorkloadView> deployments;
   ObjectIndex<WorkloadView> replica_sets;
   ObjectIndex<PodView> pods;
+  StringHashSet nodes;  // names
 
   std::atomic<bool> is_stopped{false};
   std::atomic<std::uint64_t> pods_created{0};
@@ -48,8 +50,12 @@ class Context : public std::enable_shared_from_this<Context> {
   // One try; the controllers try again themselves, with the newest state. The answer is not told once we have stopped.
   void Send(std::string method, std::string path, const json::object& body, std::string_view content_type, Answer answer);
   void Read(std::string path, Answer answer);
-  // With the object's uid as a precondition, and its version where `is_version_strict`.
-  void Delete(std::string path, const ObjectView& object, bool is_version_strict, Answer answer);
+  struct DeleteMode {
+    bool is_version_strict = false;  // only the version that `object` is
+    bool is_immediate = false;       // no grace period
+  };
+  // With the object's uid as a precondition.
+  void Delete(std::string path, const ObjectView& object, DeleteMode mode, Answer answer);
 
   // Runs `work` when fewer than options.in_flight_max of such are under way; it ends with Leave().
   void Enter(std::function<void()> work);

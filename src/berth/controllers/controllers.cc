@@ -20,12 +20,14 @@ class Controllers::Impl {
     MakeDeploymentInformer();
     MakeReplicaSetInformer();
     MakePodInformer();
+    MakeNodeInformer();
   }
 
   void Start() {
     deployment_informer_->Start();
     set_informer_->Start();
     pod_informer_->Start();
+    if (node_informer_) node_informer_->Start();
   }
 
   void Stop() {
@@ -33,6 +35,7 @@ class Controllers::Impl {
     deployment_informer_->Stop();
     set_informer_->Stop();
     pod_informer_->Stop();
+    if (node_informer_) node_informer_->Stop();
   }
 
   ControllersStats Stats() const {
@@ -117,12 +120,26 @@ class Controllers::Impl {
     pod_informer_ = std::make_unique<client::Informer<PodView>>(context_->rest, std::move(options), std::move(handler));
   }
 
+  void MakeNodeInformer() {
+    if (!CollectsGarbage()) return;
+    auto options = InformerOptions<ObjectView>("nodes", "/api/v1/nodes", 44);
+    options.decode = DecodeObjectView;
+    client::Informer<ObjectView>::Handler handler;
+    handler.on_add = [this](const auto& node) { context_->nodes.insert(node->name); };
+    handler.on_delete = [this](const auto& node) {
+      context_->nodes.erase(node->name);
+      garbage_.OnNodeGone(node->name);
+    };
+    handler.on_synced = [this] { OnListed(); };
+    node_informer_ = std::make_unique<client::Informer<ObjectView>>(context_->rest, std::move(options), std::move(handler));
+  }
+
   bool CollectsGarbage() const { return context_->options.collects_garbage; }
 
-  // All three lists are needed before anything is decided.
+  // All lists are needed before anything is decided.
   void OnListed() {
-    constexpr int kLists = 3;
-    if (++lists_ < kLists) return;
+    const int lists = CollectsGarbage() ? 4 : 3;
+    if (++lists_ < lists) return;
     replica_sets_.OnSynced();
     deployments_.OnSynced();
     if (CollectsGarbage()) garbage_.OnSynced();
@@ -136,6 +153,7 @@ class Controllers::Impl {
   std::unique_ptr<client::Informer<WorkloadView>> deployment_informer_;
   std::unique_ptr<client::Informer<WorkloadView>> set_informer_;
   std::unique_ptr<client::Informer<PodView>> pod_informer_;
+  std::unique_ptr<client::Informer<ObjectView>> node_informer_;  // null when no garbage is collected
 };
 
 Controllers::Controllers(client::RestClient& rest, client::RestClient& events_rest, ControllersOptions options)

@@ -1,5 +1,5 @@
 // Controllers: the few of kube-controller-manager's controllers that the embedded cluster needs. Deployments make
-// ReplicaSets, ReplicaSets make pods, and what lost its controlling owner is removed. A client of any API server; do not run
+// ReplicaSets, ReplicaSets make pods, and what lost its controlling owner or its node is removed. A client of any API server; do not run
 // them where a kube-controller-manager runs.
 #pragma once
 
@@ -22,7 +22,7 @@ struct ControllersOptions {
 struct ControllersStats {
   std::uint64_t pods_created = 0;
   std::uint64_t pods_deleted = 0;      // surplus ones
-  std::uint64_t objects_collected = 0;  // their owner was gone
+  std::uint64_t objects_collected = 0;  // their owner or node was gone
   std::uint64_t failures = 0;          // requests that failed and were, or will be, tried again
 };
 

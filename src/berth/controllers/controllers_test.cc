@@ -374,6 +374,20 @@ TEST_F(ControllersTest, CollectsWhatItsOwnerLeftWhileNobodyWatched) {
   EXPECT_EQ(Text(cluster.List(kPods)[0], "metadata.name"), "kept") << "of an owner that is not ours to judge";
 }
 
+TEST_F(ControllersTest, PodsOfANodeThatIsGoneAreReplaced) {
+  Create(DeploymentJson(5));
+  ASSERT_TRUE(RollsOut());
+  ASSERT_EQ(cluster.Call("DELETE", "/api/v1/nodes/node-2").status, 200);
+  cluster.Pass(30s);
+  const auto on_node = [&] {
+    const auto pods = cluster.List(kPods);
+    return std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return Text(pod, "spec.nodeName") == "node-2"; });
+  };
+  EXPECT_EQ(on_node(), 1) << "the node might come back";
+  ASSERT_TRUE(cluster.Until([&] { return on_node() == 0 && ReadyPods() == 5; }));
+  EXPECT_EQ(controllers->Stats().objects_collected, 1u);
+}
+
 TEST_F(ControllersTest, ARefusedPodIsReportedAndNotTriedInALoop) {
   int tries = 0;
   cluster.transport.fault = [&](const net::Request& request) -> std::optional<Fault> {
@@ -427,6 +441,28 @@ TEST_F(ControllersTest, OutlivesFaults) {
     cluster.on_step = nullptr;
     if (HasFailure()) return;
   }
+}
+
+TEST(ControllersSeed, TheSameSeedGivesTheSameRun) {
+  const auto run = [](std::uint64_t seed) {
+    TestCluster own;
+    std::string order;
+    own.transport.on_request = [&](const net::Request& request) { order += request.method + request.target + request.body + '\n'; };
+    kubelet::KubeletSimulator kubelets(own.rest, {});
+    Controllers controllers(own.rest, own.events, {.seed = seed, .hostname = "test"});
+    kubelets.Start();
+    controllers.Start();
+    own.Call("POST", kDeployments, DeploymentJson(10));
+    (void)own.Until([&] { return Number(own.Get(kWeb), "status.availableReplicas") == 10; });
+    own.MergePatch(kWeb, ImagePatch("nginx:2"));
+    own.Call("DELETE", "/api/v1/nodes/node-2");
+    own.Pass(60s);
+    own.Call("DELETE", kWeb);
+    (void)own.Until([&] { return own.List(kPods).empty(); });
+    return order;
+  };
+  EXPECT_TRUE(run(7) == run(7));
+  EXPECT_FALSE(run(7) == run(8));
 }
 
 // The same over a real event loop, as the program runs it; a scheduler of a few lines beside it.

@@ -394,7 +394,7 @@ void DeploymentController::RemoveOldSets(const RoundPtr& round) {
     const bool is_empty = set->replicas == 0 && set->StatusCount("replicas") == 0 &&
                           set->StatusCount("observedGeneration") >= set->generation;
     if (!is_empty) continue;
-    context_.Delete(ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), *set, true,
+    context_.Delete(ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), *set, {.is_version_strict = true},
                     [this, set](Expected<net::Response> response) {
                       if (response.ok() || response.error().code == ErrorCode::kNotFound) return;
                       // It changed meanwhile, or the server is away: the next look removes it.

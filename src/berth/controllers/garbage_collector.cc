@@ -12,6 +12,9 @@ using client::WorkQueue;
 
 constexpr std::string_view kPodKey = "pod/";
 constexpr std::string_view kSetKey = "replicaset/";
+constexpr std::string_view kStrandedKey = "stranded/";
+// A node may be registered again; upstream waits as long before it ends the node's pods.
+constexpr Duration kNodeQuarantine = std::chrono::seconds(40);
 // What the watch is about to show anyway, a new owner above all, is waited for before anybody asks.
 constexpr Duration kPatience = std::chrono::milliseconds(200);
 
@@ -48,16 +51,41 @@ bool GarbageCollector::HasOwner(const ObjectView& object, bool is_pod) const {
 
 void GarbageCollector::OnSynced() {
   is_synced_ = true;
-  for (const auto& [uid, pods] : context_.pods.by_owner()) {
-    for (const auto& [key, pod] : pods) OnPod(*pod);
-  }
+  context_.pods.ForEach([this](const PodView& pod) { OnPod(pod); });
   for (const auto& [uid, sets] : context_.replica_sets.by_owner()) {
     for (const auto& [key, set] : sets) OnReplicaSet(*set);
   }
 }
 
 void GarbageCollector::OnPod(const PodView& pod) {
-  if (is_synced_ && !HasOwner(pod, true)) queue_->AddAfter(KeyOf(pod), kPatience);
+  if (!is_synced_) return;
+  if (!HasOwner(pod, true)) queue_->AddAfter(KeyOf(pod), kPatience);
+  if (IsStranded(pod)) queue_->AddAfter(std::string(kStrandedKey) + pod.Key(), kNodeQuarantine);
+}
+
+bool GarbageCollector::IsStranded(const PodView& pod) const {
+  return !pod.node_name.empty() && !context_.nodes.contains(pod.node_name);
+}
+
+void GarbageCollector::OnNodeGone(const std::string& name) {
+  if (!is_synced_) return;
+  context_.pods.ForEach([this, &name](const PodView& pod) {
+    if (pod.node_name == name) queue_->AddAfter(std::string(kStrandedKey) + pod.Key(), kNodeQuarantine);
+  });
+}
+
+void GarbageCollector::SyncStranded(const std::string& key, const std::string& pod_key, WorkQueue::Done done) {
+  const auto pod = context_.pods.Find(pod_key);
+  if (!pod || !IsStranded(*pod)) return done(true);
+  context_.Read(ObjectPath(kCorePrefix, {}, "nodes", pod->node_name), [this, key, pod, done](Expected<net::Response> response) {
+    if (response.ok()) return done(true);  // the watch will show it
+    if (response.error().code != ErrorCode::kNotFound) {
+      context_.CountFailure("looking for the node of", key, response.error());
+      return done(false);
+    }
+    context_.Delete(ObjectPath(kCorePrefix, pod->namespace_name, "pods", pod->name), *pod, {.is_immediate = true},
+                    AfterDelete(key, done));
+  });
 }
 
 void GarbageCollector::OnReplicaSet(const WorkloadView& set) {
@@ -80,6 +108,7 @@ void GarbageCollector::RememberGone(const std::string& uid) {
 }
 
 void GarbageCollector::Sync(const std::string& key, WorkQueue::Done done) {
+  if (key.starts_with(kStrandedKey)) return SyncStranded(key, key.substr(kStrandedKey.size()), std::move(done));
   const bool is_pod = key.starts_with(kPodKey);
   const std::string object_key = key.substr((is_pod ? kPodKey : kSetKey).size());
   std::shared_ptr<const ObjectView> object;
@@ -107,7 +136,11 @@ void GarbageCollector::Sync(const std::string& key, WorkQueue::Done done) {
 
 void GarbageCollector::Collect(const std::string& key, const ObjectView& object, const std::string& path,
                                WorkQueue::Done done) {
-  context_.Delete(path, object, true, [this, key, done](Expected<net::Response> response) {
+  context_.Delete(path, object, {.is_version_strict = true}, AfterDelete(key, std::move(done)));
+}
+
+Context::Answer GarbageCollector::AfterDelete(const std::string& key, WorkQueue::Done done) {
+  return [this, key, done = std::move(done)](Expected<net::Response> response) {
     if (response.ok()) {
       ++context_.objects_collected;
       return done(true);
@@ -116,7 +149,7 @@ void GarbageCollector::Collect(const std::string& key, const ObjectView& object,
     // A conflict: it changed, so look at it again.
     if (response.error().code != ErrorCode::kConflict) context_.CountFailure("collecting", key, response.error());
     done(false);
-  });
+  };
 }
 
 }  // namespace berth::controllers

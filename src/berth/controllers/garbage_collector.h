@@ -1,4 +1,4 @@
-// GarbageCollector: removes pods and ReplicaSets whose controlling owner is gone. It asks the API server before it takes
+// GarbageCollector: removes pods and ReplicaSets whose controlling owner is gone, and pods whose node is. It asks the API server before it takes
 // an owner for gone, unless the watch has shown its end; and it deletes no version but the one it has seen, since what
 // changed meanwhile may have been released. On the loop's thread.
 #pragma once
@@ -27,10 +27,15 @@ class GarbageCollector {
   void OnReplicaSet(const WorkloadView& set);
   void OnReplicaSetGone(const WorkloadView& set);
   void OnDeploymentGone(const WorkloadView& deployment);
+  void OnNodeGone(const std::string& name);
 
  private:
   void Sync(const std::string& key, client::WorkQueue::Done done);
   void Collect(const std::string& key, const ObjectView& object, const std::string& path, client::WorkQueue::Done done);
+  // A pod bound to a node that there is not: nobody else ends it.
+  void SyncStranded(const std::string& key, const std::string& pod_key, client::WorkQueue::Done done);
+  Context::Answer AfterDelete(const std::string& key, client::WorkQueue::Done done);
+  bool IsStranded(const PodView& pod) const;
   bool HasOwner(const ObjectView& object, bool is_pod) const;
   void RememberGone(const std::string& uid);
 

@@ -196,6 +196,12 @@ const json::object& WorkloadView::Template() const {
 
 std::int64_t WorkloadView::StatusCount(std::string_view field) const { return IntegerOf(status, field, 0); }
 
+Expected<std::shared_ptr<const ObjectView>> DecodeObjectView(const element& object) {
+  auto view = std::make_shared<ObjectView>();
+  ReadMetadata(object, *view);
+  return std::shared_ptr<const ObjectView>(std::move(view));
+}
+
 Expected<std::shared_ptr<const PodView>> DecodePodView(const element& object) {
   auto pod = std::make_shared<PodView>();
   ReadMetadata(object, *pod);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,7 +14,6 @@
 #include "berth/api/meta.h"
 #include "berth/api/selector.h"
 #include "berth/base/expected.h"
-#include "berth/base/hash_map.h"
 #include "berth/base/time.h"
 #include "berth/codec/json.h"
 
@@ -63,6 +63,8 @@ struct WorkloadView : ObjectView {
   std::int64_t StatusCount(std::string_view field) const;  // 0 where it is absent
 };
 
+// Of a Node only its name counts.
+Expected<std::shared_ptr<const ObjectView>> DecodeObjectView(const simdjson::dom::element& object);
 Expected<std::shared_ptr<const PodView>> DecodePodView(const simdjson::dom::element& object);
 // An invalid selector is an error: the object is set aside until it is mended.
 Expected<std::shared_ptr<const WorkloadView>> DecodeWorkloadView(const simdjson::dom::element& object);
@@ -73,6 +75,8 @@ class ObjectIndex {
  public:
   using Ptr = std::shared_ptr<const View>;
   using Group = std::map<std::string, Ptr>;
+  template <typename Value>
+  using Sorted = std::map<std::string, Value, std::less<>>;  // looked up by std::string_view; the same order in each run
 
   void Put(const Ptr& object) {
     const std::string key = object->Key();
@@ -98,11 +102,14 @@ class ObjectIndex {
   // Copies, since what is done for an object may change the index.
   Group Owned(std::string_view owner_uid) const { return FindIn(by_owner_, owner_uid); }
   Group Orphans(std::string_view namespace_name) const { return FindIn(orphans_, namespace_name); }
-  const StringHashMap<Group>& by_owner() const { return by_owner_; }
+  const Sorted<Group>& by_owner() const { return by_owner_; }
+  void ForEach(const std::function<void(const View&)>& visit) const {
+    for (const auto& [key, object] : by_key_) visit(*object);
+  }
 
  private:
   template <typename Value>
-  static Value FindIn(const StringHashMap<Value>& map, std::string_view key) {
+  static Value FindIn(const Sorted<Value>& map, std::string_view key) {
     const auto found = map.find(key);
     return found == map.end() ? Value() : found->second;
   }
@@ -110,10 +117,10 @@ class ObjectIndex {
     return object.controller ? by_owner_[object.controller->uid] : orphans_[object.namespace_name];
   }
 
-  StringHashMap<Ptr> by_key_;
-  StringHashMap<Ptr> by_uid_;
-  StringHashMap<Group> by_owner_;
-  StringHashMap<Group> orphans_;
+  Sorted<Ptr> by_key_;
+  Sorted<Ptr> by_uid_;
+  Sorted<Group> by_owner_;
+  Sorted<Group> orphans_;
 };
 
 // The member as a string or number; empty or `otherwise` where it is something else. Null when there is no such member.

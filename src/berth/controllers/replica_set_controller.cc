@@ -20,6 +20,7 @@ constexpr std::int64_t kBurst = 500;  // pods made or removed in one round, as u
 // Changes of pods come in swarms; each swarm is one look at the ReplicaSet.
 constexpr Duration kGather = std::chrono::milliseconds(20);
 constexpr Duration kExpectationsMax = std::chrono::minutes(5);  // as upstream
+constexpr Duration kUnknownMax = std::chrono::seconds(30);       // where even reading did not settle a creation
 constexpr std::size_t kNameMax = 63 - 6;  // room for a dash and the suffix
 
 json::object PodDocument(const WorkloadView& set, const std::string& name, const std::string& base) {
@@ -153,7 +154,8 @@ void ReplicaSetController::Sync(const std::string& key, WorkQueue::Done done) {
   if (!set || !set->selector) return done(true);
   if (HasExpectations(set->uid)) {
     // The watch wakes us; the time-out is for what it never shows.
-    queue_->AddAfter(key, kExpectationsMax);
+    const Time since = expectations_[set->uid].since.value_or(context_.loop.Now());
+    queue_->AddAfter(key, since + kExpectationsMax - context_.loop.Now() + std::chrono::seconds(1));
     return WriteStatus(set, true, done);
   }
   const auto owned = context_.pods.Owned(set->uid);
@@ -269,7 +271,8 @@ void ReplicaSetController::Settle(const RoundPtr& round, const std::string& name
                     return EndStep(round);
                   }
                   if (response.error().code == ErrorCode::kNotFound) return FailCreation(round, name, error);
-                  // Still unknown: the expectation stands, and its time-out or the watch ends it.
+                  // Still unknown: the expectation stands for a shorter time, until that or the watch ends it.
+                  expectations_[round->set->uid].since = context_.loop.Now() - kExpectationsMax + kUnknownMax;
                   round->has_failed = true;
                   EndStep(round);
                 });
@@ -301,7 +304,7 @@ void ReplicaSetController::DeletePods(const RoundPtr& round, std::vector<PodPtr>
 }
 
 void ReplicaSetController::DeletePod(const RoundPtr& round, const PodPtr& pod) {
-  context_.Delete(ObjectPath(kCorePrefix, pod->namespace_name, "pods", pod->name), *pod, false,
+  context_.Delete(ObjectPath(kCorePrefix, pod->namespace_name, "pods", pod->name), *pod, {},
                   [this, round, pod](Expected<net::Response> response) {
                     if (response.ok()) {
                       ++context_.pods_deleted;
