@@ -35,18 +35,19 @@ bool HasLabel(const NodeInfo& node, std::string_view key, std::string_view value
   return found != nullptr && *found == value;
 }
 
-// Plugins of every dependency, and the broken ones, each in one profile of some.
-std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice) {
+// Plugins of every dependency, and the broken ones, each in one profile of some. Those whose answers are never kept only
+// `with_cycle`: one of them is enough to keep the reuse of a class from choosing the node all by itself.
+std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   std::vector<std::shared_ptr<Puppet>> puppets;
   const auto add = [&](std::string name) -> Puppet& { return *puppets.emplace_back(std::make_shared<Puppet>(std::move(name))); };
-  if (dice.OneIn(3)) {
+  if (with_cycle && dice.OneIn(3)) {
     Puppet& p = add("ByChance");
     p.depends_on.filter = Dependency::kCycle;
     p.filter = [](const framework::Cycle& cycle, const PodInfo&, const NodeInfo& node) {
       return Mix(cycle.seed, node.name()) % 3 == 0 ? Status::Unschedulable("no luck") : Status();
     };
   }
-  if (dice.OneIn(3)) {
+  if (with_cycle && dice.OneIn(3)) {
     // Unlike the table's kNode columns, this changes with each placement on any node.
     Puppet& p = add("FewPods");
     p.depends_on.score = Dependency::kPods;
@@ -61,7 +62,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice) {
       return Status();
     };
   }
-  if (dice.OneIn(4)) {
+  if (with_cycle && dice.OneIn(4)) {
     // Rests on the node alone, but its preparation on the whole cluster, or on the cycle.
     Puppet& p = add("SometimesSkips");
     const bool is_cycle = dice.OneIn(2);
@@ -74,7 +75,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice) {
       return node.node().images.empty() ? Status() : Status::Unschedulable("no room for images today");
     };
   }
-  if (dice.OneIn(4)) {
+  if (with_cycle && dice.OneIn(4)) {
     Puppet& p = add("Crowds");
     p.depends_on.pre_score = dice.Pick({Dependency::kCycle, Dependency::kCluster});
     p.normalization = Normalization::kMax;
@@ -95,7 +96,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice) {
       return static_cast<std::int64_t>(Mix(cycle.nodes.node_count(), node.name()) % 101);
     };
   }
-  if (dice.OneIn(4)) {
+  if (with_cycle && dice.OneIn(4)) {
     Puppet& p = add("OwnScale");
     p.normalization = Normalization::kCustom;
     p.score = [](const framework::Cycle&, const PodInfo&, const NodeInfo& node, Status&) { return node.requested().cpu_milli; };
@@ -160,13 +161,14 @@ std::unique_ptr<ProfilePlugins> RandomProfile(Dice& dice, framework::Handle& han
       affinity->added_affinity->preferred = {{7, testing::Term({testing::In("zone", {"a"})})}};
     }
   }
-  if (dice.OneIn(4)) profile.plugins.multi_point.enabled.push_back({std::string(plugins::names::kRandom), 1});
+  const bool with_cycle = dice.OneIn(2);
+  if (with_cycle && dice.OneIn(4)) profile.plugins.multi_point.enabled.push_back({std::string(plugins::names::kRandom), 1});
   // Without ImageLocality, which rests on all nodes, a changed node changes its own row alone.
   if (dice.OneIn(2)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {std::string(plugins::names::kImageLocality)};
   if (dice.OneIn(8)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {"*"};
   auto made = MakeProfiles(configuration, plugins::InTreePlugins(), handle);
   BERTH_CHECK(made.ok(), made.error().message);
-  for (const auto& puppet : Puppets(dice)) Enable(*made->front(), puppet, 1 + dice.Below(3));
+  for (const auto& puppet : Puppets(dice, with_cycle)) Enable(*made->front(), puppet, 1 + dice.Below(3));
   return std::move(made->front());
 }
 
@@ -287,7 +289,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
       case 10: {
         nominated_.erase(NodeName());
         const std::string name = NodeName();
-        if (dice_.OneIn(2)) nominated_[name].push_back(Instance(dice_.PickFrom(templates_), ""));
+        if (dice_.OneIn(4)) nominated_[name].push_back(Instance(dice_.PickFrom(templates_), ""));
         break;
       }
       default: templates_[static_cast<std::size_t>(dice_.Below(8))] = RandomPod(dice_, "template");

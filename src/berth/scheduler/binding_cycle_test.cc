@@ -582,6 +582,16 @@ TEST_F(BindingTest, SomebodyElseBindsItMeanwhile) {
   EXPECT_TRUE(h.Take().empty());
 }
 
+TEST_F(BindingTest, APodThatGoesMakesRoomForOthers) {
+  Harness& h = Start();
+  h.Set(MakePod("q").Request("cpu", "4"));
+  h.Run();
+  h.Take();
+  h.Remove(pod_);
+  h.Run(2s);
+  EXPECT_EQ(h.Take(), Lines{"bind q to a"});
+}
+
 TEST_F(BindingTest, FailureMakesRoomForOthers) {
   Harness& h = Start();
   h.Take();
