@@ -1,6 +1,7 @@
-// WorkQueue: keys that somebody should look at: each one at most once at a time, a bounded number at once, failures again
-// after a back-off. What controllers are made of: an event adds the key of what it is about, and the handler looks at the
-// newest state. Everything happens on the loop's thread. Its size is that of the set of keys, which is the caller's.
+// WorkQueue: keys that somebody should look at: each one at most once at a time, a bounded number at once, failures
+// again after a back-off. What controllers are made of: an event adds the key of what it is about, and the handler
+// looks at the newest state. Everything happens on the loop's thread. Its size is that of the set of keys, which is the
+// caller's.
 #pragma once
 
 #include <algorithm>
@@ -60,12 +61,12 @@ class WorkQueue : public std::enable_shared_from_this<WorkQueue> {
 
  private:
   struct Item {
-    bool is_ready = false;    // in ready_
+    bool is_ready = false;  // in ready_
     bool is_running = false;
-    int failures = 0;         // in a row
-    std::optional<Time> again_at;   // asked for while it runs
+    int failures = 0;              // in a row
+    std::optional<Time> again_at;  // asked for while it runs
     std::optional<Time> timer_due;
-    std::uint64_t timer_id = 0;     // a timer with another id is out of date
+    std::uint64_t timer_id = 0;  // a timer with another id is out of date
     std::function<void()> cancel_timer;
   };
 

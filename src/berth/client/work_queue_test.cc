@@ -112,12 +112,13 @@ TEST_F(WorkQueueTest, TheEarliestTimeWins) {
 TEST_F(WorkQueueTest, ManyThatEndAtOnceDoNotNest) {
   int handled = 0;
   int depth = 0;
-  queue = std::make_shared<WorkQueue>(loop, WorkQueueOptions{.in_flight_max = 1}, [&](const std::string&, const WorkQueue::Done& done) {
-    EXPECT_EQ(++depth, 1);
-    ++handled;
-    done(true);
-    --depth;
-  });
+  queue = std::make_shared<WorkQueue>(loop, WorkQueueOptions{.in_flight_max = 1},
+                                      [&](const std::string&, const WorkQueue::Done& done) {
+                                        EXPECT_EQ(++depth, 1);
+                                        ++handled;
+                                        done(true);
+                                        --depth;
+                                      });
   for (int i = 0; i < 1000; ++i) queue->Add(std::to_string(i));
   loop.Run();
   EXPECT_EQ(handled, 1000);

@@ -67,15 +67,15 @@ void Context::Leave() {
   waiting_.pop_front();
 }
 
-void Context::RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter, bool is_warning,
-                          std::string_view reason, std::string note, const std::string& pod) {
+void Context::RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter,
+                          bool is_warning, std::string_view reason, std::string note, const std::string& pod) {
   client::Event event;
   event.is_warning = is_warning;
   event.reason = reason;
   event.action = reason;
   event.note = std::move(note);
-  event.regarding = {kAppsVersion, std::string(kind), regarding.namespace_name, regarding.name, regarding.uid,
-                     regarding.resource_version};
+  event.regarding = {kAppsVersion,   std::string(kind), regarding.namespace_name,
+                     regarding.name, regarding.uid,     regarding.resource_version};
   // Events that differ in their note alone count as repetitions of one.
   if (!pod.empty()) event.related = client::ObjectReference{"v1", "Pod", regarding.namespace_name, pod, {}, {}};
   event.scheduler_name = reporter;

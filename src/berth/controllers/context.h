@@ -1,5 +1,5 @@
-// Context: what the controllers share: the cluster as the watches show it, requests, events, counters. All of it belongs to
-// the loop's thread but what is atomic.
+// Context: what the controllers share: the cluster as the watches show it, requests, events, counters. All of it
+// belongs to the loop's thread but what is atomic.
 #pragma once
 
 #include <atomic>
@@ -48,7 +48,8 @@ class Context : public std::enable_shared_from_this<Context> {
   std::atomic<std::uint64_t> failures{0};
 
   // One try; the controllers try again themselves, with the newest state. The answer is not told once we have stopped.
-  void Send(std::string method, std::string path, const json::object& body, std::string_view content_type, Answer answer);
+  void Send(std::string method, std::string path, const json::object& body, std::string_view content_type,
+            Answer answer);
   void Read(std::string path, Answer answer);
   struct DeleteMode {
     bool is_version_strict = false;  // only the version that `object` is

@@ -44,7 +44,8 @@ class Controllers::Impl {
 
  private:
   template <typename View>
-  typename client::Informer<View>::Options InformerOptions(const char* name, const char* path, std::uint64_t seed) const {
+  typename client::Informer<View>::Options InformerOptions(const char* name, const char* path,
+                                                           std::uint64_t seed) const {
     typename client::Informer<View>::Options options;
     options.name = name;
     options.path = path;
@@ -93,7 +94,8 @@ class Controllers::Impl {
       if (CollectsGarbage()) garbage_.OnReplicaSetGone(*set);
     };
     handler.on_synced = [this] { OnListed(); };
-    set_informer_ = std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
+    set_informer_ =
+        std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
   }
 
   void MakePodInformer() {
@@ -131,7 +133,8 @@ class Controllers::Impl {
       garbage_.OnNodeGone(node->name);
     };
     handler.on_synced = [this] { OnListed(); };
-    node_informer_ = std::make_unique<client::Informer<ObjectView>>(context_->rest, std::move(options), std::move(handler));
+    node_informer_ =
+        std::make_unique<client::Informer<ObjectView>>(context_->rest, std::move(options), std::move(handler));
   }
 
   bool CollectsGarbage() const { return context_->options.collects_garbage; }

@@ -1,6 +1,6 @@
 // Controllers: the few of kube-controller-manager's controllers that the embedded cluster needs. Deployments make
-// ReplicaSets, ReplicaSets make pods, and what lost its controlling owner or its node is removed. A client of any API server; do not run
-// them where a kube-controller-manager runs.
+// ReplicaSets, ReplicaSets make pods, and what lost its controlling owner or its node is removed. A client of any API
+// server; do not run them where a kube-controller-manager runs.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 namespace berth::controllers {
 
 struct ControllersOptions {
-  std::uint64_t seed = 1;     // of pod names and back-off
-  std::string hostname;       // in events
-  int in_flight_max = 16;     // pod writes under way at once
+  std::uint64_t seed = 1;  // of pod names and back-off
+  std::string hostname;    // in events
+  int in_flight_max = 16;  // pod writes under way at once
   bool collects_garbage = true;
 };
 
 struct ControllersStats {
   std::uint64_t pods_created = 0;
-  std::uint64_t pods_deleted = 0;      // surplus ones
+  std::uint64_t pods_deleted = 0;       // surplus ones
   std::uint64_t objects_collected = 0;  // their owner or node was gone
-  std::uint64_t failures = 0;          // requests that failed and were, or will be, tried again
+  std::uint64_t failures = 0;           // requests that failed and were, or will be, tried again
 };
 
 class Controllers {

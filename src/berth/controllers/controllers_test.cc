@@ -63,7 +63,8 @@ class ControllersTest : public ::testing::Test {
     ASSERT_TRUE(cluster.Until([&] { return kubelets->Stats().nodes_ready == 5; }));
   }
   void StartControllers(std::uint64_t seed = 1) {
-    controllers = std::make_unique<Controllers>(cluster.rest, cluster.events, ControllersOptions{.seed = seed, .hostname = "test"});
+    controllers = std::make_unique<Controllers>(cluster.rest, cluster.events,
+                                                ControllersOptions{.seed = seed, .hostname = "test"});
     controllers->Start();
   }
   void Create(const std::string& document, const std::string& path = kDeployments) {
@@ -92,14 +93,16 @@ class ControllersTest : public ::testing::Test {
   }
   std::int64_t ReadyPods() {
     const auto pods = LivePods();
-    return std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return ConditionOf(pod, "Ready") == "True/"; });
+    return std::count_if(pods.begin(), pods.end(),
+                         [](const auto& pod) { return ConditionOf(pod, "Ready") == "True/"; });
   }
   bool Comes(std::size_t pods) {
     return cluster.Until([&] { return LivePods().size() == pods && cluster.List(kPods).size() == pods; });
   }
   std::multiset<std::string> EventReasons() {
     std::multiset<std::string> reasons;
-    for (const json::value& event : cluster.List("/api/v1/namespaces/default/events")) reasons.insert(Text(event, "reason"));
+    for (const json::value& event : cluster.List("/api/v1/namespaces/default/events"))
+      reasons.insert(Text(event, "reason"));
     return reasons;
   }
 
@@ -126,10 +129,14 @@ TEST_F(ControllersTest, ADeploymentComesToLife) {
   EXPECT_EQ(name, "web-" + hash);
   EXPECT_EQ(Text(set, "spec.selector.matchLabels.pod-template-hash"), hash);
   EXPECT_EQ(Text(set, "spec.template.metadata.labels.pod-template-hash"), hash);
-  EXPECT_EQ(At(set, "metadata.ownerReferences"),
-            (json::value{{{"apiVersion", "apps/v1"}, {"kind", "Deployment"}, {"name", "web"},
-                          {"uid", Text(web, "metadata.uid")}, {"controller", true}, {"blockOwnerDeletion", true}}}));
-  EXPECT_EQ(At(set, "metadata.annotations").as_object().at("deployment.kubernetes.io/desired-replicas").as_string(), "3");
+  EXPECT_EQ(At(set, "metadata.ownerReferences"), (json::value{{{"apiVersion", "apps/v1"},
+                                                               {"kind", "Deployment"},
+                                                               {"name", "web"},
+                                                               {"uid", Text(web, "metadata.uid")},
+                                                               {"controller", true},
+                                                               {"blockOwnerDeletion", true}}}));
+  EXPECT_EQ(At(set, "metadata.annotations").as_object().at("deployment.kubernetes.io/desired-replicas").as_string(),
+            "3");
   EXPECT_EQ(Number(set, "status.availableReplicas"), 3);
   EXPECT_EQ(Number(set, "status.fullyLabeledReplicas"), 3);
 
@@ -140,9 +147,12 @@ TEST_F(ControllersTest, ADeploymentComesToLife) {
     EXPECT_TRUE(Text(pod, "metadata.name").starts_with(name + '-'));
     EXPECT_EQ(Text(pod, "metadata.name").size(), name.size() + 6);
     EXPECT_EQ(Text(pod, "metadata.labels.app"), "web");
-    EXPECT_EQ(At(pod, "metadata.ownerReferences"),
-              (json::value{{{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", name},
-                            {"uid", Text(set, "metadata.uid")}, {"controller", true}, {"blockOwnerDeletion", true}}}));
+    EXPECT_EQ(At(pod, "metadata.ownerReferences"), (json::value{{{"apiVersion", "apps/v1"},
+                                                                 {"kind", "ReplicaSet"},
+                                                                 {"name", name},
+                                                                 {"uid", Text(set, "metadata.uid")},
+                                                                 {"controller", true},
+                                                                 {"blockOwnerDeletion", true}}}));
   }
   ASSERT_TRUE(cluster.Until([&] { return EventReasons().count("SuccessfulCreate") == 3; }));
   EXPECT_EQ(EventReasons().count("ScalingReplicaSet"), 1u);
@@ -228,7 +238,8 @@ TEST_F(ControllersTest, OrphansAreAdopted) {
   cluster.Pass(10s);
   ASSERT_EQ(cluster.List(kSets).size(), 1u);
   ASSERT_EQ(ReadyPods(), 3);
-  ASSERT_EQ(cluster.Call("DELETE", kSets + '/' + Text(sets[0], "metadata.name") + "?propagationPolicy=Orphan").status, 200);
+  ASSERT_EQ(cluster.Call("DELETE", kSets + '/' + Text(sets[0], "metadata.name") + "?propagationPolicy=Orphan").status,
+            200);
   cluster.Pass(10s);
   ASSERT_EQ(ReadyPods(), 3);
 
@@ -262,7 +273,8 @@ TEST_F(ControllersTest, RollingUpdateKeepsItsBounds) {
   ASSERT_TRUE(Comes(6));
   for (const json::value& pod : cluster.List(kPods)) EXPECT_EQ(Text(pod, "spec.containers.0.image"), "nginx:2");
   const auto revision = [&](const json::value& object) {
-    return std::string(At(object, "metadata.annotations").as_object().at("deployment.kubernetes.io/revision").as_string());
+    return std::string(
+        At(object, "metadata.annotations").as_object().at("deployment.kubernetes.io/revision").as_string());
   };
   EXPECT_EQ(revision(cluster.Get(kWeb)), "2");
   EXPECT_EQ(cluster.List(kSets).size(), 2u);
@@ -319,7 +331,8 @@ TEST_F(ControllersTest, SaysWhenARolloutTakesTooLong) {
   Create(DeploymentJson(2, "nginx:1", R"(,"progressDeadlineSeconds":20)"));
   cluster.Pass(15s);
   EXPECT_TRUE(ConditionOf(cluster.Get(kWeb), "Progressing").starts_with("True/"));
-  ASSERT_TRUE(cluster.Until([&] { return ConditionOf(cluster.Get(kWeb), "Progressing") == "False/ProgressDeadlineExceeded"; }));
+  ASSERT_TRUE(
+      cluster.Until([&] { return ConditionOf(cluster.Get(kWeb), "Progressing") == "False/ProgressDeadlineExceeded"; }));
   cluster.schedules = true;
   ASSERT_TRUE(RollsOut());
   EXPECT_EQ(ConditionOf(cluster.Get(kWeb), "Progressing"), "True/NewReplicaSetAvailable");
@@ -366,8 +379,9 @@ TEST_F(ControllersTest, CollectsWhatItsOwnerLeftWhileNobodyWatched) {
   ASSERT_TRUE(RollsOut());
   controllers.reset();
   ASSERT_EQ(cluster.Call("DELETE", kWeb).status, 200);
-  const std::string orphan = R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"example.io/v1","kind":"Other",)"
-                             R"("name":"x","uid":"u","controller":true}]},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+  const std::string orphan =
+      R"({"metadata":{"name":"kept","ownerReferences":[{"apiVersion":"example.io/v1","kind":"Other",)"
+      R"("name":"x","uid":"u","controller":true}]},"spec":{"containers":[{"name":"c","image":"i"}]}})";
   Create(orphan, kPods);
   StartControllers();
   ASSERT_TRUE(cluster.Until([&] { return cluster.List(kSets).empty() && cluster.List(kPods).size() == 1; }));
@@ -381,7 +395,8 @@ TEST_F(ControllersTest, PodsOfANodeThatIsGoneAreReplaced) {
   cluster.Pass(30s);
   const auto on_node = [&] {
     const auto pods = cluster.List(kPods);
-    return std::count_if(pods.begin(), pods.end(), [](const auto& pod) { return Text(pod, "spec.nodeName") == "node-2"; });
+    return std::count_if(pods.begin(), pods.end(),
+                         [](const auto& pod) { return Text(pod, "spec.nodeName") == "node-2"; });
   };
   EXPECT_EQ(on_node(), 1) << "the node might come back";
   ASSERT_TRUE(cluster.Until([&] { return on_node() == 0 && ReadyPods() == 5; }));
@@ -408,8 +423,8 @@ TEST_F(ControllersTest, ARefusedPodIsReportedAndNotTriedInALoop) {
   EXPECT_TRUE(cluster.Until([&] { return ConditionOf(cluster.List(kSets)[0], "ReplicaFailure").empty(); }));
 }
 
-// Answers are refused, lost before and lost after their effect; watches break. In the end everything is as asked for, and at
-// no time does a ReplicaSet have more pods than it was ever asked for.
+// Answers are refused, lost before and lost after their effect; watches break. In the end everything is as asked for,
+// and at no time does a ReplicaSet have more pods than it was ever asked for.
 TEST_F(ControllersTest, OutlivesFaults) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     SCOPED_TRACE(seed);
@@ -447,7 +462,9 @@ TEST(ControllersSeed, TheSameSeedGivesTheSameRun) {
   const auto run = [](std::uint64_t seed) {
     TestCluster own;
     std::string order;
-    own.transport.on_request = [&](const net::Request& request) { order += request.method + request.target + request.body + '\n'; };
+    own.transport.on_request = [&](const net::Request& request) {
+      order += request.method + request.target + request.body + '\n';
+    };
     kubelet::KubeletSimulator kubelets(own.rest, {});
     Controllers controllers(own.rest, own.events, {.seed = seed, .hostname = "test"});
     kubelets.Start();
@@ -489,7 +506,8 @@ TEST(ControllersOnALoop, BringUpADeploymentAndStop) {
     available = web->StatusCount("availableReplicas");
     changed.notify_all();
   };
-  client::Informer<WorkloadView> deployments(rest, watched, {.on_add = tell, .on_update = [&](const auto&, const auto& web) { tell(web); }});
+  client::Informer<WorkloadView> deployments(
+      rest, watched, {.on_add = tell, .on_update = [&](const auto&, const auto& web) { tell(web); }});
   client::ApiWriter writer(rest);
   int bound = 0;
   client::Informer<PodView>::Options pods_watched;
@@ -549,14 +567,20 @@ TEST(SortForRemoval, FollowsUpstreamsOrder) {
   auto restarted = pod("restarted", "n3", "Running", true, 80);
   restarted->restarts = 3;
   std::vector<std::shared_ptr<const PodView>> pods = {
-      pod("old", "n2", "Running", true, 100),    pod("young", "n2", "Running", true, 10), restarted,
-      pod("same-age", "n3", "Running", true, 80), pod("unready", "n1", "Running", false, 50), pod("pending", "n1", "Pending", false, 50),
-      pod("unbound", "", "Pending", false, 500), cheap,
+      pod("old", "n2", "Running", true, 100),
+      pod("young", "n2", "Running", true, 10),
+      restarted,
+      pod("same-age", "n3", "Running", true, 80),
+      pod("unready", "n1", "Running", false, 50),
+      pod("pending", "n1", "Pending", false, 50),
+      pod("unbound", "", "Pending", false, 500),
+      cheap,
   };
   SortForRemoval(pods);
   std::vector<std::string> names;
   for (const auto& each : pods) names.push_back(each->name);
-  EXPECT_EQ(names, (std::vector<std::string>{"unbound", "pending", "unready", "cheap", "young", "restarted", "same-age", "old"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"unbound", "pending", "unready", "cheap", "young", "restarted", "same-age",
+                                             "old"}));
 }
 
 TEST(TemplateHash, DependsOnContentAlone) {

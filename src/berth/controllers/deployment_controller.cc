@@ -26,8 +26,11 @@ constexpr const char* kRevision = "deployment.kubernetes.io/revision";
 constexpr const char* kDesiredReplicas = "deployment.kubernetes.io/desired-replicas";
 constexpr const char* kMaxReplicas = "deployment.kubernetes.io/max-replicas";
 // Of the Deployment itself; its ReplicaSets do not get them.
-constexpr std::string_view kNotInherited[] = {"kubectl.kubernetes.io/last-applied-configuration", kRevision,
-                                              "deployment.kubernetes.io/revision-history", kDesiredReplicas, kMaxReplicas,
+constexpr std::string_view kNotInherited[] = {"kubectl.kubernetes.io/last-applied-configuration",
+                                              kRevision,
+                                              "deployment.kubernetes.io/revision-history",
+                                              kDesiredReplicas,
+                                              kMaxReplicas,
                                               "deprecated.deployment.rollback.to"};
 
 std::int64_t ToInteger(const std::string* text) {
@@ -49,19 +52,16 @@ const json::object* FindCondition(const json::object& status, std::string_view t
   return nullptr;
 }
 
-json::object MakeCondition(const json::object* before, std::string_view type, std::string_view status, std::string_view reason,
-                           std::string message, bool is_news, Time now) {
+json::object MakeCondition(const json::object* before, std::string_view type, std::string_view status,
+                           std::string_view reason, std::string message, bool is_news, Time now) {
   const std::string time = FormatRfc3339(now);
   const bool same_status = before != nullptr && StringOf(*before, "status") == status;
   const bool same = same_status && StringOf(*before, "reason") == reason;
   if (same && !is_news) return *before;
   const std::string_view transition = same_status ? StringOf(*before, "lastTransitionTime") : std::string_view();
-  return {{"type", View(type)},
-          {"status", View(status)},
-          {"lastUpdateTime", time},
-          {"lastTransitionTime", transition.empty() ? View(time) : View(transition)},
-          {"reason", View(reason)},
-          {"message", std::move(message)}};
+  return {{"type", View(type)},     {"status", View(status)},
+          {"lastUpdateTime", time}, {"lastTransitionTime", transition.empty() ? View(time) : View(transition)},
+          {"reason", View(reason)}, {"message", std::move(message)}};
 }
 
 }  // namespace
@@ -69,7 +69,8 @@ json::object MakeCondition(const json::object* before, std::string_view type, st
 DeploymentController::DeploymentController(Context& context)
     : context_(context),
       queue_(std::make_shared<WorkQueue>(
-          context.loop, client::WorkQueueOptions{.in_flight_max = kDeploymentsAtOnce, .seed = context.options.seed + 21},
+          context.loop,
+          client::WorkQueueOptions{.in_flight_max = kDeploymentsAtOnce, .seed = context.options.seed + 21},
           [this](const std::string& key, WorkQueue::Done done) {
             if (!context_.is_stopped) Sync(key, std::move(done));
           })) {}
@@ -98,14 +99,16 @@ void DeploymentController::OnReplicaSetGone(const WorkloadView& set) {
   if (!set.controller) return;
   // One that is made again under the same name is waited for anew.
   created_.erase(set.controller->uid);
-  if (const auto deployment = context_.deployments.FindUid(set.controller->uid)) queue_->AddAfter(deployment->Key(), kGather);
+  if (const auto deployment = context_.deployments.FindUid(set.controller->uid))
+    queue_->AddAfter(deployment->Key(), kGather);
 }
 
 void DeploymentController::OnPodEnded(const PodView& pod) {
   if (!pod.controller) return;
   const auto set = context_.replica_sets.FindUid(pod.controller->uid);
   if (!set || !set->controller) return;
-  if (const auto deployment = context_.deployments.FindUid(set->controller->uid)) queue_->AddAfter(deployment->Key(), kGather);
+  if (const auto deployment = context_.deployments.FindUid(set->controller->uid))
+    queue_->AddAfter(deployment->Key(), kGather);
 }
 
 void DeploymentController::Finish(const RoundPtr& round, bool succeeded) { round->done(succeeded); }
@@ -165,9 +168,9 @@ void DeploymentController::Sync(const std::string& key, WorkQueue::Done done) {
   if (Adopt(round)) return;
   if (!round->newest && !plan.is_paused) {
     // Recreate makes the new set when the old pods have gone, as upstream.
-    const bool waits = plan.is_recreate && (plan.has_old_pods || std::any_of(plan.sets.begin(), plan.sets.end(), [](const auto& set) {
-                                              return set.replicas > 0;
-                                            }));
+    const bool waits =
+        plan.is_recreate && (plan.has_old_pods || std::any_of(plan.sets.begin(), plan.sets.end(),
+                                                              [](const auto& set) { return set.replicas > 0; }));
     if (!waits) return CreateSet(round);
     for (SetPtr& set : round->sets) {
       if (set->replicas > 0) ++round->left;
@@ -203,8 +206,8 @@ bool DeploymentController::Adopt(const RoundPtr& round) {
     const json::object patch{
         {"metadata", json::object{{"uid", set->uid},
                                   {"ownerReferences", json::array{OwnerReferenceTo(*round->deployment, kKind)}}}}};
-    context_.Send("PATCH", ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), patch, kStrategicPatch,
-                  [this, round](Expected<net::Response> response) {
+    context_.Send("PATCH", ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), patch,
+                  kStrategicPatch, [this, round](Expected<net::Response> response) {
                     if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
                       round->has_failed = true;
                       context_.CountFailure("adopting a ReplicaSet for", round->deployment->Key(), response.error());
@@ -228,7 +231,8 @@ std::int64_t DeploymentController::NewRevision(const Round& round) const {
 json::object DeploymentController::SetAnnotations(const Round& round) const {
   json::object annotations;
   for (const auto& [key, value] : round.deployment->annotations) {
-    if (std::find(std::begin(kNotInherited), std::end(kNotInherited), key) == std::end(kNotInherited)) annotations[key] = value;
+    if (std::find(std::begin(kNotInherited), std::end(kNotInherited), key) == std::end(kNotInherited))
+      annotations[key] = value;
   }
   annotations[kRevision] = std::to_string(NewRevision(round));
   annotations[kDesiredReplicas] = std::to_string(round.plan.replicas);
@@ -259,14 +263,15 @@ void DeploymentController::CreateSet(const RoundPtr& round) {
   const std::int64_t replicas = NextReplicas(plan).back();
   json::object spec{{"replicas", replicas}, {"selector", std::move(selector)}, {"template", pod_template}};
   if (deployment.min_ready_seconds > 0) spec["minReadySeconds"] = deployment.min_ready_seconds;
-  const json::object set{{"apiVersion", kAppsVersion},
-                         {"kind", "ReplicaSet"},
-                         {"metadata", json::object{{"name", name},
-                                                   {"namespace", deployment.namespace_name},
-                                                   {"labels", labels},
-                                                   {"annotations", SetAnnotations(*round)},
-                                                   {"ownerReferences", json::array{OwnerReferenceTo(deployment, kKind)}}}},
-                         {"spec", std::move(spec)}};
+  const json::object set{
+      {"apiVersion", kAppsVersion},
+      {"kind", "ReplicaSet"},
+      {"metadata", json::object{{"name", name},
+                                {"namespace", deployment.namespace_name},
+                                {"labels", labels},
+                                {"annotations", SetAnnotations(*round)},
+                                {"ownerReferences", json::array{OwnerReferenceTo(deployment, kKind)}}}},
+      {"spec", std::move(spec)}};
   context_.Send("POST", ObjectPath(kAppsPrefix, deployment.namespace_name, "replicasets"), set, {},
                 [this, round, name, replicas](Expected<net::Response> response) {
                   const WorkloadView& owner = *round->deployment;
@@ -289,15 +294,17 @@ void DeploymentController::OnNameTaken(const RoundPtr& round, const std::string&
   const WorkloadView& deployment = *round->deployment;
   const auto known = context_.replica_sets.Find(deployment.namespace_name + '/' + name);
   // Unknown yet: most likely ours, from a request whose answer was lost. The watch will show it.
-  if (!known || (known->controller && known->controller->uid == deployment.uid && SameTemplate(known->Template(), deployment.Template()))) {
+  if (!known || (known->controller && known->controller->uid == deployment.uid &&
+                 SameTemplate(known->Template(), deployment.Template()))) {
     return Finish(round, false);
   }
   const json::object patch{{"metadata", json::object{{"uid", deployment.uid}}},
                            {"status", json::object{{"collisionCount", deployment.StatusCount("collisionCount") + 1}}}};
-  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name, "status"), patch,
-                kMergePatch, [this, round](Expected<net::Response> response) {
+  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name, "status"),
+                patch, kMergePatch, [this, round](Expected<net::Response> response) {
                   if (!response.ok()) {
-                    context_.CountFailure("counting a collision of names for", round->deployment->Key(), response.error());
+                    context_.CountFailure("counting a collision of names for", round->deployment->Key(),
+                                          response.error());
                   }
                   Finish(round, false);
                 });
@@ -316,8 +323,8 @@ bool DeploymentController::WriteRevision(const RoundPtr& round) {
   if (!changed.empty() || !is_patient) {
     json::object patch{{"metadata", json::object{{"uid", round->newest->uid}, {"annotations", std::move(changed)}}}};
     if (!is_patient) patch["spec"] = json::object{{"minReadySeconds", deployment.min_ready_seconds}};
-    context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "replicasets", round->newest->name), patch,
-                  kMergePatch, [this, round](Expected<net::Response> response) {
+    context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "replicasets", round->newest->name),
+                  patch, kMergePatch, [this, round](Expected<net::Response> response) {
                     if (!response.ok()) {
                       context_.CountFailure("annotating the ReplicaSet of", round->deployment->Key(), response.error());
                     }
@@ -332,8 +339,8 @@ bool DeploymentController::WriteRevision(const RoundPtr& round) {
   if (now != nullptr && *now == revision) return false;
   const json::object patch{
       {"metadata", json::object{{"uid", deployment.uid}, {"annotations", json::object{{kRevision, revision}}}}}};
-  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name), patch, kMergePatch,
-                [this, round](Expected<net::Response> response) {
+  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name), patch,
+                kMergePatch, [this, round](Expected<net::Response> response) {
                   if (!response.ok()) {
                     context_.CountFailure("writing the revision of", round->deployment->Key(), response.error());
                     return Finish(round, false);
@@ -359,20 +366,21 @@ void DeploymentController::ScaleSet(const RoundPtr& round, const SetPtr& set, st
   const json::object patch{
       {"metadata",
        json::object{{"uid", set->uid},
-                    {"annotations",
-                     json::object{{kDesiredReplicas, std::to_string(round->plan.replicas)},
-                                  {kMaxReplicas, std::to_string(round->plan.replicas + round->plan.bounds.surge_max)}}}}},
+                    {"annotations", json::object{{kDesiredReplicas, std::to_string(round->plan.replicas)},
+                                                 {kMaxReplicas, std::to_string(round->plan.replicas +
+                                                                               round->plan.bounds.surge_max)}}}}},
       {"spec", json::object{{"replicas", replicas}}}};
   context_.Send("PATCH", ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), patch, kMergePatch,
                 [this, round, set, replicas](Expected<net::Response> response) {
                   if (response.ok()) {
                     const auto known = context_.replica_sets.FindUid(set->uid);
                     // The write made a new generation; older views of the set are out of date.
-                    if (known && known->generation <= set->generation) scaled_[set->uid] = {set->generation + 1, context_.loop.Now()};
-                    context_.RecordEvent(*round->deployment, kKind, kReporter, false, "ScalingReplicaSet",
-                                         (replicas > set->replicas ? "Scaled up replica set " : "Scaled down replica set ") +
-                                             set->name + " from " + std::to_string(set->replicas) + " to " +
-                                             std::to_string(replicas));
+                    if (known && known->generation <= set->generation)
+                      scaled_[set->uid] = {set->generation + 1, context_.loop.Now()};
+                    context_.RecordEvent(
+                        *round->deployment, kKind, kReporter, false, "ScalingReplicaSet",
+                        (replicas > set->replicas ? "Scaled up replica set " : "Scaled down replica set ") + set->name +
+                            " from " + std::to_string(set->replicas) + " to " + std::to_string(replicas));
                   } else {
                     round->has_failed = true;
                     context_.CountFailure("scaling a ReplicaSet of", round->deployment->Key(), response.error());
@@ -388,14 +396,15 @@ void DeploymentController::RemoveOldSets(const RoundPtr& round) {
     if (set != round->newest) old.push_back(set);
   }
   const std::int64_t surplus = static_cast<std::int64_t>(old.size()) - std::max<std::int64_t>(limit, 0);
-  std::stable_sort(old.begin(), old.end(), [](const SetPtr& a, const SetPtr& b) { return RevisionOf(*a) < RevisionOf(*b); });
+  std::stable_sort(old.begin(), old.end(),
+                   [](const SetPtr& a, const SetPtr& b) { return RevisionOf(*a) < RevisionOf(*b); });
   for (std::int64_t i = 0; i < surplus; ++i) {
     const SetPtr& set = old[static_cast<std::size_t>(i)];
     const bool is_empty = set->replicas == 0 && set->StatusCount("replicas") == 0 &&
                           set->StatusCount("observedGeneration") >= set->generation;
     if (!is_empty) continue;
-    context_.Delete(ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), *set, {.is_version_strict = true},
-                    [this, set](Expected<net::Response> response) {
+    context_.Delete(ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name), *set,
+                    {.is_version_strict = true}, [this, set](Expected<net::Response> response) {
                       if (response.ok() || response.error().code == ErrorCode::kNotFound) return;
                       // It changed meanwhile, or the server is away: the next look removes it.
                       context_.CountFailure("removing the old ReplicaSet", set->Key(), response.error());
@@ -423,14 +432,16 @@ void DeploymentController::WriteStatus(const RoundPtr& round) {
   const json::object& before = deployment.status;
   const bool is_available = available >= round->plan.replicas - round->plan.bounds.unavailable_max;
   const json::object available_condition =
-      is_available ? MakeCondition(FindCondition(before, "Available"), "Available", "True", "MinimumReplicasAvailable",
-                                   "Deployment has minimum availability.", false, now)
-                   : MakeCondition(FindCondition(before, "Available"), "Available", "False", "MinimumReplicasUnavailable",
-                                   "Deployment does not have minimum availability.", false, now);
+      is_available
+          ? MakeCondition(FindCondition(before, "Available"), "Available", "True", "MinimumReplicasAvailable",
+                          "Deployment has minimum availability.", false, now)
+          : MakeCondition(FindCondition(before, "Available"), "Available", "False", "MinimumReplicasUnavailable",
+                          "Deployment does not have minimum availability.", false, now);
 
   const json::object* progressing = FindCondition(before, "Progressing");
   const std::string_view reason_before = progressing == nullptr ? std::string_view() : StringOf(*progressing, "reason");
-  const std::string set_text = round->newest ? "ReplicaSet \"" + round->newest->name + '"' : "Deployment \"" + deployment.name + '"';
+  const std::string set_text =
+      round->newest ? "ReplicaSet \"" + round->newest->name + '"' : "Deployment \"" + deployment.name + '"';
   const std::int64_t deadline_seconds = IntegerOf(deployment.spec, "progressDeadlineSeconds", 600);
   constexpr std::int64_t kNoDeadline = 2147483647;
   const bool is_complete = updated == round->plan.replicas && replicas == round->plan.replicas &&
@@ -446,7 +457,8 @@ void DeploymentController::WriteStatus(const RoundPtr& round) {
   if (deadline_seconds >= kNoDeadline) {
     progress = std::nullopt;
   } else if (round->plan.is_paused) {
-    progress = MakeCondition(progressing, "Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", false, now);
+    progress =
+        MakeCondition(progressing, "Progressing", "Unknown", "DeploymentPaused", "Deployment is paused", false, now);
   } else if (is_complete) {
     progress = MakeCondition(progressing, "Progressing", "True", "NewReplicaSetAvailable",
                              set_text + " has successfully progressed.", false, now);
@@ -455,9 +467,10 @@ void DeploymentController::WriteStatus(const RoundPtr& round) {
                              "Created new replica set \"" + round->newest->name + '"', true, now);
   } else if (has_progressed || reason_before == "DeploymentPaused" ||
              (reason_before == "NewReplicaSetAvailable" && updated < round->plan.replicas)) {
-    progress = MakeCondition(progressing, "Progressing", "True", "ReplicaSetUpdated", set_text + " is progressing.", true, now);
-  } else if (reason_before != "NewReplicaSetAvailable" && reason_before != "ProgressDeadlineExceeded" && progressing != nullptr &&
-             now >= deadline) {
+    progress = MakeCondition(progressing, "Progressing", "True", "ReplicaSetUpdated", set_text + " is progressing.",
+                             true, now);
+  } else if (reason_before != "NewReplicaSetAvailable" && reason_before != "ProgressDeadlineExceeded" &&
+             progressing != nullptr && now >= deadline) {
     progress = MakeCondition(progressing, "Progressing", "False", "ProgressDeadlineExceeded",
                              set_text + " has timed out progressing.", true, now);
   } else if (progressing != nullptr) {
@@ -483,10 +496,11 @@ void DeploymentController::WriteStatus(const RoundPtr& round) {
   }
 
   const bool is_same =
-      deployment.StatusCount("observedGeneration") >= deployment.generation && deployment.StatusCount("replicas") == replicas &&
-      deployment.StatusCount("updatedReplicas") == updated && deployment.StatusCount("readyReplicas") == ready &&
-      deployment.StatusCount("availableReplicas") == available && deployment.StatusCount("unavailableReplicas") == unavailable &&
-      Member(before, "conditions") != nullptr && *Member(before, "conditions") == json::value(conditions);
+      deployment.StatusCount("observedGeneration") >= deployment.generation &&
+      deployment.StatusCount("replicas") == replicas && deployment.StatusCount("updatedReplicas") == updated &&
+      deployment.StatusCount("readyReplicas") == ready && deployment.StatusCount("availableReplicas") == available &&
+      deployment.StatusCount("unavailableReplicas") == unavailable && Member(before, "conditions") != nullptr &&
+      *Member(before, "conditions") == json::value(conditions);
   if (is_same) return Finish(round, !round->has_failed);
   const json::object patch{{"metadata", json::object{{"uid", deployment.uid}}},
                            {"status", json::object{{"observedGeneration", deployment.generation},
@@ -501,8 +515,8 @@ void DeploymentController::WriteStatus(const RoundPtr& round) {
   std::string& written = status_written_[deployment.uid];
   if (written == mark) return Finish(round, !round->has_failed);
   written = std::move(mark);
-  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name, "status"), patch,
-                kMergePatch, [this, round](Expected<net::Response> response) {
+  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name, "status"),
+                patch, kMergePatch, [this, round](Expected<net::Response> response) {
                   const bool is_gone = !response.ok() && response.error().code == ErrorCode::kNotFound;
                   if (response.ok() || is_gone) return Finish(round, !round->has_failed);
                   status_written_.erase(round->deployment->uid);

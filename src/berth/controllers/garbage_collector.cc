@@ -77,15 +77,16 @@ void GarbageCollector::OnNodeGone(const std::string& name) {
 void GarbageCollector::SyncStranded(const std::string& key, const std::string& pod_key, WorkQueue::Done done) {
   const auto pod = context_.pods.Find(pod_key);
   if (!pod || !IsStranded(*pod)) return done(true);
-  context_.Read(ObjectPath(kCorePrefix, {}, "nodes", pod->node_name), [this, key, pod, done](Expected<net::Response> response) {
-    if (response.ok()) return done(true);  // the watch will show it
-    if (response.error().code != ErrorCode::kNotFound) {
-      context_.CountFailure("looking for the node of", key, response.error());
-      return done(false);
-    }
-    context_.Delete(ObjectPath(kCorePrefix, pod->namespace_name, "pods", pod->name), *pod, {.is_immediate = true},
-                    AfterDelete(key, done));
-  });
+  context_.Read(ObjectPath(kCorePrefix, {}, "nodes", pod->node_name),
+                [this, key, pod, done](Expected<net::Response> response) {
+                  if (response.ok()) return done(true);  // the watch will show it
+                  if (response.error().code != ErrorCode::kNotFound) {
+                    context_.CountFailure("looking for the node of", key, response.error());
+                    return done(false);
+                  }
+                  context_.Delete(ObjectPath(kCorePrefix, pod->namespace_name, "pods", pod->name), *pod,
+                                  {.is_immediate = true}, AfterDelete(key, done));
+                });
 }
 
 void GarbageCollector::OnReplicaSet(const WorkloadView& set) {

@@ -35,18 +35,12 @@ json::value Convert(element from) {
       for (const element value : items) array.push_back(Convert(value));
       return array;
     }
-    case element_type::STRING:
-      return json::value(View(from.get_string().value_unsafe()));
-    case element_type::INT64:
-      return from.get_int64().value_unsafe();
-    case element_type::UINT64:
-      return from.get_uint64().value_unsafe();
-    case element_type::DOUBLE:
-      return from.get_double().value_unsafe();
-    case element_type::BOOL:
-      return from.get_bool().value_unsafe();
-    case element_type::NULL_VALUE:
-      return nullptr;
+    case element_type::STRING: return json::value(View(from.get_string().value_unsafe()));
+    case element_type::INT64: return from.get_int64().value_unsafe();
+    case element_type::UINT64: return from.get_uint64().value_unsafe();
+    case element_type::DOUBLE: return from.get_double().value_unsafe();
+    case element_type::BOOL: return from.get_bool().value_unsafe();
+    case element_type::NULL_VALUE: return nullptr;
   }
   return nullptr;
 }
@@ -97,7 +91,8 @@ Expected<api::LabelSelector> ReadSelector(const json::object& from) {
   api::LabelSelector selector;
   if (const json::object* labels = ObjectOf(from, "matchLabels")) {
     for (const auto& [key, value] : *labels) {
-      selector.requirements.push_back({std::string(key), api::SelectorOperator::kIn,
+      selector.requirements.push_back({std::string(key),
+                                       api::SelectorOperator::kIn,
                                        {value.is_string() ? std::string(value.get_string()) : std::string()}});
     }
   }
@@ -267,8 +262,8 @@ std::string NameSuffix(std::uint64_t random) {
 }
 
 json::object OwnerReferenceTo(const ObjectView& owner, std::string_view kind) {
-  return {{"apiVersion", kAppsVersion},    {"kind", View(kind)}, {"name", owner.name}, {"uid", owner.uid},
-          {"controller", true}, {"blockOwnerDeletion", true}};
+  return {{"apiVersion", kAppsVersion}, {"kind", View(kind)}, {"name", owner.name},
+          {"uid", owner.uid},           {"controller", true}, {"blockOwnerDeletion", true}};
 }
 
 }  // namespace berth::controllers

@@ -59,7 +59,7 @@ struct WorkloadView : ObjectView {
   json::object spec;
   json::object status;
 
-  const json::object& Template() const;  // spec.template, or an empty object
+  const json::object& Template() const;                    // spec.template, or an empty object
   std::int64_t StatusCount(std::string_view field) const;  // 0 where it is absent
 };
 
@@ -69,14 +69,16 @@ Expected<std::shared_ptr<const PodView>> DecodePodView(const simdjson::dom::elem
 // An invalid selector is an error: the object is set aside until it is mended.
 Expected<std::shared_ptr<const WorkloadView>> DecodeWorkloadView(const simdjson::dom::element& object);
 
-// Objects by key, by uid, by controlling owner, and those without one by namespace. Sorted by key where they are listed.
+// Objects by key, by uid, by controlling owner, and those without one by namespace. Sorted by key where they are
+// listed.
 template <typename View>
 class ObjectIndex {
  public:
   using Ptr = std::shared_ptr<const View>;
   using Group = std::map<std::string, Ptr>;
   template <typename Value>
-  using Sorted = std::map<std::string, Value, std::less<>>;  // looked up by std::string_view; the same order in each run
+  using Sorted =
+      std::map<std::string, Value, std::less<>>;  // looked up by std::string_view; the same order in each run
 
   void Put(const Ptr& object) {
     const std::string key = object->Key();

@@ -20,8 +20,8 @@ constexpr std::int64_t kBurst = 500;  // pods made or removed in one round, as u
 // Changes of pods come in swarms; each swarm is one look at the ReplicaSet.
 constexpr Duration kGather = std::chrono::milliseconds(20);
 constexpr Duration kExpectationsMax = std::chrono::minutes(5);  // as upstream
-constexpr Duration kUnknownMax = std::chrono::seconds(30);       // where even reading did not settle a creation
-constexpr std::size_t kNameMax = 63 - 6;  // room for a dash and the suffix
+constexpr Duration kUnknownMax = std::chrono::seconds(30);      // where even reading did not settle a creation
+constexpr std::size_t kNameMax = 63 - 6;                        // room for a dash and the suffix
 
 json::object PodDocument(const WorkloadView& set, const std::string& name, const std::string& base) {
   const json::object& pod_template = set.Template();
@@ -121,7 +121,8 @@ void ReplicaSetController::OnPod(const PodView* before, const PodView& pod) {
   }
   for (const auto& [uid, sets] : context_.replica_sets.by_owner()) {
     for (const auto& [key, set] : sets) {
-      if (set->namespace_name == pod.namespace_name && set->selector && set->selector->Matches(pod.labels)) AddSoon(key);
+      if (set->namespace_name == pod.namespace_name && set->selector && set->selector->Matches(pod.labels))
+        AddSoon(key);
     }
   }
 }
@@ -189,7 +190,8 @@ bool ReplicaSetController::Claim(const WorkloadView& set, const ObjectIndex<PodV
   std::vector<Change> changes;
   const auto change = [&](const PodView& pod, json::object reference) {
     json::object metadata{{"uid", pod.uid}, {"ownerReferences", json::array{std::move(reference)}}};
-    changes.push_back({ObjectPath(kCorePrefix, pod.namespace_name, "pods", pod.name), {{"metadata", std::move(metadata)}}});
+    changes.push_back(
+        {ObjectPath(kCorePrefix, pod.namespace_name, "pods", pod.name), {{"metadata", std::move(metadata)}}});
   };
   for (const auto& [key, pod] : context_.pods.Orphans(set.namespace_name)) {
     if (pod->IsActive() && set.selector->Matches(pod->labels)) change(*pod, OwnerReferenceTo(set, kKind));
@@ -203,17 +205,18 @@ bool ReplicaSetController::Claim(const WorkloadView& set, const ObjectIndex<PodV
   const std::string key = set.Key();
   for (Change& each : changes) {
     context_.Enter([this, each = std::move(each), round, done, key] {
-      context_.Send("PATCH", each.path, each.patch, kStrategicPatch, [this, round, done, key](Expected<net::Response> response) {
-        context_.Leave();
-        if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
-          round->has_failed = true;
-          context_.CountFailure("adopting or releasing pods of", key, response.error());
-        }
-        if (--round->left > 0) return;
-        // Once more when the watch has shown what changed.
-        if (!round->has_failed) queue_->AddAfter(key, kGather);
-        done(!round->has_failed);
-      });
+      context_.Send("PATCH", each.path, each.patch, kStrategicPatch,
+                    [this, round, done, key](Expected<net::Response> response) {
+                      context_.Leave();
+                      if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
+                        round->has_failed = true;
+                        context_.CountFailure("adopting or releasing pods of", key, response.error());
+                      }
+                      if (--round->left > 0) return;
+                      // Once more when the watch has shown what changed.
+                      if (!round->has_failed) queue_->AddAfter(key, kGather);
+                      done(!round->has_failed);
+                    });
     });
   }
   return true;
@@ -252,8 +255,8 @@ void ReplicaSetController::CreatePod(const RoundPtr& round, const std::string& n
                   if (response.ok()) {
                     ++context_.pods_created;
                     problems_.erase(round->set->uid);
-                    context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulCreate", "Created pod: " + name,
-                                         name);
+                    context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulCreate",
+                                         "Created pod: " + name, name);
                     return EndStep(round);
                   }
                   if (response.error().outcome_unknown) return Settle(round, name, response.error());
@@ -308,8 +311,8 @@ void ReplicaSetController::DeletePod(const RoundPtr& round, const PodPtr& pod) {
                   [this, round, pod](Expected<net::Response> response) {
                     if (response.ok()) {
                       ++context_.pods_deleted;
-                      context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulDelete", "Deleted pod: " + pod->name,
-                                           pod->name);
+                      context_.RecordEvent(*round->set, kKind, kReporter, false, "SuccessfulDelete",
+                                           "Deleted pod: " + pod->name, pod->name);
                       return EndStep(round);
                     }
                     const ErrorCode code = response.error().code;
@@ -362,10 +365,10 @@ void ReplicaSetController::WriteStatus(const std::shared_ptr<const WorkloadView>
   const auto problem = problems_.find(set->uid);
   const json::value* conditions = Member(set->status, "conditions");
   const bool has_condition = conditions != nullptr && conditions->is_array() && !conditions->get_array().empty();
-  const bool is_same = set->StatusCount("replicas") == replicas && set->StatusCount("fullyLabeledReplicas") == labeled &&
-                       set->StatusCount("readyReplicas") == ready && set->StatusCount("availableReplicas") == available &&
-                       set->StatusCount("observedGeneration") >= set->generation &&
-                       has_condition == (problem != problems_.end());
+  const bool is_same =
+      set->StatusCount("replicas") == replicas && set->StatusCount("fullyLabeledReplicas") == labeled &&
+      set->StatusCount("readyReplicas") == ready && set->StatusCount("availableReplicas") == available &&
+      set->StatusCount("observedGeneration") >= set->generation && has_condition == (problem != problems_.end());
   if (is_same) return done(succeeded);
   json::object status{{"replicas", replicas},
                       {"fullyLabeledReplicas", CountOrNull(labeled)},
@@ -389,8 +392,8 @@ void ReplicaSetController::WriteStatus(const std::shared_ptr<const WorkloadView>
   std::string& written = status_written_[set->uid];
   if (written == mark) return done(succeeded);
   written = std::move(mark);
-  context_.Send("PATCH", ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name, "status"), patch, kMergePatch,
-                [this, set, succeeded, done](Expected<net::Response> response) {
+  context_.Send("PATCH", ObjectPath(kAppsPrefix, set->namespace_name, "replicasets", set->name, "status"), patch,
+                kMergePatch, [this, set, succeeded, done](Expected<net::Response> response) {
                   if (response.ok() || response.error().code == ErrorCode::kNotFound) return done(succeeded);
                   status_written_.erase(set->uid);
                   context_.CountFailure("writing the status of ReplicaSet", set->Key(), response.error());

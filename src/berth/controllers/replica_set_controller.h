@@ -31,8 +31,8 @@ class ReplicaSetController {
  private:
   // Writes that the watch has not shown yet. Until it has, the pods that we count are not those that there are.
   struct Expectations {
-    StringHashSet created;  // keys
-    StringHashSet deleted;  // uids
+    StringHashSet created;      // keys
+    StringHashSet deleted;      // uids
     std::optional<Time> since;  // of the newest; nobody waits for them for ever
     bool IsEmpty() const { return created.empty() && deleted.empty(); }
   };
@@ -48,8 +48,8 @@ class ReplicaSetController {
   using PodPtr = std::shared_ptr<const PodView>;
 
   void Sync(const std::string& key, client::WorkQueue::Done done);
-  // Adopts pods without a controller that the selector matches, and lets go those that it does not match any more. False:
-  // nothing to do.
+  // Adopts pods without a controller that the selector matches, and lets go those that it does not match any more.
+  // False: nothing to do.
   bool Claim(const WorkloadView& set, const ObjectIndex<PodView>::Group& owned, const client::WorkQueue::Done& done);
   void CreatePods(const RoundPtr& round, std::int64_t count);
   void CreatePod(const RoundPtr& round, const std::string& name);

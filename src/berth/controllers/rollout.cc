@@ -105,7 +105,9 @@ void RollingUpdate(const RolloutPlan& plan, std::vector<std::int64_t>& next) {
 RolloutBounds ReadRolloutBounds(const codec::json::object& deployment_spec, std::int64_t replicas) {
   const json::object* strategy = ObjectOf(deployment_spec, "strategy");
   const json::object* rolling = strategy == nullptr ? nullptr : ObjectOf(*strategy, "rollingUpdate");
-  const auto member = [rolling](std::string_view name) { return rolling == nullptr ? nullptr : Member(*rolling, name); };
+  const auto member = [rolling](std::string_view name) {
+    return rolling == nullptr ? nullptr : Member(*rolling, name);
+  };
   RolloutBounds bounds;
   bounds.surge_max = Resolve(member("maxSurge"), replicas, true, Percent25(replicas, true));
   bounds.unavailable_max = Resolve(member("maxUnavailable"), replicas, false, Percent25(replicas, false));

@@ -13,8 +13,8 @@ struct RolloutBounds {
   std::int64_t unavailable_max = 0;  // of the wanted number
 };
 
-// From spec.strategy.rollingUpdate: numbers or percentages of `replicas`; surge is rounded up and unavailability down, and
-// one pod may be unavailable where both would be none, since nothing could move.
+// From spec.strategy.rollingUpdate: numbers or percentages of `replicas`; surge is rounded up and unavailability down,
+// and one pod may be unavailable where both would be none, since nothing could move.
 RolloutBounds ReadRolloutBounds(const codec::json::object& deployment_spec, std::int64_t replicas);
 
 struct RolloutSet {
@@ -27,9 +27,9 @@ struct RolloutPlan {
   std::int64_t replicas = 0;
   RolloutBounds bounds;
   bool is_recreate = false;
-  bool is_paused = false;          // follows the number of replicas, but moves nothing to the new template
-  bool has_old_pods = false;       // of Recreate: pods of older templates are still there
-  std::vector<RolloutSet> sets;    // oldest first
+  bool is_paused = false;        // follows the number of replicas, but moves nothing to the new template
+  bool has_old_pods = false;     // of Recreate: pods of older templates are still there
+  std::vector<RolloutSet> sets;  // oldest first
 };
 
 // The replicas that each set should have after the next step, in the order of plan.sets.

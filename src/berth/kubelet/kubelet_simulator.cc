@@ -54,11 +54,14 @@ Expected<void> CheckKubeletOptions(const KubeletOptions& options) {
     return InvalidError("the number of simulated nodes is " + std::to_string(options.nodes) + ", and should be 0 to " +
                         std::to_string(kNodesMax));
   }
-  if (options.zones < 1) return InvalidError("the number of zones is " + std::to_string(options.zones) + ", and should be above 0");
+  if (options.zones < 1)
+    return InvalidError("the number of zones is " + std::to_string(options.zones) + ", and should be above 0");
   if (!api::IsDnsSubdomain(options.node_prefix + std::to_string(kNodesMax))) {
-    return InvalidError("the node prefix \"" + options.node_prefix + "\" should be lower-case letters, digits, '-' and '.'");
+    return InvalidError("the node prefix \"" + options.node_prefix +
+                        "\" should be lower-case letters, digits, '-' and '.'");
   }
-  if (!api::IsLabelValue(options.region)) return InvalidError("the region \"" + options.region + "\" should be a label value");
+  if (!api::IsLabelValue(options.region))
+    return InvalidError("the region \"" + options.region + "\" should be a label value");
   const std::pair<const char*, const std::string&> quantities[] = {
       {"cpu", options.cpu}, {"memory", options.memory}, {"pods", options.pods}};
   for (const auto& [name, text] : quantities) {
@@ -175,7 +178,8 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
     ++failures_;
     if (failure_logged_at_ && loop_.Now() - *failure_logged_at_ < kLogInterval) return;
     failure_logged_at_ = loop_.Now();
-    log::Warning("kubelet", "Will try again", {{"while", doing}, {"err", error.message}, {"failures", failures_.load()}});
+    log::Warning("kubelet", "Will try again",
+                 {{"while", doing}, {"err", error.message}, {"failures", failures_.load()}});
   }
 
   // ---- nodes
@@ -236,8 +240,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
       return CreateNode(number, name, std::move(done));
     }
     if (node.is_ready && node.is_reported) return done(true);
-    auto request = MakeRequest("PATCH", ObjectPath(kCore, {}, "nodes", name, "status"),
-                               NodeStatusPatch(options_, number, loop_.Now()), "application/strategic-merge-patch+json");
+    auto request =
+        MakeRequest("PATCH", ObjectPath(kCore, {}, "nodes", name, "status"),
+                    NodeStatusPatch(options_, number, loop_.Now()), "application/strategic-merge-patch+json");
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                if (!response.ok()) {
                  if (response.error().code == ErrorCode::kNotFound) return done(true);  // the watch tells it too
@@ -267,7 +272,8 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
                }
                node.was_seen = node.exists = true;
                auto answer = self.reader_.Parse(response->body);
-               const auto view = answer.ok() ? DecodeNodeView(*answer) : Expected<std::shared_ptr<const NodeView>>(answer.error());
+               const auto view =
+                   answer.ok() ? DecodeNodeView(*answer) : Expected<std::shared_ptr<const NodeView>>(answer.error());
                if (view.ok() && node.uid.empty()) node.uid = (*view)->uid;
                // API servers keep a new node's status. One that drops it is told again.
                node.is_reported = view.ok() && (*view)->is_ready;
@@ -299,9 +305,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   void SyncLease(int number, const std::string& name, WorkQueue::Done done) {
     const Node& node = NodeAt(number);
     if (!node.exists) return done(true);
-    auto request = MakeRequest("PATCH", ObjectPath(kCoordination, kLeaseNamespace, "leases", name),
-                               LeaseRenewal(name, heartbeat_ * kHeartbeatsPerLease, loop_.Now()),
-                               "application/merge-patch+json");
+    auto request =
+        MakeRequest("PATCH", ObjectPath(kCoordination, kLeaseNamespace, "leases", name),
+                    LeaseRenewal(name, heartbeat_ * kHeartbeatsPerLease, loop_.Now()), "application/merge-patch+json");
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                if (response.ok()) return self.OnRenewed(name, done);
                if (response.error().code == ErrorCode::kNotFound) return self.CreateLease(number, name, done);
@@ -329,9 +335,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void CreateLeaseNamespace(const WorkQueue::Done& done) {
-    auto request = MakeRequest("POST", ObjectPath(kCore, {}, "namespaces"),
-                               R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + std::string(kLeaseNamespace) +
-                                   R"("}})");
+    auto request = MakeRequest(
+        "POST", ObjectPath(kCore, {}, "namespaces"),
+        R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + std::string(kLeaseNamespace) + R"("}})");
     rest_.Do(std::move(request), kOnce, WhenAlive([done](Impl& self, Expected<net::Response> response) {
                if (!response.ok() && response.error().code != ErrorCode::kAlreadyExists) {
                  self.CountFailure("creating the namespace " + std::string(kLeaseNamespace), response.error());
@@ -438,8 +444,8 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   // The end of a write to a pod. `took_effect` runs when the pod is still the one that was meant.
   client::ApiWriter::Done AfterWrite(const std::string& key, const std::string& uid, std::string_view doing,
                                      WorkQueue::Done done, std::function<void(Impl&, Pod&)> took_effect) {
-    return WhenAlive([key, uid, doing, done = std::move(done), took_effect = std::move(took_effect)](Impl& self,
-                                                                                                     Expected<void> result) {
+    return WhenAlive([key, uid, doing, done = std::move(done), took_effect = std::move(took_effect)](
+                         Impl& self, Expected<void> result) {
       if (!result.ok()) {
         // Gone, or another pod of that name: the watch tells what there is instead. A refused version is tried again.
         if (result.error().code == ErrorCode::kNotFound) return done(true);

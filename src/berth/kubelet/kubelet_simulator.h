@@ -1,6 +1,6 @@
 // KubeletSimulator: nodes that nobody has. It keeps Node objects and their leases alive and does for the pods bound to
-// them what kubelets would: starts them, ends them, finishes their deletion. A client of any API server, embedded or real.
-// It never schedules, and touches no node but its own.
+// them what kubelets would: starts them, ends them, finishes their deletion. A client of any API server, embedded or
+// real. It never schedules, and touches no node but its own.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ struct KubeletOptions {
   std::string cpu = "4";              // capacity and allocatable of each node
   std::string memory = "32Gi";
   std::string pods = "110";
-  int zones = 3;                      // nodes take turns: zone-1, zone-2, ...
+  int zones = 3;  // nodes take turns: zone-1, zone-2, ...
   std::string region = "region-1";
 
   // From a pod's binding to Running; each pod takes half of it to one and a half times as long.
@@ -43,17 +43,18 @@ struct KubeletOptions {
   std::uint64_t seed = 1;  // of start latencies and back-off
 };
 
-// One line that says what is wrong: a count out of range, a quantity that does not parse, a prefix that makes no node name.
+// One line that says what is wrong: a count out of range, a quantity that does not parse, a prefix that makes no node
+// name.
 Expected<void> CheckKubeletOptions(const KubeletOptions& options);
 
 struct KubeletStats {
-  int nodes_ready = 0;                // nodes of ours that exist and are Ready
-  std::size_t pods = 0;               // bound to our nodes, finished ones included
-  std::uint64_t pods_started = 0;     // since Start()
+  int nodes_ready = 0;             // nodes of ours that exist and are Ready
+  std::size_t pods = 0;            // bound to our nodes, finished ones included
+  std::uint64_t pods_started = 0;  // since Start()
   std::uint64_t pods_finished = 0;
   std::uint64_t pods_removed = 0;
   std::uint64_t renewals = 0;
-  std::uint64_t failures = 0;         // requests that failed and were, or will be, tried again
+  std::uint64_t failures = 0;  // requests that failed and were, or will be, tried again
 };
 
 class KubeletSimulator {
@@ -67,7 +68,8 @@ class KubeletSimulator {
 
   // Any thread; returns at once. Nodes that exist already are taken over; an API server that is away is waited for.
   void Start();
-  // Any thread. Begins nothing new; requests under way end unheard. The nodes stay as they are, and their leases expire.
+  // Any thread. Begins nothing new; requests under way end unheard. The nodes stay as they are, and their leases
+  // expire.
   void Stop();
 
   // Any thread; a moment old.

@@ -32,8 +32,9 @@ constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-no
 
 std::string PodJson(const std::string& name, const std::string& node, const std::string& metadata = {},
                     const std::string& spec = {}) {
-  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + '"' + metadata + R"(},"spec":{"nodeName":")" + node +
-         R"(","containers":[{"name":"c","image":"registry.example/web:1"}])" + spec + "}}";
+  return R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + '"' + metadata +
+         R"(},"spec":{"nodeName":")" + node + R"(","containers":[{"name":"c","image":"registry.example/web:1"}])" +
+         spec + "}}";
 }
 
 class KubeletTest : public ::testing::Test {
@@ -47,7 +48,9 @@ class KubeletTest : public ::testing::Test {
       return kubelets->Stats().nodes_ready == count && cluster.List(kLeases).size() == static_cast<std::size_t>(count);
     });
   }
-  std::string Phase(const std::string& name) { return Text(cluster.Get(std::string(kPods) + '/' + name), "status.phase"); }
+  std::string Phase(const std::string& name) {
+    return Text(cluster.Get(std::string(kPods) + '/' + name), "status.phase");
+  }
   bool IsGone(const std::string& name) { return cluster.Call("GET", std::string(kPods) + '/' + name).status == 404; }
   bool Runs(const std::string& name) {
     return cluster.Until([&] { return Phase(name) == "Running"; });
@@ -88,8 +91,9 @@ TEST(KubeletOptions, Refuses) {
 TEST(NodeObjects, NumbersNamesAndAddresses) {
   KubeletOptions options;
   options.nodes = 300;
-  const std::pair<const char*, int> names[] = {{"node-1", 1},  {"node-300", 300}, {"node-301", 0}, {"node-0", 0}, {"node-01", 0},
-                                               {"node-", 0},   {"node-1x", 0},    {"other-1", 0},  {"node--1", 0}};
+  const std::pair<const char*, int> names[] = {{"node-1", 1},  {"node-300", 300}, {"node-301", 0},
+                                               {"node-0", 0},  {"node-01", 0},    {"node-", 0},
+                                               {"node-1x", 0}, {"other-1", 0},    {"node--1", 0}};
   for (const auto& [name, number] : names) EXPECT_EQ(NodeNumber(options, name), number) << name;
   std::set<std::string> addresses;
   for (int number : {1, 254, 255, 256, 257, 39'999, kNodesMax}) {
@@ -178,7 +182,8 @@ TEST_F(KubeletTest, ReportsANodeReadyAgainAndLeavesADeletedOneAlone) {
                       "application/strategic-merge-patch+json")
                 .status,
             200);
-  EXPECT_TRUE(cluster.Until([&] { return ConditionOf(cluster.Get("/api/v1/nodes/node-2"), "Ready") == "True/KubeletReady"; }));
+  EXPECT_TRUE(
+      cluster.Until([&] { return ConditionOf(cluster.Get("/api/v1/nodes/node-2"), "Ready") == "True/KubeletReady"; }));
   ASSERT_EQ(cluster.Call("DELETE", "/api/v1/nodes/node-3").status, 200);
   cluster.Pass(30s);
   EXPECT_EQ(cluster.Call("GET", "/api/v1/nodes/node-3").status, 404);
@@ -190,11 +195,15 @@ TEST_F(KubeletTest, RunsPods) {
   ASSERT_TRUE(HasNodes(5));
   for (const char* name : {"a", "b"}) ASSERT_EQ(cluster.Call("POST", kPods, PodJson(name, "node-2")).status, 201);
   ASSERT_EQ(cluster.Call("POST", kPods, PodJson("host", "node-2", "", R"(,"hostNetwork":true)")).status, 201);
-  ASSERT_EQ(cluster.Call("POST", kPods,
-                         PodJson("init", "node-2", "",
-                                 R"(,"initContainers":[{"name":"first","image":"i"},{"name":"side","image":"i","restartPolicy":"Always"}])"))
-                .status,
-            201);
+  ASSERT_EQ(
+      cluster
+          .Call(
+              "POST", kPods,
+              PodJson(
+                  "init", "node-2", "",
+                  R"(,"initContainers":[{"name":"first","image":"i"},{"name":"side","image":"i","restartPolicy":"Always"}])"))
+          .status,
+      201);
   ASSERT_EQ(cluster.Call("POST", kPods, PodJson("foreign", "elsewhere")).status, 201);
   cluster.loop.Advance(200ms);
   EXPECT_EQ(Phase("a"), "Pending") << "before its start latency";
@@ -235,7 +244,9 @@ TEST_F(KubeletTest, RunsPods) {
 TEST_F(KubeletTest, KeepsTheConditionOfABoundPod) {
   StartKubelets();
   ASSERT_TRUE(HasNodes(5));
-  ASSERT_EQ(cluster.Call("POST", kPods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})").status, 201);
+  ASSERT_EQ(cluster.Call("POST", kPods, R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+                .status,
+            201);
   ASSERT_TRUE(Runs("p"));
   EXPECT_EQ(ConditionOf(cluster.Get(std::string(kPods) + "/p"), "PodScheduled"), "True/");
 }
@@ -243,8 +254,12 @@ TEST_F(KubeletTest, KeepsTheConditionOfABoundPod) {
 TEST_F(KubeletTest, PodsSucceedAfterTheirTime) {
   StartKubelets();
   ASSERT_TRUE(HasNodes(5));
-  ASSERT_EQ(cluster.Call("POST", kPods, PodJson("job", "node-1", R"(,"annotations":{"berth.dev/run-seconds":"20"})")).status, 201);
-  ASSERT_EQ(cluster.Call("POST", kPods, PodJson("odd", "node-1", R"(,"annotations":{"berth.dev/run-seconds":"soon"})")).status, 201);
+  ASSERT_EQ(
+      cluster.Call("POST", kPods, PodJson("job", "node-1", R"(,"annotations":{"berth.dev/run-seconds":"20"})")).status,
+      201);
+  ASSERT_EQ(cluster.Call("POST", kPods, PodJson("odd", "node-1", R"(,"annotations":{"berth.dev/run-seconds":"soon"})"))
+                .status,
+            201);
   ASSERT_TRUE(Runs("job"));
   cluster.Pass(18s);
   EXPECT_EQ(Phase("job"), "Running");
@@ -277,7 +292,8 @@ TEST_F(KubeletTest, FinishesDeletions) {
     KubeletSimulator simulator(own.rest, options);
     simulator.Start();
     ASSERT_TRUE(own.Until([&] { return simulator.Stats().nodes_ready == 5; }));
-    ASSERT_EQ(own.Call("POST", kPods, PodJson("p", "node-1", "", R"(,"terminationGracePeriodSeconds":)" + std::to_string(each.grace)))
+    ASSERT_EQ(own.Call("POST", kPods,
+                       PodJson("p", "node-1", "", R"(,"terminationGracePeriodSeconds":)" + std::to_string(each.grace)))
                   .status,
               201);
     ASSERT_TRUE(own.Until([&] { return simulator.Stats().pods_started == 1; }));
@@ -356,7 +372,8 @@ TEST_F(KubeletTest, OutlivesFaultsAndLostWatches) {
   }
   const auto all_run = [&] {
     const auto pods = cluster.List(kPods);
-    return std::all_of(pods.begin(), pods.end(), [](const json::value& pod) { return Text(pod, "status.phase") == "Running"; });
+    return std::all_of(pods.begin(), pods.end(),
+                       [](const json::value& pod) { return Text(pod, "status.phase") == "Running"; });
   };
   EXPECT_TRUE(cluster.Until(all_run));
   ASSERT_EQ(cluster.Call("DELETE", kPods).status, 200);

@@ -23,9 +23,8 @@ constexpr int kFirstPodBlock = 64;
 
 object Condition(std::string_view type, std::string_view status, std::string_view reason, std::string_view message,
                  const std::string& now) {
-  return {{"type", std::string(type)},          {"status", std::string(status)},
-          {"lastHeartbeatTime", now},           {"lastTransitionTime", now},
-          {"reason", std::string(reason)},      {"message", std::string(message)}};
+  return {{"type", std::string(type)}, {"status", std::string(status)}, {"lastHeartbeatTime", now},
+          {"lastTransitionTime", now}, {"reason", std::string(reason)}, {"message", std::string(message)}};
 }
 
 // The same bytes in every run: a stand-in for what a machine would have.
@@ -43,7 +42,8 @@ object NodeStatus(const KubeletOptions& options, int number, Time now) {
       {"capacity", resources},
       {"allocatable", resources},
       {"conditions",
-       array{Condition("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available", time),
+       array{Condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                       "kubelet has sufficient memory available", time),
              Condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure", time),
              Condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available", time),
              Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", time)}},
@@ -89,7 +89,8 @@ std::string NodeAddress(int number) {
 
 std::string PodAddress(int number, int pod) {
   const int block = number - 1;
-  return "10." + std::to_string(kFirstPodBlock + block / 256) + '.' + std::to_string(block % 256) + '.' + std::to_string(pod);
+  return "10." + std::to_string(kFirstPodBlock + block / 256) + '.' + std::to_string(block % 256) + '.' +
+         std::to_string(pod);
 }
 
 int PodOfAddress(int number, std::string_view address) {

@@ -37,14 +37,16 @@ std::vector<PodView::Container> ReadContainers(simdjson::dom::element spec, std:
   std::vector<PodView::Container> containers;
   if (const auto list = codec::FindArray(spec, key)) {
     for (const simdjson::dom::element each : *list) {
-      containers.push_back({std::string(codec::StringOrEmpty(each, "name")), std::string(codec::StringOrEmpty(each, "image")),
+      containers.push_back({std::string(codec::StringOrEmpty(each, "name")),
+                            std::string(codec::StringOrEmpty(each, "image")),
                             codec::StringOrEmpty(each, "restartPolicy") == "Always"});
     }
   }
   return containers;
 }
 
-object ContainerStatus(const PodView& pod, const PodView::Container& container, object state, bool is_running, bool is_ready) {
+object ContainerStatus(const PodView& pod, const PodView::Container& container, object state, bool is_running,
+                       bool is_ready) {
   return {{"name", container.name},
           {"image", container.image},
           {"imageID", "sha256:" + Digest(container.image)},
@@ -109,14 +111,15 @@ Expected<std::shared_ptr<const PodView>> DecodePodView(const simdjson::dom::elem
 
 std::string RunningPatch(const PodView& pod, const std::string& host_ip, const std::string& pod_ip, Time now) {
   const std::string time = FormatRfc3339(now);
-  object status{{"phase", "Running"},
-                {"startTime", time},
-                {"hostIP", host_ip},
-                {"hostIPs", array{object{{"ip", host_ip}}}},
-                {"podIP", pod_ip},
-                {"podIPs", array{object{{"ip", pod_ip}}}},
-                {"conditions", array{Condition("PodReadyToStartContainers", true, time), Condition("Initialized", true, time),
-                                     Condition("Ready", true, time), Condition("ContainersReady", true, time)}}};
+  object status{
+      {"phase", "Running"},
+      {"startTime", time},
+      {"hostIP", host_ip},
+      {"hostIPs", array{object{{"ip", host_ip}}}},
+      {"podIP", pod_ip},
+      {"podIPs", array{object{{"ip", pod_ip}}}},
+      {"conditions", array{Condition("PodReadyToStartContainers", true, time), Condition("Initialized", true, time),
+                           Condition("Ready", true, time), Condition("ContainersReady", true, time)}}};
   array containers;
   for (const auto& each : pod.containers) containers.push_back(ContainerStatus(pod, each, Running(time), true, true));
   status["containerStatuses"] = std::move(containers);

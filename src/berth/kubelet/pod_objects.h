@@ -30,9 +30,9 @@ struct PodView {
   std::vector<Container> init_containers;
   std::vector<Container> containers;
   bool is_host_network = false;
-  bool is_deleted = false;                  // its deletion has begun
+  bool is_deleted = false;  // its deletion has begun
   std::int64_t deletion_grace_seconds = 0;
-  std::optional<Duration> run_time;         // the annotation berth.dev/run-seconds
+  std::optional<Duration> run_time;  // the annotation berth.dev/run-seconds
   std::optional<Time> start_time;
 
   bool IsFinished() const { return phase == "Succeeded" || phase == "Failed"; }

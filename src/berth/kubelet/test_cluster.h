@@ -27,7 +27,7 @@ namespace json = codec::json;
 
 // What goes wrong with one request.
 struct Fault {
-  int status = 500;         // of the answer; 0: the connection is lost
+  int status = 500;           // of the answer; 0: the connection is lost
   bool takes_effect = false;  // the server does it all the same
   std::string reason = "InternalError";
 };
@@ -39,7 +39,7 @@ class LoopTransport final : public net::Transport {
 
   std::function<std::optional<Fault>(const net::Request& request)> fault;
   std::function<void(const net::Request& request)> on_request;  // writes and reads, not streams
-  bool holds_streams = false;  // what watches bring waits until ReleaseStreams()
+  bool holds_streams = false;                                   // what watches bring waits until ReleaseStreams()
 
   void Send(net::Request request, net::SendOptions, Done done) override {
     if (on_request) on_request(request);
@@ -48,14 +48,14 @@ class LoopTransport final : public net::Transport {
     if (injected->takes_effect) handler_(std::move(request), std::make_shared<AnswerWriter>(loop_, [](const auto&) {}));
     loop_.Post([injected, done = std::move(done)] {
       if (injected->status == 0) return done(Error{ErrorCode::kUnavailable, "connection lost", true, 0});
-      const json::object status{{"kind", "Status"},       {"apiVersion", "v1"},
-                                {"status", "Failure"},    {"code", injected->status},
-                                {"reason", injected->reason}, {"message", "injected"}};
+      const json::object status{{"kind", "Status"},         {"apiVersion", "v1"},         {"status", "Failure"},
+                                {"code", injected->status}, {"reason", injected->reason}, {"message", "injected"}};
       done(net::Response{injected->status, {}, codec::WriteJson(status)});
     });
   }
 
-  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions, net::StreamCallbacks callbacks) override {
+  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions,
+                                            net::StreamCallbacks callbacks) override {
     auto writer = std::make_shared<StreamWriter>(*this, std::move(callbacks));
     streams_.push_back(writer);
     handler_(std::move(request), writer);
@@ -213,7 +213,8 @@ class TestCluster {
         events(loop, transport, nullptr, 2) {}
 
   // Straight to the server, past the faults.
-  TestAnswer Call(std::string method, std::string target, std::string body = {}, std::string content_type = "application/json") {
+  TestAnswer Call(std::string method, std::string target, std::string body = {},
+                  std::string content_type = "application/json") {
     class Writer final : public net::ResponseWriter {
      public:
       void Send(net::Response response) override { answer = std::move(response); }
@@ -258,12 +259,13 @@ class TestCluster {
       }
     }
     for (const json::value& pod : waiting) {
-      const auto least = std::min_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+      const auto least = std::min_element(counts.begin(), counts.end(),
+                                          [](const auto& a, const auto& b) { return a.second < b.second; });
       ++least->second;
       const std::string name = Text(pod, "metadata.name");
       Call("POST", "/api/v1/namespaces/" + Text(pod, "metadata.namespace") + "/pods/" + name + "/binding",
-           R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + name + R"("},"target":{"kind":"Node","name":")" +
-               least->first + R"("}})");
+           R"({"apiVersion":"v1","kind":"Binding","metadata":{"name":")" + name +
+               R"("},"target":{"kind":"Node","name":")" + least->first + R"("}})");
     }
   }
 
