@@ -243,7 +243,9 @@ std::string Describe(const ColumnNodeTable& table) {
       line += " " + std::to_string((*column)[row]);
     }
     line += c.is_unschedulable[row] != 0 ? " cordoned" : "";
-    for (const api::Taint& taint : table.TaintSet(c.taint_set[row])) line += " taint:" + taint.key + std::to_string(static_cast<int>(taint.effect));
+    for (const api::Taint& taint : table.TaintSet(c.taint_set[row])) {
+      line += " taint:" + taint.key + std::to_string(static_cast<int>(taint.effect));
+    }
     for (const char* key : {"zone", "disk"}) {
       const framework::ValueId id = table.LabelColumn(key)[row];
       if (id != 0) line += std::string(" ") + key + "=" + std::string(table.Value(id));

@@ -79,7 +79,10 @@ TEST(PodClasses, WhatMattersSeparates) {
       {"required field",
        [](api::Pod& p) { p.spec.node_affinity->required->front().match_fields = {testing::In("metadata.name", {"n"})}; }},
       {"expression as a field",
-       [](api::Pod& p) { std::swap(p.spec.node_affinity->required->front().match_fields, p.spec.node_affinity->required->front().match_expressions); }},
+       [](api::Pod& p) {
+         api::NodeSelectorTerm& term = p.spec.node_affinity->required->front();
+         std::swap(term.match_fields, term.match_expressions);
+       }},
       {"preferred term", [](api::Pod& p) { p.spec.node_affinity->preferred = {{1, testing::Term({testing::Exists("zone")})}}; }},
       {"preferred weight", [](api::Pod& p) { p.spec.node_affinity->preferred = {{2, testing::Term({testing::Exists("zone")})}}; }},
       {"toleration key", [](api::Pod& p) { p.spec.tolerations[0].key = "spot"; }},

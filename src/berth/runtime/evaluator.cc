@@ -378,12 +378,16 @@ void Evaluator::UpdateKept() {
   }
   std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
   are_scores_kept_ = are_scores_kept_ && KeepScores(live);
+  if (!are_scores_kept_) {
+    kept.version = 0;
+    // Nobody looks at them, but the sums below must not overflow.
+    for (ScoreColumn& column : kept.columns) std::fill(column.raw.begin(), column.raw.end(), 0);
+  }
   if (all_rows) {
     kept.Rebuild();
   } else {
     kept.AddToMaxima(scratch_rows_);
   }
-  if (!are_scores_kept_) kept.version = 0;
   for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
     if (kept.verdict_counts[id] > 0 && !kept.statuses.Get(id).IsRejected()) kept.version = 0;
   }

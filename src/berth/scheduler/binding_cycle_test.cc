@@ -503,7 +503,9 @@ TEST_F(BindingTest, TheNodeGoesAfterTheBindingIsPosted) {
   const Lines lines = h.Take();
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0], kScheduled);
-  EXPECT_EQ(lines[1], "Warning NodeNotFound p: node \"a\" was deleted while the pod was being bound to it: the pod runs nowhere until it is deleted");
+  EXPECT_EQ(lines[1],
+            "Warning NodeNotFound p: node \"a\" was deleted while the pod was being bound to it: the pod runs nowhere until it is "
+            "deleted");
 }
 
 TEST_F(BindingTest, ThePodGoesInEachPhase) {
