@@ -1,6 +1,6 @@
-// berth-bench: the core alone, in process, on a synthetic cluster. What is measured goes from the first pod's "added" input
-// to the last confirmation: classing, queue, cycle, assumption, bind output, bind-succeeded and pod-assigned inputs, event,
-// decision record. Only decoding and I/O are outside.
+// berth-bench: the core alone, in process, on a synthetic cluster. What is measured goes from the first pod's "added"
+// input to the last confirmation: classing, queue, cycle, assumption, bind output, bind-succeeded and pod-assigned
+// inputs, event, decision record. Only decoding and I/O are outside.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -84,7 +84,8 @@ std::shared_ptr<api::Pod> MakePod(const std::string& name_space, int i) {
 }
 
 int Usage() {
-  std::fprintf(stderr, "usage: berth-bench [--workload basic] [--nodes N] [--existing M] [--pods P] [--seed S] [--json]\n");
+  std::fprintf(stderr,
+               "usage: berth-bench [--workload basic] [--nodes N] [--existing M] [--pods P] [--seed S] [--json]\n");
   return 2;
 }
 
@@ -92,7 +93,8 @@ int Usage() {
 
 int main(int argc, char** argv) {
   Options options;
-  const std::map<std::string, int*> numbers{{"--nodes", &options.nodes}, {"--existing", &options.existing}, {"--pods", &options.pods}};
+  const std::map<std::string, int*> numbers{
+      {"--nodes", &options.nodes}, {"--existing", &options.existing}, {"--pods", &options.pods}};
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
     if (arg == "--json") {
@@ -164,26 +166,32 @@ int main(int argc, char** argv) {
       }
     }
     core.TakeOutputs(outputs);
-    for (const scheduler::Output& output : outputs) events += std::holds_alternative<scheduler::EmitEvent>(output) ? 1 : 0;
+    for (const scheduler::Output& output : outputs)
+      events += std::holds_alternative<scheduler::EmitEvent>(output) ? 1 : 0;
   }
   const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double cpu = CpuSeconds() - cpu_start;
 
   std::sort(cycles.begin(), cycles.end());
   const auto percentile = [&](double p) {
-    return cycles.empty() ? 0.0 : cycles[std::min(cycles.size() - 1, static_cast<std::size_t>(p * static_cast<double>(cycles.size())))];
+    return cycles.empty()
+               ? 0.0
+               : cycles[std::min(cycles.size() - 1, static_cast<std::size_t>(p * static_cast<double>(cycles.size())))];
   };
   const std::size_t unbound = pending.size() - bound;
   const std::size_t unconfirmed = core.cache().assumed_count() + core.binding_count();
-  std::printf(options.json
-                  ? "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"pods_per_s\":%.0f,\"cpu_s_per_1000_pods\":%.6f,"
-                    "\"cycle_us\":{\"p50\":%.2f,\"p99\":%.2f,\"max\":%.2f},\"peak_rss_mib\":%.1f,\"bound\":%zu,\"unbound\":%zu,"
-                    "\"events\":%zu}\n"
-                  : "%s, %d nodes, %d existing, %d pods: %.0f pods/s, %.6f CPU s per 1,000 pods, cycle %.2f us (p99 %.2f, max %.2f), "
-                    "peak RSS %.1f MiB, %zu bound, %zu unbound, %zu events\n",
-              options.workload.c_str(), options.nodes, options.existing, options.pods,
-              static_cast<double>(pending.size()) / wall, cpu * 1000 / static_cast<double>(pending.size()), percentile(0.5),
-              percentile(0.99), cycles.empty() ? 0.0 : cycles.back(), StatusMib("VmHWM"), bound, unbound, events);
+  std::printf(
+      options.json
+          ? "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"pods_per_s\":%.0f,\"cpu_s_per_1000_pods\":"
+            "%.6f,"
+            "\"cycle_us\":{\"p50\":%.2f,\"p99\":%.2f,\"max\":%.2f},\"peak_rss_mib\":%.1f,\"bound\":%zu,\"unbound\":%zu,"
+            "\"events\":%zu}\n"
+          : "%s, %d nodes, %d existing, %d pods: %.0f pods/s, %.6f CPU s per 1,000 pods, cycle %.2f us (p99 %.2f, max "
+            "%.2f), "
+            "peak RSS %.1f MiB, %zu bound, %zu unbound, %zu events\n",
+      options.workload.c_str(), options.nodes, options.existing, options.pods,
+      static_cast<double>(pending.size()) / wall, cpu * 1000 / static_cast<double>(pending.size()), percentile(0.5),
+      percentile(0.99), cycles.empty() ? 0.0 : cycles.back(), StatusMib("VmHWM"), bound, unbound, events);
   if (unbound != 0 || unconfirmed != 0 || events < bound) {
     std::fprintf(stderr, "berth-bench: %zu pods unbound, %zu unconfirmed, %zu events\n", unbound, unconfirmed, events);
     return 1;

@@ -47,10 +47,14 @@ int main(int argc, char** argv) {
     const std::string arg = argv[i];
     if (arg == "--form" && i + 1 < argc) {
       const std::string form = argv[++i];
-      if (form == "plain") forms = {Form::kPlain};
-      else if (form == "column") forms = {Form::kColumn};
-      else if (form == "reuse") forms = {Form::kReuse};
-      else if (form != "all") return Usage();
+      if (form == "plain")
+        forms = {Form::kPlain};
+      else if (form == "column")
+        forms = {Form::kColumn};
+      else if (form == "reuse")
+        forms = {Form::kReuse};
+      else if (form != "all")
+        return Usage();
     } else if (arg.starts_with("-")) {
       return Usage();
     } else if (fs::is_directory(arg)) {
@@ -92,7 +96,8 @@ int main(int argc, char** argv) {
   for (const auto& [family, tally] : families) {
     std::printf("%s: %d passed, %d failed\n", family.c_str(), tally.passed, tally.failed);
     for (const std::string& line : reports[family]) std::printf("  %s\n", line.c_str());
-    if (tally.shown > kDifferencesShownMax) std::printf("  ... and %d more differences\n", tally.shown - kDifferencesShownMax);
+    if (tally.shown > kDifferencesShownMax)
+      std::printf("  ... and %d more differences\n", tally.shown - kDifferencesShownMax);
     all.passed += tally.passed;
     all.failed += tally.failed;
   }

@@ -21,8 +21,8 @@ constexpr std::size_t kShownTextMax = 64;
 struct Path {
   const Path* parent = nullptr;
   std::string_view key;
-  std::int64_t index = -1;    // of an array element
-  bool is_map_key = false;    // requests[cpu] instead of requests.cpu
+  std::int64_t index = -1;  // of an array element
+  bool is_map_key = false;  // requests[cpu] instead of requests.cpu
 
   Path Field(std::string_view name) const { return {this, name, -1, false}; }
   Path Entry(std::string_view name) const { return {this, name, -1, true}; }
@@ -42,8 +42,8 @@ struct Path {
   }
 };
 
-// Whether `key` is `name`. The constant length lets the compiler compare words in place of calling memcmp: with some sixty
-// keys a Pod, each tried against several names, that is a fifth of the time in here.
+// Whether `key` is `name`. The constant length lets the compiler compare words in place of calling memcmp: with some
+// sixty keys a Pod, each tried against several names, that is a fifth of the time in here.
 template <std::size_t kSize>
 bool Is(std::string_view key, const char (&name)[kSize]) {
   return key.size() == kSize - 1 && std::memcmp(key.data(), name, kSize - 1) == 0;
@@ -85,9 +85,17 @@ PodPhase ParsePhase(std::string_view text) {
 
 // Volumes that a plugin decides about, now or once they have been migrated to CSI.
 bool IsDecisiveVolumeSource(std::string_view key) {
-  constexpr std::array<std::string_view, 11> kSources = {
-      "persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd", "azureDisk", "azureFile",
-      "cinder", "portworxVolume", "vsphereVolume"};
+  constexpr std::array<std::string_view, 11> kSources = {"persistentVolumeClaim",
+                                                         "ephemeral",
+                                                         "gcePersistentDisk",
+                                                         "awsElasticBlockStore",
+                                                         "iscsi",
+                                                         "rbd",
+                                                         "azureDisk",
+                                                         "azureFile",
+                                                         "cinder",
+                                                         "portworxVolume",
+                                                         "vsphereVolume"};
   return std::find(kSources.begin(), kSources.end(), key) != kSources.end();
 }
 
@@ -158,7 +166,9 @@ class Decoder {
     return value.is_null() ? WrongType(kRoot, value, "an object") : Object(value, kRoot, visit);
   }
 
-  bool Named(const ObjectMeta& metadata) { return !metadata.name.empty() || Fail(kRoot.Field("metadata.name"), "is missing"); }
+  bool Named(const ObjectMeta& metadata) {
+    return !metadata.name.empty() || Fail(kRoot.Field("metadata.name"), "is missing");
+  }
 
   template <typename Visit>
   bool Object(element value, const Path& path, Visit visit) {
@@ -205,7 +215,8 @@ class Decoder {
   }
 
   bool Strings(element value, const Path& path, std::vector<std::string>& out) {
-    return List(value, path, out, [this](element item, const Path& at, std::string& slot) { return String(item, at, slot); });
+    return List(value, path, out,
+                [this](element item, const Path& at, std::string& slot) { return String(item, at, slot); });
   }
 
   bool Boolean(element value, const Path& path, bool& out) {
@@ -216,7 +227,8 @@ class Decoder {
   bool Int64(element value, const Path& path, std::int64_t& out) {
     if (value.get(out) == simdjson::SUCCESS) return true;
     if (value.is_null()) return true;
-    return value.is_number() ? Fail(path, "must be a whole number of 64 bits") : WrongType(path, value, "a whole number");
+    return value.is_number() ? Fail(path, "must be a whole number of 64 bits")
+                             : WrongType(path, value, "a whole number");
   }
 
   bool Int32(element value, const Path& path, std::int32_t& out) {

@@ -1,6 +1,6 @@
 // Decoding API objects from JSON (simdjson DOM), skipping what scheduling does not read, managedFields above all.
-// Lenient where the API server already validated, strict where a wrong value would change a decision: a quantity or time
-// that does not parse, or a field of the wrong type, is an error that names object and field path. Thread-safe.
+// Lenient where the API server already validated, strict where a wrong value would change a decision: a quantity or
+// time that does not parse, or a field of the wrong type, is an error that names object and field path. Thread-safe.
 #pragma once
 
 #include <memory>

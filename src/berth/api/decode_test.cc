@@ -70,13 +70,14 @@ TEST(DecodePodTest, EveryField) {
   EXPECT_EQ(pod.spec.priority, -5);
   EXPECT_EQ(pod.spec.preemption_policy, PreemptionPolicy::kNever);
   EXPECT_EQ(*pod.spec.node_selector.Find("disk"), "ssd");
-  EXPECT_EQ(pod.spec.tolerations,
-            (std::vector<Toleration>{{"k", "Exists", "", TaintEffect::kNoExecute}, {"", "", "", TaintEffect::kUnknown}}));
+  EXPECT_EQ(pod.spec.tolerations, (std::vector<Toleration>{{"k", "Exists", "", TaintEffect::kNoExecute},
+                                                           {"", "", "", TaintEffect::kUnknown}}));
   ASSERT_EQ(pod.spec.containers.size(), 1U);
   const Container& container = pod.spec.containers[0];
   EXPECT_EQ(container.name, "c");
   EXPECT_EQ(container.image, "nginx");
-  EXPECT_EQ(container.requests, (ResourceList{{"cpu", Quantity::FromMilli(250)}, {"memory", Quantity::FromValue(1 << 30)}}));
+  EXPECT_EQ(container.requests,
+            (ResourceList{{"cpu", Quantity::FromMilli(250)}, {"memory", Quantity::FromValue(1 << 30)}}));
   EXPECT_EQ(container.ports, (std::vector<ContainerPort>{{8080, "10.0.0.1", "UDP"}, {0, "", ""}}));
   EXPECT_FALSE(container.restart_always);
   ASSERT_EQ(pod.spec.init_containers.size(), 2U);
@@ -92,8 +93,8 @@ TEST(DecodePodTest, EveryField) {
 
   ASSERT_TRUE(pod.spec.node_affinity && pod.spec.node_affinity->required);
   const NodeSelectorTerm& term = pod.spec.node_affinity->required->at(0);
-  EXPECT_EQ(term.match_expressions,
-            (std::vector<Requirement>{{"zone", SelectorOperator::kIn, {"a", "b"}}, {"z", SelectorOperator::kUnknown, {}}}));
+  EXPECT_EQ(term.match_expressions, (std::vector<Requirement>{{"zone", SelectorOperator::kIn, {"a", "b"}},
+                                                              {"z", SelectorOperator::kUnknown, {}}}));
   EXPECT_EQ(term.match_fields, (std::vector<Requirement>{{"metadata.name", SelectorOperator::kIn, {"n1"}}}));
   EXPECT_EQ(pod.spec.node_affinity->preferred,
             (std::vector<PreferredSchedulingTerm>{{10, {{{"y", SelectorOperator::kExists, {}}}, {}}}}));
@@ -114,12 +115,13 @@ TEST(DecodePodTest, EveryField) {
 }
 
 TEST(DecodePodTest, WhatIsAbsentStaysUnset) {
-  for (const char* text : {R"({"metadata": {"name": "p"}})",
-                           R"({"metadata": {"name": "p", "labels": null, "creationTimestamp": null, "ownerReferences": null},
+  for (const char* text :
+       {R"({"metadata": {"name": "p"}})",
+        R"({"metadata": {"name": "p", "labels": null, "creationTimestamp": null, "ownerReferences": null},
                                "spec": {"containers": null, "affinity": null, "priority": null, "nodeName": null,
                                         "schedulingGates": null, "volumes": null, "overhead": null},
                                "status": {"conditions": null, "startTime": null, "resources": null, "phase": null}})",
-                           R"({"metadata": {"name": "p"}, "spec": null, "status": null})"}) {
+        R"({"metadata": {"name": "p"}, "spec": null, "status": null})"}) {
     const auto decoded = DecodePod(text);
     ASSERT_TRUE(decoded.ok()) << decoded.error().message;
     EXPECT_EQ((*decoded)->spec, PodSpec{}) << text;
@@ -139,11 +141,14 @@ TEST(DecodePodTest, Features) {
   const PodFeatures volumes{.volumes = true};
   const PodFeatures declared{.declared_features = true};
   const Case cases[] = {
-      {"pod affinity", R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}})", affinity},
-      {"pod anti-affinity", R"({"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}}})",
+      {"pod affinity", R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}})",
        affinity},
-      {"empty pod affinity", R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
-                                              "podAntiAffinity": {}}})", {}},
+      {"pod anti-affinity",
+       R"({"affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}}})", affinity},
+      {"empty pod affinity",
+       R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
+                                              "podAntiAffinity": {}}})",
+       {}},
       {"spread", R"({"topologySpreadConstraints": [{"maxSkew": 1}]})", {.topology_spread = true}},
       {"no spread", R"({"topologySpreadConstraints": []})", {}},
       {"claim volume", R"({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]})", volumes},
@@ -152,12 +157,14 @@ TEST(DecodePodTest, Features) {
       {"disk that migrates", R"({"volumes": [{"name": "v", "cinder": {}}]})", volumes},
       {"null is no volume source", R"({"volumes": [{"name": "v", "rbd": null}]})", {}},
       {"volumes that do not matter",
-       R"({"volumes": [{"name": "v", "configMap": {}}, {"name": "w", "hostPath": {}}, {"name": "x", "csi": {}}]})", {}},
+       R"({"volumes": [{"name": "v", "configMap": {}}, {"name": "w", "hostPath": {}}, {"name": "x", "csi": {}}]})",
+       {}},
       {"resource claims", R"({"resourceClaims": [{"name": "r"}]})", {.resource_claims = true}},
       {"user namespace with host network", R"({"hostUsers": false, "hostNetwork": true})", declared},
       {"user namespace alone", R"({"hostUsers": false})", {}},
       {"host network alone", R"({"hostNetwork": true})", {}},
-      {"restart rule", R"({"containers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]})", declared},
+      {"restart rule", R"({"containers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]})",
+       declared},
       {"restart rule of an init container",
        R"({"initContainers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]})", declared},
       {"other restart rule", R"({"containers": [{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]})", {}},
@@ -177,7 +184,8 @@ TEST(DecodePodTest, NodeAffinityKeepsAbsentAndEmptyApart) {
   EXPECT_FALSE(affinity("null"));
   EXPECT_FALSE(affinity("{}")->required);
   EXPECT_FALSE(affinity(R"({"requiredDuringSchedulingIgnoredDuringExecution": null})")->required);
-  EXPECT_TRUE(affinity(R"({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}})")->required->empty());
+  EXPECT_TRUE(
+      affinity(R"({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": []}})")->required->empty());
 }
 
 TEST(DecodeNodeTest, EveryField) {
@@ -218,17 +226,21 @@ TEST(DecodeTest, ErrorsNameObjectAndField) {
   };
   const Case cases[] = {
       {"quantity", pod(R"({"containers": [{"resources": {"requests": {"cpu": "1x"}}}]})"),
-       "Pod default/web-1: spec.containers[0].resources.requests[cpu]: \"1x\" is no quantity: it must be a number and a suffix "
+       "Pod default/web-1: spec.containers[0].resources.requests[cpu]: \"1x\" is no quantity: it must be a number and "
+       "a suffix "
        "(such as 500m, 2, 1.5Gi or 1e3)"},
       {"quantity of another type", pod(R"({"overhead": {"cpu": true}})"),
        "Pod default/web-1: spec.overhead[cpu]: must be a quantity, not a boolean"},
       {"string", pod(R"({"nodeName": 5})"), "Pod default/web-1: spec.nodeName: must be a string, not a number"},
       {"array", pod(R"({"containers": {}})"), "Pod default/web-1: spec.containers: must be an array, not an object"},
-      {"object", pod(R"({"containers": ["c"]})"), "Pod default/web-1: spec.containers[0]: must be an object, not a string"},
-      {"boolean", pod(R"({"hostNetwork": "yes"})"), "Pod default/web-1: spec.hostNetwork: must be a boolean, not a string"},
+      {"object", pod(R"({"containers": ["c"]})"),
+       "Pod default/web-1: spec.containers[0]: must be an object, not a string"},
+      {"boolean", pod(R"({"hostNetwork": "yes"})"),
+       "Pod default/web-1: spec.hostNetwork: must be a boolean, not a string"},
       {"32 bits", pod(R"({"priority": 2147483648})"),
        "Pod default/web-1: spec.priority: must be a whole number of 32 bits, not 2147483648"},
-      {"whole number", pod(R"({"priority": 1.5})"), "Pod default/web-1: spec.priority: must be a whole number of 64 bits"},
+      {"whole number", pod(R"({"priority": 1.5})"),
+       "Pod default/web-1: spec.priority: must be a whole number of 64 bits"},
       {"label", R"({"metadata": {"name": "p", "labels": {"a": 1}}})",
        "Pod p: metadata.labels[a]: must be a string, not a number"},
       {"time", R"({"metadata": {"name": "p", "creationTimestamp": "yesterday"}})",
@@ -245,7 +257,8 @@ TEST(DecodeTest, ErrorsNameObjectAndField) {
     EXPECT_EQ(decoded.error().message.substr(0, std::string(c.want).size()), c.want) << c.name;
     EXPECT_EQ(decoded.error().code, ErrorCode::kInvalid);
   }
-  const auto node = DecodeNode(std::string_view(R"({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": ""}}})"));
+  const auto node =
+      DecodeNode(std::string_view(R"({"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": ""}}})"));
   ASSERT_FALSE(node.ok());
   EXPECT_EQ(node.error().message.substr(0, 50), "Node n: status.allocatable[cpu]: \"\" is no quantity");
 

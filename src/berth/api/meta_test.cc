@@ -39,12 +39,14 @@ TEST(ResourceListTest, Find) {
 
 TEST(NamesTest, QualifiedNames) {
   const std::string long_name(63, 'a');
-  for (const std::string& name : {std::string("a"), std::string("A_b.c-9"), "example.com/" + long_name, std::string("a-b.c/X")}) {
+  for (const std::string& name :
+       {std::string("a"), std::string("A_b.c-9"), "example.com/" + long_name, std::string("a-b.c/X")}) {
     EXPECT_TRUE(IsQualifiedName(name)) << name;
   }
-  for (const std::string& name : {std::string(), long_name + "a", std::string("a/"), std::string("/a"), std::string("-a"),
-                                  std::string("a."), std::string("A.com/x"), std::string("a..b/x"), std::string("a-.b/x"),
-                                  std::string("a/b/c"), std::string("a b"), std::string(254, 'a') + "/x"}) {
+  for (const std::string& name :
+       {std::string(), long_name + "a", std::string("a/"), std::string("/a"), std::string("-a"), std::string("a."),
+        std::string("A.com/x"), std::string("a..b/x"), std::string("a-.b/x"), std::string("a/b/c"), std::string("a b"),
+        std::string(254, 'a') + "/x"}) {
     EXPECT_FALSE(IsQualifiedName(name)) << name;
   }
   EXPECT_TRUE(IsLabelValue(""));

@@ -66,11 +66,11 @@ enum class PreemptionPolicy : std::uint8_t { kPreemptLowerPriority, kNever };
 // What a pod asks for that is decided by plugins which are not built yet; a pod with one of them is refused by name
 // instead of being placed against its own rules.
 struct PodFeatures {
-  bool pod_affinity = false;           // affinity.podAffinity or podAntiAffinity
-  bool topology_spread = false;        // topologySpreadConstraints
-  bool volumes = false;                // persistentVolumeClaim, ephemeral, or an in-tree disk that can conflict
-  bool resource_claims = false;        // resourceClaims
-  bool declared_features = false;      // hostUsers: false with hostNetwork, or a RestartAllContainers rule
+  bool pod_affinity = false;       // affinity.podAffinity or podAntiAffinity
+  bool topology_spread = false;    // topologySpreadConstraints
+  bool volumes = false;            // persistentVolumeClaim, ephemeral, or an in-tree disk that can conflict
+  bool resource_claims = false;    // resourceClaims
+  bool declared_features = false;  // hostUsers: false with hostNetwork, or a RestartAllContainers rule
   bool operator==(const PodFeatures&) const = default;
 };
 
@@ -116,8 +116,8 @@ struct PodStatus {
   std::optional<Time> start_time;
   // PodScheduled, DisruptionTarget and PodResizePending; the others do not matter here.
   std::vector<PodCondition> conditions;
-  std::vector<ContainerStatus> container_statuses;       // of containers and init containers alike
-  std::optional<ContainerStatus> pod_resources;          // pod-level status.resources and status.allocatedResources
+  std::vector<ContainerStatus> container_statuses;  // of containers and init containers alike
+  std::optional<ContainerStatus> pod_resources;     // pod-level status.resources and status.allocatedResources
 
   const PodCondition* FindCondition(std::string_view type) const;
 };

@@ -51,7 +51,8 @@ Error FormatWrong(std::string_view text) {
 }
 
 Error SuffixWrong(std::string_view text) {
-  return NoQuantity(text, "its suffix must be one of n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3");
+  return NoQuantity(
+      text, "its suffix must be one of n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3");
 }
 
 // The exponent behind "e" or "E": an int64 as strconv.ParseInt reads it, of which upstream keeps the low 32 bits.
@@ -102,7 +103,7 @@ std::optional<Suffix> ParseSuffix(std::string_view text) {
 // Where the text breaks apart: the digits before and after the point, and the suffix.
 struct Parts {
   bool is_negative = false;
-  std::string_view integer;   // without leading zeros
+  std::string_view integer;  // without leading zeros
   std::string_view fraction;
   std::string_view suffix;
   bool has_digits = false;
@@ -212,9 +213,10 @@ Expected<Quantity> Quantity::Parse(std::string_view text) {
   if (!parts->has_digits && (suffix->decimal_exponent < -kNanoDigits || suffix->binary_exponent >= 50)) {
     return NoQuantity(text, "it has no digits");
   }
-  const std::int64_t exponent = std::int64_t{suffix->decimal_exponent} + kNanoDigits -
-                                static_cast<std::int64_t>(parts->fraction.size());
-  const auto magnitude = static_cast<Nanos>(Scale({parts->integer, parts->fraction}, exponent, suffix->binary_exponent));
+  const std::int64_t exponent =
+      std::int64_t{suffix->decimal_exponent} + kNanoDigits - static_cast<std::int64_t>(parts->fraction.size());
+  const auto magnitude =
+      static_cast<Nanos>(Scale({parts->integer, parts->fraction}, exponent, suffix->binary_exponent));
   return Quantity(parts->is_negative ? -magnitude : magnitude);
 }
 

@@ -4,9 +4,9 @@
 #include <limits>
 #include <string>
 
-#include <boost/multiprecision/cpp_int.hpp>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <boost/multiprecision/cpp_int.hpp>
 
 namespace berth::api {
 namespace {
@@ -91,14 +91,18 @@ TEST(QuantityTest, Values) {
 TEST(QuantityTest, Refusals) {
   const std::string format = " is no quantity: it must be a number and a suffix (such as 500m, 2, 1.5Gi or 1e3)";
   const std::string suffix =
-      " is no quantity: its suffix must be one of n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent such as e3";
+      " is no quantity: its suffix must be one of n, u, m, k, M, G, T, P, E, Ki, Mi, Gi, Ti, Pi, Ei or an exponent "
+      "such as e3";
   const std::string digits = " is no quantity: it has no digits";
   const std::pair<const char*, std::string> cases[] = {
-      {"", format},     {"x", format},     {"1x", format},     {" 1", format},   {"1 ", format},     {"1.2.3", format},
-      {"1e3x", format}, {"--1", suffix},   {"1,5", format},    {"0x10", format}, {"1e3.5", format},  {"12\n", format},
-      {"1K", suffix},   {"1ki", suffix},   {"1mi", suffix},    {"1g", format},   {"1e", suffix},     {"1Zi", format},
-      {"1m3", suffix},  {"1+3", suffix},   {"1Ee3", suffix},   {"1kk", suffix},  {"1e+", suffix},    {"1e99999999999999999999", suffix},
-      {"Pi", digits},   {"Ei", digits},    {".e-10", digits},  {"+Ei", digits},  {"e-20", digits},
+      {"", format},     {"x", format},     {"1x", format},    {" 1", format},
+      {"1 ", format},   {"1.2.3", format}, {"1e3x", format},  {"--1", suffix},
+      {"1,5", format},  {"0x10", format},  {"1e3.5", format}, {"12\n", format},
+      {"1K", suffix},   {"1ki", suffix},   {"1mi", suffix},   {"1g", format},
+      {"1e", suffix},   {"1Zi", format},   {"1m3", suffix},   {"1+3", suffix},
+      {"1Ee3", suffix}, {"1kk", suffix},   {"1e+", suffix},   {"1e99999999999999999999", suffix},
+      {"Pi", digits},   {"Ei", digits},    {".e-10", digits}, {"+Ei", digits},
+      {"e-20", digits},
   };
   for (const auto& [text, why] : cases) {
     const auto quantity = Quantity::Parse(text);
@@ -154,8 +158,8 @@ TEST(QuantityTest, AgreesWithBigNumbers) {
     int binary;
   };
   static constexpr Suffix kSuffixes[] = {
-      {"n", -9, 0}, {"u", -6, 0}, {"m", -3, 0},  {"", 0, 0},    {"k", 3, 0},   {"M", 6, 0},   {"G", 9, 0},
-      {"T", 12, 0}, {"P", 15, 0}, {"E", 18, 0},  {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30}, {"Ti", 0, 40},
+      {"n", -9, 0},  {"u", -6, 0},  {"m", -3, 0}, {"", 0, 0},       {"k", 3, 0},     {"M", 6, 0},      {"G", 9, 0},
+      {"T", 12, 0},  {"P", 15, 0},  {"E", 18, 0}, {"Ki", 0, 10},    {"Mi", 0, 20},   {"Gi", 0, 30},    {"Ti", 0, 40},
       {"Pi", 0, 50}, {"Ei", 0, 60}, {"e7", 7, 0}, {"E-12", -12, 0}, {"e+40", 40, 0}, {"e-60", -60, 0},
   };
   setenv("RC_PARAMS", "seed=1 max_success=2000", 0);  // the same cases every time, unless the caller says otherwise

@@ -210,9 +210,10 @@ bool Requirement::Matches(const std::string* value) const {
 
 Expected<void> Requirement::Validate() const {
   if (!IsQualifiedName(key)) {
-    return InvalidError(Quoted(key) +
-                        " is no label key: it must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a "
-                        "letter or digit, with an optional DNS prefix and '/'");
+    return InvalidError(
+        Quoted(key) +
+        " is no label key: it must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a "
+        "letter or digit, with an optional DNS prefix and '/'");
   }
   switch (op) {
     case SelectorOperator::kIn:
@@ -235,9 +236,10 @@ Expected<void> Requirement::Validate() const {
   }
   for (const std::string& value : values) {
     if (IsLabelValue(value)) continue;
-    return InvalidError(key + ": " + Quoted(value) +
-                        " is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and "
-                        "ending with a letter or digit");
+    return InvalidError(
+        key + ": " + Quoted(value) +
+        " is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and "
+        "ending with a letter or digit");
   }
   return {};
 }

@@ -21,17 +21,18 @@ struct Requirement {
   std::vector<std::string> values;
   bool operator==(const Requirement&) const = default;
 
-  // Against the value under `key`; null when the label is absent. NotIn and DoesNotExist match an absent label. Gt and Lt
-  // compare as base-10 int64 and match nothing where either side is none. kUnknown matches nothing.
+  // Against the value under `key`; null when the label is absent. NotIn and DoesNotExist match an absent label. Gt and
+  // Lt compare as base-10 int64 and match nothing where either side is none. kUnknown matches nothing.
   bool Matches(const std::string* value) const;
 
-  // What upstream's labels.NewRequirement checks: key, operator, number and form of the values. Upstream lets a node selector
-  // term with an invalid requirement match nothing; who compiles a term asks this once. The error names the culprit.
+  // What upstream's labels.NewRequirement checks: key, operator, number and form of the values. Upstream lets a node
+  // selector term with an invalid requirement match nothing; who compiles a term asks this once. The error names the
+  // culprit.
   Expected<void> Validate() const;
 };
 
-// metav1.LabelSelector: matchLabels are held as In requirements with one value. A default-constructed one matches everything;
-// an absent selector (std::optional without value) matches nothing.
+// metav1.LabelSelector: matchLabels are held as In requirements with one value. A default-constructed one matches
+// everything; an absent selector (std::optional without value) matches nothing.
 struct LabelSelector {
   std::vector<Requirement> requirements;
   bool operator==(const LabelSelector&) const = default;

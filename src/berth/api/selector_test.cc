@@ -69,16 +69,19 @@ TEST(ParseLabelSelectorTest, Refuses) {
       {"a=(b)", "at byte 2: found '(', expected a value"},
       {"!", "at byte 1: it ends, expected a label key"},
       {"a>-5",
-       "a: '-5' is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and ending with "
+       "a: '-5' is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and "
+       "ending with "
        "a letter or digit"},
       {"!a=b", "at byte 2: found '=', expected ',' or the end"},
       {"a>x", "a: for 'Gt', 'Lt' operators, the value must be an integer, not 'x'"},
       {"a>", "a: for 'Gt', 'Lt' operators, the value must be an integer, not ''"},
       {"-a=b",
-       "'-a' is no label key: it must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or "
+       "'-a' is no label key: it must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a "
+       "letter or "
        "digit, with an optional DNS prefix and '/'"},
       {"a=b$",
-       "a: 'b$' is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and ending with "
+       "a: 'b$' is no label value: it must be empty, or at most 63 letters, digits, '-', '_' and '.', beginning and "
+       "ending with "
        "a letter or digit"},
   };
   for (const auto& [text, want] : cases) {

@@ -274,7 +274,8 @@ DiscoveryAnswer OpenApi(const std::string& document, std::string_view accept) {
 
 DiscoveryAnswer AggregatedAnswer(bool is_core, std::string_view version) {
   DiscoveryAnswer answer = Json(Aggregated(is_core, version));
-  answer.content_type = std::string(kJson) + ";g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList";
+  answer.content_type =
+      std::string(kJson) + ";g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList";
   answer.etag = "\"" + OpenApiHash() + (is_core ? "-api" : "-apis") + "\"";
   return answer;
 }
@@ -300,7 +301,8 @@ json::object RootPaths() {
     paths.push_back("/apis/" + each.group);
     paths.push_back("/apis/" + each.text());
   }
-  for (const char* path : {"/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}) paths.emplace_back(path);
+  for (const char* path : {"/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"})
+    paths.emplace_back(path);
   return {{"paths", Strings(paths)}};
 }
 

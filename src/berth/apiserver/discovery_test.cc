@@ -147,7 +147,8 @@ TEST(OpenApi, ReferencesLeadSomewhere) {
 
 TEST(OpenApi, PatchAdvertisesFieldValidation) {
   const json::object document = Get("/openapi/v3/apis/apps/v1");
-  const json::value& patch = document.at("paths").at("/apis/apps/v1/namespaces/{namespace}/deployments/{name}").at("patch");
+  const json::value& patch =
+      document.at("paths").at("/apis/apps/v1/namespaces/{namespace}/deployments/{name}").at("patch");
   EXPECT_EQ(patch.at("x-kubernetes-group-version-kind"),
             json::parse(R"({"group":"apps","version":"v1","kind":"Deployment"})"));
   EXPECT_EQ(Find(patch.at("parameters"), "name", "fieldValidation").at("in"), "query");
@@ -158,10 +159,12 @@ TEST(OpenApi, PatchAdvertisesFieldValidation) {
 }
 
 TEST(OpenApi, OnlyJsonIsServed) {
-  EXPECT_EQ(ServeDiscovery("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "")->status, 406);
-  EXPECT_EQ(ServeDiscovery("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf,application/json", "")
-                ->status,
-            200);
+  EXPECT_EQ(ServeDiscovery("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "")->status,
+            406);
+  EXPECT_EQ(
+      ServeDiscovery("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf,application/json", "")
+          ->status,
+      200);
 }
 
 }  // namespace

@@ -126,7 +126,8 @@ std::vector<std::string> NotConfigKey(std::string_view text) {
   if (text.empty() ||
       !std::all_of(text.begin(), text.end(), [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; })) {
     why.emplace_back(
-        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME', "
+        " "
         "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')");
   }
   if (text == ".") why.emplace_back("must not be '.'");

@@ -12,9 +12,9 @@ std::vector<std::string> NotDnsLabel(std::string_view text);       // RFC 1123 l
 std::vector<std::string> NotDnsSubdomain(std::string_view text);   // RFC 1123 subdomain: names of most objects
 std::vector<std::string> NotQualifiedName(std::string_view text);  // "example.com/name", "name": label keys
 std::vector<std::string> NotLabelValue(std::string_view text);
-std::vector<std::string> NotPortName(std::string_view text);       // IANA service name
-std::vector<std::string> NotConfigKey(std::string_view text);      // a key of a ConfigMap or Secret
+std::vector<std::string> NotPortName(std::string_view text);   // IANA service name
+std::vector<std::string> NotConfigKey(std::string_view text);  // a key of a ConfigMap or Secret
 std::vector<std::string> NotEnvVarName(std::string_view text);
-std::vector<std::string> NotPercent(std::string_view text);        // "25%"
+std::vector<std::string> NotPercent(std::string_view text);  // "25%"
 
 }  // namespace berth::apiserver

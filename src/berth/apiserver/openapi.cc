@@ -184,7 +184,8 @@ struct Verb {
 };
 
 // One operation. kubectl looks for the fieldValidation parameter here before it leaves validation to the server.
-json::object Operation(const Dialect& dialect, const ResourceType& type, const Verb& verb, const std::string& kind_name) {
+json::object Operation(const Dialect& dialect, const ResourceType& type, const Verb& verb,
+                       const std::string& kind_name) {
   const std::string_view method = verb.method;
   json::object operation;
   json::array parameters;
@@ -192,8 +193,10 @@ json::object Operation(const Dialect& dialect, const ResourceType& type, const V
     for (const char* name : {"continue", "fieldSelector", "labelSelector", "resourceVersion"}) {
       parameters.push_back(Parameter(dialect, name, "query", "string"));
     }
-    for (const char* name : {"limit", "timeoutSeconds"}) parameters.push_back(Parameter(dialect, name, "query", "integer"));
-    for (const char* name : {"allowWatchBookmarks", "watch"}) parameters.push_back(Parameter(dialect, name, "query", "boolean"));
+    for (const char* name : {"limit", "timeoutSeconds"})
+      parameters.push_back(Parameter(dialect, name, "query", "integer"));
+    for (const char* name : {"allowWatchBookmarks", "watch"})
+      parameters.push_back(Parameter(dialect, name, "query", "boolean"));
   }
   const bool is_write = method == "post" || method == "put" || method == "patch";
   if (is_write) {
@@ -205,8 +208,8 @@ json::object Operation(const Dialect& dialect, const ResourceType& type, const V
   if (is_write && dialect.is_v3) {
     json::object content;
     if (method == "patch") {
-      for (const char* media : {"application/json-patch+json", "application/merge-patch+json",
-                                "application/strategic-merge-patch+json"}) {
+      for (const char* media :
+           {"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"}) {
         content[media] = json::object{{"schema", Reference(dialect, body)}};
       }
     } else {
@@ -222,8 +225,9 @@ json::object Operation(const Dialect& dialect, const ResourceType& type, const V
     parameters.push_back(std::move(parameter));
   }
   if (!parameters.empty()) operation["parameters"] = std::move(parameters);
-  const std::string answer =
-      verb.returns_status ? MetaName("Status") : verb.returns_list ? kind_name + "List" : kind_name;
+  const std::string answer = verb.returns_status ? MetaName("Status")
+                             : verb.returns_list ? kind_name + "List"
+                                                 : kind_name;
   json::object response;
   response["description"] = "OK";
   if (dialect.is_v3) {
@@ -260,10 +264,10 @@ void AddPaths(const Dialect& dialect, const ResourceType& type, json::object& pa
   const std::string root = type.group.empty() ? "/api/v1" : "/apis/" + type.group + "/" + type.version;
   const Verb list = {"get", "list", true};
   const Verb delete_all = {"delete", "deletecollection", false, true};
-  const std::vector<Verb> collection = type.kind == "Namespace"
-                                           ? std::vector<Verb>{list, {"post", "post"}}
-                                           : std::vector<Verb>{list, {"post", "post"}, delete_all};
-  const std::vector<Verb> single = {{"get", "get"}, {"put", "put"}, {"patch", "patch"}, {"delete", "delete", false, true}};
+  const std::vector<Verb> collection = type.kind == "Namespace" ? std::vector<Verb>{list, {"post", "post"}}
+                                                                : std::vector<Verb>{list, {"post", "post"}, delete_all};
+  const std::vector<Verb> single = {
+      {"get", "get"}, {"put", "put"}, {"patch", "patch"}, {"delete", "delete", false, true}};
   const std::vector<Verb> part = {{"get", "get"}, {"put", "put"}, {"patch", "patch"}};
   const std::string base = root + (type.namespaced ? "/namespaces/{namespace}/" : "/") + type.plural;
   if (type.namespaced) AddPath(dialect, type, root + "/" + type.plural, {list}, paths);

@@ -1,5 +1,5 @@
-// OpenAPI documents of the served types, generated from the schema tables: enough for kubectl's explain, apply, create and
-// its check that the server validates fields. Each document is made when first asked for and kept. Thread-safe.
+// OpenAPI documents of the served types, generated from the schema tables: enough for kubectl's explain, apply, create
+// and its check that the server validates fields. Each document is made when first asked for and kept. Thread-safe.
 #pragma once
 
 #include <string>

@@ -10,7 +10,8 @@ std::optional<std::string> ResolvePodPriority(json::object& pod,
                                               const std::vector<const json::object*>& priority_classes) {
   json::object& spec = MutableObject(pod, "spec");
   const std::string name(StringMember(spec, "priorityClassName"));
-  if (name == "system-node-critical" || name == "system-cluster-critical") return std::nullopt;  // set_defaults knows them
+  if (name == "system-node-critical" || name == "system-cluster-critical")
+    return std::nullopt;  // set_defaults knows them
   const json::object* chosen = nullptr;
   for (const json::object* each : priority_classes) {
     if (!name.empty()) {

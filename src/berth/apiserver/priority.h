@@ -9,9 +9,9 @@
 
 namespace berth::apiserver {
 
-// Fills in spec.priority, spec.preemptionPolicy and, from a globalDefault class, spec.priorityClassName. To be called on
-// the create of a pod, before its set_defaults, with all PriorityClass objects. Returns why the pod is forbidden (403,
-// `pods "x" is forbidden: WHY`): no such class, or a priority of its own that differs from the class's.
+// Fills in spec.priority, spec.preemptionPolicy and, from a globalDefault class, spec.priorityClassName. To be called
+// on the create of a pod, before its set_defaults, with all PriorityClass objects. Returns why the pod is forbidden
+// (403, `pods "x" is forbidden: WHY`): no such class, or a priority of its own that differs from the class's.
 std::optional<std::string> ResolvePodPriority(codec::json::object& pod,
                                               const std::vector<const codec::json::object*>& priority_classes);
 

@@ -85,7 +85,12 @@ class WireReader {
 bool IsUtf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : lead < 0xF5 ? 4 : 0;
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
     if (length == 0 || i + length > text.size()) return false;
     for (std::size_t k = 1; k < length; ++k) {
       if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return false;
@@ -108,7 +113,8 @@ class Decoder {
 
  private:
   void Fail(const SchemaType& type, std::string_view field) {
-    if (error_.empty()) error_ = "malformed " + std::string(type.name) + (field.empty() ? "" : "." + std::string(field));
+    if (error_.empty())
+      error_ = "malformed " + std::string(type.name) + (field.empty() ? "" : "." + std::string(field));
   }
 
   void Fields(const SchemaType& type, int inline_number, std::string_view bytes, json::object& object) {
@@ -118,7 +124,8 @@ class Decoder {
       bool is_inline_message = false;
       for (const SchemaField& field : type.fields) {
         if (field.inline_number == inline_number && field.number == wire.number) found = &field;
-        if (inline_number == 0 && field.inline_number == wire.number && field.inline_number != 0) is_inline_message = true;
+        if (inline_number == 0 && field.inline_number == wire.number && field.inline_number != 0)
+          is_inline_message = true;
       }
       if (found != nullptr) {
         Field(type, *found, wire, object);
@@ -151,7 +158,8 @@ class Decoder {
   }
 
   void Elements(const SchemaType& type, const SchemaField& field, const WireField& wire, json::array& list) {
-    const bool is_number = field.kind == SchemaKind::kInt32 || field.kind == SchemaKind::kInt64 || field.kind == SchemaKind::kBool;
+    const bool is_number =
+        field.kind == SchemaKind::kInt32 || field.kind == SchemaKind::kInt64 || field.kind == SchemaKind::kBool;
     if (is_number && wire.type == WireType::kBytes) {  // packed
       WireReader reader(wire.bytes);
       while (!reader.is_at_end()) {
@@ -181,8 +189,8 @@ class Decoder {
 
   // nullopt for a time that is not set, and after an error.
   std::optional<json::value> Value(const SchemaType& type, const SchemaField& field, const WireField& wire) {
-    const bool wants_number = field.kind == SchemaKind::kInt32 || field.kind == SchemaKind::kInt64 ||
-                              field.kind == SchemaKind::kBool;
+    const bool wants_number =
+        field.kind == SchemaKind::kInt32 || field.kind == SchemaKind::kInt64 || field.kind == SchemaKind::kBool;
     if (field.kind == SchemaKind::kNumber || (wire.type != (wants_number ? WireType::kVarint : WireType::kBytes))) {
       Fail(type, field.name);
       return std::nullopt;
@@ -238,7 +246,8 @@ class Decoder {
       return std::nullopt;
     }
     if (!is_set || seconds == kYear1) return std::nullopt;  // Go's zero time
-    const Time time{std::chrono::seconds(seconds) + std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(nanos))};
+    const Time time{std::chrono::seconds(seconds) +
+                    std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(nanos))};
     return json::value(field.kind == SchemaKind::kTime ? FormatRfc3339(time) : FormatRfc3339Micro(time));
   }
 
@@ -287,7 +296,8 @@ const SchemaType* FindKind(std::string_view api_version, std::string_view kind) 
 
 Expected<json::object> DecodeProtobuf(std::string_view body) {
   constexpr std::string_view kMagic("k8s\0", 4);
-  if (!body.starts_with(kMagic)) return InvalidError("the body is no Kubernetes protobuf: it must begin with \"k8s\\x00\"");
+  if (!body.starts_with(kMagic))
+    return InvalidError("the body is no Kubernetes protobuf: it must begin with \"k8s\\x00\"");
   std::string_view api_version;
   std::string_view kind;
   std::string_view raw;
@@ -308,7 +318,8 @@ Expected<json::object> DecodeProtobuf(std::string_view body) {
   }
   const SchemaType* schema = FindKind(api_version, kind);
   if (schema == nullptr) {
-    return InvalidError("no kind \"" + std::string(kind) + "\" is known in version \"" + std::string(api_version) + "\"");
+    return InvalidError("no kind \"" + std::string(kind) + "\" is known in version \"" + std::string(api_version) +
+                        "\"");
   }
   Decoder decoder;
   const json::object content = decoder.Message(*schema, raw);

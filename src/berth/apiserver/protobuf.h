@@ -1,5 +1,5 @@
-// Request bodies in Kubernetes' protobuf (application/vnd.kubernetes.protobuf), which typed Go clients send by default, as
-// the JSON document that they stand for. Answers are always JSON: such clients take it. Pure functions, thread-safe.
+// Request bodies in Kubernetes' protobuf (application/vnd.kubernetes.protobuf), which typed Go clients send by default,
+// as the JSON document that they stand for. Answers are always JSON: such clients take it. Pure functions, thread-safe.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ namespace berth::apiserver {
 
 inline constexpr std::string_view kProtobufMediaType = "application/vnd.kubernetes.protobuf";
 
-// A body with its envelope ("k8s", a zero byte, runtime.Unknown). Served kinds, Binding, Eviction, Scale and DeleteOptions
-// are known; unknown fields are passed over, as upstream does. Errors say what is wrong with the bytes.
+// A body with its envelope ("k8s", a zero byte, runtime.Unknown). Served kinds, Binding, Eviction, Scale and
+// DeleteOptions are known; unknown fields are passed over, as upstream does. Errors say what is wrong with the bytes.
 Expected<codec::json::object> DecodeProtobuf(std::string_view body);
 
 }  // namespace berth::apiserver

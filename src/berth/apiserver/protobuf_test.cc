@@ -19,7 +19,8 @@ std::string Bytes(int field, std::string_view bytes) {
   return Varint(static_cast<std::uint64_t>(field) << 3 | 2) + Varint(bytes.size()) + std::string(bytes);
 }
 std::string Envelope(std::string_view api_version, std::string_view kind, std::string_view raw) {
-  return std::string("k8s\0", 4) + Bytes(1, Bytes(1, api_version) + Bytes(2, kind)) + Bytes(2, raw) + Bytes(3, "") + Bytes(4, "");
+  return std::string("k8s\0", 4) + Bytes(1, Bytes(1, api_version) + Bytes(2, kind)) + Bytes(2, raw) + Bytes(3, "") +
+         Bytes(4, "");
 }
 std::string Pair(std::string_view key, std::string_view value) { return Bytes(1, key) + Bytes(2, value); }
 
@@ -30,15 +31,16 @@ TEST(DecodeProtobuf, MakesTheDocumentThatTheBytesStandFor) {
     const char* want;
   };
   // As a Go client writes them: every field that is no pointer, empty ones too.
-  const std::string meta = Bytes(1, "web") + Bytes(2, "") + Bytes(3, "default") + Bytes(4, "") + Bytes(5, "") + Bytes(6, "") +
-                           Number(7, 0) + Bytes(8, "") + Bytes(11, Pair("app", "web"));
+  const std::string meta = Bytes(1, "web") + Bytes(2, "") + Bytes(3, "default") + Bytes(4, "") + Bytes(5, "") +
+                           Bytes(6, "") + Number(7, 0) + Bytes(8, "") + Bytes(11, Pair("app", "web"));
   const std::string container = Bytes(1, "c") + Bytes(2, "nginx") + Bytes(5, "") +
                                 Bytes(6, Bytes(1, "") + Number(2, 0) + Number(3, 80) + Bytes(4, "TCP")) +
                                 Bytes(8, Bytes(1, Pair("cpu", Bytes(1, "500m")))) + Number(16, 0);
-  const std::string pod_template = Bytes(1, Bytes(11, Pair("app", "web"))) + Bytes(2, Bytes(2, container) + Bytes(3, ""));
+  const std::string pod_template =
+      Bytes(1, Bytes(11, Pair("app", "web"))) + Bytes(2, Bytes(2, container) + Bytes(3, ""));
   const std::string spec = Number(1, 0) + Bytes(2, Bytes(1, Pair("app", "web"))) + Bytes(3, pod_template) +
                            Bytes(4, Bytes(1, "") + Bytes(2, Bytes(1, Number(1, 1) + Number(2, 0) + Bytes(3, "25%")) +
-                                                                 Bytes(2, Number(1, 0) + Number(2, 2) + Bytes(3, "")))) +
+                                                                Bytes(2, Number(1, 0) + Number(2, 2) + Bytes(3, "")))) +
                            Number(5, 0) + Number(7, 0);
   const std::string times = Bytes(1, Bytes(1, "e") + Bytes(3, "d") + Bytes(8, Number(1, 1767225600) + Number(2, 0))) +
                             Bytes(2, Bytes(1, "Pod")) + Bytes(10, Number(1, 1767225600) + Number(2, 5000));
@@ -60,7 +62,8 @@ TEST(DecodeProtobuf, MakesTheDocumentThatTheBytesStandFor) {
       {"inlined message", Envelope("v1", "Pod", Bytes(2, Bytes(2, Bytes(10, probe)))),
        R"({"kind":"Pod","apiVersion":"v1","spec":{"containers":[{"livenessProbe":{"httpGet":{"path":"/x","port":80},
           "initialDelaySeconds":3}}]}})"},
-      {"secret", Envelope("v1", "Secret", Bytes(2, Pair("a", "b"))), R"({"kind":"Secret","apiVersion":"v1","data":{"a":"Yg=="}})"},
+      {"secret", Envelope("v1", "Secret", Bytes(2, Pair("a", "b"))),
+       R"({"kind":"Secret","apiVersion":"v1","data":{"a":"Yg=="}})"},
       {"unknown fields", Envelope("v1", "Pod", Bytes(99, "x") + Number(98, 7)), R"({"kind":"Pod","apiVersion":"v1"})"},
   };
   for (const Case& c : cases) {
@@ -83,7 +86,8 @@ TEST(DecodeProtobuf, RefusesWhatIsNone) {
       {"kind", Envelope("v1", "Nonsense", ""), "no kind \"Nonsense\" is known in version \"v1\""},
       {"type of a field", Envelope("v1", "Pod", Number(1, 5)), "the protobuf body has a malformed Pod.metadata"},
       {"inside", Envelope("v1", "Pod", Bytes(1, "\xff")), "the protobuf body has a malformed ObjectMeta"},
-      {"text", Envelope("v1", "Pod", Bytes(1, Bytes(1, "\xff\xfe"))), "the protobuf body has a malformed ObjectMeta.name"},
+      {"text", Envelope("v1", "Pod", Bytes(1, Bytes(1, "\xff\xfe"))),
+       "the protobuf body has a malformed ObjectMeta.name"},
       {"year", Envelope("v1", "Pod", Bytes(1, Bytes(8, Number(1, 1LL << 60)))),
        "the protobuf body has a malformed ObjectMeta.creationTimestamp"},
       {"group", Envelope("v1", "Pod", "\x0b"), "the protobuf body has a malformed Pod"},

@@ -25,7 +25,7 @@ struct TableColumn {
   std::string type;    // "string", "integer", "date"
   std::string format;  // "name" or empty
   std::string description;
-  int priority = 0;    // above 0: only with -o wide
+  int priority = 0;  // above 0: only with -o wide
 };
 
 struct ResourceType {
@@ -37,7 +37,7 @@ struct ResourceType {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;  // "all"
   bool namespaced = true;
-  bool has_status = false;              // a status subresource; writes to the object itself then ignore .status
+  bool has_status = false;  // a status subresource; writes to the object itself then ignore .status
   bool has_scale = false;
   // Types that share one store under several group/versions (Events): the group/version that stores.
   std::string storage_group;
@@ -47,7 +47,8 @@ struct ResourceType {
   // prepare_create, then the server's own metadata (uid, creationTimestamp ...), validate. For an update the same with
   // prepare_update. None of the functions is null.
   //
-  // Fills in what kube-apiserver's defaulting and creation strategy fill in (phase, schedulerName, tolerations' seconds ...).
+  // Fills in what kube-apiserver's defaulting and creation strategy fill in (phase, schedulerName, tolerations' seconds
+  // ...).
   std::function<void(json::object& object)> set_defaults;
   std::function<void(json::object& object)> prepare_create;
   // Carries over what an update may not change and bumps metadata.generation when the spec changed.
@@ -58,7 +59,8 @@ struct ResourceType {
   std::vector<TableColumn> columns;
   // One cell for each column; `now_seconds` is for ages.
   std::function<json::array(const json::object& object, std::int64_t now_seconds)> row;
-  // Values of the field selectors that the type supports, beside metadata.name and metadata.namespace; null: unsupported.
+  // Values of the field selectors that the type supports, beside metadata.name and metadata.namespace; null:
+  // unsupported.
   std::function<const json::value*(const json::object& object, std::string_view field)> field;
   std::vector<std::string> selectable_fields;
 };

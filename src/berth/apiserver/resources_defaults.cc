@@ -137,7 +137,8 @@ void CopyLimitsToRequests(json::object& container) {
   }
 }
 
-// The admission plugin DefaultTolerationSeconds: five minutes of grace on a node that fails, unless the pod says otherwise.
+// The admission plugin DefaultTolerationSeconds: five minutes of grace on a node that fails, unless the pod says
+// otherwise.
 void AddFailureTolerations(json::object& spec) {
   for (const std::string_view key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
     bool is_tolerated = false;

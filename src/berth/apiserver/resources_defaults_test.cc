@@ -79,7 +79,8 @@ const Case kCases[] = {
      R"({"metadata":{"name":"n"},"spec":{},"status":{"capacity":{"cpu":"4"},"allocatable":{"cpu":"4"}}})"},
     {"namespace", "", "namespaces", R"({"metadata":{"name":"ns"}})",
      R"({"metadata":{"name":"ns","labels":{"kubernetes.io/metadata.name":"ns"}},"spec":{},"status":{"phase":"Active"}})"},
-    {"headless service", "", "services", R"({"metadata":{"name":"s"},"spec":{"clusterIP":"None","ports":[{"port":80}]}})",
+    {"headless service", "", "services",
+     R"({"metadata":{"name":"s"},"spec":{"clusterIP":"None","ports":[{"port":80}]}})",
      R"({"metadata":{"name":"s"},"spec":{"clusterIP":"None","clusterIPs":["None"],"internalTrafficPolicy":"Cluster",
         "ipFamilies":["IPv4"],"ipFamilyPolicy":"SingleStack","sessionAffinity":"None","type":"ClusterIP",
         "ports":[{"port":80,"protocol":"TCP","targetPort":80}]},"status":{"loadBalancer":{}}})"},
@@ -136,7 +137,8 @@ TEST(Defaults, OfPodsInParticular) {
   const PodCase cases[] = {
       {"digest without tag", R"({"containers":[{"image":"nginx@sha256:00"}]})", "/spec/containers/0/imagePullPolicy",
        R"("IfNotPresent")"},
-      {"latest", R"({"containers":[{"image":"r:5000/nginx:latest"}]})", "/spec/containers/0/imagePullPolicy", R"("Always")"},
+      {"latest", R"({"containers":[{"image":"r:5000/nginx:latest"}]})", "/spec/containers/0/imagePullPolicy",
+       R"("Always")"},
       {"registry port is no tag", R"({"containers":[{"image":"r:5000/nginx"}]})", "/spec/containers/0/imagePullPolicy",
        R"("Always")"},
       {"host ports", R"({"hostNetwork":true,"containers":[{"image":"i","ports":[{"containerPort":80}]}]})",
@@ -144,7 +146,8 @@ TEST(Defaults, OfPodsInParticular) {
       {"tolerates everything", R"({"tolerations":[{"operator":"Exists"}]})", "/spec/tolerations",
        R"([{"operator":"Exists"}])"},
       {"own grace", R"({"tolerations":[{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute",
-        "tolerationSeconds":5}]})", "/spec/tolerations/1/key", R"("node.kubernetes.io/unreachable")"},
+        "tolerationSeconds":5}]})",
+       "/spec/tolerations/1/key", R"("node.kubernetes.io/unreachable")"},
       {"system class", R"({"priorityClassName":"system-cluster-critical"})", "/spec/priority", "2000000000"},
       {"gates", R"({"schedulingGates":[{"name":"a.b/c"}]})", "/status/conditions/0",
        R"({"lastProbeTime":null,"lastTransitionTime":"2026-01-01T00:00:00Z","status":"False","type":"PodScheduled",
@@ -154,8 +157,8 @@ TEST(Defaults, OfPodsInParticular) {
       {"best effort", R"({"containers":[{}]})", "/status/qosClass", R"("BestEffort")"},
       {"one of two", R"({"containers":[{"resources":{"limits":{"cpu":"1","memory":"1Gi"}}},{}]})", "/status/qosClass",
        R"("Burstable")"},
-      {"extended resources do not count", R"({"containers":[{"resources":{"limits":{"a.b/c":"1"}}}]})", "/status/qosClass",
-       R"("BestEffort")"},
+      {"extended resources do not count", R"({"containers":[{"resources":{"limits":{"a.b/c":"1"}}}]})",
+       "/status/qosClass", R"("BestEffort")"},
       {"label keys of affinity",
        R"({"affinity":{"podAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
           {"topologyKey":"z","labelSelector":{},"matchLabelKeys":["app","none"],"mismatchLabelKeys":["app"]}]}}})",
@@ -167,7 +170,8 @@ TEST(Defaults, OfPodsInParticular) {
       {"account under both names", R"({"serviceAccountName":"a"})", "/spec/serviceAccount", R"("a")"},
   };
   for (const PodCase& c : cases) {
-    json::object pod = Parse(R"({"metadata":{"name":"p","creationTimestamp":"2026-01-01T00:00:00Z","labels":{"app":"x"}}})");
+    json::object pod =
+        Parse(R"({"metadata":{"name":"p","creationTimestamp":"2026-01-01T00:00:00Z","labels":{"app":"x"}}})");
     pod["spec"] = json::parse(c.spec);
     pods.set_defaults(pod);
     pods.prepare_create(pod);
@@ -177,20 +181,23 @@ TEST(Defaults, OfPodsInParticular) {
 
 TEST(PrepareCreate, GivesServicesAddresses) {
   const ResourceType& services = *FindResource("", "v1", "services");
-  const json::object one = Created(services, R"({"metadata":{"namespace":"d","name":"a"},"spec":{"type":"NodePort","ports":[{"port":80}]}})");
+  const json::object one = Created(
+      services, R"({"metadata":{"namespace":"d","name":"a"},"spec":{"type":"NodePort","ports":[{"port":80}]}})");
   const std::string address(one.at("spec").at("clusterIP").as_string());
   EXPECT_TRUE(address.starts_with("10.96.")) << address;
   EXPECT_EQ(one.at("spec").at("clusterIPs"), json::value(json::array{json::string(address)}));
   const std::int64_t port = one.at("spec").at("ports").at(0).at("nodePort").as_int64();
   EXPECT_GE(port, 30000);
   EXPECT_LE(port, 32767);
-  const json::object other = Created(services, R"({"metadata":{"namespace":"d","name":"b"},"spec":{"ports":[{"port":80}]}})");
+  const json::object other =
+      Created(services, R"({"metadata":{"namespace":"d","name":"b"},"spec":{"ports":[{"port":80}]}})");
   EXPECT_NE(other.at("spec").at("clusterIP"), one.at("spec").at("clusterIP"));
 }
 
 TEST(PrepareUpdate, KeepsStatusAndCountsGenerations) {
   const ResourceType& deployments = *FindResource("apps", "v1", "deployments");
-  const json::object old = Parse(R"({"metadata":{"name":"d","generation":3},"spec":{"replicas":1},"status":{"replicas":1}})");
+  const json::object old =
+      Parse(R"({"metadata":{"name":"d","generation":3},"spec":{"replicas":1},"status":{"replicas":1}})");
   struct UpdateCase {
     const char* name;
     const char* change;

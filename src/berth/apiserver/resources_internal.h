@@ -66,8 +66,8 @@ void PrepareServiceUpdate(json::object& service, const json::object& old);
 
 // How a type treats its status and its generation on writes to the object itself.
 struct PrepareTraits {
-  bool drops_status = false;      // on create; an update keeps the old status
-  json::object first_status;      // what a create puts in its place; empty: no status at all
+  bool drops_status = false;  // on create; an update keeps the old status
+  json::object first_status;  // what a create puts in its place; empty: no status at all
   bool has_generation = false;
   bool annotations_count = false;  // a change of annotations bumps the generation too (Deployment)
   // The parts of the object whose change bumps the generation, for types without a spec.
@@ -97,7 +97,8 @@ void ValidateNonNegative(const json::object& object, std::string_view member, co
 void ValidateOneOf(const json::object& object, std::string_view member, const std::string& field,
                    const std::vector<std::string_view>& supported, Errors& errors);
 // An integer or a percentage that is not negative.
-void ValidateIntOrPercent(const json::object& object, std::string_view member, const std::string& field, Errors& errors);
+void ValidateIntOrPercent(const json::object& object, std::string_view member, const std::string& field,
+                          Errors& errors);
 // Quantities that are not negative, whole where the resource is counted; `field` + "." or "[" + name + "]" is the path.
 void ValidateQuantities(const json::object& object, std::string_view member, const std::string& field, bool brackets,
                         Errors& errors);

@@ -1,5 +1,5 @@
-// What a create and an update change in an object before it is validated: first status, generation, allocated addresses,
-// what may not change hands. Also the quality-of-service class, and small readers of documents.
+// What a create and an update change in an object before it is validated: first status, generation, allocated
+// addresses, what may not change hands. Also the quality-of-service class, and small readers of documents.
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -155,7 +155,8 @@ void MergeLabelKeys(json::object& pod) {
       AppendKeyRequirements(term, labels, "matchLabelKeys", "In");
       AppendKeyRequirements(term, labels, "mismatchLabelKeys", "NotIn");
     };
-    for (json::object* term : MutableObjectsOf(affinity, "requiredDuringSchedulingIgnoredDuringExecution")) merge(*term);
+    for (json::object* term : MutableObjectsOf(affinity, "requiredDuringSchedulingIgnoredDuringExecution"))
+      merge(*term);
     for (json::object* weighted : MutableObjectsOf(affinity, "preferredDuringSchedulingIgnoredDuringExecution")) {
       merge(MutableObject(*weighted, "podAffinityTerm"));
     }
@@ -216,8 +217,8 @@ void PrepareServiceCreate(json::object& service) {
   if (type == "NodePort" || type == "LoadBalancer") {
     for (json::object* port : MutableObjectsOf(spec, "ports")) {
       if (IntMember(*port, "nodePort") != 0) continue;
-      const std::uint32_t hash = Hash(key + ":" + std::to_string(IntMember(*port, "port")) +
-                                      std::string(StringMember(*port, "protocol")));
+      const std::uint32_t hash =
+          Hash(key + ":" + std::to_string(IntMember(*port, "port")) + std::string(StringMember(*port, "protocol")));
       (*port)["nodePort"] = 30000 + static_cast<std::int64_t>(hash % 2768);
     }
   }

@@ -141,7 +141,8 @@ struct PodSummary {
 
 std::string TerminationReason(const json::object& terminated) {
   if (const std::string_view reason = StringMember(terminated, "reason"); !reason.empty()) return std::string(reason);
-  if (const std::int64_t signal = IntMember(terminated, "signal"); signal != 0) return "Signal:" + std::to_string(signal);
+  if (const std::int64_t signal = IntMember(terminated, "signal"); signal != 0)
+    return "Signal:" + std::to_string(signal);
   return "ExitCode:" + std::to_string(IntMember(terminated, "exitCode"));
 }
 
@@ -313,7 +314,9 @@ json::array NodeRow(const json::object& node, std::int64_t now_seconds) {
 
 // --- Workloads -------------------------------------------------------------------------------------------------------
 
-std::string Fraction(std::int64_t part, std::int64_t whole) { return std::to_string(part) + "/" + std::to_string(whole); }
+std::string Fraction(std::int64_t part, std::int64_t whole) {
+  return std::to_string(part) + "/" + std::to_string(whole);
+}
 
 json::array DeploymentRow(const json::object& object, std::int64_t now_seconds) {
   const auto [names, images] = Containers(object);
@@ -370,8 +373,8 @@ json::array DaemonSetRow(const json::object& object, std::int64_t now_seconds) {
 json::array BudgetRow(const json::object& object, std::int64_t now_seconds) {
   const std::string least = Plain(FindMember(Spec(object), "minAvailable"));
   const std::string most = Plain(FindMember(Spec(object), "maxUnavailable"));
-  return {Name(object), Text(Or(least, "N/A")), Text(Or(most, "N/A")), IntMember(StatusOf(object), "disruptionsAllowed"),
-          Age(object, now_seconds)};
+  return {Name(object), Text(Or(least, "N/A")), Text(Or(most, "N/A")),
+          IntMember(StatusOf(object), "disruptionsAllowed"), Age(object, now_seconds)};
 }
 
 // --- Events ----------------------------------------------------------------------------------------------------------
@@ -398,8 +401,10 @@ json::array EventRow(const json::object& event, std::int64_t now_seconds) {
   std::string target = Lower(StringMember(about, "kind"));
   if (const std::string_view name = StringMember(about, "name"); !name.empty()) target += "/" + std::string(name);
   const json::object& source = Part(event, pick("source", "deprecatedSource"));
-  std::string from(Or(StringMember(source, "component"), StringMember(event, pick("reportingComponent", "reportingController"))));
-  if (const std::string_view host = Or(StringMember(source, "host"), StringMember(event, "reportingInstance")); !host.empty()) {
+  std::string from(
+      Or(StringMember(source, "component"), StringMember(event, pick("reportingComponent", "reportingController"))));
+  if (const std::string_view host = Or(StringMember(source, "host"), StringMember(event, "reportingInstance"));
+      !host.empty()) {
     from += ", " + std::string(host);
   }
   std::string_view message = StringMember(event, pick("message", "note"));
@@ -451,8 +456,13 @@ json::array ServiceRow(const json::object& service, std::int64_t now_seconds) {
     if (IntMember(*port, "nodePort") > 0) ports += ":" + std::to_string(IntMember(*port, "nodePort"));
     ports += "/" + std::string(StringMember(*port, "protocol"));
   }
-  return {Name(service), Text(StringMember(spec, "type")), Text(Or(address, kNone)), Text(ExternalAddresses(service)),
-          Text(Or(ports, kNone)), Age(service, now_seconds), Text(Pairs(Part(spec, "selector")))};
+  return {Name(service),
+          Text(StringMember(spec, "type")),
+          Text(Or(address, kNone)),
+          Text(ExternalAddresses(service)),
+          Text(Or(ports, kNone)),
+          Age(service, now_seconds),
+          Text(Pairs(Part(spec, "selector")))};
 }
 
 json::array EndpointsRow(const json::object& object, std::int64_t now_seconds) {
@@ -485,9 +495,12 @@ json::array EndpointsRow(const json::object& object, std::int64_t now_seconds) {
 std::string AccessModes(const json::object& owner) {
   std::string text;
   const std::string modes = "," + JoinStrings(owner, "accessModes") + ",";
-  for (const auto& [mode, brief] : {std::pair<const char*, const char*>{"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"},
-                                    {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}}) {
-    if (modes.find("," + std::string(mode) + ",") != std::string::npos) text += (text.empty() ? "" : ",") + std::string(brief);
+  for (const auto& [mode, brief] : {std::pair<const char*, const char*>{"ReadWriteOnce", "RWO"},
+                                    {"ReadOnlyMany", "ROX"},
+                                    {"ReadWriteMany", "RWX"},
+                                    {"ReadWriteOncePod", "RWOP"}}) {
+    if (modes.find("," + std::string(mode) + ",") != std::string::npos)
+      text += (text.empty() ? "" : ",") + std::string(brief);
   }
   return text;
 }
@@ -534,8 +547,11 @@ json::array StorageClassRow(const json::object& object, std::int64_t now_seconds
   if (StringMember(Part(Metadata(object), "annotations"), "storageclass.kubernetes.io/is-default-class") == "true") {
     name += " (default)";
   }
-  return {Text(name), Text(StringMember(object, "provisioner")), Text(StringMember(object, "reclaimPolicy")),
-          Text(StringMember(object, "volumeBindingMode")), BoolMember(object, "allowVolumeExpansion"),
+  return {Text(name),
+          Text(StringMember(object, "provisioner")),
+          Text(StringMember(object, "reclaimPolicy")),
+          Text(StringMember(object, "volumeBindingMode")),
+          BoolMember(object, "allowVolumeExpansion"),
           Age(object, now_seconds)};
 }
 
@@ -579,7 +595,9 @@ TableColumn Column(std::string name, std::string type, std::string description, 
   return {std::move(name), std::move(type), is_name ? "name" : "", std::move(description), priority};
 }
 
-TableColumn NameColumn() { return Column("Name", "string", "The object's name, unique among its kind (in its namespace)."); }
+TableColumn NameColumn() {
+  return Column("Name", "string", "The object's name, unique among its kind (in its namespace).");
+}
 TableColumn AgeColumn() { return Column("Age", "string", "Time since the object was created."); }
 TableColumn ContainersColumn() { return Column("Containers", "string", "Names of the template's containers.", 1); }
 TableColumn ImagesColumn() { return Column("Images", "string", "Images of the template's containers.", 1); }
@@ -598,13 +616,14 @@ std::vector<TableColumn> ReplicaColumns() {
 
 std::map<std::string, Printing, std::less<>> MakePrintings() {
   std::map<std::string, Printing, std::less<>> all;
-  all["Pod"] = {{NameColumn(), Column("Ready", "string", "Ready containers of all."),
-                 Column("Status", "string", "Phase, or the most telling reason of the containers."),
-                 Column("Restarts", "string", "How often containers were restarted, and when last."), AgeColumn(),
-                 Column("IP", "string", "The pod's address.", 1), Column("Node", "string", "The node it is bound to.", 1),
-                 Column("Nominated Node", "string", "The node that preemption makes room on.", 1),
-                 Column("Readiness Gates", "string", "Readiness gates that are met.", 1)},
-                PodRow};
+  all["Pod"] = {
+      {NameColumn(), Column("Ready", "string", "Ready containers of all."),
+       Column("Status", "string", "Phase, or the most telling reason of the containers."),
+       Column("Restarts", "string", "How often containers were restarted, and when last."), AgeColumn(),
+       Column("IP", "string", "The pod's address.", 1), Column("Node", "string", "The node it is bound to.", 1),
+       Column("Nominated Node", "string", "The node that preemption makes room on.", 1),
+       Column("Readiness Gates", "string", "Readiness gates that are met.", 1)},
+      PodRow};
   all["Node"] = {{NameColumn(), Column("Status", "string", "Whether the node is ready and schedulable."),
                   Column("Roles", "string", "Roles from the node's labels."), AgeColumn(),
                   Column("Version", "string", "The kubelet's version."),
@@ -624,58 +643,68 @@ std::map<std::string, Printing, std::less<>> MakePrintings() {
   all["StatefulSet"] = {{NameColumn(), Column("Ready", "string", "Ready replicas of those asked for."), AgeColumn(),
                          ContainersColumn(), ImagesColumn()},
                         StatefulSetRow};
-  all["DaemonSet"] = {{NameColumn(), Column("Desired", "integer", "Nodes that should run the pod."),
-                       Column("Current", "integer", "Nodes that run the pod."), Column("Ready", "integer", "Ready pods."),
-                       Column("Up-to-date", "integer", "Pods of the newest template."),
-                       Column("Available", "integer", "Pods that have been ready long enough."),
-                       Column("Node Selector", "string", "The template's node selector."), AgeColumn(), ContainersColumn(),
-                       ImagesColumn(), SelectorColumn()},
-                      DaemonSetRow};
-  all["PodDisruptionBudget"] = {{NameColumn(), Column("Min Available", "string", "Pods that must stay."),
-                                 Column("Max Unavailable", "string", "Pods that may be missing."),
-                                 Column("Allowed Disruptions", "integer", "Pods that may be evicted now."), AgeColumn()},
-                                BudgetRow};
-  all["Event"] = {{Column("Last Seen", "string", "Time since it was last seen."), Column("Type", "string", "Normal or Warning."),
-                   Column("Reason", "string", "A short word for machines."), Column("Object", "string", "What it is about."),
-                   Column("Subobject", "string", "The part of the object.", 1), Column("Source", "string", "Who says so.", 1),
-                   Column("Message", "string", "A sentence for people."),
-                   Column("First Seen", "string", "Time since it was first seen.", 1),
-                   Column("Count", "string", "How often it was seen.", 1),
-                   [] { TableColumn name = NameColumn(); name.priority = 1; return name; }()},
-                  EventRow};
+  all["DaemonSet"] = {
+      {NameColumn(), Column("Desired", "integer", "Nodes that should run the pod."),
+       Column("Current", "integer", "Nodes that run the pod."), Column("Ready", "integer", "Ready pods."),
+       Column("Up-to-date", "integer", "Pods of the newest template."),
+       Column("Available", "integer", "Pods that have been ready long enough."),
+       Column("Node Selector", "string", "The template's node selector."), AgeColumn(), ContainersColumn(),
+       ImagesColumn(), SelectorColumn()},
+      DaemonSetRow};
+  all["PodDisruptionBudget"] = {
+      {NameColumn(), Column("Min Available", "string", "Pods that must stay."),
+       Column("Max Unavailable", "string", "Pods that may be missing."),
+       Column("Allowed Disruptions", "integer", "Pods that may be evicted now."), AgeColumn()},
+      BudgetRow};
+  all["Event"] = {
+      {Column("Last Seen", "string", "Time since it was last seen."), Column("Type", "string", "Normal or Warning."),
+       Column("Reason", "string", "A short word for machines."), Column("Object", "string", "What it is about."),
+       Column("Subobject", "string", "The part of the object.", 1), Column("Source", "string", "Who says so.", 1),
+       Column("Message", "string", "A sentence for people."),
+       Column("First Seen", "string", "Time since it was first seen.", 1),
+       Column("Count", "string", "How often it was seen.", 1),
+       [] {
+         TableColumn name = NameColumn();
+         name.priority = 1;
+         return name;
+       }()},
+      EventRow};
   all["Namespace"] = {{NameColumn(), Column("Status", "string", "Active or Terminating."), AgeColumn()},
                       [](const json::object& object, std::int64_t now) -> json::array {
                         return {Name(object), Text(StringMember(StatusOf(object), "phase")), Age(object, now)};
                       }};
   all["Service"] = {{NameColumn(), Column("Type", "string", "How the service is reached."),
                      Column("Cluster-IP", "string", "Its address in the cluster."),
-                     Column("External-IP", "string", "Its addresses outside."), Column("Port(s)", "string", "Its ports."),
-                     AgeColumn(), SelectorColumn()},
+                     Column("External-IP", "string", "Its addresses outside."),
+                     Column("Port(s)", "string", "Its ports."), AgeColumn(), SelectorColumn()},
                     ServiceRow};
   all["Endpoints"] = {{NameColumn(), Column("Endpoints", "string", "The first addresses."), AgeColumn()}, EndpointsRow};
   all["ConfigMap"] = {{NameColumn(), Column("Data", "string", "Number of keys."), AgeColumn()},
                       [](const json::object& object, std::int64_t now) -> json::array {
                         return {Name(object), SizeOf(object, "data") + SizeOf(object, "binaryData"), Age(object, now)};
                       }};
-  all["Secret"] = {{NameColumn(), Column("Type", "string", "What it is for."), Column("Data", "string", "Number of keys."),
-                    AgeColumn()},
+  all["Secret"] = {{NameColumn(), Column("Type", "string", "What it is for."),
+                    Column("Data", "string", "Number of keys."), AgeColumn()},
                    [](const json::object& object, std::int64_t now) -> json::array {
-                     return {Name(object), Text(StringMember(object, "type")), SizeOf(object, "data"), Age(object, now)};
+                     return {Name(object), Text(StringMember(object, "type")), SizeOf(object, "data"),
+                             Age(object, now)};
                    }};
-  all["PersistentVolume"] = {{NameColumn(), Column("Capacity", "string", "Size."), Column("Access Modes", "string", "How it may be mounted."),
-                              Column("Reclaim Policy", "string", "What becomes of it without its claim."),
-                              Column("Status", "string", "Phase."), Column("Claim", "string", "The claim it is bound to."),
-                              Column("StorageClass", "string", "Its class."),
-                              Column("VolumeAttributesClass", "string", "Its attributes' class."),
-                              Column("Reason", "string", "Why it is in this phase."), AgeColumn(),
-                              Column("VolumeMode", "string", "File system or block device.", 1)},
-                             VolumeRow};
-  all["PersistentVolumeClaim"] = {{NameColumn(), Column("Status", "string", "Phase."), Column("Volume", "string", "The volume it is bound to."),
-                                   Column("Capacity", "string", "Size."), Column("Access Modes", "string", "How it may be mounted."),
-                                   Column("StorageClass", "string", "Its class."),
-                                   Column("VolumeAttributesClass", "string", "Its attributes' class."), AgeColumn(),
-                                   Column("VolumeMode", "string", "File system or block device.", 1)},
-                                  ClaimRow};
+  all["PersistentVolume"] = {
+      {NameColumn(), Column("Capacity", "string", "Size."), Column("Access Modes", "string", "How it may be mounted."),
+       Column("Reclaim Policy", "string", "What becomes of it without its claim."),
+       Column("Status", "string", "Phase."), Column("Claim", "string", "The claim it is bound to."),
+       Column("StorageClass", "string", "Its class."),
+       Column("VolumeAttributesClass", "string", "Its attributes' class."),
+       Column("Reason", "string", "Why it is in this phase."), AgeColumn(),
+       Column("VolumeMode", "string", "File system or block device.", 1)},
+      VolumeRow};
+  all["PersistentVolumeClaim"] = {
+      {NameColumn(), Column("Status", "string", "Phase."), Column("Volume", "string", "The volume it is bound to."),
+       Column("Capacity", "string", "Size."), Column("Access Modes", "string", "How it may be mounted."),
+       Column("StorageClass", "string", "Its class."),
+       Column("VolumeAttributesClass", "string", "Its attributes' class."), AgeColumn(),
+       Column("VolumeMode", "string", "File system or block device.", 1)},
+      ClaimRow};
   all["Lease"] = {{NameColumn(), Column("Holder", "string", "Who holds it."), AgeColumn()},
                   [](const json::object& object, std::int64_t now) -> json::array {
                     return {Name(object), Text(StringMember(Spec(object), "holderIdentity")), Age(object, now)};
@@ -687,7 +716,8 @@ std::map<std::string, Printing, std::less<>> MakePrintings() {
                          StorageClassRow};
   all["CSINode"] = {{NameColumn(), Column("Drivers", "integer", "Number of drivers on the node."), AgeColumn()},
                     [](const json::object& object, std::int64_t now) -> json::array {
-                      return {Name(object), static_cast<std::int64_t>(ObjectsOf(Spec(object), "drivers").size()), Age(object, now)};
+                      return {Name(object), static_cast<std::int64_t>(ObjectsOf(Spec(object), "drivers").size()),
+                              Age(object, now)};
                     }};
   all["CSIDriver"] = {{NameColumn(), Column("AttachRequired", "boolean", "Whether volumes are attached first."),
                        Column("PodInfoOnMount", "boolean", "Whether the driver learns of the pod."),
@@ -700,18 +730,18 @@ std::map<std::string, Printing, std::less<>> MakePrintings() {
                                [](const json::object& object, std::int64_t) -> json::array {
                                  return {Name(object), Text(StringMember(Metadata(object), "creationTimestamp"))};
                                }};
-  all["VolumeAttachment"] = {{NameColumn(), Column("Attacher", "string", "The driver."), Column("PV", "string", "The volume."),
-                              Column("Node", "string", "The node."), Column("Attached", "boolean", "Whether it is attached."),
-                              AgeColumn()},
-                             [](const json::object& object, std::int64_t now) -> json::array {
-                               const json::object& spec = Spec(object);
-                               return {Name(object),
-                                       Text(StringMember(spec, "attacher")),
-                                       Text(StringMember(Part(spec, "source"), "persistentVolumeName")),
-                                       Text(StringMember(spec, "nodeName")),
-                                       BoolMember(StatusOf(object), "attached"),
-                                       Age(object, now)};
-                             }};
+  all["VolumeAttachment"] = {
+      {NameColumn(), Column("Attacher", "string", "The driver."), Column("PV", "string", "The volume."),
+       Column("Node", "string", "The node."), Column("Attached", "boolean", "Whether it is attached."), AgeColumn()},
+      [](const json::object& object, std::int64_t now) -> json::array {
+        const json::object& spec = Spec(object);
+        return {Name(object),
+                Text(StringMember(spec, "attacher")),
+                Text(StringMember(Part(spec, "source"), "persistentVolumeName")),
+                Text(StringMember(spec, "nodeName")),
+                BoolMember(StatusOf(object), "attached"),
+                Age(object, now)};
+      }};
   all["PriorityClass"] = {{NameColumn(), Column("Value", "integer", "The priority of its pods."),
                            Column("Global-Default", "boolean", "Whether pods without a class get it."), AgeColumn(),
                            Column("PreemptionPolicy", "string", "Whether its pods may preempt others.")},
@@ -719,15 +749,17 @@ std::map<std::string, Printing, std::less<>> MakePrintings() {
                             return {Name(object), IntMember(object, "value"), BoolMember(object, "globalDefault"),
                                     Age(object, now), Text(StringMember(object, "preemptionPolicy"))};
                           }};
-  all["ResourceClaim"] = {{NameColumn(), Column("State", "string", "Whether devices are allocated and reserved."), AgeColumn()},
-                          ClaimStateRow};
-  all["ResourceSlice"] = {{NameColumn(), Column("Node", "string", "The node the devices are at."),
-                           Column("Driver", "string", "Their driver."), Column("Pool", "string", "Their pool."), AgeColumn()},
-                          [](const json::object& object, std::int64_t now) -> json::array {
-                            const json::object& spec = Spec(object);
-                            return {Name(object), Text(StringMember(spec, "nodeName")), Text(StringMember(spec, "driver")),
-                                    Text(StringMember(Part(spec, "pool"), "name")), Age(object, now)};
-                          }};
+  all["ResourceClaim"] = {
+      {NameColumn(), Column("State", "string", "Whether devices are allocated and reserved."), AgeColumn()},
+      ClaimStateRow};
+  all["ResourceSlice"] = {
+      {NameColumn(), Column("Node", "string", "The node the devices are at."),
+       Column("Driver", "string", "Their driver."), Column("Pool", "string", "Their pool."), AgeColumn()},
+      [](const json::object& object, std::int64_t now) -> json::array {
+        const json::object& spec = Spec(object);
+        return {Name(object), Text(StringMember(spec, "nodeName")), Text(StringMember(spec, "driver")),
+                Text(StringMember(Part(spec, "pool"), "name")), Age(object, now)};
+      }};
   return all;
 }
 
@@ -736,9 +768,8 @@ std::map<std::string, Printing, std::less<>> MakePrintings() {
 Printing PrintingOf(std::string_view kind) {
   static const std::map<std::string, Printing, std::less<>> kPrintings = MakePrintings();
   if (const auto found = kPrintings.find(kind); found != kPrintings.end()) return found->second;
-  return {{NameColumn(), AgeColumn()}, [](const json::object& object, std::int64_t now) -> json::array {
-            return {Name(object), Age(object, now)};
-          }};
+  return {{NameColumn(), AgeColumn()},
+          [](const json::object& object, std::int64_t now) -> json::array { return {Name(object), Age(object, now)}; }};
 }
 
 }  // namespace berth::apiserver::internal

@@ -13,17 +13,37 @@ TEST(ResourceTypes, AreComplete) {
     EXPECT_TRUE(names.insert(type.group + "/" + type.plural).second) << type.plural;
     EXPECT_EQ(FindResource(type.group, type.version, type.plural), &type);
     EXPECT_FALSE(type.columns.empty()) << type.plural;
-    EXPECT_TRUE(type.set_defaults && type.prepare_create && type.prepare_update && type.validate && type.row && type.field)
+    EXPECT_TRUE(type.set_defaults && type.prepare_create && type.prepare_update && type.validate && type.row &&
+                type.field)
         << type.plural;
   }
-  for (const char* want : {"/pods", "/nodes", "/namespaces", "/events", "/services", "/configmaps", "/secrets",
-                           "/serviceaccounts", "/replicationcontrollers", "/persistentvolumes", "/persistentvolumeclaims",
-                           "apps/deployments", "apps/replicasets", "apps/statefulsets", "apps/daemonsets",
-                           "events.k8s.io/events", "coordination.k8s.io/leases", "policy/poddisruptionbudgets",
-                           "storage.k8s.io/storageclasses", "storage.k8s.io/csinodes", "storage.k8s.io/csidrivers",
-                           "storage.k8s.io/csistoragecapacities", "storage.k8s.io/volumeattachments",
-                           "scheduling.k8s.io/priorityclasses", "resource.k8s.io/resourceslices",
-                           "resource.k8s.io/deviceclasses", "resource.k8s.io/resourceclaims",
+  for (const char* want : {"/pods",
+                           "/nodes",
+                           "/namespaces",
+                           "/events",
+                           "/services",
+                           "/configmaps",
+                           "/secrets",
+                           "/serviceaccounts",
+                           "/replicationcontrollers",
+                           "/persistentvolumes",
+                           "/persistentvolumeclaims",
+                           "apps/deployments",
+                           "apps/replicasets",
+                           "apps/statefulsets",
+                           "apps/daemonsets",
+                           "events.k8s.io/events",
+                           "coordination.k8s.io/leases",
+                           "policy/poddisruptionbudgets",
+                           "storage.k8s.io/storageclasses",
+                           "storage.k8s.io/csinodes",
+                           "storage.k8s.io/csidrivers",
+                           "storage.k8s.io/csistoragecapacities",
+                           "storage.k8s.io/volumeattachments",
+                           "scheduling.k8s.io/priorityclasses",
+                           "resource.k8s.io/resourceslices",
+                           "resource.k8s.io/deviceclasses",
+                           "resource.k8s.io/resourceclaims",
                            "resource.k8s.io/resourceclaimtemplates"}) {
     EXPECT_TRUE(names.contains(want)) << want;
   }

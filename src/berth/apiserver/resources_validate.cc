@@ -33,7 +33,8 @@ bool SelectorMatches(const json::object& selector, const json::object& labels) {
   for (const json::object* requirement : ObjectsOf(selector, "matchExpressions")) {
     const json::value* own = FindMember(labels, StringMember(*requirement, "key"));
     const json::array* values = ArrayMember(*requirement, "values");
-    const bool is_listed = own != nullptr && values != nullptr && std::find(values->begin(), values->end(), *own) != values->end();
+    const bool is_listed =
+        own != nullptr && values != nullptr && std::find(values->begin(), values->end(), *own) != values->end();
     const std::string_view op = StringMember(*requirement, "operator");
     if (op == "In" && !is_listed) return false;
     if (op == "NotIn" && is_listed) return false;
@@ -73,8 +74,8 @@ void ValidateWorkload(const json::object& object, const json::object* old, const
     ValidateLabelSelector(*selector, "spec.selector", errors);
     is_usable = errors.size() == before;
     if (is_usable && IsEmptySelector(*selector)) {
-      errors.push_back(Invalid("spec.selector", *selector,
-                               "empty selector is invalid for " + std::string(rules.kind_word)));
+      errors.push_back(
+          Invalid("spec.selector", *selector, "empty selector is invalid for " + std::string(rules.kind_word)));
       is_usable = false;
     } else if (!is_usable) {
       errors.push_back(Invalid("spec.selector", *selector, "invalid label selector"));
@@ -83,9 +84,11 @@ void ValidateWorkload(const json::object& object, const json::object* old, const
   const json::object* found = ObjectMember(spec, "template");
   const json::object& pod_template = found == nullptr ? kEmpty : *found;
   const json::object* labels = ObjectAt(pod_template, {"metadata", "labels"});
-  const bool mismatches = selector == nullptr || (is_usable && !SelectorMatches(*selector, labels == nullptr ? kEmpty : *labels));
+  const bool mismatches =
+      selector == nullptr || (is_usable && !SelectorMatches(*selector, labels == nullptr ? kEmpty : *labels));
   if (mismatches) {
-    errors.push_back(Invalid("spec.template.metadata.labels", labels == nullptr ? json::value(nullptr) : json::value(*labels),
+    errors.push_back(Invalid("spec.template.metadata.labels",
+                             labels == nullptr ? json::value(nullptr) : json::value(*labels),
                              "`selector` does not match template `labels`"));
   }
   if (const json::object* metadata = ObjectMember(pod_template, "metadata")) {
@@ -110,7 +113,8 @@ std::int64_t PercentOf(const json::object& object, std::string_view member) {
 
 void ValidateAtMostAll(const json::object& object, std::string_view member, const std::string& field, Errors& errors) {
   if (PercentOf(object, member) > 100) {
-    errors.push_back(Invalid(field + "." + std::string(member), *FindMember(object, member), "must not be greater than 100%"));
+    errors.push_back(
+        Invalid(field + "." + std::string(member), *FindMember(object, member), "must not be greater than 100%"));
   }
 }
 
@@ -178,7 +182,8 @@ void ValidateDeployment(const json::object& object, const json::object* old, Err
     const json::object* rolling = ObjectMember(*strategy, "rollingUpdate");
     if (type == "Recreate") {
       if (rolling != nullptr) {
-        errors.push_back(Forbidden("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"));
+        errors.push_back(
+            Forbidden("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'"));
       }
     } else if (type != "RollingUpdate") {
       errors.push_back(NotSupported("spec.strategy", *strategy, {"Recreate", "RollingUpdate"}));
@@ -201,8 +206,10 @@ void ValidateDeployment(const json::object& object, const json::object* old, Err
   if (FindMember(spec, "progressDeadlineSeconds") != nullptr && min_ready >= 0 && deadline <= min_ready) {
     errors.push_back(Invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"));
   }
-  ValidateStatusCounts(object, {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
-                                "unavailableReplicas"}, errors);
+  ValidateStatusCounts(object,
+                       {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+                        "unavailableReplicas"},
+                       errors);
 }
 
 void ValidateReplicaSet(const json::object& object, const json::object* old, Errors& errors) {
@@ -210,8 +217,8 @@ void ValidateReplicaSet(const json::object& object, const json::object* old, Err
   ValidateNonNegative(spec, "replicas", "spec", errors);
   ValidateNonNegative(spec, "minReadySeconds", "spec", errors);
   ValidateWorkload(object, old, {"deployment"}, errors);
-  ValidateStatusCounts(object, {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas",
-                                "observedGeneration"}, errors);
+  ValidateStatusCounts(
+      object, {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"}, errors);
 }
 
 void ValidateStatefulSet(const json::object& object, const json::object* old, Errors& errors) {
@@ -229,8 +236,12 @@ void ValidateStatefulSet(const json::object& object, const json::object* old, Er
   }
   ValidateWorkload(object, old, {"statefulset", true, false, true}, errors);
   if (old == nullptr) return;
-  static const std::set<std::string_view> kMutable = {"replicas", "ordinals", "template", "updateStrategy",
-                                                      "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy",
+  static const std::set<std::string_view> kMutable = {"replicas",
+                                                      "ordinals",
+                                                      "template",
+                                                      "updateStrategy",
+                                                      "revisionHistoryLimit",
+                                                      "persistentVolumeClaimRetentionPolicy",
                                                       "minReadySeconds"};
   const json::object& old_spec = SpecOf(*old);
   bool has_changed = false;
@@ -270,7 +281,8 @@ void ValidateReplicationController(const json::object& object, const json::objec
   json::object wrapped;
   if (selector != nullptr) wrapped["matchLabels"] = *selector;
   if (!SelectorMatches(wrapped, labels == nullptr ? kEmpty : *labels)) {
-    errors.push_back(Invalid("spec.template.metadata.labels", labels == nullptr ? json::value(nullptr) : json::value(*labels),
+    errors.push_back(Invalid("spec.template.metadata.labels",
+                             labels == nullptr ? json::value(nullptr) : json::value(*labels),
                              "`selector` does not match template `labels`"));
   }
   ValidatePodSpec(SpecOf(*pod_template), "spec.template.spec", {true, true}, errors);
@@ -326,8 +338,8 @@ void ValidateService(const json::object& object, const json::object* old, Errors
   if (old == nullptr) return;
   const json::value* before = FindPath(*old, {"spec", "clusterIP"});
   if (before != nullptr && type != "ExternalName" && ValueOr(FindMember(spec, "clusterIP")) != *before) {
-    errors.push_back(Invalid("spec.clusterIPs[0]", json::array{ValueOr(FindMember(spec, "clusterIP"))},
-                             "may not change once set"));
+    errors.push_back(
+        Invalid("spec.clusterIPs[0]", json::array{ValueOr(FindMember(spec, "clusterIP"))}, "may not change once set"));
   }
 }
 
@@ -363,7 +375,8 @@ void ValidateSecret(const json::object& object, const json::object* old, Errors&
 }
 
 namespace {
-const std::vector<std::string_view> kAccessModes = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"};
+const std::vector<std::string_view> kAccessModes = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
+                                                    "ReadWriteOncePod"};
 
 void ValidateAccessModes(const json::object& spec, std::string_view detail, Errors& errors) {
   const json::array* modes = ArrayMember(spec, "accessModes");
@@ -392,7 +405,8 @@ void ValidatePersistentVolume(const json::object& object, const json::object*, E
   int sources = 0;
   for (const auto& [name, value] : spec) {
     if (!value.is_object() || kOtherObjects.contains(name)) continue;
-    if (++sources > 1) errors.push_back(Forbidden("spec." + std::string(name), "may not specify more than 1 volume type"));
+    if (++sources > 1)
+      errors.push_back(Forbidden("spec." + std::string(name), "may not specify more than 1 volume type"));
   }
   if (sources == 0) errors.push_back(Required("spec", "must specify a volume type"));
 }
@@ -401,12 +415,12 @@ void ValidatePersistentVolumeClaim(const json::object& object, const json::objec
   const json::object& spec = SpecOf(object);
   ValidateAccessModes(spec, "at least 1 access mode is required", errors);
   const json::object* requests = ObjectAt(spec, {"resources", "requests"});
-  const std::optional<api::Quantity> storage =
-      requests == nullptr ? std::nullopt : QuantityAt(*requests, "storage");
+  const std::optional<api::Quantity> storage = requests == nullptr ? std::nullopt : QuantityAt(*requests, "storage");
   if (!storage) {
     errors.push_back(Required("spec.resources[storage]"));
   } else if (storage->IsZero() || storage->IsNegative()) {
-    errors.push_back(Invalid("spec.resources[storage]", *FindMember(*requests, "storage"), "must be greater than zero"));
+    errors.push_back(
+        Invalid("spec.resources[storage]", *FindMember(*requests, "storage"), "must be greater than zero"));
   }
   ValidateOneOf(spec, "volumeMode", "spec", {"Block", "Filesystem"}, errors);
   if (old == nullptr) return;
@@ -424,9 +438,10 @@ void ValidatePersistentVolumeClaim(const json::object& object, const json::objec
     }
   }
   if (now != before) {
-    errors.push_back(Forbidden("spec",
-                               "spec is immutable after creation except resources.requests and volumeAttributesClassName "
-                               "for bound claims"));
+    errors.push_back(
+        Forbidden("spec",
+                  "spec is immutable after creation except resources.requests and volumeAttributesClassName "
+                  "for bound claims"));
   }
 }
 
@@ -522,13 +537,13 @@ void ValidatePriorityClass(const json::object& object, const json::object* old, 
                         (name == "system-cluster-critical" && value == 2000000000);
   if (name.starts_with("system-")) {
     if (!is_known) {
-      errors.push_back(Forbidden("metadata.name",
-                                 "priority class names with 'system-' prefix are reserved for system use only. error: " + name +
-                                     " is not a known system priority class"));
+      errors.push_back(Forbidden(
+          "metadata.name", "priority class names with 'system-' prefix are reserved for system use only. error: " +
+                               name + " is not a known system priority class"));
     }
   } else if (value > kHighestUserPriority) {
-    errors.push_back(Forbidden("value", "maximum allowed value of a user defined priority is " +
-                                            std::to_string(kHighestUserPriority)));
+    errors.push_back(Forbidden(
+        "value", "maximum allowed value of a user defined priority is " + std::to_string(kHighestUserPriority)));
   }
   ValidateOneOf(object, "preemptionPolicy", "", {"PreemptLowerPriority", "Never"}, errors);
   if (old == nullptr) return;
@@ -563,7 +578,8 @@ void ValidateResourceSlice(const json::object& object, const json::object* old, 
   const std::string_view kinds = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`";
   if (places == 0) errors.push_back(Required("spec", "exactly one of " + std::string(kinds) + " is required"));
   if (places > 1) {
-    errors.push_back(Invalid("spec", nullptr, "exactly one of " + std::string(kinds) + " is required, but multiple fields are set"));
+    errors.push_back(
+        Invalid("spec", nullptr, "exactly one of " + std::string(kinds) + " is required, but multiple fields are set"));
   }
   if (old == nullptr) return;
   ValidateImmutable(spec, SpecOf(*old), "driver", "spec.driver", errors);
@@ -578,7 +594,8 @@ void ValidateEvent(const json::object& object, const json::object* old, Errors& 
   const std::string own(StringAt(object, {"metadata", "namespace"}));
   const bool has_time = !StringMember(object, "eventTime").empty();
   const auto mismatch = [&] {
-    errors.push_back(Invalid("involvedObject.namespace", json::value(about_namespace), "does not match event.namespace"));
+    errors.push_back(
+        Invalid("involvedObject.namespace", json::value(about_namespace), "does not match event.namespace"));
   };
   if (!has_time) {
     const bool is_free = own.empty() || own == "default";
@@ -603,8 +620,8 @@ void ValidateEvent(const json::object& object, const json::object* old, Errors& 
       const std::size_t bytes = StringMember(object, text.member).size();
       if (bytes == 0 && text.is_required) errors.push_back(Required(std::string(text.name)));
       if (bytes > text.bytes_max) {
-        errors.push_back(Invalid(std::string(text.name), "",
-                                 "can have at most " + std::to_string(text.bytes_max) + " characters"));
+        errors.push_back(
+            Invalid(std::string(text.name), "", "can have at most " + std::to_string(text.bytes_max) + " characters"));
       }
     }
   }

@@ -56,12 +56,10 @@ std::optional<api::Quantity> Amount(const json::value& value) {
   return parsed.value();
 }
 
-json::value AsText(const json::value& value) {
-  return value.is_string() ? value : json::value(json::serialize(value));
-}
+json::value AsText(const json::value& value) { return value.is_string() ? value : json::value(json::serialize(value)); }
 
-void ValidateResources(const json::object& owner, const std::string& owner_field, const std::set<std::string>& claim_names,
-                       Errors& errors) {
+void ValidateResources(const json::object& owner, const std::string& owner_field,
+                       const std::set<std::string>& claim_names, Errors& errors) {
   const json::object* resources = ObjectMember(owner, "resources");
   if (resources == nullptr) return;
   const std::string field = owner_field + ".resources";
@@ -119,7 +117,8 @@ void ValidateResources(const json::object& owner, const std::string& owner_field
     } else if (!claim_names.contains(name)) {
       std::string known;
       for (const std::string& each : claim_names) known += (known.empty() ? "" : ", ") + each;
-      errors.push_back(NotFoundValue(path, json::value(name), "must be one of the names in pod.spec.resourceClaims: " + known));
+      errors.push_back(
+          NotFoundValue(path, json::value(name), "must be one of the names in pod.spec.resourceClaims: " + known));
     }
   }
 }
@@ -155,7 +154,8 @@ void ValidatePorts(const json::object& container, const std::string& field, Cont
     if (host_port != 0) {
       ValidatePortRange(*port, "hostPort", path, errors);
       if (context.is_host_network && host_port != container_port) {
-        errors.push_back(Invalid(path + ".hostPort", host_port, "must match `containerPort` when `hostNetwork` is true"));
+        errors.push_back(
+            Invalid(path + ".hostPort", host_port, "must match `containerPort` when `hostNetwork` is true"));
       }
       const std::string key = std::string(StringMember(*port, "protocol")) + "/" +
                               std::string(StringMember(*port, "hostIP")) + "/" + std::to_string(host_port);
@@ -181,9 +181,10 @@ void ValidateEnv(const json::object& container, const std::string& field, Errors
     const json::object* from = ObjectMember(*variable, "valueFrom");
     if (from == nullptr) continue;
     if (from->empty()) {
-      errors.push_back(Invalid(path + ".valueFrom", "",
-                               "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or "
-                               "`fileKeyRef`"));
+      errors.push_back(
+          Invalid(path + ".valueFrom", "",
+                  "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or "
+                  "`fileKeyRef`"));
     } else if (!StringMember(*variable, "value").empty()) {
       errors.push_back(Invalid(path + ".valueFrom", "", "may not be specified when `value` is not empty"));
     } else if (from->size() > 1) {
@@ -258,8 +259,8 @@ void ValidateTolerations(const json::object& spec, const std::string& field, Err
                   "operator must be Exists when `key` is empty, which means \"match all values and all keys\""));
     }
     if (FindMember(*toleration, "tolerationSeconds") != nullptr && effect != "NoExecute") {
-      errors.push_back(Invalid(path + ".effect", json::value(effect),
-                               "effect must be 'NoExecute' when `tolerationSeconds` is set"));
+      errors.push_back(
+          Invalid(path + ".effect", json::value(effect), "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
     if (op.empty() || op == "Equal") {
       AddInvalid(errors, path + ".operator", value, NotLabelValue(value));
@@ -301,7 +302,8 @@ void ValidateNodeRequirement(const json::object& requirement, const std::string&
     return;
   }
   if (op == "In" || op == "NotIn") {
-    if (count == 0) errors.push_back(Required(path + ".values", "must be specified when `operator` is 'In' or 'NotIn'"));
+    if (count == 0)
+      errors.push_back(Required(path + ".values", "must be specified when `operator` is 'In' or 'NotIn'"));
   } else if (op == "Exists" || op == "DoesNotExist") {
     if (count > 0) {
       errors.push_back(
@@ -449,9 +451,8 @@ void ValidateTopologySpread(const json::object& spec, const std::string& field, 
       const std::int64_t domains = IntMember(*constraint, "minDomains");
       if (domains <= 0) errors.push_back(Invalid(path + ".minDomains", domains, "must be greater than zero"));
       if (action != "DoNotSchedule") {
-        errors.push_back(
-            Invalid(path + ".minDomains", domains,
-                    "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not " + action));
+        errors.push_back(Invalid(path + ".minDomains", domains,
+                                 "can only use minDomains if whenUnsatisfiable=DoNotSchedule, not " + action));
       }
     }
     ValidateOneOf(*constraint, "nodeAffinityPolicy", path, {"Honor", "Ignore"}, errors);
@@ -514,8 +515,8 @@ void ValidateClaims(const json::object& spec, const std::string& field, Containe
     const bool by_name = FindMember(*claim, "resourceClaimName") != nullptr;
     const bool by_template = FindMember(*claim, "resourceClaimTemplateName") != nullptr;
     if (by_name && by_template) {
-      errors.push_back(Invalid(path, *claim,
-                               "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"));
+      errors.push_back(
+          Invalid(path, *claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"));
     } else if (!by_name && !by_template) {
       errors.push_back(Invalid(path, *claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
     }
@@ -606,9 +607,8 @@ void ValidateGatesOnlyDeleted(const json::object& spec, const json::object& old_
     const std::string path = Indexed("spec.schedulingGates", index++) + ".name";
     const std::string name(StringMember(*gate, "name"));
     const auto old_gates = ObjectsOf(old_spec, "schedulingGates");
-    const bool is_old = std::any_of(old_gates.begin(), old_gates.end(), [&](const json::object* old) {
-      return StringMember(*old, "name") == name;
-    });
+    const bool is_old = std::any_of(old_gates.begin(), old_gates.end(),
+                                    [&](const json::object* old) { return StringMember(*old, "name") == name; });
     if (!is_old) {
       errors.push_back(Forbidden(path, "only deletion is allowed, but found new scheduling gate '" + name + "'"));
     }
@@ -627,8 +627,8 @@ bool TermOnlyGrew(const json::object& term, const json::object& old_term) {
   return true;
 }
 
-// A gated pod may still be narrowed down: more node selector entries, more node affinity expressions. Puts the old values
-// into `munged` and reports what is no narrowing.
+// A gated pod may still be narrowed down: more node selector entries, more node affinity expressions. Puts the old
+// values into `munged` and reports what is no narrowing.
 void AcceptGatedNarrowing(json::object& munged, const json::object& old_spec, Errors& errors) {
   if (!SameMember(munged, old_spec, "nodeSelector")) {
     const json::object empty;
@@ -648,7 +648,8 @@ void AcceptGatedNarrowing(json::object& munged, const json::object& old_spec, Er
   const json::object* now = ObjectAt(munged, {"affinity", "nodeAffinity"});
   const json::object* before = ObjectAt(old_spec, {"affinity", "nodeAffinity"});
   if (SameDocument(now == nullptr ? empty : *now, before == nullptr ? empty : *before)) return;
-  const std::string path = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+  const std::string path =
+      "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
   const auto terms_of = [](const json::object* affinity) {
     const json::object* required =
         affinity == nullptr ? nullptr : ObjectMember(*affinity, "requiredDuringSchedulingIgnoredDuringExecution");
@@ -657,16 +658,15 @@ void AcceptGatedNarrowing(json::object& munged, const json::object& old_spec, Er
   const auto terms = terms_of(now);
   const auto old_terms = terms_of(before);
   if (!old_terms.empty() && terms.size() != old_terms.size()) {
-    const json::value* shown = now == nullptr ? nullptr
-                                              : FindPath(*now, {"requiredDuringSchedulingIgnoredDuringExecution",
-                                                                "nodeSelectorTerms"});
+    const json::value* shown =
+        now == nullptr ? nullptr
+                       : FindPath(*now, {"requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"});
     errors.push_back(Invalid(path, shown == nullptr ? json::value(nullptr) : *shown,
                              "no additions/deletions to non-empty NodeSelectorTerms list are allowed"));
   } else {
     for (std::size_t i = 0; i < old_terms.size(); ++i) {
       if (TermOnlyGrew(*terms[i], *old_terms[i])) continue;
-      errors.push_back(
-          Invalid(Indexed(path, i), *terms[i], "only additions are allowed (no mutations or deletions)"));
+      errors.push_back(Invalid(Indexed(path, i), *terms[i], "only additions are allowed (no mutations or deletions)"));
     }
   }
   json::object& affinity = MutableObject(munged, "affinity");
@@ -690,8 +690,7 @@ void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spe
   const json::value* old_deadline = FindMember(old_spec, "activeDeadlineSeconds");
   if (deadline != nullptr && old_deadline != nullptr &&
       IntMember(old_spec, "activeDeadlineSeconds") < IntMember(spec, "activeDeadlineSeconds")) {
-    errors.push_back(
-        Invalid("spec.activeDeadlineSeconds", *deadline, "must be less than or equal to previous value"));
+    errors.push_back(Invalid("spec.activeDeadlineSeconds", *deadline, "must be less than or equal to previous value"));
     return;
   }
   if (deadline == nullptr && old_deadline != nullptr) {
@@ -713,7 +712,8 @@ void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spe
   for (const char* member : {"activeDeadlineSeconds", "schedulingGates", "tolerations"}) {
     CopyMember(munged, old_spec, member);
   }
-  if (IntMember(old_spec, "terminationGracePeriodSeconds") < 0 && IntMember(munged, "terminationGracePeriodSeconds") == 1) {
+  if (IntMember(old_spec, "terminationGracePeriodSeconds") < 0 &&
+      IntMember(munged, "terminationGracePeriodSeconds") == 1) {
     CopyMember(munged, old_spec, "terminationGracePeriodSeconds");
   }
   if (!ObjectsOf(old_spec, "schedulingGates").empty()) AcceptGatedNarrowing(munged, old_spec, errors);
@@ -782,8 +782,8 @@ void ValidatePodSpec(const json::object& spec, const std::string& field, const P
   }
   if (!rules.is_template) return;
   if (rules.must_restart_always) {
-    if (const std::string_view policy = StringMember(spec, "restartPolicy"); !policy.empty() && policy != "Always" &&
-                                                                            (policy == "Never" || policy == "OnFailure")) {
+    if (const std::string_view policy = StringMember(spec, "restartPolicy");
+        !policy.empty() && policy != "Always" && (policy == "Never" || policy == "OnFailure")) {
       errors.push_back(NotSupported(field + ".restartPolicy", json::value(policy), {"Always"}));
     }
     if (FindMember(spec, "activeDeadlineSeconds") != nullptr) {

@@ -15,13 +15,16 @@ std::string Told(const std::vector<FieldError>& errors) {
     std::string_view begin;
     std::string_view name;
   };
-  constexpr Short kShorts[] = {{"a lowercase RFC 1123 subdomain", "SUBDOMAIN"}, {"a lowercase RFC 1123 label", "LABEL"},
-                               {"name part must consist", "NAME"}, {"a valid label must", "VALUE"}};
+  constexpr Short kShorts[] = {{"a lowercase RFC 1123 subdomain", "SUBDOMAIN"},
+                               {"a lowercase RFC 1123 label", "LABEL"},
+                               {"name part must consist", "NAME"},
+                               {"a valid label must", "VALUE"}};
   std::string text;
   for (const FieldError& error : errors) {
     std::string line = error.field + ": " + error.message;
     for (const Short& each : kShorts) {
-      if (const std::size_t at = line.find(each.begin); at != std::string::npos) line = line.substr(0, at) + std::string(each.name);
+      if (const std::size_t at = line.find(each.begin); at != std::string::npos)
+        line = line.substr(0, at) + std::string(each.name);
     }
     text += (text.empty() ? "" : "\n") + line;
   }
@@ -53,20 +56,24 @@ const Case kCases[] = {
      "spec.initContainers[0].name: Duplicate value: \"c\""},
     {"image with a blank", "", "pods", R"({"containers":[{"name":"c","image":" x"}]})",
      "spec.containers[0].image: Invalid value: \" x\": must not have leading or trailing whitespace"},
-    {"negative request", "", "pods", R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"-1"}}}]})",
+    {"negative request", "", "pods",
+     R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"-1"}}}]})",
      "spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be greater than or equal to 0"},
     {"request above limit", "", "pods",
      R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":"2","memory":"2Gi"},"limits":{"cpu":"1","memory":"1Gi"}}}]})",
      "spec.containers[0].resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1\n"
-     "spec.containers[0].resources.requests: Invalid value: \"2Gi\": must be less than or equal to memory limit of 1Gi"},
+     "spec.containers[0].resources.requests: Invalid value: \"2Gi\": must be less than or equal to memory limit of "
+     "1Gi"},
     {"extended resource without limit", "", "pods",
      R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"a.b/c":"2"}}}]})",
      "spec.containers[0].resources.limits: Required value: Limit must be set for non overcommitable resources"},
     {"extended resource, other limit", "", "pods",
      R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"a.b/c":"2"},"limits":{"a.b/c":"3"}}}]})",
      "spec.containers[0].resources.requests: Invalid value: \"2\": must be equal to a.b/c limit of 3"},
-    {"resource of no kind", "", "pods", R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"foo":"2"}}}]})",
-     "spec.containers[0].resources.requests[foo]: Invalid value: \"foo\": must be a standard resource type or fully qualified\n"
+    {"resource of no kind", "", "pods",
+     R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"foo":"2"}}}]})",
+     "spec.containers[0].resources.requests[foo]: Invalid value: \"foo\": must be a standard resource type or fully "
+     "qualified\n"
      "spec.containers[0].resources.requests[foo]: Invalid value: \"foo\": must be a standard resource for containers"},
     {"part of a device", "", "pods",
      R"({"containers":[{"name":"c","image":"i","resources":{"requests":{"a.b/c":"1500m"},"limits":{"a.b/c":"1500m"}}}]})",
@@ -95,38 +102,48 @@ const Case kCases[] = {
     {"tolerations", "", "pods",
      R"({"containers":[{"name":"c","image":"i"}],"tolerations":[{"operator":"X"},{"key":"a","operator":"Exists","value":"b"},
         {"key":"a","effect":"X"},{"key":"a","effect":"NoSchedule","tolerationSeconds":5}]})",
-     "spec.tolerations[0].operator: Invalid value: \"X\": operator must be Exists when `key` is empty, which means \"match all "
+     "spec.tolerations[0].operator: Invalid value: \"X\": operator must be Exists when `key` is empty, which means "
+     "\"match all "
      "values and all keys\"\n"
      "spec.tolerations[0].operator: Unsupported value: \"X\": supported values: \"Equal\", \"Exists\"\n"
      "spec.tolerations[1].operator: Invalid value: \"b\": value must be empty when `operator` is 'Exists'\n"
-     "spec.tolerations[2].effect: Unsupported value: \"X\": supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"\n"
-     "spec.tolerations[3].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` is set"},
+     "spec.tolerations[2].effect: Unsupported value: \"X\": supported values: \"NoSchedule\", \"PreferNoSchedule\", "
+     "\"NoExecute\"\n"
+     "spec.tolerations[3].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` "
+     "is set"},
     {"node affinity without terms", "", "pods",
      R"({"containers":[{"name":"c","image":"i"}],"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[]}}}})",
-     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: must have at "
+     "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Required value: "
+     "must have at "
      "least one node selector term"},
     {"preferred node affinity", "", "pods",
      R"({"containers":[{"name":"c","image":"i"}],"affinity":{"nodeAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[
         {"weight":0,"preference":{"matchExpressions":[{"key":"a","operator":"X"},{"key":"a","operator":"Gt","values":["1","2"]}]}}]}}})",
-     "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 0: must be in the "
+     "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight: Invalid value: 0: must be "
+     "in the "
      "range 1-100\n"
-     "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0].operator: "
+     "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[0]."
+     "operator: "
      "Invalid value: \"X\": not a valid selector operator\n"
-     "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[1].values: "
+     "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference.matchExpressions[1]."
+     "values: "
      "Required value: must be specified single value when `operator` is 'Lt' or 'Gt'"},
     {"pod affinity", "", "pods",
      R"({"containers":[{"name":"c","image":"i"}],"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
         {"topologyKey":"a","labelSelector":{"matchExpressions":[{"key":"a","operator":"In"}]}},{"topologyKey":"a b"}]}}})",
-     "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchExpressions[0].values: "
+     "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].labelSelector.matchExpressions[0]"
+     ".values: "
      "Required value: must be specified when `operator` is 'In' or 'NotIn'\n"
-     "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].topologyKey: Invalid value: \"a b\": NAME"},
+     "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution[1].topologyKey: Invalid value: \"a "
+     "b\": NAME"},
     {"spreading", "", "pods",
      R"({"containers":[{"name":"c","image":"i"}],"topologySpreadConstraints":[{"maxSkew":0,"topologyKey":"","whenUnsatisfiable":"X"},
         {"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway","minDomains":2},
         {"maxSkew":1,"topologyKey":"a","whenUnsatisfiable":"ScheduleAnyway"}]})",
      "spec.topologySpreadConstraints[0].maxSkew: Invalid value: 0: must be greater than zero\n"
      "spec.topologySpreadConstraints[0].topologyKey: Required value: can not be empty\n"
-     "spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: \"X\": supported values: \"DoNotSchedule\", "
+     "spec.topologySpreadConstraints[0].whenUnsatisfiable: Unsupported value: \"X\": supported values: "
+     "\"DoNotSchedule\", "
      "\"ScheduleAnyway\"\n"
      "spec.topologySpreadConstraints[1].minDomains: Invalid value: 2: can only use minDomains if "
      "whenUnsatisfiable=DoNotSchedule, not ScheduleAnyway\n"
@@ -143,16 +160,20 @@ const Case kCases[] = {
      "spec.volumes[2].hostPath: Forbidden: may not specify more than 1 volume type\n"
      "spec.volumes[3].persistentVolumeClaim.claimName: Required value\n"
      "spec.containers[0].volumeMounts[0].name: Not found: \"x\""},
-    {"policies", "", "pods", R"({"containers":[{"name":"c","image":"i","imagePullPolicy":"X"}],"restartPolicy":"X","dnsPolicy":"Y"})",
-     "spec.containers[0].imagePullPolicy: Unsupported value: \"X\": supported values: \"Always\", \"IfNotPresent\", \"Never\"\n"
+    {"policies", "", "pods",
+     R"({"containers":[{"name":"c","image":"i","imagePullPolicy":"X"}],"restartPolicy":"X","dnsPolicy":"Y"})",
+     "spec.containers[0].imagePullPolicy: Unsupported value: \"X\": supported values: \"Always\", \"IfNotPresent\", "
+     "\"Never\"\n"
      "spec.restartPolicy: Unsupported value: \"X\": supported values: \"Always\", \"OnFailure\", \"Never\"\n"
-     "spec.dnsPolicy: Unsupported value: \"Y\": supported values: \"ClusterFirstWithHostNet\", \"ClusterFirst\", \"Default\", "
+     "spec.dnsPolicy: Unsupported value: \"Y\": supported values: \"ClusterFirstWithHostNet\", \"ClusterFirst\", "
+     "\"Default\", "
      "\"None\""},
     {"resource claims", "", "pods",
      R"({"containers":[{"name":"c","image":"i","resources":{"claims":[{"name":"z"}]}}],
         "resourceClaims":[{"name":"a","resourceClaimName":"x"},{"name":"a","resourceClaimName":"x"}]})",
      "spec.resourceClaims[1].name: Duplicate value: \"a\"\n"
-     "spec.containers[0].resources.claims[0]: Not found: \"z\": must be one of the names in pod.spec.resourceClaims: a"},
+     "spec.containers[0].resources.claims[0]: Not found: \"z\": must be one of the names in pod.spec.resourceClaims: "
+     "a"},
     {"deadline", "", "pods", R"({"containers":[{"name":"c","image":"i"}],"activeDeadlineSeconds":0})",
      "spec.activeDeadlineSeconds: Invalid value: 0: must be between 1 and 2147483647, inclusive"},
     {"empty deployment", "apps", "deployments", "{}",
@@ -168,7 +189,8 @@ const Case kCases[] = {
     {"bad selector", "apps", "deployments",
      R"({"selector":{"matchExpressions":[{"key":"a","operator":"X"}]},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})",
      "spec.selector.matchExpressions[0].operator: Invalid value: \"X\": not a valid selector operator\n"
-     "spec.selector: Invalid value: {\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"X\"}]}: invalid label selector"},
+     "spec.selector: Invalid value: {\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"X\"}]}: invalid label "
+     "selector"},
     {"negative replicas", "apps", "deployments",
      R"({"replicas":-1,"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}})",
      "spec.replicas: Invalid value: -1: must be greater than or equal to 0"},
@@ -187,16 +209,20 @@ const Case kCases[] = {
     {"taints", "", "nodes",
      R"({"taints":[{"key":"a","effect":""},{"key":"a","effect":"X"},{"key":"a","effect":"NoSchedule"},{"key":"a","effect":"NoSchedule"}]})",
      "metadata.taints[0].effect: Required value\n"
-     "metadata.taints[1].effect: Unsupported value: \"X\": supported values: \"NoSchedule\", \"PreferNoSchedule\", \"NoExecute\"\n"
-     "metadata.taints[3]: Duplicate value: {\"key\":\"a\",\"effect\":\"NoSchedule\"}: taints must be unique by key and effect pair"},
+     "metadata.taints[1].effect: Unsupported value: \"X\": supported values: \"NoSchedule\", \"PreferNoSchedule\", "
+     "\"NoExecute\"\n"
+     "metadata.taints[3]: Duplicate value: {\"key\":\"a\",\"effect\":\"NoSchedule\"}: taints must be unique by key and "
+     "effect pair"},
     {"service without ports", "", "services", "{}", "spec.ports: Required value"},
     {"claim", "", "persistentvolumeclaims", "{}",
      "spec.accessModes: Required value: at least 1 access mode is required\nspec.resources[storage]: Required value"},
     {"volume", "", "persistentvolumes", R"({"capacity":{"storage":"1Gi"},"accessModes":["X"]})",
-     "spec.accessModes: Unsupported value: \"X\": supported values: \"ReadOnlyMany\", \"ReadWriteMany\", \"ReadWriteOnce\", "
+     "spec.accessModes: Unsupported value: \"X\": supported values: \"ReadOnlyMany\", \"ReadWriteMany\", "
+     "\"ReadWriteOnce\", "
      "\"ReadWriteOncePod\"\nspec: Required value: must specify a volume type"},
     {"budget", "policy", "poddisruptionbudgets", R"({"minAvailable":"x"})",
-     "spec.minAvailable: Invalid value: \"x\": a valid percent string must be a numeric string followed by an ending '%' (e.g. "
+     "spec.minAvailable: Invalid value: \"x\": a valid percent string must be a numeric string followed by an ending "
+     "'%' (e.g. "
      "'1%',  or '93%', regex used for validation is '[0-9]+%')"},
     {"lease", "coordination.k8s.io", "leases", R"({"leaseDurationSeconds":0,"leaseTransitions":-1})",
      "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0\n"
@@ -204,7 +230,8 @@ const Case kCases[] = {
     {"slice", "resource.k8s.io", "resourceslices", "{}",
      "spec.driver: Required value\nspec.pool.name: Required value\n"
      "spec.pool.resourceSliceCount: Invalid value: 0: must be greater than zero\n"
-     "spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"},
+     "spec: Required value: exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is "
+     "required"},
 };
 
 TEST(Validation, SpeaksAsTheRealServerDoes) {
@@ -229,7 +256,8 @@ TEST(Validation, OfObjectsWithoutSpec) {
     const char* want;
   };
   const ObjectCase cases[] = {
-      {"node amounts", "", "nodes", R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":"-1","pods":"1.5"},"allocatable":{"cpu":"1"}}})",
+      {"node amounts", "", "nodes",
+       R"({"metadata":{"name":"n"},"status":{"capacity":{"cpu":"-1","pods":"1.5"},"allocatable":{"cpu":"1"}}})",
        "status.capacity.cpu: Invalid value: \"-1\": must be greater than or equal to 0\n"
        "status.capacity.pods: Invalid value: \"1500m\": must be an integer"},
       {"config map", "", "configmaps", R"({"data":{"x":"y"},"binaryData":{"x":"eA=="}})",
@@ -238,14 +266,17 @@ TEST(Validation, OfObjectsWithoutSpec) {
       {"priority too high", "scheduling.k8s.io", "priorityclasses", R"({"metadata":{"name":"a"},"value":2000000000})",
        "value: Forbidden: maximum allowed value of a user defined priority is 1000000000"},
       {"a system's name", "scheduling.k8s.io", "priorityclasses", R"({"metadata":{"name":"system-x"},"value":1})",
-       "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: system-x "
+       "metadata.name: Forbidden: priority class names with 'system-' prefix are reserved for system use only. error: "
+       "system-x "
        "is not a known system priority class"},
-      {"event elsewhere", "", "events", R"({"metadata":{"namespace":"default"},"involvedObject":{"namespace":"other"}})",
+      {"event elsewhere", "", "events",
+       R"({"metadata":{"namespace":"default"},"involvedObject":{"namespace":"other"}})",
        "involvedObject.namespace: Invalid value: \"other\": does not match event.namespace"},
       {"event with a time", "", "events",
        R"({"metadata":{"namespace":"default"},"involvedObject":{},"eventTime":"2026-11-21T14:00:00.000000Z","reportingComponent":"a/b"})",
        "reportingInstance: Required value\naction: Required value\nreason: Required value"},
-      {"event of the new API", "events.k8s.io", "events", R"({"apiVersion":"events.k8s.io/v1","metadata":{"namespace":"default"}})",
+      {"event of the new API", "events.k8s.io", "events",
+       R"({"apiVersion":"events.k8s.io/v1","metadata":{"namespace":"default"}})",
        "eventTime: Required value\ntype: Invalid value: \"\": has invalid value: "},
       {"dotted stateful set", "apps", "statefulsets",
        R"({"metadata":{"name":"a.b"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}})",
@@ -286,11 +317,12 @@ TEST(Validation, OfPodUpdates) {
   struct UpdateCase {
     const char* name;
     const char* old_spec;
-    const char* pointer;   // what is replaced in the new spec
+    const char* pointer;  // what is replaced in the new spec
     const char* value;
-    std::string want;      // the beginning of what is told
+    std::string want;  // the beginning of what is told
   };
-  constexpr const char* kPlain = R"({"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"a","operator":"Exists","effect":"NoExecute"}]})";
+  constexpr const char* kPlain =
+      R"({"containers":[{"name":"c","image":"i"}],"tolerations":[{"key":"a","operator":"Exists","effect":"NoExecute"}]})";
   constexpr const char* kGated =
       R"({"containers":[{"name":"c","image":"i"}],"schedulingGates":[{"name":"g"}],"nodeSelector":{"a":"b"}})";
   const UpdateCase cases[] = {
@@ -304,7 +336,8 @@ TEST(Validation, OfPodUpdates) {
       {"container", kPlain, "/containers/1", R"({"name":"d","image":"i"})",
        "spec.containers: Forbidden: pod updates may not add or remove containers"},
       {"one more toleration", kPlain, "/tolerations/3", R"({"key":"b","operator":"Exists"})", ""},
-      {"more seconds", kPlain, "/tolerations/0", R"({"key":"a","operator":"Exists","effect":"NoExecute","tolerationSeconds":9})", ""},
+      {"more seconds", kPlain, "/tolerations/0",
+       R"({"key":"a","operator":"Exists","effect":"NoExecute","tolerationSeconds":9})", ""},
       {"another toleration", kPlain, "/tolerations/0", R"({"key":"b","operator":"Exists"})",
        "spec.tolerations: Forbidden: existing toleration can not be modified except its tolerationSeconds"},
       {"new gate", kPlain, "/schedulingGates", R"([{"name":"x"}])",
@@ -312,7 +345,8 @@ TEST(Validation, OfPodUpdates) {
       {"gate removed", kGated, "/schedulingGates", "[]", ""},
       {"gated, narrower", kGated, "/nodeSelector", R"({"a":"b","c":"d"})", ""},
       {"gated, other", kGated, "/nodeSelector", R"({"a":"x"})",
-       "spec.nodeSelector: Invalid value: {\"a\":\"x\"}: only additions are allowed to spec.nodeSelector (no mutations or deletions)"},
+       "spec.nodeSelector: Invalid value: {\"a\":\"x\"}: only additions are allowed to spec.nodeSelector (no mutations "
+       "or deletions)"},
       {"gated, affinity", kGated, "/affinity",
        R"({"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Exists"}]}]}}})",
        ""},
@@ -361,14 +395,16 @@ TEST(Validation, OfOtherUpdates) {
       {"claim of other modes", "", "persistentvolumeclaims",
        R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})",
        R"({"spec":{"accessModes":["ReadOnlyMany"],"resources":{"requests":{"storage":"1Gi"}}}})",
-       "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound "
+       "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+       "bound "
        "claims"},
       {"cluster address", "", "services", R"({"spec":{"clusterIP":"10.0.0.1","ports":[{"port":80}]}})",
        R"({"spec":{"clusterIP":"10.0.0.2","ports":[{"port":80}]}})",
        "spec.clusterIPs[0]: Invalid value: [\"10.0.0.2\"]: may not change once set"},
-      {"secret type", "", "secrets", R"({"type":"Opaque"})", R"({"type":"x"})", "type: Invalid value: \"x\": field is immutable"},
-      {"immutable config map", "", "configmaps", R"({"immutable":true,"data":{"a":"b"}})", R"({"immutable":true,"data":{"a":"c"}})",
-       "data: Forbidden: field is immutable when `immutable` is set"},
+      {"secret type", "", "secrets", R"({"type":"Opaque"})", R"({"type":"x"})",
+       "type: Invalid value: \"x\": field is immutable"},
+      {"immutable config map", "", "configmaps", R"({"immutable":true,"data":{"a":"b"}})",
+       R"({"immutable":true,"data":{"a":"c"}})", "data: Forbidden: field is immutable when `immutable` is set"},
   };
   for (const UpdateCase& c : cases) {
     const ResourceType* type = FindResource(c.group, "v1", c.plural);

@@ -90,7 +90,8 @@ void ValidateLabelSelector(const json::object& selector, const std::string& fiel
   }
 }
 
-void ValidateNonNegative(const json::object& object, std::string_view member, const std::string& field, Errors& errors) {
+void ValidateNonNegative(const json::object& object, std::string_view member, const std::string& field,
+                         Errors& errors) {
   if (IntMember(object, member) < 0) {
     errors.push_back(Invalid(field + "." + std::string(member), *FindMember(object, member), kNotNegative));
   }
@@ -104,7 +105,8 @@ void ValidateOneOf(const json::object& object, std::string_view member, const st
   errors.push_back(NotSupported(path, json::value(value), supported));
 }
 
-void ValidateIntOrPercent(const json::object& object, std::string_view member, const std::string& field, Errors& errors) {
+void ValidateIntOrPercent(const json::object& object, std::string_view member, const std::string& field,
+                          Errors& errors) {
   const json::value* value = FindMember(object, member);
   if (value == nullptr) return;
   const std::string path = field + "." + std::string(member);

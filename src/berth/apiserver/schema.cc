@@ -30,11 +30,17 @@ struct Tables {
 };
 
 const std::map<std::string_view, SchemaKind>& ScalarKinds() {
-  static const std::map<std::string_view, SchemaKind> kKinds = {
-      {"string", SchemaKind::kString},     {"int32", SchemaKind::kInt32},       {"int64", SchemaKind::kInt64},
-      {"number", SchemaKind::kNumber},     {"bool", SchemaKind::kBool},         {"bytes", SchemaKind::kBytes},
-      {"time", SchemaKind::kTime},         {"microtime", SchemaKind::kMicroTime}, {"quantity", SchemaKind::kQuantity},
-      {"intorstring", SchemaKind::kIntOrString}, {"any", SchemaKind::kAny}};
+  static const std::map<std::string_view, SchemaKind> kKinds = {{"string", SchemaKind::kString},
+                                                                {"int32", SchemaKind::kInt32},
+                                                                {"int64", SchemaKind::kInt64},
+                                                                {"number", SchemaKind::kNumber},
+                                                                {"bool", SchemaKind::kBool},
+                                                                {"bytes", SchemaKind::kBytes},
+                                                                {"time", SchemaKind::kTime},
+                                                                {"microtime", SchemaKind::kMicroTime},
+                                                                {"quantity", SchemaKind::kQuantity},
+                                                                {"intorstring", SchemaKind::kIntOrString},
+                                                                {"any", SchemaKind::kAny}};
   return kKinds;
 }
 
@@ -136,15 +142,15 @@ Tables ReadTables() {
 // Sets has_quantities by going over all fields until nothing changes any more.
 void MarkQuantities(Tables& tables) {
   const auto has_some = [](const SchemaType& type) {
-    return std::any_of(type.fields.begin(), type.fields.end(), [](const SchemaField& field) { return field.has_quantities; });
+    return std::any_of(type.fields.begin(), type.fields.end(),
+                       [](const SchemaField& field) { return field.has_quantities; });
   };
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
     for (SchemaType& type : tables.types) {
       for (SchemaField& field : type.fields) {
         if (field.has_quantities) continue;
-        field.has_quantities =
-            field.kind == SchemaKind::kQuantity || (field.type != nullptr && has_some(*field.type));
+        field.has_quantities = field.kind == SchemaKind::kQuantity || (field.type != nullptr && has_some(*field.type));
         has_changed = has_changed || field.has_quantities;
       }
     }
@@ -212,9 +218,8 @@ void DropUnknown(const SchemaType& type, json::object& object) {
       it = object.stable_erase(it);
       continue;
     }
-    ForEachObject(*field, it->value(), std::string(), [&](json::object& below, const std::string&) {
-      DropUnknown(*field->type, below);
-    });
+    ForEachObject(*field, it->value(), std::string(),
+                  [&](json::object& below, const std::string&) { DropUnknown(*field->type, below); });
     ++it;
   }
 }
@@ -355,9 +360,9 @@ class TypeChecker {
                                           const json::value& value, const std::string& path) {
     std::string what = JsonKind(value);
     // A number of the right kind but with a fraction or out of range is named itself.
-    const bool wants_integer = shape == SchemaShape::kSingle &&
-                               (field.kind == SchemaKind::kInt32 || field.kind == SchemaKind::kInt64 ||
-                                field.kind == SchemaKind::kIntOrString);
+    const bool wants_integer =
+        shape == SchemaShape::kSingle && (field.kind == SchemaKind::kInt32 || field.kind == SchemaKind::kInt64 ||
+                                          field.kind == SchemaKind::kIntOrString);
     if (value.is_number() && wants_integer) what += " " + json::serialize(value);
     return "json: cannot unmarshal " + what + " into Go struct field " + std::string(owner.name) + "." + path +
            " of type " + GoType(field, shape);
@@ -380,7 +385,8 @@ class DuplicateScanner {
   static constexpr int kDepthMax = 512;
 
   void SkipSpace() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
       ++at_;
     }
   }

@@ -21,12 +21,12 @@ namespace berth::apiserver {
 std::vector<std::string> UnknownFields(const ResourceType& type, const json::object& object);
 inline constexpr std::size_t kUnknownFieldsMax = 50;
 
-// Takes out of `object` what UnknownFields() reports (a real server does not store such fields). Call it on every object
-// and every patched result before validation.
+// Takes out of `object` what UnknownFields() reports (a real server does not store such fields). Call it on every
+// object and every patched result before validation.
 void DropUnknownFields(const ResourceType& type, json::object& object);
 
-// Keys that occur twice in one object of a JSON text: `duplicate field "spec.replicas"`. To be treated as unknown fields
-// are. The text must be valid JSON (what ParseJson took); for any other the answer is empty.
+// Keys that occur twice in one object of a JSON text: `duplicate field "spec.replicas"`. To be treated as unknown
+// fields are. The text must be valid JSON (what ParseJson took); for any other the answer is empty.
 std::vector<std::string> DuplicateFields(std::string_view json_text);
 
 // The first field whose JSON type is wrong, in kube-apiserver's words: `json: cannot unmarshal string into Go struct
@@ -35,8 +35,8 @@ std::vector<std::string> DuplicateFields(std::string_view json_text);
 // the fields that the schema knows, and on quantities, times and base64 being parseable.
 std::optional<std::string> WrongType(const ResourceType& type, const json::object& object);
 
-// `Pod in version "v1" cannot be handled as a Pod: ERROR`, the message of the 400 for a body that does not decode: ERROR
-// is WrongType's, or `strict decoding error: ` with the unknown and duplicate fields.
+// `Pod in version "v1" cannot be handled as a Pod: ERROR`, the message of the 400 for a body that does not decode:
+// ERROR is WrongType's, or `strict decoding error: ` with the unknown and duplicate fields.
 std::string WrongTypeMessage(const ResourceType& type, std::string_view error);
 
 // Takes out every member and every list element that is null, as decoding into a typed object does (but for null list
@@ -45,7 +45,18 @@ void DropNulls(json::object& object);
 
 // For generated documents (OpenAPI).
 enum class SchemaKind : std::uint8_t {
-  kString, kInt32, kInt64, kNumber, kBool, kBytes, kTime, kMicroTime, kQuantity, kIntOrString, kAny, kObject
+  kString,
+  kInt32,
+  kInt64,
+  kNumber,
+  kBool,
+  kBytes,
+  kTime,
+  kMicroTime,
+  kQuantity,
+  kIntOrString,
+  kAny,
+  kObject
 };
 enum class SchemaShape : std::uint8_t { kSingle, kList, kMap };
 
@@ -58,16 +69,16 @@ struct SchemaField {
   const SchemaType* type = nullptr;  // kObject: the fields; null for an object of any fields
   std::string_view merge_key;        // lists: "" is replaced as a whole, "*" merged as a set, else merged by this key
   bool required = false;
-  bool has_quantities = false;       // is a quantity, or an object with one somewhere below
-  bool is_pointer = false;           // scalars: "", 0 and false differ from an absent field
-  int number = 0;                    // in protobuf; 0: not part of it (kind and apiVersion)
-  int inline_number = 0;             // above 0: the field stands in a message that is field inline_number of this type
-  bool retain_keys = false;          // clients send $retainKeys in patches of it (or of its elements)
+  bool has_quantities = false;  // is a quantity, or an object with one somewhere below
+  bool is_pointer = false;      // scalars: "", 0 and false differ from an absent field
+  int number = 0;               // in protobuf; 0: not part of it (kind and apiVersion)
+  int inline_number = 0;        // above 0: the field stands in a message that is field inline_number of this type
+  bool retain_keys = false;     // clients send $retainKeys in patches of it (or of its elements)
 };
 
 struct SchemaType {
-  std::string_view package;  // "io.k8s.api.core.v1"
-  std::string_view name;     // "PodSpec"
+  std::string_view package;         // "io.k8s.api.core.v1"
+  std::string_view name;            // "PodSpec"
   std::vector<SchemaField> fields;  // sorted by name
   const SchemaField* Find(std::string_view field) const;
 };

@@ -2,8 +2,9 @@
 //
 //   Type field:kind field:kind ...
 //
-// A kind is string, int32, int64, number, bool, bytes, time, microtime, quantity, intorstring, any (anything goes below),
-// or another type, with the package's short name before it unless it is this package's own. [] before it makes a list,
+// A kind is string, int32, int64, number, bool, bytes, time, microtime, quantity, intorstring, any (anything goes
+// below), or another type, with the package's short name before it unless it is this package's own. [] before it makes
+// a list,
 // {} a map of strings, * says that an empty value differs from an absent one. Marks behind it, in this order: /key, the
 // list is merged by this key in strategic merge patches; /*, merged as a set; ~, patches of it carry $retainKeys; !,
 // required; #n, the field's number in protobuf; #m.n, its number in a message that is itself field m, and whose fields

@@ -30,7 +30,7 @@ TEST(UnknownFields, AreNamedAsTheRealServerNamesThem) {
             "affinity":{"x":{}}},
     "foo":1})"));
   const std::vector<std::string> want = {
-      R"(unknown field "metadata.labelz")",        R"(unknown field "spec.containerz")",
+      R"(unknown field "metadata.labelz")",         R"(unknown field "spec.containerz")",
       R"(unknown field "spec.containers[0].imag")", R"(unknown field "spec.containers[0].resources.limitz")",
       R"(unknown field "spec.affinity.x")",         R"(unknown field "foo")"};
   EXPECT_EQ(found, want);
@@ -43,7 +43,8 @@ TEST(UnknownFields, StopAtTheirBound) {
 }
 
 TEST(DropUnknownFields, LeavesWhatIsKnown) {
-  json::object object = Parse(R"({"spec":{"replicaz":1,"replicas":2,"template":{"spec":{"containers":[{"i":1,"name":"c"}]}}}})");
+  json::object object =
+      Parse(R"({"spec":{"replicaz":1,"replicas":2,"template":{"spec":{"containers":[{"i":1,"name":"c"}]}}}})");
   DropUnknownFields(Deployments(), object);
   EXPECT_EQ(object, Parse(R"({"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"c"}]}}}})"));
 }
@@ -54,17 +55,17 @@ TEST(DuplicateFields, AreFoundInOrder) {
     const char* text;
     std::vector<std::string> want;
   };
-  const Case cases[] = {
-      {"none", R"({"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]})", {}},
-      {"nested first", R"({"spec":{"containers":[{"name":"c","name":"x"}],"containers":[]}})",
-       {R"(duplicate field "spec.containers[0].name")", R"(duplicate field "spec.containers")"}},
-      {"three times", R"({"a":1,"a":2,"a":3})", {R"(duplicate field "a")", R"(duplicate field "a")"}},
-      {"escaped key", R"({"ab":1,"a\u0062":2})", {R"(duplicate field "ab")"}},
-      {"brackets in strings", R"({"a":"}]{[\"","b":1,"b":2})", {R"(duplicate field "b")"}},
-      {"empty containers", R"({"a":{},"b":[],"c":[ ],"d":{ },"d":null})", {R"(duplicate field "d")"}},
-      {"no JSON", R"({"a":1,"a")", {}},
-      {"cut off in a string", R"({"a":"x)", {}},
-      {"nothing", "", {}}};
+  const Case cases[] = {{"none", R"({"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]})", {}},
+                        {"nested first",
+                         R"({"spec":{"containers":[{"name":"c","name":"x"}],"containers":[]}})",
+                         {R"(duplicate field "spec.containers[0].name")", R"(duplicate field "spec.containers")"}},
+                        {"three times", R"({"a":1,"a":2,"a":3})", {R"(duplicate field "a")", R"(duplicate field "a")"}},
+                        {"escaped key", R"({"ab":1,"a\u0062":2})", {R"(duplicate field "ab")"}},
+                        {"brackets in strings", R"({"a":"}]{[\"","b":1,"b":2})", {R"(duplicate field "b")"}},
+                        {"empty containers", R"({"a":{},"b":[],"c":[ ],"d":{ },"d":null})", {R"(duplicate field "d")"}},
+                        {"no JSON", R"({"a":1,"a")", {}},
+                        {"cut off in a string", R"({"a":"x)", {}},
+                        {"nothing", "", {}}};
   for (const Case& c : cases) {
     if (std::string_view(c.name) == "no JSON") {
       EXPECT_LE(DuplicateFields(c.text).size(), 1U);
@@ -100,8 +101,7 @@ TEST(WrongType, SpeaksAsTheRealServerDoes) {
        "json: cannot unmarshal number 5000000000000 into Go struct field PodSpec.spec.priority of type int32"},
       {"", "pods", R"({"spec":{"hostNetwork":"true"}})",
        "json: cannot unmarshal string into Go struct field PodSpec.spec.hostNetwork of type bool"},
-      {"", "pods", R"({"spec":[]})",
-       "json: cannot unmarshal array into Go struct field Pod.spec of type v1.PodSpec"},
+      {"", "pods", R"({"spec":[]})", "json: cannot unmarshal array into Go struct field Pod.spec of type v1.PodSpec"},
       {"", "pods", R"({"spec":{"containers":[{"resources":{"limits":{"cpu":"1x"}}}]}})", kQuantityError},
       {"", "pods", R"({"spec":{"containers":[{"resources":{"limits":{"cpu":true}}}]}})", kQuantityError},
       {"", "pods", R"({"spec":{"containers":[{"resources":{"limits":{"cpu":0.5,"memory":"1Gi"}}}]}})", ""},
@@ -112,7 +112,8 @@ TEST(WrongType, SpeaksAsTheRealServerDoes) {
       {"", "secrets", R"({"data":{"a":"%%"}})", "illegal base64 data at input byte 0"},
       {"", "secrets", R"({"data":{"a":"eA=="}})", ""},
       {"apps", "deployments", R"({"spec":{"template":{"spec":{"containers":{"a":1}}}}})",
-       "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type []v1.Container"},
+       "json: cannot unmarshal object into Go struct field PodSpec.spec.template.spec.containers of type "
+       "[]v1.Container"},
       {"apps", "deployments", R"({"spec":5})",
        "json: cannot unmarshal number into Go struct field Deployment.spec of type v1.DeploymentSpec"},
   };

@@ -59,7 +59,8 @@ Representation NegotiateRepresentation(std::string_view accept) {
     if (as.empty()) return Representation::kPlain;
     if (!is_v1 || !is_meta) continue;
     if (as == "Table") return Representation::kTable;
-    if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList") return Representation::kPartialObjectMetadata;
+    if (as == "PartialObjectMetadata" || as == "PartialObjectMetadataList")
+      return Representation::kPartialObjectMetadata;
   }
   return Representation::kNone;
 }

@@ -26,9 +26,8 @@ Representation NegotiateRepresentation(std::string_view accept);
 // A Table of `items` (a list, a single object, or one watch event's object). `list_metadata` is the list's metadata
 // (resourceVersion, continue, remainingItemCount), or the object's {resourceVersion} when there is one item.
 // In a watch only the first event's table needs its column definitions: pass false later to save the bytes.
-json::object MakeTable(const ResourceType& type, std::span<const json::object* const> items,
-                       json::object list_metadata, IncludeObject include, std::int64_t now_seconds,
-                       bool with_column_definitions = true);
+json::object MakeTable(const ResourceType& type, std::span<const json::object* const> items, json::object list_metadata,
+                       IncludeObject include, std::int64_t now_seconds, bool with_column_definitions = true);
 
 // {"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":...}.
 json::object PartialObjectMetadata(const json::object& object);

@@ -12,11 +12,26 @@ TEST(HumanDuration, IsKubectlsForm) {
     std::int64_t seconds;
     const char* want;
   };
-  const Case cases[] = {{-2, "<invalid>"},      {-1, "0s"},           {0, "0s"},          {5, "5s"},
-                        {119, "119s"},          {120, "2m"},          {192, "3m12s"},     {599, "9m59s"},
-                        {600, "10m"},           {179 * 60, "179m"},   {3 * kHour, "3h"},  {4 * kHour + 1800, "4h30m"},
-                        {8 * kHour + 60, "8h"}, {47 * kHour, "47h"},  {2 * kDay, "2d"},   {2 * kDay + 5 * kHour, "2d5h"},
-                        {8 * kDay + 1, "8d"},   {729 * kDay, "729d"}, {733 * kDay, "2y3d"}, {8 * 365 * kDay, "8y"}};
+  const Case cases[] = {{-2, "<invalid>"},
+                        {-1, "0s"},
+                        {0, "0s"},
+                        {5, "5s"},
+                        {119, "119s"},
+                        {120, "2m"},
+                        {192, "3m12s"},
+                        {599, "9m59s"},
+                        {600, "10m"},
+                        {179 * 60, "179m"},
+                        {3 * kHour, "3h"},
+                        {4 * kHour + 1800, "4h30m"},
+                        {8 * kHour + 60, "8h"},
+                        {47 * kHour, "47h"},
+                        {2 * kDay, "2d"},
+                        {2 * kDay + 5 * kHour, "2d5h"},
+                        {8 * kDay + 1, "8d"},
+                        {729 * kDay, "729d"},
+                        {733 * kDay, "2y3d"},
+                        {8 * 365 * kDay, "8y"}};
   for (const Case& c : cases) EXPECT_EQ(HumanDuration(c.seconds), c.want) << c.seconds;
 }
 
@@ -25,27 +40,28 @@ TEST(NegotiateRepresentation, TakesTheFirstThatIsServed) {
     const char* accept;
     Representation want;
   };
-  const Case cases[] = {
-      {"", Representation::kPlain},
-      {"*/*", Representation::kPlain},
-      {"application/json", Representation::kPlain},
-      {"application/vnd.kubernetes.protobuf,application/json", Representation::kPlain},
-      {"application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
-       Representation::kTable},
-      {"application/json; as=Table; g=meta.k8s.io; v=v1", Representation::kTable},
-      {"application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Representation::kPlain},
-      {"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
-       "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-       Representation::kPartialObjectMetadata},
-      {"application/vnd.kubernetes.protobuf", Representation::kNone},
-      {"text/html", Representation::kNone}};
+  const Case cases[] = {{"", Representation::kPlain},
+                        {"*/*", Representation::kPlain},
+                        {"application/json", Representation::kPlain},
+                        {"application/vnd.kubernetes.protobuf,application/json", Representation::kPlain},
+                        {"application/json;as=Table;v=v1;g=meta.k8s.io,application/"
+                         "json;as=Table;v=v1beta1;g=meta.k8s.io,application/json",
+                         Representation::kTable},
+                        {"application/json; as=Table; g=meta.k8s.io; v=v1", Representation::kTable},
+                        {"application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", Representation::kPlain},
+                        {"application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,"
+                         "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+                         Representation::kPartialObjectMetadata},
+                        {"application/vnd.kubernetes.protobuf", Representation::kNone},
+                        {"text/html", Representation::kNone}};
   for (const Case& c : cases) EXPECT_EQ(NegotiateRepresentation(c.accept), c.want) << c.accept;
 }
 
 TEST(MakeTable, HoldsWhatKubectlReads) {
   const ResourceType& type = *FindResource("", "v1", "configmaps");
   const json::object item = json::parse(R"({"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"c",
-      "creationTimestamp":"2026-01-01T00:00:00Z"},"data":{"a":"b"}})").as_object();
+      "creationTimestamp":"2026-01-01T00:00:00Z"},"data":{"a":"b"}})")
+                                .as_object();
   const json::object* const items[] = {&item};
   constexpr std::int64_t kNow = 1767225600 + 60;  // a minute after
   json::object table = MakeTable(type, items, {{"resourceVersion", "7"}}, IncludeObject::kMetadata, kNow);

@@ -27,7 +27,8 @@ int RunKubelets(const KubeletsOptions& options) {
   kubelet::KubeletOptions kubelets;
   kubelets.nodes = options.nodes;
   kubelets.seed = seed;
-  if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok()) return FailWith(valid.error(), cli::kExitUsage);
+  if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok())
+    return FailWith(valid.error(), cli::kExitUsage);
   auto connection = Connection::Make(options.connection, clock, seed);
   if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
   kubelet::KubeletSimulator simulator((*connection)->rest(), kubelets);

@@ -1,5 +1,5 @@
-// The subcommands of berth, and the options that their flags set. Each returns the process's exit status and says in one
-// line on standard error why it failed.
+// The subcommands of berth, and the options that their flags set. Each returns the process's exit status and says in
+// one line on standard error why it failed.
 #pragma once
 
 #include <cstdint>

@@ -25,20 +25,23 @@ Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, cons
 
 }  // namespace
 
-Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& options, const Clock& clock, std::uint64_t seed) {
+Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& options, const Clock& clock,
+                                                       std::uint64_t seed) {
   BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, LoadConfig(options, clock));
   for (const std::string& warning : config.warnings) log::Warning("client", warning);
   std::unique_ptr<Connection> connection(new Connection(clock));
   connection->server_ = config.server;
   BERTH_ASSIGN_OR_RETURN(connection->transport_, client::MakeTransport(connection->io_, config, kConnectionsMax));
-  BERTH_ASSIGN_OR_RETURN(connection->events_transport_, client::MakeTransport(connection->io_, config, kEventConnectionsMax));
+  BERTH_ASSIGN_OR_RETURN(connection->events_transport_,
+                         client::MakeTransport(connection->io_, config, kEventConnectionsMax));
   client::RestClientOptions rest;
   rest.headers = config.headers;
   rest.qps = options.qps.value_or(0);
   rest.burst = options.burst.value_or(static_cast<int>(rest.qps * 2));
-  connection->rest_ = std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
-  connection->events_ =
-      std::make_unique<client::RestClient>(connection->loop_, *connection->events_transport_, config.credentials, seed + 1, rest);
+  connection->rest_ =
+      std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
+  connection->events_ = std::make_unique<client::RestClient>(connection->loop_, *connection->events_transport_,
+                                                             config.credentials, seed + 1, rest);
   return connection;
 }
 

@@ -14,8 +14,10 @@ namespace berth::app {
 
 class Connection {
  public:
-  // Reads the kubeconfig, the service account or neither (--master alone). Errors are one line each; nothing is sent yet.
-  static Expected<std::unique_ptr<Connection>> Make(const ConnectionOptions& options, const Clock& clock, std::uint64_t seed);
+  // Reads the kubeconfig, the service account or neither (--master alone). Errors are one line each; nothing is sent
+  // yet.
+  static Expected<std::unique_ptr<Connection>> Make(const ConnectionOptions& options, const Clock& clock,
+                                                    std::uint64_t seed);
   ~Connection();
 
   client::RestClient& rest() { return *rest_; }

@@ -36,14 +36,15 @@ std::string NginxDeployment(int replicas) {
   const object container{{"name", "nginx"},
                          {"image", "nginx:1.27"},
                          {"resources", object{{"requests", object{{"cpu", "100m"}, {"memory", "128Mi"}}}}}};
-  return codec::WriteJson(object{
-      {"apiVersion", "apps/v1"},
-      {"kind", "Deployment"},
-      {"metadata", object{{"name", "nginx"}, {"namespace", "default"}, {"labels", labels}}},
-      {"spec", object{{"replicas", replicas},
-                      {"selector", object{{"matchLabels", labels}}},
-                      {"template", object{{"metadata", object{{"labels", labels}}},
-                                          {"spec", object{{"schedulerName", kSchedulerName}, {"containers", array{container}}}}}}}}});
+  return codec::WriteJson(
+      object{{"apiVersion", "apps/v1"},
+             {"kind", "Deployment"},
+             {"metadata", object{{"name", "nginx"}, {"namespace", "default"}, {"labels", labels}}},
+             {"spec", object{{"replicas", replicas},
+                             {"selector", object{{"matchLabels", labels}}},
+                             {"template", object{{"metadata", object{{"labels", labels}}},
+                                                 {"spec", object{{"schedulerName", kSchedulerName},
+                                                                 {"containers", array{container}}}}}}}}});
 }
 
 struct ShownPod {
@@ -75,8 +76,11 @@ class Board {
     for (const auto& [name, pod] : pods_) {
       const auto why = why_.find(pod.uid);
       const std::string status = pod.phase == "Pending" && !pod.node.empty() ? "Bound" : pod.phase;
-      const cli::Color color = status == "Running" ? cli::Color::kGreen : status == "Bound" ? cli::Color::kCyan : cli::Color::kYellow;
-      table.AddRow({name, {status, color}, pod.node.empty() ? "<none>" : pod.node, why == why_.end() ? "" : why->second});
+      const cli::Color color = status == "Running" ? cli::Color::kGreen
+                               : status == "Bound" ? cli::Color::kCyan
+                                                   : cli::Color::kYellow;
+      table.AddRow(
+          {name, {status, color}, pod.node.empty() ? "<none>" : pod.node, why == why_.end() ? "" : why->second});
     }
     return table.Lines(style);
   }
@@ -125,7 +129,9 @@ int RunDemo(const DemoOptions& options) {
   ShellOptions shell_options;
   shell_options.seed = options.seed;
   shell_options.hostname = HostName();
-  shell_options.on_decision = [&board](const scheduler::Decision& decision) { board.SetWhy(decision.pod->uid, decision.Why()); };
+  shell_options.on_decision = [&board](const scheduler::Decision& decision) {
+    board.SetWhy(decision.pod->uid, decision.Why());
+  };
   auto shell = SchedulerShell::Make(configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
   if (!shell.ok()) return FailWith(shell.error());
 
@@ -136,12 +142,15 @@ int RunDemo(const DemoOptions& options) {
   watch.decode = [](const simdjson::dom::element& object) -> Expected<std::shared_ptr<const ShownPod>> {
     std::string phase = TextAt(object, {"status", "phase"});
     if (!TextAt(object, {"metadata", "deletionTimestamp"}).empty()) phase = "Terminating";
-    return std::shared_ptr<const ShownPod>(std::make_shared<ShownPod>(ShownPod{
-        TextAt(object, {"metadata", "name"}), std::move(phase), TextAt(object, {"spec", "nodeName"}), TextAt(object, {"metadata", "uid"})}));
+    return std::shared_ptr<const ShownPod>(std::make_shared<ShownPod>(
+        ShownPod{TextAt(object, {"metadata", "name"}), std::move(phase), TextAt(object, {"spec", "nodeName"}),
+                 TextAt(object, {"metadata", "uid"})}));
   };
   client::Informer<ShownPod>::Handler handler;
   handler.on_add = [&board](const std::shared_ptr<const ShownPod>& pod) { board.SetPod(*pod); };
-  handler.on_update = [&board](const std::shared_ptr<const ShownPod>&, const std::shared_ptr<const ShownPod>& pod) { board.SetPod(*pod); };
+  handler.on_update = [&board](const std::shared_ptr<const ShownPod>&, const std::shared_ptr<const ShownPod>& pod) {
+    board.SetPod(*pod);
+  };
   handler.on_delete = [&board](const std::shared_ptr<const ShownPod>& pod) { board.RemovePod(pod->name); };
   client::Informer<ShownPod> informer(cluster.rest(), std::move(watch), std::move(handler));
   informer.Start();
@@ -183,28 +192,32 @@ int RunDemo(const DemoOptions& options) {
   create.method = "POST";
   create.target = "/apis/apps/v1/namespaces/default/deployments";
   create.body = NginxDeployment(options.replicas);
-  if (const auto created = cluster.rest().DoSync(std::move(create)); !created.ok()) return fail(created.error().message);
+  if (const auto created = cluster.rest().DoSync(std::move(create)); !created.ok())
+    return fail(created.error().message);
 
   // The pods wait for a scheduler of their name; then berth starts.
   const auto has_pods = [&] { return board.pod_count() == options.replicas; };
-  if (!show_until("Deployment nginx, " + std::to_string(options.replicas) + " replicas, schedulerName: berth", has_pods)) {
+  if (!show_until("Deployment nginx, " + std::to_string(options.replicas) + " replicas, schedulerName: berth",
+                  has_pods)) {
     return fail("the Deployment's pods did not appear");
   }
   (*shell)->Start();
   const auto all_running = [&] { return board.running() == options.replicas; };
   if (!show_until("Deployment nginx, berth at work", all_running)) {
-    return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) + " pods were running after " +
-                std::to_string(kTimeLimit.count()) + " s: more --nodes would give the others room");
+    return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) +
+                " pods were running after " + std::to_string(kTimeLimit.count()) +
+                " s: more --nodes would give the others room");
   }
   screen.Finish();
   if (!terminal.IsTty()) {  // The screen ends with this; a file has seen its lines one by one.
     for (const std::string& line : board.Lines(StyleOf(terminal))) terminal.Write(line + "\n");
   }
   if (!options.serve) return end(cli::kExitOk);
-  std::printf("\nThe cluster is at http://%s until you press Ctrl-C. In another terminal:\n"
-              "  kubectl --server http://%s get nodes,pods -o wide\n"
-              "  kubectl --server http://%s scale deployment nginx --replicas 50\n",
-              cluster.address().c_str(), cluster.address().c_str(), cluster.address().c_str());
+  std::printf(
+      "\nThe cluster is at http://%s until you press Ctrl-C. In another terminal:\n"
+      "  kubectl --server http://%s get nodes,pods -o wide\n"
+      "  kubectl --server http://%s scale deployment nginx --replicas 50\n",
+      cluster.address().c_str(), cluster.address().c_str(), cluster.address().c_str());
   std::fflush(stdout);
   (void)WaitForSignal();
   return end(cli::kExitOk);

@@ -6,7 +6,8 @@ namespace berth::app {
 
 EmbeddedCluster::EmbeddedCluster(const Clock& clock) : loop_(client_io_, clock) {}
 
-Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const EmbeddedClusterOptions& options, const Clock& clock) {
+Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const EmbeddedClusterOptions& options,
+                                                                  const Clock& clock) {
   std::unique_ptr<EmbeddedCluster> cluster(new EmbeddedCluster(clock));
   apiserver::ApiServerOptions server;
   server.seed = options.seed;
@@ -16,13 +17,15 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     net::HttpServerOptions http;
     http.listen = options.listen;
     http.malformed = &apiserver::ApiServer::MalformedRequest;
-    BERTH_ASSIGN_OR_RETURN(cluster->http_, net::StartHttpServer(cluster->server_io_, http, cluster->server_->handler()));
+    BERTH_ASSIGN_OR_RETURN(cluster->http_,
+                           net::StartHttpServer(cluster->server_io_, http, cluster->server_->handler()));
   }
   // Requests are handled on the clients' loop: what blocks it (a full input queue) must not stop HTTP clients.
   cluster->transport_ = cluster->server_->InProcessTransport(cluster->client_io_);
   cluster->events_transport_ = cluster->server_->InProcessTransport(cluster->client_io_);
   cluster->rest_ = std::make_unique<client::RestClient>(cluster->loop_, *cluster->transport_, nullptr, options.seed);
-  cluster->events_ = std::make_unique<client::RestClient>(cluster->loop_, *cluster->events_transport_, nullptr, options.seed + 1);
+  cluster->events_ =
+      std::make_unique<client::RestClient>(cluster->loop_, *cluster->events_transport_, nullptr, options.seed + 1);
   if (options.nodes > 0) {
     kubelet::KubeletOptions kubelets;
     kubelets.nodes = options.nodes;

@@ -1,4 +1,5 @@
-// EmbeddedCluster: the embedded API server with simulated nodes and the few controllers that a demo needs, in this process.
+// EmbeddedCluster: the embedded API server with simulated nodes and the few controllers that a demo needs, in this
+// process.
 #pragma once
 
 #include <cstdint>

@@ -35,12 +35,16 @@ std::string CheckAddress(const std::string& text) {
 }
 
 void AddConnection(CLI::App& command, ConnectionOptions& options) {
-  command.add_option("--kubeconfig", options.kubeconfig, "kubeconfig file; without it and --master: the pod's service account")
+  command
+      .add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig file; without it and --master: the pod's service account")
       ->envname("KUBECONFIG");
   command.add_option("--context", options.context, "context of the kubeconfig; default: its current-context");
   command.add_option("--master", options.master, "URL of the API server, for example http://127.0.0.1:8001");
-  command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")->check(CLI::NonNegativeNumber);
-  command.add_option("--kube-api-burst", options.burst, "requests at once when --kube-api-qps is set")->check(CLI::NonNegativeNumber);
+  command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--kube-api-burst", options.burst, "requests at once when --kube-api-qps is set")
+      ->check(CLI::NonNegativeNumber);
 }
 
 }  // namespace
@@ -58,40 +62,59 @@ int Main(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand("run", "schedule the pods of a cluster");
   AddConnection(*run_command, run.connection);
   run_command->add_option("--config", run.config, "KubeSchedulerConfiguration file");
-  run_command->add_option("--scheduler-name", run.scheduler_name, "the schedulerName of the pods to take; default: default-scheduler");
+  run_command->add_option("--scheduler-name", run.scheduler_name,
+                          "the schedulerName of the pods to take; default: default-scheduler");
   run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged");
-  run_command->add_option("--leader-elect", leader_elect, "false, or unset: not in this version")->expected(0, 1)->default_str("");
+  run_command->add_option("--leader-elect", leader_elect, "false, or unset: not in this version")
+      ->expected(0, 1)
+      ->default_str("");
   run_command->add_option("--secure-port", secure_port, "0, or unset: not in this version");
   run_command->add_option("-v,--v", verbosity, "log verbosity");
   run_command->callback([&] {
     const bool is_set = run_command->count("--leader-elect") > 0;
     if (is_set && leader_elect != "false" && leader_elect != "0") {
-      throw CLI::ValidationError("--leader-elect", "leader election comes with a later version: leave it out or say --leader-elect=false");
+      throw CLI::ValidationError(
+          "--leader-elect", "leader election comes with a later version: leave it out or say --leader-elect=false");
     }
     if (secure_port != 0) {
-      throw CLI::ValidationError("--secure-port", "serving metrics and health comes with a later version: leave it out or say --secure-port=0");
+      throw CLI::ValidationError(
+          "--secure-port",
+          "serving metrics and health comes with a later version: leave it out or say --secure-port=0");
     }
     if (!run.config.empty() && !run.scheduler_name.empty()) {
-      throw CLI::ValidationError("--scheduler-name", "names the default profile; with --config the file's profiles have the names");
+      throw CLI::ValidationError("--scheduler-name",
+                                 "names the default profile; with --config the file's profiles have the names");
     }
   });
 
   ApiServerCommandOptions server;
   CLI::App* server_command = app.add_subcommand("apiserver", "the embedded API server by itself");
-  server_command->add_option("--listen", server.listen, "address and port")->check(CheckAddress, "")->capture_default_str();
-  server_command->add_option("--nodes", server.nodes, "simulated nodes")->check(CLI::Range(0, 100'000))->capture_default_str();
+  server_command->add_option("--listen", server.listen, "address and port")
+      ->check(CheckAddress, "")
+      ->capture_default_str();
+  server_command->add_option("--nodes", server.nodes, "simulated nodes")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
 
   KubeletsOptions kubelets;
   CLI::App* kubelets_command = app.add_subcommand("kubelets", "simulated nodes and kubelets for any cluster");
   AddConnection(*kubelets_command, kubelets.connection);
-  kubelets_command->add_option("--nodes", kubelets.nodes, "how many")->check(CLI::Range(1, 100'000))->capture_default_str();
+  kubelets_command->add_option("--nodes", kubelets.nodes, "how many")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
 
   DemoOptions demo;
   CLI::App* demo_command = app.add_subcommand("demo", "berth at work on an embedded cluster");
   demo_command->add_flag("--serve", demo.serve, "leave the cluster running for kubectl --server");
-  demo_command->add_option("--listen", demo.listen, "where, with --serve")->check(CheckAddress, "")->capture_default_str();
-  demo_command->add_option("--nodes", demo.nodes, "simulated nodes")->check(CLI::Range(1, 5'000))->capture_default_str();
-  demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")->check(CLI::Range(1, 10'000))->capture_default_str();
+  demo_command->add_option("--listen", demo.listen, "where, with --serve")
+      ->check(CheckAddress, "")
+      ->capture_default_str();
+  demo_command->add_option("--nodes", demo.nodes, "simulated nodes")
+      ->check(CLI::Range(1, 5'000))
+      ->capture_default_str();
+  demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();
 
   try {

@@ -18,7 +18,8 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
   if (!text.ok()) return text.error().Wrap("--config");
   auto loaded = config::LoadConfiguration(*text);
   if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
-  if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok()) return valid.error().Wrap("--config " + path);
+  if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok())
+    return valid.error().Wrap("--config " + path);
   return loaded;
 }
 
@@ -26,7 +27,8 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
   if (!options.config.empty()) return LoadConfigurationFile(options.config);
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   if (!options.scheduler_name.empty()) configuration.profiles.front().scheduler_name = options.scheduler_name;
-  if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok()) return valid.error().Wrap("--scheduler-name");
+  if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok())
+    return valid.error().Wrap("--scheduler-name");
   return configuration;
 }
 
@@ -50,13 +52,16 @@ int RunScheduler(const RunOptions& options) {
   ShellOptions shell_options;
   shell_options.seed = seed;
   shell_options.hostname = HostName();
-  auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock, std::move(shell_options));
+  auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
+                                    std::move(shell_options));
   if (!shell.ok()) {
-    return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config), cli::kExitUsage);
+    return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
+                    cli::kExitUsage);
   }
 
   std::string names;
-  for (const config::Profile& profile : configuration->profiles) names += (names.empty() ? "" : " ") + profile.scheduler_name;
+  for (const config::Profile& profile : configuration->profiles)
+    names += (names.empty() ? "" : " ") + profile.scheduler_name;
   if (!options.config.empty() && configuration->leader_election.leader_elect) {
     log::Warning("app", "Leader election is not in this version: see that no second scheduler of these names runs");
   }
@@ -67,7 +72,8 @@ int RunScheduler(const RunOptions& options) {
   (*shell)->Stop(std::chrono::seconds(kShutdownGraceSeconds));
   (*connection)->Stop();
   const scheduler::Counts counts = (*shell)->counts();
-  log::Info("app", "Ended", {{"scheduled", counts.scheduled}, {"unschedulable", counts.unschedulable}, {"errors", counts.errors}});
+  log::Info("app", "Ended",
+            {{"scheduled", counts.scheduled}, {"unschedulable", counts.unschedulable}, {"errors", counts.errors}});
   return 0;
 }
 

@@ -25,7 +25,8 @@ constexpr int kDecisionsPerTurn = 64;
 
 }  // namespace
 
-SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& events_rest, const Clock& clock, ShellOptions options)
+SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& events_rest, const Clock& clock,
+                               ShellOptions options)
     : rest_(rest), clock_(clock), options_(std::move(options)), writer_(rest) {
   status_writer_ = std::make_unique<StatusWriter>(writer_, rest_.loop());
   client::EventRecorderOptions recorder;
@@ -35,8 +36,9 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& eve
 }
 
 Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::KubeSchedulerConfiguration& configuration,
-                                                               client::RestClient& rest, client::RestClient& events_rest,
-                                                               const Clock& clock, ShellOptions options) {
+                                                               client::RestClient& rest,
+                                                               client::RestClient& events_rest, const Clock& clock,
+                                                               ShellOptions options) {
   std::unique_ptr<SchedulerShell> shell(new SchedulerShell(rest, events_rest, clock, std::move(options)));
   BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *shell));
   scheduler::SchedulerOptions core;
@@ -91,7 +93,9 @@ void SchedulerShell::MakeInformers() {
   };
   client::Informer<PodRecord>::Handler pod_handler;
   pod_handler.on_add = [this](const RecordPtr& record) { Push(scheduler::PodSet{std::move(record->pod)}); };
-  pod_handler.on_update = [this](const RecordPtr&, const RecordPtr& record) { Push(scheduler::PodSet{std::move(record->pod)}); };
+  pod_handler.on_update = [this](const RecordPtr&, const RecordPtr& record) {
+    Push(scheduler::PodSet{std::move(record->pod)});
+  };
   pod_handler.on_delete = [this](const RecordPtr& record) {
     Push(scheduler::PodGone{record->namespace_name, record->name, record->uid});
   };
@@ -138,7 +142,8 @@ void SchedulerShell::RunCore() {
       is_idle_ = is_draining_ && core_->binding_count() == 0 && inputs_.empty();
       if (is_idle_) idle_.notify_all();
       const auto is_due = [&] {
-        return is_stopped_ || !inputs_.empty() || (is_synced_ && !is_draining_ && !can_decide) || is_draining_ != has_seen_draining;
+        return is_stopped_ || !inputs_.empty() || (is_synced_ && !is_draining_ && !can_decide) ||
+               is_draining_ != has_seen_draining;
       };
       if (!has_more && !is_due()) {
         if (const auto wake = core_->NextWake()) {
@@ -171,7 +176,8 @@ void SchedulerShell::RunCore() {
     }
     core_->TakeOutputs(outputs);
     if (outputs.empty()) continue;
-    rest_.loop().Post([this, batch = std::make_shared<std::vector<Output>>(std::move(outputs))] { Perform(std::move(*batch)); });
+    rest_.loop().Post(
+        [this, batch = std::make_shared<std::vector<Output>>(std::move(outputs))] { Perform(std::move(*batch)); });
     outputs.clear();
   }
 }
@@ -188,7 +194,11 @@ void SchedulerShell::Perform(std::vector<Output>&& outputs) {
       record.note = std::move(event->note);
       record.scheduler_name = std::move(event->reporting_controller);
       framework::PodRef& pod = event->regarding;
-      record.regarding = {"v1", "Pod", std::move(pod.namespace_name), std::move(pod.name), std::move(pod.uid),
+      record.regarding = {"v1",
+                          "Pod",
+                          std::move(pod.namespace_name),
+                          std::move(pod.name),
+                          std::move(pod.uid),
                           std::move(pod.resource_version)};
       recorder_->Record(std::move(record));
     } else if (auto* work = std::get_if<scheduler::Work>(&output)) {

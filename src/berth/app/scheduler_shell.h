@@ -1,5 +1,5 @@
-// SchedulerShell: turns the network into the core's inputs and its outputs into API calls. One thread runs the core; the
-// event loop's thread does all I/O. Used by `berth run` and `berth demo`.
+// SchedulerShell: turns the network into the core's inputs and its outputs into API calls. One thread runs the core;
+// the event loop's thread does all I/O. Used by `berth run` and `berth demo`.
 #pragma once
 
 #include <atomic>
@@ -44,8 +44,8 @@ class SchedulerShell final : public framework::Handle {
 
   // Before it is destroyed, Stop() must have returned and the event loop must have ended.
   //
-  // `rest` carries lists, watches and writes, `events_rest` the events, so that these never stand in the way; both run on
-  // `rest.loop()`. All must outlive the shell. Fails when the configuration's profiles cannot be made.
+  // `rest` carries lists, watches and writes, `events_rest` the events, so that these never stand in the way; both run
+  // on `rest.loop()`. All must outlive the shell. Fails when the configuration's profiles cannot be made.
   static Expected<std::unique_ptr<SchedulerShell>> Make(const config::KubeSchedulerConfiguration& configuration,
                                                         client::RestClient& rest, client::RestClient& events_rest,
                                                         const Clock& clock, ShellOptions options);
@@ -91,15 +91,15 @@ class SchedulerShell final : public framework::Handle {
   std::unique_ptr<client::Informer<PodRecord>> pods_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
 
-  mutable std::mutex mutex_;  // guards what follows; never held while the core or a callback runs
+  mutable std::mutex mutex_;         // guards what follows; never held while the core or a callback runs
   std::condition_variable changed_;  // the core has something to do; its thread alone waits for it
-  std::condition_variable room_;   // inputs_ has room
-  std::condition_variable idle_;   // is_idle_ is true
+  std::condition_variable room_;     // inputs_ has room
+  std::condition_variable idle_;     // is_idle_ is true
   std::vector<scheduler::Input> inputs_;
   bool is_synced_ = false;
   bool is_draining_ = false;  // decide nothing more
   bool is_stopped_ = false;
-  bool is_idle_ = false;      // draining and no binding under way
+  bool is_idle_ = false;  // draining and no binding under way
   scheduler::Counts counts_;
   std::size_t unsynced_ = 2;
 

@@ -30,8 +30,8 @@ class Gate final : public net::Transport {
  public:
   enum class Mode {
     kOpen,
-    kHold,        // bindings wait until Release()
-    kLoseAnswer,  // bindings take effect, but nobody hears of it
+    kHold,         // bindings wait until Release()
+    kLoseAnswer,   // bindings take effect, but nobody hears of it
     kLoseRequest,  // bindings do not take effect, and nobody hears of that either
     kUnreachable,  // nothing is answered, ever
   };
@@ -172,8 +172,8 @@ class Observer {
 
  private:
   template <typename T>
-  std::unique_ptr<client::Informer<T>> Watch(client::RestClient& rest, std::string path, T (*read)(const simdjson::dom::element&),
-                                             std::map<std::string, T>& seen) {
+  std::unique_ptr<client::Informer<T>> Watch(client::RestClient& rest, std::string path,
+                                             T (*read)(const simdjson::dom::element&), std::map<std::string, T>& seen) {
     using Ptr = std::shared_ptr<const T>;
     typename client::Informer<T>::Options options;
     options.name = path;
@@ -252,11 +252,12 @@ class SchedulerShellTest : public testing::Test {
     Create("/api/v1/nodes", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":")" + name +
                                 R"("},"status":{"allocatable":{"cpu":")" + cpu + R"(","memory":"8Gi","pods":"110"}}})");
   }
-  void CreatePod(const std::string& name, const std::string& cpu = "100m", const std::string& scheduler = "default-scheduler") {
-    Create("/api/v1/namespaces/default/pods", R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name +
-                                                  R"("},"spec":{"schedulerName":")" + scheduler +
-                                                  R"(","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":")" + cpu +
-                                                  R"("}}}]}})");
+  void CreatePod(const std::string& name, const std::string& cpu = "100m",
+                 const std::string& scheduler = "default-scheduler") {
+    Create("/api/v1/namespaces/default/pods",
+           R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + name + R"("},"spec":{"schedulerName":")" +
+               scheduler + R"(","containers":[{"name":"c","image":"i","resources":{"requests":{"cpu":")" + cpu +
+               R"("}}}]}})");
   }
   bool WaitForBound(std::size_t count) {
     return observer_->Wait([count](const Observer::Pods& pods, const Observer::Events&) {
@@ -266,7 +267,8 @@ class SchedulerShellTest : public testing::Test {
     });
   }
   bool WaitForEvents(std::size_t count) {
-    return observer_->Wait([count](const Observer::Pods&, const Observer::Events& events) { return events.size() >= count; });
+    return observer_->Wait(
+        [count](const Observer::Pods&, const Observer::Events& events) { return events.size() >= count; });
   }
 
   SystemClock clock_;
@@ -296,8 +298,8 @@ TEST_F(SchedulerShellTest, BindsPodsWithAnEventEach) {
   for (const char* group : {"before-", "after-"}) {
     for (int i = 0; i < 10; ++i) {
       const std::string pod = group + std::to_string(i);
-      EXPECT_EQ(observer_->EventsOf(pod), std::vector<std::string>{"Normal Scheduled: Successfully assigned default/" + pod +
-                                                                   " to " + observer_->NodeOf(pod)});
+      EXPECT_EQ(observer_->EventsOf(pod), std::vector<std::string>{"Normal Scheduled: Successfully assigned default/" +
+                                                                   pod + " to " + observer_->NodeOf(pod)});
     }
   }
   EXPECT_EQ(observer_->NodeOf("other"), "") << "a pod of another scheduler";
@@ -362,8 +364,9 @@ TEST_F(SchedulerShellTest, ABindingWithoutAnAnswerIsLookedUp) {
     ++bound;
     ASSERT_TRUE(WaitForBound(bound));
     ASSERT_TRUE(WaitForEvents(bound));
-    EXPECT_EQ(observer_->EventsOf(c.pod),
-              std::vector<std::string>{std::string("Normal Scheduled: Successfully assigned default/") + c.pod + " to n1"});
+    EXPECT_EQ(
+        observer_->EventsOf(c.pod),
+        std::vector<std::string>{std::string("Normal Scheduled: Successfully assigned default/") + c.pod + " to n1"});
   }
   shell_->Stop(std::chrono::seconds(10));
   EXPECT_EQ(shell_->counts().scheduled, 2u);
@@ -393,7 +396,8 @@ TEST_F(SchedulerShellTest, StopWaitsForBindingsUnderWayAndTheirEvents) {
   EXPECT_EQ(stopped.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
   CreatePod("late");
   gate_->Release();
-  ASSERT_EQ(stopped.wait_for(std::chrono::seconds(20)), std::future_status::ready) << "waited longer than for its bindings";
+  ASSERT_EQ(stopped.wait_for(std::chrono::seconds(20)), std::future_status::ready)
+      << "waited longer than for its bindings";
   EXPECT_EQ(shell_->counts().scheduled, 5u);
   ASSERT_TRUE(WaitForBound(5));
   ASSERT_TRUE(WaitForEvents(5)) << "each with its event";

@@ -17,7 +17,8 @@ constexpr Duration kBackoffMax = std::chrono::seconds(10);
 constexpr int kForbiddenTriesMax = 6;
 
 bool IsPassing(const Error& error, int failures) {
-  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized) return failures + 1 < kForbiddenTriesMax;
+  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized)
+    return failures + 1 < kForbiddenTriesMax;
   return error.outcome_unknown || error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
          error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal;
 }
@@ -149,7 +150,8 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
     return;
   }
   // Gone, or replaced by another pod of its name: nobody waits for that status.
-  const bool is_gone = !result.ok() && (result.error().code == ErrorCode::kNotFound || result.error().code == ErrorCode::kConflict);
+  const bool is_gone =
+      !result.ok() && (result.error().code == ErrorCode::kNotFound || result.error().code == ErrorCode::kConflict);
   if (!result.ok() && !is_gone) {
     log::Warning("app", "Could not write a pod's status",
                  {{"pod", sent.pod.namespace_name + "/" + sent.pod.name}, {"err", result.error().message}});

@@ -26,8 +26,8 @@ class StatusWriter {
   ~StatusWriter();
 
   void Write(framework::PodStatusWrite write);
-  // Before a pod is bound: drops what has not been sent about it, and calls `then` once nothing about it is under way, so
-  // that a late "Unschedulable" does not follow the binding.
+  // Before a pod is bound: drops what has not been sent about it, and calls `then` once nothing about it is under way,
+  // so that a late "Unschedulable" does not follow the binding.
   void Settle(const std::string& uid, std::function<void()> then);
 
   // Waiting, in flight or backing off: at most one for each pod.
@@ -37,7 +37,7 @@ class StatusWriter {
   struct Entry {
     std::optional<framework::PodStatusWrite> next;     // to be sent
     std::optional<framework::PodStatusWrite> sending;  // in flight
-    std::function<void()> settled;  // waits for what is in flight
+    std::function<void()> settled;                     // waits for what is in flight
     int failures = 0;
     bool is_queued = false;
   };

@@ -199,11 +199,16 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
     bool is_retried;
   };
   const Case cases[] = {
-      {"too many requests", 429, "TooManyRequests", true}, {"server in trouble", 500, "InternalError", true},
-      {"unavailable", 503, "ServiceUnavailable", true},    {"gateway timeout", 504, "Timeout", true},
-      {"the pod is gone", 404, "NotFound", false},         {"another pod of its name", 409, "Conflict", false},
-      {"rules not read yet", 403, "Forbidden", true},      {"not known yet", 401, "Unauthorized", true},
-      {"refused", 422, "Invalid", false},                  {"no such request", 400, "BadRequest", false},
+      {"too many requests", 429, "TooManyRequests", true},
+      {"server in trouble", 500, "InternalError", true},
+      {"unavailable", 503, "ServiceUnavailable", true},
+      {"gateway timeout", 504, "Timeout", true},
+      {"the pod is gone", 404, "NotFound", false},
+      {"another pod of its name", 409, "Conflict", false},
+      {"rules not read yet", 403, "Forbidden", true},
+      {"not known yet", 401, "Unauthorized", true},
+      {"refused", 422, "Invalid", false},
+      {"no such request", 400, "BadRequest", false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
@@ -328,7 +333,8 @@ TEST_F(StatusWriterTest, OnlySoManyAreUnderWayAtOnce) {
 }
 
 TEST_F(StatusWriterTest, OnesThatBackOffTakeNoPlace) {
-  for (std::size_t i = 0; i <= StatusWriter::kInFlightMax; ++i) writer->Write(Unschedulable("p" + std::to_string(i), "m"));
+  for (std::size_t i = 0; i <= StatusWriter::kInFlightMax; ++i)
+    writer->Write(Unschedulable("p" + std::to_string(i), "m"));
   for (std::size_t i = 0; i < StatusWriter::kInFlightMax; ++i) transport.Next()->Fail(ErrorCode::kUnavailable, true);
   loop.Run();
   EXPECT_EQ(transport.Waiting(), 1u);

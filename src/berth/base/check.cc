@@ -6,7 +6,8 @@
 namespace berth::internal {
 
 void CheckFailed(const char* file, int line, const char* condition, const std::string& values) {
-  std::fprintf(stderr, "%s:%d: check failed: %s%s%s\n", file, line, condition, values.empty() ? "" : " with", values.c_str());
+  std::fprintf(stderr, "%s:%d: check failed: %s%s%s\n", file, line, condition, values.empty() ? "" : " with",
+               values.c_str());
   std::abort();
 }
 

@@ -17,12 +17,11 @@ std::string CheckValues(const Values&... values) {
 
 }  // namespace berth::internal
 
-#define BERTH_CHECK(condition, ...)                                                               \
-  do {                                                                                            \
-    if (!(condition)) [[unlikely]] {                                                              \
-      ::berth::internal::CheckFailed(__FILE__, __LINE__, #condition,                              \
-                                     ::berth::internal::CheckValues(__VA_ARGS__));                \
-    }                                                                                             \
+#define BERTH_CHECK(condition, ...)                                                                                \
+  do {                                                                                                             \
+    if (!(condition)) [[unlikely]] {                                                                               \
+      ::berth::internal::CheckFailed(__FILE__, __LINE__, #condition, ::berth::internal::CheckValues(__VA_ARGS__)); \
+    }                                                                                                              \
   } while (false)
 
 // For hot loops: nothing in release builds.

@@ -14,15 +14,24 @@ class [[nodiscard]] Expected {
  public:
   using value_type = T;
 
-  Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Expected(Error error) : state_(std::in_place_index<1>, std::move(error)) {}      // NOLINT(google-explicit-constructor)
+  Expected(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Expected(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { BERTH_CHECK(ok(), error().message); return std::get<0>(state_); }
-  const T& value() const& { BERTH_CHECK(ok(), error().message); return std::get<0>(state_); }
-  T&& value() && { BERTH_CHECK(ok(), error().message); return std::get<0>(std::move(state_)); }
+  T& value() & {
+    BERTH_CHECK(ok(), error().message);
+    return std::get<0>(state_);
+  }
+  const T& value() const& {
+    BERTH_CHECK(ok(), error().message);
+    return std::get<0>(state_);
+  }
+  T&& value() && {
+    BERTH_CHECK(ok(), error().message);
+    return std::get<0>(std::move(state_));
+  }
 
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
@@ -57,17 +66,17 @@ class [[nodiscard]] Expected<void> {
 #define BERTH_CONCAT(a, b) BERTH_CONCAT_INNER(a, b)
 
 // Returns the error of an Expected<...> expression to the caller, or goes on.
-#define BERTH_RETURN_IF_ERROR(expression)                                  \
-  do {                                                                     \
-    if (auto berth_result = (expression); !berth_result.ok()) {            \
-      return berth_result.error();                                         \
-    }                                                                      \
+#define BERTH_RETURN_IF_ERROR(expression)                       \
+  do {                                                          \
+    if (auto berth_result = (expression); !berth_result.ok()) { \
+      return berth_result.error();                              \
+    }                                                           \
   } while (false)
 
 // BERTH_ASSIGN_OR_RETURN(auto x, F()): x is F()'s value; F()'s error goes to the caller.
 #define BERTH_ASSIGN_OR_RETURN(declaration, expression) \
   BERTH_ASSIGN_OR_RETURN_IMPL(BERTH_CONCAT(berth_expected_, __LINE__), declaration, expression)
 #define BERTH_ASSIGN_OR_RETURN_IMPL(temporary, declaration, expression) \
-  auto temporary = (expression);                                       \
-  if (!temporary.ok()) return temporary.error();                       \
+  auto temporary = (expression);                                        \
+  if (!temporary.ok()) return temporary.error();                        \
   declaration = std::move(temporary).value()

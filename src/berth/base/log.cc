@@ -52,8 +52,8 @@ void Write(Level level, std::string_view area, std::string_view message, std::in
       line += field.value;
     }
   }
-  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info, spdlog::level::warn,
-                                                          spdlog::level::err};
+  static constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                          spdlog::level::warn, spdlog::level::err};
   Logger().log(kLevels[static_cast<std::size_t>(level)], "{}", line);
 }
 

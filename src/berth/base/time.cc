@@ -71,7 +71,8 @@ std::optional<Time> ParseRfc3339(std::string_view text) {
     ++at;
     const std::size_t start = at;
     std::int64_t scale = 100000;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10) micros += (text[at] - '0') * scale;
+    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at, scale /= 10)
+      micros += (text[at] - '0') * scale;
     if (at == start) return std::nullopt;
   }
   seconds offset{0};
@@ -119,14 +120,26 @@ std::optional<Duration> ParseGoDuration(std::string_view text) {
     text.remove_prefix(at);
     long double unit = 0;
     std::size_t length = 1;
-    if (text.starts_with("ns")) { unit = 1e-3L; length = 2; }
-    else if (text.starts_with("us")) { unit = 1; length = 2; }
-    else if (text.starts_with("\xC2\xB5s") || text.starts_with("\xCE\xBCs")) { unit = 1; length = 3; }
-    else if (text.starts_with("ms")) { unit = 1e3L; length = 2; }
-    else if (text.starts_with("s")) unit = 1e6L;
-    else if (text.starts_with("m")) unit = 6e7L;
-    else if (text.starts_with("h")) unit = 3.6e9L;
-    else return std::nullopt;
+    if (text.starts_with("ns")) {
+      unit = 1e-3L;
+      length = 2;
+    } else if (text.starts_with("us")) {
+      unit = 1;
+      length = 2;
+    } else if (text.starts_with("\xC2\xB5s") || text.starts_with("\xCE\xBCs")) {
+      unit = 1;
+      length = 3;
+    } else if (text.starts_with("ms")) {
+      unit = 1e3L;
+      length = 2;
+    } else if (text.starts_with("s"))
+      unit = 1e6L;
+    else if (text.starts_with("m"))
+      unit = 6e7L;
+    else if (text.starts_with("h"))
+      unit = 3.6e9L;
+    else
+      return std::nullopt;
     text.remove_prefix(length);
     total += number / scale * unit;
     if (total > 9.2e15L) return std::nullopt;  // Go's int64 nanoseconds

@@ -23,8 +23,9 @@ TEST(Rfc3339, RoundTrips) {
 }
 
 TEST(Rfc3339, RefusesWhatIsNone) {
-  for (const char* text : {"", "2026", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01 00:00:00Z",
-                           "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00Zx"}) {
+  for (const char* text :
+       {"", "2026", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00",
+        "2026-01-01T00:00:00.Z", "2026-01-01T24:00:00Z", "2026-01-01T00:00:00Zx"}) {
     EXPECT_FALSE(ParseRfc3339(text)) << text;
   }
 }
@@ -43,7 +44,8 @@ TEST(GoDuration, ParsesAndPrints) {
     EXPECT_EQ(duration->count(), c.micros) << c.text;
     EXPECT_EQ(FormatGoDuration(*duration), c.printed);
   }
-  for (const char* text : {"", "10", "s", "1x", "1s2", "99999999999999999h", "."}) EXPECT_FALSE(ParseGoDuration(text)) << text;
+  for (const char* text : {"", "10", "s", "1x", "1s2", "99999999999999999h", "."})
+    EXPECT_FALSE(ParseGoDuration(text)) << text;
 }
 
 }  // namespace

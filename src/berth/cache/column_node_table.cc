@@ -12,9 +12,10 @@ using framework::kNoNode;
 using framework::ValueId;
 
 bool IsSameForScheduling(const api::Node& a, const api::Node& b) {
-  return a.unschedulable == b.unschedulable && a.taints == b.taints && a.allocatable == b.allocatable && a.images == b.images &&
-         a.metadata.labels == b.metadata.labels && a.metadata.annotations == b.metadata.annotations &&
-         a.declared_features == b.declared_features && a.conditions == b.conditions;
+  return a.unschedulable == b.unschedulable && a.taints == b.taints && a.allocatable == b.allocatable &&
+         a.images == b.images && a.metadata.labels == b.metadata.labels &&
+         a.metadata.annotations == b.metadata.annotations && a.declared_features == b.declared_features &&
+         a.conditions == b.conditions;
 }
 
 // Each image name of a node, once, with its size.
@@ -46,9 +47,9 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::RowFor(std::string_view node_name) {
     names_.emplace_back();
     const std::size_t count = infos_.size();
     Columns& c = columns_;
-    for (auto* column : {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes, &c.allocatable_pods,
-                         &c.requested_cpu_milli, &c.requested_memory_bytes, &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli,
-                         &c.nonzero_memory_bytes, &c.pod_count}) {
+    for (auto* column : {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes,
+                         &c.allocatable_pods, &c.requested_cpu_milli, &c.requested_memory_bytes,
+                         &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli, &c.nonzero_memory_bytes, &c.pod_count}) {
       column->resize(count);
     }
     c.is_unschedulable.resize(count);

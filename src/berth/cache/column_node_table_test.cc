@@ -237,9 +237,10 @@ std::string Describe(const ColumnNodeTable& table) {
   const auto& c = table.columns();
   for (const NodeIndex row : table.rows()) {
     std::string line;
-    for (const auto* column : {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes,
-                               &c.allocatable_pods, &c.requested_cpu_milli, &c.requested_memory_bytes, &c.requested_ephemeral_bytes,
-                               &c.nonzero_cpu_milli, &c.nonzero_memory_bytes, &c.pod_count}) {
+    for (const auto* column :
+         {&c.allocatable_cpu_milli, &c.allocatable_memory_bytes, &c.allocatable_ephemeral_bytes, &c.allocatable_pods,
+          &c.requested_cpu_milli, &c.requested_memory_bytes, &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli,
+          &c.nonzero_memory_bytes, &c.pod_count}) {
       line += " " + std::to_string((*column)[row]);
     }
     line += c.is_unschedulable[row] != 0 ? " cordoned" : "";
@@ -259,7 +260,8 @@ std::string Describe(const ColumnNodeTable& table) {
   }
   std::string text;
   for (const auto& [name, line] : lines) text += name + ":" + line + "\n";
-  for (const char* image : {"a:1", "b:1"}) text += std::string(image) + " " + std::to_string(table.ImageNodeCount(image)) + "\n";
+  for (const char* image : {"a:1", "b:1"})
+    text += std::string(image) + " " + std::to_string(table.ImageNodeCount(image)) + "\n";
   return text;
 }
 
@@ -268,13 +270,19 @@ class IncrementalEqualsRebuilt : public ::testing::TestWithParam<std::uint64_t> 
 TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
   Random random(GetParam());
   const auto below = [&](int n) { return static_cast<int>(random.Below(static_cast<std::uint64_t>(n))); };
-  const auto pick = [&](std::initializer_list<const char*> choices) { return choices.begin()[below(static_cast<int>(choices.size()))]; };
+  const auto pick = [&](std::initializer_list<const char*> choices) {
+    return choices.begin()[below(static_cast<int>(choices.size()))];
+  };
   const auto node_name = [&] { return "n" + std::to_string(below(8)); };
   ColumnNodeTable table;
   std::map<std::string, std::shared_ptr<const api::Node>> nodes;
   std::map<std::string, std::pair<NodeIndex, framework::PodInfoPtr>> pods;
   const auto random_pod = [&](const std::string& uid, const std::string& node) {
-    auto pod = MakePod("p").Uid(uid).Node(node).Request("cpu", pick({"100m", "1"})).Request("example.com/gpu", pick({"0", "1"}));
+    auto pod = MakePod("p")
+                   .Uid(uid)
+                   .Node(node)
+                   .Request("cpu", pick({"100m", "1"}))
+                   .Request("example.com/gpu", pick({"0", "1"}));
     if (below(3) == 0) pod.HostPort(80 + below(2));
     return pod.Info();
   };

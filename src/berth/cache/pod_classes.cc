@@ -191,7 +191,8 @@ framework::PodInfoPtr PodClasses::MakePodInfo(const api::Pod& pod) {
     info->is_preempted = disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
   }
   // Of a bound pod nobody reads it any more.
-  if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled"); scheduled && info->node_name.empty()) {
+  if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled");
+      scheduled && info->node_name.empty()) {
     info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);
   }
   info->pod_class = Classify(pod);

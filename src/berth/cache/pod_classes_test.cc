@@ -74,17 +74,24 @@ TEST(PodClasses, WhatMattersSeparates) {
       {"empty required terms", [](api::Pod& p) { p.spec.node_affinity->required.emplace(); }},
       {"required key", [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].key = "rack"; }},
       {"required operator",
-       [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].op = api::SelectorOperator::kNotIn; }},
-      {"required value", [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].values = {"b"}; }},
+       [](api::Pod& p) {
+         p.spec.node_affinity->required->front().match_expressions[0].op = api::SelectorOperator::kNotIn;
+       }},
+      {"required value",
+       [](api::Pod& p) { p.spec.node_affinity->required->front().match_expressions[0].values = {"b"}; }},
       {"required field",
-       [](api::Pod& p) { p.spec.node_affinity->required->front().match_fields = {testing::In("metadata.name", {"n"})}; }},
+       [](api::Pod& p) {
+         p.spec.node_affinity->required->front().match_fields = {testing::In("metadata.name", {"n"})};
+       }},
       {"expression as a field",
        [](api::Pod& p) {
          api::NodeSelectorTerm& term = p.spec.node_affinity->required->front();
          std::swap(term.match_fields, term.match_expressions);
        }},
-      {"preferred term", [](api::Pod& p) { p.spec.node_affinity->preferred = {{1, testing::Term({testing::Exists("zone")})}}; }},
-      {"preferred weight", [](api::Pod& p) { p.spec.node_affinity->preferred = {{2, testing::Term({testing::Exists("zone")})}}; }},
+      {"preferred term",
+       [](api::Pod& p) { p.spec.node_affinity->preferred = {{1, testing::Term({testing::Exists("zone")})}}; }},
+      {"preferred weight",
+       [](api::Pod& p) { p.spec.node_affinity->preferred = {{2, testing::Term({testing::Exists("zone")})}}; }},
       {"toleration key", [](api::Pod& p) { p.spec.tolerations[0].key = "spot"; }},
       {"toleration operator", [](api::Pod& p) { p.spec.tolerations[0].op = "Equal"; }},
       {"toleration value", [](api::Pod& p) { p.spec.tolerations[0].value = "x"; }},

@@ -20,7 +20,8 @@
 namespace berth::codec {
 namespace {
 
-// What a document may take once its aliases are expanded, counted as kValueBytes a value plus the text of strings and keys.
+// What a document may take once its aliases are expanded, counted as kValueBytes a value plus the text of strings and
+// keys.
 constexpr std::size_t kExpandedBytesMax = std::size_t{128} << 20;
 constexpr std::size_t kValueBytes = 32;
 constexpr std::size_t kDocumentsMax = 10'000;
@@ -94,9 +95,12 @@ std::optional<json::value> ParseInteger(std::string_view text) {
   int base = 10;
   if (text.size() > 1 && text[0] == '0') {
     switch (text[1]) {
-      case 'x': case 'X': base = 16; break;
-      case 'o': case 'O': base = 8; break;
-      case 'b': case 'B': base = 2; break;
+      case 'x':
+      case 'X': base = 16; break;
+      case 'o':
+      case 'O': base = 8; break;
+      case 'b':
+      case 'B': base = 2; break;
       default: base = 0;
     }
     text.remove_prefix(base == 0 ? 1 : 2);
@@ -196,18 +200,22 @@ class Builder final : public YAML::EventHandler {
     Add(mark, found->second.value, 0, false);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& text) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& text) override {
     Spend(mark, kValueBytes + text.size());
-    const bool is_merge = tag == "?" && text == "<<" && !frames_.empty() && frames_.back().is_object && !frames_.back().key;
+    const bool is_merge =
+        tag == "?" && text == "<<" && !frames_.empty() && frames_.back().is_object && !frames_.back().key;
     Add(mark, Resolve(mark, tag, text), anchor, is_merge);
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     Open(mark, anchor, false);
   }
   void OnSequenceEnd() override { Close(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     Open(mark, anchor, true);
   }
   void OnMapEnd() override { Close(); }
@@ -388,7 +396,8 @@ Expected<std::vector<json::value>> ParseDocuments(std::string_view text, ParseLi
   } catch (const YAML::Exception& thrown) {
     std::string where;
     if (!thrown.mark.is_null()) {
-      where = "line " + std::to_string(thrown.mark.line + 1) + ", column " + std::to_string(thrown.mark.column + 1) + ": ";
+      where =
+          "line " + std::to_string(thrown.mark.line + 1) + ", column " + std::to_string(thrown.mark.column + 1) + ": ";
     }
     return InvalidError(where + thrown.msg);
   } catch (const std::exception& thrown) {

@@ -1,7 +1,7 @@
 // YAML (and so JSON) as a JSON document, for configuration, kubeconfig and manifests. Scalars follow YAML 1.1 as
-// sigs.k8s.io/yaml reads it: plain booleans (yes, no, on, off, y and n among them), null, integers and floats are typed,
-// quoted ones are strings; a float without a fraction becomes an integer; "<<" merges mappings.
-// Duplicate keys, documents over the limits and alias bombs are errors that name line and column. Thread-compatible.
+// sigs.k8s.io/yaml reads it: plain booleans (yes, no, on, off, y and n among them), null, integers and floats are
+// typed, quoted ones are strings; a float without a fraction becomes an integer; "<<" merges mappings. Duplicate keys,
+// documents over the limits and alias bombs are errors that name line and column. Thread-compatible.
 #pragma once
 
 #include <string_view>

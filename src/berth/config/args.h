@@ -105,8 +105,8 @@ struct RawArgs {
 };
 
 // monostate: the plugin takes no arguments.
-using PluginArgs = std::variant<std::monostate, NodeResourcesFitArgs, NodeResourcesBalancedAllocationArgs, NodeAffinityArgs,
-                                InterPodAffinityArgs, PodTopologySpreadArgs, DefaultPreemptionArgs, VolumeBindingArgs,
-                                DynamicResourcesArgs, RawArgs>;
+using PluginArgs = std::variant<std::monostate, NodeResourcesFitArgs, NodeResourcesBalancedAllocationArgs,
+                                NodeAffinityArgs, InterPodAffinityArgs, PodTopologySpreadArgs, DefaultPreemptionArgs,
+                                VolumeBindingArgs, DynamicResourcesArgs, RawArgs>;
 
 }  // namespace berth::config

@@ -18,7 +18,8 @@ PluginSet MergePluginSet(const PluginSet& defaults, const PluginSet& custom);
 // The default arguments of an in-tree plugin; monostate for one that takes none and for names upstream does not know.
 PluginArgs DefaultArgs(std::string_view plugin);
 
-// Merges `profile`'s sets over the default plugins, and adds the default arguments of every plugin that has none, by name.
+// Merges `profile`'s sets over the default plugins, and adds the default arguments of every plugin that has none, by
+// name.
 void ApplyDefaults(Profile& profile);
 
 // What runs without a configuration file: one profile, "default-scheduler", with the default plugins.

@@ -12,9 +12,9 @@ constexpr std::int64_t kNodeScoreMax = 100;
 
 // The order in which upstream builds its lists; it decides which of several errors is reported.
 constexpr std::array<ExtensionPoint, kExtensionPointCount> kConstructionOrder = {
-    ExtensionPoint::kPreFilter, ExtensionPoint::kFilter,     ExtensionPoint::kPostFilter, ExtensionPoint::kReserve,
-    ExtensionPoint::kPreScore,  ExtensionPoint::kScore,      ExtensionPoint::kPreBind,    ExtensionPoint::kBind,
-    ExtensionPoint::kPostBind,  ExtensionPoint::kPermit,     ExtensionPoint::kPreEnqueue, ExtensionPoint::kQueueSort,
+    ExtensionPoint::kPreFilter, ExtensionPoint::kFilter, ExtensionPoint::kPostFilter, ExtensionPoint::kReserve,
+    ExtensionPoint::kPreScore,  ExtensionPoint::kScore,  ExtensionPoint::kPreBind,    ExtensionPoint::kBind,
+    ExtensionPoint::kPostBind,  ExtensionPoint::kPermit, ExtensionPoint::kPreEnqueue, ExtensionPoint::kQueueSort,
 };
 
 std::string TypeName(ExtensionPoint point) { return std::string(ToString(point)) + "Plugin"; }
@@ -29,7 +29,9 @@ Error AlreadyRegistered(ExtensionPoint point, std::string_view name) {
   return InvalidError("plugin " + Quoted(name) + " already registered as " + Quoted(TypeName(point)));
 }
 
-bool Contains(const auto& list, std::string_view name) { return std::find(list.begin(), list.end(), name) != list.end(); }
+bool Contains(const auto& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
 
 class Expansion {
  public:
@@ -60,8 +62,8 @@ class Expansion {
     return {};
   }
 
-  // The names at a point, in order: those listed there that are in multiPoint too, those of multiPoint alone, the rest of
-  // those listed there.
+  // The names at a point, in order: those listed there that are in multiPoint too, those of multiPoint alone, the rest
+  // of those listed there.
   Expected<std::vector<std::string>> Expand(ExtensionPoint point) const {
     const PluginSet& set = plugins_.points[point];
     std::vector<std::string> listed;
@@ -100,11 +102,13 @@ class Expansion {
     for (const PluginSet* set : {&plugins_.points[ExtensionPoint::kScore], &plugins_.multi_point}) {
       for (const PluginRef& plugin : set->enabled) {
         const auto found = implemented_.find(plugin.name);
-        if (found == implemented_.end() || !found->second.test(static_cast<std::size_t>(ExtensionPoint::kScore))) continue;
+        if (found == implemented_.end() || !found->second.test(static_cast<std::size_t>(ExtensionPoint::kScore)))
+          continue;
         const std::int64_t weight = plugin.weight == 0 ? 1 : plugin.weight;
         if (!weights.emplace(plugin.name, weight).second) continue;
         std::int64_t score_max = 0;
-        if (__builtin_mul_overflow(weight, kNodeScoreMax, &score_max) || __builtin_add_overflow(total, score_max, &total)) {
+        if (__builtin_mul_overflow(weight, kNodeScoreMax, &score_max) ||
+            __builtin_add_overflow(total, score_max, &total)) {
           return InvalidError("score plugins: total score of Score plugins could overflow");
         }
       }
@@ -137,14 +141,16 @@ Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLook
   if (const std::size_t count = expanded.plugins[ExtensionPoint::kQueueSort].size(); count != 1) {
     return InvalidError("only one queue sort plugin required" + where + ", but got " + std::to_string(count));
   }
-  if (expanded.plugins[ExtensionPoint::kBind].empty()) return InvalidError("at least one bind plugin is needed" + where);
+  if (expanded.plugins[ExtensionPoint::kBind].empty())
+    return InvalidError("at least one bind plugin is needed" + where);
 
   BERTH_ASSIGN_OR_RETURN(const auto weights, expansion.ScoreWeights());
   for (PluginRef& plugin : expanded.plugins[ExtensionPoint::kScore]) plugin.weight = weights.at(plugin.name);
   return expanded;
 }
 
-Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>& profiles, const PluginLookup& lookup) {
+Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>& profiles,
+                                                      const PluginLookup& lookup) {
   std::vector<ExpandedProfile> expanded;
   for (const Profile& profile : profiles) {
     auto result = ExpandProfile(profile, lookup);

@@ -92,10 +92,12 @@ TEST(ExpandTest, TheDefaultProfile) {
       {kPreEnqueue, "SchedulingGates DynamicResources DefaultPreemption"},
       {kQueueSort, "PrioritySort"},
       {kPreFilter,
-       "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone PodTopologySpread "
+       "NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits VolumeBinding VolumeZone "
+       "PodTopologySpread "
        "InterPodAffinity DynamicResources NodeDeclaredFeatures"},
       {kFilter,
-       "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions NodeVolumeLimits "
+       "NodeUnschedulable NodeName TaintToleration NodeAffinity NodePorts NodeResourcesFit VolumeRestrictions "
+       "NodeVolumeLimits "
        "VolumeBinding VolumeZone PodTopologySpread InterPodAffinity DynamicResources NodeDeclaredFeatures"},
       {kPostFilter, "DynamicResources DefaultPreemption"},
       {kPreScore,
@@ -189,7 +191,8 @@ TEST(ExpandTest, Errors) {
   const Case cases[] = {
       {"two queue sorts", sort_listed_beside,
        "only one queue sort plugin required for profile with scheduler name \"s\", but got 2"},
-      {"no queue sort", no_sort, "only one queue sort plugin required for profile with scheduler name \"s\", but got 0"},
+      {"no queue sort", no_sort,
+       "only one queue sort plugin required for profile with scheduler name \"s\", but got 0"},
       {"no bind", no_bind, "at least one bind plugin is needed for profile with scheduler name \"s\""},
       {"wrong point", wrong_point, "plugin \"ImageLocality\" does not extend FilterPlugin plugin"},
       {"unknown at a point", unknown_at_point, "ReservePlugin \"Nobody\" does not exist"},

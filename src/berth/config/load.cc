@@ -111,7 +111,8 @@ void ReadArgs(ObjectReader& reader, NodeResourcesFitArgs& out) {
 void ReadArgs(ObjectReader& reader, NodeResourcesBalancedAllocationArgs& out) { ReadResources(reader, out.resources); }
 
 void ReadArgs(ObjectReader& reader, NodeAffinityArgs& out) {
-  reader.Object("addedAffinity", [&](ObjectReader& affinity) { ReadNodeAffinity(affinity, out.added_affinity.emplace()); });
+  reader.Object("addedAffinity",
+                [&](ObjectReader& affinity) { ReadNodeAffinity(affinity, out.added_affinity.emplace()); });
 }
 
 void ReadArgs(ObjectReader& reader, InterPodAffinityArgs& out) {

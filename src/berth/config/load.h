@@ -1,5 +1,5 @@
-// Reading KubeSchedulerConfiguration from YAML or JSON, strictly: an unknown field, a doubled key, a wrong type or a wrong
-// apiVersion or kind is an error with its field path; several are listed as "[a, b]".
+// Reading KubeSchedulerConfiguration from YAML or JSON, strictly: an unknown field, a doubled key, a wrong type or a
+// wrong apiVersion or kind is an error with its field path; several are listed as "[a, b]".
 #pragma once
 
 #include <string_view>

@@ -62,9 +62,9 @@ TEST(LoadTest, DefaultsOfAnEmptyFile) {
   EXPECT_EQ(profile.plugin_config, DefaultConfiguration().profiles[0].plugin_config);
   std::vector<std::string> with_args;
   for (const PluginConfig& config : profile.plugin_config) with_args.push_back(config.name);
-  EXPECT_EQ(with_args, (std::vector<std::string>{"DefaultPreemption", "DynamicResources", "InterPodAffinity", "NodeAffinity",
-                                                 "NodeResourcesBalancedAllocation", "NodeResourcesFit", "PodTopologySpread",
-                                                 "VolumeBinding"}));
+  EXPECT_EQ(with_args, (std::vector<std::string>{"DefaultPreemption", "DynamicResources", "InterPodAffinity",
+                                                 "NodeAffinity", "NodeResourcesBalancedAllocation", "NodeResourcesFit",
+                                                 "PodTopologySpread", "VolumeBinding"}));
   EXPECT_TRUE(ValidateConfiguration(configuration).ok());
   EXPECT_TRUE(ValidateConfiguration(DefaultConfiguration()).ok());
 }
@@ -242,23 +242,28 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
   };
   const Case cases[] = {
       {"unknown field", "profiles: [{schedulerNam: x}]",
-       "profiles[0].schedulerNam: unknown field; known here: percentageOfNodesToScore, pluginConfig, plugins, schedulerName"},
+       "profiles[0].schedulerNam: unknown field; known here: percentageOfNodesToScore, pluginConfig, plugins, "
+       "schedulerName"},
       {"unknown field of a plugin", "profiles: [{plugins: {score: {enabled: [{name: A, wait: 1}]}}}]",
        "profiles[0].plugins.score.enabled[0].wait: unknown field; known here: name, weight"},
       {"unknown field of arguments", "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hard: 1}}]}]",
        "profiles[0].pluginConfig[0].args.hard: unknown field; known here: apiVersion, hardPodAffinityWeight, "
        "ignorePreferredTermsOfExistingPods, kind"},
       {"field names have one case", "Parallelism: 3",
-       "Parallelism: unknown field; known here: apiVersion, clientConnection, delayCacheUntilActive, enableContentionProfiling, "
-       "enableProfiling, extenders, kind, leaderElection, parallelism, percentageOfNodesToScore, podInitialBackoffSeconds, "
+       "Parallelism: unknown field; known here: apiVersion, clientConnection, delayCacheUntilActive, "
+       "enableContentionProfiling, "
+       "enableProfiling, extenders, kind, leaderElection, parallelism, percentageOfNodesToScore, "
+       "podInitialBackoffSeconds, "
        "podMaxBackoffSeconds, profiles"},
-      {"doubled key", "parallelism: 3\nparallelism: 4", "line 4, column 14: key \"parallelism\" is already set in this mapping"},
+      {"doubled key", "parallelism: 3\nparallelism: 4",
+       "line 4, column 14: key \"parallelism\" is already set in this mapping"},
       {"wrong type of a weight", "profiles: [{plugins: {score: {enabled: [{name: A}, {name: B, weight: x}]}}}]",
        "profiles[0].plugins.score.enabled[1].weight: must be a whole number of 32 bits, not a string"},
       {"weight too large", "profiles: [{plugins: {score: {enabled: [{name: A, weight: 2147483648}]}}}]",
        "profiles[0].plugins.score.enabled[0].weight: must be a whole number of 32 bits, not 2147483648"},
       {"fraction", "parallelism: 1.5", "parallelism: must be a whole number of 32 bits, not 1.5E0"},
-      {"a quoted number is a string", "parallelism: '3'", "parallelism: must be a whole number of 32 bits, not a string"},
+      {"a quoted number is a string", "parallelism: '3'",
+       "parallelism: must be a whole number of 32 bits, not a string"},
       {"no object", "leaderElection: [1]", "leaderElection: must be an object, not a list"},
       {"no list", "profiles: {}", "profiles: must be a list, not an object"},
       {"no string", "profiles: [{schedulerName: 5}]", "profiles[0].schedulerName: must be a string, not a number"},
@@ -268,7 +273,8 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
        "leaderElection.leaseDuration: must be a duration such as \"15s\", not a number"},
       {"bad duration", "leaderElection: {leaseDuration: 15x}",
        "leaderElection.leaseDuration: must be a duration such as \"15s\" or \"1m30s\", not \"15x\""},
-      {"list item of the wrong type", "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [1]}}]}]",
+      {"list item of the wrong type",
+       "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [1]}}]}]",
        "profiles[0].pluginConfig[0].args.ignoredResources[0]: must be a string, not a number"},
       {"other kind of arguments",
        "profiles: [{pluginConfig: [{name: NodeAffinity, args: {kind: InterPodAffinityArgs}}]}]",
@@ -285,19 +291,25 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
        "profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {scoringStrategy: {resources: []}}}]}]",
        "profiles[0].pluginConfig[0].args.scoringStrategy.type: Unsupported value: \"\": supported values: "
        "\"LeastAllocated\", \"MostAllocated\", \"RequestedToCapacityRatio\""},
-      {"unknown defaulting type", "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: None}}]}]",
-       "profiles[0].pluginConfig[0].args.defaultingType: Unsupported value: \"None\": supported values: \"System\", \"List\""},
+      {"unknown defaulting type",
+       "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: None}}]}]",
+       "profiles[0].pluginConfig[0].args.defaultingType: Unsupported value: \"None\": supported values: \"System\", "
+       "\"List\""},
       {"default constraint with a selector",
        "profiles: [{pluginConfig: [{name: PodTopologySpread, args: {defaultingType: List, defaultConstraints: "
        "[{maxSkew: 1, topologyKey: z, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]}}]}]",
-       "profiles[0].pluginConfig[0].args.defaultConstraints[0].labelSelector: Forbidden: constraint must not define a selector, "
+       "profiles[0].pluginConfig[0].args.defaultConstraints[0].labelSelector: Forbidden: constraint must not define a "
+       "selector, "
        "as they deduced for each pod"},
       {"plugin at a point of a gate that is off", "profiles: [{plugins: {placementScore: {enabled: [{name: A}]}}}]",
-       "profiles[0].plugins.placementScore.enabled: Forbidden: must be empty: the feature gate TopologyAwareWorkloadScheduling "
+       "profiles[0].plugins.placementScore.enabled: Forbidden: must be empty: the feature gate "
+       "TopologyAwareWorkloadScheduling "
        "is off"},
-      {"extenders", "extenders: [{urlPrefix: http://x}]", "extenders: Forbidden: must be empty: berth does not call extenders yet"},
+      {"extenders", "extenders: [{urlPrefix: http://x}]",
+       "extenders: Forbidden: must be empty: berth does not call extenders yet"},
       {"two errors", "parallelism: x\nenableProfiling: 1",
-       "[parallelism: must be a whole number of 32 bits, not a string, enableProfiling: must be a boolean, not a number]"},
+       "[parallelism: must be a whole number of 32 bits, not a string, enableProfiling: must be a boolean, not a "
+       "number]"},
   };
   for (const Case& c : cases) EXPECT_EQ(Problem(std::string(kHeader) + c.body), c.want) << c.name;
 }
@@ -305,7 +317,8 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
 TEST(LoadTest, RefusesOtherKinds) {
   EXPECT_EQ(Problem("kind: KubeSchedulerConfiguration"),
             "apiVersion: must be \"kubescheduler.config.k8s.io/v1\", and is missing");
-  EXPECT_EQ(Problem("apiVersion: kubescheduler.config.k8s.io/v1"), "kind: must be \"KubeSchedulerConfiguration\", and is missing");
+  EXPECT_EQ(Problem("apiVersion: kubescheduler.config.k8s.io/v1"),
+            "kind: must be \"KubeSchedulerConfiguration\", and is missing");
   EXPECT_EQ(Problem("apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration"),
             "apiVersion: must be \"kubescheduler.config.k8s.io/v1\", not \"kubescheduler.config.k8s.io/v1beta3\"");
   EXPECT_EQ(Problem("apiVersion: kubescheduler.config.k8s.io/v1\nkind: 5"), "kind: must be a string, not a number");
@@ -325,7 +338,8 @@ TEST(ValidateTest, Rules) {
        "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"},
       {"profile's percentage", "profiles: [{percentageOfNodesToScore: -1}]",
        "profiles[0].percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]"},
-      {"initial back-off", "podInitialBackoffSeconds: 0", "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
+      {"initial back-off", "podInitialBackoffSeconds: 0",
+       "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"},
       {"maximum back-off", "podInitialBackoffSeconds: 20",
        "podMaxBackoffSeconds: Invalid value: 10: must be greater than or equal to PodInitialBackoffSeconds"},
       {"burst", "clientConnection: {burst: -1}", "clientConnection.burst: Invalid value: -1: must be non-negative"},
@@ -343,21 +357,24 @@ TEST(ValidateTest, Rules) {
       {"removed plugin", "profiles: [{plugins: {filter: {enabled: [{name: EBSLimits}]}}}]",
        "profiles[0].plugins.filter.enabled[0]: Invalid value: \"EBSLimits\": was invalid in version "
        "\"kubescheduler.config.k8s.io/v1\" (KubeSchedulerConfiguration is version \"kubescheduler.config.k8s.io/v1\")"},
-      {"removed plugin in multiPoint is the registry's error", "profiles: [{plugins: {multiPoint: {enabled: [{name: EBSLimits}]}}}]",
-       ""},
+      {"removed plugin in multiPoint is the registry's error",
+       "profiles: [{plugins: {multiPoint: {enabled: [{name: EBSLimits}]}}}]", ""},
       {"arguments twice", "profiles: [{pluginConfig: [{name: A, args: {}}, {name: A, args: {}}]}]",
        "profiles[0].pluginConfig[1]: Duplicate value: \"A\""},
       {"two queue sorts", "profiles: [{plugins: {queueSort: {enabled: [{name: A}, {name: B}]}}}]",
        "profiles[0].plugins.queueSort.Enabled: Invalid value: 2: only one queue sort plugin can be enabled"},
       {"different queue sorts",
-       "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: B}], disabled: [{name: '*'}]}}}]",
+       "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: B}], disabled: "
+       "[{name: '*'}]}}}]",
        "profiles[1].plugins.queueSort: Invalid value: must be the same for all profiles"},
       {"different arguments of the queue sort",
-       "profiles: [{schedulerName: a, plugins: {queueSort: {enabled: [{name: Q}]}}, pluginConfig: [{name: Q, args: {x: 1}}]}, "
+       "profiles: [{schedulerName: a, plugins: {queueSort: {enabled: [{name: Q}]}}, pluginConfig: [{name: Q, args: {x: "
+       "1}}]}, "
        "{schedulerName: b, plugins: {queueSort: {enabled: [{name: Q}]}}, pluginConfig: [{name: Q, args: {x: 2}}]}]",
        "profiles[1].pluginConfig.args: Invalid value: queueSort must be the same for all profiles"},
       {"several", "parallelism: 0\npercentageOfNodesToScore: -5",
-       "[parallelism: Invalid value: 0: should be an integer value greater than zero, percentageOfNodesToScore: Invalid value: "
+       "[parallelism: Invalid value: 0: should be an integer value greater than zero, percentageOfNodesToScore: "
+       "Invalid value: "
        "-5: not in valid range [0-100]]"},
   };
   for (const Case& c : cases) EXPECT_EQ(Problem(std::string(kHeader) + c.body), c.want) << c.name;
@@ -375,23 +392,29 @@ TEST(ValidateTest, PluginArguments) {
       {"DefaultPreemption", "{minCandidateNodesAbsolute: -1}",
        "minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)"},
       {"DefaultPreemption", "{minCandidateNodesAbsolute: 0}", ""},
-      {"InterPodAffinity", "{hardPodAffinityWeight: 101}", "hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]"},
+      {"InterPodAffinity", "{hardPodAffinityWeight: 101}",
+       "hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]"},
       {"NodeAffinity",
        "{addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{}, {matchExpressions: "
        "[{key: a, operator: Near}]}]}}}",
-       "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]: a: the operator must be one of In, "
+       "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[1]: a: the operator must be one "
+       "of In, "
        "NotIn, Exists, DoesNotExist, Gt, Lt"},
       {"NodeAffinity",
-       "{addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchFields: [{key: "
+       "{addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchFields: "
+       "[{key: "
        "metadata.name, operator: Exists}]}}]}}",
-       "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference: metadata.name: the operator on a field must "
+       "addedAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].preference: metadata.name: the operator on a "
+       "field must "
        "be In or NotIn"},
       {"NodeAffinity",
-       "{addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {matchFields: [{key: "
+       "{addedAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 0, preference: {matchFields: "
+       "[{key: "
        "metadata.name, operator: Exists}]}}]}}",
        ""},
       {"NodeResourcesFit", "{ignoredResources: ['a b']}",
-       "ignoredResources[0]: Invalid value: \"a b\": must be at most 63 letters, digits, '-', '_' and '.', beginning and ending "
+       "ignoredResources[0]: Invalid value: \"a b\": must be at most 63 letters, digits, '-', '_' and '.', beginning "
+       "and ending "
        "with a letter or digit, with an optional DNS prefix and '/'"},
       {"NodeResourcesFit", "{ignoredResourceGroups: [a/b]}",
        "ignoredResourceGroups[0]: Invalid value: \"a/b\": resource group name can't contain '/'"},
@@ -400,18 +423,24 @@ TEST(ValidateTest, PluginArguments) {
       {"NodeResourcesFit", "{scoringStrategy: {type: MostAllocated, requestedToCapacityRatio: {}}}",
        "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio"},
       {"NodeResourcesFit", "{scoringStrategy: {type: RequestedToCapacityRatio}}",
-       "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is RequestedToCapacityRatio"},
+       "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is "
+       "RequestedToCapacityRatio"},
       {"NodeResourcesFit", "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {}}}",
        "scoringStrategy.requestedToCapacityRatio.shape: Required value: at least one point must be specified"},
       {"NodeResourcesFit",
-       "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 5, score: 1}, "
+       "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 5, score: "
+       "1}, "
        "{utilization: 5, score: 2}]}}}",
-       "scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 5: values must be sorted in increasing order"},
+       "scoringStrategy.requestedToCapacityRatio.shape[1].utilization: Invalid value: 5: values must be sorted in "
+       "increasing order"},
       {"NodeResourcesFit",
-       "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 101, score: 5}]}}}",
-       "scoringStrategy.requestedToCapacityRatio.shape[0].utilization: Invalid value: 101: not in valid range [0, 100]"},
+       "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 101, "
+       "score: 5}]}}}",
+       "scoringStrategy.requestedToCapacityRatio.shape[0].utilization: Invalid value: 101: not in valid range [0, "
+       "100]"},
       {"NodeResourcesFit",
-       "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 1, score: 11}]}}}",
+       "{scoringStrategy: {type: RequestedToCapacityRatio, requestedToCapacityRatio: {shape: [{utilization: 1, score: "
+       "11}]}}}",
        "scoringStrategy.requestedToCapacityRatio.shape[0].score: Invalid value: 11: not in valid range [0, 10]"},
       {"NodeResourcesBalancedAllocation", "{resources: [{name: cpu}, {name: cpu}]}",
        "resources[1].name: Duplicate value: \"cpu\""},
@@ -422,15 +451,18 @@ TEST(ValidateTest, PluginArguments) {
       {"PodTopologySpread",
        "{defaultingType: List, defaultConstraints: [{maxSkew: 0, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}",
        "defaultConstraints[0].maxSkew: Invalid value: 0: not in valid range (0, inf)"},
-      {"PodTopologySpread", "{defaultingType: List, defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}",
+      {"PodTopologySpread",
+       "{defaultingType: List, defaultConstraints: [{maxSkew: 1, whenUnsatisfiable: DoNotSchedule}]}",
        "defaultConstraints[0].topologyKey: Required value: can not be empty"},
       {"PodTopologySpread", "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a}]}",
        "defaultConstraints[0].whenUnsatisfiable: Required value: can not be empty"},
-      {"PodTopologySpread", "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Maybe}]}",
+      {"PodTopologySpread",
+       "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: Maybe}]}",
        "defaultConstraints[0].whenUnsatisfiable: Unsupported value: \"Maybe\": supported values: \"DoNotSchedule\", "
        "\"ScheduleAnyway\""},
       {"PodTopologySpread",
-       "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, {maxSkew: 2, "
+       "{defaultingType: List, defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}, "
+       "{maxSkew: 2, "
        "topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}",
        "defaultConstraints[1]: Duplicate value: \"{a, DoNotSchedule}\""},
       {"VolumeBinding", "{bindTimeoutSeconds: -1}",
@@ -438,17 +470,22 @@ TEST(ValidateTest, PluginArguments) {
       {"VolumeBinding", "{shape: []}",
        "shape: Forbidden: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"},
       {"DynamicResources", "{filterTimeout: -1s}", "filterTimeout: Invalid value: \"-1s\": must be zero or positive"},
-      {"DynamicResources", "{bindingTimeout: 999ms}", "bindingTimeout: Invalid value: \"999ms\": must be at least 1 second"},
+      {"DynamicResources", "{bindingTimeout: 999ms}",
+       "bindingTimeout: Invalid value: \"999ms\": must be at least 1 second"},
   };
   for (const Case& c : cases) {
-    const std::string text = std::string(kHeader) + "profiles: [{pluginConfig: [{name: " + c.plugin + ", args: " + c.args + "}]}]";
-    const std::string want = std::string(c.want).empty() ? "" : std::string("profiles[0].pluginConfig[0].args.") + c.want;
+    const std::string text =
+        std::string(kHeader) + "profiles: [{pluginConfig: [{name: " + c.plugin + ", args: " + c.args + "}]}]";
+    const std::string want =
+        std::string(c.want).empty() ? "" : std::string("profiles[0].pluginConfig[0].args.") + c.want;
     EXPECT_EQ(Problem(text), want) << c.plugin << ' ' << c.args;
   }
   EXPECT_EQ(Problem(std::string(kHeader) + "profiles: [{pluginConfig: [{name: DefaultPreemption, args: "
                                            "{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}}]}]"),
-            "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as "
-            "minCandidateNodesAbsolute, profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: cannot be "
+            "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the "
+            "same time as "
+            "minCandidateNodesAbsolute, profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: "
+            "cannot be "
             "zero at the same time as minCandidateNodesPercentage]");
 }
 

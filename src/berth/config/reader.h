@@ -1,5 +1,5 @@
-// Strict decoding of a JSON document: each field is asked for by name, what nobody asked for is unknown, and every failure
-// is noted with its field path, so that one run reports them all. For load.cc; thread-compatible.
+// Strict decoding of a JSON document: each field is asked for by name, what nobody asked for is unknown, and every
+// failure is noted with its field path, so that one run reports them all. For load.cc; thread-compatible.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,8 @@ class ObjectReader {
  private:
   const codec::json::array* FindList(std::string_view key);
   void WrongType(std::string_view key, const codec::json::value& value, std::string_view wanted);
-  std::optional<std::int64_t> FindInteger(std::string_view key, std::int64_t min, std::int64_t max, std::string_view wanted);
+  std::optional<std::int64_t> FindInteger(std::string_view key, std::int64_t min, std::int64_t max,
+                                          std::string_view wanted);
 
   const codec::json::object* object_ = nullptr;
   std::string path_;

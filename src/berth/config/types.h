@@ -1,5 +1,5 @@
-// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as plain values: what a file says, with upstream's defaults.
-// A default-constructed value has the defaults of every field but `profiles` (config/default.h adds those).
+// KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as plain values: what a file says, with upstream's
+// defaults. A default-constructed value has the defaults of every field but `profiles` (config/default.h adds those).
 #pragma once
 
 #include <array>

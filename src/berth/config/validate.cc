@@ -27,9 +27,10 @@ void CheckPercentage(FieldErrors& errors, std::string_view path, std::int64_t va
 
 void CheckName(FieldErrors& errors, std::string_view path, std::string_view name) {
   if (api::IsQualifiedName(name)) return;
-  errors.Invalid(path, name,
-                 "must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, with an "
-                 "optional DNS prefix and '/'");
+  errors.Invalid(
+      path, name,
+      "must be at most 63 letters, digits, '-', '_' and '.', beginning and ending with a letter or digit, with an "
+      "optional DNS prefix and '/'");
 }
 
 void CheckShape(FieldErrors& errors, std::string_view path, const std::vector<UtilizationShapePoint>& shape) {
@@ -128,7 +129,8 @@ void CheckArgs(FieldErrors& errors, const std::string& path, const PodTopologySp
     if (constraint.when_unsatisfiable.empty()) {
       errors.Required(At(at, "whenUnsatisfiable"), "can not be empty");
     } else if (constraint.when_unsatisfiable != "DoNotSchedule" && constraint.when_unsatisfiable != "ScheduleAnyway") {
-      errors.NotSupported(At(at, "whenUnsatisfiable"), constraint.when_unsatisfiable, {"DoNotSchedule", "ScheduleAnyway"});
+      errors.NotSupported(At(at, "whenUnsatisfiable"), constraint.when_unsatisfiable,
+                          {"DoNotSchedule", "ScheduleAnyway"});
     }
     if (!seen.emplace(constraint.topology_key, constraint.when_unsatisfiable).second) {
       errors.Duplicate(at, "{" + constraint.topology_key + ", " + constraint.when_unsatisfiable + "}");
@@ -177,7 +179,8 @@ bool IsRemoved(std::string_view name) {
 void CheckNotRemoved(FieldErrors& errors, std::string_view path, std::string_view name) {
   if (!IsRemoved(name)) return;
   const std::string version = '"' + std::string(kApiVersion) + '"';
-  errors.Invalid(path, name, "was invalid in version " + version + " (KubeSchedulerConfiguration is version " + version + ")");
+  errors.Invalid(path, name,
+                 "was invalid in version " + version + " (KubeSchedulerConfiguration is version " + version + ")");
 }
 
 void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& profile) {
@@ -189,7 +192,8 @@ void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& p
   for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
     const auto& enabled = profile.plugins.points.values[i].enabled;
     const std::string set = At(At(path, "plugins"), FieldName(static_cast<ExtensionPoint>(i)));
-    for (std::size_t k = 0; k < enabled.size(); ++k) CheckNotRemoved(errors, At(At(set, "enabled"), k), enabled[k].name);
+    for (std::size_t k = 0; k < enabled.size(); ++k)
+      CheckNotRemoved(errors, At(At(set, "enabled"), k), enabled[k].name);
   }
   std::set<std::string_view> seen;
   for (std::size_t i = 0; i < profile.plugin_config.size(); ++i) {

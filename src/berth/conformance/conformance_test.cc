@@ -47,7 +47,8 @@ std::optional<Case> Plant(const std::function<bool(Attempt&)>& change) {
 
 TEST(Runner, APlantedDifferenceIsFound) {
   const auto first_refused = [](Attempt& a) {
-    return std::find_if(a.nodes.begin(), a.nodes.end(), [](const auto& node) { return node.second.refused.has_value(); });
+    return std::find_if(a.nodes.begin(), a.nodes.end(),
+                        [](const auto& node) { return node.second.refused.has_value(); });
   };
   const struct {
     const char* name;
@@ -103,17 +104,21 @@ TEST(Runner, APlantedDifferenceIsFound) {
          return it != a.nodes.end() && (it->second.refused->reasons.push_back("moon phase"), true);
        },
        "filter"},
-      {"a node that was not filtered", [](Attempt& a) { return !a.nodes.empty() && (a.nodes.erase(a.nodes.begin()), true); }, "node"},
-      {"a node that does not exist", [](Attempt& a) { return !a.nodes.empty() && a.nodes.emplace("ghost", NodeRecord()).second; }, "node ghost"},
+      {"a node that was not filtered",
+       [](Attempt& a) { return !a.nodes.empty() && (a.nodes.erase(a.nodes.begin()), true); }, "node"},
+      {"a node that does not exist",
+       [](Attempt& a) { return !a.nodes.empty() && a.nodes.emplace("ghost", NodeRecord()).second; }, "node ghost"},
       {"message", [](Attempt& a) { return !a.message.empty() && !(a.message += ".").empty(); }, "message"},
       {"best set, one less", [](Attempt& a) { return a.best.size() > 1 && (a.best.pop_back(), true); }, "best"},
       {"best set, one more", [](Attempt& a) { return !a.best.empty() && (a.best.push_back("zz"), true); }, "best"},
       {"binding", [](Attempt& a) { return !a.bound.empty() && !(a.bound += "x").empty(); }, "bound"},
-      {"rejectors", [](Attempt& a) { return !a.unschedulable_plugins.empty() && (a.unschedulable_plugins.pop_back(), true); },
+      {"rejectors",
+       [](Attempt& a) { return !a.unschedulable_plugins.empty() && (a.unschedulable_plugins.pop_back(), true); },
        "unschedulablePlugins"},
       {"gate", [](Attempt& a) { return a.pre_enqueue && (a.pre_enqueue.reset(), true); }, "preEnqueue"},
       {"prefilter", [](Attempt& a) { return !a.pre_filter && (a.pre_filter.emplace(), true); }, "prefilter"},
-      {"narrowed search", [](Attempt& a) { return a.pre_filter_nodes && (a.pre_filter_nodes->push_back("zz"), true); }, "prefilterNodes"},
+      {"narrowed search", [](Attempt& a) { return a.pre_filter_nodes && (a.pre_filter_nodes->push_back("zz"), true); },
+       "prefilterNodes"},
       {"reserve", [](Attempt& a) { return !a.reserve && (a.reserve.emplace(), true); }, "reserve"},
       {"pod", [](Attempt& a) { return !(a.pod += "x").empty(); }, "pod"},
   };
@@ -124,9 +129,9 @@ TEST(Runner, APlantedDifferenceIsFound) {
     for (const runtime::Form form : {runtime::Form::kPlain, runtime::Form::kColumn, runtime::Form::kReuse}) {
       const std::vector<std::string> differences = RunCase(*planted, form);
       ASSERT_FALSE(differences.empty());
-      EXPECT_TRUE(std::any_of(differences.begin(), differences.end(),
-                              [&](const std::string& line) { return line.find(test.reported) != std::string::npos; }))
-          << differences.front();
+      EXPECT_TRUE(std::any_of(differences.begin(), differences.end(), [&](const std::string& line) {
+        return line.find(test.reported) != std::string::npos;
+      })) << differences.front();
     }
   }
 }
@@ -155,7 +160,8 @@ class CaseFile : public ::testing::Test {
     return path_;
   }
   ~CaseFile() override { fs::remove(path_); }
-  const std::string path_ = ::testing::TempDir() + "berth_conformance_case_" + std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
+  const std::string path_ = ::testing::TempDir() + "berth_conformance_case_" +
+                            std::to_string(::testing::UnitTest::GetInstance()->random_seed()) +
                             ::testing::UnitTest::GetInstance()->current_test_info()->name() + ".json";
 };
 

@@ -174,7 +174,8 @@ class Run {
     return got;
   }
 
-  void Describe(const runtime::Evaluator& evaluator, const runtime::Outcome& outcome, const PodInfo& pod, Attempt& got) {
+  void Describe(const runtime::Evaluator& evaluator, const runtime::Outcome& outcome, const PodInfo& pod,
+                Attempt& got) {
     const auto name = [&](framework::NodeIndex row) { return cache_.nodes().Info(row).name(); };
     if (!outcome.pre_filter_status.IsSuccess()) {
       got.pre_filter = ToRecord(outcome.pre_filter_status);

@@ -1,5 +1,5 @@
-// Runs berth's own framework on a case and compares every verdict, score, total, message, best set and binding with what
-// the real kube-scheduler answered.
+// Runs berth's own framework on a case and compares every verdict, score, total, message, best set and binding with
+// what the real kube-scheduler answered.
 #pragma once
 
 #include <string>

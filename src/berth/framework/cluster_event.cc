@@ -9,26 +9,43 @@ bool ClusterEvent::Matches(const ClusterEvent& registered, const ClusterEvent& i
   if (registered.IsWildcard()) return true;
   const bool same_resource =
       registered.resource == incoming.resource || registered.resource == EventResource::kWildcard ||
-      (registered.resource == EventResource::kPod && (incoming.resource == EventResource::kAssignedPod ||
-                                                      incoming.resource == EventResource::kUnschedulablePod));
+      (registered.resource == EventResource::kPod &&
+       (incoming.resource == EventResource::kAssignedPod || incoming.resource == EventResource::kUnschedulablePod));
   return same_resource && (registered.actions & incoming.actions) != 0 && incoming.actions <= registered.actions;
 }
 
 std::string ClusterEvent::Label() const {
-  static constexpr std::array<std::string_view, 15> kResources = {
-      "Pod", "AssignedPod", "UnschedulablePod", "Node", "PersistentVolume", "PersistentVolumeClaim",
-      "storage.k8s.io/StorageClass", "storage.k8s.io/CSINode", "storage.k8s.io/CSIDriver", "storage.k8s.io/CSIStorageCapacity",
-      "storage.k8s.io/VolumeAttachment", "resource.k8s.io/ResourceClaim", "resource.k8s.io/ResourceSlice",
-      "resource.k8s.io/DeviceClass", "*"};
-  static constexpr std::array<std::pair<ActionType, std::string_view>, 15> kActions = {{
-      {action::kAdd, "Add"}, {action::kDelete, "Delete"}, {action::kUpdateNodeAllocatable, "UpdateNodeAllocatable"},
-      {action::kUpdateNodeLabel, "UpdateNodeLabel"}, {action::kUpdateNodeTaint, "UpdateNodeTaint"},
-      {action::kUpdateNodeCondition, "UpdateNodeCondition"}, {action::kUpdateNodeAnnotation, "UpdateNodeAnnotation"},
-      {action::kUpdateNodeDeclaredFeature, "UpdateNodeDeclaredFeature"}, {action::kUpdatePodLabel, "UpdatePodLabel"},
-      {action::kUpdatePodScaleDown, "UpdatePodScaleDown"}, {action::kUpdatePodToleration, "UpdatePodToleration"},
-      {action::kUpdatePodSchedulingGatesEliminated, "UpdatePodSchedulingGatesEliminated"},
-      {action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim"}, {action::kUpdate, "Update"},
-      {action::kAll, "All"}}};
+  static constexpr std::array<std::string_view, 15> kResources = {"Pod",
+                                                                  "AssignedPod",
+                                                                  "UnschedulablePod",
+                                                                  "Node",
+                                                                  "PersistentVolume",
+                                                                  "PersistentVolumeClaim",
+                                                                  "storage.k8s.io/StorageClass",
+                                                                  "storage.k8s.io/CSINode",
+                                                                  "storage.k8s.io/CSIDriver",
+                                                                  "storage.k8s.io/CSIStorageCapacity",
+                                                                  "storage.k8s.io/VolumeAttachment",
+                                                                  "resource.k8s.io/ResourceClaim",
+                                                                  "resource.k8s.io/ResourceSlice",
+                                                                  "resource.k8s.io/DeviceClass",
+                                                                  "*"};
+  static constexpr std::array<std::pair<ActionType, std::string_view>, 15> kActions = {
+      {{action::kAdd, "Add"},
+       {action::kDelete, "Delete"},
+       {action::kUpdateNodeAllocatable, "UpdateNodeAllocatable"},
+       {action::kUpdateNodeLabel, "UpdateNodeLabel"},
+       {action::kUpdateNodeTaint, "UpdateNodeTaint"},
+       {action::kUpdateNodeCondition, "UpdateNodeCondition"},
+       {action::kUpdateNodeAnnotation, "UpdateNodeAnnotation"},
+       {action::kUpdateNodeDeclaredFeature, "UpdateNodeDeclaredFeature"},
+       {action::kUpdatePodLabel, "UpdatePodLabel"},
+       {action::kUpdatePodScaleDown, "UpdatePodScaleDown"},
+       {action::kUpdatePodToleration, "UpdatePodToleration"},
+       {action::kUpdatePodSchedulingGatesEliminated, "UpdatePodSchedulingGatesEliminated"},
+       {action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim"},
+       {action::kUpdate, "Update"},
+       {action::kAll, "All"}}};
   std::string label(kResources[static_cast<std::size_t>(resource)]);
   for (const auto& [bits, name] : kActions) {
     if (actions == bits) return label.append(name);

@@ -12,7 +12,8 @@ namespace berth::framework {
 class StateData {
  public:
   virtual ~StateData() = default;
-  // A deep copy, for evaluations with other pods on a node (AddPod, RemovePod). Only plugins with PreFilterExtensions need it.
+  // A deep copy, for evaluations with other pods on a node (AddPod, RemovePod). Only plugins with PreFilterExtensions
+  // need it.
   virtual std::unique_ptr<StateData> Clone() const { return nullptr; }
 };
 

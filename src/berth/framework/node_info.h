@@ -1,5 +1,5 @@
-// NodeInfo: a node with its pods, as plugins in plain form see it. A value: preemption and nominated pods work on copies.
-// Upstream: framework.NodeInfo.
+// NodeInfo: a node with its pods, as plugins in plain form see it. A value: preemption and nominated pods work on
+// copies. Upstream: framework.NodeInfo.
 #pragma once
 
 #include <cstdint>

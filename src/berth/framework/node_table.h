@@ -33,7 +33,8 @@ class NodeTable {
 
   // Columns, indexed by row. Units as in Resource. Rows without a node hold zeros.
   struct Columns {
-    std::vector<std::int64_t> allocatable_cpu_milli, allocatable_memory_bytes, allocatable_ephemeral_bytes, allocatable_pods;
+    std::vector<std::int64_t> allocatable_cpu_milli, allocatable_memory_bytes, allocatable_ephemeral_bytes,
+        allocatable_pods;
     std::vector<std::int64_t> requested_cpu_milli, requested_memory_bytes, requested_ephemeral_bytes;
     std::vector<std::int64_t> nonzero_cpu_milli, nonzero_memory_bytes;
     std::vector<std::int64_t> pod_count;
@@ -42,13 +43,13 @@ class NodeTable {
   };
   virtual const Columns& columns() const = 0;
 
-  // The taints behind an id of Columns::taint_set; ids are below taint_set_count(). They hold for one evaluation: do not keep
-  // them in a CycleState.
+  // The taints behind an id of Columns::taint_set; ids are below taint_set_count(). They hold for one evaluation: do
+  // not keep them in a CycleState.
   virtual const std::vector<api::Taint>& TaintSet(std::uint32_t id) const = 0;
   virtual std::size_t taint_set_count() const = 0;
 
-  // The column of one label: the id of its value in each row. Built when first asked for, then kept up to date. The column
-  // and its ids hold for one evaluation: do not keep them in a CycleState.
+  // The column of one label: the id of its value in each row. Built when first asked for, then kept up to date. The
+  // column and its ids hold for one evaluation: do not keep them in a CycleState.
   virtual std::span<const ValueId> LabelColumn(std::string_view key) const = 0;
   // The id of a label value; nullopt when no node has had it under any asked-for key.
   virtual std::optional<ValueId> FindValue(std::string_view value) const = 0;
@@ -56,8 +57,8 @@ class NodeTable {
 
   // How many nodes have an image of that (normalised) name.
   virtual std::int64_t ImageNodeCount(std::string_view image) const = 0;
-  // The size that counts for that image on every node: the one that the first node to have it reported (upstream keeps one
-  // state per image name and never updates its size). 0 when no node has it.
+  // The size that counts for that image on every node: the one that the first node to have it reported (upstream keeps
+  // one state per image name and never updates its size). 0 when no node has it.
   virtual std::int64_t ImageSizeBytes(std::string_view image) const = 0;
 
   // Grows with every change of a row. ChangedSince(v) lists the rows that changed after version() was v, each at least

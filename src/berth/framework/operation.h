@@ -1,5 +1,5 @@
-// Operation: what PreBind, Bind and PostBind want done outside. Nothing in the core waits: the shell carries it out and its
-// outcome comes back as an input, which resumes the pod's binding cycle.
+// Operation: what PreBind, Bind and PostBind want done outside. Nothing in the core waits: the shell carries it out and
+// its outcome comes back as an input, which resumes the pod's binding cycle.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace berth::framework {
 
-// The pod that a write is about. The uid is part of every write, so that a pod of the same name made later is not meant.
+// The pod that a write is about. The uid is part of every write, so that a pod of the same name made later is not
+// meant.
 struct PodRef {
   std::string namespace_name;
   std::string name;
@@ -31,11 +32,11 @@ struct BindWrite {
 struct PodStatusWrite {
   PodRef pod;
   bool has_condition = false;
-  std::string condition_type;     // "PodScheduled"
-  std::string condition_status;   // "False"
-  std::string condition_reason;   // "Unschedulable", "SchedulerError"
+  std::string condition_type;    // "PodScheduled"
+  std::string condition_status;  // "False"
+  std::string condition_reason;  // "Unschedulable", "SchedulerError"
   std::string condition_message;
-  bool is_transition = true;      // the status changed: lastTransitionTime moves to now
+  bool is_transition = true;  // the status changed: lastTransitionTime moves to now
   std::int64_t observed_generation = 0;
   // Empty optional-like pair: first says whether nominatedNodeName is written, second is its value (empty removes it).
   bool has_nomination = false;

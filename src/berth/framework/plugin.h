@@ -76,14 +76,19 @@ struct PreFilterResult {
 
 class PreFilterPlugin : public virtual Plugin {
  public:
-  // What PreFilter writes and returns rests on the pod's class alone (kNode: it is then called once a class), or on more.
+  // What PreFilter writes and returns rests on the pod's class alone (kNode: it is then called once a class), or on
+  // more.
   virtual Dependency PreFilterDependsOn() const { return Dependency::kCycle; }
   virtual PreFilterResult PreFilter(const Cycle& cycle, const PodInfo& pod) const = 0;
 
   // PreFilterExtensions: called on a cloned state when `other` comes to or leaves `node`.
   virtual bool HasPreFilterExtensions() const { return false; }
-  virtual Status AddPod(const Cycle&, const PodInfo& /*pod*/, const PodInfo& /*other*/, const NodeInfo&) const { return {}; }
-  virtual Status RemovePod(const Cycle&, const PodInfo& /*pod*/, const PodInfo& /*other*/, const NodeInfo&) const { return {}; }
+  virtual Status AddPod(const Cycle&, const PodInfo& /*pod*/, const PodInfo& /*other*/, const NodeInfo&) const {
+    return {};
+  }
+  virtual Status RemovePod(const Cycle&, const PodInfo& /*pod*/, const PodInfo& /*other*/, const NodeInfo&) const {
+    return {};
+  }
 };
 
 // Verdicts about rows: 0 is success, anything else an entry of the StatusTable.
@@ -203,8 +208,8 @@ class ReservePlugin : public virtual Plugin {
 };
 
 struct PermitResult {
-  Status status;           // success, kWait, or a refusal
-  Duration timeout{0};     // of kWait; capped at 15 minutes
+  Status status;        // success, kWait, or a refusal
+  Duration timeout{0};  // of kWait; capped at 15 minutes
 };
 
 class PermitPlugin : public virtual Plugin {
@@ -212,7 +217,8 @@ class PermitPlugin : public virtual Plugin {
   virtual PermitResult Permit(const Cycle& cycle, const PodInfo& pod, std::string_view node_name) = 0;
 };
 
-// The binding cycle. `pod.node_name` is the chosen node. These plugins have no Cycle: its tables may have changed since.
+// The binding cycle. `pod.node_name` is the chosen node. These plugins have no Cycle: its tables may have changed
+// since.
 class PreBindPlugin : public virtual Plugin {
  public:
   // kSkip: PreBind has nothing to do for this pod.

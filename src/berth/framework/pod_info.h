@@ -1,5 +1,5 @@
-// PodInfo and PodClass: a pod as the core keeps it. All that can influence a decision is in the class, which the pods of
-// one ReplicaSet share; the PodInfo holds what differs. Both are immutable once made; any thread may read them.
+// PodInfo and PodClass: a pod as the core keeps it. All that can influence a decision is in the class, which the pods
+// of one ReplicaSet share; the PodInfo holds what differs. Both are immutable once made; any thread may read them.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ struct PodClass {
   bool is_resize_infeasible = false;
 
   // Derived when the class is made (framework/pod_requests.h).
-  Resource requests;             // effective: what a node must have free, and what the pod takes from it
-  std::int64_t nonzero_cpu_milli = 0;     // with the defaults of resource.h for containers without a request
+  Resource requests;                   // effective: what a node must have free, and what the pod takes from it
+  std::int64_t nonzero_cpu_milli = 0;  // with the defaults of resource.h for containers without a request
   std::int64_t nonzero_memory_bytes = 0;
   std::vector<HostPort> host_ports;  // of containers and restartable init containers
 
@@ -51,8 +51,8 @@ struct PodInfo {
   std::optional<Time> creation_time;
   std::optional<Time> start_time;
   std::optional<Time> deletion_time;
-  bool is_terminal = false;              // phase Succeeded or Failed
-  bool is_preempted = false;             // condition DisruptionTarget=True, reason PreemptionByScheduler
+  bool is_terminal = false;   // phase Succeeded or Failed
+  bool is_preempted = false;  // condition DisruptionTarget=True, reason PreemptionByScheduler
   std::shared_ptr<const api::PodCondition> scheduled_condition;  // PodScheduled as the API server has it; null: none
   std::shared_ptr<const PodClass> pod_class;
 

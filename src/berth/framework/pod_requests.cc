@@ -93,7 +93,8 @@ Amounts ContainerRequests(const PodClass& c, const api::Container& container, bo
       if (s.name == container.name && s.requests) status = &s;
     }
   }
-  Amounts requests = status != nullptr ? EffectiveRequests(c, container.requests, *status) : Amounts(container.requests);
+  Amounts requests =
+      status != nullptr ? EffectiveRequests(c, container.requests, *status) : Amounts(container.requests);
   if (options.default_cpu && requests.Find(resources::kCpu) == nullptr) {
     requests.Set(resources::kCpu, kDefaultCpuMilliRequest * kNanosPerMilli);
   }

@@ -51,43 +51,67 @@ PodClass Class(std::vector<api::Container> containers, std::vector<api::Containe
 std::vector<Case> Cases() {
   std::vector<Case> cases;
   cases.push_back({"nothing requested", Class({Container("a", {}), Container("b", {})}), {}, 200, 400 * kMi});
-  cases.push_back({"containers add up",
-                   Class({Container("a", List({{"cpu", "1"}, {"memory", "1Gi"}})), Container("b", List({{"cpu", "250m"}}))}),
-                   {.cpu_milli = 1250, .memory_bytes = 1024 * kMi}, 1250, 1224 * kMi});
-  cases.push_back({"an explicit zero is no missing request", Class({Container("a", List({{"cpu", "0"}, {"memory", "0"}}))}),
-                   {}, 0, 0});
-  cases.push_back({"sums are exact, then rounded up", Class({Container("a", List({{"cpu", "100u"}, {"memory", "1"}})),
-                                                             Container("b", List({{"cpu", "100u"}, {"memory", "500m"}}))}),
-                   {.cpu_milli = 1, .memory_bytes = 2}, 1, 2});
-  cases.push_back({"the largest init container counts",
-                   Class({Container("a", List({{"cpu", "1"}, {"memory", "1Mi"}}))},
-                         {Container("i", List({{"cpu", "3"}})), Container("j", List({{"cpu", "2"}, {"memory", "2Mi"}}))}),
-                   {.cpu_milli = 3000, .memory_bytes = 2 * kMi}, 3000, 200 * kMi});
+  cases.push_back(
+      {"containers add up",
+       Class({Container("a", List({{"cpu", "1"}, {"memory", "1Gi"}})), Container("b", List({{"cpu", "250m"}}))}),
+       {.cpu_milli = 1250, .memory_bytes = 1024 * kMi},
+       1250,
+       1224 * kMi});
+  cases.push_back({"an explicit zero is no missing request",
+                   Class({Container("a", List({{"cpu", "0"}, {"memory", "0"}}))}),
+                   {},
+                   0,
+                   0});
+  cases.push_back({"sums are exact, then rounded up",
+                   Class({Container("a", List({{"cpu", "100u"}, {"memory", "1"}})),
+                          Container("b", List({{"cpu", "100u"}, {"memory", "500m"}}))}),
+                   {.cpu_milli = 1, .memory_bytes = 2},
+                   1,
+                   2});
+  cases.push_back(
+      {"the largest init container counts",
+       Class({Container("a", List({{"cpu", "1"}, {"memory", "1Mi"}}))},
+             {Container("i", List({{"cpu", "3"}})), Container("j", List({{"cpu", "2"}, {"memory", "2Mi"}}))}),
+       {.cpu_milli = 3000, .memory_bytes = 2 * kMi},
+       3000,
+       200 * kMi});
   cases.push_back({"sidecars run beside later init containers and the containers",
                    Class({Container("a", List({{"cpu", "1"}, {"memory", "1Mi"}}))},
                          {Container("i", List({{"cpu", "2"}, {"memory", "1Mi"}})),
                           Container("s", List({{"cpu", "1"}, {"memory", "1Mi"}}), true),
                           Container("j", List({{"cpu", "2"}, {"memory", "1Mi"}}))}),
-                   {.cpu_milli = 3000, .memory_bytes = 2 * kMi}, 3000, 2 * kMi});
+                   {.cpu_milli = 3000, .memory_bytes = 2 * kMi},
+                   3000,
+                   2 * kMi});
   {
-    PodClass c = Class({Container("a", List({{"cpu", "1"}, {"example.com/gpu", "1"}, {"storage", "5"}, {"hugepages-2Mi", "4Mi"}}))});
+    PodClass c = Class(
+        {Container("a", List({{"cpu", "1"}, {"example.com/gpu", "1"}, {"storage", "5"}, {"hugepages-2Mi", "4Mi"}}))});
     c.spec.overhead = List({{"cpu", "10m"}, {"ephemeral-storage", "1Ki"}});
-    cases.push_back({"overhead and scalars; other names are dropped", c,
-                     {.cpu_milli = 1010, .ephemeral_storage_bytes = 1024,
+    cases.push_back({"overhead and scalars; other names are dropped",
+                     c,
+                     {.cpu_milli = 1010,
+                      .ephemeral_storage_bytes = 1024,
                       .scalars = {{"example.com/gpu", 1}, {"hugepages-2Mi", 4 * kMi}}},
-                     1010, 200 * kMi});
+                     1010,
+                     200 * kMi});
   }
   {
     PodClass c = Class({Container("a", List({{"cpu", "1"}, {"ephemeral-storage", "7"}})), Container("b", {})});
     c.spec.requests = List({{"cpu", "3"}, {"ephemeral-storage", "9"}});
-    cases.push_back({"pod-level cpu replaces the containers', and memory takes the default once a container", c,
-                     {.cpu_milli = 3000, .ephemeral_storage_bytes = 7}, 3000, 400 * kMi});
+    cases.push_back({"pod-level cpu replaces the containers', and memory takes the default once a container",
+                     c,
+                     {.cpu_milli = 3000, .ephemeral_storage_bytes = 7},
+                     3000,
+                     400 * kMi});
   }
   {
     PodClass c = Class({Container("a", List({{"memory", "1Mi"}})), Container("b", {})});
     c.spec.requests = List({{"cpu", "3"}});
-    cases.push_back({"with pod-level requests a container without memory counts nothing when another names it", c,
-                     {.cpu_milli = 3000, .memory_bytes = kMi}, 3000, kMi});
+    cases.push_back({"with pod-level requests a container without memory counts nothing when another names it",
+                     c,
+                     {.cpu_milli = 3000, .memory_bytes = kMi},
+                     3000,
+                     kMi});
   }
   {
     PodClass c = Class({Container("a", List({{"cpu", "1"}})), Container("b", List({{"cpu", "1"}}))},
@@ -95,8 +119,11 @@ std::vector<Case> Cases() {
     c.container_statuses = {{"a", List({{"cpu", "2"}}), List({{"cpu", "1500m"}})},
                             {"b", {}, List({{"cpu", "9"}})},
                             {"i", List({{"cpu", "9"}}), {}}};
-    cases.push_back({"a resized container counts its largest; statuses without resources and of init containers do not", c,
-                     {.cpu_milli = 3000}, 3000, 400 * kMi});
+    cases.push_back({"a resized container counts its largest; statuses without resources and of init containers do not",
+                     c,
+                     {.cpu_milli = 3000},
+                     3000,
+                     400 * kMi});
     c.is_resize_infeasible = true;
     c.spec.containers[0].requests = List({{"cpu", "8"}});
     cases.push_back({"an infeasible resize does not count the wish", c, {.cpu_milli = 3000}, 3000, 400 * kMi});
@@ -158,12 +185,18 @@ TEST(ResourceNames, Kinds) {
     bool is_extended;
     bool is_scalar;
   } const cases[] = {
-      {"cpu", false, false},          {"storage", false, false},
-      {"example.com/gpu", true, true}, {"kubernetes.io/thing", false, true},
-      {"sub.kubernetes.io/x", false, true}, {"hugepages-2Mi", false, true},
-      {"attachable-volumes-csi", false, true}, {"requests.example.com/gpu", false, false},
-      {"Example.com/gpu", false, false}, {"example.com/", false, false},
-      {"example.com/a/b", false, false}, {"/gpu", false, false},
+      {"cpu", false, false},
+      {"storage", false, false},
+      {"example.com/gpu", true, true},
+      {"kubernetes.io/thing", false, true},
+      {"sub.kubernetes.io/x", false, true},
+      {"hugepages-2Mi", false, true},
+      {"attachable-volumes-csi", false, true},
+      {"requests.example.com/gpu", false, false},
+      {"Example.com/gpu", false, false},
+      {"example.com/", false, false},
+      {"example.com/a/b", false, false},
+      {"/gpu", false, false},
       {"a-.com/gpu", false, false},
   };
   for (const auto& test : cases) {

@@ -6,7 +6,8 @@ namespace berth::framework {
 namespace {
 
 auto LowerBound(auto& scalars, std::string_view name) {
-  return std::lower_bound(scalars.begin(), scalars.end(), name, [](const auto& entry, std::string_view n) { return entry.first < n; });
+  return std::lower_bound(scalars.begin(), scalars.end(), name,
+                          [](const auto& entry, std::string_view n) { return entry.first < n; });
 }
 
 }  // namespace

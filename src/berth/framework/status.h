@@ -1,5 +1,5 @@
-// Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. Success costs one null pointer.
-// Codes, names and their effects are the Scheduling Framework's (k8s.io/kube-scheduler/framework).
+// Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. Success costs one null
+// pointer. Codes, names and their effects are the Scheduling Framework's (k8s.io/kube-scheduler/framework).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace berth::framework {
 
 enum class Code : std::uint8_t {
   kSuccess,
-  kError,          // internal failure; the pod goes the error-backoff way
-  kUnschedulable,  // rejected now; preemption may help
+  kError,                         // internal failure; the pod goes the error-backoff way
+  kUnschedulable,                 // rejected now; preemption may help
   kUnschedulableAndUnresolvable,  // rejected; preemption cannot help on that node
-  kWait,           // Permit only
-  kSkip,           // PreFilter, PreScore: skip this plugin's Filter or Score. Bind: not my pod. PreBindPreFlight: nothing to do
-  kPending,        // a rejection that waits for an outside event
+  kWait,                          // Permit only
+  kSkip,  // PreFilter, PreScore: skip this plugin's Filter or Score. Bind: not my pod. PreBindPreFlight: nothing to do
+  kPending,  // a rejection that waits for an outside event
 };
 
 // As Go prints it, for example "UnschedulableAndUnresolvable".

@@ -51,7 +51,8 @@ class Generator {
   std::string Value() { return Pick({"1", "2", "3", "ssd", "", "-5", "+7"}); }
   std::string ImageName() { return std::string("images.example/") + Pick({"a:1", "b:latest", "c:2", "d:3"}); }
   TaintEffect Effect() {
-    return Pick({TaintEffect::kNoSchedule, TaintEffect::kPreferNoSchedule, TaintEffect::kNoExecute, TaintEffect::kUnknown});
+    return Pick(
+        {TaintEffect::kNoSchedule, TaintEffect::kPreferNoSchedule, TaintEffect::kNoExecute, TaintEffect::kUnknown});
   }
 
   testing::NodeBuilder Node(std::string name) {
@@ -72,7 +73,8 @@ class Generator {
     using enum api::SelectorOperator;
     api::Requirement r;
     r.key = is_field ? Pick({"metadata.name", "metadata.name", "metadata.name", "spec.other"}) : Key();
-    r.op = is_field ? Pick({kIn, kNotIn, kIn, kExists}) : Pick({kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt, kUnknown});
+    r.op =
+        is_field ? Pick({kIn, kNotIn, kIn, kExists}) : Pick({kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt, kUnknown});
     int count = r.op == kExists || r.op == kDoesNotExist ? 0 : 1;
     if (r.op == kIn || r.op == kNotIn) count = 1 + Below(is_field && OneIn(2) ? 1 : 3);
     if (OneIn(15)) count = Below(3);
@@ -150,14 +152,15 @@ std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator) {
   added.required = {generator.Term(), generator.Term()};
   added.preferred = {{3, generator.Term()}};
   plugins.push_back(std::make_unique<NodeAffinity>(added));
-  const std::vector<WeightedResource> resources{{"cpu", 2}, {"memory", 1}, {"example.com/gpu", 5}, {"ephemeral-storage", 1}};
+  const std::vector<WeightedResource> resources{
+      {"cpu", 2}, {"memory", 1}, {"example.com/gpu", 5}, {"ephemeral-storage", 1}};
   plugins.push_back(std::make_unique<NodeResourcesFit>(
       NodeResourcesFitOptions{.ignored_resources = {"example.com/tpu"}, .strategy = ScoringStrategy::kMostAllocated}));
-  plugins.push_back(std::make_unique<NodeResourcesFit>(
-      NodeResourcesFitOptions{.ignored_resource_groups = {"example.com"},
-                              .strategy = ScoringStrategy::kRequestedToCapacityRatio,
-                              .resources = resources,
-                              .shape = {{0, 0}, {40, 10}, {100, 3}}}));
+  plugins.push_back(
+      std::make_unique<NodeResourcesFit>(NodeResourcesFitOptions{.ignored_resource_groups = {"example.com"},
+                                                                 .strategy = ScoringStrategy::kRequestedToCapacityRatio,
+                                                                 .resources = resources,
+                                                                 .shape = {{0, 0}, {40, 10}, {100, 3}}}));
   plugins.push_back(std::make_unique<NodeResourcesBalancedAllocation>(resources));
   return plugins;
 }

@@ -1,5 +1,5 @@
-// The plugins that come with berth: name and factory, one line each in registry.cc. Adding a plugin touches its folder and
-// that line; nothing registers itself.
+// The plugins that come with berth: name and factory, one line each in registry.cc. Adding a plugin touches its folder
+// and that line; nothing registers itself.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,10 @@ namespace berth::plugins {
 
 struct PluginRegistration {
   std::string_view name;
-  // `args` are validated and have their defaults; std::monostate stands for the defaults. kInvalid for arguments of a kind
-  // that the plugin does not take. `handle` must outlive the plugin.
-  std::function<Expected<std::unique_ptr<framework::Plugin>>(const config::PluginArgs& args, framework::Handle& handle)> create;
+  // `args` are validated and have their defaults; std::monostate stands for the defaults. kInvalid for arguments of a
+  // kind that the plugin does not take. `handle` must outlive the plugin.
+  std::function<Expected<std::unique_ptr<framework::Plugin>>(const config::PluginArgs& args, framework::Handle& handle)>
+      create;
 };
 
 const std::vector<PluginRegistration>& InTreePlugins();

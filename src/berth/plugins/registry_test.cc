@@ -36,9 +36,10 @@ TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
     if (registration.name != "NodeAffinity" && registration.name != "Random") continue;
     const auto plugin = registration.create(config::RawArgs{"{}"}, handle);
     ASSERT_FALSE(plugin.ok());
-    EXPECT_EQ(plugin.error().message, registration.name == "Random"
-                                          ? "plugin \"Random\": arguments of another kind, want none"
-                                          : "plugin \"NodeAffinity\": arguments of another kind, want NodeAffinityArgs");
+    EXPECT_EQ(plugin.error().message,
+              registration.name == "Random"
+                  ? "plugin \"Random\": arguments of another kind, want none"
+                  : "plugin \"NodeAffinity\": arguments of another kind, want NodeAffinityArgs");
   }
 }
 

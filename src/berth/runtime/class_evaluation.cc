@@ -110,7 +110,8 @@ void ClassEvaluation::UpdateTotal(NodeIndex row) {
     return;
   }
   std::int64_t total = fixed[row];
-  for (const ScoreColumn& column : columns) total += column.weight * Normalized(column.normalization, column.raw[row], column.max);
+  for (const ScoreColumn& column : columns)
+    total += column.weight * Normalized(column.normalization, column.raw[row], column.max);
   totals[row] = total;
 }
 

@@ -44,21 +44,21 @@ class ClassEvaluation {
  public:
   // From PreFilter and PreScore plugins whose answer rests on the class alone.
   framework::CycleState state;
-  std::vector<std::optional<framework::PreFilterResult>> pre_filter;   // by plugin
-  std::vector<std::optional<framework::Status>> pre_score;             // by plugin
+  std::vector<std::optional<framework::PreFilterResult>> pre_filter;  // by plugin
+  std::vector<std::optional<framework::Status>> pre_score;            // by plugin
 
   framework::StatusTable statuses;
-  std::vector<framework::VerdictId> verdicts;   // of the kept filters, by row
-  std::vector<std::int64_t> fixed;              // sum of weighted scores that need no normalisation, by row
+  std::vector<framework::VerdictId> verdicts;  // of the kept filters, by row
+  std::vector<std::int64_t> fixed;             // sum of weighted scores that need no normalisation, by row
   std::vector<ScoreColumn> columns;
-  std::vector<std::int64_t> totals;             // fixed and columns together; kNoTotal where not feasible
+  std::vector<std::int64_t> totals;  // fixed and columns together; kNoTotal where not feasible
   std::size_t feasible_count = 0;
-  std::vector<std::uint32_t> verdict_counts;    // rows by verdict, kVerdictNoNode left out
-  bool has_plan = false;                        // pre_score, columns and is_fixed_score are set
-  std::vector<bool> is_fixed_score;             // by score plugin: summed up in `fixed`
-  bool needs_cluster = false;                   // a kept filter or score rests on the whole cluster
+  std::vector<std::uint32_t> verdict_counts;  // rows by verdict, kVerdictNoNode left out
+  bool has_plan = false;                      // pre_score, columns and is_fixed_score are set
+  std::vector<bool> is_fixed_score;           // by score plugin: summed up in `fixed`
+  bool needs_cluster = false;                 // a kept filter or score rests on the whole cluster
 
-  std::uint64_t version = 0;                    // of the node table when last brought up to date; 0: never
+  std::uint64_t version = 0;  // of the node table when last brought up to date; 0: never
   std::uint64_t nodes_version = 0;
 
   void Resize(std::size_t row_count);

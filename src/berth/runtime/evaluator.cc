@@ -70,7 +70,8 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
     if (!is_pre_score_kept_.back()) prepared_in_cycle.insert(plugin->Name());
   }
   for (const WeightedScore& score : plugins_.score) {
-    is_score_kept_.push_back(is_kept(score.plugin->ScoreDependsOn()) && !prepared_in_cycle.contains(score.plugin->Name()) &&
+    is_score_kept_.push_back(is_kept(score.plugin->ScoreDependsOn()) &&
+                             !prepared_in_cycle.contains(score.plugin->Name()) &&
                              score.plugin->ScoreNormalization() != Normalization::kCustom);
     has_cycle_scores_ |= !is_score_kept_.back();
   }
@@ -102,7 +103,8 @@ ClassEvaluation& Evaluator::ClassFor(const PodInfo& pod) {
 
 void Evaluator::BoundClasses() {
   if (options_.form != Form::kReuse) return;
-  // The pod's own class is the most recent one and stays. All classes have about the size of the newest: same rows, same plugins.
+  // The pod's own class is the most recent one and stays. All classes have about the size of the newest: same rows,
+  // same plugins.
   const std::size_t bytes = std::max<std::size_t>(1, kept_->Bytes());
   const std::size_t count_max = std::max<std::size_t>(1, options_.class_bytes_max / bytes);
   while (classes_.size() > count_max) {
@@ -173,11 +175,12 @@ void Evaluator::FindNode() {
     }
     std::sort(narrowed_rows.begin(), narrowed_rows.end());
     rows = narrowed_rows;
-    absent_status_ = Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome_.narrowing_plugins));
+    absent_status_ =
+        Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome_.narrowing_plugins));
   }
 
-  const bool from_kept = options_.form == Form::kReuse && are_scores_kept_ && !outcome_.narrowed_to && !has_cycle_filters_ &&
-                         !has_cycle_scores_ && !IsNominationRelevant();
+  const bool from_kept = options_.form == Form::kReuse && are_scores_kept_ && !outcome_.narrowed_to &&
+                         !has_cycle_filters_ && !has_cycle_scores_ && !IsNominationRelevant();
   if (from_kept) {
     if (kept_->statuses.size() > 1 && FindErrorVerdict(rows)) return;
     if (kept_->feasible_count > 0) {
@@ -275,7 +278,8 @@ void Evaluator::PlanFilters() {
   has_cycle_filters_ = false;
   for (std::size_t f = 0; f < filters.size(); ++f) {
     for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-      if (is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->Name() == filters[f]->Name()) is_filter_active_[f] = false;
+      if (is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->Name() == filters[f]->Name())
+        is_filter_active_[f] = false;
     }
     has_cycle_filters_ |= is_filter_active_[f] && !is_filter_kept_[f];
   }
@@ -315,7 +319,8 @@ bool Evaluator::PlanKept() {
   std::set<std::string_view> skipped;
   for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
     if (!is_pre_score_kept_[i]) continue;
-    Status status = Guarded([&] { return plugins_.pre_score[i]->PreScore({*nodes_, kept.state, seed_, now_}, *pod_, {}); });
+    Status status =
+        Guarded([&] { return plugins_.pre_score[i]->PreScore({*nodes_, kept.state, seed_, now_}, *pod_, {}); });
     if (!status.IsSuccess() && !status.IsSkip()) return false;
     if (status.IsSkip()) skipped.insert(plugins_.pre_score[i]->Name());
     kept.pre_score[i] = std::move(status);
@@ -393,8 +398,8 @@ void Evaluator::UpdateKept() {
   }
 }
 
-// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is out
-// of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
+// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is
+// out of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
 bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
   ClassEvaluation& kept = *kept_;
   for (const NodeIndex row : rows) kept.fixed[row] = 0;
@@ -563,7 +568,8 @@ bool Evaluator::ScoreFeasible() {
       scratch_scores_.resize(nodes_->row_count());
       const Status status = ScoreRowsInto(s, feasible_, scratch_scores_);
       if (!status.IsSuccess()) {
-        return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) + "\" failed with: " + status.Message());
+        return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) +
+                    "\" failed with: " + status.Message());
       }
       raw = scratch_scores_;
     }
@@ -573,9 +579,11 @@ bool Evaluator::ScoreFeasible() {
     for (const NodeIndex row : feasible_) max = std::max(max, raw[row]);
     for (const NodeIndex row : feasible_) normalized.push_back({row, Normalized(normalization, raw[row], max)});
     if (normalization == Normalization::kCustom) {
-      const Status status = Guarded([&] { return plugin.NormalizeScore({*nodes_, state_, seed_, now_}, *pod_, normalized); });
+      const Status status =
+          Guarded([&] { return plugin.NormalizeScore({*nodes_, state_, seed_, now_}, *pod_, normalized); });
       if (!status.IsSuccess()) {
-        return Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) + "\" failed with: " + status.Message());
+        return Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                    "\" failed with: " + status.Message());
       }
     }
     for (std::size_t i = 0; i < feasible_.size(); ++i) {

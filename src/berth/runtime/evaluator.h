@@ -55,14 +55,14 @@ struct Outcome {
   std::string error;  // kError
 
   framework::NodeIndex node = framework::kNoNode;  // kFeasible
-  std::int64_t total = 0;       // of that node; 0 when it was the only one and so not scored
-  std::size_t node_count = 0;   // all nodes
+  std::int64_t total = 0;                          // of that node; 0 when it was the only one and so not scored
+  std::size_t node_count = 0;                      // all nodes
   std::size_t feasible_count = 0;
   bool is_scored = false;
 
-  framework::Status pre_filter_status;      // the refusal of a PreFilter plugin, if one refused the pod
+  framework::Status pre_filter_status;  // the refusal of a PreFilter plugin, if one refused the pod
   std::optional<std::set<std::string>> narrowed_to;
-  std::vector<std::string> narrowing_plugins;  // sorted
+  std::vector<std::string> narrowing_plugins;   // sorted
   std::set<std::string> unschedulable_plugins;  // kRefused: who has to change their mind
   bool is_nominated_node = false;               // the pod's nominated node passed, alone
   framework::Status nominated_status;           // what refused the nominated node
@@ -100,10 +100,10 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // FilterRunner, for the pod of the last Evaluate().
   framework::Status RunFiltersWithNominatedPods(framework::CycleState& state, const framework::PodInfo& pod,
                                                 const framework::NodeInfo& node) override;
-  framework::Status RunRemovePod(framework::CycleState& state, const framework::PodInfo& pod, const framework::PodInfo& other,
-                                 const framework::NodeInfo& node) override;
-  framework::Status RunAddPod(framework::CycleState& state, const framework::PodInfo& pod, const framework::PodInfo& other,
-                              const framework::NodeInfo& node) override;
+  framework::Status RunRemovePod(framework::CycleState& state, const framework::PodInfo& pod,
+                                 const framework::PodInfo& other, const framework::NodeInfo& node) override;
+  framework::Status RunAddPod(framework::CycleState& state, const framework::PodInfo& pod,
+                              const framework::PodInfo& other, const framework::NodeInfo& node) override;
 
   std::size_t class_count() const { return classes_.size(); }
 
@@ -124,7 +124,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool KeepScores(std::span<const NodeIndex> rows);
   void FilterRowsInto(std::size_t filter, std::span<const NodeIndex> rows, std::span<VerdictId> verdicts);
   bool EvaluateRows(std::span<const NodeIndex> rows);
-  framework::Status RunFilters(framework::CycleState& state, const framework::PodInfo& pod, const framework::NodeInfo& node) const;
+  framework::Status RunFilters(framework::CycleState& state, const framework::PodInfo& pod,
+                               const framework::NodeInfo& node) const;
   bool ScoreFeasible();
   framework::Status ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
   bool RunPreScore();

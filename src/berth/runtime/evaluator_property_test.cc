@@ -1,5 +1,5 @@
-// The three forms of evaluation agree: plain, column, and column with what a class kept from its earlier pods, over long
-// sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
+// The three forms of evaluation agree: plain, column, and column with what a class kept from its earlier pods, over
+// long sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -28,18 +28,22 @@ using framework::Status;
 
 constexpr std::int64_t kLarge = INT64_MAX / 3;
 
-std::uint64_t Mix(std::uint64_t seed, std::string_view text) { return Random(seed ^ std::hash<std::string_view>{}(text)).Next(); }
+std::uint64_t Mix(std::uint64_t seed, std::string_view text) {
+  return Random(seed ^ std::hash<std::string_view>{}(text)).Next();
+}
 
 bool HasLabel(const NodeInfo& node, std::string_view key, std::string_view value) {
   const std::string* found = node.node().metadata.labels.Find(key);
   return found != nullptr && *found == value;
 }
 
-// Plugins of every dependency, and the broken ones, each in one profile of some. Those whose answers are never kept only
-// `with_cycle`: one of them is enough to keep the reuse of a class from choosing the node all by itself.
+// Plugins of every dependency, and the broken ones, each in one profile of some. Those whose answers are never kept
+// only `with_cycle`: one of them is enough to keep the reuse of a class from choosing the node all by itself.
 std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   std::vector<std::shared_ptr<Puppet>> puppets;
-  const auto add = [&](std::string name) -> Puppet& { return *puppets.emplace_back(std::make_shared<Puppet>(std::move(name))); };
+  const auto add = [&](std::string name) -> Puppet& {
+    return *puppets.emplace_back(std::make_shared<Puppet>(std::move(name)));
+  };
   if (with_cycle && dice.OneIn(3)) {
     Puppet& p = add("ByChance");
     p.depends_on.filter = Dependency::kCycle;
@@ -90,7 +94,8 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
     Puppet& p = add("ClusterSize");
     p.depends_on.filter = p.depends_on.score = Dependency::kCluster;
     p.filter = [](const framework::Cycle& cycle, const PodInfo&, const NodeInfo& node) {
-      return HasLabel(node, "disk", "a") && cycle.nodes.node_count() % 2 == 0 ? Status::Unschedulable("even cluster") : Status();
+      return HasLabel(node, "disk", "a") && cycle.nodes.node_count() % 2 == 0 ? Status::Unschedulable("even cluster")
+                                                                              : Status();
     };
     p.score = [](const framework::Cycle& cycle, const PodInfo&, const NodeInfo& node, Status&) {
       return static_cast<std::int64_t>(Mix(cycle.nodes.node_count(), node.name()) % 101);
@@ -99,7 +104,9 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   if (with_cycle && dice.OneIn(4)) {
     Puppet& p = add("OwnScale");
     p.normalization = Normalization::kCustom;
-    p.score = [](const framework::Cycle&, const PodInfo&, const NodeInfo& node, Status&) { return node.requested().cpu_milli; };
+    p.score = [](const framework::Cycle&, const PodInfo&, const NodeInfo& node, Status&) {
+      return node.requested().cpu_milli;
+    };
     p.normalize = [](std::span<framework::NodeScore> scores) {
       for (framework::NodeScore& s : scores) s.score = std::min<std::int64_t>(100, s.score / 20);
       return Status();
@@ -162,9 +169,11 @@ std::unique_ptr<ProfilePlugins> RandomProfile(Dice& dice, framework::Handle& han
     }
   }
   const bool with_cycle = dice.OneIn(2);
-  if (with_cycle && dice.OneIn(4)) profile.plugins.multi_point.enabled.push_back({std::string(plugins::names::kRandom), 1});
+  if (with_cycle && dice.OneIn(4))
+    profile.plugins.multi_point.enabled.push_back({std::string(plugins::names::kRandom), 1});
   // Without ImageLocality, which rests on all nodes, a changed node changes its own row alone.
-  if (dice.OneIn(2)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {std::string(plugins::names::kImageLocality)};
+  if (dice.OneIn(2))
+    profile.plugins.points[config::ExtensionPoint::kScore].disabled = {std::string(plugins::names::kImageLocality)};
   if (dice.OneIn(8)) profile.plugins.points[config::ExtensionPoint::kScore].disabled = {"*"};
   auto made = MakeProfiles(configuration, plugins::InTreePlugins(), handle);
   BERTH_CHECK(made.ok(), made.error().message);
@@ -179,7 +188,8 @@ std::string Show(const Status& status) {
 // All that an evaluation says, as text that can be compared and read.
 std::string Describe(Evaluator& evaluator, const Outcome& o, const framework::NodeTable& nodes, bool with_detail) {
   std::string text = "result " + std::to_string(static_cast<int>(o.result)) + " " + o.error + "\n";
-  if (o.result == Result::kFeasible) text += "node " + std::to_string(o.node) + " total " + std::to_string(o.total) + "\n";
+  if (o.result == Result::kFeasible)
+    text += "node " + std::to_string(o.node) + " total " + std::to_string(o.total) + "\n";
   if (o.result != Result::kError) {
     text += "nodes " + std::to_string(o.node_count) + " feasible " + std::to_string(o.feasible_count) + " scored " +
             std::to_string(o.is_scored) + "\n";
@@ -194,7 +204,8 @@ std::string Describe(Evaluator& evaluator, const Outcome& o, const framework::No
   for (const auto& [status, count] : evaluator.RefusalCounts()) refusals[Show(status)] += count;
   for (const auto& [status, count] : refusals) text += "\n" + std::to_string(count) + " x " + status;
   for (const NodeIndex row : nodes.rows()) {
-    if (o.result != Result::kNoNodes && !o.is_nominated_node) text += "\nrow " + std::to_string(row) + " " + Show(evaluator.StatusOf(row));
+    if (o.result != Result::kNoNodes && !o.is_nominated_node)
+      text += "\nrow " + std::to_string(row) + " " + Show(evaluator.StatusOf(row));
   }
   if (with_detail) {
     for (const NodeIndex row : o.evaluated) text += "\nevaluated " + std::to_string(row);
@@ -207,7 +218,8 @@ std::string Describe(Evaluator& evaluator, const Outcome& o, const framework::No
   }
   if (o.result == Result::kRefused) {
     const framework::PostFilterResult result = evaluator.RunPostFilter();
-    text += "\npostfilter " + Show(result.status) + (result.has_nomination ? " nominates " + result.nominated_node_name : "");
+    text += "\npostfilter " + Show(result.status) +
+            (result.has_nomination ? " nominates " + result.nominated_node_name : "");
   }
   if (o.result == Result::kRefused || o.result == Result::kNoNodes) text += "\n" + evaluator.Message();
   return text;

@@ -1,4 +1,5 @@
-// What the evaluator does with broken plugins, ties and bounds. That its forms agree is evaluator_property_test's matter.
+// What the evaluator does with broken plugins, ties and bounds. That its forms agree is evaluator_property_test's
+// matter.
 #include "berth/runtime/evaluator.h"
 
 #include <map>
@@ -54,7 +55,9 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
   } cases[] = {
       {"PreFilter fails",
        [](Puppet& p, const bool& is_broken) {
-         p.pre_filter = [&](const Cycle&, const PodInfo&) { return PreFilterResult{is_broken ? Status::Error("oops") : Status(), {}}; };
+         p.pre_filter = [&](const Cycle&, const PodInfo&) {
+           return PreFilterResult{is_broken ? Status::Error("oops") : Status(), {}};
+         };
        },
        "running PreFilter plugin \"Puppet\": oops"},
       {"PreFilter throws",
@@ -82,7 +85,9 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
        "running \"Puppet\" filter plugin: panic: unknown exception"},
       {"Filter waits",
        [](Puppet& p, const bool& is_broken) {
-         p.filter = [&](const Cycle&, const PodInfo&, const NodeInfo&) { return is_broken ? Status::Wait() : Status(); };
+         p.filter = [&](const Cycle&, const PodInfo&, const NodeInfo&) {
+           return is_broken ? Status::Wait() : Status();
+         };
        },
        "running \"Puppet\" filter plugin: "},
       {"PreScore fails",
@@ -92,7 +97,9 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
        "running PreScore plugin \"Puppet\": oops"},
       {"PreScore refuses, which it may not",
        [](Puppet& p, const bool& is_broken) {
-         p.pre_score = [&](const Cycle&, const PodInfo&) { return is_broken ? Status::Unschedulable("oops") : Status(); };
+         p.pre_score = [&](const Cycle&, const PodInfo&) {
+           return is_broken ? Status::Unschedulable("oops") : Status();
+         };
        },
        "running PreScore plugin \"Puppet\": oops"},
       {"Score fails",
@@ -117,7 +124,8 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
            return is_broken && node.name() == "b" ? 101 : 0;
          };
        },
-       "applying score defaultWeights on Score plugins: plugin \"Puppet\" returns an invalid score 101, it should in the range of "
+       "applying score defaultWeights on Score plugins: plugin \"Puppet\" returns an invalid score 101, it should in "
+       "the range of "
        "[0, 100] after normalizing"},
       {"Score is out of range even when normalised",
        [](Puppet& p, const bool& is_broken) {
@@ -126,7 +134,8 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
            return is_broken && node.name() == "b" ? -4 : 2;
          };
        },
-       "applying score defaultWeights on Score plugins: plugin \"Puppet\" returns an invalid score -200, it should in the range of "
+       "applying score defaultWeights on Score plugins: plugin \"Puppet\" returns an invalid score -200, it should in "
+       "the range of "
        "[0, 100] after normalizing"},
       {"NormalizeScore fails",
        [](Puppet& p, const bool& is_broken) {
@@ -172,7 +181,9 @@ TEST_P(EvaluatorTest, TheOnlyFeasibleNodeIsNotScored) {
   p.filter = [](const Cycle&, const PodInfo&, const NodeInfo& node) {
     return node.name() == "b" ? Status() : Status::Unschedulable("not b");
   };
-  p.score = [](const Cycle&, const PodInfo&, const NodeInfo&, Status&) -> std::int64_t { throw std::runtime_error("oops"); };
+  p.score = [](const Cycle&, const PodInfo&, const NodeInfo&, Status&) -> std::int64_t {
+    throw std::runtime_error("oops");
+  };
   ASSERT_EQ(Evaluate().result, Result::kFeasible) << Evaluate().error;
   EXPECT_EQ(Evaluate().node, cache_.nodes().Find("b"));
   EXPECT_FALSE(Evaluate().is_scored);
@@ -217,19 +228,31 @@ TEST_P(EvaluatorTest, PreFilterRefusals) {
     std::set<std::string> rejectors;
   } cases[] = {
       {"refusal", {refuse(Status::Unschedulable("no"))}, "0/3 nodes are available: no.", {"A"}},
-      {"the last refusal counts", {refuse(Status::Unschedulable("no")), refuse(Status::Unschedulable("never"))},
-       "0/3 nodes are available: never.", {"B"}},
+      {"the last refusal counts",
+       {refuse(Status::Unschedulable("no")), refuse(Status::Unschedulable("never"))},
+       "0/3 nodes are available: never.",
+       {"B"}},
       {"an unresolvable one ends it",
        {refuse(Status::UnschedulableAndUnresolvable("no")), refuse(Status::Unschedulable("never"))},
-       "0/3 nodes are available: no.", {"A"}},
+       "0/3 nodes are available: no.",
+       {"A"}},
       {"one plugin leaves no node", {narrow({})}, "0/3 nodes are available: node(s) didn't satisfy plugin A.", {"A"}},
-      {"two plugins leave no node", {narrow({"a"}), narrow({"b"})},
-       "0/3 nodes are available: node(s) didn't satisfy plugin(s) [A B] simultaneously.", {"A", "B"}},
-      {"narrowed and then refused", {narrow({"a"}), refuse(Status::Unschedulable("no"))}, "0/3 nodes are available: no.", {"A", "B"}},
-      {"narrowed and then refused for good", {narrow({"a"}), refuse(Status::UnschedulableAndUnresolvable("no"))},
-       "0/3 nodes are available: no.", {"B"}},
-      {"narrowed to a node that does not exist", {narrow({"z"})},
-       "0/3 nodes are available: 3 node(s) didn't satisfy plugin(s) [A].", {"A"}},
+      {"two plugins leave no node",
+       {narrow({"a"}), narrow({"b"})},
+       "0/3 nodes are available: node(s) didn't satisfy plugin(s) [A B] simultaneously.",
+       {"A", "B"}},
+      {"narrowed and then refused",
+       {narrow({"a"}), refuse(Status::Unschedulable("no"))},
+       "0/3 nodes are available: no.",
+       {"A", "B"}},
+      {"narrowed and then refused for good",
+       {narrow({"a"}), refuse(Status::UnschedulableAndUnresolvable("no"))},
+       "0/3 nodes are available: no.",
+       {"B"}},
+      {"narrowed to a node that does not exist",
+       {narrow({"z"})},
+       "0/3 nodes are available: 3 node(s) didn't satisfy plugin(s) [A].",
+       {"A"}},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
@@ -276,16 +299,18 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
     bool has_nomination;
     const char* message;
   } cases[] = {
-      {"success ends it", say({Status(), true, "a"}), say({Status::Unschedulable("second"), true, ""}), Code::kSuccess, "a", true, ""},
-      {"both are asked", say({Status::Unschedulable("first"), false, ""}), say({Status::Unschedulable("second"), true, ""}),
-       Code::kUnschedulable, "", true, " first, second"},
-      {"the last nomination is kept", say({Status::Unschedulable("first"), true, "a"}), say({Status::Unschedulable("second"), false, ""}),
-       Code::kUnschedulable, "a", true, " first, second"},
-      {"unresolvable ends it", say({Status::UnschedulableAndUnresolvable("first"), false, ""}), say({Status(), true, "b"}),
-       Code::kUnschedulableAndUnresolvable, "", false, " first"},
-      {"an error ends it", say({Status::Error("first"), false, ""}), say({Status(), true, "b"}), Code::kError, "", false, " first"},
-      {"so does an exception", [](const PodInfo&) -> PostFilterResult { throw std::runtime_error("oops"); }, say({Status(), true, "b"}),
-       Code::kError, "", false, " panic: oops"},
+      {"success ends it", say({Status(), true, "a"}), say({Status::Unschedulable("second"), true, ""}), Code::kSuccess,
+       "a", true, ""},
+      {"both are asked", say({Status::Unschedulable("first"), false, ""}),
+       say({Status::Unschedulable("second"), true, ""}), Code::kUnschedulable, "", true, " first, second"},
+      {"the last nomination is kept", say({Status::Unschedulable("first"), true, "a"}),
+       say({Status::Unschedulable("second"), false, ""}), Code::kUnschedulable, "a", true, " first, second"},
+      {"unresolvable ends it", say({Status::UnschedulableAndUnresolvable("first"), false, ""}),
+       say({Status(), true, "b"}), Code::kUnschedulableAndUnresolvable, "", false, " first"},
+      {"an error ends it", say({Status::Error("first"), false, ""}), say({Status(), true, "b"}), Code::kError, "",
+       false, " first"},
+      {"so does an exception", [](const PodInfo&) -> PostFilterResult { throw std::runtime_error("oops"); },
+       say({Status(), true, "b"}), Code::kError, "", false, " panic: oops"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
@@ -333,9 +358,12 @@ TEST_P(EvaluatorTest, NoNodes) {
   EXPECT_TRUE(evaluator_->StatusOf(0).IsSuccess());
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, EvaluatorTest, ::testing::Values(Form::kPlain, Form::kColumn, Form::kReuse), [](const auto& form) {
-  return form.param == Form::kPlain ? "Plain" : form.param == Form::kColumn ? "Column" : "Reuse";
-});
+INSTANTIATE_TEST_SUITE_P(Forms, EvaluatorTest, ::testing::Values(Form::kPlain, Form::kColumn, Form::kReuse),
+                         [](const auto& form) {
+                           return form.param == Form::kPlain    ? "Plain"
+                                  : form.param == Form::kColumn ? "Column"
+                                                                : "Reuse";
+                         });
 
 // ---- What is kept between the pods of a class. ----
 
@@ -365,8 +393,10 @@ TEST_P(ReuseTest, ClassesAreBounded) {
   std::size_t most = 0;
   for (int i = 0; i < 300; ++i) {
     // Also classes that PreFilter refuses or fails for, which never get to keep much.
-    if (i == 100) p.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Unschedulable("no"), {}}; };
-    if (i == 200) p.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Error("oops"), {}}; };
+    if (i == 100)
+      p.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Unschedulable("no"), {}}; };
+    if (i == 200)
+      p.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Error("oops"), {}}; };
     (void)Evaluate(classes_.MakePodInfo(MakePod("p").Label("i", std::to_string(i)).Build()));
     most = std::max(most, evaluator_->class_count());
   }
@@ -378,7 +408,9 @@ TEST_P(ReuseTest, ReasonsThatNeverRepeatDoNotPileUp) {
   int call = 0;
   Puppet& p = Add("Puppet");
   p.depends_on.filter = Dependency::kCycle;
-  p.filter = [&](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("call " + std::to_string(++call)); };
+  p.filter = [&](const Cycle&, const PodInfo&, const NodeInfo&) {
+    return Status::Unschedulable("call " + std::to_string(++call));
+  };
   for (int i = 0; i < 3000; ++i) ASSERT_EQ(Evaluate().result, Result::kRefused);
   EXPECT_EQ(evaluator_->Message(), "0/3 nodes are available: 1 call 8998, 1 call 8999, 1 call 9000.");
 }

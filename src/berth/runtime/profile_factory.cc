@@ -35,12 +35,14 @@ config::ExtensionPointSet PointsOf(Plugin& plugin) {
 // The instances of one profile, made when they are first asked for.
 class Instances {
  public:
-  Instances(const config::Profile& profile, std::span<const plugins::PluginRegistration> registry, framework::Handle& handle)
+  Instances(const config::Profile& profile, std::span<const plugins::PluginRegistration> registry,
+            framework::Handle& handle)
       : profile_(profile), registry_(registry), handle_(handle) {}
 
   std::shared_ptr<Plugin> Get(std::string_view name) {
     if (const auto it = made_.find(name); it != made_.end()) return it->second;
-    const auto registered = std::find_if(registry_.begin(), registry_.end(), [&](const auto& r) { return r.name == name; });
+    const auto registered =
+        std::find_if(registry_.begin(), registry_.end(), [&](const auto& r) { return r.name == name; });
     if (registered == registry_.end()) return nullptr;
     const config::PluginArgs* args = profile_.FindArgs(name);
     auto created = registered->create(args ? *args : config::DefaultArgs(name), handle_);
@@ -63,9 +65,9 @@ class Instances {
 
 }  // namespace
 
-Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config::KubeSchedulerConfiguration& configuration,
-                                                                    std::span<const plugins::PluginRegistration> registry,
-                                                                    framework::Handle& handle) {
+Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
+    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::PluginRegistration> registry,
+    framework::Handle& handle) {
   std::vector<std::unique_ptr<ProfilePlugins>> profiles;
   std::vector<Instances> instances;
   for (const config::Profile& profile : configuration.profiles) instances.emplace_back(profile, registry, handle);
@@ -89,8 +91,9 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config
     for (const std::string& name : from.plugin_names) {
       std::shared_ptr<Plugin> plugin = instances[p].Get(name);
       if (!plugin) {
-        return instances[p].error() ? instances[p].error()->Wrap("profile \"" + from.scheduler_name + "\"")
-                                    : InvalidError("profile \"" + from.scheduler_name + "\": plugin \"" + name + "\" does not exist");
+        return instances[p].error()
+                   ? instances[p].error()->Wrap("profile \"" + from.scheduler_name + "\"")
+                   : InvalidError("profile \"" + from.scheduler_name + "\": plugin \"" + name + "\" does not exist");
       }
       to->owned.push_back(std::move(plugin));
     }

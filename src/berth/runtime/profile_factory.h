@@ -15,8 +15,8 @@ namespace berth::runtime {
 
 // `handle` must outlive the plugins. The errors are upstream's: an unknown plugin, arguments that the plugin refuses, a
 // profile without a bind plugin and the like, with the profile's name.
-Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(const config::KubeSchedulerConfiguration& configuration,
-                                                                    std::span<const plugins::PluginRegistration> registry,
-                                                                    framework::Handle& handle);
+Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
+    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::PluginRegistration> registry,
+    framework::Handle& handle);
 
 }  // namespace berth::runtime

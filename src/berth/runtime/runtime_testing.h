@@ -1,5 +1,5 @@
-// What the runtime's tests share: a random cluster that lives, plugins that answer as told, profiles made of them. Tests
-// only.
+// What the runtime's tests share: a random cluster that lives, plugins that answer as told, profiles made of them.
+// Tests only.
 #pragma once
 
 #include <functional>
@@ -56,7 +56,8 @@ inline testing::NodeBuilder RandomNode(Dice& dice, std::string name) {
   }
   if (dice.OneIn(10)) node.Unschedulable();
   for (int i = dice.Below(3); i > 0; --i) {
-    node.Image({std::string("images.example/") + dice.Pick({"a:1", "b:1"})}, dice.Pick({100, 600, 2000}) * 1024LL * 1024);
+    node.Image({std::string("images.example/") + dice.Pick({"a:1", "b:1"})},
+               dice.Pick({100, 600, 2000}) * 1024LL * 1024);
   }
   return node;
 }
@@ -71,7 +72,8 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
   if (dice.OneIn(3)) pod.Toleration(dice.Pick({"gpu", "spot"}), "Exists");
   if (dice.OneIn(8)) pod.Toleration("", "Exists");
   if (dice.OneIn(5)) pod.NodeSelector(dice.Pick({"disk", "zone"}), dice.Pick({"a", "b"}));
-  if (dice.OneIn(4)) pod.Preferred(1 + dice.Below(50), testing::Term({testing::In("zone", {dice.Pick({"a", "b", "c"})})}));
+  if (dice.OneIn(4))
+    pod.Preferred(1 + dice.Below(50), testing::Term({testing::In("zone", {dice.Pick({"a", "b", "c"})})}));
   if (dice.OneIn(4)) pod.Preferred(1 + dice.Below(50), testing::Term({testing::Exists("disk")}));
   if (dice.OneIn(5)) {
     // Narrows the search to the nodes it names.
@@ -112,9 +114,10 @@ class Puppet : public framework::PreFilterPlugin,
     ++filter_calls;
     return filter ? filter(cycle, pod, node) : framework::Status();
   }
-  framework::PostFilterResult PostFilter(const framework::Cycle&, const framework::PodInfo& pod, const framework::NodeStatuses&,
-                                         framework::FilterRunner&) const override {
-    return post_filter ? post_filter(pod) : framework::PostFilterResult{framework::Status::Unschedulable(""), false, {}};
+  framework::PostFilterResult PostFilter(const framework::Cycle&, const framework::PodInfo& pod,
+                                         const framework::NodeStatuses&, framework::FilterRunner&) const override {
+    return post_filter ? post_filter(pod)
+                       : framework::PostFilterResult{framework::Status::Unschedulable(""), false, {}};
   }
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                              std::span<const framework::NodeIndex>) const override {
@@ -137,10 +140,12 @@ class Puppet : public framework::PreFilterPlugin,
   } depends_on;
   framework::Normalization normalization = framework::Normalization::kNone;
   std::function<framework::PreFilterResult(const framework::Cycle&, const framework::PodInfo&)> pre_filter;
-  std::function<framework::Status(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&)> filter;
+  std::function<framework::Status(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&)>
+      filter;
   std::function<framework::PostFilterResult(const framework::PodInfo&)> post_filter;
   std::function<framework::Status(const framework::Cycle&, const framework::PodInfo&)> pre_score;
-  std::function<std::int64_t(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&, framework::Status&)>
+  std::function<std::int64_t(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&,
+                             framework::Status&)>
       score;
   std::function<framework::Status(std::span<framework::NodeScore>)> normalize;
   mutable int pre_filter_calls = 0;

@@ -26,18 +26,18 @@ struct PermitWait {
 
 struct Scheduler::Binding {
   Profile* profile = nullptr;
-  queue::QueuedPodInfo queued;      // queued.pod: the newest object without a node, to put back on failure
-  framework::PodInfoPtr assumed;    // with the chosen node
+  queue::QueuedPodInfo queued;    // queued.pod: the newest object without a node, to put back on failure
+  framework::PodInfoPtr assumed;  // with the chosen node
   Phase phase = Phase::kPermit;
-  std::vector<PermitWait> permits;  // still waited for
+  std::vector<PermitWait> permits;                  // still waited for
   std::vector<framework::PreBindPlugin*> pre_bind;  // those with something to do
-  std::size_t step = 0;             // next plugin of the phase
-  std::string_view plugin;          // whose operation is under way
-  std::vector<framework::ApiWrite> writes;  // of that operation
+  std::size_t step = 0;                             // next plugin of the phase
+  std::string_view plugin;                          // whose operation is under way
+  std::vector<framework::ApiWrite> writes;          // of that operation
   std::size_t next_write = 0;
-  std::uint64_t operation = 0;      // 0: none under way
-  int reads = 0;                    // how often its outcome had to be read, for the delays
-  Time retry_at{};                  // of a read that waits
+  std::uint64_t operation = 0;  // 0: none under way
+  int reads = 0;                // how often its outcome had to be read, for the delays
+  Time retry_at{};              // of a read that waits
   bool waits_to_read = false;
 };
 

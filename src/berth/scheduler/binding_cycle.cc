@@ -29,7 +29,8 @@ PodRef RefOf(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.u
 
 // A refusal with the plugin's name, an error with the place where it happened.
 Status NamedFailure(std::string_view point, std::string_view plugin, const Status& status) {
-  return status.IsRejected() ? status.WithPlugin(plugin) : Status::Error(RunningPlugin(point, plugin, status.Message()));
+  return status.IsRejected() ? status.WithPlugin(plugin)
+                             : Status::Error(RunningPlugin(point, plugin, status.Message()));
 }
 
 }  // namespace
@@ -96,14 +97,16 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
 }
 
 // Reserve or Permit refused the node. As in upstream the message counts one node: the chosen one.
-void Scheduler::RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, const PodInfoPtr& assumed, const Status& status) {
+void Scheduler::RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, const PodInfoPtr& assumed,
+                               const Status& status) {
   Unreserve(profile, assumed);
   Failure failure;
   failure.nomination.is_set = true;
   failure.is_refusal = status.IsRejected();
   failure.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
   if (status.IsRejected()) {
-    auto& plugins = status.code() == framework::Code::kPending ? failure.pending_plugins : failure.unschedulable_plugins;
+    auto& plugins =
+        status.code() == framework::Code::kPending ? failure.pending_plugins : failure.unschedulable_plugins;
     plugins.insert(std::string(status.plugin()));
   }
   HandleFailure(profile, std::move(queued), std::move(failure));
@@ -140,7 +143,8 @@ void Scheduler::ContinueBinding(Binding& binding) {
   }
   // The node may have gone while plugins were waited for; a binding to it would strand the pod.
   if (cache_.nodes().Find(pod.node_name) == framework::kNoNode) {
-    FailBinding(binding, Status::Error("node \"" + pod.node_name + "\" was deleted before the pod was bound to it"), {}, {});
+    FailBinding(binding, Status::Error("node \"" + pod.node_name + "\" was deleted before the pod was bound to it"), {},
+                {});
     return;
   }
   const auto& bind = binding.profile->plugins->bind;
@@ -211,9 +215,10 @@ void Scheduler::On(WriteDone&& input) {
   const bool is_binding = std::holds_alternative<framework::BindWrite>(binding->writes[binding->next_write]);
   // These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
   // could not be reached. Giving the room away now could fill the node twice.
-  const bool is_unknown = error.outcome_unknown || error.code == ErrorCode::kConflict || error.code == ErrorCode::kAlreadyExists ||
-                          error.code == ErrorCode::kNotFound || error.code == ErrorCode::kUnavailable ||
-                          error.code == ErrorCode::kTimeout || error.code == ErrorCode::kTooManyRequests;
+  const bool is_unknown = error.outcome_unknown || error.code == ErrorCode::kConflict ||
+                          error.code == ErrorCode::kAlreadyExists || error.code == ErrorCode::kNotFound ||
+                          error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
+                          error.code == ErrorCode::kTooManyRequests;
   const bool is_forbidden = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized;
   if (is_binding && (is_unknown || (is_forbidden && binding->reads < kForbiddenReadsMax))) {
     ++counts_.bindings_unknown;
@@ -227,11 +232,12 @@ void Scheduler::On(WorkDone&& input) {
   if (Binding* binding = BindingOf(input.operation)) OperationEnded(*binding, input.status);
 }
 
-// Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once, then
-// with growing delays.
+// Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once,
+// then with growing delays.
 void Scheduler::ReadBinding(Binding& binding) {
   const int reads = binding.reads++;
-  const Duration delay = reads == 0 ? Duration{0} : std::min(kReadBackoffInitial * (1 << std::min(reads - 1, 6)), kReadBackoffMax);
+  const Duration delay =
+      reads == 0 ? Duration{0} : std::min(kReadBackoffInitial * (1 << std::min(reads - 1, 6)), kReadBackoffMax);
   binding.phase = Phase::kRead;
   binding.waits_to_read = true;
   binding.retry_at = now_ + delay;
@@ -267,7 +273,10 @@ void Scheduler::On(PodReadDone&& input) {
   // Not bound, but the lost request may still be on its way. The same binding again has the same effect whichever comes
   // first, so the room stays taken and nobody is promised it twice.
   if (cache_.nodes().Find(binding->assumed->node_name) == framework::kNoNode) {
-    FailBinding(*binding, Status::Error("node \"" + binding->assumed->node_name + "\" was deleted before the pod was bound to it"), {}, {});
+    FailBinding(
+        *binding,
+        Status::Error("node \"" + binding->assumed->node_name + "\" was deleted before the pod was bound to it"), {},
+        {});
     return;
   }
   binding->phase = Phase::kBind;
@@ -282,8 +291,10 @@ void Scheduler::FinishBinding(Binding& binding) {
   if (cache_.nodes().Find(pod->node_name) == framework::kNoNode) {
     // The API server does not check that a node exists: without a word the pod would stay where nothing runs it.
     Emit(profile, *pod, true, "NodeNotFound", "Binding",
-         "node \"" + pod->node_name + "\" was deleted while the pod was being bound to it: the pod runs nowhere until it is deleted");
-    log::Warning("scheduler", "Pod is bound to a node that was deleted meanwhile", {{"pod", pod->Key()}, {"node", pod->node_name}});
+         "node \"" + pod->node_name +
+             "\" was deleted while the pod was being bound to it: the pod runs nowhere until it is deleted");
+    log::Warning("scheduler", "Pod is bound to a node that was deleted meanwhile",
+                 {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
   DropDeadlines(binding);
   bindings_.erase(bindings_.find(pod->uid));
@@ -291,7 +302,8 @@ void Scheduler::FinishBinding(Binding& binding) {
     Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
     // Informational: nothing waits for it and a failure changes nothing.
     if (operation.work) outputs_.emplace_back(Work{next_operation_++, std::move(operation.work)});
-    for (framework::ApiWrite& write : operation.writes) outputs_.emplace_back(Write{next_operation_++, std::move(write)});
+    for (framework::ApiWrite& write : operation.writes)
+      outputs_.emplace_back(Write{next_operation_++, std::move(write)});
   }
 }
 
@@ -328,7 +340,8 @@ void Scheduler::FailBinding(Binding& binding, const Status& status, std::string_
     failure.message = "0/1 nodes are available: 1 " + status.Message() + ".";
     failure.unschedulable_plugins.insert(std::string(plugin));
   } else {
-    failure.message = point.empty() || status.IsRejected() ? status.Message() : RunningPlugin(point, plugin, status.Message());
+    failure.message =
+        point.empty() || status.IsRejected() ? status.Message() : RunningPlugin(point, plugin, status.Message());
   }
   const framework::ClusterEvent room{framework::EventResource::kAssignedPod, framework::action::kDelete};
   const queue::EventSource source{assumed, {}, {}, {}};

@@ -1,5 +1,5 @@
-// The binding cycle, point by point: what plugins see, what is written, and what becomes of the pod when something fails or
-// its outcome is unknown.
+// The binding cycle, point by point: what plugins see, what is written, and what becomes of the pod when something
+// fails or its outcome is unknown.
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -92,8 +92,8 @@ TEST_F(BindingTest, ReserveFails) {
        Failed("Unschedulable", "0/1 nodes are available: 1 full."), queue::Place::kUnschedulable},
       {"is pending", [](const PodInfo&) { return Status(framework::Code::kPending, {"later"}); },
        Failed("Unschedulable", "0/1 nodes are available: 1 later."), queue::Place::kUnschedulable},
-      {"errs", [](const PodInfo&) { return Status::Error("oops"); }, Failed("SchedulerError", "running Reserve plugin \"Y\": oops"),
-       queue::Place::kErrorBackoff},
+      {"errs", [](const PodInfo&) { return Status::Error("oops"); },
+       Failed("SchedulerError", "running Reserve plugin \"Y\": oops"), queue::Place::kErrorBackoff},
       {"throws", [](const PodInfo&) -> Status { throw std::runtime_error("oops"); },
        Failed("SchedulerError", "running Reserve plugin \"Y\": panic: oops"), queue::Place::kErrorBackoff},
   };
@@ -183,8 +183,8 @@ TEST_F(BindingTest, PermitTimesOut) {
   h.Run(89s);
   EXPECT_TRUE(h.Take().empty());
   h.Run(1s);
-  EXPECT_EQ(h.Take(),
-            Failed("Unschedulable", "0/1 nodes are available: 1 rejected due to timeout after waiting 1m30s at plugin X."));
+  EXPECT_EQ(h.Take(), Failed("Unschedulable",
+                             "0/1 nodes are available: 1 rejected due to timeout after waiting 1m30s at plugin X."));
 }
 
 TEST_F(BindingTest, PermitWaitsAreCapped) {
@@ -192,8 +192,8 @@ TEST_F(BindingTest, PermitWaitsAreCapped) {
   Harness& h = Start();
   h.Take();
   h.Run(15min);
-  EXPECT_EQ(h.Take(),
-            Failed("Unschedulable", "0/1 nodes are available: 1 rejected due to timeout after waiting 15m0s at plugin X."));
+  EXPECT_EQ(h.Take(), Failed("Unschedulable",
+                             "0/1 nodes are available: 1 rejected due to timeout after waiting 15m0s at plugin X."));
 }
 
 TEST_F(BindingTest, ADeletedPodStopsWaiting) {
@@ -225,8 +225,8 @@ TEST_F(BindingTest, PreBindWritesAndWorks) {
   EXPECT_EQ(h.Take(), Lines{"work"});
   h.AnswerWork();
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
-  EXPECT_EQ(calls_, (Lines{"X.Reserve a", "Y.Reserve a", "Z.Reserve a", "X.Permit a", "Y.Permit a", "Z.Permit a", "X.PreBind a",
-                           "Y.PreBind a", "X.Bind a", "Y.Bind a", "Z.Bind a"}));
+  EXPECT_EQ(calls_, (Lines{"X.Reserve a", "Y.Reserve a", "Z.Reserve a", "X.Permit a", "Y.Permit a", "Z.Permit a",
+                           "X.PreBind a", "Y.PreBind a", "X.Bind a", "Y.Bind a", "Z.Bind a"}));
 }
 
 TEST_F(BindingTest, PreBindFails) {
@@ -238,7 +238,8 @@ TEST_F(BindingTest, PreBindFails) {
   } cases[] = {
       {"at once", [](const PodInfo&) { return Operation::Done(Status::Error("oops")); }, "SchedulerError",
        "running PreBind plugin \"X\": oops"},
-      {"refuses", [](const PodInfo&) { return Operation::Done(Status::Unschedulable("gone")); }, "Unschedulable", "gone"},
+      {"refuses", [](const PodInfo&) { return Operation::Done(Status::Unschedulable("gone")); }, "Unschedulable",
+       "gone"},
       {"throws", [](const PodInfo&) -> Operation { throw std::runtime_error("oops"); }, "SchedulerError",
        "running PreBind plugin \"X\": panic: oops"},
       {"work", [](const PodInfo&) { return Operation::Run([] { return Status::Error("oops"); }); }, "SchedulerError",
@@ -367,9 +368,14 @@ class UnknownOutcomeTest : public BindingTest {
 
 TEST_F(UnknownOutcomeTest, WhatIsUnknown) {
   const Error errors[] = {
-      {ErrorCode::kUnavailable, "reset", true}, {ErrorCode::kInternal, "500", true},      {ErrorCode::kConflict, "409"},
-      {ErrorCode::kAlreadyExists, "409"},       {ErrorCode::kNotFound, "404"},            {ErrorCode::kUnavailable, "refused"},
-      {ErrorCode::kTimeout, "504"},             {ErrorCode::kTooManyRequests, "429"},
+      {ErrorCode::kUnavailable, "reset", true},
+      {ErrorCode::kInternal, "500", true},
+      {ErrorCode::kConflict, "409"},
+      {ErrorCode::kAlreadyExists, "409"},
+      {ErrorCode::kNotFound, "404"},
+      {ErrorCode::kUnavailable, "refused"},
+      {ErrorCode::kTimeout, "504"},
+      {ErrorCode::kTooManyRequests, "429"},
   };
   for (const Error& error : errors) {
     SCOPED_TRACE(error.message);
@@ -504,7 +510,8 @@ TEST_F(BindingTest, TheNodeGoesAfterTheBindingIsPosted) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0], kScheduled);
   EXPECT_EQ(lines[1],
-            "Warning NodeNotFound p: node \"a\" was deleted while the pod was being bound to it: the pod runs nowhere until it is "
+            "Warning NodeNotFound p: node \"a\" was deleted while the pod was being bound to it: the pod runs nowhere "
+            "until it is "
             "deleted");
 }
 

@@ -16,18 +16,18 @@
 namespace berth::scheduler {
 
 struct Decision {
-  std::uint64_t cycle = 0;      // counts from 1
-  std::uint64_t seed = 0;       // of this cycle: breaks ties
+  std::uint64_t cycle = 0;  // counts from 1
+  std::uint64_t seed = 0;   // of this cycle: breaks ties
   Time time{};
   std::int32_t attempt = 0;
   framework::PodInfoPtr pod;
-  std::string node_name;        // empty: not placed
-  std::int64_t total = 0;       // of the chosen node; 0 when it was the only feasible one
+  std::string node_name;   // empty: not placed
+  std::int64_t total = 0;  // of the chosen node; 0 when it was the only feasible one
   std::uint32_t node_count = 0;
   std::uint32_t feasible_count = 0;
   // How many nodes were refused for what. The status names the plugin.
   std::vector<std::pair<framework::Status, std::size_t>> refusals;
-  std::string message;          // why it was not placed
+  std::string message;  // why it was not placed
 
   // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)".
   std::string Why() const;

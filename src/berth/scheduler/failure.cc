@@ -22,7 +22,8 @@ void Scheduler::HandleFailure(Profile& profile, queue::QueuedPodInfo&& queued, F
 
   framework::PodStatusWrite write;
   const api::PodCondition* old = pod->scheduled_condition.get();
-  write.has_condition = old == nullptr || old->status != "False" || old->reason != reason || old->message != failure.message;
+  write.has_condition =
+      old == nullptr || old->status != "False" || old->reason != reason || old->message != failure.message;
   write.has_nomination = failure.nomination.is_set && failure.nomination.node_name != pod->nominated_node_name;
   if (write.has_condition || write.has_nomination) {
     write.pod = {pod->namespace_name(), pod->name, pod->uid, pod->resource_version};

@@ -55,7 +55,8 @@ void Scheduler::SetPendingPod(PodInfoPtr pod) {
     Binding& binding = *it->second;
     binding.queued.pod = pod;
     if (pod->deletion_time && binding.phase == Phase::kPermit) {
-      FailBinding(binding, framework::Status::Unschedulable("pod is being deleted"), {}, binding.permits.front().plugin);
+      FailBinding(binding, framework::Status::Unschedulable("pod is being deleted"), {},
+                  binding.permits.front().plugin);
     }
     return;
   }
@@ -73,7 +74,8 @@ void Scheduler::SetPendingPod(PodInfoPtr pod) {
   const PodInfoPtr old = standing->pod;
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
   queue_->Update(old, pod, now_);
-  if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) MoveForNomination(*old, old);
+  if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name)
+    MoveForNomination(*old, old);
 }
 
 // The room that was kept for a nominated pod is free for pods of no higher priority.

@@ -49,7 +49,8 @@ struct WorkDone {
   framework::Status status;
 };
 
-using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, WriteDone, PodReadDone, WorkDone, framework::PermitDecision>;
+using Input =
+    std::variant<PodSet, PodGone, NodeSet, NodeGone, WriteDone, PodReadDone, WorkDone, framework::PermitDecision>;
 
 // --- Outputs ---
 

@@ -41,7 +41,8 @@ Scheduler::Scheduler(SchedulerOptions options, std::vector<std::unique_ptr<runti
     add(plugins->reserve);
     add(plugins->permit);
     for (const framework::Plugin* plugin : refusing) {
-      for (queue::Registration& registration : queue::RegistrationsOf(*plugin)) own.events.push_back(std::move(registration));
+      for (queue::Registration& registration : queue::RegistrationsOf(*plugin))
+        own.events.push_back(std::move(registration));
     }
     std::string name = plugins->scheduler_name;
     profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options_.evaluator));
@@ -73,8 +74,8 @@ std::uint64_t Scheduler::NewOperation(std::string_view uid) {
   return operation;
 }
 
-void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning, std::string reason, std::string action,
-                     std::string note) {
+void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning, std::string reason,
+                     std::string action, std::string note) {
   outputs_.emplace_back(EmitEvent{{pod.namespace_name(), pod.name, pod.uid, pod.resource_version},
                                   profile.plugins->scheduler_name,
                                   is_warning,
@@ -170,7 +171,8 @@ void Scheduler::Tick(Time now) {
       binding.waits_to_read = false;
       binding.operation = NewOperation(uid);
       const PodInfo& pod = *binding.assumed;
-      outputs_.emplace_back(Write{binding.operation, framework::PodRead{{pod.namespace_name(), pod.name, pod.uid, {}}}});
+      outputs_.emplace_back(
+          Write{binding.operation, framework::PodRead{{pod.namespace_name(), pod.name, pod.uid, {}}}});
       continue;
     }
     if (binding.phase != Phase::kPermit) continue;
@@ -178,7 +180,8 @@ void Scheduler::Tick(Time now) {
       if (wait.deadline > now) continue;
       const std::string plugin = wait.plugin;
       FailBinding(binding,
-                  Status::Unschedulable("rejected due to timeout after waiting " + FormatGoDuration(wait.timeout) + " at plugin " + plugin),
+                  Status::Unschedulable("rejected due to timeout after waiting " + FormatGoDuration(wait.timeout) +
+                                        " at plugin " + plugin),
                   {}, plugin);
       break;
     }

@@ -1,6 +1,6 @@
-// Scheduler: the deterministic core. Inputs come in through Handle(), decisions are made by ScheduleOne(), and what is to
-// be done outside comes out of TakeOutputs(). It has no sockets, no threads and no clock: the same inputs, times and seed
-// give the same outputs. One thread at a time; nothing in it waits.
+// Scheduler: the deterministic core. Inputs come in through Handle(), decisions are made by ScheduleOne(), and what is
+// to be done outside comes out of TakeOutputs(). It has no sockets, no threads and no clock: the same inputs, times and
+// seed give the same outputs. One thread at a time; nothing in it waits.
 //
 //   Pop -> scheduling cycle (evaluate, assume, Reserve, Permit) -> binding cycle:
 //
@@ -42,9 +42,9 @@ struct SchedulerOptions {
 
 struct Counts {
   std::uint64_t cycles = 0;
-  std::uint64_t scheduled = 0;       // bindings that took effect
-  std::uint64_t unschedulable = 0;   // attempts that ended with a refusal
-  std::uint64_t errors = 0;          // attempts that ended with an error
+  std::uint64_t scheduled = 0;         // bindings that took effect
+  std::uint64_t unschedulable = 0;     // attempts that ended with a refusal
+  std::uint64_t errors = 0;            // attempts that ended with an error
   std::uint64_t bindings_unknown = 0;  // bindings whose outcome had to be read
 };
 
@@ -124,8 +124,8 @@ class Scheduler {
   Binding* BindingOf(std::uint64_t operation);
 
   void HandleFailure(Profile& profile, queue::QueuedPodInfo&& queued, Failure&& failure);
-  void Emit(const Profile& profile, const framework::PodInfo& pod, bool is_warning, std::string reason, std::string action,
-            std::string note);
+  void Emit(const Profile& profile, const framework::PodInfo& pod, bool is_warning, std::string reason,
+            std::string action, std::string note);
   std::uint64_t NewOperation(std::string_view uid);
 
   const SchedulerOptions options_;
@@ -135,7 +135,7 @@ class Scheduler {
   cache::PodClasses classes_;
   std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
   std::unique_ptr<queue::SchedulingQueue> queue_;
-  StringHashMap<std::unique_ptr<Binding>> bindings_;           // by pod uid
+  StringHashMap<std::unique_ptr<Binding>> bindings_;            // by pod uid
   absl::flat_hash_map<std::uint64_t, std::string> operations_;  // to pod uid
   std::set<std::pair<Time, std::string>> deadlines_;            // Permit deadlines and retries, with the pod's uid
   std::uint64_t next_operation_ = 1;

@@ -1,5 +1,5 @@
-// The scheduling cycle and what the API server's objects do to it: from a pod that appears to its decision, and the decision
-// log that says why.
+// The scheduling cycle and what the API server's objects do to it: from a pod that appears to its decision, and the
+// decision log that says why.
 #include "berth/scheduler/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -15,8 +15,8 @@ using testing::MakePod;
 // What a pod is told that asks for more cpu than any of the nodes has free, or has at all.
 std::string NoCpu(int total, const std::string& preemption = "Preemption is not helpful for scheduling.") {
   const std::string n = std::to_string(total);
-  return "0/" + n + " nodes are available: " + n + " Insufficient cpu. no new claims to deallocate, preemption: 0/" + n +
-         " nodes are available: " + n + " " + preemption;
+  return "0/" + n + " nodes are available: " + n + " Insufficient cpu. no new claims to deallocate, preemption: 0/" +
+         n + " nodes are available: " + n + " " + preemption;
 }
 
 Lines Failed(const std::string& pod, const std::string& message) {

@@ -1,5 +1,5 @@
-// What the scheduler's tests share: a core with a fake clock, whose outputs are read as lines of text and answered by hand,
-// and plugins for the binding cycle that do as told. Tests only.
+// What the scheduler's tests share: a core with a fake clock, whose outputs are read as lines of text and answered by
+// hand, and plugins for the binding cycle that do as told. Tests only.
 #pragma once
 
 #include <chrono>
@@ -37,8 +37,8 @@ inline Profiles DefaultProfiles(const std::vector<std::string>& names = {"defaul
   return std::move(*made);
 }
 
-// A plugin at every point from Reserve on. Each point answers as its function says, succeeds (Bind: skips) without one, and
-// writes itself down.
+// A plugin at every point from Reserve on. Each point answers as its function says, succeeds (Bind: skips) without one,
+// and writes itself down.
 class Actor final : public framework::ReservePlugin,
                     public framework::PermitPlugin,
                     public framework::PreBindPlugin,
@@ -56,7 +56,8 @@ class Actor final : public framework::ReservePlugin,
     Note("Unreserve", node);
     if (unreserve) unreserve();
   }
-  framework::PermitResult Permit(const framework::Cycle&, const framework::PodInfo& pod, std::string_view node) override {
+  framework::PermitResult Permit(const framework::Cycle&, const framework::PodInfo& pod,
+                                 std::string_view node) override {
     Note("Permit", node);
     return permit ? permit(pod) : framework::PermitResult();
   }
@@ -149,8 +150,8 @@ class Harness {
     core.TakeOutputs(outputs);
     for (Output& output : outputs) {
       if (const auto* event = std::get_if<EmitEvent>(&output)) {
-        lines.push_back(std::string(event->is_warning ? "Warning " : "Normal ") + event->reason + " " + event->regarding.name + ": " +
-                        event->note);
+        lines.push_back(std::string(event->is_warning ? "Warning " : "Normal ") + event->reason + " " +
+                        event->regarding.name + ": " + event->note);
       } else if (auto* todo = std::get_if<Work>(&output)) {
         work = std::move(todo->work);
         operation = todo->operation;
@@ -158,7 +159,8 @@ class Harness {
       } else {
         const Write& write = std::get<Write>(output);
         lines.push_back(Show(write.write));
-        if (!std::holds_alternative<framework::PodStatusWrite>(write.write) || answers_status) operation = write.operation;
+        if (!std::holds_alternative<framework::PodStatusWrite>(write.write) || answers_status)
+          operation = write.operation;
       }
     }
     return lines;
@@ -185,7 +187,8 @@ class Harness {
 
  private:
   static std::string Show(const framework::ApiWrite& write) {
-    if (const auto* bind = std::get_if<framework::BindWrite>(&write)) return "bind " + bind->pod.name + " to " + bind->node_name;
+    if (const auto* bind = std::get_if<framework::BindWrite>(&write))
+      return "bind " + bind->pod.name + " to " + bind->node_name;
     if (const auto* read = std::get_if<framework::PodRead>(&write)) return "read " + read->pod.name;
     const auto& status = std::get<framework::PodStatusWrite>(write);
     std::string text = "status " + status.pod.name;

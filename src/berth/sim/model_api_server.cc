@@ -26,7 +26,8 @@ void ModelApiServer::SetPod(api::Pod pod) {
   auto object = std::make_shared<const api::Pod>(std::move(pod));
   pods_[KeyOf(object->metadata)] = object;
   if (IsFinished(*object)) {
-    pod_log_.emplace_back(scheduler::PodGone{object->metadata.namespace_name, object->metadata.name, object->metadata.uid});
+    pod_log_.emplace_back(
+        scheduler::PodGone{object->metadata.namespace_name, object->metadata.name, object->metadata.uid});
   } else {
     pod_log_.emplace_back(scheduler::PodSet{object});
   }
@@ -60,7 +61,8 @@ void ModelApiServer::Patch(const framework::PodStatusWrite& write) {
   if (write.has_condition) {
     auto& conditions = patched.status.conditions;
     std::erase_if(conditions, [&](const api::PodCondition& c) { return c.type == write.condition_type; });
-    conditions.push_back({write.condition_type, write.condition_status, write.condition_reason, write.condition_message});
+    conditions.push_back(
+        {write.condition_type, write.condition_status, write.condition_reason, write.condition_message});
   }
   if (write.has_nomination) patched.status.nominated_node_name = write.nominated_node_name;
   SetPod(std::move(patched));

@@ -107,7 +107,9 @@ class Simulation {
 
   int Below(int n) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(n))); }
   bool OneIn(int n) { return Below(n) == 0; }
-  Duration Upto(Duration max) { return Duration(1 + static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(max.count())))); }
+  Duration Upto(Duration max) {
+    return Duration(1 + static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(max.count()))));
+  }
   template <typename Map>
   typename Map::const_iterator Any(const Map& map) {
     return map.empty() ? map.end() : std::next(map.begin(), Below(static_cast<int>(map.size())));
@@ -138,7 +140,8 @@ class Simulation {
       core_->Tick(now_);
       for (int i = 1 + Below(4); i > 0 && core_->ScheduleOne(now_); --i) {
         const scheduler::Decision& decision = core_->decisions().Newest();
-        Trace("decide " + decision.pod->name + ": " + (decision.node_name.empty() ? "" : decision.node_name + ", ") + decision.Why());
+        Trace("decide " + decision.pod->name + ": " + (decision.node_name.empty() ? "" : decision.node_name + ", ") +
+              decision.Why());
       }
       Perform();
       if (now_ >= end && !core_->queue().HasReadyPod()) return;
@@ -150,8 +153,8 @@ class Simulation {
   struct Watch {
     const char* name;
     const std::vector<Input>& log;
-    std::size_t next = 0;  // into the log
-    Time last{};           // nothing overtakes
+    std::size_t next = 0;                      // into the log
+    Time last{};                               // nothing overtakes
     std::map<std::string, std::string> known;  // key to uid, as delivered
     std::uint64_t generation = 0;              // deliveries of older ones are void
   };
@@ -298,7 +301,8 @@ class Simulation {
       return Answer(Upto(1s), scheduler::PodReadDone{operation, nullptr, Error{ErrorCode::kUnavailable, "down"}});
     }
     At(now_ + Upto(is_faulty_ ? 300ms : 5ms), [this, instance = instance_, operation, pod] {
-      if (instance == instance_) Answer(Upto(is_faulty_ ? 300ms : 5ms), scheduler::PodReadDone{operation, server_.Read(pod), {}});
+      if (instance == instance_)
+        Answer(Upto(is_faulty_ ? 300ms : 5ms), scheduler::PodReadDone{operation, server_.Read(pod), {}});
     });
   }
 
@@ -319,9 +323,7 @@ class Simulation {
     std::optional<Error> lie;
     if (is_faulty_) {
       switch (Below(8)) {
-        case 0:
-          request.arrives = false;
-          [[fallthrough]];
+        case 0: request.arrives = false; [[fallthrough]];
         case 1:  // The answer is lost, perhaps before the request has arrived.
           lie = Error{ErrorCode::kTimeout, "no answer", true};
           if (OneIn(2)) back = -travel / 2;
@@ -356,7 +358,8 @@ class Simulation {
     request.has_arrived = true;
     const framework::BindWrite& bind = request.bind;
     request.result = server_.Bind(bind.pod, bind.node_name);
-    Trace("binding of " + bind.pod.name + " to " + bind.node_name + (request.result ? " refused: " + request.result->message : " done"));
+    Trace("binding of " + bind.pod.name + " to " + bind.node_name +
+          (request.result ? " refused: " + request.result->message : " done"));
     if (request.result) return;
     ++report_.bound;
     if (!bound_by_.emplace(bind.pod.uid, instance_).second) Violate("pod " + bind.pod.name + " was bound twice");
@@ -377,13 +380,15 @@ class Simulation {
 
   void AddNode() {
     const std::string name = "n" + std::to_string(Below(14));
-    // A binding that is still on its way to the old node of that name may not land on the new one: the room was given up.
+    // A binding that is still on its way to the old node of that name may not land on the new one: the room was given
+    // up.
     for (const auto& [id, request] : requests_) {
       if (request.bind.node_name == name && !request.has_arrived && request.arrives) return;
     }
     if (server_.nodes().contains(name)) return;
     const int size = std::hash<std::string>{}(name) % 3 == 0 ? 8 : 4;  // the same for each node of that name
-    auto node = testing::MakeNode(name).Allocatable("cpu", std::to_string(size)).Allocatable("pods", std::to_string(size + 2));
+    auto node =
+        testing::MakeNode(name).Allocatable("cpu", std::to_string(size)).Allocatable("pods", std::to_string(size + 2));
     if (OneIn(2)) node.Label("disk", "ssd");
     if (OneIn(4)) node.Taint("gpu", "", api::TaintEffect::kNoSchedule);
     server_.SetNode(*node.Build());
@@ -395,8 +400,13 @@ class Simulation {
     api::Node node = *it->second;
     switch (Below(5)) {
       case 0: node.unschedulable = !node.unschedulable; break;
-      case 1: node.taints.empty() ? node.taints.push_back({"gpu", "", api::TaintEffect::kNoSchedule}) : node.taints.clear(); break;
-      case 2: node.metadata.labels.Find("disk") ? node.metadata.labels.Erase("disk") : node.metadata.labels.Set("disk", "ssd"); break;
+      case 1:
+        node.taints.empty() ? node.taints.push_back({"gpu", "", api::TaintEffect::kNoSchedule}) : node.taints.clear();
+        break;
+      case 2:
+        node.metadata.labels.Find("disk") ? node.metadata.labels.Erase("disk")
+                                          : node.metadata.labels.Set("disk", "ssd");
+        break;
       default: break;  // a heartbeat
     }
     server_.SetNode(std::move(node));
@@ -558,7 +568,8 @@ class Simulation {
       if (!pod->spec.node_name.empty() || IsFinished(*pod) || pod->metadata.deletion_time) continue;
       if (!pod->spec.scheduling_gates.empty() || pod->spec.scheduler_name != api::kDefaultSchedulerName) continue;
       for (const auto& [name, node] : server_.nodes()) {
-        if (Fits(*pod, *node)) Violate("pod " + key + " waits, although node " + name + " has room for it; " + CoreViewOf(name));
+        if (Fits(*pod, *node))
+          Violate("pod " + key + " waits, although node " + name + " has room for it; " + CoreViewOf(name));
       }
     }
     if (core_->binding_count() != 0) Violate("bindings are still under way");
@@ -568,7 +579,8 @@ class Simulation {
   std::string CoreViewOf(const std::string& node_name) const {
     const framework::NodeIndex row = core_->cache().nodes().Find(node_name);
     if (row == framework::kNoNode) return "the core does not know the node";
-    std::string view = "the core sees " + std::to_string(core_->cache().nodes().columns().requested_cpu_milli[row]) + "m taken by";
+    std::string view =
+        "the core sees " + std::to_string(core_->cache().nodes().columns().requested_cpu_milli[row]) + "m taken by";
     for (const auto& pod : core_->cache().nodes().Info(row).pods()) view += " " + pod->Key();
     view += ", nominated:";
     for (const auto& pod : core_->queue().nominator().PodsForNode(node_name)) view += " " + pod->Key();
@@ -581,8 +593,9 @@ class Simulation {
       for (const auto& [by, events] : scheduled_events_[uid]) count += events;
       if (count > 1) Violate(uid + " was announced " + std::to_string(count) + " times");
       // One that was deleted, or bound by a scheduler that crashed, may have gone without its event.
-      const bool is_there = std::any_of(server_.pods().begin(), server_.pods().end(),
-                                        [&](const auto& entry) { return entry.second->metadata.uid == uid && !IsFinished(*entry.second); });
+      const bool is_there = std::any_of(server_.pods().begin(), server_.pods().end(), [&](const auto& entry) {
+        return entry.second->metadata.uid == uid && !IsFinished(*entry.second);
+      });
       if (count == 0 && is_there && instance == instance_ && !bound_to_nothing_.contains(uid)) {
         Violate(uid + " was bound without its event");
       }
@@ -598,7 +611,8 @@ class Simulation {
     if (core_->binding_count() != 0) Violate("a binding is left");
     if (core_->cache().assumed_count() != 0) Violate("an assumed pod is left");
     if (core_->cache().pod_count() != 0) Violate("a pod is left in the cache");
-    if (!core_->queue().Dump().empty()) Violate("pod " + core_->queue().Dump().front().pod->Key() + " is left in the queue");
+    if (!core_->queue().Dump().empty())
+      Violate("pod " + core_->queue().Dump().front().pod->Key() + " is left in the queue");
     if (!core_->queue().nominator().empty()) Violate("a nomination is left");
     if (core_->NextWake()) Violate("something is still due");
     for (const framework::NodeIndex row : core_->cache().nodes().rows()) {
@@ -630,11 +644,11 @@ class Simulation {
   std::uint64_t next_entry_ = 0;
   int next_pod_ = 0;
 
-  std::map<std::string, int> bound_by_;                        // pod uid to the instance whose binding took effect
+  std::map<std::string, int> bound_by_;                         // pod uid to the instance whose binding took effect
   std::map<std::string, std::map<int, int>> scheduled_events_;  // by pod uid and instance
-  std::set<std::string> bound_to_nothing_;                     // the node was gone when the binding arrived
+  std::set<std::string> bound_to_nothing_;                      // the node was gone when the binding arrived
   std::set<std::string> bound_by_others_;
-  std::set<std::string> crowded_;                              // nodes that somebody else bound pods to
+  std::set<std::string> crowded_;  // nodes that somebody else bound pods to
   Report report_;
 };
 

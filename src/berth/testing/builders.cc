@@ -17,7 +17,8 @@ api::Quantity ParseAmount(std::string_view amount) {
 }
 
 void SetAmount(api::ResourceList& list, std::string_view name, std::string_view amount) {
-  const auto it = std::lower_bound(list.begin(), list.end(), name, [](const auto& e, std::string_view n) { return e.first < n; });
+  const auto it =
+      std::lower_bound(list.begin(), list.end(), name, [](const auto& e, std::string_view n) { return e.first < n; });
   if (it != list.end() && it->first == name) {
     it->second = ParseAmount(amount);
   } else {
@@ -56,7 +57,9 @@ api::Requirement NotIn(std::string key, std::vector<std::string> values) {
   return Make(std::move(key), api::SelectorOperator::kNotIn, std::move(values));
 }
 api::Requirement Exists(std::string key) { return Make(std::move(key), api::SelectorOperator::kExists, {}); }
-api::Requirement DoesNotExist(std::string key) { return Make(std::move(key), api::SelectorOperator::kDoesNotExist, {}); }
+api::Requirement DoesNotExist(std::string key) {
+  return Make(std::move(key), api::SelectorOperator::kDoesNotExist, {});
+}
 api::Requirement Gt(std::string key, std::string value) {
   return Make(std::move(key), api::SelectorOperator::kGt, {std::move(value)});
 }
@@ -163,7 +166,8 @@ PodBuilder& PodBuilder::HostPort(std::int32_t port, std::string protocol, std::s
   return *this;
 }
 PodBuilder& PodBuilder::Container(std::string image, const Amounts& requests) {
-  pod_.spec.containers.push_back(MakeContainer("c" + std::to_string(pod_.spec.containers.size()), std::move(image), requests));
+  pod_.spec.containers.push_back(
+      MakeContainer("c" + std::to_string(pod_.spec.containers.size()), std::move(image), requests));
   return *this;
 }
 PodBuilder& PodBuilder::InitContainer(std::string image, const Amounts& requests) {

@@ -8,7 +8,8 @@ namespace berth::plugins {
 namespace {
 
 TEST(DefaultBinder, WritesOneBindingWithTheUid) {
-  const framework::Operation operation = DefaultBinder().Bind(*testing::MakePod("p").Namespace("web").Uid("u1").Node("n").Info());
+  const framework::Operation operation =
+      DefaultBinder().Bind(*testing::MakePod("p").Namespace("web").Uid("u1").Node("n").Info());
   ASSERT_EQ(operation.writes.size(), 1u);
   const auto* bind = std::get_if<framework::BindWrite>(&operation.writes[0]);
   ASSERT_NE(bind, nullptr);

@@ -18,7 +18,8 @@ using framework::Status;
 
 // Empty when the pod may preempt.
 std::string WhyNotEligible(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeStatuses& statuses) {
-  if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever) return "not eligible due to preemptionPolicy=Never.";
+  if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever)
+    return "not eligible due to preemptionPolicy=Never.";
   if (pod.nominated_node_name.empty()) return {};
   const NodeIndex row = cycle.nodes.Find(pod.nominated_node_name);
   // A nominated node that is gone or can never take the pod: it has to look for another.
@@ -102,12 +103,14 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
     for (const std::string& error : errors) text += (text.empty() ? "" : ", ") + error;
     return Refuse(Code::kError, errors.size() == 1 ? text : "[" + text + "]", false);
   }
-  if (potential.size() < node_count) reasons["Preemption is not helpful for scheduling"] += node_count - potential.size();
+  if (potential.size() < node_count)
+    reasons["Preemption is not helpful for scheduling"] += node_count - potential.size();
   return Refuse(Code::kUnschedulable, FitErrorText(node_count, reasons), true);
 }
 
 std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
-  // Pods that preempt wait for their victims, and it is for the filters that refused them to say when they may try again.
+  // Pods that preempt wait for their victims, and it is for the filters that refused them to say when they may try
+  // again.
   return {OnPod(framework::action::kDelete,
                 [](const PodInfo&, const framework::EventObjects&) { return framework::QueueingHint::kSkip; })};
 }

@@ -1,5 +1,5 @@
-// DefaultPreemption: finds out whether an unschedulable pod would fit somewhere if pods of lower priority went. Which of
-// them to evict is not built yet: where a node is found, the pod stays unschedulable and the message says why. The
+// DefaultPreemption: finds out whether an unschedulable pod would fit somewhere if pods of lower priority went. Which
+// of them to evict is not built yet: where a node is found, the pod stays unschedulable and the message says why. The
 // arguments, which bound how many candidates are compared, have no effect until then.
 #pragma once
 

@@ -64,8 +64,9 @@ TEST_F(DefaultPreemptionTest, EvictingDoesNotHelp) {
 
 TEST_F(DefaultPreemptionTest, SaysThatVictimsAreNotChosenYet) {
   const auto result = Run(MakePod("p").Priority(9));
-  EXPECT_EQ(TestCluster::Describe(result.status),
-            "Unschedulable: preemption: 0/3 nodes are available: choosing victims is not built into this version of berth.");
+  EXPECT_EQ(
+      TestCluster::Describe(result.status),
+      "Unschedulable: preemption: 0/3 nodes are available: choosing victims is not built into this version of berth.");
   EXPECT_TRUE(result.has_nomination);
   EXPECT_TRUE(result.nominated_node_name.empty());
 }
@@ -79,7 +80,8 @@ TEST_F(DefaultPreemptionTest, AnErrorIsAnError) {
 
 TEST_F(DefaultPreemptionTest, PolicyNever) {
   const auto result = Run(MakePod("p").Priority(9).NeverPreempts().Nominated("n0"));
-  EXPECT_EQ(TestCluster::Describe(result.status), "Unschedulable: preemption: not eligible due to preemptionPolicy=Never.");
+  EXPECT_EQ(TestCluster::Describe(result.status),
+            "Unschedulable: preemption: not eligible due to preemptionPolicy=Never.");
   EXPECT_FALSE(result.has_nomination);
 }
 
@@ -104,8 +106,8 @@ TEST_F(DefaultPreemptionTest, WaitsForItsVictims) {
     cluster.Add(test.victim);
     FakeFilters filters;
     filters.said[0] = test.node_is_hopeless ? Status::UnschedulableAndUnresolvable("x") : Status::Unschedulable("x");
-    const auto result =
-        DefaultPreemption().PostFilter(cluster.cycle(), *MakePod("p").Priority(9).Nominated("n2").Info(), filters, filters);
+    const auto result = DefaultPreemption().PostFilter(
+        cluster.cycle(), *MakePod("p").Priority(9).Nominated("n2").Info(), filters, filters);
     const bool is_refused =
         result.status.Message() == "preemption: not eligible due to a terminating pod on the nominated node.";
     EXPECT_EQ(is_refused, !test.want_eligible) << result.status.Message();

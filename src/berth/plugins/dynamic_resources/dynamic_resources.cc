@@ -21,26 +21,30 @@ Status RefuseClaims(const framework::PodInfo& pod) {
 
 }  // namespace
 
-framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
+framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& cycle,
+                                                       const framework::PodInfo& pod) const {
   cycle.state.Write(kStateKey, std::make_shared<State>());
   Status status = RefuseClaims(pod);
   return {status.IsSuccess() ? Status::Skip() : std::move(status), std::nullopt};
 }
 
-Status DynamicResources::Filter(const framework::Cycle&, const framework::PodInfo& pod, const framework::NodeInfo&) const {
+Status DynamicResources::Filter(const framework::Cycle&, const framework::PodInfo& pod,
+                                const framework::NodeInfo&) const {
   return RefuseClaims(pod);
 }
 
 framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle& cycle, const framework::PodInfo&,
-                                                         const framework::NodeStatuses&, framework::FilterRunner&) const {
+                                                         const framework::NodeStatuses&,
+                                                         framework::FilterRunner&) const {
   framework::PostFilterResult result;
   result.status = cycle.state.Read<State>(kStateKey) == nullptr ? Status::Error("not found")
                                                                 : Status::Unschedulable("no new claims to deallocate");
   return result;
 }
 
-void DynamicResources::ScoreRows(const framework::Cycle&, const framework::PodInfo&, std::span<const framework::NodeIndex> rows,
-                                 std::span<std::int64_t> scores, Status&) const {
+void DynamicResources::ScoreRows(const framework::Cycle&, const framework::PodInfo&,
+                                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                                 Status&) const {
   for (const framework::NodeIndex row : rows) scores[row] = 0;
 }
 

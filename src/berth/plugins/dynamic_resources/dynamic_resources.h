@@ -35,14 +35,16 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
 
   framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kNode; }
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kMax; }
-  std::int64_t Score(const framework::Cycle&, const framework::PodInfo&, framework::NodeIndex, const framework::NodeInfo&,
-                     framework::Status&) const override {
+  std::int64_t Score(const framework::Cycle&, const framework::PodInfo&, framework::NodeIndex,
+                     const framework::NodeInfo&, framework::Status&) const override {
     return 0;
   }
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                 std::span<std::int64_t> scores, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 
-  framework::Status Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod, std::string_view node_name) override;
+  framework::Status Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                            std::string_view node_name) override;
   void Unreserve(const framework::PodInfo&, std::string_view) override {}
   framework::Operation PreBind(const framework::PodInfo& pod) override;
 };

@@ -37,7 +37,8 @@ TEST(DynamicResources, RefusesPodsWithClaims) {
   const auto pod = MakePod("p").Features({.resource_claims = true}).Info();
   const auto status = DynamicResources().PreFilter(cluster.cycle(), *pod).status;
   EXPECT_EQ(TestCluster::Describe(status),
-            "Error: plugin \"DynamicResources\" does not allocate devices in this version of berth: pod uses resource claims");
+            "Error: plugin \"DynamicResources\" does not allocate devices in this version of berth: pod uses resource "
+            "claims");
   EXPECT_EQ(cluster.Filter(DynamicResources(), *pod, "n"), TestCluster::Describe(status));
 }
 

@@ -69,8 +69,10 @@ std::string LabelValueError(std::string_view value) {
   if (value.size() <= kNameLengthMax || !api::IsLabelValue(value.substr(0, kNameLengthMax))) {
     if (!detail.empty()) detail += "; ";
     detail +=
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-        "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(" +
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
+        "and "
+        "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+        "'(" +
         std::string(kNameFormat) + ")?')";
   }
   return detail;
@@ -80,15 +82,17 @@ void CheckExpression(const Requirement& r, const std::string& path, FieldErrors&
   const std::string values_path = path + ".values";
   if (r.op == SelectorOperator::kUnknown) {
     // The operator's text is not kept; upstream quotes it.
-    errors.Add(path + ".operator: Unsupported value: supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\", "
-                      "\"Gt\", \"Lt\"");
+    errors.Add(path +
+               ".operator: Unsupported value: supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\", "
+               "\"Gt\", \"Lt\"");
     return;
   }
   if (!api::IsQualifiedName(r.key)) {
-    errors.Invalid(path + ".key", Quoted(r.key),
-                   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-                   "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" +
-                       std::string(kNameFormat) + "')");
+    errors.Invalid(
+        path + ".key", Quoted(r.key),
+        "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" +
+            std::string(kNameFormat) + "')");
   }
   switch (r.op) {
     case SelectorOperator::kIn:
@@ -118,13 +122,15 @@ void CheckExpression(const Requirement& r, const std::string& path, FieldErrors&
   }
   for (std::size_t i = 0; i < r.values.size(); ++i) {
     if (api::IsLabelValue(r.values[i])) continue;
-    errors.Invalid(values_path + "[" + std::to_string(i) + "][" + r.key + "]", Quoted(r.values[i]), LabelValueError(r.values[i]));
+    errors.Invalid(values_path + "[" + std::to_string(i) + "][" + r.key + "]", Quoted(r.values[i]),
+                   LabelValueError(r.values[i]));
   }
 }
 
 void CheckField(const Requirement& r, const std::string& path, FieldErrors& errors) {
   if (r.op != SelectorOperator::kIn && r.op != SelectorOperator::kNotIn) {
-    errors.Add(path + ".operator: Unsupported value: " + Quoted(api::ToString(r.op)) + ": supported values: \"In\", \"NotIn\"");
+    errors.Add(path + ".operator: Unsupported value: " + Quoted(api::ToString(r.op)) +
+               ": supported values: \"In\", \"NotIn\"");
   } else if (r.values.size() != 1) {
     errors.Invalid(path + ".values", QuotedList(r.values), "must have one element");
   }

@@ -1,5 +1,5 @@
-// NodeSelector: node selector terms, checked once and matched many times: against one node, or against the label columns
-// of a node table.
+// NodeSelector: node selector terms, checked once and matched many times: against one node, or against the label
+// columns of a node table.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class BoundRequirement {
   Kind kind_ = Kind::kConstant;
   bool constant_ = false;
   std::span<const framework::ValueId> column_;
-  framework::ValueId first_ = 0;              // most requirements name one value; 0 when no node has it
+  framework::ValueId first_ = 0;  // most requirements name one value; 0 when no node has it
   std::vector<framework::ValueId> others_;
   framework::NodeIndex row_ = framework::kNoNode;
   const api::Requirement* requirement_ = nullptr;  // kCompare
@@ -72,8 +72,8 @@ class BoundTerm {
   std::vector<BoundRequirement> requirements_;
 };
 
-// What upstream says about preferred scheduling terms that do not validate; empty when all do. Terms of weight 0 and empty
-// terms are not looked at.
+// What upstream says about preferred scheduling terms that do not validate; empty when all do. Terms of weight 0 and
+// empty terms are not looked at.
 std::string PreferredTermErrors(const std::vector<api::PreferredSchedulingTerm>& terms);
 
 }  // namespace berth::plugins

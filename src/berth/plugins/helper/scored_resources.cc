@@ -37,7 +37,8 @@ ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::Nod
   const framework::Resource& requested = node.requested();
   switch (entries_[i].kind) {
     case Kind::kCpu: return {allocatable.cpu_milli, nonzero ? node.nonzero_cpu_milli() : requested.cpu_milli};
-    case Kind::kMemory: return {allocatable.memory_bytes, nonzero ? node.nonzero_memory_bytes() : requested.memory_bytes};
+    case Kind::kMemory:
+      return {allocatable.memory_bytes, nonzero ? node.nonzero_memory_bytes() : requested.memory_bytes};
     case Kind::kEphemeralStorage: return {allocatable.ephemeral_storage_bytes, requested.ephemeral_storage_bytes};
     case Kind::kScalar: return {allocatable.Scalar(entries_[i].name), requested.Scalar(entries_[i].name)};
     case Kind::kNone: break;
@@ -45,11 +46,13 @@ ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::Nod
   return {};
 }
 
-ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeTable& nodes, framework::NodeIndex row) const {
+ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeTable& nodes,
+                                             framework::NodeIndex row) const {
   const bool nonzero = requested_ == RequestedKind::kNonzero;
   const framework::NodeTable::Columns& c = nodes.columns();
   switch (entries_[i].kind) {
-    case Kind::kCpu: return {c.allocatable_cpu_milli[row], nonzero ? c.nonzero_cpu_milli[row] : c.requested_cpu_milli[row]};
+    case Kind::kCpu:
+      return {c.allocatable_cpu_milli[row], nonzero ? c.nonzero_cpu_milli[row] : c.requested_cpu_milli[row]};
     case Kind::kMemory:
       return {c.allocatable_memory_bytes[row], nonzero ? c.nonzero_memory_bytes[row] : c.requested_memory_bytes[row]};
     case Kind::kEphemeralStorage: return {c.allocatable_ephemeral_bytes[row], c.requested_ephemeral_bytes[row]};

@@ -51,8 +51,8 @@ class TestCluster {
   framework::CycleState state_;
 };
 
-// What the hint of the registration for `event` says; kQueue without a hint. A plugin that did not register for the event
-// says kSkip.
+// What the hint of the registration for `event` says; kQueue without a hint. A plugin that did not register for the
+// event says kSkip.
 inline framework::QueueingHint HintFor(const framework::EnqueueExtensions& plugin, const framework::ClusterEvent& event,
                                        const framework::PodInfo& pod, const framework::EventObjects& objects) {
   for (const framework::ClusterEventWithHint& registered : plugin.EventsToRegister()) {

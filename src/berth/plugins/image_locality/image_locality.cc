@@ -65,8 +65,9 @@ std::int64_t ImageLocality::Score(const framework::Cycle& cycle, const framework
   return ToScore(sum, pod.spec());
 }
 
-void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
-                              std::span<std::int64_t> scores, framework::Status&) const {
+void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                              std::span<const NodeIndex> rows, std::span<std::int64_t> scores,
+                              framework::Status&) const {
   // Only images that some node has can make a difference: mostly there are none.
   std::vector<std::pair<std::string, std::int64_t>> images;
   ForEachImage(pod.spec(), [&](const std::string& image) {

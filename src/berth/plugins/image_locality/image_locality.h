@@ -1,5 +1,5 @@
-// ImageLocality: prefers nodes that hold the pod's images already, the more so the larger they are and the more nodes have
-// them.
+// ImageLocality: prefers nodes that hold the pod's images already, the more so the larger they are and the more nodes
+// have them.
 #pragma once
 
 #include "berth/framework/plugin.h"
@@ -15,8 +15,9 @@ class ImageLocality final : public framework::ScorePlugin {
   framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCluster; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                 std::span<std::int64_t> scores, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 };
 
 }  // namespace berth::plugins

@@ -24,7 +24,8 @@ TEST(ImageLocality, Score) {
     testing::PodBuilder pod;
     std::int64_t want;
   } cases[] = {
-      {"half of 1000Mi, since one of two nodes has it", MakePod("p").Image("images.example/app:1"), 100 * (500 - 23) / (1000 - 23)},
+      {"half of 1000Mi, since one of two nodes has it", MakePod("p").Image("images.example/app:1"),
+       100 * (500 - 23) / (1000 - 23)},
       {"by another of its names", MakePod("p").Image("images.example/app@sha256:0"), 48},
       {"not here", MakePod("p").Image("images.example/other:1"), 0},
       {"small ones do not count", MakePod("p").Image("images.example/small:1"), 0},
@@ -34,8 +35,8 @@ TEST(ImageLocality, Score) {
        100 * (500 - 23) / (2000 - 23)},
       {"init containers count", MakePod("p").Image("images.example/other:1").InitContainer("images.example/app:1"),
        100 * (500 - 23) / (2000 - 23)},
-      {"the same image twice counts twice", MakePod("p").Image("images.example/app:1").Container("images.example/app:1"),
-       100 * (1000 - 23) / (2000 - 23)},
+      {"the same image twice counts twice",
+       MakePod("p").Image("images.example/app:1").Container("images.example/app:1"), 100 * (1000 - 23) / (2000 - 23)},
       {"image volumes count, but not as containers",
        MakePod("p").Image("images.example/other:1").ImageVolume("images.example/app:1"), 48},
   };

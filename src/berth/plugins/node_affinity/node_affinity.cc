@@ -38,7 +38,8 @@ struct Required final : framework::StateData {
 // The state of this cycle or, where PreFilter is turned off, one made on the spot.
 class RequiredRef {
  public:
-  RequiredRef(const framework::Cycle& cycle, const framework::PodInfo& pod) : state_(cycle.state.Read<Required>(kPreFilterKey)) {
+  RequiredRef(const framework::Cycle& cycle, const framework::PodInfo& pod)
+      : state_(cycle.state.Read<Required>(kPreFilterKey)) {
     if (state_ == nullptr) state_ = &own_.emplace(pod.spec());
   }
   const Required* operator->() const { return state_; }
@@ -90,7 +91,8 @@ NodeAffinity::NodeAffinity(std::optional<api::NodeAffinity> added) {
 
 framework::PreFilterResult NodeAffinity::PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
   const api::PodSpec& spec = pod.spec();
-  if (!HasRequiredAffinity(spec) && !added_required_ && spec.node_selector.empty()) return {Status::Skip(), std::nullopt};
+  if (!HasRequiredAffinity(spec) && !added_required_ && spec.node_selector.empty())
+    return {Status::Skip(), std::nullopt};
   cycle.state.Write(kPreFilterKey, std::make_shared<Required>(spec));
   if (!HasRequiredAffinity(spec) || spec.node_affinity->required->empty()) return {};
 
@@ -104,7 +106,8 @@ framework::PreFilterResult NodeAffinity::PreFilter(const framework::Cycle& cycle
   return {Status::Success(), std::move(all)};
 }
 
-Status NodeAffinity::Filter(const framework::Cycle& cycle, const framework::PodInfo& pod, const framework::NodeInfo& node) const {
+Status NodeAffinity::Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                            const framework::NodeInfo& node) const {
   const api::Node& object = node.node();
   if (added_required_ && !added_required_->Matches(object.metadata.name, object.metadata.labels)) {
     return Status::UnschedulableAndUnresolvable(std::string(kReasonEnforced));
@@ -113,8 +116,9 @@ Status NodeAffinity::Filter(const framework::Cycle& cycle, const framework::PodI
   return Status::Success();
 }
 
-void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
-                              std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                              std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                              framework::StatusTable& statuses) const {
   const RequiredRef required(cycle, pod);
   std::vector<BoundTerm> added;
   if (added_required_) {
@@ -144,7 +148,8 @@ void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::Po
   }
 }
 
-Status NodeAffinity::PreScore(const framework::Cycle&, const framework::PodInfo& pod, std::span<const NodeIndex>) const {
+Status NodeAffinity::PreScore(const framework::Cycle&, const framework::PodInfo& pod,
+                              std::span<const NodeIndex>) const {
   // Unlike in required terms, a preferred term that does not validate fails the cycle.
   std::string errors = PreferredTermErrors(PreferredTerms(pod));
   if (!errors.empty()) return Status::Error(std::move(errors));
@@ -156,8 +161,8 @@ std::int64_t NodeAffinity::Score(const framework::Cycle&, const framework::PodIn
   return SumOfWeights(added_preferred_, node.node()) + SumOfWeights(PreferredTerms(pod), node.node());
 }
 
-void NodeAffinity::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
-                             std::span<std::int64_t> scores, Status&) const {
+void NodeAffinity::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                             std::span<const NodeIndex> rows, std::span<std::int64_t> scores, Status&) const {
   std::vector<std::pair<std::int64_t, BoundTerm>> terms;
   for (const auto* list : {&added_preferred_, &PreferredTerms(pod)}) {
     for (const api::PreferredSchedulingTerm& term : *list) {

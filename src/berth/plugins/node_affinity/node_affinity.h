@@ -1,5 +1,5 @@
-// NodeAffinity: refuses nodes that do not match the pod's nodeSelector and required node affinity, and prefers nodes that
-// match its preferred terms. `added` is the profile's own affinity (addedAffinity), which counts beside the pod's.
+// NodeAffinity: refuses nodes that do not match the pod's nodeSelector and required node affinity, and prefers nodes
+// that match its preferred terms. `added` is the profile's own affinity (addedAffinity), which counts beside the pod's.
 #pragma once
 
 #include <optional>
@@ -31,8 +31,9 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
-  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                  framework::StatusTable& statuses) const override;
 
   framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
@@ -42,8 +43,9 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kMax; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                 std::span<std::int64_t> scores, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 

@@ -40,11 +40,14 @@ TEST(NodeAffinity, Filter) {
       {"terms are alternatives", MakePod("p").RequiredTerms({Term({Exists("zone")}), Term({Exists("disk")})}), "ok"},
       {"no term at all", MakePod("p").RequiredTerms({}), kRefused},
       {"an empty term", MakePod("p").RequiredTerms({Term({})}), kRefused},
-      {"a term that does not validate", MakePod("p").RequiredTerms({Term({DoesNotExist("zone"), Gt("gen", "x")})}), kRefused},
+      {"a term that does not validate", MakePod("p").RequiredTerms({Term({DoesNotExist("zone"), Gt("gen", "x")})}),
+       kRefused},
       {"name", MakePod("p").RequiredTerms({Term({}, {In("metadata.name", {"n"})})}), "ok"},
       {"not this name", MakePod("p").RequiredTerms({Term({}, {NotIn("metadata.name", {"n"})})}), kRefused},
-      {"two names are one too many", MakePod("p").RequiredTerms({Term({}, {In("metadata.name", {"n", "m"})})}), kRefused},
-      {"selector and affinity", MakePod("p").NodeSelector("disk", "hdd").RequiredTerms({Term({Exists("disk")})}), kRefused},
+      {"two names are one too many", MakePod("p").RequiredTerms({Term({}, {In("metadata.name", {"n", "m"})})}),
+       kRefused},
+      {"selector and affinity", MakePod("p").NodeSelector("disk", "hdd").RequiredTerms({Term({Exists("disk")})}),
+       kRefused},
   };
   const NodeAffinity plugin;
   for (const auto& test : cases) {
@@ -77,7 +80,8 @@ TEST(NodeAffinity, PreFilterNarrowsToNamedNodes) {
        Names({"b"})},
       {"no name is left",
        MakePod("p").RequiredTerms({Term({}, {In("metadata.name", {"a"}), In("metadata.name", {"b"})})}),
-       "UnschedulableAndUnresolvable: pod affinity terms conflict", {}},
+       "UnschedulableAndUnresolvable: pod affinity terms conflict",
+       {}},
       {"no term", MakePod("p").RequiredTerms({}), "ok", {}},
   };
   for (const auto& test : cases) {
@@ -126,13 +130,17 @@ TEST(NodeAffinity, PreferredTermsThatDoNotValidateAreErrors) {
     const char* want;
   } cases[] = {
       {"no integer", MakePod("p").Preferred(1, Term({Exists("a")})).Preferred(1, Term({Lt("gen", "abc")})),
-       "Error: [1].matchExpressions[0].values[0]: Invalid value: \"abc\": for 'Gt', 'Lt' operators, the value must be an "
+       "Error: [1].matchExpressions[0].values[0]: Invalid value: \"abc\": for 'Gt', 'Lt' operators, the value must be "
+       "an "
        "integer"},
       {"no values", MakePod("p").Preferred(1, Term({In("gen", {})})),
-       "Error: [0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"},
+       "Error: [0].matchExpressions[0].values: Invalid value: null: for 'in', 'notin' operators, values set can't be "
+       "empty"},
       {"two errors", MakePod("p").Preferred(1, Term({Gt("gen", "x"), Gt("gen", "y")})),
-       "Error: [[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an "
-       "integer, [0].matchExpressions[1].values[0]: Invalid value: \"y\": for 'Gt', 'Lt' operators, the value must be an "
+       "Error: [[0].matchExpressions[0].values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be "
+       "an "
+       "integer, [0].matchExpressions[1].values[0]: Invalid value: \"y\": for 'Gt', 'Lt' operators, the value must be "
+       "an "
        "integer]"},
       {"field with two values", MakePod("p").Preferred(1, Term({}, {In("metadata.name", {"a", "b"})})),
        "Error: [0].matchFields[0].values: Invalid value: [\"a\",\"b\"]: must have one element"},

@@ -23,6 +23,8 @@ void NodeName::FilterRows(const framework::Cycle& cycle, const framework::PodInf
   }
 }
 
-std::vector<framework::ClusterEventWithHint> NodeName::EventsToRegister() const { return {OnNode(framework::action::kAdd)}; }
+std::vector<framework::ClusterEventWithHint> NodeName::EventsToRegister() const {
+  return {OnNode(framework::action::kAdd)};
+}
 
 }  // namespace berth::plugins

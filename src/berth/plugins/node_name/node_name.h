@@ -17,8 +17,9 @@ class NodeName final : public framework::FilterPlugin, public framework::Enqueue
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
-  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                  framework::StatusTable& statuses) const override;
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 };

@@ -20,8 +20,8 @@ TEST(NodeName, Table) {
 
 TEST(NodeName, NewNodesHelp) {
   const auto node = MakeNode("a").Build();
-  EXPECT_EQ(HintFor(NodeName(), {framework::EventResource::kNode, framework::action::kAdd}, *MakePod("p").Node("a").Info(),
-                    {.new_node = node.get()}),
+  EXPECT_EQ(HintFor(NodeName(), {framework::EventResource::kNode, framework::action::kAdd},
+                    *MakePod("p").Node("a").Info(), {.new_node = node.get()}),
             framework::QueueingHint::kQueue);
 }
 

@@ -29,7 +29,8 @@ framework::PreFilterResult NodePorts::PreFilter(const framework::Cycle&, const f
   return {pod.pod_class->host_ports.empty() ? Status::Skip() : Status::Success(), std::nullopt};
 }
 
-Status NodePorts::Filter(const framework::Cycle&, const framework::PodInfo& pod, const framework::NodeInfo& node) const {
+Status NodePorts::Filter(const framework::Cycle&, const framework::PodInfo& pod,
+                         const framework::NodeInfo& node) const {
   if (!HasConflict(pod.pod_class->host_ports, node.used_ports())) return Status::Success();
   return Status::Unschedulable(std::string(kReason));
 }

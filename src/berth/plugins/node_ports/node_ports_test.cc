@@ -27,7 +27,8 @@ TEST(NodePorts, Table) {
       {"two addresses", MakePod("p").HostPort(80, "", "10.0.0.1"), MakePod("q").HostPort(80, "", "10.0.0.2"), "ok"},
       {"same address", MakePod("p").HostPort(80, "", "10.0.0.1"), MakePod("q").HostPort(80, "", "10.0.0.1"), kRefused},
       {"all addresses wanted", MakePod("p").HostPort(80), MakePod("q").HostPort(80, "", "10.0.0.2"), kRefused},
-      {"all addresses taken", MakePod("p").HostPort(80, "", "10.0.0.1"), MakePod("q").HostPort(80, "", "0.0.0.0"), kRefused},
+      {"all addresses taken", MakePod("p").HostPort(80, "", "10.0.0.1"), MakePod("q").HostPort(80, "", "0.0.0.0"),
+       kRefused},
       {"one of two ports taken", MakePod("p").HostPort(79).HostPort(80), MakePod("q").HostPort(80), kRefused},
   };
   for (auto test : cases) {

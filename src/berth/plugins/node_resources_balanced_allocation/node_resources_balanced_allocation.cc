@@ -84,8 +84,8 @@ Status NodeResourcesBalancedAllocation::PreScore(const framework::Cycle& cycle, 
   return Status::Success();
 }
 
-std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycle, const framework::PodInfo& pod, NodeIndex,
-                                                    const framework::NodeInfo& node, Status&) const {
+std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                                    NodeIndex, const framework::NodeInfo& node, Status&) const {
   const NodeAmounts source{scored_, node};
   if (const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey)) return ScoreOf(source, state->pod_requests);
   const std::vector<std::int64_t> pod_requests = scored_.PodRequests(*pod.pod_class);
@@ -93,7 +93,8 @@ std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycl
 }
 
 void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                                std::span<const NodeIndex> rows, std::span<std::int64_t> scores, Status&) const {
+                                                std::span<const NodeIndex> rows, std::span<std::int64_t> scores,
+                                                Status&) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   std::vector<std::int64_t> own;
   if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);

@@ -12,7 +12,8 @@ namespace berth::plugins {
 
 class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, public framework::ScorePlugin {
  public:
-  explicit NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources = {{"cpu", 1}, {"memory", 1}});
+  explicit NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources = {{"cpu", 1},
+                                                                                             {"memory", 1}});
 
   std::string_view Name() const override { return names::kNodeResourcesBalancedAllocation; }
 
@@ -24,8 +25,9 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, 
   framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kNode; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                 std::span<std::int64_t> scores, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 
  private:
   ScoredResources scored_;

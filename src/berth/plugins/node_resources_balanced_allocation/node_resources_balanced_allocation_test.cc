@@ -22,8 +22,8 @@ TEST(NodeResourcesBalancedAllocation, Score) {
   } cases[] = {
       {"as balanced as before", two, MakePod("p").Request("cpu", "1").Request("memory", "8Gi"), MakePod("q"), 75},
       {"worse: fractions 1/2 and 0", two, MakePod("p").Request("cpu", "2"), MakePod("q"), 50 + (50 + 75 - 100) / 2},
-      {"better: from 1/2 and 0 to 1/2 and 1/2", two, MakePod("p").Request("memory", "16Gi"), MakePod("q").Request("cpu", "2"),
-       50 + (50 + 100 - 75) / 2},
+      {"better: from 1/2 and 0 to 1/2 and 1/2", two, MakePod("p").Request("memory", "16Gi"),
+       MakePod("q").Request("cpu", "2"), 50 + (50 + 100 - 75) / 2},
       {"more than all is all", two, MakePod("p").Request("cpu", "9").Request("memory", "99Gi"), MakePod("q"), 75},
       {"three: 1, 0 and 1/2", three, MakePod("p").Request("cpu", "4").Request("example.com/gpu", "1"), MakePod("q"),
        50 + (50 + 59 - 100) / 2},

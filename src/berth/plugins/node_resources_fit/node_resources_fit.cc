@@ -55,7 +55,8 @@ Status ToStatus(Shortage shortage, const Resource& request) {
 }
 
 // Request, allocatable, already requested: as upstream's comparison, which wraps. Adds to `shortage`.
-inline void Check(std::int64_t request, std::int64_t allocatable, std::int64_t requested, Shortage bit, Shortage& shortage) {
+inline void Check(std::int64_t request, std::int64_t allocatable, std::int64_t requested, Shortage bit,
+                  Shortage& shortage) {
   if (request <= 0 || request <= WrappingSub(allocatable, requested)) return;
   shortage |= bit;
   if (request > allocatable) shortage |= kUnresolvable;
@@ -70,7 +71,8 @@ void CheckScalars(const Resource& request, const Resource& allocatable, const Re
 }
 
 // The specification: all that is short for a pod on a node, each a reason.
-Status FitStatus(const Resource& request, const Resource& allocatable, const Resource& requested, std::size_t pod_count) {
+Status FitStatus(const Resource& request, const Resource& allocatable, const Resource& requested,
+                 std::size_t pod_count) {
   std::vector<std::string> reasons;
   bool unresolvable = false;
   // Unlike the rest never unresolvable: upstream does not compare with the empty node here.
@@ -85,7 +87,8 @@ Status FitStatus(const Resource& request, const Resource& allocatable, const Res
   check(framework::resources::kMemory, request.memory_bytes, allocatable.memory_bytes, requested.memory_bytes);
   check(framework::resources::kEphemeralStorage, request.ephemeral_storage_bytes, allocatable.ephemeral_storage_bytes,
         requested.ephemeral_storage_bytes);
-  for (const auto& [name, amount] : request.scalars) check(name, amount, allocatable.Scalar(name), requested.Scalar(name));
+  for (const auto& [name, amount] : request.scalars)
+    check(name, amount, allocatable.Scalar(name), requested.Scalar(name));
   if (reasons.empty()) return Status::Success();
   return Status(unresolvable ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable,
                 std::move(reasons));
@@ -143,22 +146,26 @@ bool NodeResourcesFit::IsIgnored(std::string_view scalar) const {
          options_.ignored_resource_groups.contains(std::string(scalar.substr(0, scalar.find('/'))));
 }
 
-framework::PreFilterResult NodeResourcesFit::PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
+framework::PreFilterResult NodeResourcesFit::PreFilter(const framework::Cycle& cycle,
+                                                       const framework::PodInfo& pod) const {
   auto wanted = std::make_shared<Wanted>();
   wanted->request = framework::PodRequestsFromSpec(*pod.pod_class);
-  std::erase_if(wanted->request.scalars, [this](const auto& scalar) { return scalar.second == 0 || IsIgnored(scalar.first); });
+  std::erase_if(wanted->request.scalars,
+                [this](const auto& scalar) { return scalar.second == 0 || IsIgnored(scalar.first); });
   cycle.state.Write(kPreFilterKey, std::move(wanted));
   return {};
 }
 
-Status NodeResourcesFit::Filter(const framework::Cycle& cycle, const framework::PodInfo&, const framework::NodeInfo& node) const {
+Status NodeResourcesFit::Filter(const framework::Cycle& cycle, const framework::PodInfo&,
+                                const framework::NodeInfo& node) const {
   const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
   if (wanted == nullptr) return Status::Error("error reading \"PreFilterNodeResourcesFit\" from cycleState: not found");
   return FitStatus(wanted->request, node.allocatable(), node.requested(), node.pods().size());
 }
 
-void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
-                                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                  std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                                  framework::StatusTable& statuses) const {
   const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
   if (wanted == nullptr || wanted->request.scalars.size() > kScalarsMax) {
     FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
@@ -183,13 +190,15 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
       CheckScalars(request, node.allocatable(), node.requested(), shortage);
     }
     if (shortage == 0) continue;
-    auto it = std::find_if(known.begin(), known.end(), [shortage](const auto& entry) { return entry.first == shortage; });
+    auto it =
+        std::find_if(known.begin(), known.end(), [shortage](const auto& entry) { return entry.first == shortage; });
     if (it == known.end()) it = known.insert(known.end(), {shortage, statuses.Intern(ToStatus(shortage, request))});
     verdicts[row] = it->second;
   }
 }
 
-Status NodeResourcesFit::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex>) const {
+Status NodeResourcesFit::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                  std::span<const NodeIndex>) const {
   auto state = std::make_shared<PreScoreState>();
   state->pod_requests = scored_.PodRequests(*pod.pod_class);
   cycle.state.Write(kPreScoreKey, std::move(state));
@@ -251,8 +260,8 @@ std::int64_t NodeResourcesFit::Score(const framework::Cycle& cycle, const framew
   return state != nullptr ? ScoreOf(source, state->pod_requests) : ScoreOf(source, scored_.PodRequests(*pod.pod_class));
 }
 
-void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const NodeIndex> rows,
-                                 std::span<std::int64_t> scores, Status&) const {
+void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                 std::span<const NodeIndex> rows, std::span<std::int64_t> scores, Status&) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   std::vector<std::int64_t> own;
   if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);

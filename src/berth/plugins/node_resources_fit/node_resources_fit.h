@@ -1,4 +1,5 @@
-// NodeResourcesFit: refuses nodes without enough free resources or pod slots, and scores them by how full they would be.
+// NodeResourcesFit: refuses nodes without enough free resources or pod slots, and scores them by how full they would
+// be.
 #pragma once
 
 #include <cstdint>
@@ -41,13 +42,14 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
 
-  // All that is short is told: "Too many pods", "Insufficient cpu", ... Unresolvable when the pod would not fit into the
-  // empty node.
+  // All that is short is told: "Too many pods", "Insufficient cpu", ... Unresolvable when the pod would not fit into
+  // the empty node.
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
-  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                  framework::StatusTable& statuses) const override;
 
   // Never skips.
   framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }
@@ -57,8 +59,9 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kNode; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                 std::span<std::int64_t> scores, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 

@@ -19,7 +19,8 @@ std::string FilterOf(const NodeResourcesFit& plugin, TestCluster& cluster, const
 }
 
 TEST(NodeResourcesFit, Filter) {
-  const auto node = MakeNode("n").Allocatable("pods", "2").Allocatable("example.com/gpu", "2").Allocatable("ephemeral-storage", "10");
+  const auto node =
+      MakeNode("n").Allocatable("pods", "2").Allocatable("example.com/gpu", "2").Allocatable("ephemeral-storage", "10");
   const struct {
     const char* name;
     testing::PodBuilder pod;
@@ -31,14 +32,16 @@ TEST(NodeResourcesFit, Filter) {
        "Unschedulable: Insufficient cpu"},
       {"more than the node has", MakePod("p").Request("memory", "33Gi"), MakePod("q"),
        "UnschedulableAndUnresolvable: Insufficient memory"},
-      {"all shortages are told", MakePod("p").Request("cpu", "2").Request("memory", "20Gi").Request("ephemeral-storage", "6"),
+      {"all shortages are told",
+       MakePod("p").Request("cpu", "2").Request("memory", "20Gi").Request("ephemeral-storage", "6"),
        MakePod("q").Request("cpu", "3").Request("memory", "20Gi").Request("ephemeral-storage", "6"),
        "Unschedulable: Insufficient cpu, Insufficient memory, Insufficient ephemeral-storage"},
       {"scalar", MakePod("p").Request("example.com/gpu", "2"), MakePod("q").Request("example.com/gpu", "1"),
        "Unschedulable: Insufficient example.com/gpu"},
       {"scalar that the node lacks", MakePod("p").Request("example.com/tpu", "1"), MakePod("q"),
        "UnschedulableAndUnresolvable: Insufficient example.com/tpu"},
-      {"nothing requested fits an overcommitted node", MakePod("p").Request("cpu", "0"), MakePod("q").Request("cpu", "9"), "ok"},
+      {"nothing requested fits an overcommitted node", MakePod("p").Request("cpu", "0"),
+       MakePod("q").Request("cpu", "9"), "ok"},
       {"overhead counts", MakePod("p").Request("cpu", "1").Overhead({{"cpu", "1m"}}), MakePod("q").Request("cpu", "3"),
        "Unschedulable: Insufficient cpu"},
   };
@@ -60,7 +63,8 @@ TEST(NodeResourcesFit, TooManyPodsIsNeverUnresolvable) {
 
 TEST(NodeResourcesFit, IgnoredExtendedResources) {
   TestCluster cluster({MakeNode("n")});
-  const auto pod = MakePod("p").Request("example.com/gpu", "1").Request("vendor.example/x", "1").Request("hugepages-2Mi", "2Mi");
+  const auto pod =
+      MakePod("p").Request("example.com/gpu", "1").Request("vendor.example/x", "1").Request("hugepages-2Mi", "2Mi");
   EXPECT_EQ(FilterOf(NodeResourcesFit({.ignored_resources = {"example.com/gpu", "hugepages-2Mi"},
                                        .ignored_resource_groups = {"vendor.example"}}),
                      cluster, pod),
@@ -82,20 +86,39 @@ TEST(NodeResourcesFit, Score) {
       {"least allocated", {}, MakePod("p").Request("cpu", "1").Request("memory", "8Gi"), 75},
       {"defaults where nothing is requested: 100m of 4, 200Mi of 32Gi", {}, MakePod("p"), (97 + 99) / 2},
       {"too much is worth nothing", {}, MakePod("p").Request("cpu", "5").Request("memory", "8Gi"), (0 + 75) / 2},
-      {"weights", {.resources = {{"cpu", 3}, {"memory", 1}}}, MakePod("p").Request("cpu", "2").Request("memory", "0"),
+      {"weights",
+       {.resources = {{"cpu", 3}, {"memory", 1}}},
+       MakePod("p").Request("cpu", "2").Request("memory", "0"),
        (3 * 50 + 100) / 4},
-      {"most allocated", {.strategy = kMostAllocated}, MakePod("p").Request("cpu", "1").Request("memory", "16Gi"), (25 + 50) / 2},
-      {"most allocated is capped", {.strategy = kMostAllocated}, MakePod("p").Request("cpu", "9").Request("memory", "16Gi"), 75},
-      {"ratio rounds half away from zero", {.strategy = kRequestedToCapacityRatio, .shape = rising},
-       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"), 38},
-      {"ratio leaves out what scores 0", {.strategy = kRequestedToCapacityRatio, .shape = falling},
-       MakePod("p").Request("cpu", "4").Request("memory", "8Gi"), 75},
-      {"scalars count when requested", {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}},
-       MakePod("p").Request("cpu", "0").Request("example.com/gpu", "1"), (100 + 50) / 2},
+      {"most allocated",
+       {.strategy = kMostAllocated},
+       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"),
+       (25 + 50) / 2},
+      {"most allocated is capped",
+       {.strategy = kMostAllocated},
+       MakePod("p").Request("cpu", "9").Request("memory", "16Gi"),
+       75},
+      {"ratio rounds half away from zero",
+       {.strategy = kRequestedToCapacityRatio, .shape = rising},
+       MakePod("p").Request("cpu", "1").Request("memory", "16Gi"),
+       38},
+      {"ratio leaves out what scores 0",
+       {.strategy = kRequestedToCapacityRatio, .shape = falling},
+       MakePod("p").Request("cpu", "4").Request("memory", "8Gi"),
+       75},
+      {"scalars count when requested",
+       {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}},
+       MakePod("p").Request("cpu", "0").Request("example.com/gpu", "1"),
+       (100 + 50) / 2},
       {"and not otherwise", {.resources = {{"cpu", 1}, {"example.com/gpu", 1}}}, MakePod("p").Request("cpu", "0"), 100},
-      {"resources that the node lacks do not count", {.resources = {{"example.com/tpu", 1}}},
-       MakePod("p").Request("example.com/tpu", "1"), 0},
-      {"pod-level requests are not seen", {}, MakePod("p").Request("cpu", "1").Request("memory", "8Gi").PodLevelRequests({{"cpu", "4"}}), 75},
+      {"resources that the node lacks do not count",
+       {.resources = {{"example.com/tpu", 1}}},
+       MakePod("p").Request("example.com/tpu", "1"),
+       0},
+      {"pod-level requests are not seen",
+       {},
+       MakePod("p").Request("cpu", "1").Request("memory", "8Gi").PodLevelRequests({{"cpu", "4"}}),
+       75},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
@@ -111,7 +134,9 @@ TEST(NodeResourcesFit, Score) {
 TEST(NodeResourcesFit, RunningPodsWithoutRequestsCountAsTheDefaults) {
   TestCluster cluster({MakeNode("n").Allocatable("memory", "400Mi")});
   cluster.Add(MakePod("q").Node("n"));
-  EXPECT_EQ(cluster.Score(NodeResourcesFit({.resources = {{"memory", 1}}}), *MakePod("p").Request("memory", "0").Info(), "n"), 50);
+  EXPECT_EQ(
+      cluster.Score(NodeResourcesFit({.resources = {{"memory", 1}}}), *MakePod("p").Request("memory", "0").Info(), "n"),
+      50);
 }
 
 TEST(NodeResourcesFit, AbsurdAmountsDoNoHarm) {
@@ -122,7 +147,9 @@ TEST(NodeResourcesFit, AbsurdAmountsDoNoHarm) {
   for (const auto strategy : {ScoringStrategy::kLeastAllocated, ScoringStrategy::kMostAllocated}) {
     cluster.Score(NodeResourcesFit({.strategy = strategy}), *pod, "n");
   }
-  cluster.Score(NodeResourcesFit({.strategy = ScoringStrategy::kRequestedToCapacityRatio, .shape = {{0, 0}, {100, 10}}}), *pod, "n");
+  cluster.Score(
+      NodeResourcesFit({.strategy = ScoringStrategy::kRequestedToCapacityRatio, .shape = {{0, 0}, {100, 10}}}), *pod,
+      "n");
   EXPECT_NE(FilterOf(NodeResourcesFit(), cluster, MakePod("p").Request("cpu", "1")), "ok");
 }
 
@@ -138,7 +165,8 @@ TEST(NodeResourcesFit, PodHints) {
   EXPECT_EQ(HintFor(plugin, gone, *pod, {.old_pod = running.get()}), QueueingHint::kQueue);
   EXPECT_EQ(HintFor(plugin, gone, *pod, {.old_pod = pending.get()}), QueueingHint::kSkip);
   EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = running.get(), .new_pod = less_cpu.get()}), QueueingHint::kQueue);
-  EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = running.get(), .new_pod = less_memory.get()}), QueueingHint::kSkip);
+  EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = running.get(), .new_pod = less_memory.get()}),
+            QueueingHint::kSkip);
   EXPECT_EQ(HintFor(plugin, scaled, *pod, {.old_pod = pod.get(), .new_pod = pod.get()}), QueueingHint::kQueue);
 }
 
@@ -154,8 +182,10 @@ TEST(NodeResourcesFit, NodeHints) {
   EXPECT_EQ(HintFor(plugin, add, *pod, {.new_node = large.get()}), QueueingHint::kQueue);
   EXPECT_EQ(HintFor(plugin, add, *pod, {.new_node = small.get()}), QueueingHint::kSkip);
   EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = small.get(), .new_node = large.get()}), QueueingHint::kQueue);
-  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_memory.get()}), QueueingHint::kSkip);
-  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_pods.get()}), QueueingHint::kQueue);
+  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_memory.get()}),
+            QueueingHint::kSkip);
+  EXPECT_EQ(HintFor(plugin, update, *pod, {.old_node = large.get(), .new_node = more_pods.get()}),
+            QueueingHint::kQueue);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ framework::QueueingHint AfterTolerationChange(const framework::PodInfo& pod, con
 
 }  // namespace
 
-Status NodeUnschedulable::Filter(const framework::Cycle&, const framework::PodInfo& pod, const framework::NodeInfo& node) const {
+Status NodeUnschedulable::Filter(const framework::Cycle&, const framework::PodInfo& pod,
+                                 const framework::NodeInfo& node) const {
   if (!node.node().unschedulable || ToleratesCordon(pod)) return Status::Success();
   return Status::UnschedulableAndUnresolvable(std::string(kReason));
 }

@@ -6,8 +6,8 @@ using framework::Status;
 
 Status NotBuilt::Check(const framework::PodInfo& pod) const {
   if (!(pod.spec().features.*feature_.flag)) return Status::Success();
-  return Status::Error("plugin \"" + std::string(feature_.plugin) + "\" is not built into this version of berth: pod uses " +
-                       std::string(feature_.what));
+  return Status::Error("plugin \"" + std::string(feature_.plugin) +
+                       "\" is not built into this version of berth: pod uses " + std::string(feature_.what));
 }
 
 framework::PreFilterResult NotBuilt::PreFilter(const framework::Cycle&, const framework::PodInfo& pod) const {
@@ -31,6 +31,8 @@ std::int64_t NotBuiltScoring::Score(const framework::Cycle&, const framework::Po
   return 0;
 }
 
-Status NotBuiltBinding::Reserve(const framework::Cycle&, const framework::PodInfo& pod, std::string_view) { return Check(pod); }
+Status NotBuiltBinding::Reserve(const framework::Cycle&, const framework::PodInfo& pod, std::string_view) {
+  return Check(pod);
+}
 
 }  // namespace berth::plugins

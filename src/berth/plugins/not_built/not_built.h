@@ -1,6 +1,6 @@
-// NotBuilt: stands for plugins of the default profile that this version does not have. A pod that does not use what such a
-// plugin decides is passed (PreFilter and PreScore skip); one that does is refused with an error that names the plugin and
-// the reason, so that no pod is ever placed against its own rules.
+// NotBuilt: stands for plugins of the default profile that this version does not have. A pod that does not use what
+// such a plugin decides is passed (PreFilter and PreScore skip); one that does is refused with an error that names the
+// plugin and the reason, so that no pod is ever placed against its own rules.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace berth::plugins {
 // What a pod must use to concern the plugin.
 struct NotBuiltFeature {
   std::string_view plugin;
-  bool api::PodFeatures::*flag;
+  bool api::PodFeatures::* flag;
   std::string_view what;  // "pod uses ..."
 };
 
@@ -59,9 +59,12 @@ class NotBuiltBinding final : public NotBuiltScoring, public framework::ReserveP
  public:
   using NotBuiltScoring::NotBuiltScoring;
 
-  framework::Status Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod, std::string_view node_name) override;
+  framework::Status Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                            std::string_view node_name) override;
   void Unreserve(const framework::PodInfo&, std::string_view) override {}
-  framework::Operation PreBind(const framework::PodInfo& pod) override { return framework::Operation::Done(Check(pod)); }
+  framework::Operation PreBind(const framework::PodInfo& pod) override {
+    return framework::Operation::Done(Check(pod));
+  }
 };
 
 }  // namespace berth::plugins

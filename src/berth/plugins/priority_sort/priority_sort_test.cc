@@ -29,7 +29,8 @@ TEST(PrioritySort, Table) {
     SCOPED_TRACE(test.name);
     const auto a = test.a.Info();
     const auto b = test.b.Info();
-    EXPECT_EQ(PrioritySort().Less({*a, Time(seconds(test.seconds_a))}, {*b, Time(seconds(test.seconds_b))}), test.a_first);
+    EXPECT_EQ(PrioritySort().Less({*a, Time(seconds(test.seconds_a))}, {*b, Time(seconds(test.seconds_b))}),
+              test.a_first);
   }
 }
 

@@ -47,7 +47,8 @@ TEST(RandomScore, EveryNodeHasTheSameChance) {
       if (score >= best) winners.push_back(i);
       best = std::max(best, score);
     }
-    for (const int winner : winners) wins[static_cast<std::size_t>(winner)] += 1.0 / static_cast<double>(winners.size());
+    for (const int winner : winners)
+      wins[static_cast<std::size_t>(winner)] += 1.0 / static_cast<double>(winners.size());
   }
   // Fair would be 2000 each, with a standard deviation of 40.
   for (const double won : wins) EXPECT_NEAR(won, kCycles / kNodes, 200);

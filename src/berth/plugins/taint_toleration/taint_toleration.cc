@@ -11,7 +11,8 @@ namespace {
 
 using framework::Status;
 
-std::int64_t CountUntoleratedSoftTaints(const std::vector<api::Taint>& taints, const std::vector<api::Toleration>& tolerations) {
+std::int64_t CountUntoleratedSoftTaints(const std::vector<api::Taint>& taints,
+                                        const std::vector<api::Toleration>& tolerations) {
   return std::count_if(taints.begin(), taints.end(), [&](const api::Taint& taint) {
     return taint.effect == api::TaintEffect::kPreferNoSchedule && !Tolerates(tolerations, taint);
   });
@@ -56,7 +57,8 @@ framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const fra
 
 }  // namespace
 
-Status TaintToleration::Filter(const framework::Cycle&, const framework::PodInfo& pod, const framework::NodeInfo& node) const {
+Status TaintToleration::Filter(const framework::Cycle&, const framework::PodInfo& pod,
+                               const framework::NodeInfo& node) const {
   if (!HasUntoleratedHardTaint(node.node().taints, pod.spec().tolerations)) return Status::Success();
   return Status::UnschedulableAndUnresolvable(std::string(kReason));
 }
@@ -83,10 +85,13 @@ std::int64_t TaintToleration::Score(const framework::Cycle&, const framework::Po
 }
 
 void TaintToleration::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                                std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores, Status&) const {
+                                std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                                Status&) const {
   const auto& taint_set = cycle.nodes.columns().taint_set;
   const auto& tolerations = pod.spec().tolerations;
-  const auto count = [&](const std::vector<api::Taint>& taints) { return CountUntoleratedSoftTaints(taints, tolerations); };
+  const auto count = [&](const std::vector<api::Taint>& taints) {
+    return CountUntoleratedSoftTaints(taints, tolerations);
+  };
   PerTaintSet<std::int64_t, decltype(count)> counts(cycle.nodes, count);
   for (const framework::NodeIndex row : rows) scores[row] = taint_set[row] == 0 ? 0 : counts.Get(taint_set[row]);
 }

@@ -20,8 +20,9 @@ class TaintToleration final : public framework::FilterPlugin,
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
-  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                  framework::StatusTable& statuses) const override;
 
   // Never skips: without taints every node scores 100.
   framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }
@@ -33,8 +34,9 @@ class TaintToleration final : public framework::FilterPlugin,
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kMaxReverse; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod, std::span<const framework::NodeIndex> rows,
-                 std::span<std::int64_t> scores, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 };

@@ -24,8 +24,10 @@ TEST(TaintToleration, Filter) {
   } cases[] = {
       {"no taints", MakePod("p"), MakeNode("n"), "ok"},
       {"taint without toleration", MakePod("p"), MakeNode("n").Taint("gpu", "a", TaintEffect::kNoSchedule), kRefused},
-      {"NoExecute keeps away as well", MakePod("p"), MakeNode("n").Taint("gpu", "a", TaintEffect::kNoExecute), kRefused},
-      {"PreferNoSchedule does not", MakePod("p"), MakeNode("n").Taint("gpu", "a", TaintEffect::kPreferNoSchedule), "ok"},
+      {"NoExecute keeps away as well", MakePod("p"), MakeNode("n").Taint("gpu", "a", TaintEffect::kNoExecute),
+       kRefused},
+      {"PreferNoSchedule does not", MakePod("p"), MakeNode("n").Taint("gpu", "a", TaintEffect::kPreferNoSchedule),
+       "ok"},
       {"equal value tolerates", MakePod("p").Toleration("gpu", "Equal", "a"),
        MakeNode("n").Taint("gpu", "a", TaintEffect::kNoSchedule), "ok"},
       {"no operator is Equal", MakePod("p").Toleration("gpu", "", "b"),
@@ -52,7 +54,8 @@ TEST(TaintToleration, ScoreCountsUntoleratedSoftTaints) {
   EXPECT_EQ(cluster.Score(TaintToleration(), *MakePod("p").Info(), "n"), 2);
   EXPECT_EQ(cluster.Score(TaintToleration(), *MakePod("p").Toleration("a", "Exists").Info(), "n"), 1);
   EXPECT_EQ(cluster.Score(TaintToleration(),
-                          *MakePod("p").Toleration("a", "Exists", "", TaintEffect::kNoSchedule).Info(), "n"), 2);
+                          *MakePod("p").Toleration("a", "Exists", "", TaintEffect::kNoSchedule).Info(), "n"),
+            2);
   EXPECT_EQ(TaintToleration().ScoreNormalization(), framework::Normalization::kMaxReverse);
 }
 
