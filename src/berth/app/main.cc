@@ -70,6 +70,8 @@ int Main(int argc, char** argv) {
       ->default_str("");
   run_command->add_option("--secure-port", secure_port, "0, or unset: not in this version");
   run_command->add_option("-v,--v", verbosity, "log verbosity");
+  run_command->footer("SIGINT and SIGTERM end it: bindings under way get " + std::to_string(kShutdownGraceSeconds) +
+                      " s to end, and then their events as long again.");
   run_command->callback([&] {
     const bool is_set = run_command->count("--leader-elect") > 0;
     if (is_set && leader_elect != "false" && leader_elect != "0") {
