@@ -1,11 +1,9 @@
 #include "berth/runtime/evaluator.h"
 
 #include <algorithm>
-#include <exception>
-#include <map>
 
-#include "berth/base/check.h"
 #include "berth/base/random.h"
+#include "berth/runtime/guarded.h"
 
 namespace berth::runtime {
 
@@ -16,7 +14,6 @@ using framework::FilterPlugin;
 using framework::kNoNode;
 using framework::kVerdictOk;
 using framework::NodeIndex;
-using framework::NodeInfo;
 using framework::Normalization;
 using framework::PodInfo;
 using framework::PreFilterResult;
@@ -25,18 +22,6 @@ using framework::Status;
 using framework::VerdictId;
 
 namespace {
-
-// A plugin that throws is its own error, not ours.
-template <typename Call>
-Status Guarded(Call&& call) {
-  try {
-    return call();
-  } catch (const std::exception& e) {
-    return Status::Error(std::string("panic: ") + e.what());
-  } catch (...) {
-    return Status::Error("panic: unknown exception");
-  }
-}
 
 // Go prints a slice of strings as [a b].
 std::string GoList(const std::vector<std::string>& names) {
@@ -613,160 +598,6 @@ bool Evaluator::ScoreFeasible() {
   if (options_.with_detail) outcome_.totals = totals_;
   choose(best);
   return true;
-}
-
-void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
-  outcome_.unschedulable_plugins.insert(outcome_.narrowing_plugins.begin(), outcome_.narrowing_plugins.end());
-  std::vector<bool> seen(kept_->statuses.size(), false);
-  for (const NodeIndex row : rows) {
-    const VerdictId verdict = cycle_verdicts_[row];
-    if (verdict == kVerdictOk || verdict == kVerdictNoNode || seen[verdict]) continue;
-    seen[verdict] = true;
-    outcome_.unschedulable_plugins.insert(std::string(kept_->statuses.Get(verdict).plugin()));
-  }
-}
-
-Status Evaluator::Get(NodeIndex row) const {
-  if (kept_ == nullptr) return absent_status_;
-  const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
-  const VerdictId verdict = row < verdicts.size() ? verdicts[row] : kVerdictNoNode;
-  if (verdict == kVerdictNoNode) return absent_status_;
-  return verdict == kVerdictOk ? Status() : kept_->statuses.Get(verdict);
-}
-
-std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
-  std::vector<std::pair<Status, std::size_t>> counts;
-  if (!kept_ || nodes_ == nullptr || outcome_.result == Result::kNoNodes) return counts;
-  if (!uses_cycle_verdicts_) {
-    for (VerdictId id = 1; id < kept_->verdict_counts.size(); ++id) {
-      if (kept_->verdict_counts[id] > 0) counts.emplace_back(kept_->statuses.Get(id), kept_->verdict_counts[id]);
-    }
-    return counts;
-  }
-  const auto& verdicts = cycle_verdicts_;
-  std::vector<std::size_t> by_verdict(kept_->statuses.size(), 0);
-  std::size_t absent = 0;
-  for (const NodeIndex row : nodes_->rows()) {
-    const VerdictId verdict = row < verdicts.size() ? verdicts[row] : kVerdictNoNode;
-    if (verdict == kVerdictNoNode) {
-      ++absent;
-    } else {
-      ++by_verdict[verdict];
-    }
-  }
-  for (VerdictId id = 1; id < by_verdict.size(); ++id) {
-    if (by_verdict[id] > 0) counts.emplace_back(kept_->statuses.Get(id), by_verdict[id]);
-  }
-  if (absent > 0 && !absent_status_.IsSuccess()) counts.emplace_back(absent_status_, absent);
-  return counts;
-}
-
-framework::PostFilterResult Evaluator::RunPostFilter() {
-  BERTH_CHECK(outcome_.result == Result::kRefused);
-  framework::PostFilterResult kept_result;
-  std::vector<std::string> reasons;
-  for (const framework::PostFilterPlugin* plugin : plugins_.post_filter) {
-    framework::PostFilterResult result;
-    const Status thrown = Guarded([&] {
-      result = plugin->PostFilter(cycle(), *pod_, *this, *this);
-      return Status();
-    });
-    if (!thrown.IsSuccess()) result.status = thrown;
-    if (result.has_nomination) {
-      kept_result.has_nomination = true;
-      kept_result.nominated_node_name = result.nominated_node_name;
-    }
-    if (result.status.IsSuccess()) {
-      post_filter_message_.clear();
-      return result;
-    }
-    const std::string message = result.status.Message();
-    if (result.status.code() == Code::kUnschedulableAndUnresolvable || !result.status.IsRejected()) {
-      result.status = result.status.WithPlugin(plugin->Name());
-      post_filter_message_ = message;
-      return result;
-    }
-    for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
-  }
-  kept_result.status = Status(Code::kUnschedulable, reasons);
-  post_filter_message_ = kept_result.status.Message();
-  return kept_result;
-}
-
-std::string Evaluator::Message() const {
-  if (outcome_.result == Result::kNoNodes) return "no nodes available to schedule pods";
-  std::string message = "0/" + std::to_string(outcome_.node_count) + " nodes are available:";
-  if (!outcome_.pre_filter_status.IsSuccess()) {
-    message += " " + outcome_.pre_filter_status.Message() + ".";
-  } else {
-    std::map<std::string_view, std::size_t> histogram;
-    const auto counts = RefusalCounts();
-    for (const auto& [status, count] : counts) {
-      for (const std::string& reason : status.reasons()) histogram[reason] += count;
-    }
-    std::vector<std::string> parts;
-    for (const auto& [reason, count] : histogram) parts.push_back(std::to_string(count) + " " + std::string(reason));
-    std::sort(parts.begin(), parts.end());  // As strings: "10 x" before "2 y".
-    for (std::size_t i = 0; i < parts.size(); ++i) message += (i == 0 ? " " : ", ") + parts[i];
-    if (!parts.empty()) message += ".";
-  }
-  if (!post_filter_message_.empty()) message += " " + post_filter_message_;
-  return message;
-}
-
-Status Evaluator::RunFilters(CycleState& state, const PodInfo& pod, const NodeInfo& node) const {
-  const framework::Cycle cycle{*nodes_, state, seed_, now_};
-  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
-    if (!is_filter_active_[f]) continue;
-    const FilterPlugin& plugin = *plugins_.filter[f];
-    const Status status = Guarded([&] { return plugin.Filter(cycle, pod, node); });
-    if (!status.IsSuccess()) return status.WithPlugin(plugin.Name());
-  }
-  return {};
-}
-
-Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
-  std::vector<framework::PodInfoPtr> others;
-  const NodeIndex row = nodes_->Find(node.name());
-  for (const NominatedOnRow& on_row : nominated_) {
-    if (on_row.row != row) continue;
-    for (const framework::PodInfoPtr& other : on_row.pods) {
-      if (other->uid != pod.uid && other->priority() >= pod.priority()) others.push_back(other);
-    }
-  }
-  // With the nominated pods, which may come, and without, which may not: the pod has to fit both ways.
-  if (!others.empty()) {
-    CycleState with_state = state.Clone();
-    NodeInfo with_node = node;
-    for (const framework::PodInfoPtr& other : others) {
-      with_node.AddPod(other);
-      const Status added = RunAddPod(with_state, pod, *other, with_node);
-      if (!added.IsSuccess()) return added;
-    }
-    const Status status = RunFilters(with_state, pod, with_node);
-    if (!status.IsSuccess()) return status;
-  }
-  return RunFilters(state, pod, node);
-}
-
-Status Evaluator::RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
-  const framework::Cycle cycle{*nodes_, state, seed_, now_};
-  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-    if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
-    const Status status = Guarded([&] { return plugins_.pre_filter[i]->AddPod(cycle, pod, other, node); });
-    if (!status.IsSuccess()) return status.WithPlugin(plugins_.pre_filter[i]->Name());
-  }
-  return {};
-}
-
-Status Evaluator::RunRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
-  const framework::Cycle cycle{*nodes_, state, seed_, now_};
-  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-    if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
-    const Status status = Guarded([&] { return plugins_.pre_filter[i]->RemovePod(cycle, pod, other, node); });
-    if (!status.IsSuccess()) return status.WithPlugin(plugins_.pre_filter[i]->Name());
-  }
-  return {};
 }
 
 }  // namespace berth::runtime

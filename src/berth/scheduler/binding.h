@@ -44,27 +44,4 @@ struct Scheduler::Binding {
 // Go's wrapping of a plugin's failure: `running PreBind plugin "X": ...`.
 std::string RunningPlugin(std::string_view point, std::string_view plugin, std::string_view message);
 
-// A plugin that throws is its own error, not the core's.
-template <typename Call>
-framework::Status GuardedStatus(Call&& call) {
-  try {
-    return call();
-  } catch (const std::exception& e) {
-    return framework::Status::Error(std::string("panic: ") + e.what());
-  } catch (...) {
-    return framework::Status::Error("panic: unknown exception");
-  }
-}
-
-template <typename Call>
-framework::Operation GuardedOperation(Call&& call) {
-  try {
-    return call();
-  } catch (const std::exception& e) {
-    return framework::Operation::Done(framework::Status::Error(std::string("panic: ") + e.what()));
-  } catch (...) {
-    return framework::Operation::Done(framework::Status::Error("panic: unknown exception"));
-  }
-}
-
 }  // namespace berth::scheduler

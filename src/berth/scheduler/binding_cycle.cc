@@ -5,6 +5,7 @@
 
 #include "berth/base/check.h"
 #include "berth/base/log.h"
+#include "berth/runtime/guarded.h"
 #include "berth/scheduler/binding.h"
 #include "berth/scheduler/scheduler.h"
 
@@ -15,6 +16,8 @@ using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::PodRef;
 using framework::Status;
+using runtime::Guarded;
+using runtime::GuardedOperation;
 
 namespace {
 
@@ -45,7 +48,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
   const auto& plugins = *profile.plugins;
   const framework::Cycle cycle = profile.evaluator.cycle();
   for (framework::ReservePlugin* plugin : plugins.reserve) {
-    const Status status = GuardedStatus([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
+    const Status status = Guarded([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
     if (status.IsSuccess()) continue;
     RejectReserved(profile, std::move(queued), assumed, NamedFailure("Reserve", plugin->Name(), status));
     return;
@@ -53,7 +56,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
   std::vector<PermitWait> waits;
   for (framework::PermitPlugin* plugin : plugins.permit) {
     Duration timeout{0};
-    const Status status = GuardedStatus([&] {
+    const Status status = Guarded([&] {
       framework::PermitResult result = plugin->Permit(cycle, *assumed, assumed->node_name);
       timeout = result.timeout;
       return result.status;
@@ -77,7 +80,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
   bindings_.emplace(assumed->uid, std::move(made));
 
   for (framework::PreBindPlugin* plugin : plugins.pre_bind) {
-    const Status status = GuardedStatus([&] { return plugin->PreBindPreFlight(*assumed); });
+    const Status status = Guarded([&] { return plugin->PreBindPreFlight(*assumed); });
     if (status.IsSkip()) continue;
     if (!status.IsSuccess()) {
       FailBinding(binding, status, "PreBindPreFlight", plugin->Name());
@@ -115,7 +118,7 @@ void Scheduler::RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, 
 void Scheduler::Unreserve(Profile& profile, const PodInfoPtr& assumed) {
   const auto& reserve = profile.plugins->reserve;
   for (auto it = reserve.rbegin(); it != reserve.rend(); ++it) {
-    (void)GuardedStatus([&] {
+    (void)Guarded([&] {
       (*it)->Unreserve(*assumed, assumed->node_name);
       return Status();
     });
