@@ -126,9 +126,13 @@ func (p *Process) Kill() {
 // Wait waits for the end and returns the exit code, -1 for a signal. ok is false when the limit passed first.
 func (p *Process) Wait(limit time.Duration) (code int, ok bool) {
 	select {
-	case <-p.done:
-	case <-time.After(limit):
-		return 0, false
+	case <-p.done: // also with a limit of 0, where select would choose at random
+	default:
+		select {
+		case <-p.done:
+		case <-time.After(limit):
+			return 0, false
+		}
 	}
 	var exit *exec.ExitError
 	if p.err == nil {
