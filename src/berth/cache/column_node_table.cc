@@ -248,11 +248,4 @@ std::optional<ValueId> ColumnNodeTable::FindValue(std::string_view value) const 
   return it == value_ids_.end() ? std::nullopt : std::optional<ValueId>(it->second);
 }
 
-std::string NormalizedImageName(std::string_view name) {
-  const std::size_t colon = name.rfind(':');
-  const std::size_t slash = name.rfind('/');
-  const bool has_tag = colon != std::string_view::npos && (slash == std::string_view::npos || colon > slash);
-  return has_tag ? std::string(name) : std::string(name) + ":latest";
-}
-
 }  // namespace berth::cache

@@ -97,7 +97,4 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::uint64_t nodes_version_ = 0;
 };
 
-// The name under which images are counted: with ":latest" where no tag is given (ImageLocality's normalizedImageName).
-std::string NormalizedImageName(std::string_view name);
-
 }  // namespace berth::cache

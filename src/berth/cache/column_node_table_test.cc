@@ -222,13 +222,6 @@ TEST(ColumnNodeTable, TheChangeLogIsBounded) {
   EXPECT_LE(longest, 2u * 1 + 1024 + 1);
 }
 
-TEST(ColumnNodeTable, NormalizedImageName) {
-  EXPECT_EQ(NormalizedImageName("a"), "a:latest");
-  EXPECT_EQ(NormalizedImageName("a:1"), "a:1");
-  EXPECT_EQ(NormalizedImageName("host:5000/a"), "host:5000/a:latest");
-  EXPECT_EQ(NormalizedImageName("host:5000/a:1"), "host:5000/a:1");
-}
-
 // ---- The table that was changed step by step equals one that is made anew. ----
 
 // What can be seen of the table, by node and without ids.

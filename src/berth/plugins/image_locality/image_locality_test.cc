@@ -31,6 +31,8 @@ TEST(ImageLocality, Score) {
       {"small ones do not count", MakePod("p").Image("images.example/small:1"), 0},
       {"no tag is latest", MakePod("p").Image("images.example/web"), 100},
       {"a port is no tag", MakePod("p").Image("images.example:5000/huge"), 100},
+      {"a tag behind a port stays", MakePod("p").Image("images.example:5000/huge:latest"), 100},
+      {"a tag stays", MakePod("p").Image("images.example/web:latest"), 100},
       {"two containers", MakePod("p").Image("images.example/app:1").Container("images.example/other:1"),
        100 * (500 - 23) / (2000 - 23)},
       {"init containers count", MakePod("p").Image("images.example/other:1").InitContainer("images.example/app:1"),
