@@ -25,6 +25,8 @@ struct Container {
   ResourceList requests;
   // A restartable init container (sidecar): restartPolicy Always.
   bool restart_always = false;
+  // One of its restartPolicyRules has the action RestartAllContainers.
+  bool restarts_all_containers = false;
   bool operator==(const Container&) const = default;
 };
 
@@ -74,6 +76,90 @@ struct PodFeatures {
   bool operator==(const PodFeatures&) const = default;
 };
 
+// A term of podAffinity or podAntiAffinity. matchLabelKeys and mismatchLabelKeys are not here: the API server has
+// merged them into the selector.
+struct PodAffinityTerm {
+  std::optional<LabelSelector> selector;  // absent: matches no pod
+  std::vector<std::string> namespaces;
+  std::optional<LabelSelector> namespace_selector;  // absent: none; empty: all namespaces
+  std::string topology_key;
+  bool operator==(const PodAffinityTerm&) const = default;
+};
+
+struct WeightedPodAffinityTerm {
+  std::int32_t weight = 0;
+  PodAffinityTerm term;
+  bool operator==(const WeightedPodAffinityTerm&) const = default;
+};
+
+// spec.affinity.podAffinity or podAntiAffinity.
+struct PodAffinity {
+  std::vector<PodAffinityTerm> required;
+  std::vector<WeightedPodAffinityTerm> preferred;
+  bool empty() const { return required.empty() && preferred.empty(); }
+  bool operator==(const PodAffinity&) const = default;
+};
+
+enum class UnsatisfiableConstraintAction : std::uint8_t { kDoNotSchedule, kScheduleAnyway, kUnknown };
+enum class NodeInclusionPolicy : std::uint8_t { kHonor, kIgnore };
+
+struct TopologySpreadConstraint {
+  std::int32_t max_skew = 0;
+  std::string topology_key;
+  UnsatisfiableConstraintAction when_unsatisfiable = UnsatisfiableConstraintAction::kDoNotSchedule;
+  std::optional<LabelSelector> selector;  // absent: matches no pod
+  std::optional<std::int32_t> min_domains;
+  std::optional<NodeInclusionPolicy> node_affinity_policy;  // absent: Honor
+  std::optional<NodeInclusionPolicy> node_taints_policy;    // absent: Ignore
+  std::vector<std::string> match_label_keys;
+  bool operator==(const TopologySpreadConstraint&) const = default;
+};
+
+// The kinds of volume that scheduling tells apart.
+enum class VolumeKind : std::uint8_t {
+  kOther,
+  kPersistentVolumeClaim,
+  kEphemeral,  // a claim made for the pod, named POD-VOLUME
+  kCsi,
+  kLocal,
+  kGcePersistentDisk,
+  kAwsElasticBlockStore,
+  kIscsi,
+  kRbd,
+  kAzureDisk,
+  kAzureFile,
+  kCinder,
+  kPortworx,
+  kVsphere,
+};
+
+// What identifies the storage behind a volume of a pod, or behind a PersistentVolume.
+struct VolumeSource {
+  VolumeKind kind = VolumeKind::kOther;
+  // By kind: the claim's name, the CSI volumeHandle, pdName, volumeID, iqn, the RBD image, diskName, shareName,
+  // volumePath.
+  std::string id;
+  std::string driver;                 // kCsi
+  std::string pool;                   // kRbd
+  std::vector<std::string> monitors;  // kRbd
+  bool read_only = false;
+  bool operator==(const VolumeSource&) const = default;
+};
+
+struct Volume {
+  std::string name;
+  VolumeSource source;
+  bool operator==(const Volume&) const = default;
+};
+
+// spec.resourceClaims: by name, or through a template.
+struct PodResourceClaim {
+  std::string name;
+  std::optional<std::string> claim_name;
+  std::optional<std::string> template_name;
+  bool operator==(const PodResourceClaim&) const = default;
+};
+
 struct PodSpec {
   std::string node_name;
   std::string scheduler_name;
@@ -88,6 +174,13 @@ struct PodSpec {
   ResourceList overhead;
   ResourceList requests;  // pod-level spec.resources.requests
   std::vector<std::string> scheduling_gates;
+  PodAffinity pod_affinity;
+  PodAffinity pod_anti_affinity;
+  std::vector<TopologySpreadConstraint> topology_spread_constraints;
+  std::vector<Volume> volumes;  // those whose kind is not kOther
+  std::vector<PodResourceClaim> resource_claims;
+  bool host_network = false;
+  bool host_users = true;
   PodFeatures features;
   bool operator==(const PodSpec&) const = default;
 };
@@ -98,6 +191,26 @@ struct ContainerStatus {
   std::optional<ResourceList> requests;             // status.resources.requests (actuated)
   std::optional<ResourceList> allocated_resources;  // status.allocatedResources
   bool operator==(const ContainerStatus&) const = default;
+};
+
+// status.resourceClaimStatuses: the claim that was made for a template; absent: none was needed.
+struct PodResourceClaimStatus {
+  std::string name;
+  std::optional<std::string> claim_name;
+  bool operator==(const PodResourceClaimStatus&) const = default;
+};
+
+// status.extendedResourceClaimStatus: the claim behind extended resources, and what each container got of it.
+struct ContainerExtendedResourceRequest {
+  std::string container_name;
+  std::string resource_name;
+  std::string request_name;
+  bool operator==(const ContainerExtendedResourceRequest&) const = default;
+};
+struct PodExtendedResourceClaimStatus {
+  std::string claim_name;
+  std::vector<ContainerExtendedResourceRequest> request_mappings;
+  bool operator==(const PodExtendedResourceClaimStatus&) const = default;
 };
 
 enum class PodPhase : std::uint8_t { kUnknown, kPending, kRunning, kSucceeded, kFailed };
@@ -118,6 +231,8 @@ struct PodStatus {
   std::vector<PodCondition> conditions;
   std::vector<ContainerStatus> container_statuses;  // of containers and init containers alike
   std::optional<ContainerStatus> pod_resources;     // pod-level status.resources and status.allocatedResources
+  std::vector<PodResourceClaimStatus> resource_claim_statuses;
+  std::optional<PodExtendedResourceClaimStatus> extended_resource_claim_status;
 
   const PodCondition* FindCondition(std::string_view type) const;
 };

@@ -19,6 +19,7 @@ struct Requirement {
   std::string key;
   SelectorOperator op = SelectorOperator::kIn;
   std::vector<std::string> values;
+  std::string unknown_op;  // of kUnknown: how the object spells it
   bool operator==(const Requirement&) const = default;
 
   // Against the value under `key`; null when the label is absent. NotIn and DoesNotExist match an absent label. Gt and

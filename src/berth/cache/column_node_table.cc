@@ -179,6 +179,7 @@ void ColumnNodeTable::BoundOnDemandData() {
   label_columns_.clear();
   value_ids_.clear();
   values_.assign(1, std::string());
+  ++values_version_;
 }
 
 void ColumnNodeTable::CountImages(const api::Node& node, int sign) {

@@ -34,6 +34,8 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::span<const framework::ValueId> LabelColumn(std::string_view key) const override;
   std::optional<framework::ValueId> FindValue(std::string_view value) const override;
   std::string_view Value(framework::ValueId id) const override { return values_[id]; }
+  std::size_t value_count() const override { return values_.size(); }
+  std::uint64_t values_version() const override { return values_version_; }
   std::int64_t ImageNodeCount(std::string_view image) const override;
   std::int64_t ImageSizeBytes(std::string_view image) const override;
   std::uint64_t version() const override { return log_base_ + log_.size(); }
@@ -88,6 +90,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   mutable StringHashMap<std::vector<framework::ValueId>> label_columns_;
   mutable StringHashMap<framework::ValueId> value_ids_;
   mutable std::vector<std::string> values_{std::string()};
+  std::uint64_t values_version_ = 0;
 
   StringHashMap<ImageState> images_;
 

@@ -12,6 +12,7 @@
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
 #include "berth/base/expected.h"
+#include "berth/framework/objects.h"
 
 namespace berth::conformance {
 
@@ -53,6 +54,7 @@ struct Case {
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<std::shared_ptr<const api::Pod>> pending;
+  std::vector<framework::AnyObject> objects;  // of all other kinds
   bool has_scores = true;  // the expectation lists scores, not totals alone
   std::vector<Attempt> expected;
 };

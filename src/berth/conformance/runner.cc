@@ -26,8 +26,29 @@ using runtime::Result;
 // The oracle gives its bound pods start times from here on, a second apart.
 constexpr Time kBoundEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 
-class NoHandle final : public framework::Handle {
+// A scheduler around one case: everything that a plugin starts happens at once and succeeds.
+class CaseHandle final : public framework::Handle {
+ public:
+  explicit CaseHandle(queue::Nominator& nominator) : nominator_(nominator) {}
+
   void Decide(framework::PermitDecision) override {}
+  const framework::Objects& objects() const override { return objects_; }
+  framework::Objects& objects() { return objects_; }
+  void Start(framework::Operation operation) override {
+    while (operation.next) operation = operation.next({});
+  }
+  void Emit(framework::PodEvent) override {}
+  std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const override {
+    const auto pods = nominator_.PodsForNode(node_name);
+    return {pods.begin(), pods.end()};
+  }
+  void ClearNomination(const PodInfo& pod) override { nominator_.DeleteNominated(pod.uid); }
+  bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
+  void Activate(std::string_view) override {}
+
+ private:
+  queue::Nominator& nominator_;
+  framework::Objects objects_;
 };
 
 StatusRecord ToRecord(const Status& status) {
@@ -103,6 +124,7 @@ class Run {
       evaluators_.push_back(std::make_unique<runtime::Evaluator>(
           *profile, runtime::EvaluatorOptions{.form = form_, .with_detail = true}));
     }
+    for (const framework::AnyObject& object : test_.objects) handle_.objects().Set(object);
     for (const auto& node : test_.nodes) cache_.SetNode(node);
     std::vector<PodInfoPtr> waiting;
     for (const auto& pod : test_.pods) {
@@ -306,10 +328,10 @@ class Run {
 
   const Case& test_;
   const runtime::Form form_;
-  NoHandle handle_;
+  queue::Nominator nominator_;
+  CaseHandle handle_{nominator_};
   cache::PodClasses classes_;
   cache::Cache cache_;
-  queue::Nominator nominator_;
   std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles_;
   std::vector<std::unique_ptr<runtime::Evaluator>> evaluators_;
   std::vector<std::string> differences_;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "berth/framework/node_info.h"
+#include "berth/framework/objects.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::framework {
@@ -68,6 +69,25 @@ struct EventObjects {
   const PodInfo* new_pod = nullptr;
   const api::Node* old_node = nullptr;
   const api::Node* new_node = nullptr;
+  const AnyObject* old_object = nullptr;
+  const AnyObject* new_object = nullptr;
+
+  // The object before or after the event; null when there is none of that kind.
+  template <typename T>
+  const T* Old() const {
+    return As<T>(old_object);
+  }
+  template <typename T>
+  const T* New() const {
+    return As<T>(new_object);
+  }
+
+ private:
+  template <typename T>
+  static const T* As(const AnyObject* object) {
+    const auto* value = object == nullptr ? nullptr : std::get_if<std::shared_ptr<const T>>(object);
+    return value == nullptr ? nullptr : value->get();
+  }
 };
 
 enum class QueueingHint : std::uint8_t { kSkip, kQueue };

@@ -1,8 +1,15 @@
-// Handle: what the scheduler offers to a plugin for its whole life. Outlives the plugin.
+// Handle: what the scheduler offers to a plugin for its whole life. Outlives the plugin. All but Decide() is for the
+// core's thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "berth/framework/objects.h"
+#include "berth/framework/operation.h"
+#include "berth/framework/pod_info.h"
 
 namespace berth::framework {
 
@@ -14,12 +21,39 @@ struct PermitDecision {
   std::string message;  // why it is rejected
 };
 
+// An events.k8s.io/v1 Event about a pod.
+struct PodEvent {
+  PodRef regarding;
+  std::optional<PodRef> related;
+  std::string reporting_controller;  // the schedulerName of the profile that speaks
+  bool is_warning = false;
+  std::string reason;
+  std::string action;
+  std::string note;
+};
+
 class Handle {
  public:
   virtual ~Handle() = default;
 
   // Reaches the core as an input; without effect when the pod waits no longer. Thread-safe.
   virtual void Decide(PermitDecision decision) = 0;
+
+  virtual const Objects& objects() const = 0;
+
+  // Carries out an operation that no pod's binding cycle waits for. Its status is dropped: `next` sees every outcome.
+  virtual void Start(Operation operation) = 0;
+  virtual void Emit(PodEvent event) = 0;
+
+  // Pods nominated for the node, in the order of their nominations.
+  virtual std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const = 0;
+  // Takes a pod's nomination away: in memory at once, and in its status.
+  virtual void ClearNomination(const PodInfo& pod) = 0;
+  // Ends the binding cycle of an assumed pod that is not being bound yet: it waits at Permit or in PreBind. It goes
+  // back into the queue with `message`. False when there is no such cycle.
+  virtual bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) = 0;
+  // Asks all PreEnqueue plugins again and puts the pod into activeQ if they agree.
+  virtual void Activate(std::string_view uid) = 0;
 };
 
 }  // namespace berth::framework

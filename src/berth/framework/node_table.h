@@ -49,11 +49,15 @@ class NodeTable {
   virtual std::size_t taint_set_count() const = 0;
 
   // The column of one label: the id of its value in each row. Built when first asked for, then kept up to date. The
-  // column and its ids hold for one evaluation: do not keep them in a CycleState.
+  // span holds for one evaluation. Ids hold while values_version() is the same, so what is counted by id can be kept
+  // with that version.
   virtual std::span<const ValueId> LabelColumn(std::string_view key) const = 0;
   // The id of a label value; nullopt when no node has had it under any asked-for key.
   virtual std::optional<ValueId> FindValue(std::string_view value) const = 0;
   virtual std::string_view Value(ValueId id) const = 0;
+  // Ids of label values are below value_count().
+  virtual std::size_t value_count() const = 0;
+  virtual std::uint64_t values_version() const = 0;
 
   // How many nodes have an image of that (normalised) name.
   virtual std::int64_t ImageNodeCount(std::string_view image) const = 0;

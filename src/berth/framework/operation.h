@@ -4,11 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "berth/base/error.h"
+#include "berth/base/time.h"
 #include "berth/framework/status.h"
 
 namespace berth::framework {
@@ -48,21 +51,78 @@ struct PodRead {
   PodRef pod;
 };
 
-using ApiWrite = std::variant<BindWrite, PodStatusWrite, PodRead>;
+// An object of any kind in the API.
+struct ObjectRef {
+  std::string group_version;  // "v1", "storage.k8s.io/v1"
+  std::string resource;       // "persistentvolumes"
+  std::string namespace_name;
+  std::string name;
+};
+
+enum class PatchType : std::uint8_t { kMerge, kStrategicMerge, kJson };
+
+// PATCH; preconditions (metadata.uid, metadata.resourceVersion) are part of the body.
+struct ObjectPatch {
+  ObjectRef object;
+  std::string subresource;  // "status", or empty
+  PatchType type = PatchType::kMerge;
+  std::string body;  // JSON
+};
+
+// POST to the collection; object.name is not used.
+struct ObjectCreate {
+  ObjectRef object;
+  std::string body;  // JSON
+};
+
+// DELETE, with the uid as precondition.
+struct ObjectDelete {
+  ObjectRef object;
+  std::string uid;
+};
+
+// GET
+struct ObjectRead {
+  ObjectRef object;
+};
+
+using ApiWrite = std::variant<BindWrite, PodStatusWrite, PodRead, ObjectPatch, ObjectCreate, ObjectDelete, ObjectRead>;
+
+// How a step of an operation ended.
+struct StepResult {
+  std::optional<Error> error;  // of the write that failed; those after it were not tried
+  Status status;               // of `work`
+  std::string body;            // the API server's answer to the last write (JSON); empty for BindWrite and the like
+  Time now{};
+};
 
 struct Operation {
   // Work that may block, run by the shell on a worker thread. It must not touch the core.
   using Work = std::function<Status()>;
+  // Called on the core's thread when the step has ended, whatever its outcome.
+  using Next = std::function<Operation(const StepResult&)>;
 
-  static Operation Done(Status status = Status::Success()) { return {std::move(status), {}, {}}; }
-  static Operation Write(ApiWrite write) { return {Status::Success(), {std::move(write)}, {}}; }
-  static Operation Run(Work work) { return {Status::Success(), {}, std::move(work)}; }
+  static Operation Done(Status status = Status::Success()) { return {std::move(status), {}, {}, {}, {}}; }
+  static Operation Write(ApiWrite write) { return {Status::Success(), {std::move(write)}, {}, {}, {}}; }
+  static Operation Run(Work work) { return {Status::Success(), {}, std::move(work), {}, {}}; }
+  // What to do after an answer, which `next` gets.
+  static Operation Write(ApiWrite write, Next next) {
+    return {Status::Success(), {std::move(write)}, {}, {}, std::move(next)};
+  }
+  static Operation WriteAll(std::vector<ApiWrite> writes, Next next) {
+    return {Status::Success(), std::move(writes), {}, {}, std::move(next)};
+  }
+  // Waits, then asks `next`.
+  static Operation After(Duration delay, Next next) { return {Status::Success(), {}, {}, delay, std::move(next)}; }
 
-  bool is_done() const { return writes.empty() && !work; }
+  bool is_done() const { return writes.empty() && !work && !next; }
 
   Status status;                 // the outcome when there is nothing to wait for; kSkip: not my pod (Bind)
-  std::vector<ApiWrite> writes;  // carried out in order; the first failure ends the operation
+  std::vector<ApiWrite> writes;  // carried out in order; the first failure ends them
   Work work;
+  Duration delay{0};  // without writes and work: how long to wait before `next`
+  // What follows; empty: the operation ends with the outcome of its writes or work.
+  Next next;
 };
 
 }  // namespace berth::framework

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -20,6 +21,7 @@
 #include "berth/framework/cycle_state.h"
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
+#include "berth/framework/objects.h"
 #include "berth/framework/operation.h"
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
@@ -147,6 +149,9 @@ struct NodeScore {
 class PreScorePlugin : public virtual Plugin {
  public:
   virtual Dependency PreScoreDependsOn() const { return Dependency::kCycle; }
+  // True when PreScore would return kSkip for this pod whatever the feasible nodes are. Asked after PreFilter, before
+  // filters; a plugin that can tell cheaply spares the runtime the scan of all nodes.
+  virtual bool PreScoreSkips(const Cycle&, const PodInfo&) const { return false; }
   // `feasible` are the rows that passed every filter; empty and of no meaning where PreScoreDependsOn() is kNode.
   virtual Status PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible) const = 0;
 };
@@ -186,11 +191,25 @@ class FilterRunner {
   virtual Status RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
 };
 
+// What preemption found, for explain and for tests against kube-scheduler.
+struct PreemptionReport {
+  struct Candidate {
+    NodeIndex row = kNoNode;
+    std::vector<PodInfoPtr> victims;  // most important first
+    std::int64_t pdb_violations = 0;
+  };
+  std::vector<Candidate> candidates;
+  std::vector<NodeIndex> acceptable;  // those that no criterion tells apart from the chosen one, ascending
+  NodeIndex chosen = kNoNode;
+  std::vector<PodInfoPtr> cleared_nominations;
+};
+
 struct PostFilterResult {
   Status status;  // success: the pod was helped. kUnschedulable: the next PostFilter plugin is asked
   // Whether the pod's nomination is set anew (an empty name clears it) or left alone.
   bool has_nomination = false;
   std::string nominated_node_name;
+  std::shared_ptr<const PreemptionReport> preemption;  // null: none was tried
 };
 
 class PostFilterPlugin : public virtual Plugin {
@@ -234,6 +253,12 @@ class BindPlugin : public virtual Plugin {
 class PostBindPlugin : public virtual Plugin {
  public:
   virtual Operation PostBind(const PodInfo& pod) = 0;
+};
+
+// Which kinds of objects, beside nodes and pods, the plugin reads through its Handle.
+class ObjectReader : public virtual Plugin {
+ public:
+  virtual std::vector<ObjectKind> ObjectsRead() const = 0;
 };
 
 // Which events may make a pod schedulable that this plugin refused. A plugin that refuses and has none of this is asked

@@ -41,6 +41,13 @@ struct PodClass {
   std::int32_t priority() const { return spec.priority.value_or(0); }
 };
 
+// What the status says of a pod's claims.
+struct PodClaimStatus {
+  std::vector<api::PodResourceClaimStatus> resource_claims;
+  std::optional<api::PodExtendedResourceClaimStatus> extended_resource_claim;
+  bool operator==(const PodClaimStatus&) const = default;
+};
+
 struct PodInfo {
   std::string name;
   std::string uid;
@@ -54,6 +61,7 @@ struct PodInfo {
   bool is_terminal = false;   // phase Succeeded or Failed
   bool is_preempted = false;  // condition DisruptionTarget=True, reason PreemptionByScheduler
   std::shared_ptr<const api::PodCondition> scheduled_condition;  // PodScheduled as the API server has it; null: none
+  std::shared_ptr<const PodClaimStatus> claim_status;            // null: it says nothing
   std::shared_ptr<const PodClass> pod_class;
 
   const api::PodSpec& spec() const { return pod_class->spec; }

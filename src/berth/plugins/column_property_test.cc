@@ -19,6 +19,7 @@
 #include "berth/plugins/registry.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
 #include "berth/testing/builders.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
@@ -30,10 +31,7 @@ using framework::VerdictId;
 using testing::MakeNode;
 using testing::MakePod;
 
-class NullHandle final : public framework::Handle {
- public:
-  void Decide(framework::PermitDecision) override {}
-};
+using NullHandle = testing::FakeHandle;
 
 // Draws from small sets of values, so that things meet: labels and selectors, taints and tolerations, ports, images.
 class Generator {

@@ -6,14 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "berth/config/default.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {
 namespace {
 
-class NullHandle final : public framework::Handle {
- public:
-  void Decide(framework::PermitDecision) override {}
-};
+using NullHandle = testing::FakeHandle;
 
 TEST(Registry, EveryPluginIsMadeUnderItsName) {
   NullHandle handle;

@@ -15,13 +15,11 @@
 #include "berth/framework/handle.h"
 #include "berth/runtime/evaluator.h"
 #include "berth/testing/builders.h"
+#include "berth/testing/fake_handle.h"
 
 namespace berth::runtime {
 
-class NullHandle final : public framework::Handle {
- public:
-  void Decide(framework::PermitDecision) override {}
-};
+using NullHandle = testing::FakeHandle;
 
 // Draws from small sets of values, so that labels meet selectors, taints tolerations, and images each other.
 class Dice {

@@ -67,6 +67,27 @@ api::Requirement Lt(std::string key, std::string value) {
   return Make(std::move(key), api::SelectorOperator::kLt, {std::move(value)});
 }
 
+api::LabelSelector Labels(std::vector<std::pair<std::string, std::string>> labels) {
+  api::LabelSelector selector;
+  for (auto& [key, value] : labels) selector.requirements.push_back(In(std::move(key), {std::move(value)}));
+  return selector;
+}
+
+api::PodAffinityTerm AffinityTerm(std::string topology_key, std::optional<api::LabelSelector> selector) {
+  return {std::move(selector), {}, {}, std::move(topology_key)};
+}
+
+api::TopologySpreadConstraint SpreadConstraint(std::int32_t max_skew, std::string topology_key,
+                                               std::optional<api::LabelSelector> selector,
+                                               api::UnsatisfiableConstraintAction action) {
+  api::TopologySpreadConstraint constraint;
+  constraint.max_skew = max_skew;
+  constraint.topology_key = std::move(topology_key);
+  constraint.when_unsatisfiable = action;
+  constraint.selector = std::move(selector);
+  return constraint;
+}
+
 api::NodeSelectorTerm Term(std::vector<api::Requirement> expressions, std::vector<api::Requirement> fields) {
   api::NodeSelectorTerm term;
   term.match_expressions = std::move(expressions);
@@ -214,6 +235,53 @@ PodBuilder& PodBuilder::Gate(std::string name) {
   pod_.spec.scheduling_gates.push_back(std::move(name));
   return *this;
 }
+PodBuilder& PodBuilder::Affinity(api::PodAffinityTerm term) {
+  pod_.spec.pod_affinity.required.push_back(std::move(term));
+  return *this;
+}
+
+PodBuilder& PodBuilder::AntiAffinity(api::PodAffinityTerm term) {
+  pod_.spec.pod_anti_affinity.required.push_back(std::move(term));
+  return *this;
+}
+
+PodBuilder& PodBuilder::PreferredAffinity(std::int32_t weight, api::PodAffinityTerm term) {
+  pod_.spec.pod_affinity.preferred.push_back({weight, std::move(term)});
+  return *this;
+}
+
+PodBuilder& PodBuilder::PreferredAntiAffinity(std::int32_t weight, api::PodAffinityTerm term) {
+  pod_.spec.pod_anti_affinity.preferred.push_back({weight, std::move(term)});
+  return *this;
+}
+
+PodBuilder& PodBuilder::Spread(api::TopologySpreadConstraint constraint) {
+  pod_.spec.topology_spread_constraints.push_back(std::move(constraint));
+  return *this;
+}
+
+PodBuilder& PodBuilder::Volume(api::Volume volume) {
+  pod_.spec.volumes.push_back(std::move(volume));
+  return *this;
+}
+
+PodBuilder& PodBuilder::Claim(std::string claim_name) {
+  std::string name = "volume-" + std::to_string(pod_.spec.volumes.size());
+  return Volume({std::move(name), {api::VolumeKind::kPersistentVolumeClaim, std::move(claim_name), {}, {}, {}, false}});
+}
+
+PodBuilder& PodBuilder::ResourceClaim(api::PodResourceClaim claim) {
+  pod_.spec.resource_claims.push_back(std::move(claim));
+  return *this;
+}
+
+PodBuilder& PodBuilder::Controller(std::string api_version, std::string kind, std::string name) {
+  std::string uid = "uid-" + name;
+  pod_.metadata.controller =
+      api::OwnerReference{std::move(api_version), std::move(kind), std::move(name), std::move(uid)};
+  return *this;
+}
+
 PodBuilder& PodBuilder::Features(api::PodFeatures features) {
   pod_.spec.features = features;
   return *this;

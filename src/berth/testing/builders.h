@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,15 @@ api::Requirement DoesNotExist(std::string key);
 api::Requirement Gt(std::string key, std::string value);
 api::Requirement Lt(std::string key, std::string value);
 api::NodeSelectorTerm Term(std::vector<api::Requirement> expressions, std::vector<api::Requirement> fields = {});
+
+// matchLabels, as a selector.
+api::LabelSelector Labels(std::vector<std::pair<std::string, std::string>> labels);
+// A pod affinity term for the pod's own namespace.
+api::PodAffinityTerm AffinityTerm(std::string topology_key, std::optional<api::LabelSelector> selector);
+// A constraint with the API's defaults.
+api::TopologySpreadConstraint SpreadConstraint(
+    std::int32_t max_skew, std::string topology_key, std::optional<api::LabelSelector> selector,
+    api::UnsatisfiableConstraintAction action = api::UnsatisfiableConstraintAction::kDoNotSchedule);
 
 // A class of its own for the pod, with everything derived. Ids are unique in the process.
 framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
@@ -60,6 +70,15 @@ class PodBuilder {
   PodBuilder& Toleration(std::string key, std::string op, std::string value = "",
                          api::TaintEffect effect = api::TaintEffect::kNone);
   PodBuilder& Gate(std::string name);
+  PodBuilder& Affinity(api::PodAffinityTerm term);      // podAffinity, required
+  PodBuilder& AntiAffinity(api::PodAffinityTerm term);  // podAntiAffinity, required
+  PodBuilder& PreferredAffinity(std::int32_t weight, api::PodAffinityTerm term);
+  PodBuilder& PreferredAntiAffinity(std::int32_t weight, api::PodAffinityTerm term);
+  PodBuilder& Spread(api::TopologySpreadConstraint constraint);
+  PodBuilder& Volume(api::Volume volume);
+  PodBuilder& Claim(std::string claim_name);  // a volume of that PersistentVolumeClaim
+  PodBuilder& ResourceClaim(api::PodResourceClaim claim);
+  PodBuilder& Controller(std::string api_version, std::string kind, std::string name);
   PodBuilder& Features(api::PodFeatures features);
   PodBuilder& Created(Time time);
   PodBuilder& Started(Time time);

@@ -1,0 +1,46 @@
+// What scheduling reads of the kinds around pods: namespaces, the owners and services whose selectors spread pods by
+// default, and disruption budgets. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/api/meta.h"
+#include "berth/api/selector.h"
+
+namespace berth::api {
+
+struct Namespace {
+  ObjectMeta metadata;
+};
+
+struct Service {
+  ObjectMeta metadata;
+  std::optional<StringMap> selector;  // absent: no pods
+};
+
+struct ReplicationController {
+  ObjectMeta metadata;
+  StringMap selector;
+};
+
+struct ReplicaSet {
+  ObjectMeta metadata;
+  std::optional<LabelSelector> selector;
+};
+
+struct StatefulSet {
+  ObjectMeta metadata;
+  std::optional<LabelSelector> selector;
+};
+
+struct PodDisruptionBudget {
+  ObjectMeta metadata;
+  std::optional<LabelSelector> selector;  // absent: no pods
+  std::int32_t disruptions_allowed = 0;
+  std::vector<std::string> disrupted_pods;  // names, sorted
+};
+
+}  // namespace berth::api

@@ -1,0 +1,162 @@
+// Objects beside nodes and pods that plugins read, as the API server last showed them. A plugin says which kinds it
+// reads (ObjectReader in plugin.h); only those are watched. Core's thread only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "berth/api/resource_claim.h"
+#include "berth/api/storage.h"
+#include "berth/api/workloads.h"
+
+namespace berth::framework {
+
+// In the order of AnyObject's alternatives.
+enum class ObjectKind : std::uint8_t {
+  kPersistentVolume,
+  kPersistentVolumeClaim,
+  kStorageClass,
+  kCsiNode,
+  kCsiDriver,
+  kCsiStorageCapacity,
+  kVolumeAttachment,
+  kPodDisruptionBudget,
+  kNamespace,
+  kService,
+  kReplicationController,
+  kReplicaSet,
+  kStatefulSet,
+  kResourceSlice,
+  kDeviceClass,
+  kResourceClaim,
+};
+inline constexpr std::size_t kObjectKindCount = 16;
+
+template <typename... T>
+struct ObjectTypes {
+  using Any = std::variant<std::shared_ptr<const T>...>;
+  template <template <typename> typename Each>
+  using Tuple = std::tuple<Each<T>...>;
+};
+using AllObjectTypes =
+    ObjectTypes<api::PersistentVolume, api::PersistentVolumeClaim, api::StorageClass, api::CsiNode, api::CsiDriver,
+                api::CsiStorageCapacity, api::VolumeAttachment, api::PodDisruptionBudget, api::Namespace, api::Service,
+                api::ReplicationController, api::ReplicaSet, api::StatefulSet, api::ResourceSlice, api::DeviceClass,
+                api::ResourceClaim>;
+
+// One object of any of the kinds; never a null pointer.
+using AnyObject = AllObjectTypes::Any;
+static_assert(std::variant_size_v<AnyObject> == kObjectKindCount);
+inline ObjectKind KindOf(const AnyObject& object) { return static_cast<ObjectKind>(object.index()); }
+
+// All objects of one kind, in the order of their keys.
+template <typename T>
+class ObjectStore {
+ public:
+  using Ptr = std::shared_ptr<const T>;
+  // Called after each change: null before an addition, null after a deletion.
+  using Listener = std::function<void(const Ptr& before, const Ptr& after)>;
+
+  // "namespace/name", or the name of a kind without namespaces.
+  static std::string Key(std::string_view namespace_name, std::string_view name) {
+    if (namespace_name.empty()) return std::string(name);
+    return std::string(namespace_name).append("/").append(name);
+  }
+
+  // Null when there is none. Valid until the next change of that object.
+  const T* Find(std::string_view key) const {
+    const auto it = objects_.find(key);
+    return it == objects_.end() ? nullptr : it->second.get();
+  }
+  const T* Find(std::string_view namespace_name, std::string_view name) const {
+    return Find(Key(namespace_name, name));
+  }
+  Ptr Get(std::string_view key) const {
+    const auto it = objects_.find(key);
+    return it == objects_.end() ? nullptr : it->second;
+  }
+
+  // Pairs of key and object.
+  auto begin() const { return objects_.begin(); }
+  auto end() const { return objects_.end(); }
+  std::size_t size() const { return objects_.size(); }
+  bool empty() const { return objects_.empty(); }
+  // Grows with each change.
+  std::uint64_t version() const { return version_; }
+
+  // Returns what was there before.
+  Ptr Set(Ptr object) {
+    Ptr& slot = objects_[Key(object->metadata.namespace_name, object->metadata.name)];
+    const Ptr before = std::exchange(slot, object);
+    Tell(before, object);
+    return before;
+  }
+  Ptr Remove(std::string_view key) {
+    const auto it = objects_.find(key);
+    if (it == objects_.end()) return nullptr;
+    const Ptr before = it->second;
+    objects_.erase(it);
+    Tell(before, nullptr);
+    return before;
+  }
+  // For the store's whole life.
+  void Listen(Listener listener) const { listeners_.push_back(std::move(listener)); }
+
+ private:
+  void Tell(const Ptr& before, const Ptr& after) {
+    ++version_;
+    for (const Listener& listener : listeners_) listener(before, after);
+  }
+
+  std::map<std::string, Ptr, std::less<>> objects_;
+  mutable std::vector<Listener> listeners_;
+  std::uint64_t version_ = 0;
+};
+
+class Objects {
+ public:
+  template <typename T>
+  const ObjectStore<T>& Of() const {
+    return std::get<ObjectStore<T>>(stores_);
+  }
+  template <typename T>
+  ObjectStore<T>& Of() {
+    return std::get<ObjectStore<T>>(stores_);
+  }
+
+  // Adds or replaces. Returns what was there before, as the next two do: a null pointer of the kind when nothing was.
+  AnyObject Set(const AnyObject& object) {
+    return std::visit(
+        [this]<typename T>(const std::shared_ptr<const T>& value) -> AnyObject { return Of<T>().Set(value); }, object);
+  }
+  AnyObject Remove(ObjectKind kind, std::string_view key) {
+    AnyObject removed;
+    ForKind(kind, [&](auto& store) { removed = store.Remove(key); });
+    return removed;
+  }
+  AnyObject Get(ObjectKind kind, std::string_view key) {
+    AnyObject found;
+    ForKind(kind, [&](auto& store) { found = store.Get(key); });
+    return found;
+  }
+
+ private:
+  template <typename Visit>
+  void ForKind(ObjectKind kind, const Visit& visit) {
+    std::size_t index = 0;
+    std::apply([&](auto&... store) { ((index++ == static_cast<std::size_t>(kind) ? visit(store) : void()), ...); },
+               stores_);
+  }
+
+  AllObjectTypes::Tuple<ObjectStore> stores_;
+};
+
+}  // namespace berth::framework

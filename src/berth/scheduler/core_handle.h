@@ -1,0 +1,36 @@
+// CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "berth/framework/handle.h"
+
+namespace berth::scheduler {
+
+class Scheduler;
+
+class CoreHandle final : public framework::Handle {
+ public:
+  // `decide` brings a plugin's decision to the core as an input, from any thread.
+  explicit CoreHandle(std::function<void(framework::PermitDecision)> decide) : decide_(std::move(decide)) {}
+
+  void Decide(framework::PermitDecision decision) override { decide_(std::move(decision)); }
+  const framework::Objects& objects() const override { return objects_; }
+  void Start(framework::Operation operation) override;
+  void Emit(framework::PodEvent event) override;
+  std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override;
+  void ClearNomination(const framework::PodInfo& pod) override;
+  bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) override;
+  void Activate(std::string_view uid) override;
+
+ private:
+  friend class Scheduler;
+
+  const std::function<void(framework::PermitDecision)> decide_;
+  framework::Objects objects_;
+  Scheduler* scheduler_ = nullptr;
+};
+
+}  // namespace berth::scheduler

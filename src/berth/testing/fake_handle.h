@@ -1,0 +1,44 @@
+// FakeHandle: a scheduler for one plugin under test. It holds the objects that the test puts there, and keeps what the
+// plugin asks for.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/framework/handle.h"
+
+namespace berth::testing {
+
+class FakeHandle final : public framework::Handle {
+ public:
+  void Decide(framework::PermitDecision decision) override { decisions.push_back(std::move(decision)); }
+  const framework::Objects& objects() const override { return store; }
+  void Start(framework::Operation operation) override { started.push_back(std::move(operation)); }
+  void Emit(framework::PodEvent event) override { events.push_back(std::move(event)); }
+  std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override {
+    const auto it = nominated.find(node_name);
+    return it == nominated.end() ? std::vector<framework::PodInfoPtr>() : it->second;
+  }
+  void ClearNomination(const framework::PodInfo& pod) override {
+    cleared.push_back(pod.uid);
+    for (auto& [node, pods] : nominated) std::erase_if(pods, [&](const auto& other) { return other->uid == pod.uid; });
+  }
+  bool CancelBinding(std::string_view uid, std::string_view, std::string_view) override {
+    cancelled.emplace_back(uid);
+    return is_binding_cancellable;
+  }
+  void Activate(std::string_view uid) override { activated.emplace_back(uid); }
+
+  framework::Objects store;
+  std::map<std::string, std::vector<framework::PodInfoPtr>, std::less<>> nominated;  // by node
+  bool is_binding_cancellable = false;
+
+  std::vector<framework::PermitDecision> decisions;
+  std::vector<framework::Operation> started;
+  std::vector<framework::PodEvent> events;
+  std::vector<std::string> cleared, cancelled, activated;  // uids
+};
+
+}  // namespace berth::testing
