@@ -366,6 +366,16 @@ void DefaultResourceClaimTemplate(json::object& object) {
   DefaultDeviceRequests(MutableObject(MutableObject(object, "spec"), "spec"));
 }
 
+void DefaultResourceSlice(json::object& object) {
+  for (json::object* device : MutableObjectsOf(MutableObject(object, "spec"), "devices")) {
+    json::object* mappings = MutableMember(*device, "nodeAllocatableResourceMappings");
+    if (mappings == nullptr) continue;
+    for (auto& mapping : *mappings) {
+      if (mapping.value().is_object()) Default(mapping.value().get_object(), "allocationMultiplier", "1");
+    }
+  }
+}
+
 void DefaultEvent(json::object& object) {
   // Clients read these without asking whether they are there.
   if (FindMember(object, "involvedObject") != nullptr) {

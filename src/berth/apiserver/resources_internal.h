@@ -53,6 +53,7 @@ void DefaultCsiDriver(json::object& object);
 void DefaultPriorityClass(json::object& object);
 void DefaultResourceClaim(json::object& object);
 void DefaultResourceClaimTemplate(json::object& object);
+void DefaultResourceSlice(json::object& object);
 void DefaultEvent(json::object& object);
 
 // --- Preparation (resources_prepare.cc) ------------------------------------------------------------------------------
@@ -76,7 +77,7 @@ struct PrepareTraits {
 void PrepareCreate(const PrepareTraits& traits, json::object& object);
 void PrepareUpdate(const PrepareTraits& traits, json::object& object, const json::object& old);
 
-// --- Validation (resources_validation.cc, resources_validate_pod.cc) -------------------------------------------------
+// --- Validation (resources_validation.cc, resources_validate*.cc) ----------------------------------------------------
 
 using Errors = std::vector<FieldError>;
 
@@ -110,6 +111,10 @@ struct PodSpecRules {
 void ValidatePodSpec(const json::object& spec, const std::string& field, const PodSpecRules& rules, Errors& errors);
 void ValidatePod(const json::object& pod, const json::object* old, Errors& errors);
 void ValidateTaints(const json::object& node, Errors& errors);
+// Of nodes: the terms of a required node affinity, a volume, a device.
+void ValidateNodeSelector(const json::object& selector, const std::string& field, Errors& errors);
+// Of claims and of the templates in pods and stateful sets.
+void ValidateClaimSpecOfVolume(const json::object& spec, const std::string& field, Errors& errors);
 
 void ValidateDeployment(const json::object& object, const json::object* old, Errors& errors);
 void ValidateReplicaSet(const json::object& object, const json::object* old, Errors& errors);
@@ -125,10 +130,12 @@ void ValidatePersistentVolumeClaim(const json::object& object, const json::objec
 void ValidatePodDisruptionBudget(const json::object& object, const json::object* old, Errors& errors);
 void ValidateLease(const json::object& object, const json::object* old, Errors& errors);
 void ValidateStorageClass(const json::object& object, const json::object* old, Errors& errors);
+void ValidateCsiDriver(const json::object& object, const json::object* old, Errors& errors);
 void ValidateCsiNode(const json::object& object, const json::object* old, Errors& errors);
 void ValidateCsiStorageCapacity(const json::object& object, const json::object* old, Errors& errors);
 void ValidateVolumeAttachment(const json::object& object, const json::object* old, Errors& errors);
 void ValidatePriorityClass(const json::object& object, const json::object* old, Errors& errors);
+void ValidateDeviceClass(const json::object& object, const json::object* old, Errors& errors);
 void ValidateResourceClaim(const json::object& object, const json::object* old, Errors& errors);
 void ValidateResourceClaimTemplate(const json::object& object, const json::object* old, Errors& errors);
 void ValidateResourceSlice(const json::object& object, const json::object* old, Errors& errors);

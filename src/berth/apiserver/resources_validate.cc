@@ -1,4 +1,4 @@
-// Validation of every kind but the pod.
+// Validation of every kind but the pod and those of resource.k8s.io.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -144,31 +144,6 @@ std::optional<api::Quantity> QuantityAt(const json::object& object, std::string_
   auto parsed = api::Quantity::Parse(value->is_string() ? std::string(value->get_string()) : json::serialize(*value));
   if (!parsed.ok()) return std::nullopt;
   return parsed.value();
-}
-
-void ValidateDeviceRequests(const json::object& spec, const std::string& field, Errors& errors) {
-  const json::object* devices = ObjectMember(spec, "devices");
-  if (devices == nullptr) return;
-  std::set<std::string> names;
-  std::size_t index = 0;
-  for (const json::object* request : ObjectsOf(*devices, "requests")) {
-    const std::string path = field + ".devices.requests[" + std::to_string(index++) + "]";
-    const std::string name(StringMember(*request, "name"));
-    if (name.empty()) {
-      errors.push_back(Required(path + ".name"));
-    } else {
-      AddInvalid(errors, path + ".name", name, NotDnsLabel(name));
-      if (!names.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
-    }
-    const json::object* exactly = ObjectMember(*request, "exactly");
-    const bool has_options = !ObjectsOf(*request, "firstAvailable").empty();
-    if ((exactly != nullptr) == has_options) {
-      errors.push_back(Required(path, "exactly one of `exactly` or `firstAvailable` is required"));
-    }
-    if (exactly != nullptr && StringMember(*exactly, "deviceClassName").empty()) {
-      errors.push_back(Required(path + ".exactly.deviceClassName"));
-    }
-  }
 }
 
 }  // namespace
@@ -378,70 +353,131 @@ namespace {
 const std::vector<std::string_view> kAccessModes = {"ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce",
                                                     "ReadWriteOncePod"};
 
-void ValidateAccessModes(const json::object& spec, std::string_view detail, Errors& errors) {
+void ValidateAccessModes(const json::object& spec, const std::string& owner_field, std::string_view detail,
+                         Errors& errors) {
+  const std::string field = owner_field + ".accessModes";
   const json::array* modes = ArrayMember(spec, "accessModes");
   if (modes == nullptr || modes->empty()) {
-    errors.push_back(Required("spec.accessModes", detail));
+    errors.push_back(Required(field, detail));
     return;
   }
   for (const json::value& mode : *modes) {
     if (mode.is_string() &&
         std::find(kAccessModes.begin(), kAccessModes.end(), View(mode.get_string())) == kAccessModes.end()) {
-      errors.push_back(NotSupported("spec.accessModes", mode, kAccessModes));
+      errors.push_back(NotSupported(field, mode, kAccessModes));
     }
   }
+  if (modes->size() > 1 && std::find(modes->begin(), modes->end(), json::value("ReadWriteOncePod")) != modes->end()) {
+    errors.push_back(Forbidden(field, "may not use ReadWriteOncePod with other access modes"));
+  }
+}
+bool IsVolumeSource(std::string_view name, const json::value& value) {
+  return value.is_object() && name != "capacity" && name != "claimRef" && name != "nodeAffinity";
+}
+
+// The one source of a volume's spec. What a driver needs to grow the volume may be added to it later.
+json::object VolumeSourceOf(const json::object& spec) {
+  json::object source;
+  for (const auto& [name, value] : spec) {
+    if (!IsVolumeSource(name, value)) continue;
+    source[name] = value;
+    if (name == "csi") source[name].get_object().erase("controllerExpandSecretRef");
+  }
+  return source;
 }
 }  // namespace
 
-void ValidatePersistentVolume(const json::object& object, const json::object*, Errors& errors) {
+void ValidatePersistentVolume(const json::object& object, const json::object* old, Errors& errors) {
   const json::object& spec = SpecOf(object);
-  ValidateAccessModes(spec, "", errors);
+  ValidateAccessModes(spec, "spec", "", errors);
   const json::object* capacity = ObjectMember(spec, "capacity");
   if (capacity == nullptr || capacity->empty()) errors.push_back(Required("spec.capacity"));
   ValidateQuantities(spec, "capacity", "spec.capacity", true, errors);
   ValidateOneOf(spec, "persistentVolumeReclaimPolicy", "spec", {"Delete", "Recycle", "Retain"}, errors);
   ValidateOneOf(spec, "volumeMode", "spec", {"Block", "Filesystem"}, errors);
-  static const std::set<std::string_view> kOtherObjects = {"capacity", "claimRef", "nodeAffinity"};
+  if (const json::object* affinity = ObjectMember(spec, "nodeAffinity")) {
+    const json::object* required = ObjectMember(*affinity, "required");
+    if (required == nullptr) {
+      errors.push_back(Required("spec.nodeAffinity.required", "must specify required node constraints"));
+    } else {
+      ValidateNodeSelector(*required, "spec.nodeAffinity.required", errors);
+    }
+  }
   int sources = 0;
   for (const auto& [name, value] : spec) {
-    if (!value.is_object() || kOtherObjects.contains(name)) continue;
+    if (!IsVolumeSource(name, value)) continue;
     if (++sources > 1)
       errors.push_back(Forbidden("spec." + std::string(name), "may not specify more than 1 volume type"));
   }
   if (sources == 0) errors.push_back(Required("spec", "must specify a volume type"));
+  if (ObjectMember(spec, "local") != nullptr && ObjectMember(spec, "nodeAffinity") == nullptr) {
+    errors.push_back(Required("spec.nodeAffinity", "Local volume requires node affinity"));
+  }
+  if (old == nullptr) return;
+  const json::object& old_spec = SpecOf(*old);
+  if (VolumeSourceOf(spec) != VolumeSourceOf(old_spec)) {
+    errors.push_back(
+        Forbidden("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation"));
+  }
+  ValidateImmutable(spec, old_spec, "volumeMode", "volumeMode", errors);
+  if (ObjectMember(old_spec, "nodeAffinity") != nullptr) {
+    ValidateImmutable(spec, old_spec, "nodeAffinity", "nodeAffinity", errors);
+  }
+}
+
+void ValidateClaimSpecOfVolume(const json::object& spec, const std::string& field, Errors& errors) {
+  ValidateAccessModes(spec, field, "at least 1 access mode is required", errors);
+  if (const json::object* selector = ObjectMember(spec, "selector")) {
+    ValidateLabelSelector(*selector, field + ".selector", errors);
+  }
+  const json::object* requests = ObjectAt(spec, {"resources", "requests"});
+  const std::optional<api::Quantity> storage = requests == nullptr ? std::nullopt : QuantityAt(*requests, "storage");
+  if (!storage) {
+    errors.push_back(Required(field + ".resources[storage]"));
+  } else if (storage->IsZero() || storage->IsNegative()) {
+    errors.push_back(
+        Invalid(field + ".resources[storage]", *FindMember(*requests, "storage"), "must be greater than zero"));
+  }
+  if (const std::string_view name = StringMember(spec, "storageClassName"); !name.empty()) {
+    AddInvalid(errors, field + ".storageClassName", name, NotDnsSubdomain(name));
+  }
+  ValidateOneOf(spec, "volumeMode", field, {"Block", "Filesystem"}, errors);
 }
 
 void ValidatePersistentVolumeClaim(const json::object& object, const json::object* old, Errors& errors) {
   const json::object& spec = SpecOf(object);
-  ValidateAccessModes(spec, "at least 1 access mode is required", errors);
-  const json::object* requests = ObjectAt(spec, {"resources", "requests"});
-  const std::optional<api::Quantity> storage = requests == nullptr ? std::nullopt : QuantityAt(*requests, "storage");
-  if (!storage) {
-    errors.push_back(Required("spec.resources[storage]"));
-  } else if (storage->IsZero() || storage->IsNegative()) {
-    errors.push_back(
-        Invalid("spec.resources[storage]", *FindMember(*requests, "storage"), "must be greater than zero"));
-  }
-  ValidateOneOf(spec, "volumeMode", "spec", {"Block", "Filesystem"}, errors);
+  ValidateClaimSpecOfVolume(spec, "spec", errors);
   if (old == nullptr) return;
-  // The binder fills in the volume's name once; the size may be asked to grow.
+  // The binder fills in the volume's name once; of a bound claim the size may be asked to grow.
   json::object now = spec;
   json::object before = SpecOf(*old);
-  if (StringMember(before, "volumeName").empty()) now.erase("volumeName");
-  before.erase("resources");
-  now.erase("resources");
-  if (StringMember(before, "volumeName").empty()) before.erase("volumeName");
-  for (const char* member : {"volumeAttributesClassName", "storageClassName"}) {
-    if (FindMember(before, member) == nullptr || member[0] == 'v') {
-      now.erase(member);
-      before.erase(member);
-    }
+  std::vector<std::string_view> free_members;
+  for (const char* member : {"volumeName", "storageClassName"}) {
+    if (StringMember(before, member).empty()) free_members.push_back(member);
+  }
+  if (StringAt(object, {"status", "phase"}) == "Bound") {
+    free_members.insert(free_members.end(), {"resources", "volumeAttributesClassName"});
+  }
+  for (const std::string_view member : free_members) {
+    now.erase(member);
+    before.erase(member);
   }
   if (now != before) {
     errors.push_back(
         Forbidden("spec",
                   "spec is immutable after creation except resources.requests and volumeAttributesClassName "
                   "for bound claims"));
+  }
+  const json::object* requests = ObjectAt(object, {"spec", "resources", "requests"});
+  const json::object* old_requests = ObjectAt(*old, {"spec", "resources", "requests"});
+  const json::object* capacity = ObjectAt(*old, {"status", "capacity"});
+  if (requests == nullptr || old_requests == nullptr) return;
+  const std::optional<api::Quantity> size = QuantityAt(*requests, "storage");
+  const std::optional<api::Quantity> old_size = QuantityAt(*old_requests, "storage");
+  if (!size || !old_size || !(*size < *old_size)) return;
+  const std::optional<api::Quantity> held = capacity == nullptr ? std::nullopt : QuantityAt(*capacity, "storage");
+  if (held && !(*held < *size)) {
+    errors.push_back(Forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"));
   }
 }
 
@@ -488,6 +524,20 @@ void ValidateStorageClass(const json::object& object, const json::object* old, E
   if (ValueOr(FindMember(object, "parameters")) != ValueOr(FindMember(*old, "parameters"))) {
     errors.push_back(Forbidden("parameters", "updates to parameters are forbidden."));
   }
+}
+
+void ValidateCsiDriver(const json::object& object, const json::object* old, Errors& errors) {
+  const json::object& spec = SpecOf(object);
+  ValidateOneOf(spec, "fsGroupPolicy", "spec", {"File", "None", "ReadWriteOnceWithFSType"}, errors);
+  if (const json::array* modes = ArrayMember(spec, "volumeLifecycleModes")) {
+    for (const json::value& mode : *modes) {
+      if (mode == json::value("Persistent") || mode == json::value("Ephemeral")) continue;
+      errors.push_back(NotSupported("spec.volumeLifecycleModes", mode, {"Persistent", "Ephemeral"}));
+    }
+  }
+  if (old == nullptr) return;
+  ValidateImmutable(spec, SpecOf(*old), "attachRequired", "spec.attachedRequired", errors);
+  ValidateImmutable(spec, SpecOf(*old), "volumeLifecycleModes", "spec.volumeLifecycleModes", errors);
 }
 
 void ValidateCsiNode(const json::object& object, const json::object*, Errors& errors) {
@@ -549,41 +599,6 @@ void ValidatePriorityClass(const json::object& object, const json::object* old, 
   if (old == nullptr) return;
   if (IntMember(*old, "value") != value) errors.push_back(Forbidden("value", "may not be changed in an update."));
   ValidateImmutable(object, *old, "preemptionPolicy", "preemptionPolicy", errors);
-}
-
-void ValidateResourceClaim(const json::object& object, const json::object* old, Errors& errors) {
-  ValidateDeviceRequests(SpecOf(object), "spec", errors);
-  if (old != nullptr) ValidateImmutable(object, *old, "spec", "spec", errors);
-}
-
-void ValidateResourceClaimTemplate(const json::object& object, const json::object* old, Errors& errors) {
-  ValidateDeviceRequests(SpecOf(SpecOf(object)), "spec.spec", errors);
-  if (old != nullptr) ValidateImmutable(object, *old, "spec", "spec", errors);
-}
-
-void ValidateResourceSlice(const json::object& object, const json::object* old, Errors& errors) {
-  const json::object& spec = SpecOf(object);
-  if (StringMember(spec, "driver").empty()) errors.push_back(Required("spec.driver"));
-  const json::object* found = ObjectMember(spec, "pool");
-  const json::object& pool = found == nullptr ? kEmpty : *found;
-  if (StringMember(pool, "name").empty()) errors.push_back(Required("spec.pool.name"));
-  const std::int64_t count = IntMember(pool, "resourceSliceCount");
-  if (count <= 0) errors.push_back(Invalid("spec.pool.resourceSliceCount", count, "must be greater than zero"));
-  ValidateNonNegative(pool, "generation", "spec.pool", errors);
-  int places = 0;
-  places += StringMember(spec, "nodeName").empty() ? 0 : 1;
-  places += ObjectMember(spec, "nodeSelector") == nullptr ? 0 : 1;
-  places += BoolMember(spec, "allNodes") ? 1 : 0;
-  places += BoolMember(spec, "perDeviceNodeSelection") ? 1 : 0;
-  const std::string_view kinds = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`";
-  if (places == 0) errors.push_back(Required("spec", "exactly one of " + std::string(kinds) + " is required"));
-  if (places > 1) {
-    errors.push_back(
-        Invalid("spec", nullptr, "exactly one of " + std::string(kinds) + " is required, but multiple fields are set"));
-  }
-  if (old == nullptr) return;
-  ValidateImmutable(spec, SpecOf(*old), "driver", "spec.driver", errors);
-  ValidateImmutable(spec, SpecOf(*old), "nodeName", "spec.nodeName", errors);
 }
 
 void ValidateEvent(const json::object& object, const json::object* old, Errors& errors) {

@@ -343,10 +343,7 @@ void ValidateWeight(const json::object& term, const std::string& path, Errors& e
 
 void ValidateNodeAffinity(const json::object& affinity, const std::string& field, Errors& errors) {
   if (const json::object* required = ObjectMember(affinity, "requiredDuringSchedulingIgnoredDuringExecution")) {
-    const std::string path = field + ".requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
-    const std::vector<const json::object*> terms = ObjectsOf(*required, "nodeSelectorTerms");
-    if (terms.empty()) errors.push_back(Required(path, "must have at least one node selector term"));
-    for (std::size_t i = 0; i < terms.size(); ++i) ValidateNodeTerm(*terms[i], Indexed(path, i), errors);
+    ValidateNodeSelector(*required, field + ".requiredDuringSchedulingIgnoredDuringExecution", errors);
   }
   std::size_t index = 0;
   for (const json::object* weighted : ObjectsOf(affinity, "preferredDuringSchedulingIgnoredDuringExecution")) {
@@ -466,13 +463,56 @@ void ValidateTopologySpread(const json::object& spec, const std::string& field, 
 
 // --- The pod ---------------------------------------------------------------------------------------------------------
 
+// Members that a volume's source must have; `said_of` is the path that upstream reports, which is not always the
+// field's.
+struct NeededField {
+  const char* source;
+  const char* member;
+  const char* said_of;
+};
+constexpr NeededField kNeededFields[] = {
+    {"persistentVolumeClaim", "claimName", "persistentVolumeClaim.claimName"},
+    {"secret", "secretName", "secret.secretName"},
+    {"configMap", "name", "configMap.name"},
+    {"hostPath", "path", "hostPath.path"},
+    {"gcePersistentDisk", "pdName", "persistentDisk.pdName"},
+    {"awsElasticBlockStore", "volumeID", "awsElasticBlockStore.volumeID"},
+    {"azureDisk", "diskName", "azureDisk.diskName"},
+    {"azureDisk", "diskURI", "azureDisk.diskURI"},
+    {"iscsi", "targetPortal", "iscsi.targetPortal"},
+    {"iscsi", "iqn", "iscsi.iqn"},
+    {"rbd", "image", "rbd.image"},
+    {"nfs", "server", "nfs.server"},
+    {"nfs", "path", "nfs.path"},
+    {"cinder", "volumeID", "cinder.volumeID"},
+    {"csi", "driver", "csi.driver"},
+};
+
+void ValidateVolumeSource(const json::object& volume, const std::string& path, Errors& errors) {
+  for (const NeededField& needed : kNeededFields) {
+    const json::object* source = ObjectMember(volume, needed.source);
+    if (source != nullptr && StringMember(*source, needed.member).empty()) {
+      errors.push_back(Required(path + "." + needed.said_of));
+    }
+  }
+  if (const json::object* rbd = ObjectMember(volume, "rbd")) {
+    const json::array* monitors = ArrayMember(*rbd, "monitors");
+    if (monitors == nullptr || monitors->empty()) errors.push_back(Required(path + ".rbd.monitors"));
+  }
+  if (const json::object* ephemeral = ObjectMember(volume, "ephemeral")) {
+    const std::string field = path + ".ephemeral.volumeClaimTemplate";
+    const json::object* claim = ObjectMember(*ephemeral, "volumeClaimTemplate");
+    const json::object empty;
+    if (claim == nullptr) {
+      errors.push_back(Required(field));
+    } else {
+      const json::object* spec = ObjectMember(*claim, "spec");
+      ValidateClaimSpecOfVolume(spec == nullptr ? empty : *spec, field + ".spec", errors);
+    }
+  }
+}
+
 void ValidateVolumes(const json::object& spec, const std::string& field, ContainerContext& context, Errors& errors) {
-  struct NeededField {
-    const char* source;
-    const char* member;
-  };
-  constexpr NeededField kNeeded[] = {
-      {"persistentVolumeClaim", "claimName"}, {"secret", "secretName"}, {"configMap", "name"}, {"hostPath", "path"}};
   std::size_t index = 0;
   for (const json::object* volume : ObjectsOf(spec, "volumes")) {
     const std::string path = Indexed(field + ".volumes", index++);
@@ -491,12 +531,7 @@ void ValidateVolumes(const json::object& spec, const std::string& field, Contain
       }
       has_source = true;
     }
-    for (const NeededField& needed : kNeeded) {
-      const json::object* source = ObjectMember(*volume, needed.source);
-      if (source != nullptr && StringMember(*source, needed.member).empty()) {
-        errors.push_back(Required(path + "." + needed.source + "." + needed.member));
-      }
-    }
+    ValidateVolumeSource(*volume, path, errors);
   }
 }
 
@@ -514,6 +549,11 @@ void ValidateClaims(const json::object& spec, const std::string& field, Containe
     }
     const bool by_name = FindMember(*claim, "resourceClaimName") != nullptr;
     const bool by_template = FindMember(*claim, "resourceClaimTemplateName") != nullptr;
+    for (const char* member : {"resourceClaimName", "resourceClaimTemplateName"}) {
+      if (FindMember(*claim, member) == nullptr) continue;
+      AddInvalid(errors, path + "." + member, StringMember(*claim, member),
+                 NotDnsSubdomain(StringMember(*claim, member)));
+    }
     if (by_name && by_template) {
       errors.push_back(
           Invalid(path, *claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"));
@@ -735,7 +775,73 @@ void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spe
           changed));
 }
 
+// The claims that were made for the pod.
+void ValidateClaimStatuses(const json::object& status, const json::object& spec, Errors& errors) {
+  std::set<std::string> known;
+  for (const json::object* claim : ObjectsOf(spec, "resourceClaims")) known.emplace(StringMember(*claim, "name"));
+  std::set<std::string> seen;
+  std::size_t index = 0;
+  for (const json::object* claim : ObjectsOf(status, "resourceClaimStatuses")) {
+    const std::string path = Indexed("status.resourceClaimStatuses", index++);
+    const std::string name(StringMember(*claim, "name"));
+    if (!known.contains(name)) {
+      errors.push_back(
+          Invalid(path + ".name", json::value(name), "must match the name of an entry in `spec.resourceClaims`"));
+    }
+    if (!seen.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
+    if (FindMember(*claim, "resourceClaimName") == nullptr) continue;
+    const std::string_view made = StringMember(*claim, "resourceClaimName");
+    AddInvalid(errors, path + ".resourceClaimName", made, NotDnsSubdomain(made));
+  }
+}
+
+// The claim that the scheduler made for extended resources that devices stand for.
+void ValidateExtendedClaimStatus(const json::object& status, const json::object& spec, Errors& errors) {
+  const json::object* claim = ObjectMember(status, "extendedResourceClaimStatus");
+  if (claim == nullptr) return;
+  const std::string field = "status.extendedResourceClaimStatus";
+  const std::vector<const json::object*> mappings = ObjectsOf(*claim, "requestMappings");
+  if (mappings.empty()) {
+    errors.push_back(Required(field + ".requestMappings", "at least one request mapping is required"));
+  }
+  for (std::size_t i = 0; i < mappings.size(); ++i) {
+    const std::string path = Indexed(field + ".requestMappings", i);
+    const std::string_view wanted = StringMember(*mappings[i], "containerName");
+    const std::string_view resource = StringMember(*mappings[i], "resourceName");
+    const json::object* container = nullptr;
+    for (const char* list : {"initContainers", "containers"}) {
+      for (const json::object* each : ObjectsOf(spec, list)) {
+        if (StringMember(*each, "name") == wanted) container = each;
+      }
+    }
+    if (container == nullptr) {
+      errors.push_back(Invalid(path + ".containerName", json::value(wanted),
+                               "must match the name of an entry in spec.initContainers.name or spec.containers.name"));
+    } else if (const json::object* requests = ObjectAt(*container, {"resources", "requests"});
+               requests == nullptr || FindMember(*requests, resource) == nullptr) {
+      errors.push_back(Invalid(path + ".resourceName", json::value(resource),
+                               "must match the extended resource name of an entry in "
+                               "spec.initContainers.resources.requests or spec.containers.resources.requests"));
+    }
+    const std::string_view request = StringMember(*mappings[i], "requestName");
+    AddInvalid(errors, field + ".requestName", request, NotDnsLabel(request));
+  }
+  const std::string_view name = StringMember(*claim, "resourceClaimName");
+  if (name.empty()) {
+    errors.push_back(Required(field + ".resourceClaimName"));
+  } else {
+    AddInvalid(errors, field + ".resourceClaimName", name, NotDnsSubdomain(name));
+  }
+}
+
 }  // namespace
+
+void ValidateNodeSelector(const json::object& selector, const std::string& field, Errors& errors) {
+  const std::string path = field + ".nodeSelectorTerms";
+  const std::vector<const json::object*> terms = ObjectsOf(selector, "nodeSelectorTerms");
+  if (terms.empty()) errors.push_back(Required(path, "must have at least one node selector term"));
+  for (std::size_t i = 0; i < terms.size(); ++i) ValidateNodeTerm(*terms[i], Indexed(path, i), errors);
+}
 
 void ValidatePodSpec(const json::object& spec, const std::string& field, const PodSpecRules& rules, Errors& errors) {
   ContainerContext context;
@@ -844,6 +950,8 @@ void ValidatePod(const json::object& pod, const json::object* old, Errors& error
     const std::string_view type = StringMember(*condition, "type");
     AddInvalid(errors, Indexed("status.conditions", index++) + ".Type", type, NotQualifiedName(type));
   }
+  ValidateClaimStatuses(*status, spec, errors);
+  ValidateExtendedClaimStatus(*status, spec, errors);
 }
 
 }  // namespace berth::apiserver::internal

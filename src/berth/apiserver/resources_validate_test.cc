@@ -220,6 +220,28 @@ const Case kCases[] = {
      "spec.accessModes: Unsupported value: \"X\": supported values: \"ReadOnlyMany\", \"ReadWriteMany\", "
      "\"ReadWriteOnce\", "
      "\"ReadWriteOncePod\"\nspec: Required value: must specify a volume type"},
+    {"local volume without a place", "", "persistentvolumes",
+     R"({"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce","ReadWriteOncePod"],"local":{"path":"/x"}})",
+     "spec.accessModes: Forbidden: may not use ReadWriteOncePod with other access modes\n"
+     "spec.nodeAffinity: Required value: Local volume requires node affinity"},
+    {"volume's node affinity", "", "persistentvolumes",
+     R"({"capacity":{"storage":"1Gi"},"accessModes":["ReadWriteOnce"],"local":{"path":"/x"},
+         "nodeAffinity":{"required":{"nodeSelectorTerms":[]}}})",
+     "spec.nodeAffinity.required.nodeSelectorTerms: Required value: must have at least one node selector term"},
+    {"disks without names", "", "pods",
+     R"({"containers":[{"name":"c","image":"i"}],"volumes":[{"name":"a","gcePersistentDisk":{}},
+        {"name":"b","awsElasticBlockStore":{}},{"name":"c","azureDisk":{}},{"name":"d","iscsi":{}},{"name":"e","rbd":{}},
+        {"name":"f","csi":{}},{"name":"g","ephemeral":{}},{"name":"h","ephemeral":{"volumeClaimTemplate":{}}}]})",
+     "spec.volumes[0].persistentDisk.pdName: Required value\n"
+     "spec.volumes[1].awsElasticBlockStore.volumeID: Required value\n"
+     "spec.volumes[2].azureDisk.diskName: Required value\nspec.volumes[2].azureDisk.diskURI: Required value\n"
+     "spec.volumes[3].iscsi.targetPortal: Required value\nspec.volumes[3].iscsi.iqn: Required value\n"
+     "spec.volumes[4].rbd.image: Required value\nspec.volumes[4].rbd.monitors: Required value\n"
+     "spec.volumes[5].csi.driver: Required value\n"
+     "spec.volumes[6].ephemeral.volumeClaimTemplate: Required value\n"
+     "spec.volumes[7].ephemeral.volumeClaimTemplate.spec.accessModes: Required value: at least 1 access mode is "
+     "required\n"
+     "spec.volumes[7].ephemeral.volumeClaimTemplate.spec.resources[storage]: Required value"},
     {"budget", "policy", "poddisruptionbudgets", R"({"minAvailable":"x"})",
      "spec.minAvailable: Invalid value: \"x\": a valid percent string must be a numeric string followed by an ending "
      "'%' (e.g. "
@@ -387,8 +409,30 @@ TEST(Validation, OfOtherUpdates) {
       {"provisioner", "storage.k8s.io", "storageclasses", R"({"provisioner":"p"})", R"({"provisioner":"q"})",
        "provisioner: Invalid value: \"q\": field is immutable"},
       {"claim grows", "", "persistentvolumeclaims",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},"status":{"phase":"Bound"}})",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}},"status":{"phase":"Bound"}})",
+       ""},
+      {"claim shrinks", "", "persistentvolumeclaims",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"3Gi"}}},
+           "status":{"phase":"Bound","capacity":{"storage":"2Gi"}}})",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}},
+           "status":{"phase":"Bound","capacity":{"storage":"2Gi"}}})",
+       "spec.resources.requests.storage: Forbidden: field can not be less than status.capacity"},
+      {"claim gets its class", "", "persistentvolumeclaims",
        R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})",
-       R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"2Gi"}}}})", ""},
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},"storageClassName":"s"}})",
+       ""},
+      {"volume of another disk", "", "persistentvolumes",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"d","volumeHandle":"a"}}})",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"d","volumeHandle":"b"}}})",
+       "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation"},
+      {"volume is claimed", "", "persistentvolumes",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"csi":{"driver":"d","volumeHandle":"a"}}})",
+       R"({"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"claimRef":{"name":"c"},
+           "csi":{"driver":"d","volumeHandle":"a","controllerExpandSecretRef":{"name":"s"}}}})",
+       ""},
+      {"CSI driver", "storage.k8s.io", "csidrivers", R"({"spec":{"attachRequired":true}})",
+       R"({"spec":{"attachRequired":false}})", "spec.attachedRequired: Invalid value: false: field is immutable"},
       {"claim is bound", "", "persistentvolumeclaims",
        R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}}}})",
        R"({"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1Gi"}},"volumeName":"v"}})", ""},

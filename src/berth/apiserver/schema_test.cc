@@ -158,5 +158,35 @@ TEST(PatchMergeKey, ComesFromTheSchema) {
   for (const Case& c : cases) EXPECT_EQ(PatchMergeKey(c.kind, c.path), c.want) << c.kind << ' ' << c.path;
 }
 
+// What the scheduler's plugins read of a pod comes back as it was written.
+TEST(Schema, KnowsWhatSchedulingReads) {
+  const ResourceType& pods = *FindResource("", "v1", "pods");
+  const json::object pod = json::parse(R"({"spec":{
+      "affinity":{"podAntiAffinity":{"preferredDuringSchedulingIgnoredDuringExecution":[{"weight":1,"podAffinityTerm":{
+        "topologyKey":"z","namespaces":["n"],"namespaceSelector":{},"matchLabelKeys":["a"],"mismatchLabelKeys":["b"],
+        "labelSelector":{"matchExpressions":[{"key":"k","operator":"In","values":["v"]}]}}}]}},
+      "topologySpreadConstraints":[{"maxSkew":1,"minDomains":2,"topologyKey":"z","whenUnsatisfiable":"DoNotSchedule",
+        "nodeAffinityPolicy":"Honor","nodeTaintsPolicy":"Ignore","matchLabelKeys":["a"],"labelSelector":{}}],
+      "volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"c","readOnly":true}},
+        {"name":"b","ephemeral":{"volumeClaimTemplate":{"spec":{"storageClassName":"s","accessModes":["ReadWriteOnce"]}}}},
+        {"name":"c","gcePersistentDisk":{"pdName":"d","readOnly":true}},
+        {"name":"d","awsElasticBlockStore":{"volumeID":"d"}},
+        {"name":"e","rbd":{"monitors":["m"],"image":"i","pool":"p","readOnly":true}},
+        {"name":"f","iscsi":{"targetPortal":"t","iqn":"iqn.2026-01.x:y","lun":0,"readOnly":true}},
+        {"name":"g","csi":{"driver":"d"}},{"name":"h","azureDisk":{"diskName":"d","diskURI":"u"}}],
+      "resourceClaims":[{"name":"r","resourceClaimTemplateName":"t"}],"hostUsers":false,
+      "resources":{"requests":{"cpu":"1"}},"overhead":{"cpu":"1"},
+      "containers":[{"name":"c","resources":{"claims":[{"name":"r","request":"x"}]},"restartPolicy":"Always"}]},
+    "status":{"resourceClaimStatuses":[{"name":"r","resourceClaimName":"x"}],
+      "extendedResourceClaimStatus":{"resourceClaimName":"x","requestMappings":[
+        {"containerName":"c","resourceName":"a/b","requestName":"r"}]}}})")
+                               .as_object();
+  EXPECT_EQ(UnknownFields(pods, pod), std::vector<std::string>());
+  EXPECT_EQ(WrongType(pods, pod), std::nullopt);
+  json::object kept = pod;
+  DropUnknownFields(pods, kept);
+  EXPECT_EQ(kept, pod);
+}
+
 }  // namespace
 }  // namespace berth::apiserver
