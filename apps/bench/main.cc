@@ -31,10 +31,6 @@ struct Options {
   bool json = false;
 };
 
-class NoHandle final : public framework::Handle {
-  void Decide(framework::PermitDecision) override {}
-};
-
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
@@ -117,7 +113,7 @@ int main(int argc, char** argv) {
     return 2;
   }
 
-  NoHandle handle;
+  scheduler::CoreHandle handle([](framework::PermitDecision) {});
   auto profiles = runtime::MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle);
   if (!profiles.ok()) {
     std::fprintf(stderr, "berth-bench: %s\n", profiles.error().message.c_str());
@@ -125,7 +121,7 @@ int main(int argc, char** argv) {
   }
   scheduler::SchedulerOptions core_options;
   core_options.seed = options.seed;
-  scheduler::Scheduler core(core_options, std::move(*profiles));
+  scheduler::Scheduler core(core_options, handle, std::move(*profiles));
   Time now = SystemClock().Now();
   for (int i = 0; i < options.nodes; ++i) core.Handle(scheduler::NodeSet{MakeNode(i)}, now);
   for (int i = 0; i < options.existing; ++i) {

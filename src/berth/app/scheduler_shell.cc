@@ -27,7 +27,11 @@ constexpr int kDecisionsPerTurn = 64;
 
 SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& events_rest, const Clock& clock,
                                ShellOptions options)
-    : rest_(rest), clock_(clock), options_(std::move(options)), writer_(rest) {
+    : rest_(rest),
+      clock_(clock),
+      options_(std::move(options)),
+      writer_(rest),
+      handle_([this](framework::PermitDecision decision) { Push(std::move(decision)); }) {
   status_writer_ = std::make_unique<StatusWriter>(writer_, rest_.loop());
   client::EventRecorderOptions recorder;
   recorder.hostname = options_.hostname;
@@ -40,12 +44,12 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
                                                                client::RestClient& events_rest, const Clock& clock,
                                                                ShellOptions options) {
   std::unique_ptr<SchedulerShell> shell(new SchedulerShell(rest, events_rest, clock, std::move(options)));
-  BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *shell));
+  BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, plugins::InTreePlugins(), shell->handle_));
   scheduler::SchedulerOptions core;
   core.seed = shell->options_.seed;
   core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
   core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
-  shell->core_ = std::make_unique<scheduler::Scheduler>(core, std::move(profiles));
+  shell->core_ = std::make_unique<scheduler::Scheduler>(core, shell->handle_, std::move(profiles));
   shell->MakeInformers();
   return shell;
 }
@@ -120,8 +124,6 @@ void SchedulerShell::Push(Input input) {
   }
   if (was_empty) changed_.notify_one();
 }
-
-void SchedulerShell::Decide(framework::PermitDecision decision) { Push(std::move(decision)); }
 
 scheduler::Counts SchedulerShell::counts() const {
   const std::lock_guard lock(mutex_);

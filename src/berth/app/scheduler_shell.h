@@ -36,7 +36,7 @@ struct ShellOptions {
   std::function<void(const scheduler::Decision&)> on_decision;
 };
 
-class SchedulerShell final : public framework::Handle {
+class SchedulerShell final {
  public:
   // Inputs that wait for the core. When there are more, the event loop waits, and with it the API server's watches.
   static constexpr std::size_t kInputsMax = 100'000;
@@ -49,7 +49,7 @@ class SchedulerShell final : public framework::Handle {
   static Expected<std::unique_ptr<SchedulerShell>> Make(const config::KubeSchedulerConfiguration& configuration,
                                                         client::RestClient& rest, client::RestClient& events_rest,
                                                         const Clock& clock, ShellOptions options);
-  ~SchedulerShell() override;
+  ~SchedulerShell();
 
   void Start();
 
@@ -61,8 +61,6 @@ class SchedulerShell final : public framework::Handle {
 
   // As the core counts, a moment ago. Any thread.
   scheduler::Counts counts() const;
-
-  void Decide(framework::PermitDecision decision) override;
 
  private:
   // What the pod informer keeps of a pod: the core has the rest.
@@ -87,6 +85,7 @@ class SchedulerShell final : public framework::Handle {
   client::ApiWriter writer_;
   std::unique_ptr<StatusWriter> status_writer_;
   std::unique_ptr<client::EventRecorder> recorder_;
+  scheduler::CoreHandle handle_;
   std::unique_ptr<scheduler::Scheduler> core_;  // RunCore's thread alone touches it once it runs
   std::unique_ptr<client::Informer<PodRecord>> pods_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;

@@ -48,8 +48,17 @@ struct EventSource {
   framework::PodInfoPtr new_pod;
   std::shared_ptr<const api::Node> old_node;
   std::shared_ptr<const api::Node> new_node;
+  std::optional<framework::AnyObject> old_object;  // of another kind
+  std::optional<framework::AnyObject> new_object;
 
-  framework::EventObjects View() const { return {old_pod.get(), new_pod.get(), old_node.get(), new_node.get()}; }
+  framework::EventObjects View() const {
+    return {old_pod.get(),
+            new_pod.get(),
+            old_node.get(),
+            new_node.get(),
+            old_object ? &*old_object : nullptr,
+            new_object ? &*new_object : nullptr};
+  }
 };
 
 // Narrows a move to some of the waiting pods.

@@ -21,6 +21,13 @@ bool IsScaledDown(const framework::Resource& from, const framework::Resource& to
                              [&to](const auto& scalar) { return to.Scalar(scalar.first) < scalar.second; });
 }
 
+bool HaveSameResourceClaims(const framework::PodInfo& a, const framework::PodInfo& b) {
+  static const std::vector<api::PodResourceClaimStatus> kNone;
+  const auto& of_a = a.claim_status ? a.claim_status->resource_claims : kNone;
+  const auto& of_b = b.claim_status ? b.claim_status->resource_claims : kNone;
+  return of_a == of_b;
+}
+
 }  // namespace
 
 std::vector<ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, const framework::PodInfo& new_pod) {
@@ -41,6 +48,7 @@ std::vector<ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, con
     // Tolerations of a pod can only be added, so their number tells.
     add_if(from.spec.tolerations.size() != to.spec.tolerations.size(), action::kUpdatePodToleration);
   }
+  add_if(!HaveSameResourceClaims(old_pod, new_pod), action::kUpdatePodGeneratedResourceClaim);
   if (events.empty()) events.push_back({resource, action::kUpdate});
   return events;
 }

@@ -33,11 +33,10 @@ struct Scheduler::Binding {
   std::vector<framework::PreBindPlugin*> pre_bind;  // those with something to do
   std::size_t step = 0;                             // next plugin of the phase
   std::string_view plugin;                          // whose operation is under way
-  std::vector<framework::ApiWrite> writes;          // of that operation
-  std::size_t next_write = 0;
-  std::uint64_t operation = 0;  // 0: none under way
-  int reads = 0;                // how often its outcome had to be read, for the delays
-  Time retry_at{};              // of a read that waits
+  Step doing;                                       // of that operation
+  std::uint64_t operation = 0;                      // 0: none under way
+  int reads = 0;                                    // how often its outcome had to be read, for the delays
+  Time retry_at{};                                  // of a read that waits
   bool waits_to_read = false;
 };
 

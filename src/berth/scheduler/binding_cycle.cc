@@ -165,21 +165,24 @@ void Scheduler::ContinueBinding(Binding& binding) {
 void Scheduler::RunOperation(Binding& binding, Operation&& operation) {
   if (operation.is_done()) {
     OperationEnded(binding, operation.status);
-    return;
+  } else {
+    binding.operation = EmitStep(binding.doing, std::move(operation), binding.assumed->uid);
   }
-  if (operation.work) {
-    binding.operation = NewOperation(binding.assumed->uid);
-    outputs_.emplace_back(Work{binding.operation, std::move(operation.work)});
-    return;
-  }
-  binding.writes = std::move(operation.writes);
-  binding.next_write = 0;
-  EmitNextWrite(binding);
 }
 
-void Scheduler::EmitNextWrite(Binding& binding) {
-  binding.operation = NewOperation(binding.assumed->uid);
-  outputs_.emplace_back(Write{binding.operation, binding.writes[binding.next_write]});
+// A step of the pod's operation has ended: the operation goes on or ends with it.
+void Scheduler::StepEnded(Binding& binding, const framework::StepResult& result) {
+  if (!result.error && result.status.IsSuccess() && binding.doing.next_write + 1 < binding.doing.writes.size()) {
+    ++binding.doing.next_write;
+    binding.operation = NewOperation(binding.assumed->uid);
+    outputs_.emplace_back(Write{binding.operation, binding.doing.writes[binding.doing.next_write]});
+    return;
+  }
+  if (const Operation::Next next = std::exchange(binding.doing.next, nullptr)) {
+    RunOperation(binding, GuardedOperation([&] { return next(result); }));
+    return;
+  }
+  OperationEnded(binding, result.error ? Status::Error(result.error->message) : result.status);
 }
 
 void Scheduler::OperationEnded(Binding& binding, const Status& status) {
@@ -204,18 +207,16 @@ Scheduler::Binding* Scheduler::BindingOf(std::uint64_t operation) {
 }
 
 void Scheduler::On(WriteDone&& input) {
+  framework::StepResult result{std::move(input.error), Status(), std::move(input.body), now_};
+  if (BackgroundEnded(input.operation, result)) return;
   Binding* binding = BindingOf(input.operation);
   if (binding == nullptr) return;  // a status patch, or a cycle that has ended since
-  if (!input.error) {
-    if (++binding->next_write < binding->writes.size()) {
-      EmitNextWrite(*binding);
-    } else {
-      OperationEnded(*binding, Status());
-    }
+  const Step& doing = binding->doing;
+  if (!result.error || !std::holds_alternative<framework::BindWrite>(doing.writes[doing.next_write])) {
+    StepEnded(*binding, result);
     return;
   }
-  const Error& error = *input.error;
-  const bool is_binding = std::holds_alternative<framework::BindWrite>(binding->writes[binding->next_write]);
+  const Error& error = *result.error;
   // These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
   // could not be reached. Giving the room away now could fill the node twice.
   const bool is_unknown = error.outcome_unknown || error.code == ErrorCode::kConflict ||
@@ -223,16 +224,18 @@ void Scheduler::On(WriteDone&& input) {
                           error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
                           error.code == ErrorCode::kTooManyRequests;
   const bool is_forbidden = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized;
-  if (is_binding && (is_unknown || (is_forbidden && binding->reads < kForbiddenReadsMax))) {
+  if (is_unknown || (is_forbidden && binding->reads < kForbiddenReadsMax)) {
     ++counts_.bindings_unknown;
     ReadBinding(*binding);
     return;
   }
-  OperationEnded(*binding, Status::Error(error.message));
+  StepEnded(*binding, result);
 }
 
 void Scheduler::On(WorkDone&& input) {
-  if (Binding* binding = BindingOf(input.operation)) OperationEnded(*binding, input.status);
+  framework::StepResult result{std::nullopt, std::move(input.status), {}, now_};
+  if (BackgroundEnded(input.operation, result)) return;
+  if (Binding* binding = BindingOf(input.operation)) StepEnded(*binding, result);
 }
 
 // Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once,
@@ -283,7 +286,8 @@ void Scheduler::On(PodReadDone&& input) {
     return;
   }
   binding->phase = Phase::kBind;
-  EmitNextWrite(*binding);
+  binding->operation = NewOperation(binding->assumed->uid);
+  outputs_.emplace_back(Write{binding->operation, binding->doing.writes[binding->doing.next_write]});
 }
 
 void Scheduler::FinishBinding(Binding& binding) {
@@ -317,7 +321,7 @@ void Scheduler::DropBinding(Binding& binding) {
   DropDeadlines(binding);
   bindings_.erase(bindings_.find(pod->uid));
   Unreserve(profile, pod);
-  queue_->Move({framework::EventResource::kAssignedPod, framework::action::kDelete}, {pod, {}, {}, {}}, now_);
+  queue_->Move({framework::EventResource::kAssignedPod, framework::action::kDelete}, {.old_pod = pod}, now_);
 }
 
 void Scheduler::DropDeadlines(const Binding& binding) {
@@ -347,7 +351,7 @@ void Scheduler::FailBinding(Binding& binding, const Status& status, std::string_
         point.empty() || status.IsRejected() ? status.Message() : RunningPlugin(point, plugin, status.Message());
   }
   const framework::ClusterEvent room{framework::EventResource::kAssignedPod, framework::action::kDelete};
-  const queue::EventSource source{assumed, {}, {}, {}};
+  const queue::EventSource source{.old_pod = assumed};
   // Others may use the room now. A pod that was rejected must not be woken by its own leaving.
   if (!failure.is_refusal) queue_->Move(room, source, now_);
   const bool is_refusal = failure.is_refusal;
@@ -369,6 +373,17 @@ void Scheduler::On(framework::PermitDecision&& input) {
   }
   binding.permits.erase(wait);
   if (binding.permits.empty()) ContinueBinding(binding);
+}
+
+bool Scheduler::CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) {
+  const auto it = bindings_.find(uid);
+  if (it == bindings_.end()) return false;
+  Binding& binding = *it->second;
+  if (binding.phase != Phase::kPermit && binding.phase != Phase::kPreBind) return false;
+  // In PreBind writes may be under way; their outcomes find no binding any more, and Unreserve gives up what they were
+  // for.
+  FailBinding(binding, Status::Unschedulable(std::string(message)), {}, plugin);
+  return true;
 }
 
 }  // namespace berth::scheduler

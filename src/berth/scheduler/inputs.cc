@@ -30,7 +30,8 @@ void Scheduler::SetAssignedPod(PodInfoPtr pod) {
   const PodInfoPtr old = known ? *known : nullptr;
   const auto change = cache_.SetPod(pod);
   if (change == cache::Cache::PodChange::kUpdated) {
-    for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod)) queue_->Move(event, {old, pod, {}, {}}, now_);
+    for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod))
+      queue_->Move(event, {.old_pod = old, .new_pod = pod}, now_);
     return;
   }
   if (change == cache::Cache::PodChange::kMoved) {
@@ -38,7 +39,7 @@ void Scheduler::SetAssignedPod(PodInfoPtr pod) {
                  {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
   }
   queue_->Delete(pod->uid);
-  queue_->Move({EventResource::kAssignedPod, action::kAdd}, {{}, pod, {}, {}}, now_);
+  queue_->Move({EventResource::kAssignedPod, action::kAdd}, {.new_pod = pod}, now_);
   // The watch may be faster than the answer to the binding, or the only one of the two to arrive.
   const auto it = bindings_.find(pod->uid);
   if (it == bindings_.end()) return;
@@ -80,7 +81,7 @@ void Scheduler::SetPendingPod(PodInfoPtr pod) {
 
 // The room that was kept for a nominated pod is free for pods of no higher priority.
 void Scheduler::MoveForNomination(const framework::PodInfo& pod, const PodInfoPtr& source) {
-  queue_->Move({EventResource::kAssignedPod, action::kDelete}, {source, {}, {}, {}}, now_, {pod.priority(), {}});
+  queue_->Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = source}, now_, {pod.priority(), {}});
 }
 
 void Scheduler::On(PodGone&& input) { ForgetDeletedPod(input); }
@@ -93,7 +94,7 @@ void Scheduler::ForgetDeletedPod(const PodGone& gone) {
   if (const PodInfoPtr* known = cache_.FindPod(gone.uid)) {
     const PodInfoPtr pod = *known;
     cache_.RemovePod(gone.uid);
-    queue_->Move({EventResource::kAssignedPod, action::kDelete}, {pod, {}, {}, {}}, now_);
+    queue_->Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, now_);
     return;
   }
   const auto standing = queue_->nominator().NominatedNode(gone.uid).empty() ? std::nullopt : queue_->Find(gone.uid);
@@ -105,14 +106,65 @@ void Scheduler::On(NodeSet&& input) {
   const framework::NodeIndex row = cache_.nodes().Find(input.node->metadata.name);
   if (row == framework::kNoNode) {
     cache_.SetNode(input.node);
-    queue_->Move({EventResource::kNode, action::kAdd}, {{}, {}, {}, input.node}, now_);
+    queue_->Move({EventResource::kNode, action::kAdd}, {.new_node = input.node}, now_);
     return;
   }
   const std::shared_ptr<const api::Node> old = cache_.nodes().Info(row).node_ptr();
   cache_.SetNode(input.node);
   for (const ClusterEvent& event : queue::NodeUpdateEvents(*old, *input.node)) {
-    queue_->Move(event, {{}, {}, old, input.node}, now_);
+    queue_->Move(event, {.old_node = old, .new_node = input.node}, now_);
   }
+}
+
+namespace {
+
+// The resource under which plugins register for events of a kind; nullopt for kinds that no event tells of.
+std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
+  using enum framework::ObjectKind;
+  switch (kind) {
+    case kPersistentVolume: return EventResource::kPersistentVolume;
+    case kPersistentVolumeClaim: return EventResource::kPersistentVolumeClaim;
+    case kStorageClass: return EventResource::kStorageClass;
+    case kCsiNode: return EventResource::kCsiNode;
+    case kCsiDriver: return EventResource::kCsiDriver;
+    case kCsiStorageCapacity: return EventResource::kCsiStorageCapacity;
+    case kVolumeAttachment: return EventResource::kVolumeAttachment;
+    case kResourceSlice: return EventResource::kResourceSlice;
+    case kDeviceClass: return EventResource::kDeviceClass;
+    case kResourceClaim: return EventResource::kResourceClaim;
+    case kPodDisruptionBudget:
+    case kNamespace:
+    case kService:
+    case kReplicationController:
+    case kReplicaSet:
+    case kStatefulSet: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool IsNull(const framework::AnyObject& object) {
+  return std::visit([](const auto& value) { return value == nullptr; }, object);
+}
+
+}  // namespace
+
+void Scheduler::On(ObjectSet&& input) {
+  const framework::AnyObject before = handle_.objects_.Set(input.object);
+  const auto resource = EventResourceOf(framework::KindOf(input.object));
+  if (!resource) return;
+  queue::EventSource source;
+  if (!IsNull(before)) source.old_object = before;
+  source.new_object = std::move(input.object);
+  queue_->Move({*resource, source.old_object ? action::kUpdate : action::kAdd}, source, now_);
+}
+
+void Scheduler::On(ObjectGone&& input) {
+  framework::AnyObject before = handle_.objects_.Remove(input.kind, input.key);
+  const auto resource = EventResourceOf(input.kind);
+  if (!resource || IsNull(before)) return;
+  queue::EventSource source;
+  source.old_object = std::move(before);
+  queue_->Move({*resource, action::kDelete}, source, now_);
 }
 
 void Scheduler::On(NodeGone&& input) {
@@ -120,7 +172,7 @@ void Scheduler::On(NodeGone&& input) {
   if (row == framework::kNoNode) return;
   const std::shared_ptr<const api::Node> old = cache_.nodes().Info(row).node_ptr();
   cache_.RemoveNode(input.name);
-  queue_->Move({EventResource::kNode, action::kDelete}, {{}, {}, old, {}}, now_);
+  queue_->Move({EventResource::kNode, action::kDelete}, {.old_node = old}, now_);
 }
 
 }  // namespace berth::scheduler

@@ -12,6 +12,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/expected.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/objects.h"
 #include "berth/framework/operation.h"
 #include "berth/framework/status.h"
 
@@ -33,10 +34,19 @@ struct NodeSet {
 struct NodeGone {
   std::string name;
 };
+// An object of a kind that the plugins read (Scheduler::ObjectsRead) was added or changed, or is gone.
+struct ObjectSet {
+  framework::AnyObject object;
+};
+struct ObjectGone {
+  framework::ObjectKind kind;
+  std::string key;  // framework::ObjectStore::Key
+};
 // The outcome of a Write. Error::outcome_unknown: it may have taken effect.
 struct WriteDone {
   std::uint64_t operation = 0;
   std::optional<Error> error;
+  std::string body{};  // the API server's answer, of writes and reads of objects
 };
 // The outcome of a Write that holds a PodRead: null when the pod is gone.
 struct PodReadDone {
@@ -49,8 +59,8 @@ struct WorkDone {
   framework::Status status;
 };
 
-using Input =
-    std::variant<PodSet, PodGone, NodeSet, NodeGone, WriteDone, PodReadDone, WorkDone, framework::PermitDecision>;
+using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, ObjectGone, WriteDone, PodReadDone, WorkDone,
+                           framework::PermitDecision>;
 
 // --- Outputs ---
 
@@ -62,15 +72,7 @@ struct Work {
   std::uint64_t operation = 0;
   framework::Operation::Work work;
 };
-// An events.k8s.io/v1 Event about a pod.
-struct EmitEvent {
-  framework::PodRef regarding;
-  std::string reporting_controller;  // the profile's schedulerName
-  bool is_warning = false;
-  std::string reason;
-  std::string action;
-  std::string note;
-};
+using EmitEvent = framework::PodEvent;
 
 using Output = std::variant<Write, Work, EmitEvent>;
 

@@ -18,9 +18,12 @@ std::string RunningPlugin(std::string_view point, std::string_view plugin, std::
   return text.append(point).append(" plugin \"").append(plugin).append("\": ").append(message);
 }
 
-Scheduler::Scheduler(SchedulerOptions options, std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles)
-    : options_(options), random_(options.seed), decisions_(options.decisions_max) {
+Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
+                     std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles)
+    : options_(options), handle_(handle), random_(options.seed), decisions_(options.decisions_max) {
   BERTH_CHECK(!profiles.empty());
+  BERTH_CHECK(handle.scheduler_ == nullptr, "the handle has a scheduler already");
+  handle.scheduler_ = this;
   const framework::QueueSortPlugin* sort = profiles.front()->queue_sort;
   BERTH_CHECK(sort != nullptr);
   absl::flat_hash_map<std::string, queue::ProfileHooks> hooks;
@@ -50,7 +53,19 @@ Scheduler::Scheduler(SchedulerOptions options, std::vector<std::unique_ptr<runti
   queue_ = std::make_unique<queue::SchedulingQueue>(options_.queue, *sort, std::move(hooks));
 }
 
-Scheduler::~Scheduler() = default;
+Scheduler::~Scheduler() { handle_.scheduler_ = nullptr; }
+
+std::vector<framework::ObjectKind> Scheduler::ObjectsRead() const {
+  std::set<framework::ObjectKind> kinds;
+  for (const auto& [name, profile] : profiles_) {
+    for (const auto& plugin : profile->plugins->owned) {
+      const auto* reader = dynamic_cast<const framework::ObjectReader*>(plugin.get());
+      if (reader == nullptr) continue;
+      for (const framework::ObjectKind kind : reader->ObjectsRead()) kinds.insert(kind);
+    }
+  }
+  return {kinds.begin(), kinds.end()};
+}
 
 Scheduler::Profile* Scheduler::ProfileOf(const PodInfo& pod) {
   const std::string& wanted = pod.spec().scheduler_name;
@@ -77,6 +92,7 @@ std::uint64_t Scheduler::NewOperation(std::string_view uid) {
 void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning, std::string reason,
                      std::string action, std::string note) {
   outputs_.emplace_back(EmitEvent{{pod.namespace_name(), pod.name, pod.uid, pod.resource_version},
+                                  std::nullopt,
                                   profile.plugins->scheduler_name,
                                   is_warning,
                                   std::move(reason),
@@ -155,12 +171,19 @@ bool Scheduler::ScheduleOne(Time now) {
 std::optional<Time> Scheduler::NextWake() const {
   std::optional<Time> wake = queue_->NextWake();
   if (!deadlines_.empty() && (!wake || deadlines_.begin()->first < *wake)) wake = deadlines_.begin()->first;
+  if (!timers_.empty() && (!wake || timers_.begin()->first < *wake)) wake = timers_.begin()->first;
   return wake;
 }
 
 void Scheduler::Tick(Time now) {
   now_ = now;
   queue_->Tick(now);
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const std::uint64_t operation = timers_.begin()->second;
+    timers_.erase(timers_.begin());
+    if (BackgroundEnded(operation, {.now = now})) continue;
+    if (Binding* binding = BindingOf(operation)) StepEnded(*binding, {.now = now});
+  }
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const std::string uid = deadlines_.begin()->second;
     deadlines_.erase(deadlines_.begin());

@@ -28,6 +28,7 @@
 #include "berth/queue/scheduling_queue.h"
 #include "berth/runtime/evaluator.h"
 #include "berth/runtime/profile_plugins.h"
+#include "berth/scheduler/core_handle.h"
 #include "berth/scheduler/decision_log.h"
 #include "berth/scheduler/io.h"
 
@@ -50,8 +51,10 @@ struct Counts {
 
 class Scheduler {
  public:
-  // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin.
-  Scheduler(SchedulerOptions options, std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles);
+  // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin. `handle` is the
+  // one that the plugins were made with; it must outlive the scheduler.
+  Scheduler(SchedulerOptions options, CoreHandle& handle,
+            std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles);
   ~Scheduler();
 
   void Handle(Input input, Time now);
@@ -67,6 +70,9 @@ class Scheduler {
   // What is to be done outside, in order. The vector is handed over whole, to be passed back empty and reused.
   void TakeOutputs(std::vector<Output>& outputs);
 
+  // The kinds of objects whose ObjectSet and ObjectGone the plugins need, ascending.
+  std::vector<framework::ObjectKind> ObjectsRead() const;
+
   // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
   std::size_t binding_count() const { return bindings_.size(); }
   const Counts& counts() const { return counts_; }
@@ -76,8 +82,15 @@ class Scheduler {
   const cache::PodClasses& pod_classes() const { return classes_; }
 
  private:
+  friend class CoreHandle;
   struct Profile;
   struct Binding;
+  // What an operation is doing: its writes one by one, its work, or waiting.
+  struct Step {
+    std::vector<framework::ApiWrite> writes;
+    std::size_t next_write = 0;
+    framework::Operation::Next next;
+  };
   enum class Phase : std::uint8_t { kPermit, kPreBind, kBind, kRead };
   // What an attempt's failure does to the pod's nomination.
   struct NominationChange {
@@ -96,6 +109,8 @@ class Scheduler {
   void On(PodGone&& input);
   void On(NodeSet&& input);
   void On(NodeGone&& input);
+  void On(ObjectSet&& input);
+  void On(ObjectGone&& input);
   void On(WriteDone&& input);
   void On(PodReadDone&& input);
   void On(WorkDone&& input);
@@ -113,7 +128,7 @@ class Scheduler {
                       const framework::Status& status);
   void ContinueBinding(Binding& binding);
   void RunOperation(Binding& binding, framework::Operation&& operation);
-  void EmitNextWrite(Binding& binding);
+  void StepEnded(Binding& binding, const framework::StepResult& result);
   void OperationEnded(Binding& binding, const framework::Status& status);
   void ReadBinding(Binding& binding);
   void FinishBinding(Binding& binding);
@@ -123,12 +138,20 @@ class Scheduler {
   void Unreserve(Profile& profile, const framework::PodInfoPtr& assumed);
   Binding* BindingOf(std::uint64_t operation);
 
+  void StartBackground(framework::Operation&& operation);
+  // False when `operation` is not one of the background.
+  bool BackgroundEnded(std::uint64_t operation, const framework::StepResult& result);
+  std::uint64_t EmitStep(Step& step, framework::Operation&& operation, std::string_view uid);
+  bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message);
+  void ClearNomination(const framework::PodInfo& pod);
+
   void HandleFailure(Profile& profile, queue::QueuedPodInfo&& queued, Failure&& failure);
   void Emit(const Profile& profile, const framework::PodInfo& pod, bool is_warning, std::string reason,
             std::string action, std::string note);
   std::uint64_t NewOperation(std::string_view uid);
 
   const SchedulerOptions options_;
+  CoreHandle& handle_;
   Time now_{};
   Random random_;
   cache::Cache cache_;
@@ -138,6 +161,9 @@ class Scheduler {
   StringHashMap<std::unique_ptr<Binding>> bindings_;            // by pod uid
   absl::flat_hash_map<std::uint64_t, std::string> operations_;  // to pod uid
   std::set<std::pair<Time, std::string>> deadlines_;            // Permit deadlines and retries, with the pod's uid
+  // Operations of no pod's binding cycle. Each pod that preempts has one at most.
+  absl::flat_hash_map<std::uint64_t, Step> background_;
+  std::set<std::pair<Time, std::uint64_t>> timers_;  // operations that wait
   std::uint64_t next_operation_ = 1;
   std::vector<Output> outputs_;
   std::vector<runtime::NominatedOnRow> nominations_;

@@ -19,22 +19,21 @@ namespace berth::scheduler {
 
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
-using Profiles = std::vector<std::unique_ptr<runtime::ProfilePlugins>>;
 
-class NullHandle final : public framework::Handle {
- public:
-  void Decide(framework::PermitDecision) override {}
+struct Profiles : std::vector<std::unique_ptr<runtime::ProfilePlugins>> {
+  std::unique_ptr<CoreHandle> handle = std::make_unique<CoreHandle>([](framework::PermitDecision) {});
 };
 
-// The default profile, under one or more names. Plugins hold no reference to the handle.
+// The default profile, under one or more names.
 inline Profiles DefaultProfiles(const std::vector<std::string>& names = {"default-scheduler"}) {
-  static NullHandle handle;
+  Profiles profiles;
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   configuration.profiles.resize(names.size(), configuration.profiles.front());
   for (std::size_t i = 0; i < names.size(); ++i) configuration.profiles[i].scheduler_name = names[i];
-  auto made = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), handle);
+  auto made = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *profiles.handle);
   BERTH_CHECK(made.ok(), made.error().message);
-  return std::move(*made);
+  static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
+  return profiles;
 }
 
 // A plugin at every point from Reserve on. Each point answers as its function says, succeeds (Bind: skips) without one,
@@ -108,7 +107,7 @@ inline Actor& Enable(runtime::ProfilePlugins& profile, const std::shared_ptr<Act
 class Harness {
  public:
   explicit Harness(Profiles profiles = DefaultProfiles(), SchedulerOptions options = {.seed = 1})
-      : core(options, std::move(profiles)) {}
+      : handle(std::move(profiles.handle)), core(options, *handle, std::move(profiles)) {}
 
   void Set(const testing::NodeBuilder& node) { core.Handle(NodeSet{node.Build()}, now); }
   void RemoveNode(const std::string& name) { core.Handle(NodeGone{name}, now); }
@@ -166,7 +165,9 @@ class Harness {
     return lines;
   }
 
-  void Answer(std::optional<Error> error = std::nullopt) { core.Handle(WriteDone{operation, std::move(error)}, now); }
+  void Answer(std::optional<Error> error = std::nullopt, std::string body = "") {
+    core.Handle(WriteDone{operation, std::move(error), std::move(body)}, now);
+  }
   void LoseAnswer() { Answer(Error{ErrorCode::kTimeout, "no answer", true}); }
   void AnswerRead(std::shared_ptr<const api::Pod> pod) { core.Handle(PodReadDone{operation, std::move(pod), {}}, now); }
   void FailRead() { core.Handle(PodReadDone{operation, nullptr, Error{ErrorCode::kUnavailable, "down"}}, now); }
@@ -180,6 +181,7 @@ class Harness {
   }
 
   Time now{std::chrono::seconds(1'000'000'020)};
+  std::unique_ptr<CoreHandle> handle;
   Scheduler core;
   std::uint64_t operation = 0;
   bool answers_status = false;  // status writes are answered too
@@ -190,6 +192,10 @@ class Harness {
     if (const auto* bind = std::get_if<framework::BindWrite>(&write))
       return "bind " + bind->pod.name + " to " + bind->node_name;
     if (const auto* read = std::get_if<framework::PodRead>(&write)) return "read " + read->pod.name;
+    if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) return "patch " + patch->object.name;
+    if (const auto* create = std::get_if<framework::ObjectCreate>(&write)) return "create " + create->object.resource;
+    if (const auto* gone = std::get_if<framework::ObjectDelete>(&write)) return "delete " + gone->object.name;
+    if (const auto* object = std::get_if<framework::ObjectRead>(&write)) return "get " + object->object.name;
     const auto& status = std::get<framework::PodStatusWrite>(write);
     std::string text = "status " + status.pod.name;
     if (status.has_condition) text += " " + status.condition_reason + ": " + status.condition_message;

@@ -34,11 +34,6 @@ constexpr Duration kChaos = 90s;
 // Longer than back-offs, Permit waits and the flush of pods that wait for too long (5 minutes) together.
 constexpr Duration kHealing = 20min;
 
-class NullHandle final : public framework::Handle {
- public:
-  void Decide(framework::PermitDecision) override {}
-};
-
 // Makes some pods wait at Permit, some pass through work at PreBind, and some of that work fail, while `is_strict`.
 class Gatekeeper final : public framework::PermitPlugin, public framework::PreBindPlugin {
  public:
@@ -234,7 +229,9 @@ class Simulation {
     ++instance_;
     Trace("start scheduler " + std::to_string(instance_));
     config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
-    auto profiles = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), handle_);
+    core_.reset();
+    handle_ = std::make_unique<scheduler::CoreHandle>([](framework::PermitDecision) {});
+    auto profiles = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *handle_);
     BERTH_CHECK(profiles.ok(), profiles.error().message);
     runtime::ProfilePlugins& profile = *profiles->front();
     if (has_gatekeeper_) {
@@ -247,7 +244,7 @@ class Simulation {
     options.seed = seed_ + static_cast<std::uint64_t>(instance_);
     // No second chance for pods whose event was missed. A pod that the gatekeeper refused may have none.
     if (!has_gatekeeper_) options.queue.unschedulable_max = 24h;
-    core_ = std::make_unique<scheduler::Scheduler>(options, std::move(*profiles));
+    core_ = std::make_unique<scheduler::Scheduler>(options, *handle_, std::move(*profiles));
     for (Watch* watch : {&nodes_, &pods_}) watch->known.clear();
     Relist(OneIn(2) ? nodes_ : pods_);
     Relist(nodes_);
@@ -633,10 +630,10 @@ class Simulation {
   Time now_ = kStart;
   bool is_faulty_ = true;
   bool has_gatekeeper_ = false;
-  NullHandle handle_;
   ModelApiServer server_;
   Watch nodes_{"nodes", server_.node_log(), 0, {}, {}, 0};
   Watch pods_{"pods", server_.pod_log(), 0, {}, {}, 0};
+  std::unique_ptr<scheduler::CoreHandle> handle_;  // of core_
   std::unique_ptr<scheduler::Scheduler> core_;
   int instance_ = 0;
   std::map<std::uint64_t, Request> requests_;  // of this instance, by operation

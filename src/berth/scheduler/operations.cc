@@ -1,0 +1,93 @@
+// Operations that run beside scheduling, and what plugins ask of the core through their handle.
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/base/log.h"
+#include "berth/runtime/guarded.h"
+#include "berth/scheduler/core_handle.h"
+#include "berth/scheduler/scheduler.h"
+
+namespace berth::scheduler {
+
+using framework::Operation;
+using framework::PodInfo;
+
+// Begins the operation's first step; its outcome comes back under the number that is returned.
+std::uint64_t Scheduler::EmitStep(Step& step, Operation&& operation, std::string_view uid) {
+  const std::uint64_t number = uid.empty() ? next_operation_++ : NewOperation(uid);
+  step = {std::move(operation.writes), 0, std::move(operation.next)};
+  if (operation.work) {
+    outputs_.emplace_back(Work{number, std::move(operation.work)});
+  } else if (!step.writes.empty()) {
+    outputs_.emplace_back(Write{number, step.writes.front()});
+  } else {
+    timers_.emplace(now_ + operation.delay, number);
+  }
+  return number;
+}
+
+void Scheduler::StartBackground(Operation&& operation) {
+  if (operation.is_done()) return;
+  Step step;
+  const std::uint64_t number = EmitStep(step, std::move(operation), {});
+  background_.emplace(number, std::move(step));
+}
+
+bool Scheduler::BackgroundEnded(std::uint64_t operation, const framework::StepResult& result) {
+  auto node = background_.extract(operation);
+  if (node.empty()) return false;
+  Step step = std::move(node.mapped());
+  if (!result.error && result.status.IsSuccess() && step.next_write + 1 < step.writes.size()) {
+    ++step.next_write;
+    const std::uint64_t number = next_operation_++;
+    outputs_.emplace_back(Write{number, step.writes[step.next_write]});
+    background_.emplace(number, std::move(step));
+    return true;
+  }
+  if (!step.next) {
+    if (result.error) log::Warning("scheduler", "A background write failed", {{"error", result.error->message}});
+    return true;
+  }
+  StartBackground(runtime::GuardedOperation([&] { return step.next(result); }));
+  return true;
+}
+
+void Scheduler::ClearNomination(const PodInfo& pod) {
+  queue_->nominator().DeleteNominated(pod.uid);
+  framework::PodStatusWrite write;
+  write.pod = {pod.namespace_name(), pod.name, pod.uid, pod.resource_version};
+  write.has_nomination = true;
+  outputs_.emplace_back(Write{next_operation_++, std::move(write)});
+}
+
+void CoreHandle::Start(Operation operation) {
+  BERTH_CHECK(scheduler_ != nullptr, "a plugin works before its scheduler is there");
+  scheduler_->StartBackground(std::move(operation));
+}
+
+void CoreHandle::Emit(framework::PodEvent event) {
+  BERTH_CHECK(scheduler_ != nullptr, "a plugin works before its scheduler is there");
+  scheduler_->outputs_.emplace_back(std::move(event));
+}
+
+std::vector<framework::PodInfoPtr> CoreHandle::NominatedPods(std::string_view node_name) const {
+  if (scheduler_ == nullptr) return {};
+  const auto pods = scheduler_->queue_->nominator().PodsForNode(node_name);
+  return {pods.begin(), pods.end()};
+}
+
+void CoreHandle::ClearNomination(const PodInfo& pod) {
+  if (scheduler_ != nullptr) scheduler_->ClearNomination(pod);
+}
+
+bool CoreHandle::CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) {
+  return scheduler_ != nullptr && scheduler_->CancelBinding(uid, plugin, message);
+}
+
+void CoreHandle::Activate(std::string_view uid) {
+  if (scheduler_ == nullptr) return;
+  const std::string uids[] = {std::string(uid)};
+  scheduler_->queue_->Activate(uids, scheduler_->now_);
+}
+
+}  // namespace berth::scheduler
