@@ -121,13 +121,15 @@ void ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) {
 }
 
 void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {
-  const framework::PodClass* before = nullptr;
+  const framework::PodInfo* before = nullptr;
   for (const framework::PodInfoPtr& p : infos_[row].pods()) {
-    if (p->uid == pod->uid) before = p->pod_class.get();
+    if (p->uid == pod->uid) before = p.get();
   }
-  const bool same_class = before == pod->pod_class.get();
+  // The end of a pod is not of its class, and yet there are plugins that do not count pods that are being deleted.
+  const bool is_same = before != nullptr && before->pod_class == pod->pod_class &&
+                       before->deletion_time.has_value() == pod->deletion_time.has_value();
   BERTH_CHECK(infos_[row].UpdatePod(std::move(pod)), names_[row]);
-  if (same_class) return;
+  if (is_same) return;
   SyncPods(row);
   Touch(row);
 }

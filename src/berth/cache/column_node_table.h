@@ -51,7 +51,8 @@ class ColumnNodeTable final : public framework::NodeTable {
   // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);
   void RemovePod(NodeIndex row, std::string_view uid);
-  // Replaces the pod of the same uid. Without effect on versions when the class is the same.
+  // Replaces the pod of the same uid. Without effect on versions when the class is the same, and whether the pod is
+  // being deleted.
   void UpdatePod(NodeIndex row, framework::PodInfoPtr pod);
 
  private:

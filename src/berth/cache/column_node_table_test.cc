@@ -118,6 +118,12 @@ TEST(ColumnNodeTable, PodsChangeTheirRowAndNotTheNodes) {
   table.UpdatePod(b, same);
   EXPECT_EQ(table.version(), version);
   EXPECT_EQ(table.Info(b).pods()[0], same);
+  // The beginning of a pod's end is of the same class, but does not count for nothing.
+  auto ending = std::make_shared<framework::PodInfo>(*same);
+  ending->deletion_time = Time{};
+  table.UpdatePod(b, ending);
+  EXPECT_EQ(Changed(table, version), std::vector<NodeIndex>{b});
+  version = table.version();
   table.UpdatePod(b, MakePod("p").Node("b").Request("cpu", "3").Info());
   EXPECT_EQ(Changed(table, version), std::vector<NodeIndex>{b});
   EXPECT_EQ(table.columns().requested_cpu_milli[b], 3000);

@@ -1,0 +1,61 @@
+#include "berth/plugins/helper/pod_counts.h"
+
+namespace berth::plugins {
+
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::NodeTable;
+using framework::PodInfo;
+
+std::int32_t PodCounts::Answer(const PodInfo& pod) {
+  const bool is_terminating = pod.deletion_time.has_value();
+  const std::uint64_t key = pod.pod_class->id * 2 + (is_terminating ? 1 : 0);
+  const auto it = answers_.find(key);
+  if (it != answers_.end()) return it->second;
+  if (answers_.size() >= kAnswersMax) answers_.clear();
+  return answers_[key] = weigh_(*pod.pod_class, is_terminating);
+}
+
+std::int32_t PodCounts::Count(const NodeInfo& node) {
+  std::int32_t count = 0;
+  if (!node.has_node()) return count;
+  for (const framework::PodInfoPtr& pod : node.pods()) count += Answer(*pod);
+  return count;
+}
+
+std::optional<std::span<const PodCounts::Change>> PodCounts::Update(const NodeTable& nodes) {
+  // A table never gets shorter or older: one that seems to is another one at the same address.
+  const bool is_same_table = nodes_ == &nodes && version_ <= nodes.version() && by_row_.size() <= nodes.row_count();
+  const auto changed = is_same_table ? nodes.ChangedSince(version_) : std::nullopt;
+  nodes_ = &nodes;
+  version_ = nodes.version();
+  changes_.clear();
+  if (!changed) {
+    by_row_.assign(nodes.row_count(), 0);
+    total_ = 0;
+    for (const NodeIndex row : nodes.rows()) total_ += by_row_[row] = Count(nodes.Info(row));
+    return std::nullopt;
+  }
+  by_row_.resize(nodes.row_count(), 0);
+  for (const NodeIndex row : *changed) {
+    const std::int32_t before = by_row_[row];
+    const std::int32_t after = Count(nodes.Info(row));
+    if (before == after) continue;
+    by_row_[row] = after;
+    total_ += after - before;
+    changes_.push_back({row, before, after});
+  }
+  return changes_;
+}
+
+void PodCounts::Forget() {
+  answers_.clear();
+  nodes_ = nullptr;
+}
+
+std::size_t PodCounts::Bytes() const {
+  return by_row_.capacity() * sizeof(by_row_[0]) + changes_.capacity() * sizeof(Change) +
+         answers_.capacity() * (sizeof(std::uint64_t) + sizeof(std::int32_t) + 5);
+}
+
+}  // namespace berth::plugins
