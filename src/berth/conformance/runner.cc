@@ -42,6 +42,7 @@ class CaseHandle final : public framework::Handle {
     const auto pods = nominator_.PodsForNode(node_name);
     return {pods.begin(), pods.end()};
   }
+  PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
   void ClearNomination(const PodInfo& pod) override { nominator_.DeleteNominated(pod.uid); }
   bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
   void Activate(std::string_view) override {}

@@ -1,5 +1,5 @@
 // CycleState: what a plugin computed in PreFilter or PreScore, for its later calls in the same scheduling cycle.
-// Values are shared between the cycles of a pod class and so immutable; AddPod and RemovePod change a clone.
+// Values are shared between the cycles of a pod class and between clones, and copied by who changes one.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ class StateData {
  public:
   virtual ~StateData() = default;
   // A deep copy, for evaluations with other pods on a node (AddPod, RemovePod). Only plugins with PreFilterExtensions
-  // need it.
+  // need it: without one, what is changed is changed for all who share it.
   virtual std::unique_ptr<StateData> Clone() const { return nullptr; }
 };
 
@@ -35,9 +35,17 @@ class CycleState {
   const T* Read(std::string_view key) const {
     return static_cast<const T*>(Find(key));
   }
+  // To change it: copied first when other states share it. Ask for it only where there is something to change.
   template <typename T>
   T* Mutable(std::string_view key) {
-    return static_cast<T*>(const_cast<StateData*>(Find(key)));
+    for (auto& [k, d] : entries_) {
+      if (k.data() != key.data() && k != key) continue;
+      if (d.use_count() > 1) {
+        if (std::shared_ptr<StateData> own = d->Clone()) d = std::move(own);
+      }
+      return static_cast<T*>(d.get());
+    }
+    return nullptr;
   }
 
   // Takes over what another state holds, sharing it.
@@ -45,14 +53,8 @@ class CycleState {
     for (const auto& [k, d] : other.entries_) Write(k, d);
   }
 
-  CycleState Clone() const {
-    CycleState copy;
-    for (const auto& [k, d] : entries_) {
-      std::shared_ptr<StateData> cloned = d->Clone();
-      copy.entries_.emplace_back(k, cloned ? std::move(cloned) : d);
-    }
-    return copy;
-  }
+  // A state of its own, as cheap as its number of entries: they are copied when they are changed.
+  CycleState Clone() const { return *this; }
 
  private:
   const StateData* Find(std::string_view key) const {

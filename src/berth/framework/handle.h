@@ -47,6 +47,8 @@ class Handle {
 
   // Pods nominated for the node, in the order of their nominations.
   virtual std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const = 0;
+  // The pod of that uid that is on a node or assumed there, as last seen; null: there is none.
+  virtual PodInfoPtr FindAssignedPod(std::string_view uid) const = 0;
   // Takes a pod's nomination away: in memory at once, and in its status.
   virtual void ClearNomination(const PodInfo& pod) = 0;
   // Ends the binding cycle of an assumed pod that is not being bound yet: it waits at Permit or in PreBind. It goes

@@ -76,6 +76,11 @@ std::vector<framework::PodInfoPtr> CoreHandle::NominatedPods(std::string_view no
   return {pods.begin(), pods.end()};
 }
 
+framework::PodInfoPtr CoreHandle::FindAssignedPod(std::string_view uid) const {
+  const framework::PodInfoPtr* pod = scheduler_ == nullptr ? nullptr : scheduler_->cache_.FindPod(uid);
+  return pod == nullptr ? nullptr : *pod;
+}
+
 void CoreHandle::ClearNomination(const PodInfo& pod) {
   if (scheduler_ != nullptr) scheduler_->ClearNomination(pod);
 }

@@ -21,6 +21,10 @@ class FakeHandle final : public framework::Handle {
     const auto it = nominated.find(node_name);
     return it == nominated.end() ? std::vector<framework::PodInfoPtr>() : it->second;
   }
+  framework::PodInfoPtr FindAssignedPod(std::string_view uid) const override {
+    const auto it = assigned.find(uid);
+    return it == assigned.end() ? nullptr : it->second;
+  }
   void ClearNomination(const framework::PodInfo& pod) override {
     cleared.push_back(pod.uid);
     for (auto& [node, pods] : nominated) std::erase_if(pods, [&](const auto& other) { return other->uid == pod.uid; });
@@ -33,6 +37,7 @@ class FakeHandle final : public framework::Handle {
 
   framework::Objects store;
   std::map<std::string, std::vector<framework::PodInfoPtr>, std::less<>> nominated;  // by node
+  std::map<std::string, framework::PodInfoPtr, std::less<>> assigned;                // by uid
   bool is_binding_cancellable = false;
 
   std::vector<framework::PermitDecision> decisions;
