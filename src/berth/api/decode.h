@@ -10,6 +10,9 @@
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/api/resource_claim.h"
+#include "berth/api/storage.h"
+#include "berth/api/workloads.h"
 #include "berth/base/expected.h"
 
 namespace berth::api {
@@ -19,7 +22,28 @@ namespace berth::api {
 Expected<std::shared_ptr<const Pod>> DecodePod(simdjson::dom::element object);
 Expected<std::shared_ptr<const Node>> DecodeNode(simdjson::dom::element object);
 
-// The same from text, for tools and tests.
+// The same for the other kinds.
+Expected<std::shared_ptr<const PersistentVolume>> DecodePersistentVolume(simdjson::dom::element object);
+Expected<std::shared_ptr<const PersistentVolumeClaim>> DecodePersistentVolumeClaim(simdjson::dom::element object);
+Expected<std::shared_ptr<const StorageClass>> DecodeStorageClass(simdjson::dom::element object);
+Expected<std::shared_ptr<const CsiNode>> DecodeCsiNode(simdjson::dom::element object);
+Expected<std::shared_ptr<const CsiDriver>> DecodeCsiDriver(simdjson::dom::element object);
+Expected<std::shared_ptr<const CsiStorageCapacity>> DecodeCsiStorageCapacity(simdjson::dom::element object);
+Expected<std::shared_ptr<const VolumeAttachment>> DecodeVolumeAttachment(simdjson::dom::element object);
+Expected<std::shared_ptr<const PodDisruptionBudget>> DecodePodDisruptionBudget(simdjson::dom::element object);
+Expected<std::shared_ptr<const Namespace>> DecodeNamespace(simdjson::dom::element object);
+Expected<std::shared_ptr<const Service>> DecodeService(simdjson::dom::element object);
+Expected<std::shared_ptr<const ReplicationController>> DecodeReplicationController(simdjson::dom::element object);
+Expected<std::shared_ptr<const ReplicaSet>> DecodeReplicaSet(simdjson::dom::element object);
+Expected<std::shared_ptr<const StatefulSet>> DecodeStatefulSet(simdjson::dom::element object);
+Expected<std::shared_ptr<const ResourceSlice>> DecodeResourceSlice(simdjson::dom::element object);
+Expected<std::shared_ptr<const DeviceClass>> DecodeDeviceClass(simdjson::dom::element object);
+Expected<std::shared_ptr<const ResourceClaim>> DecodeResourceClaim(simdjson::dom::element object);
+
+// The JSON of one object, for the functions above. It lives until the thread's next call. `kind` is for the error.
+Expected<simdjson::dom::element> ParseObject(std::string_view kind, std::string_view text);
+
+// Both at once, for tools and tests.
 Expected<std::shared_ptr<const Pod>> DecodePod(std::string_view text);
 Expected<std::shared_ptr<const Node>> DecodeNode(std::string_view text);
 

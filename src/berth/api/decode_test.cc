@@ -94,7 +94,7 @@ TEST(DecodePodTest, EveryField) {
   ASSERT_TRUE(pod.spec.node_affinity && pod.spec.node_affinity->required);
   const NodeSelectorTerm& term = pod.spec.node_affinity->required->at(0);
   EXPECT_EQ(term.match_expressions, (std::vector<Requirement>{{"zone", SelectorOperator::kIn, {"a", "b"}},
-                                                              {"z", SelectorOperator::kUnknown, {}}}));
+                                                              {"z", SelectorOperator::kUnknown, {}, "Near"}}));
   EXPECT_EQ(term.match_fields, (std::vector<Requirement>{{"metadata.name", SelectorOperator::kIn, {"n1"}}}));
   EXPECT_EQ(pod.spec.node_affinity->preferred,
             (std::vector<PreferredSchedulingTerm>{{10, {{{"y", SelectorOperator::kExists, {}}}, {}}}}));

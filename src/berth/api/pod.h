@@ -136,8 +136,8 @@ enum class VolumeKind : std::uint8_t {
 // What identifies the storage behind a volume of a pod, or behind a PersistentVolume.
 struct VolumeSource {
   VolumeKind kind = VolumeKind::kOther;
-  // By kind: the claim's name, the CSI volumeHandle, pdName, volumeID, iqn, the RBD image, diskName, shareName,
-  // volumePath.
+  // By kind: the claim's name, the CSI volumeHandle, the local path, pdName, volumeID, iqn, the RBD image, diskURI,
+  // volumePath, and of kAzureFile "secretName#shareName".
   std::string id;
   std::string driver;                 // kCsi
   std::string pool;                   // kRbd
