@@ -40,6 +40,17 @@ PluginRegistration WithArgs(std::string_view name, Make make) {
           }};
 }
 
+// The same for a plugin that uses its handle: Plugin(const Args&, Handle&).
+template <typename Plugin, typename Args>
+PluginRegistration WithArgsAndHandle(std::string_view name) {
+  return {name, [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            if (std::holds_alternative<std::monostate>(args)) return Created(std::make_unique<Plugin>(Args{}, handle));
+            const Args* typed = std::get_if<Args>(&args);
+            if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
+            return Created(std::make_unique<Plugin>(*typed, handle));
+          }};
+}
+
 template <typename Plugin>
 PluginRegistration WithoutArgs(std::string_view name) {
   return {name, [name](const config::PluginArgs& args, framework::Handle&) -> Created {
@@ -103,10 +114,6 @@ std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityAr
   return std::make_unique<NodeAffinity>(args.added_affinity);
 }
 
-std::unique_ptr<framework::Plugin> MakeDefaultPreemption(const config::DefaultPreemptionArgs&) {
-  return std::make_unique<DefaultPreemption>();
-}
-
 std::unique_ptr<framework::Plugin> MakeDynamicResources(const config::DynamicResourcesArgs&) {
   return std::make_unique<DynamicResources>();
 }
@@ -130,7 +137,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Unbuilt<NotBuiltScoring>(kPodTopologySpread),
       Unbuilt<NotBuiltScoring>(kInterPodAffinity),
       WithArgs<config::DynamicResourcesArgs>(names::kDynamicResources, MakeDynamicResources),
-      WithArgs<config::DefaultPreemptionArgs>(names::kDefaultPreemption, MakeDefaultPreemption),
+      WithArgsAndHandle<DefaultPreemption, config::DefaultPreemptionArgs>(names::kDefaultPreemption),
       WithArgs<config::NodeResourcesBalancedAllocationArgs>(names::kNodeResourcesBalancedAllocation,
                                                             MakeBalancedAllocation),
       WithoutArgs<ImageLocality>(names::kImageLocality),

@@ -1,27 +1,40 @@
-// DefaultPreemption: finds out whether an unschedulable pod would fit somewhere if pods of lower priority went. Which
-// of them to evict is not built yet: where a node is found, the pod stays unschedulable and the message says why. The
-// arguments, which bound how many candidates are compared, have no effect until then.
+// DefaultPreemption: makes room for an unschedulable pod by evicting pods of lower priority from one node. PostFilter
+// finds the node and its victims; the evictions run beside scheduling, and PreEnqueue holds the pod back meanwhile.
 #pragma once
 
+#include <memory>
+
+#include "berth/config/args.h"
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
+class PreemptionExecutor;
+
 class DefaultPreemption final : public framework::PreEnqueuePlugin,
                                 public framework::PostFilterPlugin,
+                                public framework::ObjectReader,
                                 public framework::EnqueueExtensions {
  public:
+  // `handle` must outlive the plugin.
+  DefaultPreemption(const config::DefaultPreemptionArgs& args, framework::Handle& handle);
+
   std::string_view Name() const override { return names::kDefaultPreemption; }
-
-  // Upstream gates a pod whose preemption is still under way; there is none here.
-  framework::Status PreEnqueue(const framework::PodInfo&) const override { return {}; }
-
+  framework::Status PreEnqueue(const framework::PodInfo& pod) const override;
   framework::PostFilterResult PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
-
+  std::vector<framework::ObjectKind> ObjectsRead() const override {
+    return {framework::ObjectKind::kPodDisruptionBudget};
+  }
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
+
+ private:
+  const config::DefaultPreemptionArgs args_;
+  framework::Handle& handle_;
+  const std::shared_ptr<PreemptionExecutor> executor_;
 };
 
 }  // namespace berth::plugins

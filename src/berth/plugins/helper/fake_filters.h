@@ -13,8 +13,9 @@ class FakeFilters final : public framework::NodeStatuses, public framework::Filt
  public:
   std::map<framework::NodeIndex, framework::Status> said;  // absent: success
   std::function<framework::Status(const framework::NodeInfo&)> again = [](const auto&) { return framework::Status(); };
-  framework::Status on_remove;
+  framework::Status on_remove, on_add;
   int removed_count = 0;
+  int added_count = 0;
   int run_count = 0;
 
   framework::Status Get(framework::NodeIndex row) const override {
@@ -33,7 +34,8 @@ class FakeFilters final : public framework::NodeStatuses, public framework::Filt
   }
   framework::Status RunAddPod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
                               const framework::NodeInfo&) override {
-    return {};
+    ++added_count;
+    return on_add;
   }
 };
 

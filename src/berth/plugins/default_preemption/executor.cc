@@ -1,0 +1,220 @@
+#include "berth/plugins/default_preemption/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "berth/base/log.h"
+#include "berth/codec/json.h"
+#include "berth/plugins/names.h"
+
+namespace berth::plugins {
+
+using framework::ObjectRef;
+using framework::Operation;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::PodRef;
+using framework::StepResult;
+
+namespace {
+
+// client-go's retry.DefaultBackoff: 10 ms, then five times as much.
+Duration DelayBefore(int tries, const Error& error) {
+  constexpr Duration kFirst = std::chrono::milliseconds(10);
+  constexpr Duration kAskedMax = std::chrono::seconds(10);
+  Duration delay = kFirst;
+  for (int i = 1; i < tries; ++i) delay *= 5;
+  const Duration asked = std::chrono::milliseconds(error.retry_after_ms);
+  return std::max(delay, std::min(asked, kAskedMax));
+}
+
+bool IsPassing(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kInternal:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kTooManyRequests: return true;
+    default: return error.outcome_unknown;
+  }
+}
+
+PodRef RefTo(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version}; }
+ObjectRef ObjectOf(const PodInfo& pod) { return {"v1", "pods", pod.namespace_name(), pod.name}; }
+
+// A strategic merge patch of the status: the victim is told why it has to go. The uid keeps another pod of that name
+// out of it.
+std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, Time now) {
+  codec::json::object condition;
+  condition["type"] = "DisruptionTarget";
+  condition["status"] = "True";
+  condition["reason"] = "PreemptionByScheduler";
+  condition["message"] = scheduler_name + ": preempting to accommodate a higher priority pod";
+  condition["lastProbeTime"] = nullptr;
+  // Where the condition is there already, it keeps its time.
+  if (!victim.is_preempted) condition["lastTransitionTime"] = FormatRfc3339(now);
+  if (victim.generation > 0) condition["observedGeneration"] = victim.generation;
+  codec::json::object status;
+  status["conditions"] = codec::json::array{std::move(condition)};
+  return codec::WriteJson(
+      codec::json::object{{"metadata", codec::json::object{{"uid", victim.uid}}}, {"status", std::move(status)}});
+}
+
+}  // namespace
+
+struct PreemptionExecutor::Job {
+  PodRef preemptor;
+  std::string scheduler_name;
+  std::int32_t priority = 0;
+  std::string node_name;
+  std::vector<PodInfoPtr> victims;
+  std::size_t outstanding = 0;  // evictions under way
+  bool is_last = false;         // the last victim's eviction has begun
+  bool has_failed = false;
+};
+
+std::vector<PodInfoPtr> PreemptionExecutor::ToEvict(const std::vector<PodInfoPtr>& victims) {
+  std::vector<PodInfoPtr> left;
+  for (const PodInfoPtr& victim : victims) {
+    if (!victim->deletion_time) left.push_back(victim);
+  }
+  return left;
+}
+
+void PreemptionExecutor::Preempt(const PodInfo& preemptor, std::string_view node_name,
+                                 std::vector<PodInfoPtr> victims) {
+  auto job = std::make_shared<Job>();
+  job->preemptor = RefTo(preemptor);
+  job->scheduler_name = preemptor.spec().scheduler_name;
+  job->priority = preemptor.priority();
+  job->node_name = node_name;
+  job->victims = std::move(victims);
+  running_[preemptor.uid] = job;
+  // Not within the scheduling cycle that decided it: that one still reads nominations and nodes.
+  handle_.Start(Operation::After(Duration{0}, [self = shared_from_this(), job](const StepResult& result) {
+    self->Begin(job, result.now);
+    return Operation::Done();
+  }));
+}
+
+bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
+  const auto it = running_.find(preemptor_uid);
+  if (it == running_.end()) return false;
+  const Job& job = *it->second;
+  if (!job.is_last) return true;
+  const PodInfoPtr last = handle_.FindAssignedPod(job.victims.back()->uid);
+  return last != nullptr && !last->deletion_time;
+}
+
+void PreemptionExecutor::Begin(const JobPtr& job, Time now) {
+  for (const PodInfoPtr& nominated : handle_.NominatedPods(job->node_name)) {
+    if (nominated->priority() < job->priority) handle_.ClearNomination(*nominated);
+  }
+  job->is_last = job->victims.size() == 1;
+  const std::size_t count = job->is_last ? 1 : job->victims.size() - 1;
+  job->outstanding = count;
+  for (std::size_t i = 0; i < count; ++i) Evict(job, job->victims[i], now);
+}
+
+void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, Time now) {
+  // A pod whose binding has not begun is taken back in memory, and tries again elsewhere.
+  if (handle_.CancelBinding(victim->uid, names::kDefaultPreemption, "preempted")) {
+    Announce(*job, *victim, true);
+    Evicted(job, now);
+    return;
+  }
+  handle_.Start(WriteCondition(job, victim, now, 1));
+}
+
+Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time now, int tries) {
+  framework::ObjectPatch patch{ObjectOf(*victim), "status", framework::PatchType::kStrategicMerge,
+                               ConditionPatch(*victim, job->scheduler_name, now)};
+  return Operation::Write(std::move(patch), [self = shared_from_this(), job, victim, tries](const StepResult& result) {
+    if (!result.error) return self->Delete(job, victim, 1, false);
+    const Error& error = *result.error;
+    if (error.code == ErrorCode::kNotFound) {
+      self->Evicted(job, result.now);
+      return Operation::Done();
+    }
+    if ((IsPassing(error) || error.code == ErrorCode::kConflict) && tries < kTriesMax) {
+      return Operation::After(DelayBefore(tries, error), [self, job, victim, tries](const StepResult& later) {
+        return self->WriteCondition(job, victim, later.now, tries + 1);
+      });
+    }
+    // A conflict that stays may be another pod of the victim's name; the DELETE asks for the uid and finds out.
+    if (error.code == ErrorCode::kConflict) return self->Delete(job, victim, 1, false);
+    self->Failed(job, *victim, "writing its condition", error, result.now);
+    return Operation::Done();
+  });
+}
+
+// `may_be_done`: the answer to an earlier DELETE was lost.
+Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim, int tries, bool may_be_done) {
+  return Operation::Write(
+      framework::ObjectDelete{ObjectOf(*victim), victim->uid},
+      [self = shared_from_this(), job, victim, tries, may_be_done](const StepResult& result) {
+        if (result.error) {
+          const Error& error = *result.error;
+          const bool is_gone = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kConflict;
+          if (!is_gone && IsPassing(error) && tries < kTriesMax) {
+            const bool is_unknown = may_be_done || error.outcome_unknown;
+            return Operation::After(DelayBefore(tries, error), [self, job, victim, tries, is_unknown](const auto&) {
+              return self->Delete(job, victim, tries + 1, is_unknown);
+            });
+          }
+          if (!is_gone) {
+            self->Failed(job, *victim, "deleting it", error, result.now);
+            return Operation::Done();
+          }
+        }
+        // Whom somebody else deleted, the preemptor did not evict.
+        if (!result.error || may_be_done) self->Announce(*job, *victim, false);
+        self->Evicted(job, result.now);
+        return Operation::Done();
+      });
+}
+
+void PreemptionExecutor::Announce(const Job& job, const PodInfo& victim, bool is_in_memory) {
+  framework::PodEvent event;
+  event.regarding = RefTo(victim);
+  event.related = job.preemptor;
+  event.reporting_controller = job.scheduler_name;
+  event.reason = "Preempted";
+  event.action = "Preempting";
+  event.note = "Preempted by pod " + job.preemptor.uid + " on node " + job.node_name;
+  if (is_in_memory) event.note += " (in kube-scheduler memory).";
+  handle_.Emit(std::move(event));
+}
+
+void PreemptionExecutor::Failed(const JobPtr& job, const PodInfo& victim, std::string_view doing, const Error& error,
+                                Time now) {
+  log::Warning("plugins", "Could not preempt a pod",
+               {{"pod", victim.Key()},
+                {"preemptor", job->preemptor.namespace_name + "/" + job->preemptor.name},
+                {"doing", doing},
+                {"err", error.message}});
+  job->has_failed = true;
+  Evicted(job, now);
+}
+
+// One victim less to wait for, whatever became of it.
+void PreemptionExecutor::Evicted(const JobPtr& job, Time now) {
+  if (--job->outstanding > 0) return;
+  // Without all the others gone the last one would go in vain.
+  if (job->is_last || job->has_failed) {
+    End(job);
+    return;
+  }
+  job->is_last = true;
+  job->outstanding = 1;
+  Evict(job, job->victims.back(), now);
+}
+
+void PreemptionExecutor::End(const JobPtr& job) {
+  // The preemptor may have been let go when its last victim went, and preempt again already.
+  const auto it = running_.find(job->preemptor.uid);
+  if (it != running_.end() && it->second == job) running_.erase(it);
+  if (job->has_failed) handle_.Activate(job->preemptor.uid);
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,62 @@
+// PreemptionExecutor: evicts the victims of a preemption beside scheduling, as upstream's executor does with
+// SchedulerAsyncPreemption: nominations of less important pods for the node are cleared; then all victims but the last
+// at once; then the last one. What fails activates the preemptor, which would otherwise wait for pods that stay.
+//
+//   Preempt -> (next input) -> all but the last -> the last -> end
+//                                    | one failed      | failed
+//                                    +-----------------+--> Activate the preemptor
+//
+// Core's thread only.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/handle.h"
+
+namespace berth::plugins {
+
+class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionExecutor> {
+ public:
+  // How often a write is tried that fails for a passing reason.
+  static constexpr int kTriesMax = 4;
+
+  // `handle` must outlive all operations that are started. Owned by shared_ptr: operations under way keep it.
+  explicit PreemptionExecutor(framework::Handle& handle) : handle_(handle) {}
+
+  // Those of `victims` that are not on their way out already: what Preempt has to evict.
+  static std::vector<framework::PodInfoPtr> ToEvict(const std::vector<framework::PodInfoPtr>& victims);
+
+  // `victims` as ToEvict() gives them, at least one.
+  void Preempt(const framework::PodInfo& preemptor, std::string_view node_name,
+               std::vector<framework::PodInfoPtr> victims);
+
+  // Whether the pod's victims are still being evicted. False already when the last one is gone or going, though the
+  // answer to its DELETE may not be there: the event of its end is what brings the preemptor back.
+  bool IsRunning(std::string_view preemptor_uid) const;
+  std::size_t running_count() const { return running_.size(); }
+
+ private:
+  struct Job;
+  using JobPtr = std::shared_ptr<Job>;
+  using PodInfoPtr = framework::PodInfoPtr;
+
+  void Begin(const JobPtr& job, Time now);
+  void Evict(const JobPtr& job, const PodInfoPtr& victim, Time now);
+  framework::Operation WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time now, int tries);
+  framework::Operation Delete(const JobPtr& job, const PodInfoPtr& victim, int tries, bool may_be_done);
+  void Announce(const Job& job, const framework::PodInfo& victim, bool is_in_memory);
+  void Failed(const JobPtr& job, const framework::PodInfo& victim, std::string_view doing, const Error& error,
+              Time now);
+  void Evicted(const JobPtr& job, Time now);
+  void End(const JobPtr& job);
+
+  framework::Handle& handle_;
+  StringHashMap<JobPtr> running_;  // by the preemptor's uid: at most one for each pod that waits for its victims
+};
+
+}  // namespace berth::plugins

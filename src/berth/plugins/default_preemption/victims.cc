@@ -1,0 +1,128 @@
+#include "berth/plugins/default_preemption/victims.h"
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+
+namespace {
+
+bool IsValid(const api::LabelSelector& selector) {
+  return std::all_of(selector.requirements.begin(), selector.requirements.end(), [](const api::Requirement& r) {
+    return r.op != api::SelectorOperator::kGt && r.op != api::SelectorOperator::kLt && r.Validate().ok();
+  });
+}
+
+const Status& NoVictims() {
+  static const Status kStatus = Status::UnschedulableAndUnresolvable("No preemption victims found for incoming pod");
+  return kStatus;
+}
+
+}  // namespace
+
+bool IsMoreImportant(const PodInfo& a, const PodInfo& b, Time now) {
+  if (a.priority() != b.priority()) return a.priority() > b.priority();
+  return a.start_time.value_or(now) < b.start_time.value_or(now);
+}
+
+const std::vector<DisruptionBudgets::Budget>& DisruptionBudgets::BudgetsOf(const framework::PodClass& pod_class) {
+  const auto [it, is_new] = by_class_.try_emplace(pod_class.id);
+  // A pod without labels matches no budget, whatever the selector.
+  if (!is_new || pod_class.labels.empty()) return it->second;
+  if (!by_namespace_) {
+    by_namespace_.emplace();
+    for (const auto& [key, budget] : store_) {
+      // An absent, an empty and an invalid selector match nothing here.
+      if (!budget->selector || budget->selector->requirements.empty() || !IsValid(*budget->selector)) continue;
+      (*by_namespace_)[budget->metadata.namespace_name].push_back(budget.get());
+    }
+  }
+  const auto found = by_namespace_->find(pod_class.namespace_name);
+  if (found == by_namespace_->end()) return it->second;
+  for (const Budget budget : found->second) {
+    if (budget->selector->Matches(pod_class.labels)) it->second.push_back(budget);
+  }
+  return it->second;
+}
+
+std::vector<bool> DisruptionBudgets::Violations(std::span<const PodInfoPtr> pods) {
+  std::vector<bool> violations(pods.size(), false);
+  if (store_.empty()) return violations;
+  std::vector<std::pair<Budget, std::int64_t>> left;  // of the budgets met so far; a node's pods have few
+  for (std::size_t i = 0; i < pods.size(); ++i) {
+    for (const Budget budget : BudgetsOf(*pods[i]->pod_class)) {
+      // The API server has counted this pod's eviction already.
+      if (std::binary_search(budget->disrupted_pods.begin(), budget->disrupted_pods.end(), pods[i]->name)) continue;
+      auto it = std::find_if(left.begin(), left.end(), [&](const auto& entry) { return entry.first == budget; });
+      if (it == left.end()) it = left.insert(left.end(), {budget, budget->disruptions_allowed});
+      if (--it->second < 0) violations[i] = true;
+    }
+  }
+  return violations;
+}
+
+Status DryRun::Remove(Trial& trial, const PodInfoPtr& pod) {
+  trial.node.RemovePod(pod->uid);
+  return filters_.RunRemovePod(trial.state, preemptor_, *pod, trial.node);
+}
+
+Status DryRun::Add(Trial& trial, const PodInfoPtr& pod) {
+  trial.node.AddPod(pod);
+  return filters_.RunAddPod(trial.state, preemptor_, *pod, trial.node);
+}
+
+NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
+  NodeVictims result;
+  const auto fail = [&](const Status& status) {
+    result.status = Status::Error(status.Message());
+    result.victims.clear();
+    return result;
+  };
+
+  // Most nodes that cannot help are told by a look at their pods, before anything is copied.
+  potential_.clear();
+  const framework::NodeInfo& original = cycle_.nodes.Info(row);
+  for (const PodInfoPtr& other : original.pods()) {
+    if (other->priority() < preemptor_.priority()) potential_.push_back(other);
+  }
+  if (potential_.empty()) {
+    result.status = NoVictims();
+    return result;
+  }
+
+  Trial trial{original, cycle_.state.Clone()};
+  for (const PodInfoPtr& pod : potential_) {
+    if (const Status status = Remove(trial, pod); !status.IsSuccess()) return fail(status);
+  }
+  result.status = filters_.RunFiltersWithNominatedPods(trial.state, preemptor_, trial.node);
+  if (!result.status.IsSuccess()) return result;
+
+  // Now as many as possible are let off, the most important first; those whose eviction violates a budget before all
+  // others. Upstream sorts with an algorithm that keeps the order of equals for up to 12 pods.
+  const auto is_more_important = [now = cycle_.now](const PodInfoPtr& a, const PodInfoPtr& b) {
+    return IsMoreImportant(*a, *b, now);
+  };
+  std::stable_sort(potential_.begin(), potential_.end(), is_more_important);
+  const std::vector<bool> violations = budgets_.Violations(potential_);
+  bool has_violating = false, has_others = false;
+  for (const bool violates : {true, false}) {
+    for (std::size_t i = 0; i < potential_.size(); ++i) {
+      if (violations[i] != violates) continue;
+      (violates ? has_violating : has_others) = true;
+      if (const Status status = Add(trial, potential_[i]); !status.IsSuccess()) return fail(status);
+      if (filters_.RunFiltersWithNominatedPods(trial.state, preemptor_, trial.node).IsSuccess()) continue;
+      if (const Status status = Remove(trial, potential_[i]); !status.IsSuccess()) return fail(status);
+      result.victims.push_back(potential_[i]);
+      if (violates) ++result.pdb_violations;
+    }
+  }
+  if (has_violating && has_others) {
+    std::stable_sort(result.victims.begin(), result.victims.end(), is_more_important);
+  }
+  return result;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,82 @@
+// What it would take to make room on one node: preemption's dry run. Core's thread only; one object a scheduling cycle.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/framework/objects.h"
+#include "berth/framework/plugin.h"
+
+namespace berth::plugins {
+
+// True when evicting `a` is worse than evicting `b`: higher priority, then longer running. A pod that has not started
+// counts as started `now`. Upstream: util.MoreImportantPod.
+bool IsMoreImportant(const framework::PodInfo& a, const framework::PodInfo& b, Time now);
+
+// The PodDisruptionBudgets, prepared for one cycle. Upstream: filterPodsWithPDBViolation.
+class DisruptionBudgets {
+ public:
+  // `store` must outlive the object and not change meanwhile.
+  explicit DisruptionBudgets(const framework::ObjectStore<api::PodDisruptionBudget>& store) : store_(store) {}
+
+  // For each pod, whether evicting it after those before it in the list overdraws one of its budgets.
+  std::vector<bool> Violations(std::span<const framework::PodInfoPtr> pods);
+
+ private:
+  using Budget = const api::PodDisruptionBudget*;
+
+  const std::vector<Budget>& BudgetsOf(const framework::PodClass& pod_class);
+
+  const framework::ObjectStore<api::PodDisruptionBudget>& store_;
+  // Valid budgets by namespace; filled when first asked for.
+  std::optional<std::map<std::string_view, std::vector<Budget>>> by_namespace_;
+  absl::flat_hash_map<std::uint64_t, std::vector<Budget>> by_class_;  // by PodClass::id
+};
+
+struct NodeVictims {
+  // Success: the pod fits once the victims are gone. Otherwise why evicting does not help.
+  framework::Status status;
+  std::vector<framework::PodInfoPtr> victims;  // most important first
+  std::int64_t pdb_violations = 0;             // victims whose budgets are overdrawn
+};
+
+// Upstream: DefaultPreemption.SelectVictimsOnNode.
+class DryRun {
+ public:
+  // All must outlive it.
+  DryRun(const framework::Cycle& cycle, const framework::PodInfo& preemptor, framework::FilterRunner& filters,
+         const framework::ObjectStore<api::PodDisruptionBudget>& budgets)
+      : cycle_(cycle), preemptor_(preemptor), filters_(filters), budgets_(budgets) {}
+
+  // The smallest set of pods on the row's node, found greedily, without which the preemptor fits. The node itself stays
+  // as it is.
+  NodeVictims SelectVictims(framework::NodeIndex row);
+
+ private:
+  using PodInfoPtr = framework::PodInfoPtr;
+
+  // The node and what plugins computed, without some pods.
+  struct Trial {
+    framework::NodeInfo node;
+    framework::CycleState state;
+  };
+
+  framework::Status Remove(Trial& trial, const PodInfoPtr& pod);
+  framework::Status Add(Trial& trial, const PodInfoPtr& pod);
+
+  const framework::Cycle& cycle_;
+  const framework::PodInfo& preemptor_;
+  framework::FilterRunner& filters_;
+  DisruptionBudgets budgets_;
+  std::vector<PodInfoPtr> potential_;
+};
+
+}  // namespace berth::plugins
