@@ -103,6 +103,7 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   pod_ = pod;
   nodes_ = &nodes;
   nominated_ = nominated;
+  nominated_by_row_.reset();
   seed_ = seed;
   now_ = now;
   state_ = CycleState();
@@ -123,8 +124,9 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
 }
 
 void Evaluator::FindNode() {
-  if (!RunPreFilter()) return;
-  PlanFilters();
+  const bool is_refused = !RunPreFilter();
+  PlanFilters();  // also for the dry runs of PostFilter after a refusal
+  if (is_refused) return;
   UpdateKept();
 
   // The nominated node goes first and alone: it was made free for this pod.
@@ -440,7 +442,7 @@ bool Evaluator::FindErrorVerdict(std::span<const NodeIndex> rows) {
     if (verdict == kVerdictOk || verdict == kVerdictNoNode) continue;
     const Status& status = statuses.Get(verdict);
     if (status.IsRejected()) continue;
-    Fail("running \"" + std::string(status.plugin()) + "\" filter plugin: " + status.Message());
+    Fail(FilterErrorText(status));
     return true;
   }
   return false;
@@ -470,9 +472,9 @@ bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
   }
   if (IsNominationRelevant()) {
     for (const NominatedOnRow& on_row : nominated_) {
-      if (std::find(rows.begin(), rows.end(), on_row.row) == rows.end()) continue;
+      if (cycle_verdicts_[on_row.row] == kVerdictNoNode) continue;  // not one of the rows
       CycleState state = state_.Clone();
-      const Status status = RunFiltersWithNominatedPods(state, *pod_, nodes_->Info(on_row.row));
+      const Status status = RunFiltersTwice(state, *pod_, nodes_->Info(on_row.row), on_row.pods);
       if (status.IsSuccess()) {
         cycle_verdicts_[on_row.row] = kVerdictOk;
         continue;

@@ -126,6 +126,10 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool EvaluateRows(std::span<const NodeIndex> rows);
   framework::Status RunFilters(framework::CycleState& state, const framework::PodInfo& pod,
                                const framework::NodeInfo& node) const;
+  // With those of `nominated` that the pod has to respect, and without.
+  framework::Status RunFiltersTwice(framework::CycleState& state, const framework::PodInfo& pod,
+                                    const framework::NodeInfo& node, std::span<const framework::PodInfoPtr> nominated);
+  static std::string FilterErrorText(const framework::Status& status);
   bool ScoreFeasible();
   framework::Status ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
   bool RunPreScore();
@@ -159,6 +163,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   framework::PodInfoPtr pod_;
   const framework::NodeTable* nodes_ = nullptr;
   std::span<const NominatedOnRow> nominated_;
+  // By row, filled when a dry run first asks.
+  std::optional<absl::flat_hash_map<NodeIndex, std::span<const framework::PodInfoPtr>>> nominated_by_row_;
   std::uint64_t seed_ = 0;
   Time now_{};
   framework::CycleState state_;

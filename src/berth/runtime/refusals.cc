@@ -128,20 +128,17 @@ Status Evaluator::RunFilters(CycleState& state, const PodInfo& pod, const NodeIn
   return {};
 }
 
-Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
-  std::vector<framework::PodInfoPtr> others;
-  const NodeIndex row = nodes_->Find(node.name());
-  for (const NominatedOnRow& on_row : nominated_) {
-    if (on_row.row != row) continue;
-    for (const framework::PodInfoPtr& other : on_row.pods) {
-      if (other->uid != pod.uid && other->priority() >= pod.priority()) others.push_back(other);
-    }
-  }
+Status Evaluator::RunFiltersTwice(CycleState& state, const PodInfo& pod, const NodeInfo& node,
+                                  std::span<const framework::PodInfoPtr> nominated) {
+  const auto counts = [&pod](const framework::PodInfoPtr& other) {
+    return other->uid != pod.uid && other->priority() >= pod.priority();
+  };
   // With the nominated pods, which may come, and without, which may not: the pod has to fit both ways.
-  if (!others.empty()) {
+  if (std::any_of(nominated.begin(), nominated.end(), counts)) {
     CycleState with_state = state.Clone();
     NodeInfo with_node = node;
-    for (const framework::PodInfoPtr& other : others) {
+    for (const framework::PodInfoPtr& other : nominated) {
+      if (!counts(other)) continue;
       with_node.AddPod(other);
       const Status added = RunAddPod(with_state, pod, *other, with_node);
       if (!added.IsSuccess()) return added;
@@ -152,12 +149,36 @@ Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& 
   return RunFilters(state, pod, node);
 }
 
+// As kube-scheduler words a filter's error; one without a plugin is worded already.
+std::string Evaluator::FilterErrorText(const Status& status) {
+  if (status.plugin().empty()) return status.Message();
+  return "running \"" + std::string(status.plugin()) + "\" filter plugin: " + status.Message();
+}
+
+Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
+  std::span<const framework::PodInfoPtr> nominated;
+  if (!nominated_.empty()) {
+    if (!nominated_by_row_) {
+      nominated_by_row_.emplace();
+      for (const NominatedOnRow& on_row : nominated_) nominated_by_row_->emplace(on_row.row, on_row.pods);
+    }
+    const auto it = nominated_by_row_->find(nodes_->Find(node.name()));
+    if (it != nominated_by_row_->end()) nominated = it->second;
+  }
+  Status status = RunFiltersTwice(state, pod, node, nominated);
+  if (status.IsSuccess() || status.IsRejected()) return status;
+  return Status::Error(FilterErrorText(status));
+}
+
 Status Evaluator::RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
   const framework::Cycle cycle{*nodes_, state, seed_, now_};
   for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
     if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
     const Status status = Guarded([&] { return plugins_.pre_filter[i]->AddPod(cycle, pod, other, node); });
-    if (!status.IsSuccess()) return status.WithPlugin(plugins_.pre_filter[i]->Name());
+    if (!status.IsSuccess()) {
+      return Status::Error("running AddPod on PreFilter plugin \"" + std::string(plugins_.pre_filter[i]->Name()) +
+                           "\": " + status.Message());
+    }
   }
   return {};
 }
@@ -167,7 +188,10 @@ Status Evaluator::RunRemovePod(CycleState& state, const PodInfo& pod, const PodI
   for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
     if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
     const Status status = Guarded([&] { return plugins_.pre_filter[i]->RemovePod(cycle, pod, other, node); });
-    if (!status.IsSuccess()) return status.WithPlugin(plugins_.pre_filter[i]->Name());
+    if (!status.IsSuccess()) {
+      return Status::Error("running RemovePod on PreFilter plugin \"" + std::string(plugins_.pre_filter[i]->Name()) +
+                           "\": " + status.Message());
+    }
   }
   return {};
 }
