@@ -160,6 +160,9 @@ class ScorePlugin : public virtual Plugin {
  public:
   virtual Dependency ScoreDependsOn() const { return Dependency::kCycle; }
   virtual Normalization ScoreNormalization() const { return Normalization::kNone; }
+  // True when this pod's score, normalised, is 0 on every node. Asked as PreScoreSkips is, and for the same reason; for
+  // plugins without PreScore.
+  virtual bool ScoresNothing(const Cycle&, const PodInfo&) const { return false; }
 
   // The raw score of a feasible node. The status is an out-parameter because it is success but for broken plugins.
   virtual std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex row, const NodeInfo& node,

@@ -58,7 +58,9 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
     is_score_kept_.push_back(is_kept(score.plugin->ScoreDependsOn()) &&
                              !prepared_in_cycle.contains(score.plugin->Name()) &&
                              score.plugin->ScoreNormalization() != Normalization::kCustom);
-    has_cycle_scores_ |= !is_score_kept_.back();
+    const auto prepares = std::find_if(plugins_.pre_score.begin(), plugins_.pre_score.end(),
+                                       [&](const auto* plugin) { return plugin->Name() == score.plugin->Name(); });
+    pre_score_of_.push_back(prepares == plugins_.pre_score.end() ? nullptr : *prepares);
   }
 }
 
@@ -127,6 +129,7 @@ void Evaluator::FindNode() {
   const bool is_refused = !RunPreFilter();
   PlanFilters();  // also for the dry runs of PostFilter after a refusal
   if (is_refused) return;
+  PlanScores();
   UpdateKept();
 
   // The nominated node goes first and alone: it was made free for this pod.
@@ -385,43 +388,6 @@ void Evaluator::UpdateKept() {
   }
 }
 
-// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is
-// out of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
-bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
-  ClassEvaluation& kept = *kept_;
-  for (const NodeIndex row : rows) kept.fixed[row] = 0;
-  const auto are_in_range = [rows](std::span<const std::int64_t> scores, std::int64_t max) {
-    return std::all_of(rows.begin(), rows.end(), [=](NodeIndex row) { return scores[row] >= 0 && scores[row] <= max; });
-  };
-  for (ScoreColumn& column : kept.columns) {
-    if (!ScoreRowsInto(column.score, rows, column.raw).IsSuccess()) return false;
-    const bool is_final = column.normalization == Normalization::kNone;
-    if (!are_in_range(column.raw, is_final ? framework::kNodeScoreMax : kRawScoreMax)) return false;
-  }
-  scratch_scores_.resize(nodes_->row_count());
-  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-    if (!kept.is_fixed_score[s]) continue;
-    if (!ScoreRowsInto(s, rows, scratch_scores_).IsSuccess()) return false;
-    if (!are_in_range(scratch_scores_, framework::kNodeScoreMax)) return false;
-    for (const NodeIndex row : rows) kept.fixed[row] += plugins_.score[s].weight * scratch_scores_[row];
-  }
-  return true;
-}
-
-Status Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores) {
-  const ScorePlugin& plugin = *plugins_.score[score].plugin;
-  const framework::Cycle cycle{*nodes_, state_, seed_, now_};
-  return Guarded([&] {
-    Status said;
-    if (options_.form == Form::kPlain) {
-      plugin.ScorePlugin::ScoreRows(cycle, *pod_, rows, scores, said);
-    } else {
-      plugin.ScoreRows(cycle, *pod_, rows, scores, said);
-    }
-    return said;
-  });
-}
-
 bool Evaluator::IsNominationRelevant() const {
   for (const NominatedOnRow& on_row : nominated_) {
     for (const framework::PodInfoPtr& other : on_row.pods) {
@@ -456,15 +422,20 @@ bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
   uses_cycle_verdicts_ = true;
   for (std::size_t f = 0; f < filters.size(); ++f) {
     if (!is_filter_active_[f] || is_filter_kept_[f]) continue;
-    // The first plugin in order that refuses a node is the one that counts.
+    // The first plugin in order that refuses a node is the one that counts: this one is asked also about nodes that a
+    // kept verdict of a later one refuses.
     scratch_rows_.clear();
-    scratch_verdicts_.resize(nodes_->row_count());
-    for (const NodeIndex row : rows) {
-      const VerdictId verdict = cycle_verdicts_[row];
-      if (verdict != kVerdictOk && kept_->statuses.Position(verdict) < static_cast<int>(f)) continue;
-      scratch_rows_.push_back(row);
-      scratch_verdicts_[row] = kVerdictOk;
+    if (kept_->statuses.size() > 1) {
+      for (const NodeIndex row : rows) {
+        const VerdictId verdict = cycle_verdicts_[row];
+        if (verdict != kVerdictOk && kept_->statuses.Position(verdict) > static_cast<int>(f))
+          scratch_rows_.push_back(row);
+      }
     }
+    FilterRowsInto(f, rows, cycle_verdicts_);
+    if (scratch_rows_.empty()) continue;
+    scratch_verdicts_.resize(nodes_->row_count());
+    for (const NodeIndex row : scratch_rows_) scratch_verdicts_[row] = kVerdictOk;
     FilterRowsInto(f, scratch_rows_, scratch_verdicts_);
     for (const NodeIndex row : scratch_rows_) {
       if (scratch_verdicts_[row] != kVerdictOk) cycle_verdicts_[row] = scratch_verdicts_[row];
@@ -492,114 +463,6 @@ bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
     if (cycle_verdicts_[row] == kVerdictOk) feasible_.push_back(row);
   }
   return !FindErrorVerdict(rows);
-}
-
-void Evaluator::ChooseFromKept() {
-  outcome_.result = Result::kFeasible;
-  outcome_.feasible_count = kept_->feasible_count;
-  const ClassEvaluation::Best best = kept_->FindBest();
-  const std::size_t chosen = best.count == 1 ? 0 : Random(seed_).Below(best.count);
-  outcome_.node = kept_->NthBest(best, chosen);
-  outcome_.is_scored = kept_->feasible_count > 1 && !plugins_.score.empty();
-  outcome_.total = outcome_.is_scored ? best.total : 0;
-  if (!options_.with_detail) return;
-  for (std::size_t n = 0; n < best.count; ++n) outcome_.best.push_back(kept_->NthBest(best, n));
-}
-
-bool Evaluator::RunPreScore() {
-  is_score_active_.assign(plugins_.score.size(), true);
-  for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
-    const framework::PreScorePlugin& plugin = *plugins_.pre_score[i];
-    const Status status = kept_->pre_score[i] ? *kept_->pre_score[i] : Guarded([&] {
-      return plugin.PreScore({*nodes_, state_, seed_, now_}, *pod_, feasible_);
-    });
-    if (status.IsSkip()) {
-      for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-        if (plugins_.score[s].plugin->Name() == plugin.Name()) is_score_active_[s] = false;
-      }
-    } else if (!status.IsSuccess()) {
-      return Fail("running PreScore plugin \"" + std::string(plugin.Name()) + "\": " + status.Message());
-    }
-  }
-  return true;
-}
-
-// Scores and chooses among feasible_, which has at least one row.
-bool Evaluator::ScoreFeasible() {
-  outcome_.feasible_count = feasible_.size();
-  outcome_.result = Result::kFeasible;
-  if (options_.with_detail) outcome_.feasible = feasible_;
-  const auto choose = [&](const std::vector<NodeIndex>& best) {
-    outcome_.node = best[best.size() == 1 ? 0 : Random(seed_).Below(best.size())];
-    if (options_.with_detail) outcome_.best = best;
-  };
-  if (feasible_.size() == 1 || plugins_.score.empty()) {
-    choose(feasible_);
-    return true;
-  }
-  if (!RunPreScore()) return false;
-  outcome_.is_scored = true;
-  totals_.assign(feasible_.size(), 0);
-  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-    if (!is_score_active_[s]) continue;
-    const ScorePlugin& plugin = *plugins_.score[s].plugin;
-    const Normalization normalization = plugin.ScoreNormalization();
-    std::span<const std::int64_t> raw;
-    if (are_scores_kept_) {
-      if (kept_->is_fixed_score[s]) continue;  // in `fixed`, added below
-      for (const ScoreColumn& column : kept_->columns) {
-        if (column.score == s) raw = column.raw;
-      }
-    }
-    if (raw.empty()) {
-      scratch_scores_.resize(nodes_->row_count());
-      const Status status = ScoreRowsInto(s, feasible_, scratch_scores_);
-      if (!status.IsSuccess()) {
-        return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) +
-                    "\" failed with: " + status.Message());
-      }
-      raw = scratch_scores_;
-    }
-    std::vector<framework::NodeScore> normalized;
-    normalized.reserve(feasible_.size());
-    std::int64_t max = 0;
-    for (const NodeIndex row : feasible_) max = std::max(max, raw[row]);
-    for (const NodeIndex row : feasible_) normalized.push_back({row, Normalized(normalization, raw[row], max)});
-    if (normalization == Normalization::kCustom) {
-      const Status status =
-          Guarded([&] { return plugin.NormalizeScore({*nodes_, state_, seed_, now_}, *pod_, normalized); });
-      if (!status.IsSuccess()) {
-        return Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) +
-                    "\" failed with: " + status.Message());
-      }
-    }
-    for (std::size_t i = 0; i < feasible_.size(); ++i) {
-      if (normalized[i].score < 0 || normalized[i].score > framework::kNodeScoreMax) {
-        return Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
-                    "\" returns an invalid score " + std::to_string(normalized[i].score) +
-                    ", it should in the range of [0, 100] after normalizing");
-      }
-      totals_[i] += plugins_.score[s].weight * normalized[i].score;
-    }
-    if (!options_.with_detail) continue;
-    std::vector<std::int64_t> detail(feasible_.size());
-    for (std::size_t i = 0; i < feasible_.size(); ++i) detail[i] = normalized[i].score;
-    outcome_.scores.emplace_back(plugin.Name(), std::move(detail));
-  }
-  std::vector<NodeIndex> best;
-  std::int64_t best_total = kNoTotal;
-  for (std::size_t i = 0; i < feasible_.size(); ++i) {
-    if (are_scores_kept_) totals_[i] += kept_->fixed[feasible_[i]];
-    if (totals_[i] > best_total) {
-      best_total = totals_[i];
-      best.clear();
-    }
-    if (totals_[i] == best_total) best.push_back(feasible_[i]);
-  }
-  outcome_.total = best_total;
-  if (options_.with_detail) outcome_.totals = totals_;
-  choose(best);
-  return true;
 }
 
 }  // namespace berth::runtime

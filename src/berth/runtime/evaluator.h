@@ -130,7 +130,11 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   framework::Status RunFiltersTwice(framework::CycleState& state, const framework::PodInfo& pod,
                                     const framework::NodeInfo& node, std::span<const framework::PodInfoPtr> nominated);
   static std::string FilterErrorText(const framework::Status& status);
+  void PlanScores();
   bool ScoreFeasible();
+  bool AddScores(std::size_t score);
+  void Normalize(framework::Normalization normalization);
+  void ChooseFromTotals();
   framework::Status ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
   bool RunPreScore();
   void ChooseFromKept();
@@ -148,7 +152,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<bool> is_filter_kept_;
   std::vector<bool> is_pre_score_kept_;
   std::vector<bool> is_score_kept_;
-  bool has_cycle_scores_ = false;
+  std::vector<const framework::PreScorePlugin*> pre_score_of_;  // by score plugin; null: it has none
 
   // Kept between pods.
   struct KeptClass {
@@ -172,6 +176,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<bool> is_filter_active_;
   std::vector<bool> is_pre_filter_skipped_;
   std::vector<bool> is_score_active_;
+  std::vector<bool> is_score_idle_;  // says nothing about this pod
+  bool has_cycle_scores_ = false;    // one that is neither kept nor idle
   bool has_cycle_filters_ = false;
   bool are_scores_kept_ = false;  // the kept scores are there and up to date
   Outcome outcome_;
@@ -185,7 +191,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<NodeIndex> scratch_rows_;
   std::vector<NodeIndex> scratch_live_;
   std::vector<NodeIndex> feasible_;
-  std::vector<std::int64_t> totals_;
+  std::vector<std::int64_t> totals_;      // parallel to feasible_, as the next two are
+  std::vector<std::int64_t> normalized_;  // of one score plugin
+  std::vector<framework::NodeScore> custom_scores_;
 };
 
 }  // namespace berth::runtime

@@ -1,0 +1,212 @@
+// PreScore, Score, normalisation and the choice of the best node.
+#include <algorithm>
+
+#include "berth/base/random.h"
+#include "berth/runtime/evaluator.h"
+#include "berth/runtime/guarded.h"
+
+namespace berth::runtime {
+
+using framework::Code;
+using framework::kVerdictOk;
+using framework::NodeIndex;
+using framework::Normalization;
+using framework::ScorePlugin;
+using framework::Status;
+
+// Which score plugins have nothing to say about this pod: only the others are in the way of taking the best node from
+// what the class has kept.
+void Evaluator::PlanScores() {
+  const framework::Cycle cycle{*nodes_, state_, seed_, now_};
+  is_score_idle_.assign(plugins_.score.size(), false);
+  has_cycle_scores_ = false;
+  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    if (is_score_kept_[s]) continue;
+    const Status failed = Guarded([&] {
+      is_score_idle_[s] = pre_score_of_[s] != nullptr ? pre_score_of_[s]->PreScoreSkips(cycle, *pod_)
+                                                      : plugins_.score[s].plugin->ScoresNothing(cycle, *pod_);
+      return Status();
+    });
+    // One that fails here fails again where its error is reported.
+    has_cycle_scores_ |= !failed.IsSuccess() || !is_score_idle_[s];
+  }
+}
+
+// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is
+// out of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
+bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
+  ClassEvaluation& kept = *kept_;
+  for (const NodeIndex row : rows) kept.fixed[row] = 0;
+  const auto are_in_range = [rows](std::span<const std::int64_t> scores, std::int64_t max) {
+    return std::all_of(rows.begin(), rows.end(), [=](NodeIndex row) { return scores[row] >= 0 && scores[row] <= max; });
+  };
+  for (ScoreColumn& column : kept.columns) {
+    if (!ScoreRowsInto(column.score, rows, column.raw).IsSuccess()) return false;
+    const bool is_final = column.normalization == Normalization::kNone;
+    if (!are_in_range(column.raw, is_final ? framework::kNodeScoreMax : kRawScoreMax)) return false;
+  }
+  scratch_scores_.resize(nodes_->row_count());
+  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    if (!kept.is_fixed_score[s]) continue;
+    if (!ScoreRowsInto(s, rows, scratch_scores_).IsSuccess()) return false;
+    if (!are_in_range(scratch_scores_, framework::kNodeScoreMax)) return false;
+    for (const NodeIndex row : rows) kept.fixed[row] += plugins_.score[s].weight * scratch_scores_[row];
+  }
+  return true;
+}
+
+Status Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores) {
+  const ScorePlugin& plugin = *plugins_.score[score].plugin;
+  const framework::Cycle cycle{*nodes_, state_, seed_, now_};
+  return Guarded([&] {
+    Status said;
+    if (options_.form == Form::kPlain) {
+      plugin.ScorePlugin::ScoreRows(cycle, *pod_, rows, scores, said);
+    } else {
+      plugin.ScoreRows(cycle, *pod_, rows, scores, said);
+    }
+    return said;
+  });
+}
+
+void Evaluator::ChooseFromKept() {
+  outcome_.result = Result::kFeasible;
+  outcome_.feasible_count = kept_->feasible_count;
+  const ClassEvaluation::Best best = kept_->FindBest();
+  const std::size_t chosen = best.count == 1 ? 0 : Random(seed_).Below(best.count);
+  outcome_.node = kept_->NthBest(best, chosen);
+  outcome_.is_scored = kept_->feasible_count > 1 && !plugins_.score.empty();
+  outcome_.total = outcome_.is_scored ? best.total : 0;
+  if (!options_.with_detail) return;
+  for (std::size_t n = 0; n < best.count; ++n) outcome_.best.push_back(kept_->NthBest(best, n));
+}
+
+// Fills is_score_active_.
+bool Evaluator::RunPreScore() {
+  is_score_active_.assign(plugins_.score.size(), true);
+  for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
+    const framework::PreScorePlugin& plugin = *plugins_.pre_score[i];
+    const Status status = kept_->pre_score[i] ? *kept_->pre_score[i] : Guarded([&] {
+      return plugin.PreScore({*nodes_, state_, seed_, now_}, *pod_, feasible_);
+    });
+    if (status.IsSkip()) {
+      for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+        if (pre_score_of_[s] == &plugin) is_score_active_[s] = false;
+      }
+    } else if (!status.IsSuccess()) {
+      return Fail("running PreScore plugin \"" + std::string(plugin.Name()) + "\": " + status.Message());
+    }
+  }
+  return true;
+}
+
+// Adds the plugin's weighted scores to totals_, which are parallel to feasible_.
+bool Evaluator::AddScores(std::size_t score) {
+  const ScorePlugin& plugin = *plugins_.score[score].plugin;
+  const std::int64_t weight = plugins_.score[score].weight;
+  std::span<const std::int64_t> raw;
+  if (are_scores_kept_) {
+    for (const ScoreColumn& column : kept_->columns) {
+      if (column.score == score) raw = column.raw;
+    }
+  }
+  if (raw.empty()) {
+    scratch_scores_.resize(nodes_->row_count());
+    const Status status = ScoreRowsInto(score, feasible_, scratch_scores_);
+    if (!status.IsSuccess()) {
+      return Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) +
+                  "\" failed with: " + status.Message());
+    }
+    raw = scratch_scores_;
+  }
+  const std::size_t count = feasible_.size();
+  normalized_.resize(count);
+  if (plugin.ScoreNormalization() == Normalization::kCustom) {
+    custom_scores_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) custom_scores_[i] = {feasible_[i], raw[feasible_[i]]};
+    const Status status =
+        Guarded([&] { return plugin.NormalizeScore({*nodes_, state_, seed_, now_}, *pod_, custom_scores_); });
+    if (!status.IsSuccess()) {
+      return Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                  "\" failed with: " + status.Message());
+    }
+    for (std::size_t i = 0; i < count; ++i) normalized_[i] = custom_scores_[i].score;
+  } else {
+    for (std::size_t i = 0; i < count; ++i) normalized_[i] = raw[feasible_[i]];
+    Normalize(plugin.ScoreNormalization());
+  }
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    min = std::min(min, normalized_[i]);
+    max = std::max(max, normalized_[i]);
+    totals_[i] += weight * normalized_[i];
+  }
+  if (min < 0 || max > framework::kNodeScoreMax) {
+    const auto invalid = std::find_if(normalized_.begin(), normalized_.end(),
+                                      [](std::int64_t value) { return value < 0 || value > framework::kNodeScoreMax; });
+    return Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                "\" returns an invalid score " + std::to_string(*invalid) +
+                ", it should in the range of [0, 100] after normalizing");
+  }
+  if (options_.with_detail) outcome_.scores.emplace_back(plugin.Name(), normalized_);
+  return true;
+}
+
+// normalized_ holds raw scores before.
+void Evaluator::Normalize(Normalization normalization) {
+  if (normalization == Normalization::kNone) return;
+  std::int64_t max = 0;
+  for (const std::int64_t raw : normalized_) max = std::max(max, raw);
+  // Most nodes have the raw score of their neighbour, and a division costs more than all the rest.
+  std::int64_t last_raw = 0;
+  std::int64_t last = Normalized(normalization, 0, max);
+  for (std::int64_t& value : normalized_) {
+    if (value != last_raw) {
+      last_raw = value;
+      last = Normalized(normalization, value, max);
+    }
+    value = last;
+  }
+}
+
+// Scores and chooses among feasible_, which has at least one row.
+bool Evaluator::ScoreFeasible() {
+  outcome_.feasible_count = feasible_.size();
+  outcome_.result = Result::kFeasible;
+  if (options_.with_detail) outcome_.feasible = feasible_;
+  totals_.assign(feasible_.size(), 0);
+  if (feasible_.size() > 1 && !plugins_.score.empty()) {
+    if (!RunPreScore()) return false;
+    outcome_.is_scored = true;
+    if (are_scores_kept_) {
+      for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] = kept_->fixed[feasible_[i]];
+    }
+    for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+      const bool is_in_fixed = are_scores_kept_ && kept_->is_fixed_score[s];
+      const bool is_needless = is_score_idle_[s] && !options_.with_detail;
+      if (is_score_active_[s] && !is_in_fixed && !is_needless && !AddScores(s)) return false;
+    }
+    if (options_.with_detail) outcome_.totals = totals_;
+  }
+  ChooseFromTotals();
+  return true;
+}
+
+// Any of the best, with equal chance.
+void Evaluator::ChooseFromTotals() {
+  const std::int64_t best = *std::max_element(totals_.begin(), totals_.end());
+  const auto best_count = static_cast<std::size_t>(std::count(totals_.begin(), totals_.end(), best));
+  std::size_t left = best_count == 1 ? 0 : Random(seed_).Below(best_count);
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    if (totals_[i] != best) continue;
+    if (options_.with_detail) outcome_.best.push_back(feasible_[i]);
+    if (left-- == 0) {
+      outcome_.node = feasible_[i];
+      if (!options_.with_detail) break;
+    }
+  }
+  outcome_.total = best;
+}
+
+}  // namespace berth::runtime
