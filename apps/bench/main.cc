@@ -17,6 +17,7 @@
 #include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
 #include "berth/scheduler/scheduler.h"
+#include "workloads.h"
 
 namespace {
 
@@ -47,41 +48,12 @@ double StatusMib(const std::string& field) {
   return 0;
 }
 
-api::Quantity Parse(const char* text) { return api::Quantity::Parse(text).value(); }
-
-std::shared_ptr<const api::Node> MakeNode(int i) {
-  auto node = std::make_shared<api::Node>();
-  node->metadata.name = "node-" + std::to_string(i);
-  node->metadata.uid = "uid-" + node->metadata.name;
-  node->metadata.labels = api::StringMap({{"kubernetes.io/hostname", node->metadata.name},
-                                          {"topology.kubernetes.io/region", "region1"},
-                                          {"topology.kubernetes.io/zone", "zone" + std::to_string(i % 3)}});
-  node->allocatable = {{"cpu", Parse("4")}, {"memory", Parse("32Gi")}, {"pods", Parse("110")}};
-  return node;
-}
-
-std::shared_ptr<api::Pod> MakePod(const std::string& name_space, int i) {
-  auto pod = std::make_shared<api::Pod>();
-  pod->metadata.name = "pod-" + std::to_string(i);
-  pod->metadata.namespace_name = name_space;
-  // As long as a real one: uids are hashed and compared.
-  pod->metadata.uid = "00000000-0000-4000-8000-" + name_space + "-" + std::to_string(1'000'000 + i);
-  pod->metadata.resource_version = std::to_string(i + 1);
-  pod->metadata.labels = api::StringMap(std::vector<api::StringMap::Entry>{{"app", "bench"}});
-  pod->spec.scheduler_name = api::kDefaultSchedulerName;
-  api::Container container;
-  container.name = "pause";
-  container.image = "pause";
-  container.ports.emplace_back();
-  container.requests = {{"cpu", Parse("100m")}, {"memory", Parse("500Mi")}};
-  pod->spec.containers.push_back(container);
-  pod->status.phase = api::PodPhase::kPending;
-  return pod;
-}
-
 int Usage() {
   std::fprintf(stderr,
-               "usage: berth-bench [--workload basic] [--nodes N] [--existing M] [--pods P] [--seed S] [--json]\n");
+               "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--seed S] [--json]\n"
+               "workloads:\n");
+  for (const bench::Workload& workload : bench::Workloads())
+    std::fprintf(stderr, "  %-28s %s\n", workload.name, workload.about);
   return 2;
 }
 
@@ -108,9 +80,12 @@ int main(int argc, char** argv) {
       return Usage();
     }
   }
-  if (options.workload != "basic") {
-    std::fprintf(stderr, "berth-bench: --workload %s: unknown; there is: basic\n", options.workload.c_str());
-    return 2;
+  const auto& workloads = bench::Workloads();
+  const auto workload = std::find_if(workloads.begin(), workloads.end(),
+                                     [&](const bench::Workload& known) { return known.name == options.workload; });
+  if (workload == workloads.end()) {
+    std::fprintf(stderr, "berth-bench: --workload %s: unknown\n", options.workload.c_str());
+    return Usage();
   }
 
   scheduler::CoreHandle handle([](framework::PermitDecision) {});
@@ -123,17 +98,20 @@ int main(int argc, char** argv) {
   core_options.seed = options.seed;
   scheduler::Scheduler core(core_options, handle, std::move(*profiles));
   Time now = SystemClock().Now();
-  for (int i = 0; i < options.nodes; ++i) core.Handle(scheduler::NodeSet{MakeNode(i)}, now);
+  for (int i = 0; i < options.nodes; ++i) core.Handle(scheduler::NodeSet{bench::MakeNode(i)}, now);
   for (int i = 0; i < options.existing; ++i) {
-    auto pod = MakePod("bench-0", i);
+    auto pod = bench::MakePod(bench::kExistingNamespace, i);
+    workload->existing(*pod);
     pod->spec.node_name = "node-" + std::to_string(i % options.nodes);
     core.Handle(scheduler::PodSet{pod}, now);
   }
   std::vector<std::shared_ptr<const api::Pod>> pending;
   std::vector<std::shared_ptr<api::Pod>> assigned;  // what the watch will say once the pod is bound
   for (int i = 0; i < options.pods; ++i) {
-    pending.push_back(MakePod("bench-1", i));
-    assigned.push_back(MakePod("bench-1", i));
+    auto pod = bench::MakePod(bench::kMeasuredNamespace, i);
+    workload->measured(*pod);
+    assigned.push_back(std::make_shared<api::Pod>(*pod));
+    pending.push_back(std::move(pod));
   }
   std::vector<scheduler::Output> outputs;
   core.TakeOutputs(outputs);
@@ -174,6 +152,14 @@ int main(int argc, char** argv) {
                ? 0.0
                : cycles[std::min(cycles.size() - 1, static_cast<std::size_t>(p * static_cast<double>(cycles.size())))];
   };
+  std::string violation;
+  if (workload->verify != nullptr) {
+    std::vector<std::string> node_names;
+    for (const auto& pod : assigned) {
+      if (!pod->spec.node_name.empty()) node_names.push_back(pod->spec.node_name);
+    }
+    violation = workload->verify(node_names);
+  }
   const std::size_t unbound = pending.size() - bound;
   const std::size_t unconfirmed = core.cache().assumed_count() + core.binding_count();
   std::printf(
@@ -190,6 +176,10 @@ int main(int argc, char** argv) {
       percentile(0.99), cycles.empty() ? 0.0 : cycles.back(), StatusMib("VmHWM"), bound, unbound, events);
   if (unbound != 0 || unconfirmed != 0 || events < bound) {
     std::fprintf(stderr, "berth-bench: %zu pods unbound, %zu unconfirmed, %zu events\n", unbound, unconfirmed, events);
+    return 1;
+  }
+  if (!violation.empty()) {
+    std::fprintf(stderr, "berth-bench: the placements break the workload's rule: %s\n", violation.c_str());
     return 1;
   }
   return 0;
