@@ -54,6 +54,7 @@ class KeyWriter {
     for (const api::Requirement& r : requirements) {
       Add(std::string_view(r.key));
       Add(static_cast<std::uint64_t>(r.op));
+      if (r.op == api::SelectorOperator::kUnknown) Add(std::string_view(r.unknown_op));
       Add(r.values);
     }
   }
@@ -78,7 +79,7 @@ class KeyWriter {
     for (const api::Container& c : containers) {
       Add(std::string_view(c.name));
       Add(std::string_view(c.image));
-      Add(c.restart_always);
+      Add(static_cast<std::uint64_t>((c.restart_always ? 1 : 0) | (c.restarts_all_containers ? 2 : 0)));
       Add(static_cast<std::uint64_t>(c.ports.size()));
       for (const api::ContainerPort& port : c.ports) {
         AddSigned(port.host_port);
@@ -87,6 +88,62 @@ class KeyWriter {
       }
       Add(c.requests);
     }
+  }
+  void Add(const std::optional<api::LabelSelector>& selector) {
+    Add(selector.has_value());
+    if (selector) Add(selector->requirements);
+  }
+  void Add(const std::optional<std::string>& text) {
+    Add(text.has_value());
+    if (text) Add(std::string_view(*text));
+  }
+  void Add(const api::PodAffinityTerm& term) {
+    Add(term.selector);
+    Add(term.namespaces);
+    Add(term.namespace_selector);
+    Add(std::string_view(term.topology_key));
+  }
+  void Add(const api::PodAffinity& affinity) {
+    Add(static_cast<std::uint64_t>(affinity.required.size()));
+    for (const api::PodAffinityTerm& term : affinity.required) Add(term);
+    Add(static_cast<std::uint64_t>(affinity.preferred.size()));
+    for (const api::WeightedPodAffinityTerm& preferred : affinity.preferred) {
+      AddSigned(preferred.weight);
+      Add(preferred.term);
+    }
+  }
+  void Add(const api::TopologySpreadConstraint& constraint) {
+    AddSigned(constraint.max_skew);
+    Add(std::string_view(constraint.topology_key));
+    Add(static_cast<std::uint64_t>(constraint.when_unsatisfiable));
+    Add(constraint.selector);
+    Add(constraint.min_domains.has_value());
+    AddSigned(constraint.min_domains.value_or(0));
+    // 0: absent.
+    for (const auto& policy : {constraint.node_affinity_policy, constraint.node_taints_policy}) {
+      Add(policy ? static_cast<std::uint64_t>(*policy) + 1 : std::uint64_t{0});
+    }
+    Add(constraint.match_label_keys);
+  }
+  void Add(const api::Volume& volume) {
+    const api::VolumeSource& source = volume.source;
+    Add(std::string_view(volume.name));
+    Add(static_cast<std::uint64_t>(source.kind));
+    Add(std::string_view(source.id));
+    Add(std::string_view(source.driver));
+    Add(std::string_view(source.pool));
+    Add(source.monitors);
+    Add(source.read_only);
+  }
+  void Add(const api::PodResourceClaim& claim) {
+    Add(std::string_view(claim.name));
+    Add(claim.claim_name);
+    Add(claim.template_name);
+  }
+  template <typename Item>
+  void AddAll(const std::vector<Item>& items) {
+    Add(static_cast<std::uint64_t>(items.size()));
+    for (const Item& item : items) Add(item);
   }
   void Add(const api::ContainerStatus& status) {
     Add(std::string_view(status.name));
@@ -103,6 +160,32 @@ class KeyWriter {
 bool IsResizeInfeasible(const api::Pod& pod) {
   const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
   return resize != nullptr && resize->reason == "Infeasible";
+}
+
+// What few pods have: a mask says which of it follows.
+void WriteRareParts(const api::Pod& pod, KeyWriter& key) {
+  const api::PodSpec& spec = pod.spec;
+  const bool has_affinity = !spec.pod_affinity.empty() || !spec.pod_anti_affinity.empty();
+  const bool has_spread = !spec.topology_spread_constraints.empty();
+  const bool has_volumes = !spec.volumes.empty();
+  const bool has_claims = !spec.resource_claims.empty();
+  const auto is_ephemeral = [](const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; };
+  // Such a volume's claim has a name and an owner made from the pod's own.
+  const bool is_alone = has_volumes && std::any_of(spec.volumes.begin(), spec.volumes.end(), is_ephemeral);
+  key.Add(static_cast<std::uint64_t>((has_affinity ? 1 : 0) | (has_spread ? 2 : 0) | (has_volumes ? 4 : 0) |
+                                     (has_claims ? 8 : 0) | (is_alone ? 16 : 0) | (spec.host_network ? 32 : 0) |
+                                     (spec.host_users ? 0 : 64)));
+  if (has_affinity) {
+    key.Add(spec.pod_affinity);
+    key.Add(spec.pod_anti_affinity);
+  }
+  if (has_spread) key.AddAll(spec.topology_spread_constraints);
+  if (has_volumes) key.AddAll(spec.volumes);
+  if (has_claims) key.AddAll(spec.resource_claims);
+  if (is_alone) {
+    key.Add(std::string_view(pod.metadata.name));
+    key.Add(std::string_view(pod.metadata.uid));
+  }
 }
 
 void WriteKey(const api::Pod& pod, KeyWriter& key) {
@@ -136,6 +219,7 @@ void WriteKey(const api::Pod& pod, KeyWriter& key) {
   key.Add(spec.overhead);
   key.Add(spec.requests);
   key.Add(spec.scheduling_gates);
+  WriteRareParts(pod, key);
   const api::PodFeatures& f = spec.features;
   key.Add(static_cast<std::uint64_t>((f.pod_affinity ? 1 : 0) | (f.topology_spread ? 2 : 0) | (f.volumes ? 4 : 0) |
                                      (f.resource_claims ? 8 : 0) | (f.declared_features ? 16 : 0)));
@@ -194,6 +278,10 @@ framework::PodInfoPtr PodClasses::MakePodInfo(const api::Pod& pod) {
   if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled");
       scheduled && info->node_name.empty()) {
     info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);
+  }
+  if (!pod.status.resource_claim_statuses.empty() || pod.status.extended_resource_claim_status) {
+    info->claim_status = std::make_shared<const framework::PodClaimStatus>(
+        framework::PodClaimStatus{pod.status.resource_claim_statuses, pod.status.extended_resource_claim_status});
   }
   info->pod_class = Classify(pod);
   return info;

@@ -51,6 +51,21 @@ TEST(PodClasses, PodsOfOneReplicaSetShareTheirClass) {
 TEST(PodClasses, WhatMattersSeparates) {
   using Change = std::function<void(api::Pod&)>;
   const auto amounts = [](const char* amount) { return testing::Resources({{"cpu", amount}}); };
+  const api::PodAffinityTerm by_zone{std::nullopt, {}, std::nullopt, "zone"};
+  const auto unknown = [](std::string op) {
+    return api::LabelSelector{{{"k", api::SelectorOperator::kUnknown, {}, std::move(op)}}};
+  };
+  using Constraint = api::TopologySpreadConstraint;
+  const auto spread = [](auto change) -> Change {
+    return [change](api::Pod& p) {
+      Constraint constraint{.max_skew = 1, .topology_key = "zone"};
+      change(constraint);
+      p.spec.topology_spread_constraints = {constraint};
+    };
+  };
+  const auto volume = [](api::VolumeSource source) -> Change {
+    return [source](api::Pod& p) { p.spec.volumes = {{"v", source}}; };
+  };
   const struct {
     const char* name;
     Change change;
@@ -117,6 +132,46 @@ TEST(PodClasses, WhatMattersSeparates) {
       {"volumes", [](api::Pod& p) { p.spec.features.volumes = true; }},
       {"claims", [](api::Pod& p) { p.spec.features.resource_claims = true; }},
       {"declared features", [](api::Pod& p) { p.spec.features.declared_features = true; }},
+      {"affinity term", [&](api::Pod& p) { p.spec.pod_affinity.required = {by_zone}; }},
+      {"anti-affinity term", [&](api::Pod& p) { p.spec.pod_anti_affinity.required = {by_zone}; }},
+      {"preferred affinity term", [&](api::Pod& p) { p.spec.pod_affinity.preferred = {{1, by_zone}}; }},
+      {"preferred affinity weight", [&](api::Pod& p) { p.spec.pod_affinity.preferred = {{2, by_zone}}; }},
+      {"affinity topology key",
+       [&](api::Pod& p) { p.spec.pod_affinity.required = {{std::nullopt, {}, std::nullopt, "rack"}}; }},
+      {"affinity selector",
+       [&](api::Pod& p) { p.spec.pod_affinity.required = {{api::LabelSelector(), {}, std::nullopt, "zone"}}; }},
+      {"affinity namespace", [&](api::Pod& p) { p.spec.pod_affinity.required = {{std::nullopt, {"n"}, {}, "zone"}}; }},
+      {"affinity namespaces",
+       [&](api::Pod& p) { p.spec.pod_affinity.required = {{{}, {}, api::LabelSelector(), "zone"}}; }},
+      {"unknown operator",
+       [&](api::Pod& p) { p.spec.pod_affinity.required = {{unknown("Near"), {}, std::nullopt, "zone"}}; }},
+      {"other unknown operator",
+       [&](api::Pod& p) { p.spec.pod_affinity.required = {{unknown("Far"), {}, std::nullopt, "zone"}}; }},
+      {"constraint", spread([](Constraint&) {})},
+      {"constraint's skew", spread([](Constraint& c) { c.max_skew = 2; })},
+      {"constraint's topology key", spread([](Constraint& c) { c.topology_key = "rack"; })},
+      {"constraint's action",
+       spread([](Constraint& c) { c.when_unsatisfiable = api::UnsatisfiableConstraintAction::kScheduleAnyway; })},
+      {"constraint's selector", spread([](Constraint& c) { c.selector.emplace(); })},
+      {"constraint's minimum", spread([](Constraint& c) { c.min_domains = 2; })},
+      {"constraint's affinity policy",
+       spread([](Constraint& c) { c.node_affinity_policy = api::NodeInclusionPolicy::kHonor; })},
+      {"constraint's taints policy",
+       spread([](Constraint& c) { c.node_taints_policy = api::NodeInclusionPolicy::kHonor; })},
+      {"constraint's label keys", spread([](Constraint& c) { c.match_label_keys = {"a"}; })},
+      {"volume", volume({.kind = api::VolumeKind::kPersistentVolumeClaim, .id = "c"})},
+      {"volume of another claim", volume({.kind = api::VolumeKind::kPersistentVolumeClaim, .id = "d"})},
+      {"volume of another kind", volume({.kind = api::VolumeKind::kGcePersistentDisk, .id = "c"})},
+      {"volume to be read", volume({.kind = api::VolumeKind::kGcePersistentDisk, .id = "c", .read_only = true})},
+      {"volume's driver", volume({.kind = api::VolumeKind::kCsi, .driver = "d"})},
+      {"volume's pool", volume({.kind = api::VolumeKind::kRbd, .pool = "d"})},
+      {"volume's monitors", volume({.kind = api::VolumeKind::kRbd, .monitors = {"d"}})},
+      {"claim by name", [](api::Pod& p) { p.spec.resource_claims = {{"a", "x", std::nullopt}}; }},
+      {"claim by template", [](api::Pod& p) { p.spec.resource_claims = {{"a", std::nullopt, "x"}}; }},
+      {"claim's name", [](api::Pod& p) { p.spec.resource_claims = {{"b", std::nullopt, "x"}}; }},
+      {"host network", [](api::Pod& p) { p.spec.host_network = true; }},
+      {"host users", [](api::Pod& p) { p.spec.host_users = false; }},
+      {"restart rule", [](api::Pod& p) { p.spec.containers[0].restarts_all_containers = true; }},
       {"resized", [&](api::Pod& p) { p.status.container_statuses = {{"c", amounts("2"), std::nullopt}}; }},
       {"resized, allocated", [&](api::Pod& p) { p.status.container_statuses = {{"c", std::nullopt, amounts("2")}}; }},
       {"resized as a pod", [&](api::Pod& p) { p.status.pod_resources = {"", amounts("2"), std::nullopt}; }},
@@ -135,6 +190,20 @@ TEST(PodClasses, WhatMattersSeparates) {
     EXPECT_TRUE(is_new) << test.name << " shares a class with " << it->second;
     EXPECT_EQ(classes.MakePodInfo(pod)->pod_class, alive.back()->pod_class) << test.name;
   }
+}
+
+TEST(PodClasses, PodsWithClaimsMadeFromTheirNamesAreAlone) {
+  PodClasses classes;
+  api::Pod one = Base();
+  one.spec.volumes = {{"v", {.kind = api::VolumeKind::kEphemeral}}};
+  api::Pod other = one;
+  other.metadata.name = "web-2";
+  api::Pod again = one;
+  again.metadata.uid = "uid-2";
+  const auto first = classes.MakePodInfo(one);
+  EXPECT_EQ(first->pod_class, classes.MakePodInfo(one)->pod_class);
+  EXPECT_NE(first->pod_class, classes.MakePodInfo(other)->pod_class);
+  EXPECT_NE(first->pod_class, classes.MakePodInfo(again)->pod_class);
 }
 
 TEST(PodClasses, NeighbouringTextsDoNotRunTogether) {
@@ -184,6 +253,16 @@ TEST(PodClasses, WhatAPodKeepsForItself) {
   EXPECT_FALSE(info->is_terminal);
   EXPECT_FALSE(info->is_preempted);
   EXPECT_EQ(info->node_name, "n");
+
+  EXPECT_EQ(info->claim_status, nullptr);
+  pod.status.resource_claim_statuses = {{"a", "web-1-a"}};
+  const auto claimed = classes.MakePodInfo(pod);
+  ASSERT_NE(claimed->claim_status, nullptr);
+  EXPECT_EQ(claimed->claim_status->resource_claims, pod.status.resource_claim_statuses);
+  EXPECT_EQ(claimed->pod_class, info->pod_class);
+  pod.status.resource_claim_statuses.clear();
+  pod.status.extended_resource_claim_status = {"x", {{"c", "a.b/c", "r"}}};
+  EXPECT_EQ(classes.MakePodInfo(pod)->claim_status->extended_resource_claim, pod.status.extended_resource_claim_status);
 }
 
 }  // namespace
