@@ -1,0 +1,33 @@
+// The kinds of objects.h as the API has them: names, paths, decoding. Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "berth/base/expected.h"
+#include "berth/framework/objects.h"
+
+namespace simdjson::dom {
+class element;
+}
+
+namespace berth::framework {
+
+struct ObjectKindInfo {
+  std::string_view name;           // "PersistentVolume"
+  std::string_view group_version;  // "v1", "storage.k8s.io/v1"
+  std::string_view resource;       // "persistentvolumes"
+};
+
+const ObjectKindInfo& InfoOf(ObjectKind kind);
+
+// The path under which all objects of the kind are listed: "/apis/storage.k8s.io/v1/storageclasses".
+std::string ListPath(ObjectKind kind);
+
+// `object` is the JSON of one object of the kind. Errors are those of api/decode.h.
+Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& object);
+
+// ObjectStore::Key of the object.
+std::string KeyOf(const AnyObject& object);
+
+}  // namespace berth::framework
