@@ -2,6 +2,9 @@
 // core's thread.
 #pragma once
 
+#include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +15,8 @@
 #include "berth/framework/pod_info.h"
 
 namespace berth::framework {
+
+class NodeTable;
 
 // A plugin's word about a pod that it made wait at Permit.
 struct PermitDecision {
@@ -40,6 +45,9 @@ class Handle {
   virtual void Decide(PermitDecision decision) = 0;
 
   virtual const Objects& objects() const = 0;
+  // The nodes as they are now, for work that outlasts a scheduling cycle; null where the handle has none. Read between
+  // evaluations, as the core's other inputs are.
+  virtual const NodeTable* nodes() const { return nullptr; }
 
   // Carries out an operation that no pod's binding cycle waits for. Its status is dropped: `next` sees every outcome.
   virtual void Start(Operation operation) = 0;
@@ -56,6 +64,16 @@ class Handle {
   virtual bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) = 0;
   // Asks all PreEnqueue plugins again and puts the pod into activeQ if they agree.
   virtual void Activate(std::string_view uid) = 0;
+
+  // What the instances of plugins in several profiles share, under a name that they agree on; empty until one of them
+  // puts something there. It may use the handle as long as it lives.
+  std::shared_ptr<void>& Shared(std::string_view name) {
+    const auto it = shared_.find(name);
+    return it != shared_.end() ? it->second : shared_[std::string(name)];
+  }
+
+ private:
+  std::map<std::string, std::shared_ptr<void>, std::less<>> shared_;
 };
 
 }  // namespace berth::framework
