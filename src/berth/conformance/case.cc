@@ -5,6 +5,7 @@
 #include <simdjson.h>
 
 #include "berth/api/decode.h"
+#include "berth/framework/object_kinds.h"
 
 namespace berth::conformance {
 namespace {
@@ -58,6 +59,25 @@ NodeRecord ToNode(element node) {
   return record;
 }
 
+PreemptionRecord ToPreemption(element from) {
+  const auto texts = [](element parent, std::string_view key) {
+    return Texts(parent, key).value_or(std::vector<std::string>{});
+  };
+  PreemptionRecord to;
+  to.nominated_node = Text(from, "nominatedNode");
+  to.victims = texts(from, "victims");
+  to.acceptable = texts(from, "acceptable");
+  to.cleared_nominations = texts(from, "clearedNominations");
+  object candidates;
+  if (from["candidates"].get(candidates) != simdjson::SUCCESS) return to;
+  for (const auto [node, candidate] : candidates) {
+    PreemptionRecord::Candidate& record = to.candidates[std::string(node)];
+    record.victims = texts(candidate, "victims");
+    if (candidate["pdbViolations"].get(record.pdb_violations) != simdjson::SUCCESS) record.pdb_violations = 0;
+  }
+  return to;
+}
+
 Attempt ToAttempt(element from) {
   Attempt to;
   to.pod = Text(from, "pod");
@@ -78,7 +98,7 @@ Attempt ToAttempt(element from) {
   to.message = Text(from, "message");
   to.unschedulable_plugins = Texts(from, "unschedulablePlugins").value_or(std::vector<std::string>{});
   element preemption;
-  if (from["preemption"].get(preemption) == simdjson::SUCCESS) to.preemption = simdjson::minify(preemption);
+  if (from["preemption"].get(preemption) == simdjson::SUCCESS) to.preemption = ToPreemption(preemption);
   return to;
 }
 
@@ -98,6 +118,41 @@ Expected<void> LoadPods(element parent, std::string_view key, std::vector<std::s
   for (const element pod : pods) {
     BERTH_ASSIGN_OR_RETURN(const auto decoded, api::DecodePod(pod));
     to.push_back(Fill(decoded));
+  }
+  return {};
+}
+
+struct ObjectList {
+  std::string_view key;
+  framework::ObjectKind kind;
+};
+constexpr ObjectList kObjectLists[] = {
+    {"persistentVolumes", framework::ObjectKind::kPersistentVolume},
+    {"persistentVolumeClaims", framework::ObjectKind::kPersistentVolumeClaim},
+    {"storageClasses", framework::ObjectKind::kStorageClass},
+    {"csiNodes", framework::ObjectKind::kCsiNode},
+    {"csiDrivers", framework::ObjectKind::kCsiDriver},
+    {"csiStorageCapacities", framework::ObjectKind::kCsiStorageCapacity},
+    {"volumeAttachments", framework::ObjectKind::kVolumeAttachment},
+    {"podDisruptionBudgets", framework::ObjectKind::kPodDisruptionBudget},
+    {"namespaces", framework::ObjectKind::kNamespace},
+    {"services", framework::ObjectKind::kService},
+    {"replicationControllers", framework::ObjectKind::kReplicationController},
+    {"replicaSets", framework::ObjectKind::kReplicaSet},
+    {"statefulSets", framework::ObjectKind::kStatefulSet},
+    {"resourceSlices", framework::ObjectKind::kResourceSlice},
+    {"deviceClasses", framework::ObjectKind::kDeviceClass},
+    {"resourceClaims", framework::ObjectKind::kResourceClaim},
+};
+
+Expected<void> LoadObjects(element parent, std::vector<framework::AnyObject>& to) {
+  for (const ObjectList& list : kObjectLists) {
+    array objects;
+    if (parent[list.key].get(objects) != simdjson::SUCCESS) continue;
+    for (const element each : objects) {
+      BERTH_ASSIGN_OR_RETURN(auto object, framework::DecodeObject(list.kind, each));
+      to.push_back(std::move(object));
+    }
   }
   return {};
 }
@@ -127,6 +182,7 @@ Expected<Case> LoadCase(const std::string& path) {
       }
     }
     if (const auto pods = LoadPods(objects, "pods", loaded.pods); !pods.ok()) return pods.error().Wrap(path);
+    if (const auto others = LoadObjects(objects, loaded.objects); !others.ok()) return others.error().Wrap(path);
   }
   if (const auto pods = LoadPods(document, "pending", loaded.pending); !pods.ok()) return pods.error().Wrap(path);
   array attempts;

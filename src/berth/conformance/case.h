@@ -30,6 +30,20 @@ struct NodeRecord {
   bool operator==(const NodeRecord&) const = default;
 };
 
+struct PreemptionRecord {
+  struct Candidate {
+    std::vector<std::string> victims;  // most important first
+    std::int64_t pdb_violations = 0;
+    bool operator==(const Candidate&) const = default;
+  };
+  std::string nominated_node;
+  std::vector<std::string> victims;
+  std::vector<std::string> acceptable;  // nodes that are as good, sorted
+  std::map<std::string, Candidate> candidates;
+  std::vector<std::string> cleared_nominations;
+  bool operator==(const PreemptionRecord&) const = default;
+};
+
 // One scheduling cycle of one pod.
 struct Attempt {
   std::string pod;
@@ -45,7 +59,7 @@ struct Attempt {
   std::optional<StatusRecord> reserve;
   std::string message;
   std::vector<std::string> unschedulable_plugins;
-  std::string preemption;  // the JSON of the expected preemption; empty: none
+  std::optional<PreemptionRecord> preemption;
 };
 
 struct Case {
@@ -55,7 +69,7 @@ struct Case {
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<std::shared_ptr<const api::Pod>> pending;
   std::vector<framework::AnyObject> objects;  // of all other kinds
-  bool has_scores = true;  // the expectation lists scores, not totals alone
+  bool has_scores = true;                     // the expectation lists scores, not totals alone
   std::vector<Attempt> expected;
 };
 

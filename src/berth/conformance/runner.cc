@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -11,6 +12,7 @@
 #include "berth/config/default.h"
 #include "berth/config/load.h"
 #include "berth/config/validate.h"
+#include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 #include "berth/queue/nominator.h"
 #include "berth/runtime/profile_factory.h"
@@ -43,7 +45,8 @@ class CaseHandle final : public framework::Handle {
     return {pods.begin(), pods.end()};
   }
   PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
-  void ClearNomination(const PodInfo& pod) override { nominator_.DeleteNominated(pod.uid); }
+  // The case carries out a preemption by itself: among equal nodes the oracle takes another one than the plugin.
+  void ClearNomination(const PodInfo&) override {}
   bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
   void Activate(std::string_view) override {}
 
@@ -71,6 +74,20 @@ std::string Show(const std::vector<std::string>& names) {
   return text + "]";
 }
 
+std::string Show(const PreemptionRecord::Candidate& candidate) {
+  return Show(candidate.victims) + ", " + std::to_string(candidate.pdb_violations) + " violations";
+}
+
+// All nodes are looked at for preemption, as the oracle does: production stops when it has enough.
+void PreemptEverywhere(config::KubeSchedulerConfiguration& configuration) {
+  constexpr config::DefaultPreemptionArgs kAll{100, 100};
+  for (config::Profile& profile : configuration.profiles) {
+    std::erase_if(profile.plugin_config,
+                  [](const config::PluginConfig& plugin) { return plugin.name == plugins::names::kDefaultPreemption; });
+    profile.plugin_config.push_back({std::string(plugins::names::kDefaultPreemption), kAll});
+  }
+}
+
 class Run {
  public:
   Run(const Case& test, runtime::Form form) : test_(test), form_(form) {}
@@ -89,9 +106,9 @@ class Run {
         const Attempt& want = test_.expected[next++];
         const Attempt got = Try(*pod, attempt);
         Compare(want, got);
-        // What we did decides how the cluster goes on; a preemption that we did not make ends the comparison.
-        if (!want.preemption.empty()) return std::move(differences_);
-        is_retried = false;
+        // What was evicted decides how the cluster goes on: after another preemption nothing is comparable.
+        if (want.preemption != got.preemption) return std::move(differences_);
+        is_retried = got.preemption.has_value();
       }
     }
     for (; next < test_.expected.size(); ++next) {
@@ -115,6 +132,7 @@ class Run {
         return false;
       }
     }
+    PreemptEverywhere(configuration);
     auto profiles = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), handle_);
     if (!profiles.ok()) {
       differences_.push_back("config: " + profiles.error().message);
@@ -161,8 +179,18 @@ class Run {
     return {};
   }
 
-  Attempt Try(const api::Pod& object, int number) {
+  // The pod with the nomination that its status has by now.
+  PodInfoPtr MakePending(const api::Pod& object) {
     const PodInfoPtr pod = classes_.MakePodInfo(object);
+    const auto it = nominations_.find(pod->uid);
+    if (it == nominations_.end()) return pod;
+    auto nominated = std::make_shared<PodInfo>(*pod);
+    nominated->nominated_node_name = it->second;
+    return nominated;
+  }
+
+  Attempt Try(const api::Pod& object, int number) {
+    const PodInfoPtr pod = MakePending(object);
     Attempt got;
     got.pod = pod->Key();
     got.attempt = number;
@@ -256,6 +284,7 @@ class Run {
     got.result = "unschedulable";
     bool has_nomination = true;
     std::string nomination;
+    std::shared_ptr<const framework::PreemptionReport> preemption;
     if (outcome.result == Result::kError) {
       got.result = "error";
       got.message = outcome.error;
@@ -266,14 +295,52 @@ class Run {
           const framework::PostFilterResult result = evaluator.RunPostFilter();
           has_nomination = result.has_nomination;
           nomination = result.nominated_node_name;
+          preemption = result.preemption;
         }
       }
       got.message = evaluator.Message();
     }
+    if (preemption && preemption->chosen != framework::kNoNode) {
+      got.preemption = Describe(*preemption);
+      nomination = got.preemption->nominated_node;
+    }
     if (has_nomination) {
       nominator_.AddNominatedPod(pod, nomination);
+      nominations_[pod->uid] = nomination;
     } else {
       nominator_.AddNominatedPod(pod);
+    }
+    if (got.preemption) Preempt(*pod, *preemption, *got.preemption);
+  }
+
+  PreemptionRecord Describe(const framework::PreemptionReport& report) const {
+    PreemptionRecord record;
+    for (const framework::PreemptionReport::Candidate& candidate : report.candidates) {
+      PreemptionRecord::Candidate& to = record.candidates[cache_.nodes().Info(candidate.row).name()];
+      for (const PodInfoPtr& victim : candidate.victims) to.victims.push_back(victim->Key());
+      to.pdb_violations = candidate.pdb_violations;
+    }
+    for (const framework::NodeIndex row : report.acceptable) {
+      record.acceptable.push_back(cache_.nodes().Info(row).name());
+    }
+    std::sort(record.acceptable.begin(), record.acceptable.end());
+    record.nominated_node = record.acceptable.front();
+    record.victims = record.candidates[record.nominated_node].victims;
+    return record;
+  }
+
+  // As the oracle: nominations of less important pods for the node go, and the victims vanish at once.
+  void Preempt(const PodInfo& preemptor, const framework::PreemptionReport& report, PreemptionRecord& record) {
+    const auto on_node = nominator_.PodsForNode(record.nominated_node);
+    for (const PodInfoPtr& other : std::vector<PodInfoPtr>(on_node.begin(), on_node.end())) {
+      if (other->priority() >= preemptor.priority()) continue;
+      record.cleared_nominations.push_back(other->Key());
+      nominator_.DeleteNominated(other->uid);
+      nominations_[other->uid].clear();
+    }
+    for (const framework::PreemptionReport::Candidate& candidate : report.candidates) {
+      if (cache_.nodes().Info(candidate.row).name() != record.nominated_node) continue;
+      for (const PodInfoPtr& victim : candidate.victims) cache_.RemovePod(victim->uid);
     }
   }
 
@@ -310,7 +377,28 @@ class Run {
     Differ(want.pod, "reserve", Show(want.reserve), Show(got.reserve));
     Differ(want.pod, "message", want.message, got.message);
     Differ(want.pod, "unschedulablePlugins", Show(want.unschedulable_plugins), Show(got.unschedulable_plugins));
-    Differ(want.pod, "preemption", want.preemption.empty() ? "none" : want.preemption, "none");
+    ComparePreemption(want, got);
+  }
+
+  void ComparePreemption(const Attempt& want, const Attempt& got) {
+    if (want.preemption == got.preemption) return;
+    const PreemptionRecord a = want.preemption.value_or(PreemptionRecord());
+    const PreemptionRecord b = got.preemption.value_or(PreemptionRecord());
+    Differ(want.pod, "preemption", want.preemption ? "some" : "none", got.preemption ? "some" : "none");
+    Differ(want.pod, "preemption for node", a.nominated_node, b.nominated_node);
+    Differ(want.pod, "preemption victims", Show(a.victims), Show(b.victims));
+    Differ(want.pod, "preemption acceptable", Show(a.acceptable), Show(b.acceptable));
+    Differ(want.pod, "preemption clearedNominations", Show(a.cleared_nominations), Show(b.cleared_nominations));
+    std::set<std::string> nodes;
+    for (const auto& [node, candidate] : a.candidates) nodes.insert(node);
+    for (const auto& [node, candidate] : b.candidates) nodes.insert(node);
+    const auto show = [](const PreemptionRecord& record, const std::string& node) {
+      const auto it = record.candidates.find(node);
+      return it == record.candidates.end() ? std::string("none") : Show(it->second);
+    };
+    for (const std::string& node : nodes) {
+      Differ(want.pod, "preemption candidate " + node, show(a, node), show(b, node));
+    }
   }
 
   void CompareScores(const std::string& pod, const std::string& node, const std::map<std::string, std::int64_t>& want,
@@ -336,6 +424,7 @@ class Run {
   std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles_;
   std::vector<std::unique_ptr<runtime::Evaluator>> evaluators_;
   std::vector<std::string> differences_;
+  std::map<std::string, std::string> nominations_;  // by uid, where they changed
   int bound_ = 0;
 };
 
