@@ -287,6 +287,18 @@ TEST_P(EvaluatorTest, Messages) {
   EXPECT_EQ(evaluator_->Message(), "0/12 nodes are available: 1 y, 10 x, 2 z. nobody to evict");
 }
 
+TEST_P(EvaluatorTest, ThePreemptionThatFoundNothingIsReported) {
+  Puppet& first = Add("First");
+  first.filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("x"); };
+  const auto report = std::make_shared<const framework::PreemptionReport>();
+  first.post_filter = [&](const PodInfo&) {
+    return framework::PostFilterResult{Status::Unschedulable("nobody"), true, "", report};
+  };
+  Add("Second");
+  ASSERT_EQ(Evaluate().result, Result::kRefused);
+  EXPECT_EQ(evaluator_->RunPostFilter().preemption, report);
+}
+
 TEST_P(EvaluatorTest, PostFilterOrder) {
   using framework::PostFilterResult;
   using Fn = std::function<PostFilterResult(const PodInfo&)>;
@@ -326,7 +338,85 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
     EXPECT_EQ(result.has_nomination, test.has_nomination);
     EXPECT_EQ(result.nominated_node_name, test.node);
     EXPECT_EQ(evaluator_->Message(), std::string("0/3 nodes are available: 3 x.") + test.message);
+    EXPECT_EQ(result.preemption, nullptr);
   }
+}
+
+// Fails when pods come or go.
+class RigidPuppet final : public Puppet {
+ public:
+  using Puppet::Puppet;
+  bool HasPreFilterExtensions() const override { return true; }
+  Status AddPod(const Cycle&, const PodInfo&, const PodInfo&, const NodeInfo&) const override {
+    return Status::Unschedulable("no room for more");
+  }
+  Status RemovePod(const Cycle&, const PodInfo&, const PodInfo&, const NodeInfo&) const override {
+    throw std::runtime_error("oops");
+  }
+};
+
+TEST_P(EvaluatorTest, DryRunsSayWhoFailed) {
+  const auto rigid = std::make_shared<RigidPuppet>("Rigid");
+  Enable(profile_, rigid);
+  bool is_broken = false;
+  rigid->filter = [&](const Cycle&, const PodInfo&, const NodeInfo&) {
+    return is_broken ? Status::Error("oops") : Status::Unschedulable("x");
+  };
+  ASSERT_EQ(Evaluate().result, Result::kRefused);
+  framework::CycleState state = evaluator_->cycle().state.Clone();
+  const NodeInfo& node = cache_.nodes().Info(0);
+  const auto refused = evaluator_->RunFiltersWithNominatedPods(state, *pod_, node);
+  EXPECT_EQ(refused.code(), Code::kUnschedulable);
+  EXPECT_EQ(refused.Message(), "x");
+  is_broken = true;
+  const auto broken = evaluator_->RunFiltersWithNominatedPods(state, *pod_, node);
+  EXPECT_EQ(broken.code(), Code::kError);
+  EXPECT_EQ(broken.Message(), "running \"Rigid\" filter plugin: oops");
+  const auto added = evaluator_->RunAddPod(state, *pod_, *MakePod("q").Info(), node);
+  EXPECT_EQ(added.code(), Code::kError);
+  EXPECT_EQ(added.Message(), "running AddPod on PreFilter plugin \"Rigid\": no room for more");
+  EXPECT_EQ(evaluator_->RunRemovePod(state, *pod_, *MakePod("q").Info(), node).Message(),
+            "running RemovePod on PreFilter plugin \"Rigid\": panic: oops");
+
+  // A nominated pod that cannot be added ends the cycle in the same words.
+  is_broken = false;
+  const framework::PodInfoPtr nominated[] = {MakePod("q").Info()};
+  const NominatedOnRow on_row[] = {{0, nominated}};
+  const Outcome& outcome = evaluator_->Evaluate(pod_, cache_.nodes(), on_row, 1, Time{});
+  EXPECT_EQ(outcome.result, Result::kError);
+  EXPECT_EQ(outcome.error, "running AddPod on PreFilter plugin \"Rigid\": no room for more");
+}
+
+TEST_P(EvaluatorTest, DryRunsRespectNominatedPods) {
+  Puppet& p = Add("Puppet");
+  p.filter = [](const Cycle&, const PodInfo&, const NodeInfo& node) {
+    return node.pods().empty() ? Status() : Status::Unschedulable("taken");
+  };
+  const framework::PodInfoPtr on_a[] = {MakePod("equal").Info()}, on_b[] = {MakePod("low").Priority(-1).Info()};
+  const NominatedOnRow on_rows[] = {{0, on_a}, {1, on_b}};
+  (void)Evaluate();
+  (void)evaluator_->Evaluate(pod_, cache_.nodes(), on_rows, 1, Time{});
+  std::string got;
+  for (framework::NodeIndex row = 0; row < 3; ++row) {
+    framework::CycleState state;
+    got += evaluator_->RunFiltersWithNominatedPods(state, *pod_, cache_.nodes().Info(row)).Message() + ";";
+  }
+  EXPECT_EQ(got, "taken;;;");
+}
+
+TEST_P(EvaluatorTest, DryRunsAfterAPreFilterRefusalRunThePodsOwnFilters) {
+  Puppet& p = Add("Puppet");
+  bool skips = true;
+  p.depends_on.pre_filter = Dependency::kCycle;
+  p.pre_filter = [&](const Cycle&, const PodInfo&) {
+    return PreFilterResult{skips ? Status::Skip() : Status::Unschedulable("not now"), {}};
+  };
+  p.filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("x"); };
+  ASSERT_EQ(Evaluate().result, Result::kFeasible);
+  skips = false;
+  ASSERT_EQ(Evaluate().result, Result::kRefused);
+  framework::CycleState state;
+  EXPECT_EQ(evaluator_->RunFiltersWithNominatedPods(state, *pod_, cache_.nodes().Info(0)).Message(), "x");
 }
 
 TEST_P(EvaluatorTest, TiesAreBrokenByTheSeedAlone) {

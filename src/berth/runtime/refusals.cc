@@ -79,6 +79,7 @@ framework::PostFilterResult Evaluator::RunPostFilter() {
       kept_result.has_nomination = true;
       kept_result.nominated_node_name = result.nominated_node_name;
     }
+    if (result.preemption) kept_result.preemption = result.preemption;
     if (result.status.IsSuccess()) {
       post_filter_message_.clear();
       return result;

@@ -1,0 +1,201 @@
+// DefaultPreemption finds what its specification finds. The specification asks a scheduler that has never seen the
+// victims whether the pod fits; the plugin works on copies of nodes and states. A failure prints the seed.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/config/default.h"
+#include "berth/plugins/names.h"
+#include "berth/plugins/registry.h"
+#include "berth/runtime/profile_factory.h"
+#include "berth/runtime/runtime_testing.h"
+
+namespace berth::runtime {
+namespace {
+
+using framework::NodeIndex;
+using framework::PodInfoPtr;
+using Budget = std::shared_ptr<const api::PodDisruptionBudget>;
+
+struct Cluster {
+  std::vector<std::shared_ptr<const api::Node>> nodes;
+  std::map<std::string, std::vector<PodInfoPtr>> pods;  // by node
+  std::map<std::string, std::vector<PodInfoPtr>> nominated;
+  std::vector<Budget> budgets;
+
+  void Fill(cache::Cache& cache) const {
+    for (const auto& node : nodes) cache.SetNode(node);
+    for (const auto& [node, on_node] : pods) {
+      for (const PodInfoPtr& pod : on_node) cache.SetPod(pod);
+    }
+  }
+  std::vector<NominatedOnRow> Nominated(const framework::NodeTable& table) const {
+    std::vector<NominatedOnRow> rows;
+    for (const auto& [node, on_node] : nominated) rows.push_back({table.Find(node), on_node});
+    return rows;
+  }
+};
+
+struct Found {
+  std::vector<std::string> victims;
+  std::int64_t pdb_violations = 0;
+  bool operator==(const Found&) const = default;
+  friend void PrintTo(const Found& found, std::ostream* out) {
+    for (const std::string& victim : found.victims) *out << victim << " ";
+    *out << found.pdb_violations << " violations";
+  }
+};
+
+class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
+ protected:
+  static constexpr int kNodeCount = 6;
+
+  testing::PodBuilder Pod(std::string name) {
+    testing::PodBuilder pod = RandomPod(dice_, std::move(name));
+    pod.Features({}).Priority(dice_.Pick({-5, 0, 0, 10, 100})).Started(Time{std::chrono::seconds(dice_.Below(4))});
+    if (dice_.OneIn(2)) pod.Label("app", dice_.Pick({"a", "b"}));
+    return pod;
+  }
+
+  Cluster RandomCluster() {
+    Cluster cluster;
+    int pod_count = 0;
+    const auto next = [&] { return Pod("pod-" + std::to_string(pod_count++)); };
+    for (int i = 0; i < kNodeCount; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      cluster.nodes.push_back(RandomNode(dice_, name).Build());
+      for (int p = dice_.Below(6); p > 0; --p) cluster.pods[name].push_back(next().Node(name).Info());
+      if (dice_.OneIn(3)) cluster.nominated[name].push_back(next().Nominated(name).Info());
+    }
+    for (const char* name : {"x", "y", "z"}) {
+      if (dice_.OneIn(2)) continue;
+      auto budget = std::make_shared<api::PodDisruptionBudget>();
+      budget->metadata.name = name;
+      budget->metadata.namespace_name = "default";
+      budget->selector = testing::Labels({{"app", dice_.Pick({"a", "b"})}});
+      budget->disruptions_allowed = dice_.Below(3);
+      budget->disrupted_pods = {"pod-" + std::to_string(dice_.Below(20))};
+      cluster.budgets.push_back(std::move(budget));
+    }
+    return cluster;
+  }
+
+  // Whether the pod fits the node when only `kept` run there.
+  bool Fits(const Cluster& cluster, const PodInfoPtr& pod, const std::string& node, std::vector<PodInfoPtr> kept) {
+    Cluster other = cluster;
+    other.pods[node] = std::move(kept);
+    cache::Cache cache;
+    other.Fill(cache);
+    Evaluator evaluator(*profile_, {.form = Form::kPlain});
+    (void)evaluator.Evaluate(pod, cache.nodes(), other.Nominated(cache.nodes()), 1, Time{});
+    return evaluator.StatusOf(cache.nodes().Find(node)).IsSuccess();
+  }
+
+  std::set<const framework::PodInfo*> Violating(const Cluster& cluster, const std::vector<PodInfoPtr>& victims) {
+    std::set<const framework::PodInfo*> violating;
+    for (const Budget& budget : cluster.budgets) {
+      std::int32_t allowed = budget->disruptions_allowed;
+      for (const PodInfoPtr& victim : victims) {
+        if (victim->labels().empty() || !budget->selector->Matches(victim->labels())) continue;
+        if (victim->name == budget->disrupted_pods.front()) continue;
+        if (allowed-- <= 0) violating.insert(victim.get());
+      }
+    }
+    return violating;
+  }
+
+  // The specification for one node: nothing when evicting does not help.
+  std::optional<Found> Specified(const Cluster& cluster, const PodInfoPtr& pod, const std::string& node) {
+    std::vector<PodInfoPtr> kept, victims;
+    const auto on_node = cluster.pods.find(node);
+    if (on_node == cluster.pods.end()) return std::nullopt;
+    for (const PodInfoPtr& other : on_node->second) {
+      (other->priority() < pod->priority() ? victims : kept).push_back(other);
+    }
+    if (victims.empty() || !Fits(cluster, pod, node, kept)) return std::nullopt;
+    const auto is_before = [](const PodInfoPtr& a, const PodInfoPtr& b) {
+      return a->priority() != b->priority() ? a->priority() > b->priority() : *a->start_time < *b->start_time;
+    };
+    std::stable_sort(victims.begin(), victims.end(), is_before);
+    const auto violating = Violating(cluster, victims);
+    std::vector<PodInfoPtr> order = victims;
+    std::stable_partition(order.begin(), order.end(), [&](const auto& p) { return violating.contains(p.get()); });
+    std::set<const framework::PodInfo*> evicted;
+    for (const PodInfoPtr& victim : order) {
+      kept.push_back(victim);
+      if (Fits(cluster, pod, node, kept)) continue;
+      kept.pop_back();
+      evicted.insert(victim.get());
+    }
+    // Those who must go in the order in which they were tried, which for equals need not be the node's order.
+    Found found;
+    std::vector<PodInfoPtr> gone;
+    for (const PodInfoPtr& victim : order) {
+      if (!evicted.contains(victim.get())) continue;
+      gone.push_back(victim);
+      if (violating.contains(victim.get())) ++found.pdb_violations;
+    }
+    if (!violating.empty() && violating.size() < victims.size()) std::stable_sort(gone.begin(), gone.end(), is_before);
+    for (const PodInfoPtr& victim : gone) found.victims.push_back(victim->name);
+    return found;
+  }
+
+  void Check() {
+    const Cluster cluster = RandomCluster();
+    for (const Budget& budget : cluster.budgets) handle_.store.Set(budget);
+    cache::Cache cache;
+    cluster.Fill(cache);
+    const auto nominated = cluster.Nominated(cache.nodes());
+    const PodInfoPtr pod = Pod("preemptor").Priority(50).Request("cpu", dice_.Pick({"300m", "1", "3"})).Info();
+    for (const Form form : {Form::kPlain, Form::kReuse}) {
+      Evaluator evaluator(*profile_, {.form = form});
+      if (evaluator.Evaluate(pod, cache.nodes(), nominated, dice_.Seed(), Time{}).result != Result::kRefused) return;
+      std::map<std::string, Found> want;
+      bool needs_nobody = false;
+      for (const NodeIndex row : cache.nodes().rows()) {
+        if (evaluator.StatusOf(row).code() != framework::Code::kUnschedulable) continue;
+        const std::string& name = cache.nodes().Info(row).name();
+        if (const std::optional<Found> found = Specified(cluster, pod, name)) {
+          (found->victims.empty() ? needs_nobody : has_found_) = true;
+          if (!found->victims.empty()) want[name] = *found;
+        }
+      }
+      EXPECT_FALSE(needs_nobody);
+      const framework::PostFilterResult result = evaluator.RunPostFilter();
+      std::map<std::string, Found> got;
+      ASSERT_NE(result.preemption, nullptr);
+      for (const auto& candidate : result.preemption->candidates) {
+        Found& found = got[cache.nodes().Info(candidate.row).name()];
+        found.pdb_violations = candidate.pdb_violations;
+        for (const PodInfoPtr& victim : candidate.victims) found.victims.push_back(victim->name);
+      }
+      EXPECT_EQ(got, want);
+      EXPECT_EQ(result.status.IsSuccess(), !want.empty()) << result.status.Message();
+      EXPECT_EQ(want.contains(result.nominated_node_name), !want.empty());
+    }
+  }
+
+  Dice dice_{GetParam()};
+  NullHandle handle_;
+  std::unique_ptr<ProfilePlugins> profile_ =
+      std::move(MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle_)->front());
+  bool has_found_ = false;
+};
+
+TEST_P(PreemptionAgrees, WithItsSpecification) {
+  for (int i = 0; i < 20 && !HasFailure(); ++i) {
+    handle_.store = framework::Objects();
+    Check();
+  }
+  EXPECT_TRUE(has_found_) << "no preemption at all says nothing";
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, PreemptionAgrees, ::testing::Range<std::uint64_t>(1, 41));
+
+}  // namespace
+}  // namespace berth::runtime
