@@ -60,7 +60,7 @@ class Handle {
   // Takes a pod's nomination away: in memory at once, and in its status.
   virtual void ClearNomination(const PodInfo& pod) = 0;
   // Ends the binding cycle of an assumed pod that is not being bound yet: it waits at Permit or in PreBind. It goes
-  // back into the queue with `message`. False when there is no such cycle.
+  // back into the queue and says `message`, in PreBind with " by PLUGIN". False when there is no such cycle.
   virtual bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) = 0;
   // Asks all PreEnqueue plugins again and puts the pod into activeQ if they agree.
   virtual void Activate(std::string_view uid) = 0;

@@ -76,6 +76,10 @@ std::vector<framework::PodInfoPtr> CoreHandle::NominatedPods(std::string_view no
   return {pods.begin(), pods.end()};
 }
 
+const framework::NodeTable* CoreHandle::nodes() const {
+  return scheduler_ == nullptr ? nullptr : &scheduler_->cache_.nodes();
+}
+
 framework::PodInfoPtr CoreHandle::FindAssignedPod(std::string_view uid) const {
   const framework::PodInfoPtr* pod = scheduler_ == nullptr ? nullptr : scheduler_->cache_.FindPod(uid);
   return pod == nullptr ? nullptr : *pod;
