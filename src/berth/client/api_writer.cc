@@ -25,6 +25,26 @@ bool IsComplete(const std::string& namespace_name, const std::string& name) {
 }
 Error Incomplete() { return InvalidError("a write to a pod needs its namespace and name"); }
 
+bool IsComplete(const ObjectTarget& target) {
+  return !target.group_version.empty() && !target.resource.empty() && !target.name.empty();
+}
+Error IncompleteTarget() { return InvalidError("a request for an object needs its group, version, resource and name"); }
+
+std::string PathOf(const ObjectTarget& target, const std::string& name) {
+  const bool is_core = target.group_version.find('/') == std::string::npos;
+  return ObjectPath((is_core ? "/api/" : "/apis/") + target.group_version, target.namespace_name, target.resource, name,
+                    target.subresource);
+}
+
+std::string_view ContentType(PatchFormat format) {
+  switch (format) {
+    case PatchFormat::kMerge: return "application/merge-patch+json";
+    case PatchFormat::kStrategicMerge: return "application/strategic-merge-patch+json";
+    case PatchFormat::kJson: break;
+  }
+  return "application/json-patch+json";
+}
+
 }  // namespace
 
 void ApiWriter::Bind(const PodTarget& pod, const std::string& node_name, Done done) {
@@ -77,6 +97,47 @@ void ApiWriter::GetPod(const std::string& namespace_name, const std::string& nam
   if (!IsComplete(namespace_name, name)) return done(Incomplete());
   net::Request request;
   request.target = PodPath(namespace_name, name);
+  Do(std::move(request), std::move(done));
+}
+
+void ApiWriter::Patch(const ObjectTarget& target, PatchFormat format, std::string body, ReadDone done) {
+  if (!IsComplete(target)) return done(IncompleteTarget());
+  net::Request request;
+  request.method = "PATCH";
+  request.target = PathOf(target, target.name);
+  request.headers.push_back({"Content-Type", std::string(ContentType(format))});
+  request.body = std::move(body);
+  Do(std::move(request), std::move(done));
+}
+
+void ApiWriter::Create(const ObjectTarget& target, std::string body, ReadDone done) {
+  if (target.group_version.empty() || target.resource.empty()) return done(IncompleteTarget());
+  net::Request request;
+  request.method = "POST";
+  request.target = PathOf(target, {});
+  request.body = std::move(body);
+  Do(std::move(request), std::move(done));
+}
+
+void ApiWriter::Delete(const ObjectTarget& target, const std::string& uid, ReadDone done) {
+  if (!IsComplete(target)) return done(IncompleteTarget());
+  object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  if (!uid.empty()) body["preconditions"] = object{{"uid", uid}};
+  net::Request request;
+  request.method = "DELETE";
+  request.target = PathOf(target, target.name);
+  request.body = codec::WriteJson(body);
+  Do(std::move(request), std::move(done));
+}
+
+void ApiWriter::Get(const ObjectTarget& target, ReadDone done) {
+  if (!IsComplete(target)) return done(IncompleteTarget());
+  net::Request request;
+  request.target = PathOf(target, target.name);
+  Do(std::move(request), std::move(done));
+}
+
+void ApiWriter::Do(net::Request request, ReadDone done) {
   rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries},
            [done = std::move(done)](Expected<net::Response> response) {
              if (!response.ok()) return done(response.error());

@@ -1,5 +1,5 @@
-// ApiWriter: the writes of a scheduler, and the read that settles a binding whose answer was lost. Thread-safe;
-// callbacks come on the RestClient's loop.
+// ApiWriter: the writes of a scheduler, and the reads that settle a write whose answer was lost. Thread-safe; callbacks
+// come on the RestClient's loop.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,17 @@ struct PodTarget {
   std::string name;
   std::string uid;  // precondition; empty: none
 };
+
+// An object of any kind.
+struct ObjectTarget {
+  std::string group_version;   // "v1", "storage.k8s.io/v1"
+  std::string resource;        // "persistentvolumes"
+  std::string namespace_name;  // empty for kinds without namespaces
+  std::string name;
+  std::string subresource = {};
+};
+
+enum class PatchFormat : std::uint8_t { kMerge, kStrategicMerge, kJson };
 
 struct ApiWriterOptions {
   Duration timeout = std::chrono::seconds(30);  // of each try
@@ -46,7 +57,17 @@ class ApiWriter {
   // The pod's JSON as the server has it; kNotFound when it is gone.
   void GetPod(const std::string& namespace_name, const std::string& name, ReadDone done);
 
+  // The same for objects of any kind; the answer's body comes back. Preconditions of a patch are in its body.
+  void Patch(const ObjectTarget& target, PatchFormat format, std::string body, ReadDone done);
+  // In target.namespace_name; target.name is not used.
+  void Create(const ObjectTarget& target, std::string body, ReadDone done);
+  // With `uid` as precondition unless it is empty.
+  void Delete(const ObjectTarget& target, const std::string& uid, ReadDone done);
+  void Get(const ObjectTarget& target, ReadDone done);
+
  private:
+  void Do(net::Request request, ReadDone done);
+
   RestClient& rest_;
   ApiWriterOptions options_;
 };

@@ -104,12 +104,64 @@ TEST_F(ApiWriterTest, Reads) {
   EXPECT_EQ(json->error().code, ErrorCode::kNotFound);
 }
 
+TEST_F(ApiWriterTest, WritesObjectsOfAnyKind) {
+  const ObjectTarget volume{"v1", "persistentvolumes", "", "pv-1"};
+  const ObjectTarget claim{"resource.k8s.io/v1", "resourceclaims", "team a", "c", "status"};
+  struct Case {
+    const char* name;
+    std::function<void(ApiWriter::ReadDone)> send;
+    const char* line;
+    const char* content_type;
+    const char* body;
+  };
+  const Case cases[] = {
+      {"merge patch", [&](auto d) { writer.Patch(volume, PatchFormat::kMerge, "{}", d); },
+       "PATCH /api/v1/persistentvolumes/pv-1", "application/merge-patch+json", "{}"},
+      {"strategic merge patch", [&](auto d) { writer.Patch(claim, PatchFormat::kStrategicMerge, "{}", d); },
+       "PATCH /apis/resource.k8s.io/v1/namespaces/team%20a/resourceclaims/c/status",
+       "application/strategic-merge-patch+json", "{}"},
+      {"JSON patch", [&](auto d) { writer.Patch(volume, PatchFormat::kJson, "[]", d); },
+       "PATCH /api/v1/persistentvolumes/pv-1", "application/json-patch+json", "[]"},
+      {"create", [&](auto d) { writer.Create({"resource.k8s.io/v1", "resourceclaims", "n", ""}, "{}", d); },
+       "POST /apis/resource.k8s.io/v1/namespaces/n/resourceclaims", "application/json", "{}"},
+      {"delete", [&](auto d) { writer.Delete(volume, "u", d); }, "DELETE /api/v1/persistentvolumes/pv-1",
+       "application/json", R"({"apiVersion":"v1","kind":"DeleteOptions","preconditions":{"uid":"u"}})"},
+      {"delete whatever it is", [&](auto d) { writer.Delete(volume, "", d); }, "DELETE /api/v1/persistentvolumes/pv-1",
+       "application/json", R"({"apiVersion":"v1","kind":"DeleteOptions"})"},
+      {"get", [&](auto d) { writer.Get(volume, d); }, "GET /api/v1/persistentvolumes/pv-1", "", ""},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    std::optional<Expected<std::string>> answer;
+    c.send([&](Expected<std::string> r) { answer = std::move(r); });
+    const auto call = transport.Next();
+    EXPECT_EQ(call->request.method + ' ' + call->request.target, c.line);
+    EXPECT_EQ(FindHeader(call->request, "Content-Type"), c.content_type);
+    EXPECT_EQ(call->request.body, c.body);
+    call->Answer(200, R"({"kind":"Thing"})");
+    ASSERT_TRUE(answer && answer->ok());
+    EXPECT_EQ(answer->value(), R"({"kind":"Thing"})");
+    answer.reset();
+    c.send([&](Expected<std::string> r) { answer = std::move(r); });
+    transport.Next()->Answer(409, R"({"kind":"Status","reason":"Conflict","message":"changed"})");
+    ASSERT_TRUE(answer && !answer->ok());
+    EXPECT_EQ(answer->error().code, ErrorCode::kConflict);
+  }
+}
+
 TEST_F(ApiWriterTest, NeverAddressesACollection) {
   writer.DeletePod({"default", "", "uid-1"}, std::nullopt, Keep());
   EXPECT_TRUE(result && !result->ok());
   result.reset();
   writer.Bind({"", "web-1", ""}, "n1", Keep());
   EXPECT_TRUE(result && !result->ok());
+  int refused = 0;
+  const auto count = [&](const Expected<std::string>& r) { refused += r.ok() ? 0 : 1; };
+  writer.Delete({"v1", "persistentvolumes", "", ""}, "u", count);
+  writer.Patch({"v1", "", "", "x"}, PatchFormat::kMerge, "{}", count);
+  writer.Get({"", "persistentvolumes", "", "x"}, count);
+  writer.Create({"v1", "", "n", ""}, "{}", count);
+  EXPECT_EQ(refused, 4);
   EXPECT_EQ(transport.Waiting(), 0U);
 }
 

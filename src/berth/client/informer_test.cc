@@ -436,6 +436,54 @@ TEST_F(InformerTest, TriesTheListAgain) {
   }
 }
 
+TEST_F(InformerTest, AKindThatIsNotServedIsEmptyUntilItIs) {
+  const std::string not_served = R"({"kind":"Status","reason":"NotFound","message":"the server could not find it"})";
+  MakeInformer({.may_be_missing = true, .missing_retry = seconds(60)});
+  Start();
+  AnswerList(not_served, 404);
+  EXPECT_THAT(Take(), ElementsAre("synced"));
+  EXPECT_TRUE(informer->HasSynced());
+  for (int i = 0; i < 3; ++i) {
+    loop.Advance(seconds(59));
+    EXPECT_EQ(transport.Waiting(), 0U) << "it is not asked for often";
+    loop.Advance(seconds(61));
+    AnswerList(not_served, 404);
+  }
+  EXPECT_THAT(failures, ElementsAre(HasSubstr("could not find it"))) << "and said once";
+  EXPECT_THAT(Take(), IsEmpty());
+  loop.Advance(seconds(120));
+  AnswerList(List("5", {Object("a", "1")}));
+  EXPECT_THAT(Take(), ElementsAre("add a x"));
+  // It vanishes: what is known stays, and that it is missing is said again.
+  Stream().Open();
+  Bytes(Line("ERROR", kGone));
+  AnswerList(not_served, 404);
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_EQ(failures.size(), 3U);
+  EXPECT_NE(informer->Find("d/a"), nullptr);
+  loop.Advance(seconds(120));
+  AnswerList(List("9", {}));
+  EXPECT_THAT(Take(), ElementsAre("delete a x"));
+}
+
+TEST_F(InformerTest, AKindThatMustBeThereIsWaitedFor) {
+  Start();
+  AnswerList("404 page not found", 404);
+  EXPECT_FALSE(informer->HasSynced());
+  loop.Advance(milliseconds(1600));
+  AnswerList(List("1", {}));
+  EXPECT_TRUE(informer->HasSynced());
+}
+
+TEST_F(InformerTest, MayBeStoppedWhenItsKindIsMissing) {
+  MakeInformer({.may_be_missing = true});
+  on_seen = [this] { informer->Stop(); };
+  Start();
+  AnswerList("", 404);
+  loop.Advance(minutes(10));
+  EXPECT_EQ(transport.Waiting(), 0U);
+}
+
 TEST_F(InformerTest, SyncsOnceOnly) {
   StartWith({Object("a", "1")});
   Bytes(Line("ERROR", kGone));

@@ -228,17 +228,42 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
     ++stats_.lists;
     list_failures_ = 0;
+    if (std::exchange(is_missing_, false)) {
+      log::Info("client", "The API server serves this kind now", {{"resource", options_.name}});
+    }
     reader_ = codec::JsonReader();  // Pages need megabytes, watch events do not.
     resource_version_ = resource_version_listed_;
-    if (!is_synced_) {
-      is_synced_ = true;
-      if (handler_.on_synced) handler_.on_synced();
-      if (!IsPhase(phase)) return;
-    }
+    if (!TellSynced(phase)) return;
     StartWatch();
   }
 
+  // False when the handler has stopped us.
+  bool TellSynced(std::uint64_t phase) {
+    if (is_synced_) return true;
+    is_synced_ = true;
+    if (handler_.on_synced) handler_.on_synced();
+    return IsPhase(phase);
+  }
+
+  // The server does not know the resource. What was known before stays, as after any other failure.
+  void MissList(const Error& error) {
+    const std::uint64_t phase = phase_;
+    const Duration delay = options_.missing_retry +
+                           Duration(random_.Below(static_cast<std::uint64_t>(options_.missing_retry.count()) + 1));
+    ++stats_.failures;
+    list_failures_ = 0;
+    if (!std::exchange(is_missing_, true)) {
+      log::Warning("client", "The API server does not serve this kind: there is nothing of it until it does",
+                   {{"resource", options_.name}, {"path", options_.path}});
+      if (handler_.on_failure) handler_.on_failure(error);
+      if (!IsPhase(phase)) return;
+    }
+    if (!TellSynced(phase)) return;
+    After(delay, [](Impl& self) { self.StartList(true); });
+  }
+
   void FailList(const Error& error) {
+    if (error.code == ErrorCode::kNotFound && options_.may_be_missing) return MissList(error);
     const Duration delay = Backoff(list_failures_++, error);
     Report(error.Wrap("while listing " + options_.name), delay);
     if (is_stopped_) return;
@@ -555,6 +580,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   std::string continue_;
   std::string resource_version_listed_;
   int list_failures_ = 0;
+  bool is_missing_ = false;  // the last list found that the server does not serve the resource
 
   std::string resource_version_;  // the watch goes on from here
   std::unique_ptr<net::StreamHandle> stream_;

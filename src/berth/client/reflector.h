@@ -7,6 +7,9 @@
 //               |                               |  +-------+
 //               +------- 410 Gone, ERROR -------+
 //
+// A kind that the server does not serve (404) is listed again slowly; with may_be_missing it counts as synced
+// meanwhile.
+//
 // The list is asked for without a resourceVersion, in pages: a consistent read. client-go begins with
 // resourceVersion=0, any state that the server has cached, and on such a list the server ignores the page size. A
 // scheduler that starts from an old state may give room away twice, and whole lists as one text are what we want to
@@ -45,6 +48,9 @@ struct ReflectorOptions {
   std::size_t line_bytes_max = std::size_t{16} << 20;  // of a watch event; a longer one makes us list again
   std::size_t list_bytes_max = std::size_t{1} << 30;   // of one page, or of the whole list where pages are refused
   std::uint64_t seed = 1;                              // of the jitter
+  // A server that does not serve the resource has no objects of it, instead of being one that fails.
+  bool may_be_missing = false;
+  Duration missing_retry = std::chrono::minutes(1);  // each wait is 1 to 2 times as long
 };
 
 struct ReflectorStats {
@@ -69,7 +75,7 @@ class Reflector {
     std::function<void(const ObjectPtr& object)> on_add;
     std::function<void(const ObjectPtr& before, const ObjectPtr& object)> on_update;
     std::function<void(const ObjectPtr& last_known)> on_delete;
-    std::function<void()> on_synced;               // once, after the first whole list
+    std::function<void()> on_synced;  // once, after the first whole list, or when the kind turns out to be missing
     std::function<void(const Error&)> on_failure;  // a list or watch failed and will be tried again; also logged
   };
 
