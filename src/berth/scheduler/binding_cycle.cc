@@ -229,6 +229,12 @@ void Scheduler::On(WriteDone&& input) {
     ReadBinding(*binding);
     return;
   }
+  // The first time round a refusal is the last word. After an unknown outcome the binding may have been there before.
+  if (binding->reads > 0) {
+    binding->refusal = error.message;
+    ReadBinding(*binding);
+    return;
+  }
   StepEnded(*binding, result);
 }
 
@@ -286,6 +292,10 @@ void Scheduler::On(PodReadDone&& input) {
     return;
   }
   binding->phase = Phase::kBind;
+  if (!binding->refusal.empty()) {
+    OperationEnded(*binding, Status::Error(binding->refusal));
+    return;
+  }
   binding->operation = NewOperation(binding->assumed->uid);
   outputs_.emplace_back(Write{binding->operation, binding->doing.writes[binding->doing.next_write]});
 }
@@ -380,9 +390,14 @@ bool Scheduler::CancelBinding(std::string_view uid, std::string_view plugin, std
   if (it == bindings_.end()) return false;
   Binding& binding = *it->second;
   if (binding.phase != Phase::kPermit && binding.phase != Phase::kPreBind) return false;
-  // In PreBind writes may be under way; their outcomes find no binding any more, and Unreserve gives up what they were
+  // An error and not a refusal, in the words of kube-scheduler: no plugin's hint has to let the pod try again. In
+  // PreBind writes may be under way; their outcomes find no binding any more, and Unreserve gives up what they were
   // for.
-  FailBinding(binding, Status::Unschedulable(std::string(message)), {}, plugin);
+  if (binding.phase == Phase::kPermit) {
+    FailBinding(binding, Status::Error("waiting on permit for pod: " + std::string(message)), {}, {});
+  } else {
+    FailBinding(binding, Status::Error(std::string(message).append(" by ").append(plugin)), "PreBind", binding.plugin);
+  }
   return true;
 }
 

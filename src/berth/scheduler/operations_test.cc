@@ -138,9 +138,25 @@ TEST_F(OperationsTest, BindingsAreCancelledBeforeTheyArePosted) {
   EXPECT_TRUE(h.handle->CancelBinding("uid-default-p", "DefaultPreemption", "preempted"));
   EXPECT_EQ(h.core.binding_count(), 0u);
   EXPECT_EQ(h.core.cache().assumed_count(), 0u);
-  EXPECT_EQ(h.Take().back(), "Warning FailedScheduling p: preempted");
+  EXPECT_EQ(h.Take().back(),
+            "Warning FailedScheduling p: running PreBind plugin \"X\": preempted by DefaultPreemption");
   h.Answer();  // too late
   EXPECT_TRUE(seen_.empty());
+  h.Run(2s);  // it was not refused: nothing has to happen before it is tried again
+  EXPECT_EQ(h.core.binding_count(), 1u);
+}
+
+TEST_F(OperationsTest, WaitingPodsAreCancelled) {
+  Enable(*profiles_.front(), std::make_shared<Actor>("X", calls_)).permit = [](const PodInfo&) {
+    return framework::PermitResult{Status::Wait(), 10min};
+  };
+  Harness& h = Start();
+  h.Take();
+  EXPECT_TRUE(h.handle->CancelBinding("uid-default-p", "DefaultPreemption", "preempted"));
+  EXPECT_EQ(h.core.binding_count(), 0u);
+  EXPECT_EQ(h.Take().back(), "Warning FailedScheduling p: waiting on permit for pod: preempted");
+  h.Run(2s);
+  EXPECT_EQ(h.core.binding_count(), 1u);
 }
 
 TEST_F(OperationsTest, ABindingThatWasPostedIsNotCancelled) {
