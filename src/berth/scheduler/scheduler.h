@@ -75,6 +75,8 @@ class Scheduler {
 
   // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
   std::size_t binding_count() const { return bindings_.size(); }
+  // Operations that only wait for time to pass, such as a PreBind that waits for a volume.
+  std::size_t timer_count() const { return timers_.size(); }
   const Counts& counts() const { return counts_; }
   const cache::Cache& cache() const { return cache_; }
   const queue::SchedulingQueue& queue() const { return *queue_; }
