@@ -7,6 +7,7 @@
 #include "berth/plugins/default_preemption/default_preemption.h"
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
 #include "berth/plugins/image_locality/image_locality.h"
+#include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
 #include "berth/plugins/node_name/node_name.h"
@@ -66,8 +67,6 @@ constexpr NotBuiltFeature kVolumeBinding{names::kVolumeBinding, &api::PodFeature
 constexpr NotBuiltFeature kVolumeZone{names::kVolumeZone, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kPodTopologySpread{names::kPodTopologySpread, &api::PodFeatures::topology_spread,
                                              "topologySpreadConstraints"};
-constexpr NotBuiltFeature kInterPodAffinity{names::kInterPodAffinity, &api::PodFeatures::pod_affinity,
-                                            "podAffinity or podAntiAffinity"};
 constexpr NotBuiltFeature kNodeDeclaredFeatures{names::kNodeDeclaredFeatures, &api::PodFeatures::declared_features,
                                                 "features that a node must declare"};
 
@@ -135,7 +134,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Unbuilt<NotBuiltBinding>(kVolumeBinding),
       Unbuilt<NotBuilt>(kVolumeZone),
       Unbuilt<NotBuiltScoring>(kPodTopologySpread),
-      Unbuilt<NotBuiltScoring>(kInterPodAffinity),
+      WithArgsAndHandle<InterPodAffinity, config::InterPodAffinityArgs>(names::kInterPodAffinity),
       WithArgs<config::DynamicResourcesArgs>(names::kDynamicResources, MakeDynamicResources),
       WithArgsAndHandle<DefaultPreemption, config::DefaultPreemptionArgs>(names::kDefaultPreemption),
       WithArgs<config::NodeResourcesBalancedAllocationArgs>(names::kNodeResourcesBalancedAllocation,

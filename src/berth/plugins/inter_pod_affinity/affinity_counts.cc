@@ -1,0 +1,122 @@
+#include "berth/plugins/inter_pod_affinity/affinity_counts.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::plugins {
+
+std::int64_t TopologyCounter::Get(Topology::Ordinal ordinal) const {
+  if (!is_list_) return ordinal < array_.size() ? array_[ordinal] : 0;
+  for (const Entry& entry : list_) {
+    if (entry.ordinal == ordinal) return entry.sum;
+  }
+  return 0;
+}
+
+void TopologyCounter::Add(Topology::Ordinal ordinal, std::int64_t weight, std::int64_t pods) {
+  pod_count_ += pods;
+  const std::int64_t sum = weight * pods;
+  if (sum == 0) return;
+  if (is_list_ && list_.size() == kListMax) ToArray();
+  AddSum(ordinal, sum);
+}
+
+void TopologyCounter::AddSum(Topology::Ordinal ordinal, std::int64_t sum) {
+  if (!is_list_) {
+    if (ordinal >= array_.size()) array_.resize(ordinal + 1);
+    if (array_[ordinal] == 0) ++nonzero_count_;
+    array_[ordinal] += sum;
+    if (array_[ordinal] == 0) --nonzero_count_;
+    return;
+  }
+  const auto it =
+      std::find_if(list_.begin(), list_.end(), [ordinal](const Entry& entry) { return entry.ordinal == ordinal; });
+  if (it == list_.end()) {
+    list_.push_back({ordinal, sum});
+    ++nonzero_count_;
+    return;
+  }
+  it->sum += sum;
+  if (it->sum != 0) return;
+  *it = list_.back();
+  list_.pop_back();
+  --nonzero_count_;
+}
+
+void TopologyCounter::ToArray() {
+  is_list_ = false;
+  nonzero_count_ = 0;
+  for (const Entry& entry : std::exchange(list_, {})) AddSum(entry.ordinal, entry.sum);
+}
+
+void TopologyCounter::Clear() {
+  list_.clear();
+  std::fill(array_.begin(), array_.end(), 0);
+  pod_count_ = 0;
+  nonzero_count_ = 0;
+}
+
+std::span<const std::int64_t> TopologyCounter::Array(std::vector<std::int64_t>& scratch) const {
+  if (!is_list_) return array_;
+  scratch.clear();
+  for (const Entry& entry : list_) {
+    if (entry.ordinal >= scratch.size()) scratch.resize(entry.ordinal + 1);
+    scratch[entry.ordinal] = entry.sum;
+  }
+  return scratch;
+}
+
+std::size_t TopologyCounter::Bytes() const {
+  return sizeof(*this) + list_.capacity() * sizeof(Entry) + array_.capacity() * sizeof(array_[0]);
+}
+
+AffinityCounts::AffinityCounts(std::shared_ptr<const framework::PodClass> pod_class, PodTerms terms)
+    : pod_class_(std::move(pod_class)) {
+  SetTerms(std::move(terms));
+}
+
+void AffinityCounts::SetTerms(PodTerms terms) {
+  terms_ = std::move(terms);
+  matches_itself_ = MatchesAll(terms_.required_affinity, *pod_class_);
+}
+
+std::int64_t AffinityCounts::Get(CountKind kind, Topology::KeyIndex key, Topology::Ordinal ordinal) const {
+  for (const TopologyCounter& counter : counters_) {
+    if (counter.kind() == kind && counter.key() == key) return counter.Get(ordinal);
+  }
+  return 0;
+}
+
+bool AffinityCounts::Any(CountKind kind) const {
+  return std::any_of(counters_.begin(), counters_.end(), [kind](const TopologyCounter& counter) {
+    return counter.kind() == kind && counter.pod_count() > 0;
+  });
+}
+
+std::size_t AffinityCounts::PairCount(CountKind kind) const {
+  std::size_t count = 0;
+  for (const TopologyCounter& counter : counters_) {
+    if (counter.kind() == kind) count += counter.nonzero_count();
+  }
+  return count;
+}
+
+std::uint32_t AffinityCounts::CounterFor(CountKind kind, Topology::KeyIndex key, const Topology& topology) {
+  for (std::uint32_t i = 0; i < counters_.size(); ++i) {
+    if (counters_[i].kind() == kind && counters_[i].key() == key) return i;
+  }
+  counters_.emplace_back(kind, key, topology.OrdinalCount(key));
+  return static_cast<std::uint32_t>(counters_.size() - 1);
+}
+
+std::size_t AffinityCounts::Bytes() const {
+  std::size_t bytes = sizeof(*this) + effects_.capacity() * sizeof(CounterEffect) +
+                      effects_of_slot_.capacity() * (sizeof(std::uint32_t) + sizeof(Range) + 1);
+  for (const TopologyCounter& counter : counters_) bytes += counter.Bytes();
+  const std::size_t term_count = terms_.required_affinity.size() + terms_.required_anti_affinity.size() +
+                                 terms_.preferred_affinity.size() + terms_.preferred_anti_affinity.size();
+  // The class itself lives on only for this; its labels and terms are small beside the rest.
+  return bytes + 1024 + term_count * 256;
+}
+
+}  // namespace berth::plugins

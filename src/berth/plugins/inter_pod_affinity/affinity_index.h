@@ -1,0 +1,131 @@
+// AffinityIndex: the pods of one node table by class, so that what they mean for an incoming pod is found without a
+// walk over them. A placement changes one row; only what it brought or took is looked at.
+//
+// Everything happens between classes, which the pods of one workload share: a running class is tested against an
+// incoming one once, and hash tables by label and value leave few to test. Core's thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/node_table.h"
+#include "berth/plugins/inter_pod_affinity/affinity_counts.h"
+
+namespace berth::plugins {
+
+class AffinityIndex {
+ public:
+  // Bound on what is kept for incoming classes; those that were not used for longest go.
+  static constexpr std::size_t kCountsBytesMax = std::size_t{64} << 20;
+  // Changes that are kept for classes which were not asked about for a while; they count anew when it was longer.
+  static constexpr std::size_t kLogMax = 65536;
+  // Running classes without a pod that are kept beyond as many as there are with one; then the index begins anew.
+  static constexpr std::size_t kDeadSlotsMax = 4096;
+  // Up to so many new running classes are tested one by one against an incoming one that is asked about again.
+  static constexpr std::size_t kDirectTestsMax = 64;
+
+  // `namespaces` must outlive the index. Required affinity terms of running pods count `hard_weight` in scores, if that
+  // is above 0.
+  AffinityIndex(const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight)
+      : namespaces_(namespaces), hard_weight_(hard_weight) {}
+
+  // Brings the index up to date. The table must not change as long as anything below is asked.
+  void Sync(const framework::NodeTable& nodes);
+  const framework::NodeTable* table() const { return nodes_; }
+
+  // Whether any running pod has terms of its own.
+  bool HasCarriers() const { return carrier_count_ > 0; }
+
+  // The sums for a pod of that class, up to date. They are changed by the next call for the class after the table has
+  // changed.
+  std::shared_ptr<const AffinityCounts> CountsFor(const std::shared_ptr<const framework::PodClass>& pod_class);
+
+  // What one more running pod of class `running` would add for pods of the counts' class; kScore is left out.
+  std::vector<AffinityEffect> EffectsOf(const AffinityCounts& counts, const framework::PodClass& running);
+
+  const Topology& topology() const { return topology_; }
+  Topology& topology() { return topology_; }
+  // How many classes of incoming pods it holds sums for.
+  std::size_t counts_count() const { return counts_.size(); }
+
+ private:
+  using SlotId = std::uint32_t;
+
+  // A class with running pods.
+  struct Slot {
+    std::shared_ptr<const framework::PodClass> pod_class;
+    std::unique_ptr<const PodTerms> terms;  // null: none
+    absl::flat_hash_map<framework::NodeIndex, std::int32_t> count_by_row;
+    std::int64_t pod_count = 0;
+  };
+  struct Change {
+    SlotId slot = 0;
+    framework::NodeIndex row = 0;
+    std::int32_t pods = 0;
+  };
+  // Slots by what a term can ask for: "namespace\0label\0value", with an empty namespace for any, or the namespace.
+  using Buckets = StringHashMap<std::vector<SlotId>>;
+
+  void Reset();
+  void SyncRow(framework::NodeIndex row);
+  void Count(const std::shared_ptr<const framework::PodClass>& pod_class, framework::NodeIndex row, std::int32_t pods);
+  SlotId SlotFor(const std::shared_ptr<const framework::PodClass>& pod_class);
+  void AddCarrier(SlotId id);
+  void AddCarriedTerm(SlotId id, const AffinityTerm& term);
+  void AddToPodBuckets(SlotId id);
+
+  bool RefreshNamespaces(AffinityCounts& counts);
+  void Match(AffinityCounts& counts);
+  void AddEffects(AffinityCounts& counts, SlotId id);
+  void CollectEffects(const AffinityCounts& counts, const framework::PodClass& running, const PodTerms* terms);
+  void CollectCandidates(const AffinityCounts& counts);
+  void CollectCarriers(std::string_view namespace_name, const api::StringMap& labels);
+  void CollectMatching(const AffinityTerm& term);
+  void CollectFrom(const Buckets& buckets, std::string_view key);
+  void CountAll(AffinityCounts& counts);
+  void Replay(AffinityCounts& counts);
+  void Apply(AffinityCounts& counts, SlotId id, framework::NodeIndex row, std::int32_t pods);
+  void Account(AffinityCounts& counts);
+
+  const framework::ObjectStore<api::Namespace>& namespaces_;
+  const std::int32_t hard_weight_;
+
+  const framework::NodeTable* nodes_ = nullptr;
+  std::uint64_t version_ = 0;
+  std::uint64_t nodes_version_ = 0;
+  Topology topology_;
+  // By row: the pods as of the last Sync. They are held so that an equal address is the same pod.
+  std::vector<std::vector<framework::PodInfoPtr>> pods_by_row_;
+  std::vector<bool> is_row_used_;  // a pod was counted there
+  std::uint64_t moves_ = 0;        // how often nodes with pods changed a value: all sums are counted anew
+
+  std::vector<Slot> slots_;
+  absl::flat_hash_map<const framework::PodClass*, SlotId> slot_of_class_;
+  std::size_t live_slot_count_ = 0;
+  std::int64_t carrier_count_ = 0;
+  Buckets carriers_;  // by what their terms ask the incoming pod for
+  bool has_pod_buckets_ = false;
+  Buckets pods_;  // by what they are; filled when first asked for
+
+  std::vector<Change> log_;
+  std::uint64_t log_base_ = 0;
+  std::uint64_t reset_at_ = 0;  // position of the log
+
+  absl::flat_hash_map<const framework::PodClass*, std::shared_ptr<AffinityCounts>> counts_;
+  std::size_t counts_bytes_ = 0;
+  std::uint64_t uses_ = 0;
+
+  // Scratch.
+  std::vector<AffinityEffect> found_effects_;
+  std::vector<SlotId> candidates_;
+  std::string bucket_;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,69 @@
+#include "berth/plugins/inter_pod_affinity/hints.h"
+
+#include <string>
+
+#include "berth/plugins/helper/events.h"
+#include "berth/plugins/inter_pod_affinity/affinity_terms.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::EventObjects;
+using framework::PodInfo;
+using framework::QueueingHint;
+
+bool IsUnplaced(const PodInfo* pod) { return pod != nullptr && !WasAssignedOrNominated(*pod); }
+
+// Namespace selectors are not looked up here: upstream matches them as if no namespace had labels.
+QueueingHint AfterPodChange(const PodInfo& pod, const EventObjects& event) {
+  const PodInfo* before = event.old_pod;
+  const PodInfo* after = event.new_pod;
+  // The only update that is registered is one of labels: some other pod's anti-affinity may have meant the old ones.
+  if (before != nullptr && after != nullptr && after->uid == pod.uid) return QueueingHint::kQueue;
+  if (IsUnplaced(after) || IsUnplaced(before)) return QueueingHint::kSkip;
+  const PodTerms terms = ParseTerms(*pod.pod_class);
+  if (terms.is_required_affinity_broken || terms.is_required_anti_affinity_broken) return QueueingHint::kQueue;
+  const auto& affinity = terms.required_affinity;
+  const auto& anti_affinity = terms.required_anti_affinity;
+  if (before != nullptr && after != nullptr) {
+    const bool matches_now = !MatchesAll(affinity, *before->pod_class) && MatchesAll(affinity, *after->pod_class);
+    const bool is_gone = MatchesAll(anti_affinity, *before->pod_class) && !MatchesAll(anti_affinity, *after->pod_class);
+    return QueueIf(matches_now || is_gone);
+  }
+  if (after != nullptr) return QueueIf(MatchesAll(affinity, *after->pod_class));
+  if (before == nullptr) return QueueingHint::kQueue;
+  if (MatchesAll(anti_affinity, *before->pod_class)) return QueueingHint::kQueue;
+  const PodTerms others = ParseTerms(*before->pod_class);
+  return QueueIf(others.is_required_anti_affinity_broken || MatchesAll(others.required_anti_affinity, *pod.pod_class));
+}
+
+QueueingHint AfterNodeChange(const PodInfo& pod, const EventObjects& event) {
+  if (event.new_node == nullptr) return QueueingHint::kQueue;
+  const PodTerms terms = ParseTerms(*pod.pod_class);
+  if (terms.is_required_affinity_broken || terms.is_required_anti_affinity_broken) return QueueingHint::kQueue;
+  const auto value = [](const api::Node* node, const AffinityTerm& term) {
+    return node == nullptr ? nullptr : node->metadata.labels.Find(term.topology_key());
+  };
+  for (const AffinityTerm& term : terms.required_affinity) {
+    const std::string* before = value(event.old_node, term);
+    const std::string* after = value(event.new_node, term);
+    if (after != nullptr && (before == nullptr || *before != *after)) return QueueingHint::kQueue;
+  }
+  for (const AffinityTerm& term : terms.required_anti_affinity) {
+    // A node without the key takes any pod, and who is in the domain of one with it is not looked at here.
+    if (event.old_node == nullptr) return QueueingHint::kQueue;
+    const std::string* before = value(event.old_node, term);
+    const std::string* after = value(event.new_node, term);
+    if (before != nullptr && (after == nullptr || *before != *after)) return QueueingHint::kQueue;
+  }
+  return QueueingHint::kSkip;
+}
+
+}  // namespace
+
+std::vector<framework::ClusterEventWithHint> PodAffinityEvents() {
+  using namespace framework::action;
+  return {OnPod(kAdd | kUpdatePodLabel | kDelete, AfterPodChange), OnNode(kAdd | kUpdateNodeLabel, AfterNodeChange)};
+}
+
+}  // namespace berth::plugins

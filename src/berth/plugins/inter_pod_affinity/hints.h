@@ -1,0 +1,13 @@
+// Which events may make a pod schedulable that InterPodAffinity refused. Upstream: isSchedulableAfterPodChange and
+// isSchedulableAfterNodeChange.
+#pragma once
+
+#include <vector>
+
+#include "berth/framework/cluster_event.h"
+
+namespace berth::plugins {
+
+std::vector<framework::ClusterEventWithHint> PodAffinityEvents();
+
+}  // namespace berth::plugins

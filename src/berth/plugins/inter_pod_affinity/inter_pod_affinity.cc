@@ -1,0 +1,330 @@
+#include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "berth/plugins/helper/cached_refusal.h"
+#include "berth/plugins/inter_pod_affinity/hints.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Cycle;
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::NodeScore;
+using framework::PodInfo;
+using framework::Status;
+
+constexpr std::string_view kPreFilterStateKey = "PreFilterInterPodAffinity";
+constexpr std::string_view kPreScoreStateKey = "PreScoreInterPodAffinity";
+
+// What differs from the counts when other pods are on some node.
+struct Delta {
+  CountKind kind = CountKind::kAffinity;
+  Topology::KeyIndex key = 0;
+  Topology::Ordinal ordinal = 0;
+  std::int64_t pods = 0;
+};
+
+struct PreFilterState final : framework::StateData {
+  std::shared_ptr<AffinityIndex> index;
+  std::shared_ptr<const AffinityCounts> counts;
+  std::vector<Delta> deltas;
+  std::size_t affinity_pair_count = 0;  // (key, value) pairs with a count for affinity
+
+  std::unique_ptr<framework::StateData> Clone() const override { return std::make_unique<PreFilterState>(*this); }
+
+  std::int64_t Count(CountKind kind, Topology::KeyIndex key, Topology::Ordinal ordinal) const {
+    std::int64_t count = counts->Get(kind, key, ordinal);
+    for (const Delta& delta : deltas) {
+      if (delta.kind == kind && delta.key == key && delta.ordinal == ordinal) count += delta.pods;
+    }
+    return count;
+  }
+  // Of the domain that a node with that label is in.
+  std::int64_t Count(CountKind kind, std::string_view key, std::string_view value) const {
+    const Topology::KeyIndex index_of_key = index->topology().Find(key);
+    if (index_of_key == Topology::kNoKey) return 0;
+    return Count(kind, index_of_key, index->topology().FindOrdinal(index_of_key, value));
+  }
+  bool Any(CountKind kind) const { return !deltas.empty() || counts->Any(kind); }
+
+  void Add(CountKind kind, Topology::KeyIndex key, Topology::Ordinal ordinal, std::int64_t pods) {
+    const bool had_any = Count(kind, key, ordinal) != 0;
+    deltas.push_back({kind, key, ordinal, pods});
+    const bool has_any = Count(kind, key, ordinal) != 0;
+    if (kind != CountKind::kAffinity || had_any == has_any) return;
+    affinity_pair_count = has_any ? affinity_pair_count + 1 : affinity_pair_count - 1;
+  }
+};
+
+struct PreScoreState final : framework::StateData {
+  std::shared_ptr<const AffinityIndex> index;
+  std::shared_ptr<const AffinityCounts> counts;
+};
+
+Status NoPreFilterState() {
+  return Status::Error("error reading \"" + std::string(kPreFilterStateKey) + "\" from cycleState: not found");
+}
+
+Status NoPreScoreState() {
+  return Status::Error("failed to read \"" + std::string(kPreScoreStateKey) + "\" from cycleState: not found");
+}
+
+// Every required affinity term needs a matching pod in the node's domain.
+bool SatisfiesAffinity(const PreFilterState& state, const NodeInfo& node) {
+  bool pods_exist = true;
+  for (const AffinityTerm& term : state.counts->terms().required_affinity) {
+    const std::string* value = node.node().metadata.labels.Find(term.topology_key());
+    if (value == nullptr) return false;
+    if (state.Count(CountKind::kAffinity, term.topology_key(), *value) <= 0) pods_exist = false;
+  }
+  // The first pod of a group that wants to be together: nobody matches anywhere, and the pod would match itself.
+  return pods_exist || (state.affinity_pair_count == 0 && state.counts->matches_itself());
+}
+
+bool SatisfiesAntiAffinity(const PreFilterState& state, const NodeInfo& node) {
+  for (const AffinityTerm& term : state.counts->terms().required_anti_affinity) {
+    const std::string* value = node.node().metadata.labels.Find(term.topology_key());
+    if (value != nullptr && state.Count(CountKind::kAntiAffinity, term.topology_key(), *value) > 0) return false;
+  }
+  return true;
+}
+
+bool SatisfiesExistingAntiAffinity(const PreFilterState& state, const NodeInfo& node) {
+  if (!state.Any(CountKind::kExistingAntiAffinity)) return true;
+  for (const auto& [key, value] : node.node().metadata.labels) {
+    if (state.Count(CountKind::kExistingAntiAffinity, key, value) > 0) return false;
+  }
+  return true;
+}
+
+// The sums of one key over the rows of the table, as arrays.
+class RowSums {
+ public:
+  RowSums(const TopologyCounter& counter, const Topology& topology)
+      : ordinals_(topology.OrdinalsOf(counter.key())), sums_(counter.Array(scratch_)) {}
+
+  bool HasKey(NodeIndex row) const { return ordinals_[row] != 0; }
+  std::int64_t Get(NodeIndex row) const {
+    const Topology::Ordinal ordinal = ordinals_[row];
+    return ordinal < sums_.size() ? sums_[ordinal] : 0;
+  }
+
+ private:
+  std::vector<std::int64_t> scratch_;
+  std::span<const Topology::Ordinal> ordinals_;
+  std::span<const std::int64_t> sums_;
+};
+
+// Those of a kind that can make a difference: of a pod's own affinity all, of the others where a pod is counted.
+std::vector<std::unique_ptr<const RowSums>> SumsOf(CountKind kind, const AffinityCounts& counts,
+                                                   const Topology& topology) {
+  std::vector<std::unique_ptr<const RowSums>> sums;
+  for (const TopologyCounter& counter : counts.counters()) {
+    if (counter.kind() != kind || (counter.pod_count() == 0 && kind != CountKind::kAffinity)) continue;
+    sums.push_back(std::make_unique<const RowSums>(counter, topology));
+  }
+  return sums;
+}
+
+}  // namespace
+
+InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
+  const auto it =
+      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.nodes; });
+  if (it == indexes_.end()) {
+    if (indexes_.size() == kTablesMax) indexes_.pop_back();
+    indexes_.insert(indexes_.begin(), std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(),
+                                                                      args_.hard_pod_affinity_weight));
+  } else if (it != indexes_.begin()) {
+    std::rotate(indexes_.begin(), it, it + 1);
+  }
+  const std::shared_ptr<AffinityIndex>& index = indexes_.front();
+  index->Sync(cycle.nodes);
+  const bool has_terms = !pod.spec().pod_affinity.empty() || !pod.spec().pod_anti_affinity.empty();
+  if (!has_terms && !index->HasCarriers()) return {index, nullptr};
+  return {index, index->CountsFor(pod.pod_class)};
+}
+
+framework::PreFilterResult InterPodAffinity::PreFilter(const Cycle& cycle, const PodInfo& pod) const {
+  const auto [index, counts] = Prepare(cycle, pod);
+  if (counts == nullptr) return {Status::Skip(), std::nullopt};
+  const PodTerms& terms = counts->terms();
+  if (!terms.error.empty()) {
+    return {Status::UnschedulableAndUnresolvable("parsing pod: " + terms.error), std::nullopt};
+  }
+  if (terms.required_affinity.empty() && terms.required_anti_affinity.empty() &&
+      !counts->Any(CountKind::kExistingAntiAffinity)) {
+    return {Status::Skip(), std::nullopt};
+  }
+  auto state = std::make_shared<PreFilterState>();
+  state->index = index;
+  state->counts = counts;
+  state->affinity_pair_count = counts->PairCount(CountKind::kAffinity);
+  cycle.state.Write(kPreFilterStateKey, std::move(state));
+  return {};
+}
+
+Status InterPodAffinity::UpdateWithPod(const Cycle& cycle, const PodInfo& other, const NodeInfo& node,
+                                       std::int64_t sign) const {
+  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterStateKey);
+  if (state == nullptr) return NoPreFilterState();
+  std::vector<Delta> deltas;
+  AffinityIndex& index = *state->index;
+  for (const AffinityEffect& effect : index.EffectsOf(*state->counts, *other.pod_class)) {
+    const std::string* value = node.node().metadata.labels.Find(index.topology().name(effect.key));
+    if (value == nullptr) continue;
+    const Topology::Ordinal ordinal = index.topology().InternOrdinal(effect.key, *value);
+    deltas.push_back({effect.kind, effect.key, ordinal, sign * effect.weight});
+  }
+  if (deltas.empty()) return {};
+  auto* own = cycle.state.Mutable<PreFilterState>(kPreFilterStateKey);
+  for (const Delta& delta : deltas) own->Add(delta.kind, delta.key, delta.ordinal, delta.pods);
+  return {};
+}
+
+Status InterPodAffinity::AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo& node) const {
+  return UpdateWithPod(cycle, other, node, +1);
+}
+
+Status InterPodAffinity::RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other,
+                                   const NodeInfo& node) const {
+  return UpdateWithPod(cycle, other, node, -1);
+}
+
+Status InterPodAffinity::Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const {
+  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterStateKey);
+  if (state == nullptr) return NoPreFilterState();
+  if (!SatisfiesAffinity(*state, node)) return Status::UnschedulableAndUnresolvable(std::string(kAffinityReason));
+  if (!SatisfiesAntiAffinity(*state, node)) return Status::Unschedulable(std::string(kAntiAffinityReason));
+  if (!SatisfiesExistingAntiAffinity(*state, node)) {
+    return Status::Unschedulable(std::string(kExistingAntiAffinityReason));
+  }
+  return {};
+}
+
+void InterPodAffinity::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterStateKey);
+  if (state == nullptr || !state->deltas.empty()) {
+    FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    return;
+  }
+  const AffinityCounts& counts = *state->counts;
+  const Topology& topology = state->index->topology();
+  CachedRefusal affinity(statuses, framework::Code::kUnschedulableAndUnresolvable, kAffinityReason);
+  CachedRefusal anti_affinity(statuses, framework::Code::kUnschedulable, kAntiAffinityReason);
+  CachedRefusal existing(statuses, framework::Code::kUnschedulable, kExistingAntiAffinityReason);
+  // A check after the other over all rows: each is a loop over two arrays.
+  const bool is_first = state->affinity_pair_count == 0 && counts.matches_itself();
+  for (const auto& sums : SumsOf(CountKind::kAffinity, counts, topology)) {
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] != framework::kVerdictOk) continue;
+      if (is_first ? !sums->HasKey(row) : sums->Get(row) <= 0) verdicts[row] = affinity.Get();
+    }
+  }
+  for (const auto& sums : SumsOf(CountKind::kAntiAffinity, counts, topology)) {
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] == framework::kVerdictOk && sums->Get(row) > 0) verdicts[row] = anti_affinity.Get();
+    }
+  }
+  for (const auto& sums : SumsOf(CountKind::kExistingAntiAffinity, counts, topology)) {
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] == framework::kVerdictOk && sums->Get(row) > 0) verdicts[row] = existing.Get();
+    }
+  }
+}
+
+bool InterPodAffinity::IgnoresPodsWithout(const PodInfo& pod) const {
+  return args_.ignore_preferred_terms_of_existing_pods && pod.spec().pod_affinity.preferred.empty() &&
+         pod.spec().pod_anti_affinity.preferred.empty();
+}
+
+bool InterPodAffinity::PreScoreSkips(const Cycle& cycle, const PodInfo& pod) const {
+  if (IgnoresPodsWithout(pod)) return true;
+  const auto counts = Prepare(cycle, pod).counts;
+  return counts == nullptr || (counts->terms().error.empty() && !counts->Any(CountKind::kScore));
+}
+
+Status InterPodAffinity::PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex>) const {
+  if (IgnoresPodsWithout(pod)) return Status::Skip();
+  const auto [index, counts] = Prepare(cycle, pod);
+  if (counts == nullptr) return Status::Skip();
+  // PreFilter says so before, where it is enabled.
+  if (!counts->terms().error.empty()) return Status::Error("failed to parse pod: " + counts->terms().error);
+  if (!counts->Any(CountKind::kScore)) return Status::Skip();
+  auto state = std::make_shared<PreScoreState>();
+  state->index = index;
+  state->counts = counts;
+  cycle.state.Write(kPreScoreStateKey, std::move(state));
+  return {};
+}
+
+std::int64_t InterPodAffinity::Score(const Cycle& cycle, const PodInfo&, NodeIndex, const NodeInfo& node,
+                                     Status& status) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreStateKey);
+  if (state == nullptr) {
+    status = NoPreScoreState();
+    return 0;
+  }
+  std::int64_t score = 0;
+  const Topology& topology = state->index->topology();
+  for (const auto& [key, value] : node.node().metadata.labels) {
+    const Topology::KeyIndex index = topology.Find(key);
+    if (index == Topology::kNoKey) continue;
+    score += state->counts->Get(CountKind::kScore, index, topology.FindOrdinal(index, value));
+  }
+  return score;
+}
+
+void InterPodAffinity::ScoreRows(const Cycle& cycle, const PodInfo&, std::span<const NodeIndex> rows,
+                                 std::span<std::int64_t> scores, Status& status) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreStateKey);
+  if (state == nullptr) {
+    status = NoPreScoreState();
+    return;
+  }
+  for (const NodeIndex row : rows) scores[row] = 0;
+  for (const auto& sums : SumsOf(CountKind::kScore, *state->counts, state->index->topology())) {
+    for (const NodeIndex row : rows) scores[row] += sums->Get(row);
+  }
+}
+
+// Upstream computes in float64; so does this, once for each distinct score where they lie close together.
+Status InterPodAffinity::NormalizeScore(const Cycle& cycle, const PodInfo&, std::span<NodeScore> scores) const {
+  if (cycle.state.Read<PreScoreState>(kPreScoreStateKey) == nullptr) return NoPreScoreState();
+  std::int64_t min = std::numeric_limits<std::int64_t>::max();
+  std::int64_t max = std::numeric_limits<std::int64_t>::min();
+  for (const NodeScore& score : scores) {
+    min = std::min(min, score.score);
+    max = std::max(max, score.score);
+  }
+  if (max <= min) {
+    for (NodeScore& score : scores) score.score = 0;
+    return {};
+  }
+  const std::int64_t range = max - min;
+  const auto normalized = [range](std::int64_t above_min) {
+    return static_cast<std::int64_t>(static_cast<double>(framework::kNodeScoreMax) *
+                                     (static_cast<double>(above_min) / static_cast<double>(range)));
+  };
+  if (range >= static_cast<std::int64_t>(scores.size())) {
+    for (NodeScore& score : scores) score.score = normalized(score.score - min);
+    return {};
+  }
+  std::vector<std::int64_t> by_distance(static_cast<std::size_t>(range) + 1, -1);
+  for (NodeScore& score : scores) {
+    std::int64_t& known = by_distance[static_cast<std::size_t>(score.score - min)];
+    if (known < 0) known = normalized(score.score - min);
+    score.score = known;
+  }
+  return {};
+}
+
+std::vector<framework::ClusterEventWithHint> InterPodAffinity::EventsToRegister() const { return PodAffinityEvents(); }
+
+}  // namespace berth::plugins

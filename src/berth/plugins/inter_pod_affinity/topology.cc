@@ -1,0 +1,46 @@
+#include "berth/plugins/inter_pod_affinity/topology.h"
+
+#include <algorithm>
+
+namespace berth::plugins {
+
+bool Topology::IsOvergrown() const {
+  // Host names of nodes that came and went.
+  const std::size_t ordinals_max = 2 * row_count_ + 4096;
+  return keys_.size() > kKeysMax || std::any_of(keys_.begin(), keys_.end(), [ordinals_max](const Key& key) {
+           return key.ordinals.size() > ordinals_max;
+         });
+}
+
+Topology::Ordinal Topology::Intern(Key& key, std::string_view value) {
+  const auto it = key.ordinals.find(value);
+  if (it != key.ordinals.end()) return it->second;
+  const auto ordinal = static_cast<Ordinal>(key.ordinals.size() + 1);
+  key.ordinals.emplace(value, ordinal);
+  return ordinal;
+}
+
+Topology::KeyIndex Topology::Follow(std::string_view key, const framework::NodeTable& nodes) {
+  const auto it = indexes_.find(key);
+  if (it != indexes_.end()) return it->second;
+  const auto index = static_cast<KeyIndex>(keys_.size());
+  Key& added = keys_.emplace_back(Key{std::string(key), std::vector<Ordinal>(nodes.row_count()), {}});
+  indexes_.emplace(key, index);
+  const std::span<const framework::ValueId> column = nodes.LabelColumn(key);
+  for (std::size_t row = 0; row < column.size(); ++row) {
+    if (column[row] != 0) added.by_row[row] = Intern(added, nodes.Value(column[row]));
+  }
+  return index;
+}
+
+Topology::KeyIndex Topology::Find(std::string_view key) const {
+  const auto it = indexes_.find(key);
+  return it == indexes_.end() ? kNoKey : it->second;
+}
+
+Topology::Ordinal Topology::FindOrdinal(KeyIndex key, std::string_view value) const {
+  const auto it = keys_[key].ordinals.find(value);
+  return it == keys_[key].ordinals.end() ? 0 : it->second;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,72 @@
+// Topology: the values of a few topology keys over a node table, numbered densely for each key, so that counts by
+// (key, value) are plain arrays. Core's thread only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/node_table.h"
+
+namespace berth::plugins {
+
+class Topology {
+ public:
+  using KeyIndex = std::uint32_t;
+  // The number of a key's value; they are never taken back. 0: the node has no such label.
+  using Ordinal = std::uint32_t;
+  static constexpr KeyIndex kNoKey = UINT32_MAX;
+
+  // Bound on keys; beyond it, and when values that no node has any more outweigh, IsOvergrown() says so and the owner
+  // begins anew.
+  static constexpr std::size_t kKeysMax = 512;
+  bool IsOvergrown() const;
+
+  // The index of a key, followed from now on. `nodes` must be as of the last Update().
+  KeyIndex Follow(std::string_view key, const framework::NodeTable& nodes);
+  KeyIndex Find(std::string_view key) const;  // kNoKey when it is not followed
+  const std::string& name(KeyIndex key) const { return keys_[key].name; }
+
+  // Looks at `rows` of the table again. True when one of them that is_used() has another value than before.
+  template <typename IsUsed>
+  bool Update(const framework::NodeTable& nodes, std::span<const framework::NodeIndex> rows, const IsUsed& is_used) {
+    bool has_moved = false;
+    row_count_ = nodes.row_count();
+    for (Key& key : keys_) {
+      key.by_row.resize(row_count_);
+      const std::span<const framework::ValueId> column = nodes.LabelColumn(key.name);
+      for (const framework::NodeIndex row : rows) {
+        const Ordinal ordinal = column[row] == 0 ? 0 : Intern(key, nodes.Value(column[row]));
+        if (ordinal == key.by_row[row]) continue;
+        key.by_row[row] = ordinal;
+        has_moved |= is_used(row);
+      }
+    }
+    return has_moved;
+  }
+
+  // By row.
+  const std::vector<Ordinal>& OrdinalsOf(KeyIndex key) const { return keys_[key].by_row; }
+  std::size_t OrdinalCount(KeyIndex key) const { return keys_[key].ordinals.size() + 1; }
+  // 0 when no node has had that value.
+  Ordinal FindOrdinal(KeyIndex key, std::string_view value) const;
+  Ordinal InternOrdinal(KeyIndex key, std::string_view value) { return Intern(keys_[key], value); }
+
+ private:
+  struct Key {
+    std::string name;
+    std::vector<Ordinal> by_row;
+    StringHashMap<Ordinal> ordinals;
+  };
+
+  static Ordinal Intern(Key& key, std::string_view value);
+
+  std::vector<Key> keys_;
+  StringHashMap<KeyIndex> indexes_;
+  std::size_t row_count_ = 0;
+};
+
+}  // namespace berth::plugins
