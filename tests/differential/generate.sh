@@ -2,8 +2,7 @@
 # generate.sh BERTH_CONFORMANCE --seeds A..B [...]: makes cases nobody has seen, lets the real kube-scheduler answer them
 # and berth decide them, and compares. `./dev conformance --seeds A..B` calls this; see usage below.
 #
-# The oracle's program is kept in ${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/berth}, named after its sources. Cases that
-# pass are deleted; the others stay in build/conformance/FAMILY/SEED.json.
+# Cases that pass are deleted; the others stay in build/conformance/FAMILY/SEED.json.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -26,40 +25,6 @@ TEXT
 fail() {
   echo "./dev conformance: $*" >&2
   exit 2
-}
-
-# Asked inside the module, so that an older go that may fetch newer toolchains answers with the one it would use.
-go_is_new_enough() {
-  local version
-  command -v go >/dev/null || return 1
-  version=$(cd "$here/oracle" && go env GOVERSION 2>/dev/null) || return 1
-  [[ $version =~ ^go([0-9]+)\.([0-9]+) ]] || return 1
-  ((BASH_REMATCH[1] > 1 || BASH_REMATCH[2] >= 26))
-}
-
-# Prints the path of the oracle's program, built when its sources are new.
-build_oracle() {
-  local cache hash program
-  cache=${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/berth}
-  hash=$(cd "$here/oracle" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)
-  program=$cache/oracle-$hash/oracle
-  if [[ ! -x $program ]]; then
-    go_is_new_enough ||
-      fail "the real kube-scheduler is built from source, which needs Go 1.26 or newer on the PATH (found: $(cd / && go version 2>/dev/null || echo none))"
-    mkdir -p "$cache"
-    # One builder at a time; whoever waited finds the program made.
-    exec 9>"$cache/oracle.lock"
-    flock 9
-    if [[ ! -x $program ]]; then
-      echo "conformance: building the oracle (some minutes the first time)" >&2
-      mkdir -p "$(dirname "$program")"
-      (cd "$here/oracle" && CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -o "$program.new" .) >&2
-      mv "$program.new" "$program"
-      find "$cache" -maxdepth 1 -name 'oracle-*' -type d -mtime +30 -exec rm -rf {} +
-    fi
-    exec 9>&-
-  fi
-  echo "$program"
 }
 
 # batch FAMILY FIRST COUNT: one line "FAMILY passed failed unanswered" into results/, failing cases into $kept/FAMILY.
@@ -144,7 +109,7 @@ done
 [[ -n $seeds ]] || fail "--seeds A..B is missing"
 ((last * count <= number_max)) || fail "--seeds $seeds --count $count: more than $number_max seeds"
 
-oracle=$(build_oracle)
+oracle=$("$here/oracle.sh")
 all=$("$oracle" families | awk '{print $1}')
 if [[ $families == all ]]; then
   chosen=$all

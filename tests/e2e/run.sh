@@ -28,6 +28,8 @@ logs=${BERTH_E2E_LOGS:-$here/../../build/e2e-logs}
 
 controlplane=$("$here/controlplane.sh" build)
 export BERTH_E2E_CONTROLPLANE=$controlplane
+BERTH_E2E_ORACLE=$("$here/../differential/oracle.sh")
+export BERTH_E2E_ORACLE
 
 # A short name: addresses of sockets and command lines stay readable.
 work=$(mktemp -d "${TMPDIR:-/tmp}/berth-e2e.XXXXXX")

@@ -30,6 +30,11 @@ type Options struct {
 	// ControllerManager starts kube-controller-manager and leaves admission as it is in production. Without it the
 	// admission plugins are off that need a controller to undo what they do.
 	ControllerManager bool
+	// Controllers of kube-controller-manager that start beside the usual ones.
+	Controllers []string
+	// AsGiven turns off the admission plugins that would change or refuse objects that have been made up: a pod keeps the
+	// priority and the overhead that it came with, and no volume waits for a controller before it goes.
+	AsGiven bool
 	// Tokens are static bearer tokens and the user that each stands for.
 	Tokens map[string]string
 }
@@ -85,8 +90,15 @@ func StartCluster(t testing.TB, options Options) *Cluster {
 		"--service-account-key-file=" + signing, "--service-account-signing-key-file=" + signing,
 		"--endpoint-reconciler-type=none", "--profiling=false", "--allow-privileged",
 	}
+	var disabled []string
 	if !options.ControllerManager {
-		c.apiArgs = append(c.apiArgs, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+		disabled = append(disabled, "ServiceAccount", "TaintNodesByCondition")
+	}
+	if options.AsGiven {
+		disabled = append(disabled, "Priority", "RuntimeClass", "StorageObjectInUseProtection")
+	}
+	if len(disabled) > 0 {
+		c.apiArgs = append(c.apiArgs, "--disable-admission-plugins="+strings.Join(disabled, ","))
 	}
 	if len(options.Tokens) > 0 {
 		var lines strings.Builder
@@ -104,7 +116,7 @@ func StartCluster(t testing.TB, options Options) *Cluster {
 			"--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000",
 			"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller,namespace-controller," +
 				"serviceaccount-controller,root-ca-certificate-publisher-controller,node-lifecycle-controller," +
-				"taint-eviction-controller,pod-garbage-collector-controller",
+				"taint-eviction-controller,pod-garbage-collector-controller" + strings.Join(append([]string{""}, options.Controllers...), ","),
 		}})
 	}
 	return c
@@ -139,7 +151,7 @@ func (c *Cluster) RESTConfig(t testing.TB, user string, groups ...string) *rest.
 	t.Helper()
 	pair := c.authority.Client(t, user, groups, 24*time.Hour)
 	return &rest.Config{
-		Host: c.Server(), QPS: -1, UserAgent: "berth-e2e",
+		Host: c.Server(), QPS: -1, UserAgent: "berth-e2e", WarningHandler: rest.NoWarnings{},
 		ContentConfig:   rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"},
 		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.PEM, CertData: pair.Cert, KeyData: pair.Key},
 	}
