@@ -20,6 +20,7 @@
 #include "berth/plugins/random/random.h"
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
+#include "berth/plugins/volume_binding/volume_binding.h"
 
 namespace berth::plugins {
 namespace {
@@ -63,7 +64,6 @@ PluginRegistration WithoutArgs(std::string_view name) {
 constexpr std::string_view kUsesVolumes = "volumes that need a PersistentVolumeClaim or can conflict";
 constexpr NotBuiltFeature kVolumeRestrictions{names::kVolumeRestrictions, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kNodeVolumeLimits{names::kNodeVolumeLimits, &api::PodFeatures::volumes, kUsesVolumes};
-constexpr NotBuiltFeature kVolumeBinding{names::kVolumeBinding, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kVolumeZone{names::kVolumeZone, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kPodTopologySpread{names::kPodTopologySpread, &api::PodFeatures::topology_spread,
                                              "topologySpreadConstraints"};
@@ -131,7 +131,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithArgs<config::NodeResourcesFitArgs>(names::kNodeResourcesFit, MakeFit),
       Unbuilt<NotBuilt>(kVolumeRestrictions),
       Unbuilt<NotBuilt>(kNodeVolumeLimits),
-      Unbuilt<NotBuiltBinding>(kVolumeBinding),
+      WithArgsAndHandle<VolumeBinding, config::VolumeBindingArgs>(names::kVolumeBinding),
       Unbuilt<NotBuilt>(kVolumeZone),
       Unbuilt<NotBuiltScoring>(kPodTopologySpread),
       WithArgsAndHandle<InterPodAffinity, config::InterPodAffinityArgs>(names::kInterPodAffinity),

@@ -1,0 +1,88 @@
+// What makes it worth trying a pod again that VolumeBinding refused.
+#include <utility>
+
+#include "berth/plugins/helper/events.h"
+#include "berth/plugins/volume_binding/volume_binding.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::EventObjects;
+using framework::EventResource;
+using framework::PodInfo;
+using framework::QueueingHint;
+
+constexpr std::string_view kMigratedPluginsAnnotation = "storage.alpha.kubernetes.io/migrated-plugins";
+
+std::string AnnotationOf(const api::ObjectMeta& metadata, std::string_view key) {
+  const std::string* value = metadata.annotations.Find(key);
+  return value == nullptr ? std::string() : *value;
+}
+
+QueueingHint AfterClaimChange(const PodInfo& pod, const EventObjects& event) {
+  const auto* claim = event.New<api::PersistentVolumeClaim>();
+  if (claim == nullptr) return QueueingHint::kQueue;
+  if (claim->metadata.namespace_name != pod.namespace_name()) return QueueingHint::kSkip;
+  for (const api::Volume& volume : pod.spec().volumes) {
+    if (volumes::ClaimNameOf(pod, volume) == claim->metadata.name) return QueueingHint::kQueue;
+  }
+  return QueueingHint::kSkip;
+}
+
+// The binding mode of a class cannot change.
+QueueingHint AfterClassChange(const PodInfo&, const EventObjects& event) {
+  const auto* before = event.Old<api::StorageClass>();
+  const auto* after = event.New<api::StorageClass>();
+  return QueueIf(before == nullptr || after == nullptr || before->allowed_topologies != after->allowed_topologies);
+}
+
+QueueingHint AfterCsiNodeChange(const PodInfo&, const EventObjects& event) {
+  const auto* before = event.Old<api::CsiNode>();
+  const auto* after = event.New<api::CsiNode>();
+  return QueueIf(before == nullptr || after == nullptr ||
+                 AnnotationOf(before->metadata, kMigratedPluginsAnnotation) !=
+                     AnnotationOf(after->metadata, kMigratedPluginsAnnotation));
+}
+
+// Upstream looks at inline CSI volumes alone, although the capacity check is about claims.
+QueueingHint AfterCsiDriverChange(const PodInfo& pod, const EventObjects& event) {
+  const auto* before = event.Old<api::CsiDriver>();
+  const auto* after = event.New<api::CsiDriver>();
+  if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
+  if (!before->storage_capacity.value_or(false) || after->storage_capacity.value_or(false)) return QueueingHint::kSkip;
+  for (const api::Volume& volume : pod.spec().volumes) {
+    if (volume.source.kind == api::VolumeKind::kCsi && volume.source.driver == after->metadata.name) {
+      return QueueingHint::kQueue;
+    }
+  }
+  return QueueingHint::kSkip;
+}
+
+QueueingHint AfterCapacityChange(const PodInfo&, const EventObjects& event) {
+  const auto* before = event.Old<api::CsiStorageCapacity>();
+  const auto* after = event.New<api::CsiStorageCapacity>();
+  if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
+  const auto limit = [](const api::CsiStorageCapacity& capacity) {
+    return capacity.maximum_volume_size ? capacity.maximum_volume_size : capacity.capacity;
+  };
+  const auto now = limit(*after);
+  const auto then = limit(*before);
+  return QueueIf(now && (!then || now->Value() > then->Value()));
+}
+
+}  // namespace
+
+std::vector<framework::ClusterEventWithHint> VolumeBinding::EventsToRegister() const {
+  using namespace framework::action;
+  return {
+      {{EventResource::kStorageClass, kAdd | kUpdate}, AfterClassChange},
+      {{EventResource::kPersistentVolumeClaim, kAdd | kUpdate}, AfterClaimChange},
+      {{EventResource::kPersistentVolume, kAdd | kUpdate}, {}},
+      OnNode(kAdd | kUpdateNodeLabel),
+      {{EventResource::kCsiNode, kAdd | kUpdate}, AfterCsiNodeChange},
+      {{EventResource::kCsiDriver, kUpdate}, AfterCsiDriverChange},
+      {{EventResource::kCsiStorageCapacity, kAdd | kUpdate}, AfterCapacityChange},
+  };
+}
+
+}  // namespace berth::plugins
