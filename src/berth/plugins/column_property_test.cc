@@ -140,8 +140,7 @@ void Live(Generator& generator, cache::ColumnNodeTable& table) {
   }
 }
 
-std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator) {
-  NullHandle handle;
+std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator, framework::Handle& handle) {
   std::vector<std::unique_ptr<framework::Plugin>> plugins;
   for (const PluginRegistration& registration : InTreePlugins()) {
     plugins.push_back(registration.create(config::PluginArgs(), handle).value());
@@ -169,7 +168,8 @@ TEST_P(ColumnEqualsPlain, EveryFilterAndScore) {
   Generator generator(GetParam());
   cache::ColumnNodeTable table;
   Live(generator, table);
-  const auto plugins = Plugins(generator);
+  NullHandle handle;
+  const auto plugins = Plugins(generator, handle);
   int refused = 0;
   int scored = 0;
   for (int p = 0; p < 10; ++p) {
@@ -215,10 +215,13 @@ TEST_P(ColumnEqualsPlain, EveryFilterAndScore) {
       if (const auto* score = dynamic_cast<const framework::ScorePlugin*>(plugin.get())) {
         std::vector<std::int64_t> plain(table.row_count(), -7);
         std::vector<std::int64_t> column(table.row_count(), -7);
-        Status status;
-        score->ScorePlugin::ScoreRows(cycle, *pod, rows, plain, status);
-        score->ScoreRows(cycle, *pod, rows, column, status);
-        EXPECT_TRUE(status.IsSuccess()) << status.Message();
+        Status plain_status;
+        Status column_status;
+        score->ScorePlugin::ScoreRows(cycle, *pod, rows, plain, plain_status);
+        score->ScoreRows(cycle, *pod, rows, column, column_status);
+        // Some plugins do not score without what PreScore prepares.
+        EXPECT_TRUE(plain_status == column_status) << plain_status.Message() << " and " << column_status.Message();
+        if (!plain_status.IsSuccess()) continue;
         EXPECT_EQ(plain, column);
         scored += static_cast<int>(rows.size());
       }

@@ -16,6 +16,7 @@
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
 #include "berth/plugins/node_unschedulable/node_unschedulable.h"
 #include "berth/plugins/not_built/not_built.h"
+#include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/plugins/priority_sort/priority_sort.h"
 #include "berth/plugins/random/random.h"
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
@@ -65,8 +66,6 @@ constexpr std::string_view kUsesVolumes = "volumes that need a PersistentVolumeC
 constexpr NotBuiltFeature kVolumeRestrictions{names::kVolumeRestrictions, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kNodeVolumeLimits{names::kNodeVolumeLimits, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kVolumeZone{names::kVolumeZone, &api::PodFeatures::volumes, kUsesVolumes};
-constexpr NotBuiltFeature kPodTopologySpread{names::kPodTopologySpread, &api::PodFeatures::topology_spread,
-                                             "topologySpreadConstraints"};
 constexpr NotBuiltFeature kNodeDeclaredFeatures{names::kNodeDeclaredFeatures, &api::PodFeatures::declared_features,
                                                 "features that a node must declare"};
 
@@ -133,7 +132,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Unbuilt<NotBuilt>(kNodeVolumeLimits),
       WithArgsAndHandle<VolumeBinding, config::VolumeBindingArgs>(names::kVolumeBinding),
       Unbuilt<NotBuilt>(kVolumeZone),
-      Unbuilt<NotBuiltScoring>(kPodTopologySpread),
+      WithArgsAndHandle<PodTopologySpread, config::PodTopologySpreadArgs>(names::kPodTopologySpread),
       WithArgsAndHandle<InterPodAffinity, config::InterPodAffinityArgs>(names::kInterPodAffinity),
       WithArgs<config::DynamicResourcesArgs>(names::kDynamicResources, MakeDynamicResources),
       WithArgsAndHandle<DefaultPreemption, config::DefaultPreemptionArgs>(names::kDefaultPreemption),

@@ -8,6 +8,7 @@
 
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/required_node_affinity.h"
 
 namespace berth::plugins {
 namespace {
@@ -18,21 +19,8 @@ using framework::Status;
 constexpr std::string_view kPreFilterKey = "PreFilterNodeAffinity";
 
 // What the pod requires of a node.
-struct Required final : framework::StateData {
-  explicit Required(const api::PodSpec& spec) {
-    for (const auto& [key, value] : spec.node_selector) selector.push_back({key, api::SelectorOperator::kIn, {value}});
-    if (spec.node_affinity && spec.node_affinity->required) affinity.emplace(*spec.node_affinity->required);
-  }
-
-  bool Matches(const api::Node& node) const {
-    const api::StringMap& labels = node.metadata.labels;
-    return std::all_of(selector.begin(), selector.end(),
-                       [&](const api::Requirement& r) { return r.Matches(labels.Find(r.key)); }) &&
-           (!affinity || affinity->Matches(node.metadata.name, labels));
-  }
-
-  std::vector<api::Requirement> selector;
-  std::optional<NodeSelector> affinity;
+struct Required final : framework::StateData, RequiredNodeAffinity {
+  using RequiredNodeAffinity::RequiredNodeAffinity;
 };
 
 // The state of this cycle or, where PreFilter is turned off, one made on the spot.
@@ -125,11 +113,11 @@ void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::Po
     for (const auto& term : added_required_->terms()) added.emplace_back(term, cycle.nodes);
   }
   std::vector<BoundRequirement> selector;
-  selector.reserve(required->selector.size());
-  for (const auto& requirement : required->selector) selector.emplace_back(requirement, false, cycle.nodes);
+  selector.reserve(required->selector().size());
+  for (const auto& requirement : required->selector()) selector.emplace_back(requirement, false, cycle.nodes);
   std::vector<BoundTerm> affinity;
-  if (required->affinity) {
-    for (const auto& term : required->affinity->terms()) affinity.emplace_back(term, cycle.nodes);
+  if (required->affinity()) {
+    for (const auto& term : required->affinity()->terms()) affinity.emplace_back(term, cycle.nodes);
   }
 
   CachedRefusal enforced(statuses, framework::Code::kUnschedulableAndUnresolvable, kReasonEnforced);
@@ -142,7 +130,7 @@ void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::Po
     if (added_required_ && !any_matches(added, row)) {
       verdicts[row] = enforced.Get();
     } else if (!std::all_of(selector.begin(), selector.end(), [row](const auto& r) { return r.Matches(row); }) ||
-               (required->affinity && !any_matches(affinity, row))) {
+               (required->affinity() && !any_matches(affinity, row))) {
       verdicts[row] = refusal.Get();
     }
   }

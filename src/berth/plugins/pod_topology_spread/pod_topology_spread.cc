@@ -1,0 +1,452 @@
+#include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "berth/plugins/helper/cached_refusal.h"
+#include "berth/plugins/helper/go_math.h"
+
+namespace berth::plugins {
+namespace {
+
+using api::UnsatisfiableConstraintAction;
+using framework::Code;
+using framework::Cycle;
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::PodInfo;
+using framework::Status;
+using framework::ValueId;
+
+constexpr std::string_view kPreFilterKey = "PreFilterPodTopologySpread";
+constexpr std::string_view kPreScoreKey = "PreScorePodTopologySpread";
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kZone = "topology.kubernetes.io/zone";
+constexpr std::int64_t kInvalidScore = -1;
+
+// Pods that came to a domain or left it, in a clone of the state: as if they had.
+struct DomainDifference {
+  std::size_t constraint = 0;
+  ValueId domain = 0;
+  std::int32_t pods = 0;
+};
+
+// The DoNotSchedule constraints and their counts. Good until the node table changes.
+struct PreFilterState final : framework::StateData {
+  std::unique_ptr<framework::StateData> Clone() const override { return std::make_unique<PreFilterState>(*this); }
+
+  void Add(std::size_t constraint, ValueId domain, std::int32_t pods) {
+    for (DomainDifference& difference : differences) {
+      if (difference.constraint != constraint || difference.domain != domain) continue;
+      difference.pods += pods;
+      return;
+    }
+    differences.push_back({constraint, domain, pods});
+  }
+
+  std::int32_t Count(std::size_t constraint, ValueId domain) const {
+    std::int32_t count = counts->hard().domains[constraint].Count(domain);
+    for (const DomainDifference& difference : differences) {
+      if (difference.constraint == constraint && difference.domain == domain) count += difference.pods;
+    }
+    return count;
+  }
+
+  // The smallest count of a domain.
+  std::int32_t Minimum(std::size_t constraint) const {
+    const DomainCounts& domains = counts->hard().domains[constraint];
+    // Upstream takes too few domains for one more that is empty.
+    if (domains.size() < counts->hard().constraints[constraint].min_domains) return 0;
+    if (differences.empty()) return domains.Minimum();
+    std::vector<ValueId> changed;
+    std::int32_t minimum = DomainCounts::kNoMinimum;
+    for (const DomainDifference& difference : differences) {
+      if (difference.constraint != constraint) continue;
+      changed.push_back(difference.domain);
+      minimum = std::min(minimum, Count(constraint, difference.domain));
+    }
+    return std::min(minimum, domains.MinimumWithout(changed));
+  }
+
+  // How many pods a domain may have for one more not to skew the constraint too much.
+  std::int64_t CountMax(std::size_t constraint) const {
+    const SpreadConstraint& c = counts->hard().constraints[constraint];
+    const std::int64_t self = c.Matches(counts->pod_class().labels) ? 1 : 0;
+    return std::int64_t{c.max_skew} + Minimum(constraint) - self;
+  }
+
+  std::shared_ptr<const SpreadCounts> counts;
+  std::vector<DomainDifference> differences;
+};
+
+// The ScheduleAnyway constraints and their counts.
+struct PreScoreState final : framework::StateData {
+  std::shared_ptr<const SpreadCounts> counts;
+  std::vector<double> weights;  // by constraint
+};
+
+Status NoState(std::string_view prefix, std::string_view key) {
+  return Status::Error(std::string(prefix) + " \"" + std::string(key) + "\" from cycleState: not found");
+}
+Status NoPreFilterState() { return NoState("reading", kPreFilterKey); }
+Status NoPreScoreState() { return NoState("error reading", kPreScoreKey); }
+
+// The share of one constraint in a node's score. Upstream's order of operations: the last bit decides how it is
+// rounded.
+double ScoreForCount(std::int32_t count, std::int32_t max_skew, double weight) {
+  return static_cast<double>(count) * weight + static_cast<double>(std::int64_t{max_skew} - 1);
+}
+
+// math.Round: halves away from zero.
+std::int64_t Rounded(double score) {
+  const auto whole = static_cast<std::int64_t>(score);
+  const double rest = score - static_cast<double>(whole);
+  return rest >= 0.5 ? whole + 1 : rest <= -0.5 ? whole - 1 : whole;
+}
+
+std::vector<std::span<const ValueId>> LabelColumns(const framework::NodeTable& nodes,
+                                                   const std::vector<SpreadConstraint>& constraints) {
+  std::vector<std::span<const ValueId>> columns;
+  for (const SpreadConstraint& c : constraints) columns.push_back(nodes.LabelColumn(c.topology_key));
+  return columns;
+}
+
+// Nodes that lack a topology key are not scored.
+class IgnoredRows {
+ public:
+  IgnoredRows(const framework::NodeTable& nodes, const SpreadCounts::Group& group) {
+    if (group.needs_all_keys) columns_ = LabelColumns(nodes, group.constraints);
+  }
+  bool Contains(NodeIndex row) const {
+    return std::any_of(columns_.begin(), columns_.end(), [row](const auto& column) { return column[row] == 0; });
+  }
+
+ private:
+  std::vector<std::span<const ValueId>> columns_;
+};
+
+// Of constraints with many domains the counts per domain are small; the weight makes up for it.
+std::vector<double> Weights(const framework::NodeTable& nodes, const SpreadCounts& counts,
+                            std::span<const NodeIndex> feasible) {
+  const SpreadCounts::Group& soft = counts.soft();
+  const IgnoredRows ignored(nodes, soft);
+  std::vector<NodeIndex> scored;
+  scored.reserve(feasible.size());
+  for (const NodeIndex row : feasible) {
+    if (!ignored.Contains(row)) scored.push_back(row);
+  }
+  std::vector<double> weights;
+  std::vector<std::uint8_t> is_seen;
+  for (const SpreadConstraint& c : soft.constraints) {
+    std::size_t domains = 0;
+    if (c.topology_key == kHostname) {
+      domains = scored.size();
+    } else {
+      const auto column = nodes.LabelColumn(c.topology_key);
+      is_seen.assign(nodes.value_count(), 0);
+      for (const NodeIndex row : scored) {
+        const ValueId domain = column[row] != 0 ? column[row] : counts.empty_value();
+        domains += is_seen[domain] == 0 ? 1 : 0;
+        is_seen[domain] = 1;
+      }
+    }
+    weights.push_back(GoLog(static_cast<double>(domains + 2)));
+  }
+  return weights;
+}
+
+api::NodeInclusionPolicy ToPolicy(const std::string& text) {
+  return text == "Ignore" ? api::NodeInclusionPolicy::kIgnore : api::NodeInclusionPolicy::kHonor;
+}
+
+// Its matchLabelKeys are left out: upstream merges them into the selector that a default constraint does not have.
+api::TopologySpreadConstraint ToConstraint(const config::TopologySpreadConstraint& source) {
+  api::TopologySpreadConstraint constraint;
+  constraint.max_skew = source.max_skew;
+  constraint.topology_key = source.topology_key;
+  constraint.when_unsatisfiable =
+      source.when_unsatisfiable == "DoNotSchedule"    ? UnsatisfiableConstraintAction::kDoNotSchedule
+      : source.when_unsatisfiable == "ScheduleAnyway" ? UnsatisfiableConstraintAction::kScheduleAnyway
+                                                      : UnsatisfiableConstraintAction::kUnknown;
+  constraint.min_domains = source.min_domains;
+  if (!source.node_affinity_policy.empty()) constraint.node_affinity_policy = ToPolicy(source.node_affinity_policy);
+  if (!source.node_taints_policy.empty()) constraint.node_taints_policy = ToPolicy(source.node_taints_policy);
+  return constraint;
+}
+
+api::TopologySpreadConstraint SystemDefault(std::string_view topology_key, std::int32_t max_skew) {
+  api::TopologySpreadConstraint constraint;
+  constraint.max_skew = max_skew;
+  constraint.topology_key = topology_key;
+  constraint.when_unsatisfiable = UnsatisfiableConstraintAction::kScheduleAnyway;
+  return constraint;
+}
+
+}  // namespace
+
+PodTopologySpread::PodTopologySpread(const config::PodTopologySpreadArgs& args, const framework::Handle& handle)
+    : objects_(handle.objects()), is_system_defaulted_(!args.is_list_defaulting) {
+  if (is_system_defaulted_) {
+    default_constraints_ = {SystemDefault(kHostname, 3), SystemDefault(kZone, 5)};
+    return;
+  }
+  for (const auto& constraint : args.default_constraints) default_constraints_.push_back(ToConstraint(constraint));
+}
+
+std::vector<framework::ObjectKind> PodTopologySpread::ObjectsRead() const {
+  if (default_constraints_.empty()) return {};
+  using enum framework::ObjectKind;
+  return {kService, kReplicationController, kReplicaSet, kStatefulSet};
+}
+
+// A pod with constraints of its own, of whichever kind, gets none of the default ones.
+bool PodTopologySpread::HasDefaults(const PodInfo& pod) const {
+  return pod.spec().topology_spread_constraints.empty() && !default_constraints_.empty();
+}
+
+PodTopologySpread::KeptClass& PodTopologySpread::ClassFor(const PodInfo& pod) const {
+  const std::shared_ptr<KeptClass>& kept = classes_.Get(pod.pod_class, [&] {
+    auto made = std::make_shared<KeptClass>();
+    const auto& own = pod.spec().topology_spread_constraints;
+    made->hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
+    made->soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
+    return made;
+  });
+  if (HasDefaults(pod)) UseDefaults(*pod.pod_class, *kept);
+  return *kept;
+}
+
+// Default constraints, for the pods that belong together with this one by services and controllers. Without any of
+// those there is nothing to spread.
+void PodTopologySpread::UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) const {
+  const api::LabelSelector& selector = kept.default_selector.Get(pod_class, objects_);
+  if (kept.selector_version == kept.default_selector.version()) return;
+  kept.selector_version = kept.default_selector.version();
+  kept.counts = nullptr;
+  for (const auto& [action, constraints] : {std::pair(UnsatisfiableConstraintAction::kDoNotSchedule, &kept.hard),
+                                            std::pair(UnsatisfiableConstraintAction::kScheduleAnyway, &kept.soft)}) {
+    *constraints = std::vector<SpreadConstraint>();
+    if (selector.requirements.empty()) continue;
+    *constraints = CompileConstraints(default_constraints_, pod_class.labels, action);
+    for (SpreadConstraint& constraint : constraints->value()) constraint.selector = selector;
+  }
+}
+
+std::shared_ptr<const SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& pod, KeptClass& kept,
+                                                                 const framework::NodeTable& nodes) const {
+  if (!kept.counts) {
+    const auto valid = [](const Constraints& constraints) {
+      return constraints.ok() ? *constraints : std::vector<SpreadConstraint>();
+    };
+    const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
+    kept.counts =
+        std::make_shared<SpreadCounts>(pod.pod_class, valid(kept.hard), valid(kept.soft), soft_needs_all_keys);
+  }
+  kept.counts->Update(nodes);
+  return kept.counts;
+}
+
+framework::PreFilterResult PodTopologySpread::PreFilter(const Cycle& cycle, const PodInfo& pod) const {
+  KeptClass& kept = ClassFor(pod);
+  if (!kept.hard.ok()) {
+    return {Status::Error("get constraints from pod: obtaining pod's hard topology spread constraints: " +
+                          kept.hard.error().message),
+            std::nullopt};
+  }
+  if (kept.hard->empty()) return {Status::Skip(), std::nullopt};
+  auto state = std::make_shared<PreFilterState>();
+  state->counts = CountsFor(pod, kept, cycle.nodes);
+  cycle.state.Write(kPreFilterKey, std::move(state));
+  return {};
+}
+
+// Unlike the counts, this looks neither at whether the pod is being deleted nor at whether the selector is empty:
+// upstream's oddity.
+Status PodTopologySpread::UpdateState(const Cycle& cycle, const PodInfo& other, const NodeInfo& node,
+                                      std::int32_t difference) const {
+  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
+  if (state == nullptr) return NoPreFilterState();
+  const SpreadCounts& counts = *state->counts;
+  if (!node.has_node() || other.namespace_name() != counts.pod_class().namespace_name) return {};
+  const NodeIndex row = cycle.nodes.Find(node.name());
+  if (row == framework::kNoNode) return {};
+  const SpreadCounts::Group& hard = counts.hard();
+  for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
+    const ValueId domain = hard.domains[i].DomainOf(row);
+    if (domain == 0 || !hard.constraints[i].Matches(other.labels())) continue;
+    cycle.state.Mutable<PreFilterState>(kPreFilterKey)->Add(i, domain, difference);
+  }
+  return {};
+}
+
+Status PodTopologySpread::AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo& node) const {
+  return UpdateState(cycle, other, node, 1);
+}
+
+Status PodTopologySpread::RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other,
+                                    const NodeInfo& node) const {
+  return UpdateState(cycle, other, node, -1);
+}
+
+Status PodTopologySpread::Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const {
+  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
+  if (state == nullptr) return NoPreFilterState();
+  const auto& constraints = state->counts->hard().constraints;
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    const std::string* value = node.node().metadata.labels.Find(constraints[i].topology_key);
+    if (value == nullptr) return Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
+    // The domain may have no node that counts, and so no pods.
+    const ValueId domain = cycle.nodes.FindValue(*value).value_or(0);
+    if (state->Count(i, domain) > state->CountMax(i)) return Status::Unschedulable(std::string(kReason));
+  }
+  return Status::Success();
+}
+
+void PodTopologySpread::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                   std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+  const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
+  if (state == nullptr || !state->differences.empty()) {
+    return FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+  }
+  CachedRefusal missing(statuses, Code::kUnschedulableAndUnresolvable, kReasonMissingLabel);
+  CachedRefusal skewed(statuses, Code::kUnschedulable, kReason);
+  const SpreadCounts::Group& hard = state->counts->hard();
+  for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
+    const std::span<const ValueId> column = cycle.nodes.LabelColumn(hard.constraints[i].topology_key);
+    const std::span<const std::int32_t> counts = hard.domains[i].counts();
+    const std::int64_t count_max = state->CountMax(i);
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] != framework::kVerdictOk) continue;
+      const ValueId domain = column[row];
+      if (domain == 0) {
+        verdicts[row] = missing.Get();
+      } else if (counts[domain] > count_max) {
+        verdicts[row] = skewed.Get();
+      }
+    }
+  }
+}
+
+bool PodTopologySpread::PreScoreSkips(const Cycle&, const PodInfo& pod) const {
+  const KeptClass& kept = ClassFor(pod);
+  return kept.soft.ok() && kept.soft->empty();
+}
+
+Status PodTopologySpread::PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible) const {
+  KeptClass& kept = ClassFor(pod);
+  if (!kept.soft.ok()) {
+    return Status::Error("calculating preScoreState: obtaining pod's soft topology spread constraints: " +
+                         kept.soft.error().message);
+  }
+  if (kept.soft->empty()) return Status::Skip();
+  auto state = std::make_shared<PreScoreState>();
+  state->counts = CountsFor(pod, kept, cycle.nodes);
+  state->weights = Weights(cycle.nodes, *state->counts, feasible);
+  cycle.state.Write(kPreScoreKey, std::move(state));
+  return Status::Success();
+}
+
+// The raw score is about how many matching pods there are in the node's domains: more is worse.
+std::int64_t PodTopologySpread::Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, const NodeInfo& node,
+                                      Status& status) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  if (state == nullptr) {
+    status = NoPreScoreState();
+    return 0;
+  }
+  const SpreadCounts::Group& soft = state->counts->soft();
+  const api::StringMap& labels = node.node().metadata.labels;
+  if (soft.needs_all_keys && !HasAllTopologyKeys(labels, soft.constraints)) return 0;
+  double score = 0;
+  for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
+    const SpreadConstraint& constraint = soft.constraints[i];
+    const std::string* value = labels.Find(constraint.topology_key);
+    if (value == nullptr) continue;
+    std::int32_t count = 0;
+    if (constraint.topology_key == kHostname) {
+      // Whether or not the node is included.
+      for (const framework::PodInfoPtr& other : node.pods()) {
+        if (other->deletion_time || other->namespace_name() != pod.namespace_name()) continue;
+        if (constraint.Counts(other->labels())) ++count;
+      }
+    } else {
+      count = soft.domains[i].Count(cycle.nodes.FindValue(*value).value_or(0));
+    }
+    score += ScoreForCount(count, constraint.max_skew, state->weights[i]);
+  }
+  return Rounded(score);
+}
+
+void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                  std::span<std::int64_t> scores, Status& status) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  if (state == nullptr) return ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
+  struct Term {
+    std::span<const ValueId> column;
+    std::span<const std::int32_t> by_domain;  // empty: pods are counted by row
+    std::span<const std::int32_t> by_row;
+    std::int32_t max_skew;
+    double weight;
+  };
+  const SpreadCounts& counts = *state->counts;
+  const SpreadCounts::Group& soft = counts.soft();
+  std::vector<Term> terms;
+  for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
+    const SpreadConstraint& constraint = soft.constraints[i];
+    Term& term = terms.emplace_back();
+    term.column = cycle.nodes.LabelColumn(constraint.topology_key);
+    if (constraint.topology_key == kHostname) {
+      term.by_row = counts.PodsByRow(soft, i);
+    } else {
+      term.by_domain = soft.domains[i].counts();
+    }
+    term.max_skew = constraint.max_skew;
+    term.weight = state->weights[i];
+  }
+  for (const NodeIndex row : rows) {
+    double score = 0;
+    bool lacks_key = false;
+    for (const Term& term : terms) {
+      const ValueId domain = term.column[row];
+      if (domain == 0) {
+        lacks_key = true;
+        continue;
+      }
+      const std::int32_t count = term.by_domain.empty() ? term.by_row[row] : term.by_domain[domain];
+      score += ScoreForCount(count, term.max_skew, term.weight);
+    }
+    scores[row] = lacks_key && soft.needs_all_keys ? 0 : Rounded(score);
+  }
+}
+
+Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
+                                         std::span<framework::NodeScore> scores) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  if (state == nullptr) return NoPreScoreState();
+  const IgnoredRows ignored(cycle.nodes, state->counts->soft());
+  std::int64_t min = INT64_MAX;
+  std::int64_t max = 0;
+  for (framework::NodeScore& score : scores) {
+    if (ignored.Contains(score.row)) {
+      score.score = kInvalidScore;
+      continue;
+    }
+    min = std::min(min, score.score);
+    max = std::max(max, score.score);
+  }
+  for (framework::NodeScore& score : scores) {
+    if (score.score == kInvalidScore) {
+      score.score = 0;
+    } else if (max == 0) {
+      score.score = framework::kNodeScoreMax;
+    } else {
+      score.score = framework::kNodeScoreMax * (max + min - score.score) / max;
+    }
+  }
+  return Status::Success();
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,105 @@
+// PodTopologySpread: spreads pods over topology domains, such as zones and nodes, as topologySpreadConstraints or the
+// profile's default constraints say. See README.md in this folder. Core's thread only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "berth/config/args.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/plugin.h"
+#include "berth/plugins/helper/class_cache.h"
+#include "berth/plugins/names.h"
+#include "berth/plugins/pod_topology_spread/constraint.h"
+#include "berth/plugins/pod_topology_spread/default_selector.h"
+#include "berth/plugins/pod_topology_spread/spread_counts.h"
+
+namespace berth::plugins {
+
+class PodTopologySpread final : public framework::PreFilterPlugin,
+                                public framework::FilterPlugin,
+                                public framework::PreScorePlugin,
+                                public framework::ScorePlugin,
+                                public framework::EnqueueExtensions,
+                                public framework::ObjectReader {
+ public:
+  static constexpr std::string_view kReason = "node(s) didn't match pod topology spread constraints";
+  static constexpr std::string_view kReasonMissingLabel =
+      "node(s) didn't match pod topology spread constraints (missing required label)";
+
+  // Bounds on what is kept between the pods of a class.
+  static constexpr std::size_t kClassesMax = 8192;
+  static constexpr std::size_t kClassBytesMax = std::size_t{64} << 20;
+
+  // `handle` must outlive the plugin.
+  PodTopologySpread(const config::PodTopologySpreadArgs& args, const framework::Handle& handle);
+
+  std::string_view Name() const override { return names::kPodTopologySpread; }
+
+  framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kPods; }
+  framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  bool HasPreFilterExtensions() const override { return true; }
+  framework::Status AddPod(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                           const framework::PodInfo& other, const framework::NodeInfo& node) const override;
+  framework::Status RemovePod(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                              const framework::PodInfo& other, const framework::NodeInfo& node) const override;
+
+  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                           const framework::NodeInfo& node) const override;
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                  framework::StatusTable& statuses) const override;
+
+  framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kPods; }
+  bool PreScoreSkips(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                             std::span<const framework::NodeIndex> feasible) const override;
+
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Normalization ScoreNormalization() const override { return framework::Normalization::kCustom; }
+  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
+                     const framework::NodeInfo& node, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
+  framework::Status NormalizeScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                   std::span<framework::NodeScore> scores) const override;
+
+  std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
+  std::vector<framework::ObjectKind> ObjectsRead() const override;
+
+ private:
+  using Constraints = Expected<std::vector<SpreadConstraint>>;
+
+  // What is kept for a pod class.
+  struct KeptClass {
+    std::size_t Bytes() const { return sizeof(*this) + (counts ? counts->Bytes() : 0); }
+
+    Constraints hard = std::vector<SpreadConstraint>();
+    Constraints soft = std::vector<SpreadConstraint>();
+    DefaultSelector default_selector;      // of default constraints
+    std::uint64_t selector_version = 0;    // the one that the constraints were made for
+    std::shared_ptr<SpreadCounts> counts;  // null: not needed yet
+  };
+
+  bool HasDefaults(const framework::PodInfo& pod) const;
+  KeptClass& ClassFor(const framework::PodInfo& pod) const;
+  void UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) const;
+  std::shared_ptr<const SpreadCounts> CountsFor(const framework::PodInfo& pod, KeptClass& kept,
+                                                const framework::NodeTable& nodes) const;
+  framework::Status UpdateState(const framework::Cycle& cycle, const framework::PodInfo& other,
+                                const framework::NodeInfo& node, std::int32_t difference) const;
+  framework::QueueingHint AfterPodChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
+  framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
+
+  const framework::Objects& objects_;
+  bool is_system_defaulted_ = false;
+  std::vector<api::TopologySpreadConstraint> default_constraints_;
+  mutable ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
+};
+
+}  // namespace berth::plugins

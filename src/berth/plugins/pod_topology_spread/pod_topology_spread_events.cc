@@ -1,0 +1,85 @@
+// Which events may make a pod schedulable that PodTopologySpread refused.
+#include <algorithm>
+
+#include "berth/plugins/helper/events.h"
+#include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::EventObjects;
+using framework::PodInfo;
+using framework::QueueingHint;
+
+// The other pod can count for the constraints of this one.
+bool IsInvolved(const PodInfo& other, const PodInfo& pod) {
+  if (other.uid == pod.uid) return true;
+  return WasAssignedOrNominated(other) && other.namespace_name() == pod.namespace_name();
+}
+
+bool MatchesAny(const std::vector<SpreadConstraint>& constraints, const api::StringMap& labels) {
+  return std::any_of(constraints.begin(), constraints.end(),
+                     [&](const SpreadConstraint& constraint) { return constraint.Matches(labels); });
+}
+
+// An absent label and an empty one are the same to upstream here.
+bool HasSameDomains(const api::Node& a, const api::Node& b, const std::vector<SpreadConstraint>& constraints) {
+  const auto value = [](const api::Node& node, const std::string& key) {
+    const std::string* found = node.metadata.labels.Find(key);
+    return found == nullptr ? std::string_view() : std::string_view(*found);
+  };
+  return std::all_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& constraint) {
+    return value(a, constraint.topology_key) == value(b, constraint.topology_key);
+  });
+}
+
+bool HonorsTaints(const SpreadConstraint& constraint) {
+  return constraint.node_taints_policy == api::NodeInclusionPolicy::kHonor;
+}
+
+}  // namespace
+
+QueueingHint PodTopologySpread::AfterPodChange(const PodInfo& pod, const EventObjects& event) const {
+  const PodInfo* before = event.old_pod;
+  const PodInfo* after = event.new_pod;
+  if (before == nullptr && after == nullptr) return QueueingHint::kQueue;
+  if ((after != nullptr && !IsInvolved(*after, pod)) || (before != nullptr && !IsInvolved(*before, pod))) {
+    return QueueingHint::kSkip;
+  }
+  const Constraints& compiled = ClassFor(pod).hard;
+  if (!compiled.ok()) return QueueingHint::kQueue;
+  const std::vector<SpreadConstraint>& constraints = *compiled;
+  if (before == nullptr || after == nullptr) {
+    return QueueIf(MatchesAny(constraints, (after != nullptr ? after : before)->labels()));
+  }
+  if (after->uid == pod.uid && after->spec().tolerations != before->spec().tolerations &&
+      std::any_of(constraints.begin(), constraints.end(), HonorsTaints)) {
+    return QueueingHint::kQueue;
+  }
+  return QueueIf(std::any_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& constraint) {
+    return constraint.Matches(before->labels()) != constraint.Matches(after->labels());
+  }));
+}
+
+QueueingHint PodTopologySpread::AfterNodeChange(const PodInfo& pod, const EventObjects& event) const {
+  const api::Node* before = event.old_node;
+  const api::Node* after = event.new_node;
+  if (before == nullptr && after == nullptr) return QueueingHint::kQueue;
+  const Constraints& compiled = ClassFor(pod).hard;
+  if (!compiled.ok()) return QueueingHint::kQueue;
+  const std::vector<SpreadConstraint>& constraints = *compiled;
+  const bool was_counted = before != nullptr && HasAllTopologyKeys(before->metadata.labels, constraints);
+  const bool is_counted = after != nullptr && HasAllTopologyKeys(after->metadata.labels, constraints);
+  if (was_counted != is_counted) return QueueingHint::kQueue;
+  return QueueIf(was_counted && (!HasSameDomains(*before, *after, constraints) || before->taints != after->taints));
+}
+
+std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
+  using namespace framework::action;
+  return {OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kDelete,
+                [this](const PodInfo& pod, const EventObjects& event) { return AfterPodChange(pod, event); }),
+          OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
+                 [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); })};
+}
+
+}  // namespace berth::plugins
