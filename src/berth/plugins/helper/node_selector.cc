@@ -136,6 +136,17 @@ void CheckField(const Requirement& r, const std::string& path, FieldErrors& erro
   }
 }
 
+// An empty term is in order: it matches nothing.
+void CheckTerm(const api::NodeSelectorTerm& term, const std::string& path, FieldErrors& errors) {
+  if (IsEmpty(term) || term.Validate().ok()) return;
+  for (std::size_t j = 0; j < term.match_expressions.size(); ++j) {
+    CheckExpression(term.match_expressions[j], path + ".matchExpressions[" + std::to_string(j) + "]", errors);
+  }
+  for (std::size_t j = 0; j < term.match_fields.size(); ++j) {
+    CheckField(term.match_fields[j], path + ".matchFields[" + std::to_string(j) + "]", errors);
+  }
+}
+
 }  // namespace
 
 NodeSelector::NodeSelector(const std::vector<api::NodeSelectorTerm>& terms) {
@@ -221,15 +232,15 @@ BoundTerm::BoundTerm(const api::NodeSelectorTerm& term, const framework::NodeTab
 std::string PreferredTermErrors(const std::vector<api::PreferredSchedulingTerm>& terms) {
   FieldErrors errors;
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    const api::NodeSelectorTerm& term = terms[i].preference;
-    if (terms[i].weight == 0 || IsEmpty(term) || term.Validate().ok()) continue;
-    const std::string path = "[" + std::to_string(i) + "]";
-    for (std::size_t j = 0; j < term.match_expressions.size(); ++j) {
-      CheckExpression(term.match_expressions[j], path + ".matchExpressions[" + std::to_string(j) + "]", errors);
-    }
-    for (std::size_t j = 0; j < term.match_fields.size(); ++j) {
-      CheckField(term.match_fields[j], path + ".matchFields[" + std::to_string(j) + "]", errors);
-    }
+    if (terms[i].weight != 0) CheckTerm(terms[i].preference, "[" + std::to_string(i) + "]", errors);
+  }
+  return errors.Text();
+}
+
+std::string NodeSelectorErrors(const std::vector<api::NodeSelectorTerm>& terms) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    CheckTerm(terms[i], "nodeSelectorTerms[" + std::to_string(i) + "]", errors);
   }
   return errors.Text();
 }

@@ -75,5 +75,7 @@ class BoundTerm {
 // What upstream says about preferred scheduling terms that do not validate; empty when all do. Terms of weight 0 and
 // empty terms are not looked at.
 std::string PreferredTermErrors(const std::vector<api::PreferredSchedulingTerm>& terms);
+// What upstream says about the terms of a node selector that do not validate; empty when all do.
+std::string NodeSelectorErrors(const std::vector<api::NodeSelectorTerm>& terms);
 
 }  // namespace berth::plugins
