@@ -11,6 +11,7 @@ using framework::EventObjects;
 using framework::EventResource;
 using framework::PodInfo;
 using framework::QueueingHint;
+using volumes::VolumeLimitOf;
 
 constexpr std::string_view kMigratedPluginsAnnotation = "storage.alpha.kubernetes.io/migrated-plugins";
 
@@ -62,12 +63,9 @@ QueueingHint AfterCapacityChange(const PodInfo&, const EventObjects& event) {
   const auto* before = event.Old<api::CsiStorageCapacity>();
   const auto* after = event.New<api::CsiStorageCapacity>();
   if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
-  const auto limit = [](const api::CsiStorageCapacity& capacity) {
-    return capacity.maximum_volume_size ? capacity.maximum_volume_size : capacity.capacity;
-  };
-  const auto now = limit(*after);
-  const auto then = limit(*before);
-  return QueueIf(now && (!then || now->Value() > then->Value()));
+  const auto now = VolumeLimitOf(*after);
+  const auto then = VolumeLimitOf(*before);
+  return QueueIf(now && (!then || *now > *then));
 }
 
 }  // namespace

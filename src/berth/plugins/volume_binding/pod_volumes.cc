@@ -64,26 +64,42 @@ api::Quantity RequestOf(const PersistentVolumeClaim& claim) {
   return request == nullptr ? api::Quantity() : *request;
 }
 
-std::string_view ModeOf(const std::string& volume_mode) { return volume_mode.empty() ? kFilesystem : volume_mode; }
+// What a claim asks of volumes, looked up once. The index has compared the class.
+struct Wanted {
+  explicit Wanted(const PersistentVolumeClaim& claim_in)
+      : claim(claim_in),
+        request(RequestOf(claim_in)),
+        mode(ModeOf(claim_in.volume_mode)),
+        attributes_class(AttributesClassOf(claim_in.volume_attributes_class_name)) {}
 
-// What FindMatchingVolume asks of every volume, reserved ones too. The index has compared the class.
-bool IsSuitable(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  return CapacityOf(volume) >= RequestOf(claim) && ModeOf(volume.spec.volume_mode) == ModeOf(claim.volume_mode) &&
-         volume.spec.volume_attributes_class_name.value_or("") == claim.volume_attributes_class_name.value_or("") &&
-         !volume.metadata.deletion_time;
-}
+  static std::string_view ModeOf(const std::string& mode) { return mode.empty() ? kFilesystem : mode; }
+  static std::string_view AttributesClassOf(const std::optional<std::string>& name) {
+    return name ? std::string_view(*name) : std::string_view();
+  }
 
-// ... and of those that are free.
-bool IsWanted(const PersistentVolume& volume, const PersistentVolumeClaim& claim) {
-  if (claim.selector && !claim.selector->Matches(volume.metadata.labels)) return false;
-  const auto& modes = volume.spec.access_modes;
-  return std::all_of(claim.access_modes.begin(), claim.access_modes.end(), [&](const std::string& mode) {
-    return std::find(modes.begin(), modes.end(), mode) != modes.end();
-  });
-}
+  // What FindMatchingVolume asks of every volume, reserved ones too.
+  bool IsSuitable(const PersistentVolume& volume, const api::Quantity& capacity) const {
+    return capacity >= request && ModeOf(volume.spec.volume_mode) == mode &&
+           AttributesClassOf(volume.spec.volume_attributes_class_name) == attributes_class &&
+           !volume.metadata.deletion_time;
+  }
+  // ... and of those that are free.
+  bool IsWanted(const PersistentVolume& volume) const {
+    if (claim.selector && !claim.selector->Matches(volume.metadata.labels)) return false;
+    const auto& modes = volume.spec.access_modes;
+    return std::all_of(claim.access_modes.begin(), claim.access_modes.end(), [&](const std::string& each) {
+      return std::find(modes.begin(), modes.end(), each) != modes.end();
+    });
+  }
 
-void AddPrebound(DelayedClaim& out, const PersistentVolume& volume) {
-  if (!IsSuitable(volume, *out.claim) || !IsBoundTo(volume, *out.claim)) return;
+  const PersistentVolumeClaim& claim;
+  const api::Quantity request;
+  const std::string_view mode;
+  const std::string_view attributes_class;
+};
+
+void AddPrebound(DelayedClaim& out, const Wanted& wanted, const PersistentVolume& volume) {
+  if (!wanted.IsSuitable(volume, CapacityOf(volume)) || !IsBoundTo(volume, wanted.claim)) return;
   out.prebound_affinities.push_back(std::make_unique<const VolumeAffinity>(volume.spec.node_affinity));
   out.prebound.push_back({&volume, out.prebound_affinities.back().get()});
 }
@@ -100,17 +116,18 @@ void FindCandidates(const Sources& sources, DelayedClaim& out) {
   }
   const VolumeIndex::Class* in_class = sources.index->Find(ClassOf(claim));
   if (in_class == nullptr) return;
+  const Wanted wanted(claim);
   if (const auto it = in_class->claimed.find(KeyOf(claim)); it != in_class->claimed.end()) {
     for (const auto& [name, volume] : it->second) {
       const PersistentVolume* assumed = sources.volumes->FindAssumed(name);
-      AddPrebound(out, assumed == nullptr ? *volume : *assumed);
+      AddPrebound(out, wanted, assumed == nullptr ? *volume : *assumed);
     }
   }
-  for (auto it = in_class->free.lower_bound({RequestOf(claim), std::string()}); it != in_class->free.end(); ++it) {
+  for (auto it = in_class->free.lower_bound({wanted.request, std::string()}); it != in_class->free.end(); ++it) {
     const VolumeIndex::FreeVolume& free = it->second;
     if (const PersistentVolume* assumed = sources.volumes->FindAssumed(it->first.second)) {
-      AddPrebound(out, *assumed);
-    } else if (IsSuitable(*free.volume, claim) && IsWanted(*free.volume, claim)) {
+      AddPrebound(out, wanted, *assumed);
+    } else if (wanted.IsSuitable(*free.volume, it->first.first) && wanted.IsWanted(*free.volume)) {
       out.free.push_back({free.volume.get(), &free.affinity});
     }
   }
@@ -120,21 +137,18 @@ void FindCandidates(const Sources& sources, DelayedClaim& out) {
 }
 
 // Nodes from which the class has room for the claim. Upstream: hasEnoughCapacity.
-std::optional<std::vector<api::NodeSelectorTerm>> FindCapacities(const Sources& sources,
-                                                                 const PersistentVolumeClaim& claim,
-                                                                 const api::StorageClass& storage_class) {
+std::optional<std::vector<const api::NodeSelectorTerm*>> FindCapacities(const Sources& sources,
+                                                                        const PersistentVolumeClaim& claim,
+                                                                        const api::StorageClass& storage_class) {
   const api::Quantity* request = api::FindResource(claim.requests, "storage");
   const api::CsiDriver* driver = sources.objects.Of<api::CsiDriver>().Find(storage_class.provisioner);
   // A provisioner without CSIDriver object is no CSI driver, or does not take part.
   if (request == nullptr || driver == nullptr || !driver->storage_capacity.value_or(false)) return std::nullopt;
-  std::vector<api::NodeSelectorTerm> nodes;
-  for (const auto& [key, capacity] : sources.objects.Of<api::CsiStorageCapacity>()) {
-    if (capacity->storage_class_name != storage_class.metadata.name || !capacity->node_topology) continue;
-    const auto& limit = capacity->maximum_volume_size ? capacity->maximum_volume_size : capacity->capacity;
-    if (!limit || limit->Value() < request->Value()) continue;
-    const auto& requirements = capacity->node_topology->requirements;
-    if (std::all_of(requirements.begin(), requirements.end(), [](const auto& r) { return r.Validate().ok(); })) {
-      nodes.push_back({requirements, {}});
+  std::vector<const api::NodeSelectorTerm*> nodes;
+  const std::int64_t bytes = request->Value();
+  if (const CapacityIndex::Class* in_class = sources.capacities->Find(storage_class.metadata.name)) {
+    for (const auto& [key, capacity] : *in_class) {
+      if (capacity.limit_bytes >= bytes) nodes.push_back(&capacity.nodes);
     }
   }
   return nodes;
@@ -217,7 +231,7 @@ class PlainNode {
   bool HasCapacity(std::size_t i) const {
     const auto& terms = pod_.delayed[i].provisioning.capacities;
     return !terms || std::any_of(terms->begin(), terms->end(),
-                                 [&](const auto& term) { return AllMatch(term.match_expressions, labels_); });
+                                 [&](const auto& term) { return AllMatch(term->match_expressions, labels_); });
   }
 
  private:

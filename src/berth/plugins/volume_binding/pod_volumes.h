@@ -14,6 +14,7 @@
 #include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 #include "berth/plugins/volume_binding/assume_cache.h"
+#include "berth/plugins/volume_binding/capacity_index.h"
 #include "berth/plugins/volume_binding/volume_affinity.h"
 #include "berth/plugins/volume_binding/volume_index.h"
 
@@ -45,6 +46,7 @@ struct Sources {
   std::shared_ptr<VolumeCache> volumes;
   std::shared_ptr<ClaimCache> claims;
   std::shared_ptr<const VolumeIndex> index;
+  std::shared_ptr<const CapacityIndex> capacities;
 };
 
 // The name of the claim behind a volume of the pod; nullopt for volumes without one.
@@ -74,7 +76,7 @@ struct Provisioning {
   // allowedTopologies: alternatives; nullopt: everywhere.
   std::optional<std::vector<std::vector<api::Requirement>>> topologies;
   // Nodes from which a driver that publishes its capacity has enough of it; nullopt: it is not checked.
-  std::optional<std::vector<api::NodeSelectorTerm>> capacities;
+  std::optional<std::vector<const api::NodeSelectorTerm*>> capacities;
 };
 
 struct DelayedClaim {

@@ -24,7 +24,7 @@ TermIndex::Column& TermIndex::ColumnOf(const std::string& key) {
   for (Column& column : columns_) {
     if (column.key == key) return column;
   }
-  columns_.push_back({key, nodes_.LabelColumn(key), {}});
+  columns_.push_back({key, nodes_.LabelColumn(key), {}, {}, {}});
   return columns_.back();
 }
 
@@ -46,7 +46,20 @@ void TermIndex::Add(std::size_t item, const api::NodeSelectorTerm& term) {
     const auto id = nodes_.FindValue(value);
     if (!id) continue;  // no node has it
     if (term.match_expressions.size() > 1) bind();
-    column.by_value[*id].push_back(entry);
+    column.added.push_back({*id, entry});
+  }
+}
+
+// A counting sort by value, which keeps the order of the items.
+void TermIndex::Finish() {
+  for (Column& column : columns_) {
+    column.ends.assign(nodes_.value_count() + 1, 0);
+    for (const auto& [value, entry] : column.added) ++column.ends[value + 1];
+    for (std::size_t v = 1; v < column.ends.size(); ++v) column.ends[v] += column.ends[v - 1];
+    // Each value's count of entries before it moves on to the end of its own.
+    column.entries.resize(column.added.size());
+    for (const auto& [value, entry] : column.added) column.entries[column.ends[value]++] = entry;
+    column.added = {};
   }
 }
 
@@ -83,6 +96,7 @@ void RowMatcher::BindClaim(const DelayedClaim& claim, std::size_t claim_count) {
     }
     for (const api::NodeSelectorTerm& term : affinity.terms()) out.free.Add(i, term);
   }
+  out.free.Finish();
   if (claim.provisioning.topologies) {
     for (const auto& term : *claim.provisioning.topologies) {
       std::vector<BoundRequirement>& bound = out.topologies.emplace_back();
@@ -91,7 +105,8 @@ void RowMatcher::BindClaim(const DelayedClaim& claim, std::size_t claim_count) {
   }
   if (claim.provisioning.capacities) {
     std::size_t i = 0;
-    for (const api::NodeSelectorTerm& term : *claim.provisioning.capacities) out.capacities.Add(i++, term);
+    for (const api::NodeSelectorTerm* term : *claim.provisioning.capacities) out.capacities.Add(i++, *term);
+    out.capacities.Finish();
   }
 }
 

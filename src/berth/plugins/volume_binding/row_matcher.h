@@ -2,11 +2,11 @@
 // values (volumes of one host or zone, capacities of a segment) is found by the row's value instead of being tried.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
-
-#include <absl/container/flat_hash_map.h>
 
 #include "berth/framework/node_table.h"
 #include "berth/plugins/helper/node_selector.h"
@@ -23,6 +23,8 @@ class TermIndex {
   // Items are added in ascending order. `term` has no fields and must outlive the index.
   void Add(std::size_t item, const api::NodeSelectorTerm& term);
   void AddForAll(std::size_t item) { others_.push_back({item, -1}); }
+  // After the last Add, before the first question.
+  void Finish();
 
   // The smallest item that matches the row and that `is_allowed` lets through; npos: none.
   static constexpr std::size_t npos = static_cast<std::size_t>(-1);
@@ -30,8 +32,10 @@ class TermIndex {
   std::size_t First(framework::NodeIndex row, const IsAllowed& is_allowed) const {
     std::size_t best = FirstOf(others_, row, npos, is_allowed);
     for (const Column& column : columns_) {
-      const auto bucket = column.by_value.find(column.values[row]);
-      if (bucket != column.by_value.end()) best = FirstOf(bucket->second, row, best, is_allowed);
+      const framework::ValueId value = column.values[row];
+      if (value == 0) continue;
+      const std::size_t begin = column.ends[value - 1];
+      best = FirstOf(std::span(column.entries).subspan(begin, column.ends[value] - begin), row, best, is_allowed);
     }
     return best;
   }
@@ -44,11 +48,13 @@ class TermIndex {
   struct Column {
     std::string key;
     std::span<const framework::ValueId> values;
-    absl::flat_hash_map<framework::ValueId, std::vector<Entry>> by_value;
+    std::vector<std::pair<framework::ValueId, Entry>> added;  // until Finish
+    std::vector<Entry> entries;                               // by value
+    std::vector<std::uint32_t> ends;                          // of each value's entries
   };
 
   template <typename IsAllowed>
-  std::size_t FirstOf(const std::vector<Entry>& entries, framework::NodeIndex row, std::size_t best,
+  std::size_t FirstOf(std::span<const Entry> entries, framework::NodeIndex row, std::size_t best,
                       const IsAllowed& is_allowed) const {
     for (const Entry& entry : entries) {
       if (entry.item >= best) break;

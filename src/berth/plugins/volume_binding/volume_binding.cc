@@ -31,7 +31,8 @@ VolumeBinding::VolumeBinding(const config::VolumeBindingArgs& args, const framew
       sources_{handle.objects(),
                volumes::VolumeCache::Make(handle.objects().Of<api::PersistentVolume>(), "persistentvolumes"),
                volumes::ClaimCache::Make(handle.objects().Of<api::PersistentVolumeClaim>(), "persistentvolumeclaims"),
-               volumes::VolumeIndex::Make(handle.objects().Of<api::PersistentVolume>())} {}
+               volumes::VolumeIndex::Make(handle.objects().Of<api::PersistentVolume>()),
+               volumes::CapacityIndex::Make(handle.objects().Of<api::CsiStorageCapacity>())} {}
 
 std::vector<framework::ObjectKind> VolumeBinding::ObjectsRead() const {
   using enum framework::ObjectKind;

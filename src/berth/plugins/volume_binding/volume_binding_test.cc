@@ -443,11 +443,44 @@ TEST(VolumeBinding, FollowsTheStore) {
   EXPECT_EQ(cluster.Decision(*pod, "n1"), kNothingToBind);
 }
 
-TEST(VolumeBinding, KnowsVolumesThatWereThereBefore) {
+TEST(VolumeBinding, FollowsCapacities) {
+  VolumeCluster cluster({Host("n1")});
+  cluster.Set(MakeClaim("data").With([](auto& c) { c.storage_class_name = "make"; }));
+  cluster.Set(ObjectBuilder<api::CsiDriver>("csi.example.com").With([](auto& d) { d.storage_capacity = true; }));
+  const auto publish = [&](std::int64_t bytes, std::string storage_class) {
+    cluster.Set(ObjectBuilder<api::CsiStorageCapacity>("c").With([&](auto& c) {
+      c.storage_class_name = std::move(storage_class);
+      c.node_topology = api::LabelSelector();
+      c.capacity = api::Quantity::FromValue(bytes);
+    }));
+  };
+  const auto pod = MakePod("pod").Claim("data").Info();
+  constexpr std::int64_t kGi = std::int64_t{1} << 30;
+  publish(5 * kGi, "make");
+  EXPECT_EQ(cluster.Try(*pod, "n1"), "ok");
+  publish(4 * kGi, "make");
+  EXPECT_EQ(cluster.Try(*pod, "n1"), kNoSpace);
+  publish(5 * kGi, "wait");
+  EXPECT_EQ(cluster.Try(*pod, "n1"), kNoSpace);
+  publish(5 * kGi, "make");
+  EXPECT_EQ(cluster.Try(*pod, "n1"), "ok");
+  cluster.Remove<api::CsiStorageCapacity>("c");
+  EXPECT_EQ(cluster.Try(*pod, "n1"), kNoSpace);
+}
+
+TEST(VolumeBinding, KnowsObjectsThatWereThereBefore) {
   testing::FakeHandle handle;
   handle.store.Set(MakeVolume("a").Build());
+  handle.store.Set(ObjectBuilder<api::CsiStorageCapacity>("c")
+                       .With([](auto& c) {
+                         c.storage_class_name = "make";
+                         c.node_topology = api::LabelSelector();
+                         c.capacity = api::Quantity::FromValue(1);
+                       })
+                       .Build());
   const VolumeBinding plugin(config::VolumeBindingArgs(), handle);
   EXPECT_NE(plugin.sources().index->Find("wait"), nullptr);
+  EXPECT_NE(plugin.sources().capacities->Find("make"), nullptr);
 }
 
 TEST(VolumeBinding, MayBeGoneBeforeTheStore) {

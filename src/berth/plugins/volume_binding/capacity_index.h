@@ -1,0 +1,43 @@
+// CapacityIndex: CSIStorageCapacity objects by storage class, checked once and kept up to date with the store. Core's
+// thread only.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/framework/objects.h"
+
+namespace berth::plugins::volumes {
+
+// The largest volume that the capacity allows, in bytes: maximumVolumeSize is more exact than capacity, and goes first.
+std::optional<std::int64_t> VolumeLimitOf(const api::CsiStorageCapacity& capacity);
+
+class CapacityIndex {
+ public:
+  using Ptr = std::shared_ptr<const api::CsiStorageCapacity>;
+  using Store = framework::ObjectStore<api::CsiStorageCapacity>;
+
+  struct Entry {
+    std::int64_t limit_bytes = 0;
+    api::NodeSelectorTerm nodes;  // from which it can be used; no expressions: all
+  };
+  using Class = std::map<std::string, Entry>;
+
+  // `store` must outlive the index.
+  static std::shared_ptr<const CapacityIndex> Make(const Store& store);
+
+  // Those that say how much and where. Null when the class has none.
+  const Class* Find(std::string_view storage_class) const;
+
+ private:
+  void Add(const api::CsiStorageCapacity& capacity);
+  void Remove(const api::CsiStorageCapacity& capacity);
+
+  std::map<std::string, Class, std::less<>> classes_;
+};
+
+}  // namespace berth::plugins::volumes
