@@ -15,6 +15,7 @@ class Quantity {
 
   Quantity() = default;
   static Quantity FromValue(std::int64_t units) { return Quantity(static_cast<Nanos>(units) * kNanosPerUnit); }
+  static Quantity FromNanos(Nanos nanos) { return Quantity(nanos); }
   static Quantity FromMilli(std::int64_t milli) { return Quantity(static_cast<Nanos>(milli) * kNanosPerMilli); }
 
   // All suffixes: n u m "" k M G T P E, Ki Mi Gi Ti Pi Ei, decimal exponents (1e3, 1E3). Accepts and refuses the texts

@@ -1,4 +1,4 @@
-module oracle
+module celoracle
 
 go 1.26.0
 

@@ -1,10 +1,11 @@
 // The answers of upstream's DRA selector package, for berth's own CEL evaluator to be compared with.
 //
-//	go run . < cases.jsonl > answers.jsonl
+//	{ cat cases.jsonl; go run . -generate 400; } | go run . > answers.jsonl
 //	go run . -declarations
 //
 // Each input line is a case: an expression, a device and the feature gates. The answer repeats it and adds what upstream
-// said: "compileError", or "error" or "match", and the runtime cost.
+// said: "compileError", or "error" or "match", and the runtime cost. A line without an expression gives the device of the
+// cases behind it that have none.
 package main
 
 import (
@@ -34,7 +35,7 @@ type Device struct {
 
 // Case is a line of input and, with the answer filled in, a line of output.
 type Case struct {
-	Expression         string  `json:"expression"`
+	Expression         string  `json:"expression,omitempty"`
 	Device             *Device `json:"device,omitempty"`
 	ListTypeAttributes bool    `json:"listTypeAttributes,omitempty"`
 	CostLimit          *uint64 `json:"costLimit,omitempty"`
@@ -45,7 +46,7 @@ type Case struct {
 	Cost         *uint64 `json:"cost,omitempty"`
 }
 
-func answer(c *Case) {
+func answer(c *Case, standard *Device) {
 	compiler := dracel.GetCompiler(dracel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: c.ListTypeAttributes})
 	result := compiler.CompileCELExpression(c.Expression, dracel.Options{CostLimit: c.CostLimit, DisableCostEstimation: true})
 	if result.Error != nil {
@@ -56,11 +57,15 @@ func answer(c *Case) {
 		Attributes: make(map[resourceapi.QualifiedName]resourceapi.DeviceAttribute),
 		Capacity:   make(map[resourceapi.QualifiedName]resourceapi.DeviceCapacity),
 	}
-	if c.Device != nil {
-		device.Driver = c.Device.Driver
-		device.AllowMultipleAllocations = c.Device.AllowMultipleAllocations
-		device.Attributes = c.Device.Attributes
-		for name, value := range c.Device.Capacity {
+	given := c.Device
+	if given == nil {
+		given = standard
+	}
+	if given != nil {
+		device.Driver = given.Driver
+		device.AllowMultipleAllocations = given.AllowMultipleAllocations
+		device.Attributes = given.Attributes
+		for name, value := range given.Capacity {
 			device.Capacity[name] = resourceapi.DeviceCapacity{Value: resource.MustParse(value)}
 		}
 	}
@@ -124,16 +129,23 @@ func printDeclarations() {
 }
 
 func main() {
+	generate := flag.Uint64("generate", 0, "print that many generated cases instead of answering")
+	seed := flag.Uint64("seed", 1, "of -generate")
 	declarations := flag.Bool("declarations", false, "list the environment's functions, macros and variables")
 	flag.Parse()
 	if *declarations {
 		printDeclarations()
 		return
 	}
+	if *generate > 0 {
+		generateCases(*seed, int(*generate))
+		return
+	}
 	input := bufio.NewScanner(os.Stdin)
 	input.Buffer(nil, 1<<20)
 	output := json.NewEncoder(os.Stdout)
 	output.SetEscapeHTML(false)
+	var standard *Device
 	for input.Scan() {
 		if len(input.Bytes()) == 0 {
 			continue
@@ -143,7 +155,11 @@ func main() {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		answer(&c)
+		if c.Expression == "" {
+			standard = c.Device
+		} else {
+			answer(&c, standard)
+		}
 		if err := output.Encode(&c); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)

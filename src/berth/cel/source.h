@@ -1,0 +1,57 @@
+// The text of an expression, places in it, and what is wrong with it, shown as cel-go shows it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::cel {
+
+// A text cut into characters. Offsets count characters.
+class Source {
+ public:
+  explicit Source(std::string_view text);
+
+  const std::vector<char32_t>& runes() const { return runes_; }
+
+  struct Location {
+    int line = 1;    // from 1
+    int column = 0;  // from 0
+  };
+  Location At(int offset) const;
+  // The line's text without its end.
+  std::string Line(int line) const;
+
+ private:
+  std::vector<char32_t> runes_;
+  std::vector<int> line_starts_;  // of the lines after the first
+};
+
+inline constexpr int kNoOffset = -1;
+
+// The errors of one compilation. Bounded: upstream shows a hundred.
+class Issues {
+ public:
+  explicit Issues(const Source& source) : source_(&source) {}
+
+  // `offset` kNoOffset: an error without a place.
+  void Report(int offset, std::string message);
+  bool empty() const { return count_ == 0; }
+  // All of them in the order of their places:
+  // "ERROR: <input>:1:3: undeclared reference to 'x' (in container '')\n | 1 + x\n | ....^".
+  std::string ToString() const;
+
+ private:
+  struct Issue {
+    Source::Location location;
+    std::string message;
+  };
+  std::string Show(const Issue& issue) const;
+
+  const Source* source_;
+  std::vector<Issue> issues_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace berth::cel

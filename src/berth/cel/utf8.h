@@ -1,0 +1,31 @@
+// UTF-8 as Go reads it: a byte that begins no valid sequence is one character, U+FFFD, of size 1.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth::cel {
+
+struct Rune {
+  char32_t code = 0;
+  std::size_t size = 0;  // bytes read; 0 for an empty text
+  bool is_valid = false;
+};
+
+inline constexpr char32_t kRuneError = 0xfffd;
+
+// The first character of `text`.
+Rune DecodeRune(std::string_view text);
+// Appends the character; what is no character becomes U+FFFD.
+void AppendRune(char32_t code, std::string& text);
+std::vector<char32_t> Runes(std::string_view text);
+std::string ToString(const std::vector<char32_t>& runes, std::size_t begin, std::size_t end);
+bool IsValidUtf8(std::string_view text);
+bool IsCharacter(char32_t code);  // neither a surrogate nor beyond U+10FFFF
+
+// The text between double quotes as Go's %q writes it.
+std::string Quote(std::string_view text);
+
+}  // namespace berth::cel
