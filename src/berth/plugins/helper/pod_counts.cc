@@ -9,11 +9,13 @@ using framework::PodInfo;
 
 std::int32_t PodCounts::Answer(const PodInfo& pod) {
   const bool is_terminating = pod.deletion_time.has_value();
-  const std::uint64_t key = pod.pod_class->id * 2 + (is_terminating ? 1 : 0);
-  const auto it = answers_.find(key);
-  if (it != answers_.end()) return it->second;
-  if (answers_.size() >= kAnswersMax) answers_.clear();
-  return answers_[key] = weigh_(*pod.pod_class, is_terminating);
+  const std::uint64_t id = pod.pod_class->id;
+  const std::uint64_t key = id * 2 + (is_terminating ? 2 : 1);
+  KeptAnswer& kept = answers_[(is_terminating ? ~id : id) & (answers_.size() - 1)];
+  if (kept.key == key) return kept.weight;
+  if (kept.key != 0) ++pushed_out_;
+  kept = {key, weigh_(*pod.pod_class, is_terminating)};
+  return kept.weight;
 }
 
 std::int32_t PodCounts::Count(const NodeInfo& node) {
@@ -30,6 +32,10 @@ std::optional<std::span<const PodCounts::Change>> PodCounts::Update(const NodeTa
   nodes_ = &nodes;
   version_ = nodes.version();
   changes_.clear();
+  if (answers_.empty() || (pushed_out_ > answers_.size() && answers_.size() < kAnswersMax)) {
+    answers_.assign(answers_.empty() ? kAnswersMin : answers_.size() * 2, {});
+    pushed_out_ = 0;
+  }
   if (!changed) {
     by_row_.assign(nodes.row_count(), 0);
     total_ = 0;
@@ -55,7 +61,7 @@ void PodCounts::Forget() {
 
 std::size_t PodCounts::Bytes() const {
   return by_row_.capacity() * sizeof(by_row_[0]) + changes_.capacity() * sizeof(Change) +
-         answers_.capacity() * (sizeof(std::uint64_t) + sizeof(std::int32_t) + 5);
+         answers_.capacity() * sizeof(KeptAnswer);
 }
 
 }  // namespace berth::plugins

@@ -8,8 +8,6 @@
 #include <span>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
-
 #include "berth/framework/node_table.h"
 
 namespace berth::plugins {
@@ -28,7 +26,8 @@ class PodCounts {
     std::int32_t after = 0;
   };
 
-  // Bound on kept answers; when it is reached they are dropped and asked for anew.
+  // Bounds on kept answers, powers of two. A class may push another one out, which is then asked about anew.
+  static constexpr std::size_t kAnswersMin = 256;
   static constexpr std::size_t kAnswersMax = 16384;
 
   explicit PodCounts(Weigh weigh) : weigh_(std::move(weigh)) {}
@@ -54,8 +53,14 @@ class PodCounts {
   std::int32_t Count(const framework::NodeInfo& node);
   std::int32_t Answer(const framework::PodInfo& pod);
 
+  struct KeptAnswer {
+    std::uint64_t key = 0;  // 0: none
+    std::int32_t weight = 0;
+  };
+
   Weigh weigh_;
-  absl::flat_hash_map<std::uint64_t, std::int32_t> answers_;  // by class id, twice that with a bit for terminating
+  std::vector<KeptAnswer> answers_;  // each key has one place
+  std::size_t pushed_out_ = 0;       // since the answers last got more room
   std::vector<std::int32_t> by_row_;
   std::int64_t total_ = 0;
   std::vector<Change> changes_;

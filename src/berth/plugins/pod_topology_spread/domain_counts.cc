@@ -12,6 +12,7 @@ void DomainCounts::Reset(std::size_t row_count, std::size_t value_count) {
   counts_.assign(value_count, 0);
   rows_.assign(value_count, 0);
   size_ = 0;
+  row_count_ = 0;
   domains_at_.assign(1, 0);
   minimum_ = 0;
 }
@@ -56,6 +57,7 @@ void DomainCounts::Move(NodeIndex row, ValueId domain, std::int32_t count) {
   if (before == domain) return;
   domain_of_row_[row] = domain;
   if (before != 0) {
+    --row_count_;
     Change(before, -count);
     if (--rows_[before] == 0) {
       --size_;
@@ -63,6 +65,7 @@ void DomainCounts::Move(NodeIndex row, ValueId domain, std::int32_t count) {
     }
   }
   if (domain != 0) {
+    ++row_count_;
     if (rows_[domain]++ == 0) {
       if (size_++ == 0) minimum_ = 0;
       EnterHistogram(0);

@@ -100,63 +100,75 @@ double ScoreForCount(std::int32_t count, std::int32_t max_skew, double weight) {
   return static_cast<double>(count) * weight + static_cast<double>(std::int64_t{max_skew} - 1);
 }
 
-// math.Round: halves away from zero.
+// math.Round: halves away from zero. The scores are far below 2^53.
 std::int64_t Rounded(double score) {
   const auto whole = static_cast<std::int64_t>(score);
   const double rest = score - static_cast<double>(whole);
-  return rest >= 0.5 ? whole + 1 : rest <= -0.5 ? whole - 1 : whole;
+  return whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0);
 }
 
-std::vector<std::span<const ValueId>> LabelColumns(const framework::NodeTable& nodes,
-                                                   const std::vector<SpreadConstraint>& constraints) {
-  std::vector<std::span<const ValueId>> columns;
-  for (const SpreadConstraint& c : constraints) columns.push_back(nodes.LabelColumn(c.topology_key));
-  return columns;
+// How many domains of a soft constraint there are among these nodes, those that lack a key left out.
+std::size_t CountDomains(const framework::NodeTable& nodes, const SpreadCounts& counts, std::size_t constraint,
+                         std::span<const NodeIndex> feasible) {
+  const SpreadCounts::Group& soft = counts.soft();
+  const auto column = nodes.LabelColumn(soft.constraints[constraint].topology_key);
+  const std::size_t all = counts.SoftDomainCount(constraint);
+  std::vector<bool> is_seen(nodes.value_count());
+  std::size_t domains = 0;
+  for (const NodeIndex row : feasible) {
+    if (soft.lacks_key[row] != 0) continue;
+    const ValueId domain = column[row] != 0 ? column[row] : counts.empty_value();
+    if (is_seen[domain]) continue;
+    is_seen[domain] = true;
+    if (++domains == all) break;
+  }
+  return domains;
 }
-
-// Nodes that lack a topology key are not scored.
-class IgnoredRows {
- public:
-  IgnoredRows(const framework::NodeTable& nodes, const SpreadCounts::Group& group) {
-    if (group.needs_all_keys) columns_ = LabelColumns(nodes, group.constraints);
-  }
-  bool Contains(NodeIndex row) const {
-    return std::any_of(columns_.begin(), columns_.end(), [row](const auto& column) { return column[row] == 0; });
-  }
-
- private:
-  std::vector<std::span<const ValueId>> columns_;
-};
 
 // Of constraints with many domains the counts per domain are small; the weight makes up for it.
 std::vector<double> Weights(const framework::NodeTable& nodes, const SpreadCounts& counts,
                             std::span<const NodeIndex> feasible) {
   const SpreadCounts::Group& soft = counts.soft();
-  const IgnoredRows ignored(nodes, soft);
-  std::vector<NodeIndex> scored;
-  scored.reserve(feasible.size());
-  for (const NodeIndex row : feasible) {
-    if (!ignored.Contains(row)) scored.push_back(row);
-  }
   std::vector<double> weights;
-  std::vector<std::uint8_t> is_seen;
-  for (const SpreadConstraint& c : soft.constraints) {
+  for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     std::size_t domains = 0;
-    if (c.topology_key == kHostname) {
-      domains = scored.size();
+    if (soft.constraints[i].topology_key != kHostname) {
+      domains = CountDomains(nodes, counts, i, feasible);
+    } else if (soft.lacking_rows == 0) {
+      domains = feasible.size();
     } else {
-      const auto column = nodes.LabelColumn(c.topology_key);
-      is_seen.assign(nodes.value_count(), 0);
-      for (const NodeIndex row : scored) {
-        const ValueId domain = column[row] != 0 ? column[row] : counts.empty_value();
-        domains += is_seen[domain] == 0 ? 1 : 0;
-        is_seen[domain] = 1;
-      }
+      for (const NodeIndex row : feasible) domains += soft.lacks_key[row] == 0 ? 1 : 0;
     }
     weights.push_back(GoLog(static_cast<double>(domains + 2)));
   }
   return weights;
 }
+
+// Divides by the largest score, as many times as there are distinct scores where these are close together: a division
+// takes longer than all the rest.
+class ScoreShares {
+ public:
+  ScoreShares(std::int64_t min, std::int64_t max) : min_(min), max_(max) {
+    if (max_ - min_ < kDistinctMax) known_.assign(static_cast<std::size_t>(max_ - min_ + 1), kUnknown);
+  }
+
+  std::int64_t Of(std::int64_t score) {
+    if (known_.empty() || score < min_) return Divide(score);
+    std::int64_t& known = known_[static_cast<std::size_t>(score - min_)];
+    if (known == kUnknown) known = Divide(score);
+    return known;
+  }
+
+ private:
+  static constexpr std::int64_t kDistinctMax = 1024;
+  static constexpr std::int64_t kUnknown = INT64_MIN;
+
+  std::int64_t Divide(std::int64_t score) const { return framework::kNodeScoreMax * (max_ + min_ - score) / max_; }
+
+  std::int64_t min_;
+  std::int64_t max_;
+  std::vector<std::int64_t> known_;  // by distance from the smallest score
+};
 
 api::NodeInclusionPolicy ToPolicy(const std::string& text) {
   return text == "Ignore" ? api::NodeInclusionPolicy::kIgnore : api::NodeInclusionPolicy::kHonor;
@@ -384,41 +396,25 @@ void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::s
                                   std::span<std::int64_t> scores, Status& status) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   if (state == nullptr) return ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
-  struct Term {
-    std::span<const ValueId> column;
-    std::span<const std::int32_t> by_domain;  // empty: pods are counted by row
-    std::span<const std::int32_t> by_row;
-    std::int32_t max_skew;
-    double weight;
-  };
   const SpreadCounts& counts = *state->counts;
   const SpreadCounts::Group& soft = counts.soft();
-  std::vector<Term> terms;
+  // The constraints' shares are added in their order, as for one node.
+  std::vector<double> sums(rows.size());
   for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     const SpreadConstraint& constraint = soft.constraints[i];
-    Term& term = terms.emplace_back();
-    term.column = cycle.nodes.LabelColumn(constraint.topology_key);
-    if (constraint.topology_key == kHostname) {
-      term.by_row = counts.PodsByRow(soft, i);
-    } else {
-      term.by_domain = soft.domains[i].counts();
+    const std::span<const ValueId> column = cycle.nodes.LabelColumn(constraint.topology_key);
+    const bool is_hostname = constraint.topology_key == kHostname;
+    const std::span<const std::int32_t> by_row = counts.PodsByRow(soft, i);
+    const std::span<const std::int32_t> by_domain = soft.domains[i].counts();
+    const double weight = state->weights[i];
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      const ValueId domain = column[rows[r]];
+      if (domain == 0) continue;
+      sums[r] += ScoreForCount(is_hostname ? by_row[rows[r]] : by_domain[domain], constraint.max_skew, weight);
     }
-    term.max_skew = constraint.max_skew;
-    term.weight = state->weights[i];
   }
-  for (const NodeIndex row : rows) {
-    double score = 0;
-    bool lacks_key = false;
-    for (const Term& term : terms) {
-      const ValueId domain = term.column[row];
-      if (domain == 0) {
-        lacks_key = true;
-        continue;
-      }
-      const std::int32_t count = term.by_domain.empty() ? term.by_row[row] : term.by_domain[domain];
-      score += ScoreForCount(count, term.max_skew, term.weight);
-    }
-    scores[row] = lacks_key && soft.needs_all_keys ? 0 : Rounded(score);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    scores[rows[r]] = soft.lacks_key[rows[r]] != 0 ? 0 : Rounded(sums[r]);
   }
 }
 
@@ -426,25 +422,24 @@ Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
                                          std::span<framework::NodeScore> scores) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   if (state == nullptr) return NoPreScoreState();
-  const IgnoredRows ignored(cycle.nodes, state->counts->soft());
+  const std::vector<std::uint8_t>& lacks_key = state->counts->soft().lacks_key;
   std::int64_t min = INT64_MAX;
   std::int64_t max = 0;
   for (framework::NodeScore& score : scores) {
-    if (ignored.Contains(score.row)) {
+    if (lacks_key[score.row] != 0) {
       score.score = kInvalidScore;
       continue;
     }
     min = std::min(min, score.score);
     max = std::max(max, score.score);
   }
+  if (max == 0) {
+    for (auto& score : scores) score.score = score.score == kInvalidScore ? 0 : framework::kNodeScoreMax;
+    return Status::Success();
+  }
+  ScoreShares shares(min, max);
   for (framework::NodeScore& score : scores) {
-    if (score.score == kInvalidScore) {
-      score.score = 0;
-    } else if (max == 0) {
-      score.score = framework::kNodeScoreMax;
-    } else {
-      score.score = framework::kNodeScoreMax * (max + min - score.score) / max;
-    }
+    score.score = score.score == kInvalidScore ? 0 : shares.Of(score.score);
   }
   return Status::Success();
 }

@@ -20,6 +20,7 @@ SpreadCounts::SpreadCounts(std::shared_ptr<const PodClass> pod_class, std::vecto
   AddGroup(std::move(hard), hard_);
   AddGroup(std::move(soft), soft_);
   soft_.needs_all_keys = soft_needs_all_keys;
+  soft_values_.resize(soft_.constraints.size());
 }
 
 void SpreadCounts::AddGroup(std::vector<SpreadConstraint> constraints, Group& group) {
@@ -53,14 +54,18 @@ bool SpreadCounts::BindColumns(const NodeTable& nodes) {
 
 void SpreadCounts::PlaceRow(Group& group, const std::vector<LabelColumn>& columns, NodeIndex row,
                             const NodeInfo& node) {
-  bool is_counted = node.has_node();
-  if (group.needs_all_keys) {
-    is_counted &= std::all_of(columns.begin(), columns.end(), [row](const LabelColumn& c) { return c[row] != 0; });
-  }
+  const bool lacks_key =
+      node.has_node() && group.needs_all_keys &&
+      std::any_of(columns.begin(), columns.end(), [row](const LabelColumn& c) { return c[row] == 0; });
+  group.lacking_rows += (lacks_key ? 1 : 0) - group.lacks_key[row];
+  group.lacks_key[row] = lacks_key ? 1 : 0;
+  const bool is_counted = node.has_node() && !lacks_key;
   std::optional<bool> matches_affinity;
   std::optional<bool> is_tolerated;
   for (std::size_t i = 0; i < group.constraints.size(); ++i) {
     const SpreadConstraint& constraint = group.constraints[i];
+    const ValueId value = columns[i][row] != 0 ? columns[i][row] : empty_value_;
+    if (&group == &soft_) soft_values_[i].Move(row, is_counted ? value : 0, 0);
     bool is_included = is_counted;
     if (is_included && constraint.node_affinity_policy == api::NodeInclusionPolicy::kHonor) {
       if (!matches_affinity) matches_affinity = required_.Matches(node.node());
@@ -72,20 +77,29 @@ void SpreadCounts::PlaceRow(Group& group, const std::vector<LabelColumn>& column
       }
       is_included = *is_tolerated;
     }
-    ValueId domain = 0;
-    if (is_included) domain = columns[i][row] != 0 ? columns[i][row] : empty_value_;
-    group.domains[i].Move(row, domain, PodsByRow(group, i)[row]);
+    group.domains[i].Move(row, is_included ? value : 0, PodsByRow(group, i)[row]);
   }
 }
 
 void SpreadCounts::RebuildDomains(const NodeTable& nodes) {
   for (Group* group : {&hard_, &soft_}) {
     for (DomainCounts& domains : group->domains) domains.Reset(nodes.row_count(), nodes.value_count());
+    group->lacks_key.assign(nodes.row_count(), 0);
+    group->lacking_rows = 0;
   }
+  for (DomainCounts& values : soft_values_) values.Reset(nodes.row_count(), nodes.value_count());
   for (const NodeIndex row : nodes.rows()) {
     PlaceRow(hard_, hard_columns_, row, nodes.Info(row));
     PlaceRow(soft_, soft_columns_, row, nodes.Info(row));
   }
+}
+
+void SpreadCounts::Grow(const NodeTable& nodes) {
+  for (Group* group : {&hard_, &soft_}) {
+    for (DomainCounts& domains : group->domains) domains.Grow(nodes.row_count(), nodes.value_count());
+    group->lacks_key.resize(nodes.row_count(), 0);
+  }
+  for (DomainCounts& values : soft_values_) values.Grow(nodes.row_count(), nodes.value_count());
 }
 
 void SpreadCounts::Update(const NodeTable& nodes) {
@@ -97,9 +111,10 @@ void SpreadCounts::Update(const NodeTable& nodes) {
   nodes_ = &nodes;
   version_ = nodes.version();
   nodes_version_ = nodes.nodes_version();
+  node_count_ = nodes.node_count();
 
-  bool is_anew = !changed;
-  if (!BindColumns(nodes)) is_anew = true;
+  bool is_anew = !BindColumns(nodes) || !changed;
+  if (!is_anew) Grow(nodes);
   for (std::size_t p = 0; p < pod_counts_.size(); ++p) {
     const auto changes = pod_counts_[p].Update(nodes);
     if (!changes) is_anew = true;
@@ -107,7 +122,6 @@ void SpreadCounts::Update(const NodeTable& nodes) {
     for (Group* group : {&hard_, &soft_}) {
       for (std::size_t i = 0; i < group->domains.size(); ++i) {
         if (group->pods[i] != p) continue;
-        group->domains[i].Grow(nodes.row_count(), nodes.value_count());
         for (const PodCounts::Change& change : *changes) {
           group->domains[i].Add(change.row, change.after - change.before);
         }
@@ -123,12 +137,21 @@ void SpreadCounts::Update(const NodeTable& nodes) {
   }
 }
 
+std::size_t SpreadCounts::SoftDomainCount(std::size_t constraint) const {
+  const DomainCounts& values = soft_values_[constraint];
+  // Nodes without the label are a domain too, where they count.
+  const std::size_t counted = node_count_ - static_cast<std::size_t>(soft_.lacking_rows);
+  return static_cast<std::size_t>(values.size()) + (values.row_count() < counted ? 1 : 0);
+}
+
 std::size_t SpreadCounts::Bytes() const {
   std::size_t bytes = sizeof(*this);
   for (const PodCounts& counts : pod_counts_) bytes += sizeof(counts) + counts.Bytes();
   for (const Group* group : {&hard_, &soft_}) {
     for (const DomainCounts& domains : group->domains) bytes += sizeof(domains) + domains.Bytes();
+    bytes += group->lacks_key.capacity();
   }
+  for (const DomainCounts& values : soft_values_) bytes += sizeof(values) + values.Bytes();
   return bytes;
 }
 

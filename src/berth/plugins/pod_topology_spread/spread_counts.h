@@ -24,8 +24,10 @@ class SpreadCounts {
     // Nodes that lack a topology key count in no domain of any constraint. Not so with the System defaults, where they
     // count in the domain of the empty value: upstream's oddity.
     bool needs_all_keys = true;
-    std::vector<DomainCounts> domains;  // by constraint
-    std::vector<std::size_t> pods;      // by constraint: which of the pod counts is its own
+    std::vector<DomainCounts> domains;    // by constraint
+    std::vector<std::size_t> pods;        // by constraint: which of the pod counts is its own
+    std::vector<std::uint8_t> lacks_key;  // by row: a node that counts in no domain, for lack of a topology key
+    std::int32_t lacking_rows = 0;
   };
 
   // A pod's own labels and namespace, and what it requires of nodes, are its class's.
@@ -40,6 +42,9 @@ class SpreadCounts {
   const Group& soft() const { return soft_; }
   // The id of the empty label value; 0 when no node has it.
   framework::ValueId empty_value() const { return empty_value_; }
+  // How many domains of a soft constraint there are among the nodes that do not lack a key, those included that the pod
+  // cannot use.
+  std::size_t SoftDomainCount(std::size_t constraint) const;
   // Matching pods by row, of a group's constraint.
   std::span<const std::int32_t> PodsByRow(const Group& group, std::size_t constraint) const {
     return pod_counts_[group.pods[constraint]].by_row();
@@ -53,6 +58,7 @@ class SpreadCounts {
   void AddGroup(std::vector<SpreadConstraint> constraints, Group& group);
   bool BindColumns(const framework::NodeTable& nodes);
   void RebuildDomains(const framework::NodeTable& nodes);
+  void Grow(const framework::NodeTable& nodes);
   void PlaceRow(Group& group, const std::vector<LabelColumn>& columns, framework::NodeIndex row,
                 const framework::NodeInfo& node);
 
@@ -62,12 +68,14 @@ class SpreadCounts {
   std::vector<PodCounts> pod_counts_;                         // by selector
   Group hard_;
   Group soft_;
+  std::vector<DomainCounts> soft_values_;  // by constraint: the domain of every row with the label, without pods
 
   // The table as of the last update; null: none yet.
   const framework::NodeTable* nodes_ = nullptr;
   std::uint64_t version_ = 0;
   std::uint64_t nodes_version_ = 0;
   std::uint64_t values_version_ = 0;
+  std::size_t node_count_ = 0;
   framework::ValueId empty_value_ = 0;
   std::vector<LabelColumn> hard_columns_;
   std::vector<LabelColumn> soft_columns_;
