@@ -10,6 +10,7 @@
 #include "berth/base/check.h"
 #include "berth/base/log.h"
 #include "berth/codec/json_reader.h"
+#include "berth/framework/object_kinds.h"
 #include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
 
@@ -22,6 +23,29 @@ namespace {
 
 // Decisions between two looks at the inputs.
 constexpr int kDecisionsPerTurn = 64;
+
+client::ObjectTarget TargetOf(framework::ObjectRef&& object, std::string subresource = {}) {
+  return {std::move(object.group_version), std::move(object.resource), std::move(object.namespace_name),
+          std::move(object.name), std::move(subresource)};
+}
+
+client::PatchFormat FormatOf(framework::PatchType type) {
+  switch (type) {
+    case framework::PatchType::kMerge: return client::PatchFormat::kMerge;
+    case framework::PatchType::kStrategicMerge: return client::PatchFormat::kStrategicMerge;
+    case framework::PatchType::kJson: break;
+  }
+  return client::PatchFormat::kJson;
+}
+
+client::ObjectReference ReferenceTo(framework::PodRef&& pod) {
+  return {"v1",
+          "Pod",
+          std::move(pod.namespace_name),
+          std::move(pod.name),
+          std::move(pod.uid),
+          std::move(pod.resource_version)};
+}
 
 }  // namespace
 
@@ -64,6 +88,8 @@ void SchedulerShell::MakeInformers() {
     }
     changed_.notify_one();
   };
+  const std::vector<framework::ObjectKind> kinds = core_->ObjectsRead();
+  unsynced_ = 2 + kinds.size();
 
   client::Informer<api::Node>::Options node_options;
   node_options.name = "nodes";
@@ -105,12 +131,39 @@ void SchedulerShell::MakeInformers() {
   };
   pod_handler.on_synced = synced;
   pods_ = std::make_unique<client::Informer<PodRecord>>(rest_, std::move(pod_options), std::move(pod_handler));
+  for (const framework::ObjectKind kind : kinds) MakeObjectInformer(kind, synced);
+}
+
+void SchedulerShell::MakeObjectInformer(framework::ObjectKind kind, std::function<void()> synced) {
+  using Ptr = std::shared_ptr<const framework::AnyObject>;
+  client::Informer<framework::AnyObject>::Options options;
+  options.name = framework::InfoOf(kind).resource;
+  options.path = framework::ListPath(kind);
+  options.may_be_missing = true;
+  options.seed = options_.seed + 2 + static_cast<std::uint64_t>(kind);
+  options.decode = [kind](const simdjson::dom::element& object) -> Expected<Ptr> {
+    BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObject(kind, object));
+    return std::make_shared<const framework::AnyObject>(std::move(decoded));
+  };
+  client::Informer<framework::AnyObject>::Handler handler;
+  handler.on_add = [this](const Ptr& object) { Push(scheduler::ObjectSet{*object}); };
+  handler.on_update = [this](const Ptr&, const Ptr& object) { Push(scheduler::ObjectSet{*object}); };
+  handler.on_delete = [this, kind](const Ptr& object) { Push(scheduler::ObjectGone{kind, framework::KeyOf(*object)}); };
+  handler.on_synced = std::move(synced);
+  objects_.push_back(
+      std::make_unique<client::Informer<framework::AnyObject>>(rest_, std::move(options), std::move(handler)));
+}
+
+bool SchedulerShell::HasSynced() const {
+  const std::lock_guard lock(mutex_);
+  return is_synced_;
 }
 
 void SchedulerShell::Start() {
   core_thread_ = std::thread([this] { RunCore(); });
   nodes_->Start();
   pods_->Start();
+  for (const auto& informer : objects_) informer->Start();
 }
 
 void SchedulerShell::Push(Input input) {
@@ -130,6 +183,11 @@ scheduler::Counts SchedulerShell::counts() const {
   return counts_;
 }
 
+std::size_t SchedulerShell::BusyBindings() const {
+  const std::size_t bindings = core_->binding_count();
+  return bindings - std::min(bindings, core_->timer_count());
+}
+
 void SchedulerShell::RunCore() {
   std::vector<Input> inputs;
   std::vector<Output> outputs;
@@ -141,7 +199,7 @@ void SchedulerShell::RunCore() {
     {
       std::unique_lock lock(mutex_);
       counts_ = core_->counts();
-      is_idle_ = is_draining_ && core_->binding_count() == 0 && inputs_.empty();
+      is_idle_ = is_draining_ && BusyBindings() == 0 && inputs_.empty();
       if (is_idle_) idle_.notify_all();
       const auto is_due = [&] {
         return is_stopped_ || !inputs_.empty() || (is_synced_ && !is_draining_ && !can_decide) ||
@@ -168,13 +226,13 @@ void SchedulerShell::RunCore() {
     core_->Tick(now);
     has_more = false;
     if (can_decide) {
-      for (int i = 0; i < kDecisionsPerTurn && core_->binding_count() < options_.bindings_max; ++i) {
+      for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < options_.bindings_max; ++i) {
         has_more = core_->ScheduleOne(now);
         if (!has_more) break;
         if (options_.on_decision) options_.on_decision(core_->decisions().Newest());
       }
-      // With the bindings at their bound only an input can make room.
-      if (core_->binding_count() >= options_.bindings_max) has_more = false;
+      // With the bindings at their bound only an input or a timer can make room.
+      if (BusyBindings() >= options_.bindings_max) has_more = false;
     }
     core_->TakeOutputs(outputs);
     if (outputs.empty()) continue;
@@ -195,13 +253,8 @@ void SchedulerShell::Perform(std::vector<Output>&& outputs) {
       record.action = std::move(event->action);
       record.note = std::move(event->note);
       record.scheduler_name = std::move(event->reporting_controller);
-      framework::PodRef& pod = event->regarding;
-      record.regarding = {"v1",
-                          "Pod",
-                          std::move(pod.namespace_name),
-                          std::move(pod.name),
-                          std::move(pod.uid),
-                          std::move(pod.resource_version)};
+      record.regarding = ReferenceTo(std::move(event->regarding));
+      if (event->related) record.related = ReferenceTo(std::move(*event->related));
       recorder_->Record(std::move(record));
     } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
       workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
@@ -229,21 +282,46 @@ void SchedulerShell::PerformWrite(std::uint64_t operation, framework::ApiWrite&&
   } else if (auto* status = std::get_if<framework::PodStatusWrite>(&write)) {
     status_writer_->Write(std::move(*status));
   } else if (auto* read = std::get_if<framework::PodRead>(&write)) {
-    writer_.GetPod(read->pod.namespace_name, read->pod.name, [this, operation](const Expected<std::string>& json) {
-      scheduler::PodReadDone done{operation, nullptr, {}};
-      if (json.ok()) {
-        auto pod = api::DecodePod(*json);
-        if (pod.ok()) {
-          done.pod = std::move(*pod);
-        } else {
-          done.error = pod.error();
-        }
-      } else if (json.error().code != ErrorCode::kNotFound) {
-        done.error = json.error();
-      }
-      Push(std::move(done));
-    });
+    PerformRead(operation, read->pod);
+  } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
+    writer_.Patch(TargetOf(std::move(patch->object), std::move(patch->subresource)), FormatOf(patch->type),
+                  std::move(patch->body), Answer(operation));
+  } else if (auto* create = std::get_if<framework::ObjectCreate>(&write)) {
+    writer_.Create(TargetOf(std::move(create->object)), std::move(create->body), Answer(operation));
+  } else if (auto* removal = std::get_if<framework::ObjectDelete>(&write)) {
+    writer_.Delete(TargetOf(std::move(removal->object)), removal->uid, Answer(operation));
+  } else if (auto* get = std::get_if<framework::ObjectRead>(&write)) {
+    writer_.Get(TargetOf(std::move(get->object)), Answer(operation));
   }
+}
+
+client::ApiWriter::ReadDone SchedulerShell::Answer(std::uint64_t operation) {
+  return [this, operation](Expected<std::string> body) {
+    scheduler::WriteDone done{operation, std::nullopt, {}};
+    if (body.ok()) {
+      done.body = std::move(*body);
+    } else {
+      done.error = body.error();
+    }
+    Push(std::move(done));
+  };
+}
+
+void SchedulerShell::PerformRead(std::uint64_t operation, const framework::PodRef& pod) {
+  writer_.GetPod(pod.namespace_name, pod.name, [this, operation](const Expected<std::string>& json) {
+    scheduler::PodReadDone done{operation, nullptr, {}};
+    if (json.ok()) {
+      auto decoded = api::DecodePod(*json);
+      if (decoded.ok()) {
+        done.pod = std::move(*decoded);
+      } else {
+        done.error = decoded.error();
+      }
+    } else if (json.error().code != ErrorCode::kNotFound) {
+      done.error = json.error();
+    }
+    Push(std::move(done));
+  });
 }
 
 void SchedulerShell::Stop(Duration grace) {
@@ -275,6 +353,7 @@ void SchedulerShell::Stop(Duration grace) {
   room_.notify_all();
   if (pods_) pods_->Stop();
   if (nodes_) nodes_->Stop();
+  for (const auto& informer : objects_) informer->Stop();
   if (core_thread_.joinable()) core_thread_.join();
 }
 

@@ -30,7 +30,8 @@ struct ShellOptions {
   std::uint64_t seed = 0;
   std::string hostname;
   // Binding cycles under way at once; the core decides no further pod while there are this many. Twice the connections
-  // that carry them keeps these busy; more would only be more to settle at the end.
+  // that carry them keeps these busy; more would only be more to settle at the end. Those that wait for time to pass (a
+  // volume that is being made) do not count.
   std::size_t bindings_max = 128;
   // Called on the core's thread after each decision and each binding that took effect.
   std::function<void(const scheduler::Decision&)> on_decision;
@@ -53,11 +54,13 @@ class SchedulerShell final {
 
   void Start();
 
-  // Stops deciding at once, waits at most `grace` for bindings under way and then for events, and ends the threads.
+  // Stops deciding at once, waits at most `grace` for bindings under way and then for events, and ends the threads. One
+  // that waits for time to pass is not waited for.
   // Bindings that have not ended by then are given up: their pods are found bound or pending by the next scheduler.
   void Stop(Duration grace);
 
-  bool HasSynced() const { return pods_->HasSynced() && nodes_->HasSynced(); }
+  // All objects that the profiles' plugins read have been listed once.
+  bool HasSynced() const;
 
   // As the core counts, a moment ago. Any thread.
   scheduler::Counts counts() const;
@@ -74,10 +77,14 @@ class SchedulerShell final {
   SchedulerShell(client::RestClient& rest, client::RestClient& events_rest, const Clock& clock, ShellOptions options);
 
   void MakeInformers();
+  void MakeObjectInformer(framework::ObjectKind kind, std::function<void()> synced);
   void Push(scheduler::Input input);
   void RunCore();
   void Perform(std::vector<scheduler::Output>&& outputs);  // on the loop's thread
   void PerformWrite(std::uint64_t operation, framework::ApiWrite&& write);
+  void PerformRead(std::uint64_t operation, const framework::PodRef& pod);
+  client::ApiWriter::ReadDone Answer(std::uint64_t operation);
+  std::size_t BusyBindings() const;  // core's thread
 
   client::RestClient& rest_;
   const Clock& clock_;
@@ -89,6 +96,7 @@ class SchedulerShell final {
   std::unique_ptr<scheduler::Scheduler> core_;  // RunCore's thread alone touches it once it runs
   std::unique_ptr<client::Informer<PodRecord>> pods_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
+  std::vector<std::unique_ptr<client::Informer<framework::AnyObject>>> objects_;  // of the kinds that plugins read
 
   mutable std::mutex mutex_;         // guards what follows; never held while the core or a callback runs
   std::condition_variable changed_;  // the core has something to do; its thread alone waits for it
@@ -100,7 +108,7 @@ class SchedulerShell final {
   bool is_stopped_ = false;
   bool is_idle_ = false;  // draining and no binding under way
   scheduler::Counts counts_;
-  std::size_t unsynced_ = 2;
+  std::size_t unsynced_ = 0;  // informers that have not listed yet
 
   std::thread core_thread_;
   WorkerPool workers_{kWorkersMax};  // plugins' blocking work

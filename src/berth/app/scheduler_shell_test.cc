@@ -1,5 +1,6 @@
 #include "berth/app/scheduler_shell.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -7,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,7 @@
 #include "berth/client/informer.h"
 #include "berth/codec/json_reader.h"
 #include "berth/config/default.h"
+#include "berth/config/load.h"
 #include "berth/net/io_context.h"
 
 namespace berth::app {
@@ -61,10 +64,21 @@ class Gate final : public net::Transport {
     return held_.size();
   }
 
+  // The paths that were listed, without their parameters.
+  std::set<std::string> lists() const {
+    const std::lock_guard lock(mutex_);
+    return lists_;
+  }
+
   void Send(net::Request request, net::SendOptions options, Done done) override {
     const bool is_binding = request.method == "POST" && request.target.ends_with("/binding");
     {
       const std::lock_guard lock(mutex_);
+      if (const std::size_t at = request.target.find("?limit="); at != std::string::npos) {
+        lists_.insert(request.target.substr(0, at));
+      } else if (request.target.starts_with("/api/v1/pods?")) {
+        lists_.insert("/api/v1/pods");
+      }
       if (mode_ == Mode::kUnreachable || (is_binding && mode_ == Mode::kHold)) {
         held_.push_back([this, request = std::move(request), options, done = std::move(done)]() mutable {
           inner_->Send(std::move(request), options, std::move(done));
@@ -95,6 +109,7 @@ class Gate final : public net::Transport {
   std::condition_variable changed_;
   Mode mode_ = Mode::kOpen;
   std::vector<std::function<void()>> held_;
+  std::set<std::string> lists_;
 };
 
 struct SeenPod {
@@ -208,10 +223,10 @@ class Observer {
 
 class SchedulerShellTest : public testing::Test {
  protected:
-  SchedulerShellTest() {
+  explicit SchedulerShellTest(const std::vector<apiserver::ResourceType>& types = apiserver::ResourceTypes()) {
     apiserver::ApiServerOptions options;
     options.io = &server_io_;
-    server_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock_, options);
+    server_ = std::make_unique<apiserver::ApiServer>(types, clock_, options);
     gate_ = std::make_unique<Gate>(server_->InProcessTransport(client_io_));
     rest_ = std::make_unique<client::RestClient>(loop_, *gate_, nullptr, 1);
     test_transport_ = server_->InProcessTransport(test_io_);
@@ -232,7 +247,6 @@ class SchedulerShellTest : public testing::Test {
     options.seed = 7;
     options.hostname = "test";
     options.bindings_max = bindings_max;
-    config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
     configuration.pod_initial_backoff_seconds = 1;
     auto made = SchedulerShell::Make(configuration, *rest_, *rest_, clock_, std::move(options));
     ASSERT_TRUE(made.ok()) << made.error().message;
@@ -272,6 +286,7 @@ class SchedulerShellTest : public testing::Test {
   }
 
   SystemClock clock_;
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   net::IoContext server_io_;
   net::IoContext client_io_;
   net::IoContext test_io_;
@@ -438,6 +453,78 @@ TEST_F(SchedulerShellTest, StopEndsAShellThatNeverReachedItsServer) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "there is nothing to wait for";
   EXPECT_FALSE(shell_->HasSynced());
   shell_->Stop(std::chrono::seconds(30));  // once more does nothing
+}
+
+TEST_F(SchedulerShellTest, WatchesTheKindsThatItsPluginsRead) {
+  CreateNode("n1");
+  CreatePod("p");
+  StartShell();
+  ASSERT_TRUE(WaitForBound(1));
+  EXPECT_TRUE(shell_->HasSynced());
+  std::set<std::string> lists = gate_->lists();
+  for (const char* path : {"/api/v1/pods", "/api/v1/nodes", "/apis/policy/v1/poddisruptionbudgets"}) {
+    EXPECT_TRUE(lists.contains(path)) << path;
+  }
+  EXPECT_FALSE(lists.contains("/apis/apps/v1/deployments"));
+}
+
+TEST_F(SchedulerShellTest, WatchesNothingMoreForFewPlugins) {
+  auto loaded = config::LoadConfiguration(R"({"apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration", "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "*"}],
+      "enabled": [{"name": "PrioritySort"}, {"name": "NodeUnschedulable"}, {"name": "DefaultBinder"}]}}}]})");
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  configuration = *loaded;
+  CreateNode("n1");
+  CreatePod("p");
+  StartShell();
+  ASSERT_TRUE(WaitForBound(1));
+  EXPECT_EQ(gate_->lists(), (std::set<std::string>{"/api/v1/nodes", "/api/v1/pods"}));
+}
+
+TEST_F(SchedulerShellTest, PreemptsThroughTheApi) {
+  CreateNode("n1", "1");
+  Create("/apis/scheduling.k8s.io/v1/priorityclasses", R"({"metadata":{"name":"high"},"value":1000})");
+  const auto pod = [](const std::string& name, const std::string& more) {
+    return R"({"metadata":{"name":")" + name + R"("},"spec":{)" + more +
+           R"("terminationGracePeriodSeconds":0,"containers":[{"name":"c","image":"i",
+              "resources":{"requests":{"cpu":"800m"}}}]}})";
+  };
+  StartShell();
+  Create("/api/v1/namespaces/default/pods", pod("low", ""));
+  ASSERT_TRUE(WaitForBound(1));
+  Create("/api/v1/namespaces/default/pods", pod("high", R"("priorityClassName":"high",)"));
+  ASSERT_TRUE(observer_->Wait([](const Observer::Pods& pods, const Observer::Events&) {
+    return !pods.contains("low") && pods.contains("high") && pods.at("high").node == "n1";
+  }));
+  ASSERT_TRUE(observer_->Wait([](const Observer::Pods&, const Observer::Events& events) {
+    return std::any_of(events.begin(), events.end(), [](const auto& event) {
+      return event.second.pod == "low" && event.second.text.starts_with("Normal Preempted: Preempted by pod ");
+    });
+  }));
+}
+
+// Of the policy group there is nothing.
+std::vector<apiserver::ResourceType> TypesWithoutBudgets() {
+  std::vector<apiserver::ResourceType> types = apiserver::ResourceTypes();
+  std::erase_if(types, [](const apiserver::ResourceType& type) { return type.group == "policy"; });
+  return types;
+}
+const std::vector<apiserver::ResourceType>& FewTypes() {
+  static const std::vector<apiserver::ResourceType> kTypes = TypesWithoutBudgets();
+  return kTypes;
+}
+
+class OldServerTest : public SchedulerShellTest {
+ protected:
+  OldServerTest() : SchedulerShellTest(FewTypes()) {}
+};
+
+TEST_F(OldServerTest, SchedulesWithoutTheKindsThatTheServerDoesNotHave) {
+  CreateNode("n1");
+  CreatePod("p");
+  StartShell();
+  ASSERT_TRUE(WaitForBound(1));
+  EXPECT_TRUE(gate_->lists().contains("/apis/policy/v1/poddisruptionbudgets"));
 }
 
 }  // namespace
