@@ -132,6 +132,8 @@ void Evaluator::FindNode() {
   PlanScores();
   UpdateKept();
 
+  NodeIndex refused_row = kNoNode;  // the nominated node
+  VerdictId refused_verdict = kVerdictOk;
   // The nominated node goes first and alone: it was made free for this pod.
   if (!pod_->nominated_node_name.empty()) {
     const NodeIndex row = nodes_->Find(pod_->nominated_node_name);
@@ -149,6 +151,15 @@ void Evaluator::FindNode() {
         return;
       }
       outcome_.nominated_status = Get(row);
+      if (outcome_.nominated_status.IsRejected()) {
+        refused_row = row;
+        refused_verdict = cycle_verdicts_[row];
+        // As upstream: who refused it is then counted, and named, among those that narrowed the search.
+        auto& names = outcome_.narrowing_plugins;
+        const std::string name(outcome_.nominated_status.plugin());
+        const auto at = std::lower_bound(names.begin(), names.end(), name);
+        if (at == names.end() || *at != name) names.insert(at, name);
+      }
       // An error there is not the cycle's: all nodes are asked now.
       outcome_.result = Result::kError;
       outcome_.error.clear();
@@ -184,6 +195,9 @@ void Evaluator::FindNode() {
     }
   }
   if (!EvaluateRows(rows)) return;
+  // What refused it is known also where it lies outside a narrowed search.
+  if (refused_row != kNoNode && cycle_verdicts_[refused_row] == kVerdictNoNode)
+    cycle_verdicts_[refused_row] = refused_verdict;
   if (options_.with_detail) outcome_.evaluated.assign(rows.begin(), rows.end());
   if (feasible_.empty()) {
     outcome_.result = Result::kRefused;
@@ -263,6 +277,11 @@ bool Evaluator::RunPreFilter() {
 }
 
 void Evaluator::PlanFilters() {
+  extensions_.clear();
+  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
+    if (!is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->HasPreFilterExtensions())
+      extensions_.push_back(plugins_.pre_filter[i]);
+  }
   const auto& filters = plugins_.filter;
   is_filter_active_.assign(filters.size(), true);
   has_cycle_filters_ = false;

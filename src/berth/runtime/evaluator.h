@@ -175,6 +175,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   ClassEvaluation* kept_ = nullptr;
   std::vector<bool> is_filter_active_;
   std::vector<bool> is_pre_filter_skipped_;
+  std::vector<const framework::PreFilterPlugin*> extensions_;  // those to tell of pods that come and go
   std::vector<bool> is_score_active_;
   std::vector<bool> is_score_idle_;  // says nothing about this pod
   bool has_cycle_scores_ = false;    // one that is neither kept nor idle

@@ -213,6 +213,16 @@ TEST_P(EvaluatorTest, WhatRefusedTheNominatedNodeDoesNotHideTheOthers) {
   EXPECT_EQ(evaluator_->StatusOf(cache_.nodes().Find("b")).Message(), "not b");
 }
 
+TEST_P(EvaluatorTest, ANominatedNodeOutsideANarrowedSearchIsRemembered) {
+  Add("A").pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status(), {{"b"}}}; };
+  Add("B").filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("full"); };
+  const Outcome& outcome = Evaluate(classes_.MakePodInfo(MakePod("p").Nominated("a").Build()));
+  ASSERT_EQ(outcome.result, Result::kRefused);
+  EXPECT_EQ(outcome.unschedulable_plugins, (std::set<std::string>{"A", "B"}));
+  EXPECT_EQ(evaluator_->StatusOf(0).code(), Code::kUnschedulable) << "evicting may help there";
+  EXPECT_EQ(evaluator_->Message(), "0/3 nodes are available: 1 node(s) didn't satisfy plugin(s) [A B], 2 full.");
+}
+
 TEST_P(EvaluatorTest, PreFilterRefusals) {
   const auto refuse = [](Status status) {
     return [status](const Cycle&, const PodInfo&) { return PreFilterResult{status, {}}; };

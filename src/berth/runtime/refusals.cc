@@ -18,6 +18,16 @@ using framework::PodInfo;
 using framework::Status;
 using framework::VerdictId;
 
+namespace {
+
+Status ExtensionError(std::string_view call, std::string_view plugin, const Status& status) {
+  std::string text = "running ";
+  text.append(call).append(" on PreFilter plugin \"").append(plugin).append("\": ").append(status.Message());
+  return Status::Error(std::move(text));
+}
+
+}  // namespace
+
 void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
   outcome_.unschedulable_plugins.insert(outcome_.narrowing_plugins.begin(), outcome_.narrowing_plugins.end());
   std::vector<bool> seen(kept_->statuses.size(), false);
@@ -173,26 +183,18 @@ Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& 
 
 Status Evaluator::RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
   const framework::Cycle cycle{*nodes_, state, seed_, now_};
-  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-    if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
-    const Status status = Guarded([&] { return plugins_.pre_filter[i]->AddPod(cycle, pod, other, node); });
-    if (!status.IsSuccess()) {
-      return Status::Error("running AddPod on PreFilter plugin \"" + std::string(plugins_.pre_filter[i]->Name()) +
-                           "\": " + status.Message());
-    }
+  for (const framework::PreFilterPlugin* plugin : extensions_) {
+    const Status status = Guarded([&] { return plugin->AddPod(cycle, pod, other, node); });
+    if (!status.IsSuccess()) return ExtensionError("AddPod", plugin->Name(), status);
   }
   return {};
 }
 
 Status Evaluator::RunRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {
   const framework::Cycle cycle{*nodes_, state, seed_, now_};
-  for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-    if (is_pre_filter_skipped_[i] || !plugins_.pre_filter[i]->HasPreFilterExtensions()) continue;
-    const Status status = Guarded([&] { return plugins_.pre_filter[i]->RemovePod(cycle, pod, other, node); });
-    if (!status.IsSuccess()) {
-      return Status::Error("running RemovePod on PreFilter plugin \"" + std::string(plugins_.pre_filter[i]->Name()) +
-                           "\": " + status.Message());
-    }
+  for (const framework::PreFilterPlugin* plugin : extensions_) {
+    const Status status = Guarded([&] { return plugin->RemovePod(cycle, pod, other, node); });
+    if (!status.IsSuccess()) return ExtensionError("RemovePod", plugin->Name(), status);
   }
   return {};
 }
