@@ -102,33 +102,69 @@ bool SatisfiesExistingAntiAffinity(const PreFilterState& state, const NodeInfo& 
   return true;
 }
 
-// The sums of one key over the rows of the table, as arrays.
-class RowSums {
- public:
-  RowSums(const TopologyCounter& counter, const Topology& topology)
-      : ordinals_(topology.OrdinalsOf(counter.key())), sums_(counter.Array(scratch_)) {}
-
-  bool HasKey(NodeIndex row) const { return ordinals_[row] != 0; }
-  std::int64_t Get(NodeIndex row) const {
-    const Topology::Ordinal ordinal = ordinals_[row];
-    return ordinal < sums_.size() ? sums_[ordinal] : 0;
+// Puts by_ordinal[ordinal of the row] where a row has no verdict yet; it may be kVerdictOk. Without a branch that
+// depends on the row: which rows are refused is as good as random.
+void Refuse(const std::vector<framework::VerdictId>& by_ordinal, const std::vector<Topology::Ordinal>& ordinals,
+            std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts) {
+  static_assert(framework::kVerdictOk == 0);
+  const framework::VerdictId* verdict_of = by_ordinal.data();
+  const Topology::Ordinal* ordinal_of = ordinals.data();
+  framework::VerdictId* out = verdicts.data();
+  for (const NodeIndex row : rows) {
+    const framework::VerdictId own = verdict_of[ordinal_of[row]];
+    const framework::VerdictId before = out[row];
+    out[row] = before == 0 ? own : before;
   }
+}
 
- private:
-  std::vector<std::int64_t> scratch_;
-  std::span<const Topology::Ordinal> ordinals_;
-  std::span<const std::int64_t> sums_;
-};
+// Refuses the rows in whose domain the counter's sum is above 0.
+void RefuseWherePositive(const TopologyCounter& counter, const Topology& topology, std::span<const NodeIndex> rows,
+                         std::span<framework::VerdictId> verdicts, CachedRefusal& refusal) {
+  if (counter.nonzero_count() == 0) return;
+  std::vector<std::int64_t> scratch;
+  const std::span<const std::int64_t> sums = counter.Array(scratch);
+  std::vector<framework::VerdictId> by_ordinal(topology.OrdinalCount(counter.key()), framework::kVerdictOk);
+  const framework::VerdictId verdict = refusal.Get();
+  for (std::size_t i = 0; i < sums.size(); ++i) by_ordinal[i] = sums[i] > 0 ? verdict : framework::kVerdictOk;
+  Refuse(by_ordinal, topology.OrdinalsOf(counter.key()), rows, verdicts);
+}
 
-// Those of a kind that can make a difference: of a pod's own affinity all, of the others where a pod is counted.
-std::vector<std::unique_ptr<const RowSums>> SumsOf(CountKind kind, const AffinityCounts& counts,
-                                                   const Topology& topology) {
-  std::vector<std::unique_ptr<const RowSums>> sums;
-  for (const TopologyCounter& counter : counts.counters()) {
-    if (counter.kind() != kind || (counter.pod_count() == 0 && kind != CountKind::kAffinity)) continue;
-    sums.push_back(std::make_unique<const RowSums>(counter, topology));
+// Refuses the rows without the counter's key, and unless `any_domain` those in whose domain the sum is not above 0.
+void RefuseUnlessPositive(const TopologyCounter& counter, const Topology& topology, bool any_domain,
+                          std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                          CachedRefusal& refusal) {
+  std::vector<std::int64_t> scratch;
+  const std::span<const std::int64_t> sums = counter.Array(scratch);
+  const framework::VerdictId verdict = refusal.Get();
+  std::vector<framework::VerdictId> by_ordinal(topology.OrdinalCount(counter.key()),
+                                               any_domain ? framework::kVerdictOk : verdict);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if (sums[i] > 0) by_ordinal[i] = framework::kVerdictOk;
   }
-  return sums;
+  by_ordinal[0] = verdict;
+  Refuse(by_ordinal, topology.OrdinalsOf(counter.key()), rows, verdicts);
+}
+
+// Adds the counter's sum of each row's domain to the row's score, or makes it the score.
+void AddSums(const TopologyCounter& counter, const Topology& topology, bool is_first, std::span<const NodeIndex> rows,
+             std::span<std::int64_t> scores) {
+  std::vector<std::int64_t> scratch;
+  std::span<const std::int64_t> sums = counter.Array(scratch);
+  const std::size_t ordinal_count = topology.OrdinalCount(counter.key());
+  std::vector<std::int64_t> all;
+  if (sums.size() < ordinal_count) {
+    all.resize(ordinal_count);
+    std::copy(sums.begin(), sums.end(), all.begin());
+    sums = all;
+  }
+  const std::int64_t* sum_of = sums.data();
+  const Topology::Ordinal* ordinal_of = topology.OrdinalsOf(counter.key()).data();
+  std::int64_t* out = scores.data();
+  if (is_first) {
+    for (const NodeIndex row : rows) out[row] = sum_of[ordinal_of[row]];
+  } else {
+    for (const NodeIndex row : rows) out[row] += sum_of[ordinal_of[row]];
+  }
 }
 
 }  // namespace
@@ -219,24 +255,21 @@ void InterPodAffinity::FilterRows(const Cycle& cycle, const PodInfo& pod, std::s
   CachedRefusal affinity(statuses, framework::Code::kUnschedulableAndUnresolvable, kAffinityReason);
   CachedRefusal anti_affinity(statuses, framework::Code::kUnschedulable, kAntiAffinityReason);
   CachedRefusal existing(statuses, framework::Code::kUnschedulable, kExistingAntiAffinityReason);
-  // A check after the other over all rows: each is a loop over two arrays.
   const bool is_first = state->affinity_pair_count == 0 && counts.matches_itself();
-  for (const auto& sums : SumsOf(CountKind::kAffinity, counts, topology)) {
-    for (const NodeIndex row : rows) {
-      if (verdicts[row] != framework::kVerdictOk) continue;
-      if (is_first ? !sums->HasKey(row) : sums->Get(row) <= 0) verdicts[row] = affinity.Get();
+  const auto each = [&counts](CountKind kind, const auto& visit) {
+    for (const TopologyCounter& counter : counts.counters()) {
+      if (counter.kind() == kind) visit(counter);
     }
-  }
-  for (const auto& sums : SumsOf(CountKind::kAntiAffinity, counts, topology)) {
-    for (const NodeIndex row : rows) {
-      if (verdicts[row] == framework::kVerdictOk && sums->Get(row) > 0) verdicts[row] = anti_affinity.Get();
-    }
-  }
-  for (const auto& sums : SumsOf(CountKind::kExistingAntiAffinity, counts, topology)) {
-    for (const NodeIndex row : rows) {
-      if (verdicts[row] == framework::kVerdictOk && sums->Get(row) > 0) verdicts[row] = existing.Get();
-    }
-  }
+  };
+  each(CountKind::kAffinity, [&](const TopologyCounter& counter) {
+    RefuseUnlessPositive(counter, topology, is_first, rows, verdicts, affinity);
+  });
+  each(CountKind::kAntiAffinity, [&](const TopologyCounter& counter) {
+    if (counter.pod_count() > 0) RefuseWherePositive(counter, topology, rows, verdicts, anti_affinity);
+  });
+  each(CountKind::kExistingAntiAffinity, [&](const TopologyCounter& counter) {
+    if (counter.pod_count() > 0) RefuseWherePositive(counter, topology, rows, verdicts, existing);
+  });
 }
 
 bool InterPodAffinity::IgnoresPodsWithout(const PodInfo& pod) const {
@@ -288,9 +321,12 @@ void InterPodAffinity::ScoreRows(const Cycle& cycle, const PodInfo&, std::span<c
     status = NoPreScoreState();
     return;
   }
-  for (const NodeIndex row : rows) scores[row] = 0;
-  for (const auto& sums : SumsOf(CountKind::kScore, *state->counts, state->index->topology())) {
-    for (const NodeIndex row : rows) scores[row] += sums->Get(row);
+  // PreScore has seen to it that there is one.
+  bool is_first = true;
+  for (const TopologyCounter& counter : state->counts->counters()) {
+    if (counter.kind() != CountKind::kScore) continue;
+    AddSums(counter, state->index->topology(), is_first, rows, scores);
+    is_first = false;
   }
 }
 
