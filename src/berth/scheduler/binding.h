@@ -36,7 +36,8 @@ struct Scheduler::Binding {
   Step doing;                                       // of that operation
   std::uint64_t operation = 0;                      // 0: none under way
   int reads = 0;                                    // how often its outcome had to be read, for the delays
-  Time retry_at{};                                  // of a read that waits
+  std::string refusal;  // of a binding whose earlier posts may have taken effect: believed once the pod was read so
+  Time retry_at{};      // of a read that waits
   bool waits_to_read = false;
 };
 

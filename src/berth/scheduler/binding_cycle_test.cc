@@ -333,14 +333,13 @@ TEST_F(BindingTest, AForbiddenBindingIsTriedAgainAFewTimes) {
     for (int i = 0; i < refusals; ++i) {
       ASSERT_EQ(lines, Lines{"bind p to a"});
       h.Answer(Error{ErrorCode::kForbidden, "not yet"});
-      if (i == 5) break;
       h.Run(10s);
       ASSERT_EQ(h.Take(), Lines{"read p"});
       h.AnswerRead(h.Object(pod_));
       lines = h.Take();
     }
     if (refusals == 6) {
-      EXPECT_EQ(h.Take(), Failed("SchedulerError", "running Bind plugin \"DefaultBinder\": not yet"));
+      EXPECT_EQ(lines, Failed("SchedulerError", "running Bind plugin \"DefaultBinder\": not yet"));
       continue;
     }
     ASSERT_EQ(lines, Lines{"bind p to a"});

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/base/check.h"
+#include "berth/codec/json.h"
+
 namespace berth::sim {
 
 void ModelApiServer::SetNode(api::Node node) {
@@ -49,7 +52,8 @@ std::optional<Error> ModelApiServer::Bind(const framework::PodRef& ref, const st
   if (!pod->spec.node_name.empty()) return Error{ErrorCode::kConflict, "the pod is assigned already"};
   api::Pod bound = *pod;
   bound.spec.node_name = node_name;
-  bound.status.conditions = {{"PodScheduled", "True", "", ""}};
+  std::erase_if(bound.status.conditions, [](const api::PodCondition& c) { return c.type == "PodScheduled"; });
+  bound.status.conditions.push_back({"PodScheduled", "True", "", ""});
   SetPod(std::move(bound));
   return std::nullopt;
 }
@@ -66,6 +70,40 @@ void ModelApiServer::Patch(const framework::PodStatusWrite& write) {
   }
   if (write.has_nomination) patched.status.nominated_node_name = write.nominated_node_name;
   SetPod(std::move(patched));
+}
+
+Expected<PodPtr> ModelApiServer::Find(const framework::ObjectRef& ref, std::string_view uid) const {
+  const auto it = pods_.find(ref.namespace_name + "/" + ref.name);
+  if (it == pods_.end()) return Error{ErrorCode::kNotFound, "pods \"" + ref.name + "\" not found"};
+  if (it->second->metadata.uid != uid) return Error{ErrorCode::kConflict, "the uid does not match"};
+  return it->second;
+}
+
+std::optional<Error> ModelApiServer::Patch(const framework::ObjectPatch& patch) {
+  const auto body = codec::ParseJson(patch.body);
+  BERTH_CHECK(body.ok(), patch.body);
+  const auto& object = body->as_object();
+  const auto pod = Find(patch.object, std::string(object.at("metadata").at("uid").as_string()));
+  if (!pod.ok()) return pod.error();
+  api::Pod patched = **pod;
+  auto& conditions = patched.status.conditions;
+  for (const auto& item : object.at("status").at("conditions").as_array()) {
+    const auto text = [&](const char* key) { return std::string(item.at(key).as_string()); };
+    std::erase_if(conditions, [&](const api::PodCondition& c) { return c.type == text("type"); });
+    conditions.push_back({text("type"), text("status"), text("reason"), text("message")});
+  }
+  SetPod(std::move(patched));
+  return std::nullopt;
+}
+
+std::optional<Error> ModelApiServer::Delete(const framework::ObjectDelete& deletion, Time now) {
+  const auto pod = Find(deletion.object, deletion.uid);
+  if (!pod.ok()) return pod.error();
+  if ((*pod)->metadata.deletion_time) return std::nullopt;
+  api::Pod going = **pod;
+  going.metadata.deletion_time = now;
+  SetPod(std::move(going));
+  return std::nullopt;
 }
 
 PodPtr ModelApiServer::Read(const framework::PodRef& ref) const {

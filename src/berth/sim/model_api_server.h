@@ -12,6 +12,7 @@
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
 #include "berth/base/error.h"
+#include "berth/base/expected.h"
 #include "berth/framework/operation.h"
 #include "berth/scheduler/io.h"
 
@@ -41,10 +42,15 @@ class ModelApiServer {
   std::optional<Error> Bind(const framework::PodRef& ref, const std::string& node_name);
   // PATCH pods/<name>/status, without effect when the pod is gone.
   void Patch(const framework::PodStatusWrite& write);
+  // PATCH pods/<name>/status as preemption does: a strategic merge patch of conditions, with the uid as precondition.
+  std::optional<Error> Patch(const framework::ObjectPatch& patch);
+  // DELETE with the uid as precondition: the pod is being deleted until DeletePod is called.
+  std::optional<Error> Delete(const framework::ObjectDelete& deletion, Time now);
   // GET; null when there is none.
   PodPtr Read(const framework::PodRef& ref) const;
 
  private:
+  Expected<PodPtr> Find(const framework::ObjectRef& ref, std::string_view uid) const;
   std::string NextVersion() { return std::to_string(++version_); }
 
   std::map<std::string, PodPtr> pods_;

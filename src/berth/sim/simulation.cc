@@ -31,6 +31,7 @@ using scheduler::Input;
 
 constexpr Time kStart{std::chrono::seconds(1'000'000'020)};
 constexpr Duration kChaos = 90s;
+constexpr std::int32_t kHighPriority = 100;  // all others: 0
 // Longer than back-offs, Permit waits and the flush of pods that wait for too long (5 minutes) together.
 constexpr Duration kHealing = 20min;
 
@@ -280,6 +281,12 @@ class Simulation {
         });
       } else if (auto* read = std::get_if<framework::PodRead>(&write.write)) {
         Read(write.operation, read->pod);
+      } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write.write)) {
+        Trace("patch " + patch->object.name);
+        Send(write.operation, [this, patch = std::move(*patch)] { return server_.Patch(patch); });
+      } else if (auto* deletion = std::get_if<framework::ObjectDelete>(&write.write)) {
+        Trace("delete " + deletion->object.name);
+        Send(write.operation, [this, deletion = std::move(*deletion)] { return Evict(deletion); });
       } else {
         Post(write.operation, std::get<framework::BindWrite>(write.write));
       }
@@ -300,6 +307,43 @@ class Simulation {
     At(now_ + Upto(is_faulty_ ? 300ms : 5ms), [this, instance = instance_, operation, pod] {
       if (instance == instance_)
         Answer(Upto(is_faulty_ ? 300ms : 5ms), scheduler::PodReadDone{operation, server_.Read(pod), {}});
+    });
+  }
+
+  // A request to the API server; it, or its answer, may be lost.
+  void Send(std::uint64_t operation, std::function<std::optional<Error>()> arrive) {
+    const Duration travel = Upto(is_faulty_ && OneIn(5) ? 2s : 20ms);
+    const bool is_lost = is_faulty_ && OneIn(6);
+    const bool is_answer_lost = is_lost || (is_faulty_ && OneIn(6));
+    At(now_ + travel, [this, operation, instance = instance_, is_lost, is_answer_lost, arrive = std::move(arrive)] {
+      std::optional<Error> result;
+      if (!is_lost) result = arrive();
+      PumpAll();
+      if (is_answer_lost) result = Error{ErrorCode::kTimeout, "no answer", true};
+      if (instance == instance_) Answer(Upto(20ms), scheduler::WriteDone{operation, std::move(result)});
+    });
+  }
+
+  // The scheduler deletes a victim, which takes its time to go.
+  std::optional<Error> Evict(const framework::ObjectDelete& deletion) {
+    const std::string key = deletion.object.namespace_name + "/" + deletion.object.name;
+    const auto victim = server_.pods().find(key);
+    if (victim != server_.pods().end() && victim->second->metadata.uid == deletion.uid) {
+      const api::Pod& pod = *victim->second;
+      if (pod.spec.priority.value_or(0) >= kHighPriority) Violate(key + " is evicted although no pod matters more");
+      const api::PodCondition* why = pod.status.FindCondition("DisruptionTarget");
+      if (why == nullptr || why->reason != "PreemptionByScheduler") Violate(key + " is evicted without a word");
+      if (!pod.metadata.deletion_time) ++report_.evicted;
+      DeleteLater(key, deletion.uid);
+    }
+    return server_.Delete(deletion, now_);
+  }
+
+  void DeleteLater(const std::string& key, const std::string& uid) {
+    At(now_ + Upto(3s), [this, key, uid] {
+      const auto found = server_.pods().find(key);
+      if (found != server_.pods().end() && found->second->metadata.uid == uid) server_.DeletePod(key);
+      PumpAll();
     });
   }
 
@@ -382,6 +426,10 @@ class Simulation {
     for (const auto& [id, request] : requests_) {
       if (request.bind.node_name == name && !request.has_arrived && request.arrives) return;
     }
+    // Neither may one that has just landed there, and that the scheduler cannot have seen yet.
+    for (const auto& [key, pod] : server_.pods()) {
+      if (pod->spec.node_name == name && bound_to_nothing_.contains(pod->metadata.uid)) return;
+    }
     if (server_.nodes().contains(name)) return;
     const int size = std::hash<std::string>{}(name) % 3 == 0 ? 8 : 4;  // the same for each node of that name
     auto node =
@@ -416,7 +464,7 @@ class Simulation {
     if (OneIn(4)) pod.NodeSelector("disk", "ssd");
     if (OneIn(4)) pod.Toleration("gpu", "Exists");
     if (OneIn(6)) pod.HostPort(80);
-    if (OneIn(4)) pod.Priority(100);
+    if (OneIn(4)) pod.Priority(kHighPriority);
     if (OneIn(12)) pod.Gate("wait");
     if (OneIn(12)) pod.SchedulerName("somebody-else");
     server_.CreatePod(pod.Build());
@@ -432,11 +480,7 @@ class Simulation {
       case 0: server_.DeletePod(key); return;
       case 1:
         pod.metadata.deletion_time = now_;
-        At(now_ + Upto(3s), [this, key, uid = pod.metadata.uid] {
-          const auto found = server_.pods().find(key);
-          if (found != server_.pods().end() && found->second->metadata.uid == uid) server_.DeletePod(key);
-          PumpAll();
-        });
+        DeleteLater(key, pod.metadata.uid);
         break;
       case 2:
         if (!is_bound) return;
@@ -509,10 +553,12 @@ class Simulation {
 
   // ---- Checkers ----
 
-  Usage UsageOf(const std::string& node_name) const {
+  // What the node's pods of at least that priority take.
+  Usage UsageOf(const std::string& node_name, std::int32_t priority_min = INT32_MIN) const {
     Usage usage;
     for (const auto& [key, pod] : server_.pods()) {
-      if (pod->spec.node_name == node_name && !IsFinished(*pod)) Count(*pod, usage);
+      if (pod->spec.node_name != node_name || IsFinished(*pod)) continue;
+      if (pod->spec.priority.value_or(0) >= priority_min) Count(*pod, usage);
     }
     return usage;
   }
@@ -540,6 +586,7 @@ class Simulation {
     if (with_port > 1) Violate("node " + name + " has a host port twice");
   }
 
+  // Whether the pod fits beside the pods of at least its priority: those below it can be preempted.
   bool Fits(const api::Pod& pod, const api::Node& node) const {
     if (node.unschedulable) return false;
     for (const api::Taint& taint : node.taints) {
@@ -551,7 +598,7 @@ class Simulation {
       const std::string* label = node.metadata.labels.Find(key);
       if (label == nullptr || *label != value) return false;
     }
-    Usage usage = UsageOf(node.metadata.name);
+    Usage usage = UsageOf(node.metadata.name, pod.spec.priority.value_or(0));
     const std::size_t ports = usage.ports.size();
     Usage own;
     Count(pod, own);
@@ -566,11 +613,28 @@ class Simulation {
       if (!pod->spec.scheduling_gates.empty() || pod->spec.scheduler_name != api::kDefaultSchedulerName) continue;
       for (const auto& [name, node] : server_.nodes()) {
         if (Fits(*pod, *node))
-          Violate("pod " + key + " waits, although node " + name + " has room for it; " + CoreViewOf(name));
+          Violate("pod " + key + " waits " + StandingOf(pod->metadata.uid) + ", although node " + name +
+                  " has room for it; " + CoreViewOf(name));
       }
     }
     if (core_->binding_count() != 0) Violate("bindings are still under way");
     if (core_->cache().assumed_count() != 0) Violate("pods are still assumed");
+  }
+
+  std::string StandingOf(const std::string& uid) const {
+    const auto standing = core_->queue().Find(uid);
+    if (!standing) return "nowhere";
+    switch (standing->place) {
+      case queue::Place::kActive: return "in activeQ";
+      case queue::Place::kBackoff:
+      case queue::Place::kErrorBackoff: return "in back-off";
+      case queue::Place::kInFlight: return "in flight";
+      case queue::Place::kGated: return "gated by " + standing->gating_plugin;
+      case queue::Place::kUnschedulable: break;
+    }
+    std::string text = "as unschedulable by";
+    for (const std::string& plugin : standing->unschedulable_plugins) text += " " + plugin;
+    return text;
   }
 
   std::string CoreViewOf(const std::string& node_name) const {

@@ -14,6 +14,7 @@ struct Report {
   int unknown = 0;        // answers to bindings that were lost
   int restarts = 0;
   int relists = 0;
+  int evicted = 0;  // victims of preemption
 };
 
 // The same seed gives the same run. Takes some milliseconds.

@@ -15,6 +15,7 @@ void Check(std::uint64_t seed, bool prints_trace, Report& sum) {
   sum.unknown += report.unknown;
   sum.restarts += report.restarts;
   sum.relists += report.relists;
+  sum.evicted += report.evicted;
 }
 
 TEST(Simulation, NothingGoesWrong) {
@@ -27,6 +28,7 @@ TEST(Simulation, NothingGoesWrong) {
   EXPECT_GT(sum.bound, 20 * static_cast<int>(seeds));
   EXPECT_GT(sum.unknown, static_cast<int>(seeds));
   EXPECT_GT(sum.relists, static_cast<int>(seeds));
+  EXPECT_GT(sum.evicted, static_cast<int>(seeds));
   EXPECT_GT(sum.restarts, static_cast<int>(seeds) / 6);
 }
 

@@ -71,6 +71,7 @@ struct PreemptionExecutor::Job {
   std::size_t outstanding = 0;  // evictions under way
   bool is_last = false;         // the last victim's eviction has begun
   bool has_failed = false;
+  bool has_held_back = false;  // PreEnqueue refused the preemptor meanwhile
 };
 
 std::vector<PodInfoPtr> PreemptionExecutor::ToEvict(const std::vector<PodInfoPtr>& victims) {
@@ -100,10 +101,11 @@ void PreemptionExecutor::Preempt(const PodInfo& preemptor, std::string_view node
 bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
   const auto it = running_.find(preemptor_uid);
   if (it == running_.end()) return false;
-  const Job& job = *it->second;
-  if (!job.is_last) return true;
-  const PodInfoPtr last = handle_.FindAssignedPod(job.victims.back()->uid);
-  return last != nullptr && !last->deletion_time;
+  Job& job = *it->second;
+  const PodInfoPtr last = job.is_last ? handle_.FindAssignedPod(job.victims.back()->uid) : nullptr;
+  const bool is_running = !job.is_last || (last != nullptr && !last->deletion_time);
+  job.has_held_back |= is_running;
+  return is_running;
 }
 
 void PreemptionExecutor::Begin(const JobPtr& job, Time now) {
@@ -214,7 +216,10 @@ void PreemptionExecutor::End(const JobPtr& job) {
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor.uid);
   if (it != running_.end() && it->second == job) running_.erase(it);
-  if (job->has_failed) handle_.Activate(job->preemptor.uid);
+  // The events that would have brought the preemptor back may have come while it was held back, and a last victim that
+  // is gone sends none any more. Upstream leaves such a pod to the next event.
+  const bool has_missed_it = job->has_held_back && handle_.FindAssignedPod(job->victims.back()->uid) == nullptr;
+  if (job->has_failed || has_missed_it) handle_.Activate(job->preemptor.uid);
 }
 
 }  // namespace berth::plugins
