@@ -150,6 +150,35 @@ TEST_F(ExecutorTest, EndsForThePreemptorWhenTheLastVictimIsSeenToGo) {
   EXPECT_EQ(executor_->running_count(), 0u);
 }
 
+TEST_F(ExecutorTest, ActivatesAPreemptorThatMissedTheEndOfItsVictims) {
+  const struct {
+    const char* name;
+    bool was_held_back, is_last_there;
+    bool want_activation;
+  } cases[] = {
+      {"the event came while it was held back", true, false, true},
+      {"the event is still to come", true, true, false},
+      {"it was not held back", false, false, false},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    handle_ = testing::FakeHandle();
+    executor_ = std::make_shared<PreemptionExecutor>(handle_);
+    const PodInfoPtr first = Victim("a"), last = Victim("b");
+    Preempt({first, last});
+    Step(0);
+    if (test.was_held_back) {
+      EXPECT_TRUE(IsRunning());
+    }
+    Step(0);
+    Step(0);
+    if (!test.is_last_there) handle_.assigned.erase(last->uid);
+    Step(0, Failure(ErrorCode::kNotFound));
+    EXPECT_FALSE(IsRunning());
+    EXPECT_EQ(handle_.activated.empty(), !test.want_activation);
+  }
+}
+
 TEST_F(ExecutorTest, ClearsNominationsOfLessImportantPods) {
   const PodInfoPtr low = MakePod("low").Priority(9).Info();
   handle_.nominated["n"] = {low, MakePod("equal").Priority(10).Info(), MakePod("high").Priority(11).Info()};
