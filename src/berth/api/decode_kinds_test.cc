@@ -80,6 +80,8 @@ TEST(DecodePodTest, Volumes) {
       {R"("rbd": {"monitors": ["m", "n"], "image": "i", "pool": "p"})",
        {VolumeKind::kRbd, "i", "", "p", {"m", "n"}, false}},
       {R"("azureDisk": {"diskName": "d", "diskURI": "u"})", {VolumeKind::kAzureDisk, "u", "", "", {}, false}},
+      {R"("azureDisk": {"diskURI": "u", "kind": "Managed"})",
+       {VolumeKind::kAzureDisk, "u", "", "", {}, false, "Managed"}},
       {R"("azureFile": {"shareName": "s", "secretName": "x"})", {VolumeKind::kAzureFile, "x#s", "", "", {}, false}},
       {R"("cinder": {"volumeID": "d"})", {VolumeKind::kCinder, "d", "", "", {}, false}},
       {R"("portworxVolume": {"volumeID": "d"})", {VolumeKind::kPortworx, "d", "", "", {}, false}},

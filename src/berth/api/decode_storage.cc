@@ -45,6 +45,7 @@ bool Decoder::Source(std::string_view key, element value, const Path& path, Volu
     if (!shape->id_part.empty() && name == shape->id_part) return String(item, at, part);
     if (Is(name, "readOnly")) return Boolean(item, at, out.read_only);
     if (out.kind == VolumeKind::kCsi) return !Is(name, "driver") || String(item, at, out.driver);
+    if (out.kind == VolumeKind::kAzureDisk) return !Is(name, "kind") || String(item, at, out.disk_kind);
     if (out.kind != VolumeKind::kRbd) return true;
     if (Is(name, "pool")) return String(item, at, out.pool);
     return !Is(name, "monitors") || Strings(item, at, out.monitors);

@@ -143,6 +143,7 @@ struct VolumeSource {
   std::string pool;                   // kRbd
   std::vector<std::string> monitors;  // kRbd
   bool read_only = false;
+  std::optional<std::string> disk_kind = {};  // kAzureDisk: Shared, Dedicated, Managed
   bool operator==(const VolumeSource&) const = default;
 };
 

@@ -134,6 +134,7 @@ class KeyWriter {
     Add(std::string_view(source.pool));
     Add(source.monitors);
     Add(source.read_only);
+    Add(source.disk_kind);
   }
   void Add(const api::PodResourceClaim& claim) {
     Add(std::string_view(claim.name));

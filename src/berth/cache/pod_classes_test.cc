@@ -166,6 +166,7 @@ TEST(PodClasses, WhatMattersSeparates) {
       {"volume's driver", volume({.kind = api::VolumeKind::kCsi, .driver = "d"})},
       {"volume's pool", volume({.kind = api::VolumeKind::kRbd, .pool = "d"})},
       {"volume's monitors", volume({.kind = api::VolumeKind::kRbd, .monitors = {"d"}})},
+      {"volume's kind of disk", volume({.kind = api::VolumeKind::kAzureDisk, .disk_kind = "Managed"})},
       {"claim by name", [](api::Pod& p) { p.spec.resource_claims = {{"a", "x", std::nullopt}}; }},
       {"claim by template", [](api::Pod& p) { p.spec.resource_claims = {{"a", std::nullopt, "x"}}; }},
       {"claim's name", [](api::Pod& p) { p.spec.resource_claims = {{"b", std::nullopt, "x"}}; }},
