@@ -50,6 +50,9 @@ class Plugin {
  public:
   virtual ~Plugin() = default;
   virtual std::string_view Name() const = 0;
+  // Grows whenever something else than nodes and pods has changed what the plugin said for Dependency::kNode or
+  // kCluster: the runtime then keeps none of it. Asked in every cycle.
+  virtual std::uint64_t Epoch() const { return 0; }
 };
 
 // Whether the pod may enter activeQ. Any status but success gates it.

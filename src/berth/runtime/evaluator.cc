@@ -76,8 +76,12 @@ ClassEvaluation& Evaluator::ClassFor(const PodInfo& pod) {
     return fresh_;
   }
   auto& slot = classes_[pod.pod_class->id];
+  std::uint64_t epoch = 0;
+  for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
   // Plugins whose reasons differ from call to call must not make a class grow for ever.
-  if (slot && slot->evaluation.statuses.size() > kStatusesMax) slot->evaluation = ClassEvaluation();
+  if (slot && (slot->evaluation.statuses.size() > kStatusesMax || slot->epoch != epoch)) {
+    slot->evaluation = ClassEvaluation();
+  }
   if (!slot) {
     slot = std::make_unique<KeptClass>();
     recency_.push_front(pod.pod_class->id);
@@ -85,6 +89,7 @@ ClassEvaluation& Evaluator::ClassFor(const PodInfo& pod) {
   } else {
     recency_.splice(recency_.begin(), recency_, slot->recency);
   }
+  slot->epoch = epoch;
   return slot->evaluation;
 }
 

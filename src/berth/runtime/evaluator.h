@@ -157,6 +157,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // Kept between pods.
   struct KeptClass {
     ClassEvaluation evaluation;
+    std::uint64_t epoch = 0;  // of all plugins together, when it began
     std::list<std::uint64_t>::iterator recency;
   };
   absl::flat_hash_map<std::uint64_t, std::unique_ptr<KeptClass>> classes_;  // by PodClass::id

@@ -449,6 +449,22 @@ TEST_P(EvaluatorTest, TiesAreBrokenByTheSeedAlone) {
   }
 }
 
+TEST_P(EvaluatorTest, WhatRestsOnOtherObjectsIsAskedAgainWhenTheyChange) {
+  Puppet& puppet = Add("Puppet");
+  std::string refused = "a";
+  puppet.filter = [&](const Cycle&, const PodInfo&, const NodeInfo& node) {
+    return node.name() == refused ? Status::Unschedulable("x") : Status();
+  };
+  puppet.score = [&](const Cycle&, const PodInfo&, const NodeInfo& node, Status&) -> std::int64_t {
+    return node.name() == "c" && refused == "a" ? 10 : 0;
+  };
+  EXPECT_EQ(cache_.nodes().Info(Evaluate().node).name(), "c");
+  refused = "c";
+  ++puppet.epoch;
+  EXPECT_NE(cache_.nodes().Info(Evaluate().node).name(), "c");
+  EXPECT_EQ(Evaluate().feasible_count, 2u);
+}
+
 TEST_P(EvaluatorTest, NoNodes) {
   Add("Puppet");
   for (const char* name : {"a", "b", "c"}) cache_.RemoveNode(name);

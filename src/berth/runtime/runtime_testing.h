@@ -97,6 +97,7 @@ class Puppet : public framework::PreFilterPlugin,
   explicit Puppet(std::string name) : name_(std::move(name)) {}
 
   std::string_view Name() const override { return name_; }
+  std::uint64_t Epoch() const override { return epoch; }
   framework::Dependency PreFilterDependsOn() const override { return depends_on.pre_filter; }
   framework::Dependency FilterDependsOn() const override { return depends_on.filter; }
   framework::Dependency PreScoreDependsOn() const override { return depends_on.pre_score; }
@@ -136,6 +137,7 @@ class Puppet : public framework::PreFilterPlugin,
     framework::Dependency pre_score = framework::Dependency::kNode;
     framework::Dependency score = framework::Dependency::kNode;
   } depends_on;
+  std::uint64_t epoch = 0;
   framework::Normalization normalization = framework::Normalization::kNone;
   std::function<framework::PreFilterResult(const framework::Cycle&, const framework::PodInfo&)> pre_filter;
   std::function<framework::Status(const framework::Cycle&, const framework::PodInfo&, const framework::NodeInfo&)>
