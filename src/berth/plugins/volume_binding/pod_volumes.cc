@@ -329,8 +329,10 @@ PreparedVolumes Prepare(const Sources& sources, const PodInfo& pod) {
   for (std::size_t i = 0; i < out->delayed.size(); ++i) {
     (out->delayed[i].selected_node != nullptr ? out->with_node : out->by_request_size).push_back(i);
   }
-  std::stable_sort(out->by_request_size.begin(), out->by_request_size.end(), [&](std::size_t a, std::size_t b) {
-    return RequestOf(*out->delayed[a].claim) < RequestOf(*out->delayed[b].claim);
+  std::sort(out->by_request_size.begin(), out->by_request_size.end(), [&](std::size_t a, std::size_t b) {
+    const api::Quantity of_a = RequestOf(*out->delayed[a].claim);
+    const api::Quantity of_b = RequestOf(*out->delayed[b].claim);
+    return of_a != of_b ? of_a < of_b : a < b;
   });
   return {Status::Success(), std::move(out)};
 }

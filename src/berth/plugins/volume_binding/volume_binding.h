@@ -9,11 +9,14 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/base/time.h"
-#include "berth/config/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/volume_binding/reservation.h"
+
+namespace berth::config {
+struct VolumeBindingArgs;
+}
 
 namespace berth::plugins {
 
