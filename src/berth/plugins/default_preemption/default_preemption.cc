@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/random.h"
+#include "berth/config/args.h"
 #include "berth/plugins/default_preemption/candidates.h"
 #include "berth/plugins/default_preemption/executor.h"
 #include "berth/plugins/default_preemption/victims.h"
@@ -113,7 +114,10 @@ framework::PostFilterResult Refuse(Code code, const std::string& message, bool c
 }  // namespace
 
 DefaultPreemption::DefaultPreemption(const config::DefaultPreemptionArgs& args, framework::Handle& handle)
-    : args_(args), handle_(handle), executor_(std::make_shared<PreemptionExecutor>(handle)) {}
+    : min_candidates_percentage_(args.min_candidate_nodes_percentage),
+      min_candidates_absolute_(args.min_candidate_nodes_absolute),
+      handle_(handle),
+      executor_(std::make_shared<PreemptionExecutor>(handle)) {}
 
 Status DefaultPreemption::PreEnqueue(const PodInfo& pod) const {
   if (!executor_->IsRunning(pod.uid)) return {};
@@ -134,8 +138,8 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   Random random(cycle.seed);
   Search search;
   if (!potential.empty()) {
-    const auto wanted = CandidatesWanted(static_cast<std::int64_t>(potential.size()),
-                                         args_.min_candidate_nodes_percentage, args_.min_candidate_nodes_absolute);
+    const auto wanted = CandidatesWanted(static_cast<std::int64_t>(potential.size()), min_candidates_percentage_,
+                                         min_candidates_absolute_);
     DryRun dry_run(cycle, pod, filters, handle_.objects().Of<api::PodDisruptionBudget>());
     search =
         FindCandidates(cycle, potential, random.Below(potential.size()), static_cast<std::size_t>(wanted), dry_run);

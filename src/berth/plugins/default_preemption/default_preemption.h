@@ -4,10 +4,13 @@
 
 #include <memory>
 
-#include "berth/config/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
+
+namespace berth::config {
+struct DefaultPreemptionArgs;
+}
 
 namespace berth::plugins {
 
@@ -32,7 +35,8 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
  private:
-  const config::DefaultPreemptionArgs args_;
+  const std::int32_t min_candidates_percentage_;
+  const std::int32_t min_candidates_absolute_;
   framework::Handle& handle_;
   const std::shared_ptr<PreemptionExecutor> executor_;
 };

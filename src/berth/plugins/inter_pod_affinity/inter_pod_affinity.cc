@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "berth/config/args.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/inter_pod_affinity/hints.h"
 
@@ -169,13 +170,18 @@ void AddSums(const TopologyCounter& counter, const Topology& topology, bool is_f
 
 }  // namespace
 
+InterPodAffinity::InterPodAffinity(const config::InterPodAffinityArgs& args, const framework::Handle& handle)
+    : hard_affinity_weight_(args.hard_pod_affinity_weight),
+      ignores_preferred_terms_of_existing_pods_(args.ignore_preferred_terms_of_existing_pods),
+      handle_(handle) {}
+
 InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
   const auto it =
       std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.nodes; });
   if (it == indexes_.end()) {
     if (indexes_.size() == kTablesMax) indexes_.pop_back();
-    indexes_.insert(indexes_.begin(), std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(),
-                                                                      args_.hard_pod_affinity_weight));
+    indexes_.insert(indexes_.begin(),
+                    std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(), hard_affinity_weight_));
   } else if (it != indexes_.begin()) {
     std::rotate(indexes_.begin(), it, it + 1);
   }
@@ -273,7 +279,7 @@ void InterPodAffinity::FilterRows(const Cycle& cycle, const PodInfo& pod, std::s
 }
 
 bool InterPodAffinity::IgnoresPodsWithout(const PodInfo& pod) const {
-  return args_.ignore_preferred_terms_of_existing_pods && pod.spec().pod_affinity.preferred.empty() &&
+  return ignores_preferred_terms_of_existing_pods_ && pod.spec().pod_affinity.preferred.empty() &&
          pod.spec().pod_anti_affinity.preferred.empty();
 }
 

@@ -8,11 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/config/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/inter_pod_affinity/affinity_index.h"
 #include "berth/plugins/names.h"
+
+namespace berth::config {
+struct InterPodAffinityArgs;
+}
 
 namespace berth::plugins {
 
@@ -31,8 +34,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   static constexpr std::size_t kTablesMax = 4;
 
   // `handle` must outlive the plugin.
-  InterPodAffinity(const config::InterPodAffinityArgs& args, const framework::Handle& handle)
-      : args_(args), handle_(handle) {}
+  InterPodAffinity(const config::InterPodAffinityArgs& args, const framework::Handle& handle);
 
   std::string_view Name() const override { return names::kInterPodAffinity; }
 
@@ -78,7 +80,8 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   framework::Status UpdateWithPod(const framework::Cycle& cycle, const framework::PodInfo& other,
                                   const framework::NodeInfo& node, std::int64_t sign) const;
 
-  const config::InterPodAffinityArgs args_;
+  const std::int32_t hard_affinity_weight_;
+  const bool ignores_preferred_terms_of_existing_pods_;
   const framework::Handle& handle_;
   // Kept between pods; the most recently used table first.
   mutable std::vector<std::shared_ptr<AffinityIndex>> indexes_;

@@ -10,6 +10,7 @@
 #include "berth/base/random.h"
 #include "berth/cache/column_node_table.h"
 #include "berth/cache/pod_classes.h"
+#include "berth/config/args.h"
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"

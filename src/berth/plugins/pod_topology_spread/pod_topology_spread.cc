@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "berth/config/args.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/go_math.h"
 

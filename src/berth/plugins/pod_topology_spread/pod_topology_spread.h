@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/config/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/helper/class_cache.h"
@@ -16,6 +15,10 @@
 #include "berth/plugins/pod_topology_spread/constraint.h"
 #include "berth/plugins/pod_topology_spread/default_selector.h"
 #include "berth/plugins/pod_topology_spread/spread_counts.h"
+
+namespace berth::config {
+struct PodTopologySpreadArgs;
+}
 
 namespace berth::plugins {
 
