@@ -242,6 +242,13 @@ class SchedulerShellTest : public testing::Test {
     server_io_.Stop();
   }
 
+  void EnableOnly(const std::string& plugins) {
+    auto loaded = config::LoadConfiguration(R"({"apiVersion": "kubescheduler.config.k8s.io/v1",
+      "kind": "KubeSchedulerConfiguration", "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "*"}],
+      "enabled": [)" + plugins + "]}}}]}");
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    configuration = *loaded;
+  }
   void StartShell(std::size_t bindings_max = 128) {
     ShellOptions options;
     options.seed = 7;
@@ -469,11 +476,7 @@ TEST_F(SchedulerShellTest, WatchesTheKindsThatItsPluginsRead) {
 }
 
 TEST_F(SchedulerShellTest, WatchesNothingMoreForFewPlugins) {
-  auto loaded = config::LoadConfiguration(R"({"apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration", "profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "*"}],
-      "enabled": [{"name": "PrioritySort"}, {"name": "NodeUnschedulable"}, {"name": "DefaultBinder"}]}}}]})");
-  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-  configuration = *loaded;
+  EnableOnly(R"({"name": "PrioritySort"}, {"name": "NodeUnschedulable"}, {"name": "DefaultBinder"})");
   CreateNode("n1");
   CreatePod("p");
   StartShell();
@@ -501,6 +504,32 @@ TEST_F(SchedulerShellTest, PreemptsThroughTheApi) {
       return event.second.pod == "low" && event.second.text.starts_with("Normal Preempted: Preempted by pod ");
     });
   }));
+}
+
+TEST_F(SchedulerShellTest, APodThatWaitsForItsVolumeHoldsNobodyBack) {
+  EnableOnly(R"({"name": "PrioritySort"}, {"name": "VolumeBinding"}, {"name": "DefaultBinder"})");
+  CreateNode("n1");
+  Create("/apis/storage.k8s.io/v1/storageclasses",
+         R"({"metadata":{"name":"s"},"provisioner":"example.com/p","volumeBindingMode":"WaitForFirstConsumer"})");
+  Create("/api/v1/namespaces/default/persistentvolumeclaims",
+         R"({"metadata":{"name":"c"},"spec":{"storageClassName":"s","accessModes":["ReadWriteOnce"],
+             "resources":{"requests":{"storage":"1Gi"}}}})");
+  Create("/api/v1/namespaces/default/pods",
+         R"({"metadata":{"name":"a-waits"},"spec":{"containers":[{"name":"c","image":"i"}],
+             "volumes":[{"name":"v","persistentVolumeClaim":{"claimName":"c"}}]}})");
+  CreatePod("other");  // listed, and so tried, after the first
+  StartShell(1);
+  ASSERT_TRUE(WaitForBound(1));
+  EXPECT_EQ(observer_->NodeOf("other"), "n1");
+  EXPECT_EQ(observer_->NodeOf("a-waits"), "");
+  net::Request request;
+  request.target = "/api/v1/namespaces/default/persistentvolumeclaims/c";
+  const auto claim = test_rest_->DoSync(std::move(request));
+  ASSERT_TRUE(claim.ok());
+  EXPECT_NE(claim->body.find(R"("volume.kubernetes.io/selected-node":"n1")"), std::string::npos) << claim->body;
+  const auto begin = std::chrono::steady_clock::now();
+  shell_->Stop(std::chrono::seconds(30));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << "nor the end";
 }
 
 // Of the policy group there is nothing.
