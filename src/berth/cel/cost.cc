@@ -61,10 +61,20 @@ std::uint64_t AllocatingListCost(double factor, std::uint64_t size) {
   return whole + 1 + kListCreateCost;
 }
 
-std::uint64_t SelfCompareCost(const Value& list) {
+// Upstream takes the argument for a list without looking, and panics when it is none.
+bool PanicsUnlessList(const Value& value, WorkLimit& work) {
+  if (value.Is(ValueKind::kList)) return false;
+  const bool has_add = HasTrait(value, Trait::kAdder);
+  work.panic = "internal error: interface conversion: " + std::string(GoTypeName(value)) +
+               " is not traits.Lister: missing method " + (has_add ? "Contains" : "Add");
+  return true;
+}
+
+std::uint64_t SelfCompareCost(const Value& list, WorkLimit& work) {
+  if (PanicsUnlessList(list, work)) return 0;
   const std::uint64_t size = LibrarySize(list);
   double factor = 2.0;
-  if (size > 0 && list.Is(ValueKind::kList)) {
+  if (size > 0) {
     const Value& first = list.AsList()->at(0);
     if (first.Is(ValueKind::kString) || first.Is(ValueKind::kBytes)) factor += kTraversal;
   }
@@ -73,7 +83,7 @@ std::uint64_t SelfCompareCost(const Value& list) {
 
 // The list and set libraries bring costs for their overloads.
 std::optional<std::uint64_t> OverloadCost(std::string_view overload, std::span<const Value> arguments,
-                                          const Value& result) {
+                                          const Value& result, WorkLimit& work) {
   const auto set_cost = [&](double factor) {
     return 1 + static_cast<std::uint64_t>(static_cast<double>(LibrarySize(arguments[0]) * LibrarySize(arguments[1])) *
                                           factor);
@@ -84,13 +94,18 @@ std::optional<std::uint64_t> OverloadCost(std::string_view overload, std::span<c
     return AllocatingListCost(1, LibrarySize(result));
   if (IsOneOf(overload, {"list_flatten", "list_flatten_int"})) {
     double depth = 1;
-    if (arguments.size() == 2 && arguments[1].Is(ValueKind::kInt)) depth = static_cast<double>(arguments[1].AsInt());
+    if (arguments.size() == 2 && !arguments[1].Is(ValueKind::kInt)) {
+      work.panic = "internal error: interface conversion: ref.Val is " + std::string(GoTypeName(arguments[1])) +
+                   ", not types.Int";
+      return 0;
+    }
+    if (arguments.size() == 2) depth = static_cast<double>(arguments[1].AsInt());
     return AllocatingListCost(depth, LibrarySize(arguments[0]));
   }
-  if (overload == "list_distinct") return SelfCompareCost(arguments[0]);
-  if (overload.starts_with("list_") && overload.ends_with("_sort")) return SelfCompareCost(arguments[0]);
+  if (overload == "list_distinct") return SelfCompareCost(arguments[0], work);
+  if (overload.starts_with("list_") && overload.ends_with("_sort")) return SelfCompareCost(arguments[0], work);
   if (overload.starts_with("list_") && overload.ends_with("_sortByAssociatedKeys"))
-    return SelfCompareCost(arguments[1]);
+    return SelfCompareCost(arguments[1], work);
   return std::nullopt;
 }
 
@@ -212,7 +227,7 @@ void CostTracker::Push(const Value& value, ExprId id) {
 
 std::uint64_t CallCost(std::string_view function, std::string_view overload, std::span<const Value> arguments,
                        const Value& result, WorkLimit& work) {
-  if (const auto cost = OverloadCost(overload, arguments, result)) return *cost;
+  if (const auto cost = OverloadCost(overload, arguments, result, work)) return *cost;
   if (const auto cost = LibraryCost(function, overload, arguments, result, work)) return *cost;
   const auto size = [&](std::size_t i) { return static_cast<double>(CoreSize(arguments[i])); };
   if (IsOneOf(overload,

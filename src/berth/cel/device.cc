@@ -79,13 +79,18 @@ QualifiedName Split(const std::string& name, const std::string& driver) {
 // Attributes or capacities by domain. A domain that the device does not have is an empty map.
 class Domains {
  public:
-  Domains() { domains_->SetDefault(Value::Of(std::make_shared<Map>())); }
+  Domains() {
+    domains_->set_input(true);
+    domains_->SetDefault(Value::Of(std::make_shared<Map>()));
+  }
 
   void Put(const QualifiedName& name, Value value) {
     const Value domain = Value::String(name.domain);
     const Value* found = domains_->Find(domain);
     if (found == nullptr) {
-      domains_->Put(domain, Value::Of(std::make_shared<Map>()));
+      auto ids = std::make_shared<Map>();
+      ids->set_input(true);
+      domains_->Put(domain, Value::Of(std::move(ids)));
       found = domains_->Find(domain);
     }
     found->AsMap()->Put(Value::String(name.id), std::move(value));
@@ -141,6 +146,7 @@ Expected<DeviceInput> DeviceInput::Make(const Device& device, const DeviceFeatur
     capacity.Put(Split(name, device.driver), Value::Of(QuantityFromAmount(amount)));
   }
   auto fields = std::make_shared<Map>();
+  fields->set_input(true);
   fields->Put(Value::String("driver"), Value::String(device.driver));
   fields->Put(Value::String("allowMultipleAllocations"), Value::Bool(device.allow_multiple_allocations));
   fields->Put(Value::String("attributes"), attributes.value());
@@ -151,11 +157,13 @@ Expected<DeviceInput> DeviceInput::Make(const Device& device, const DeviceFeatur
 }
 
 Expected<DeviceSelector> DeviceSelector::Compile(std::string_view expression, const DeviceFeatures& features) {
-  BERTH_ASSIGN_OR_RETURN(Program program, Program::Compile(DeviceEnvironment(features), expression));
-  const Type& type = *program.output_type();
-  const bool may_be_bool = type.kind == TypeKind::kBool || type.kind == TypeKind::kAny ||
-                           (features.list_attributes && type.kind == TypeKind::kDyn);
-  if (!may_be_bool) return InvalidError("must evaluate to bool or the unknown type, not " + TypeString(type));
+  const auto check_type = [&features](const Type& type) -> Expected<void> {
+    const bool may_be_bool = type.kind == TypeKind::kBool || type.kind == TypeKind::kAny ||
+                             (features.list_attributes && type.kind == TypeKind::kDyn);
+    if (may_be_bool) return {};
+    return InvalidError("must evaluate to bool or the unknown type, not " + TypeString(type));
+  };
+  BERTH_ASSIGN_OR_RETURN(Program program, Program::Compile(DeviceEnvironment(features), expression, check_type));
   return DeviceSelector(std::move(program));
 }
 

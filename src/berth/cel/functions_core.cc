@@ -200,7 +200,11 @@ Value Ordered(Arguments arguments, WorkLimit&) {
 Value In(Arguments arguments, WorkLimit& work) {
   const Value& range = arguments[1];
   if (range.Is(ValueKind::kList)) return Value::Bool(ListContains(*range.AsList(), arguments[0], work));
-  if (range.Is(ValueKind::kMap)) return Value::Bool(range.AsMap()->Find(arguments[0]) != nullptr);
+  if (range.Is(ValueKind::kMap)) {
+    const Map& map = *range.AsMap();
+    if (map.size() > 0 && !map.is_input() && !IsHashable(arguments[0])) work.panic = UnhashablePanic(arguments[0]);
+    return Value::Bool(map.Find(arguments[0]) != nullptr);
+  }
   return Value::NoSuchOverload();
 }
 

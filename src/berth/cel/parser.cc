@@ -177,8 +177,9 @@ class Parser {
                          [this](ExprId original) { return NewId(offsets_[static_cast<std::size_t>(original)]); });
     if (auto expanded = ExpandMacro(builder, function, target.expr, items)) {
       if (expanded->expr != nullptr) return {std::move(expanded->expr), height};
-      issues_.Report(offsets_[static_cast<std::size_t>(expanded->error_at)], expanded->error);
-      return {Literal(offset, Value()), height};
+      const int error_offset = offsets_[static_cast<std::size_t>(expanded->error_at)];
+      issues_.Report(error_offset, expanded->error);
+      return {Literal(error_offset, Value()), height};
     }
     ExprPtr expr = Node(ExprKind::kCall, id);
     expr->name = function;

@@ -19,7 +19,7 @@ constexpr std::uint64_t kFoldingWorkMax = 1'000'000;
 // The value of a step that needs no variables.
 Expected<Value> Fold(const Step& step) {
   const Activation nothing;
-  Evaluation evaluation{nothing, CostTracker(UINT64_MAX), {kFoldingWorkMax, 0, 0}};
+  Evaluation evaluation{nothing, CostTracker(UINT64_MAX), WorkLimit(kFoldingWorkMax)};
   Value value = step.Eval(evaluation, nullptr);
   if (evaluation.IsCancelled()) return InvalidError(evaluation.cost.cancel_message());
   return value;
@@ -84,11 +84,13 @@ class Planner {
 
   Expected<StepPtr> PlanIdent(const Expr& expr) {
     const Reference& reference = checked_.references.at(expr.id);
-    if (reference.type_value == nullptr) {
+    if (checked_.TypeOf(expr)->kind != TypeKind::kType) {
       return StepPtr(std::make_unique<AttributeStep>(Attribute::Variable(expr.id, reference.name)));
     }
-    // The environment's own struct types, and some short names, have no values to stand for them.
-    if (reference.type_value->kind == TypeKind::kStruct || reference.name != reference.type_value->name) {
+    // What is of type type must be a type's name: the environment's own struct types, some short names and, in
+    // upstream, even variables do not stand for one.
+    const TypePtr& type = reference.type_value;
+    if (type == nullptr || type->kind == TypeKind::kStruct || reference.name != type->name) {
       return InvalidError("reference to undefined type: " + reference.name);
     }
     return Constant(expr.id, Value::Of(reference.type_value));

@@ -35,14 +35,13 @@ class Validator {
     if (expr.name == "matches" && literal.Is(ValueKind::kString)) {
       if (!CompilePattern(literal.AsString()).ok()) Report(*expr.items[0], "invalid matches argument");
     } else if (expr.name == "duration" || expr.name == "timestamp") {
-      WorkLimit work{1000, 0, 0};
+      WorkLimit work(1000);
+      bool is_valid = false;
       for (const Overload& overload : FindFunction(expr.name)->overloads) {
-        if (!IsRuntimeAssignable(*overload.parameters[0], literal)) continue;
-        if (overload.implementation(std::span(&literal, 1), work).IsError()) {
-          Report(*expr.items[0], "invalid " + expr.name + " argument");
-        }
-        return;
+        is_valid = is_valid || (IsRuntimeAssignable(*overload.parameters[0], literal) &&
+                                !overload.implementation(std::span(&literal, 1), work).IsError());
       }
+      if (!is_valid) Report(*expr.items[0], "invalid " + expr.name + " argument");
     }
   }
 
@@ -99,19 +98,21 @@ Expected<CheckedExpr> ParseAndCheck(const Environment& environment, std::string_
 Program::Program(std::shared_ptr<const Step> root, TypePtr output_type)
     : root_(std::move(root)), output_type_(std::move(output_type)) {}
 
-Expected<Program> Program::Compile(const Environment& environment, std::string_view text) {
+Expected<Program> Program::Compile(const Environment& environment, std::string_view text, const TypeCheck& check_type) {
   if (text.size() > kExpressionBytesMax) {
     return InvalidError("compilation failed: the expression has " + std::to_string(text.size()) + " bytes, more than " +
                         std::to_string(kExpressionBytesMax));
   }
   BERTH_ASSIGN_OR_RETURN(const CheckedExpr checked, ParseAndCheck(environment, text));
+  const TypePtr& type = checked.TypeOf(*checked.parsed.root);
+  if (check_type) BERTH_RETURN_IF_ERROR(check_type(*type));
   auto plan = MakePlan(checked);
   if (!plan.ok()) return InvalidError("program instantiation failed: " + plan.error().message);
-  return Program(std::move(*plan), checked.TypeOf(*checked.parsed.root));
+  return Program(std::move(*plan), type);
 }
 
 EvaluationResult Program::Evaluate(const Activation& activation, std::uint64_t cost_limit) const {
-  Evaluation evaluation{activation, CostTracker(cost_limit), {kWorkMax, cost_limit, 0}};
+  Evaluation evaluation{activation, CostTracker(cost_limit), WorkLimit(kWorkMax, cost_limit)};
   Value value = root_->Eval(evaluation, nullptr);
   const std::uint64_t cost = evaluation.cost.cost();
   if (evaluation.IsCancelled()) return {InvalidError(evaluation.cost.cancel_message()), cost};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,9 +31,13 @@ struct EvaluationResult {
 // A compiled expression. Immutable: copies share it, and any thread may evaluate it.
 class Program {
  public:
+  // Whether a result type will do; the error becomes Compile's.
+  using TypeCheck = std::function<Expected<void>(const Type& type)>;
+
   // The text must be within kExpressionBytesMax. The error begins with "compilation failed: " or
-  // "program instantiation failed: ", as Kubernetes shows it.
-  static Expected<Program> Compile(const Environment& environment, std::string_view text);
+  // "program instantiation failed: ", as Kubernetes shows it, or is that of `check_type` (may be empty).
+  static Expected<Program> Compile(const Environment& environment, std::string_view text,
+                                   const TypeCheck& check_type = {});
 
   // Stops as soon as the cost is above the limit.
   EvaluationResult Evaluate(const Activation& activation, std::uint64_t cost_limit) const;

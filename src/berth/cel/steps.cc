@@ -14,15 +14,10 @@ std::vector<ExprId> Ids(const std::vector<StepPtr>& steps) {
   return ids;
 }
 
-// Upstream's plan keeps maps by Go's ==, which some values do not have.
-bool IsHashable(const Value& value) { return !value.Is(ValueKind::kBytes) && !value.Is(ValueKind::kSemver); }
-std::string UnhashableMessage(const Value& value) {
-  return "internal error: runtime error: hash of unhashable type " + std::string(GoTypeName(value));
-}
-
 }  // namespace
 
 bool Evaluation::IsCancelled() {
+  if (!work.panic.empty()) cost.Cancel(work.panic);
   if (work.refused_cost > 0 && !cost.is_cancelled()) {
     cost.Charge(work.refused_cost);
     cost.Cancel(std::string(kCostLimitMessage));
@@ -245,7 +240,7 @@ Value MapStep::Compute(Evaluation& evaluation, Scope* scope) const {
     Value value = values_[i]->Eval(evaluation, scope);
     if (value.IsError() || evaluation.IsCancelled()) return value;
     if (!IsHashable(key)) {
-      evaluation.cost.Cancel(UnhashableMessage(key));
+      evaluation.cost.Cancel(UnhashablePanic(key));
       return {};
     }
     if (is_optional_[i]) {
@@ -278,7 +273,7 @@ void MapStep::Observe(Evaluation& evaluation, const Value&) const {
 Value MemberStep::Compute(Evaluation& evaluation, Scope* scope) const {
   Value item = item_->Eval(evaluation, scope);
   if (item.IsError() || evaluation.IsCancelled()) return item;
-  if (!IsHashable(item)) evaluation.cost.Cancel(UnhashableMessage(item));
+  if (!IsHashable(item)) evaluation.cost.Cancel(UnhashablePanic(item));
   return Value::Bool(set_->FindSame(item));
 }
 

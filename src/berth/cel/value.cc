@@ -27,6 +27,15 @@ bool SameMapKey(const Value& a, const Value& b) {
     case ValueKind::kString: return a.AsString() == b.AsString();
     case ValueKind::kType: return a.AsType() == b.AsType();
     case ValueKind::kDuration: return a.AsDuration().nanos == b.AsDuration().nanos;
+    case ValueKind::kTimestamp:
+      return a.AsTimestamp().seconds == b.AsTimestamp().seconds && a.AsTimestamp().nanos == b.AsTimestamp().nanos;
+    case ValueKind::kIp: return a.AsIp() == b.AsIp();
+    case ValueKind::kCidr: return a.AsCidr() == b.AsCidr();
+    // By identity, as Go compares pointers.
+    case ValueKind::kList: return a.AsList() == b.AsList();
+    case ValueKind::kMap: return a.AsMap() == b.AsMap();
+    case ValueKind::kOptional: return a.AsOptional() == b.AsOptional();
+    case ValueKind::kQuantity: return &a.AsQuantity() == &b.AsQuantity();
     default: return false;
   }
 }
@@ -330,6 +339,12 @@ std::string_view GoTypeName(const Value& value) {
     case ValueKind::kError: return "*types.Err";
   }
   return "";
+}
+
+bool IsHashable(const Value& value) { return !value.Is(ValueKind::kBytes) && !value.Is(ValueKind::kSemver); }
+
+std::string UnhashablePanic(const Value& value) {
+  return "internal error: runtime error: hash of unhashable type " + std::string(GoTypeName(value));
 }
 
 std::string GoString(const Value& value) {

@@ -218,6 +218,9 @@ class Map {
   const Value* Find(const Value& key) const;
   // As selecting a field or an index does it: with the default.
   const Value* Select(const Value& key) const;
+  // The map came in from outside and has string keys alone: upstream looks other keys up without a panic.
+  bool is_input() const { return is_input_; }
+  void set_input(bool value) { is_input_ = value; }
   // The very key is there, told apart as Put does.
   bool FindSame(const Value& key) const { return FindExact(key).has_value(); }
   std::size_t size() const { return entries_.size(); }
@@ -231,16 +234,21 @@ class Map {
   std::vector<std::pair<Value, Value>> entries_;
   std::unordered_multimap<std::size_t, std::size_t> index_;  // hash of the key -> position; unused while small
   std::shared_ptr<const Value> default_;
+  bool is_input_ = false;
   bool is_mutable_ = false;
 };
 
 // Work that one evaluation may still spend on walking through values: nested sharing makes small expressions with
 // enormous values possible, and comparing those is not covered by the cost limit.
 struct WorkLimit {
-  std::uint64_t left = 0;
+  explicit WorkLimit(std::uint64_t work, std::uint64_t cost = 0) : left(work), cost_limit(cost) {}
+
+  std::uint64_t left;
   // A function whose charge is known beforehand to exceed the limit does not run: it says here what it would cost.
-  std::uint64_t cost_limit = 0;
+  std::uint64_t cost_limit;
   std::uint64_t refused_cost = 0;
+  // Where upstream's evaluation breaks off with a panic, which no && or || absorbs, this is what it says of it.
+  std::string panic;
   int depth = 0;
 
   bool Spend(std::uint64_t amount = 1) {
@@ -269,6 +277,9 @@ std::string_view TypeName(const Value& value);
 TypePtr TypeOfValue(const Value& value);
 // The Go type's name, which some of upstream's messages show ("types.Int").
 std::string_view GoTypeName(const Value& value);
+// Go can use the value as a key of a map; with others upstream panics.
+bool IsHashable(const Value& value);
+std::string UnhashablePanic(const Value& value);
 // The value as Go's %v prints it, bounded.
 std::string GoString(const Value& value);
 
