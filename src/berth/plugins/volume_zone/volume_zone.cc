@@ -1,0 +1,225 @@
+#include "berth/plugins/volume_zone/volume_zone.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "berth/plugins/helper/cached_refusal.h"
+#include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/label_selector.h"
+
+namespace berth::plugins {
+namespace {
+
+using api::PersistentVolume;
+using api::PersistentVolumeClaim;
+using api::StorageClass;
+using framework::EventObjects;
+using framework::NodeIndex;
+using framework::PodInfo;
+using framework::QueueingHint;
+using framework::Status;
+using framework::ValueId;
+
+constexpr std::string_view kPreFilterKey = "PreFilterVolumeZone";
+constexpr std::string_view kBetaZone = "failure-domain.beta.kubernetes.io/zone";
+constexpr std::string_view kBetaRegion = "failure-domain.beta.kubernetes.io/region";
+constexpr std::string_view kZone = "topology.kubernetes.io/zone";
+constexpr std::string_view kRegion = "topology.kubernetes.io/region";
+constexpr std::array kTopologyKeys = {kBetaZone, kBetaRegion, kZone, kRegion};
+constexpr std::string_view kBetaClassAnnotation = "volume.beta.kubernetes.io/storage-class";
+constexpr std::string_view kWaitForFirstConsumer = "WaitForFirstConsumer";
+
+// The label that took the place of a beta one.
+std::string_view GeneralKey(std::string_view key) {
+  return key == kBetaZone ? kZone : key == kBetaRegion ? kRegion : key;
+}
+
+// A volume in several zones: "a__b". Nullopt when one of them is empty; upstream ignores such a label.
+std::optional<std::vector<std::string>> SplitZones(std::string_view text) {
+  constexpr std::string_view kDelimiter = "__";
+  constexpr std::string_view kSpace = " \t\n\v\f\r";
+  std::vector<std::string> zones;
+  for (std::size_t begin = 0; begin != std::string_view::npos;) {
+    const std::size_t end = text.find(kDelimiter, begin);
+    std::string_view zone = text.substr(begin, end == std::string_view::npos ? end : end - begin);
+    zone.remove_prefix(std::min(zone.find_first_not_of(kSpace), zone.size()));
+    zone = zone.substr(0, zone.find_last_not_of(kSpace) + 1);
+    if (zone.empty()) return std::nullopt;
+    zones.emplace_back(zone);
+    begin = end == std::string_view::npos ? end : end + kDelimiter.size();
+  }
+  std::sort(zones.begin(), zones.end());
+  zones.erase(std::unique(zones.begin(), zones.end()), zones.end());
+  return zones;
+}
+
+const std::string& ClassOf(const PersistentVolumeClaim& claim) {
+  static const std::string kNone;
+  if (const std::string* beta = claim.metadata.annotations.Find(kBetaClassAnnotation)) return *beta;
+  return claim.storage_class_name ? *claim.storage_class_name : kNone;
+}
+
+Status Unresolvable(std::string reason) { return Status::UnschedulableAndUnresolvable(std::move(reason)); }
+
+// As the API's errors say it.
+Status NotFound(std::string_view resource, std::string_view name) {
+  return Unresolvable(std::string(resource) + " " + GoQuoted(name) + " not found");
+}
+
+// Whether the unbound claim may stay so until its pod has a node.
+Status CheckUnbound(const PersistentVolumeClaim& claim, const framework::Objects& objects) {
+  const std::string& name = ClassOf(claim);
+  if (name.empty()) return Unresolvable("PersistentVolumeClaim had no pv name and storageClass name");
+  const StorageClass* storage_class = objects.Of<StorageClass>().Find(name);
+  if (storage_class == nullptr) return NotFound("storageclass.storage.k8s.io", name);
+  if (!storage_class->volume_binding_mode) {
+    return Unresolvable("VolumeBindingMode not set for StorageClass " + GoQuoted(name));
+  }
+  if (*storage_class->volume_binding_mode == kWaitForFirstConsumer) return {};
+  return Unresolvable("PersistentVolume had no name");
+}
+
+QueueingHint AfterClaimChange(const PodInfo& pod, const EventObjects& event) {
+  const auto* claim = event.New<PersistentVolumeClaim>();
+  if (claim == nullptr) return QueueingHint::kQueue;
+  const auto& volumes = pod.spec().volumes;
+  return QueueIf(claim->metadata.namespace_name == pod.namespace_name() &&
+                 std::any_of(volumes.begin(), volumes.end(), [&](const api::Volume& volume) {
+                   return volume.source.kind == api::VolumeKind::kPersistentVolumeClaim &&
+                          volume.source.id == claim->metadata.name;
+                 }));
+}
+
+QueueingHint AfterClassChange(const PodInfo&, const EventObjects& event) {
+  const auto* added = event.New<StorageClass>();
+  return QueueIf(added == nullptr || added->volume_binding_mode == kWaitForFirstConsumer);
+}
+
+}  // namespace
+
+struct VolumeZone::State final : framework::StateData {
+  std::vector<Topology> topologies;  // of all volumes, in the pod's order
+};
+
+std::vector<framework::ObjectKind> VolumeZone::ObjectsRead() const {
+  using enum framework::ObjectKind;
+  return {kPersistentVolume, kPersistentVolumeClaim, kStorageClass};
+}
+
+std::vector<VolumeZone::Topology> VolumeZone::TopologiesOf(const PersistentVolume& volume) {
+  std::vector<Topology> topologies;
+  for (const std::string_view key : kTopologyKeys) {
+    const std::string* value = volume.metadata.labels.Find(key);
+    if (value == nullptr) continue;
+    if (auto zones = SplitZones(*value)) topologies.push_back({key, std::move(*zones)});
+  }
+  return topologies;
+}
+
+Status VolumeZone::FindTopologies(const PodInfo& pod, std::vector<Topology>& topologies) const {
+  for (const api::Volume& volume : pod.spec().volumes) {
+    if (volume.source.kind != api::VolumeKind::kPersistentVolumeClaim) continue;
+    if (volume.source.id.empty()) return Unresolvable("PersistentVolumeClaim had no name");
+    const auto* claim = objects_.Of<PersistentVolumeClaim>().Find(pod.namespace_name(), volume.source.id);
+    if (claim == nullptr) return NotFound("persistentvolumeclaim", volume.source.id);
+    if (claim->volume_name.empty()) {
+      if (Status status = CheckUnbound(*claim, objects_); !status.IsSuccess()) return status;
+      continue;
+    }
+    const auto* bound = objects_.Of<PersistentVolume>().Find(claim->volume_name);
+    if (bound == nullptr) return NotFound("persistentvolume", claim->volume_name);
+    for (Topology& topology : TopologiesOf(*bound)) topologies.push_back(std::move(topology));
+  }
+  return {};
+}
+
+framework::PreFilterResult VolumeZone::PreFilter(const framework::Cycle& cycle, const PodInfo& pod) const {
+  std::vector<Topology> topologies;
+  if (Status status = FindTopologies(pod, topologies); !status.IsSuccess()) return {std::move(status), std::nullopt};
+  if (topologies.empty()) return {Status::Skip(), std::nullopt};
+  auto state = std::make_shared<State>();
+  state->topologies = std::move(topologies);
+  cycle.state.Write(kPreFilterKey, std::move(state));
+  return {};
+}
+
+Status VolumeZone::Filter(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeInfo& node) const {
+  const auto* state = cycle.state.Read<State>(kPreFilterKey);
+  State own;
+  if (state == nullptr) {
+    // A profile may leave PreFilter out.
+    if (Status status = FindTopologies(pod, own.topologies); !status.IsSuccess()) return status;
+    state = &own;
+  }
+  const api::StringMap& labels = node.node().metadata.labels;
+  // A node without any of the labels is one of a cluster in one zone.
+  if (std::none_of(kTopologyKeys.begin(), kTopologyKeys.end(),
+                   [&](std::string_view key) { return labels.Find(key) != nullptr; })) {
+    return Status::Success();
+  }
+  for (const Topology& topology : state->topologies) {
+    const std::string* value = labels.Find(topology.key);
+    if (value == nullptr) value = labels.Find(GeneralKey(topology.key));
+    if (value == nullptr || !std::binary_search(topology.values.begin(), topology.values.end(), *value)) {
+      return Unresolvable(std::string(kReason));
+    }
+  }
+  return Status::Success();
+}
+
+void VolumeZone::FilterRows(const framework::Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                            std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+  const auto* state = cycle.state.Read<State>(kPreFilterKey);
+  if (state == nullptr) return FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+
+  struct BoundTopology {
+    std::span<const ValueId> column;
+    std::span<const ValueId> general_column;
+    std::vector<ValueId> values;  // those that some node has
+  };
+  std::vector<BoundTopology> topologies;
+  for (const Topology& topology : state->topologies) {
+    BoundTopology& bound = topologies.emplace_back();
+    bound.column = cycle.nodes.LabelColumn(topology.key);
+    bound.general_column = cycle.nodes.LabelColumn(GeneralKey(topology.key));
+    for (const std::string& value : topology.values) {
+      if (const auto id = cycle.nodes.FindValue(value)) bound.values.push_back(*id);
+    }
+  }
+  std::array<std::span<const ValueId>, kTopologyKeys.size()> columns;
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cycle.nodes.LabelColumn(kTopologyKeys[i]);
+
+  const auto matches = [](const BoundTopology& topology, NodeIndex row) {
+    const ValueId value = topology.column[row] != 0 ? topology.column[row] : topology.general_column[row];
+    return std::find(topology.values.begin(), topology.values.end(), value) != topology.values.end();
+  };
+  CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
+  for (const NodeIndex row : rows) {
+    if (verdicts[row] != framework::kVerdictOk) continue;
+    if (std::none_of(columns.begin(), columns.end(), [row](const auto& column) { return column[row] != 0; })) continue;
+    if (!std::all_of(topologies.begin(), topologies.end(), [&](const auto& t) { return matches(t, row); })) {
+      verdicts[row] = refusal.Get();
+    }
+  }
+}
+
+QueueingHint VolumeZone::AfterVolumeChange(const PodInfo&, const EventObjects& event) {
+  const auto* before = event.Old<PersistentVolume>();
+  const auto* after = event.New<PersistentVolume>();
+  if (before == nullptr || after == nullptr) return QueueingHint::kQueue;
+  return QueueIf(TopologiesOf(*before) != TopologiesOf(*after));
+}
+
+std::vector<framework::ClusterEventWithHint> VolumeZone::EventsToRegister() const {
+  using namespace framework::action;
+  using enum framework::EventResource;
+  return {{{kStorageClass, kAdd}, AfterClassChange},
+          OnNode(kAdd | kUpdateNodeLabel),
+          {{kPersistentVolumeClaim, kAdd | kUpdate}, AfterClaimChange},
+          {{kPersistentVolume, kAdd | kUpdate}, AfterVolumeChange}};
+}
+
+}  // namespace berth::plugins
