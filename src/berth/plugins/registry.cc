@@ -16,6 +16,7 @@
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
 #include "berth/plugins/node_unschedulable/node_unschedulable.h"
+#include "berth/plugins/node_volume_limits/node_volume_limits.h"
 #include "berth/plugins/not_built/not_built.h"
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/plugins/priority_sort/priority_sort.h"
@@ -23,6 +24,7 @@
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
+#include "berth/plugins/volume_restrictions/volume_restrictions.h"
 #include "berth/plugins/volume_zone/volume_zone.h"
 
 namespace berth::plugins {
@@ -74,8 +76,6 @@ PluginRegistration WithoutArgs(std::string_view name) {
 }
 
 constexpr std::string_view kUsesVolumes = "volumes that need a PersistentVolumeClaim or can conflict";
-constexpr NotBuiltFeature kVolumeRestrictions{names::kVolumeRestrictions, &api::PodFeatures::volumes, kUsesVolumes};
-constexpr NotBuiltFeature kNodeVolumeLimits{names::kNodeVolumeLimits, &api::PodFeatures::volumes, kUsesVolumes};
 
 // The profile's arguments of these have been checked; they have no effect yet.
 template <typename Plugin>
@@ -136,8 +136,8 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithArgs<config::NodeAffinityArgs>(names::kNodeAffinity, MakeNodeAffinity),
       WithoutArgs<NodePorts>(names::kNodePorts),
       WithArgs<config::NodeResourcesFitArgs>(names::kNodeResourcesFit, MakeFit),
-      Unbuilt<NotBuilt>(kVolumeRestrictions),
-      Unbuilt<NotBuilt>(kNodeVolumeLimits),
+      WithHandle<VolumeRestrictions>(names::kVolumeRestrictions),
+      WithHandle<NodeVolumeLimits>(names::kNodeVolumeLimits),
       WithArgsAndHandle<VolumeBinding, config::VolumeBindingArgs>(names::kVolumeBinding),
       WithHandle<VolumeZone>(names::kVolumeZone),
       WithArgsAndHandle<PodTopologySpread, config::PodTopologySpreadArgs>(names::kPodTopologySpread),

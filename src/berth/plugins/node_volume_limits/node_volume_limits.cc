@@ -1,0 +1,154 @@
+#include "berth/plugins/node_volume_limits/node_volume_limits.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "berth/plugins/helper/cached_refusal.h"
+#include "berth/plugins/node_volume_limits/attachable_volumes.h"
+#include "berth/plugins/node_volume_limits/hints.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Cycle;
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::PodInfo;
+using framework::Status;
+
+// In a row's count of volumes: some of them may fail to be counted, which is an error that only counting them finds.
+constexpr std::int32_t kMayFail = 1 << 20;
+
+// How many volumes of each driver are attached to the node for VolumeAttachments that no pod there has brought about.
+void CountAttachments(const framework::Objects& objects, const std::set<std::string, std::less<>>& attachments,
+                      const AttachableVolumes& used, std::map<std::string, std::int64_t>& counts) {
+  AttachableVolumes attached;
+  for (const std::string& key : attachments) {
+    const api::VolumeAttachment* attachment = objects.Of<api::VolumeAttachment>().Find(key);
+    if (attachment == nullptr || attachment->attacher.empty() || !attachment->persistent_volume_name) continue;
+    const auto* volume = objects.Of<api::PersistentVolume>().Find(*attachment->persistent_volume_name);
+    if (volume == nullptr || volume->spec.source.kind != api::VolumeKind::kCsi) continue;
+    attached[UniqueVolumeName(attachment->attacher, volume->spec.source.id)] = attachment->attacher;
+  }
+  for (const auto& [name, driver] : attached) {
+    if (!used.contains(name)) ++counts[driver];
+  }
+}
+
+std::map<std::string, std::int64_t> CountByDriver(const AttachableVolumes& volumes) {
+  std::map<std::string, std::int64_t> counts;
+  for (const auto& [name, driver] : volumes) ++counts[driver];
+  return counts;
+}
+
+// What a pod brings to nodes with a CSINode, or to those without.
+struct Brought {
+  Status status;
+  std::map<std::string, std::int64_t> count_by_driver;
+};
+
+// How many volumes may be on a node for all that the pod brings to fit, whatever their drivers; nullopt: no limit is
+// about the pod.
+std::optional<std::int64_t> RoomFor(const Brought& brought, const VolumeLimits& limits) {
+  std::optional<std::int64_t> room;
+  for (const auto& [driver, limit] : limits) {
+    const auto it = brought.count_by_driver.find(driver);
+    if (it == brought.count_by_driver.end()) continue;
+    room = std::min(room.value_or(std::numeric_limits<std::int64_t>::max()), limit - it->second);
+  }
+  return room;
+}
+
+}  // namespace
+
+NodeVolumeLimits::NodeVolumeLimits(const framework::Handle& handle)
+    : handle_(handle),
+      attachments_(NodeAttachments::Make(handle.objects())),
+      volumes_([](const framework::PodClass& pod_class, bool) {
+        return CountMayBeAttachable(pod_class) + (MayFailToCount(pod_class) ? kMayFail : 0);
+      }) {}
+
+framework::PreFilterResult NodeVolumeLimits::PreFilter(const Cycle&, const PodInfo& pod) const {
+  if (CountMayBeAttachable(*pod.pod_class) > 0) return {};
+  return {Status::Skip(), std::nullopt};
+}
+
+Status NodeVolumeLimits::Filter(const Cycle&, const PodInfo& pod, const NodeInfo& node) const {
+  const framework::Objects& objects = handle_.objects();
+  const api::CsiNode* csi_node = objects.Of<api::CsiNode>().Find(node.name());
+  AttachableVolumes brought;
+  if (Status status = AddAttachableVolumes(objects, pod, csi_node, true, brought); !status.IsSuccess()) return status;
+  if (brought.empty()) return {};
+  const VolumeLimits limits = VolumeLimitsOf(csi_node);
+  if (limits.empty()) return {};
+
+  AttachableVolumes used;
+  for (const framework::PodInfoPtr& other : node.pods()) {
+    Status status = AddAttachableVolumes(objects, *other, csi_node, false, used);
+    if (!status.IsSuccess()) return status;
+  }
+  // What a pod there has already does not come twice. But what is merely attached does, as upstream counts.
+  std::erase_if(brought, [&used](const auto& volume) { return used.contains(volume.first); });
+  std::map<std::string, std::int64_t> counts = CountByDriver(used);
+  CountAttachments(objects, attachments_->AttachmentsOf(node.name()), used, counts);
+  for (const auto& [driver, count] : CountByDriver(brought)) {
+    for (const auto& [limited, limit] : limits) {
+      if (limited == driver && counts[driver] + count > limit) return Status::Unschedulable(std::string(kReason));
+    }
+  }
+  return {};
+}
+
+// Looks closely only at nodes where all volumes of their pods and all attachments together might be too many.
+void NodeVolumeLimits::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                  std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+  const framework::Objects& objects = handle_.objects();
+  attachments_->Update(cycle.nodes, objects);
+  volumes_.Update(cycle.nodes);
+  static const api::CsiNode kSomeCsiNode;
+  Brought brought_to[2];  // nodes without and with a CSINode
+  for (const bool has_csi_node : {false, true}) {
+    AttachableVolumes volumes;
+    Brought& brought = brought_to[has_csi_node ? 1 : 0];
+    brought.status = AddAttachableVolumes(objects, pod, has_csi_node ? &kSomeCsiNode : nullptr, true, volumes);
+    brought.count_by_driver = CountByDriver(volumes);
+  }
+  std::vector<std::optional<std::int64_t>> room;
+  for (std::uint32_t id = 0; id < attachments_->limit_set_count(); ++id) {
+    room.push_back(RoomFor(brought_to[1], attachments_->LimitSet(id)));
+  }
+  const std::span<const NodeAttachments::Row> facts = attachments_->rows();
+  const std::span<const std::int32_t> volume_counts = volumes_.by_row();
+  CachedRefusal refusal(statuses, framework::Code::kUnschedulable, kReason);
+  for (const NodeIndex row : rows) {
+    if (verdicts[row] != framework::kVerdictOk) continue;
+    const Brought& brought = brought_to[facts[row].has_csi_node ? 1 : 0];
+    if (!brought.status.IsSuccess()) {
+      verdicts[row] = statuses.Intern(brought.status);
+      continue;
+    }
+    if (brought.count_by_driver.empty() || facts[row].limit_set == 0) continue;
+    if (volume_counts[row] < kMayFail) {
+      const std::optional<std::int64_t>& most = room[facts[row].limit_set];
+      if (!most || volume_counts[row] + static_cast<std::int64_t>(facts[row].attachment_count) <= *most) continue;
+    }
+    const Status status = Filter(cycle, pod, cycle.nodes.Info(row));
+    if (status.code() == framework::Code::kUnschedulable) {
+      verdicts[row] = refusal.Get();
+    } else if (!status.IsSuccess()) {
+      verdicts[row] = statuses.Intern(status);
+    }
+  }
+}
+
+std::vector<framework::ObjectKind> NodeVolumeLimits::ObjectsRead() const {
+  using enum framework::ObjectKind;
+  return {kPersistentVolume, kPersistentVolumeClaim, kStorageClass, kCsiNode, kVolumeAttachment};
+}
+
+std::vector<framework::ClusterEventWithHint> NodeVolumeLimits::EventsToRegister() const { return VolumeLimitEvents(); }
+
+}  // namespace berth::plugins

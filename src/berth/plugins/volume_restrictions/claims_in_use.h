@@ -1,0 +1,32 @@
+// ClaimsInUse: which PersistentVolumeClaims some pod on a node uses, kept up to date by the rows that changed. Core's
+// thread only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/node_table.h"
+
+namespace berth::plugins {
+
+class ClaimsInUse {
+ public:
+  void Update(const framework::NodeTable& nodes);
+
+  // By "namespace/name", as of the last update. Claims of ephemeral volumes do not count, as upstream.
+  bool Contains(std::string_view key) const { return pod_counts_.contains(key); }
+
+ private:
+  void UpdateRow(framework::NodeIndex row);
+
+  // The table that was looked at and its version then; null: none yet.
+  const framework::NodeTable* nodes_ = nullptr;
+  std::uint64_t version_ = 0;
+  std::vector<std::vector<std::string>> keys_by_row_;
+  StringHashMap<std::int32_t> pod_counts_;
+};
+
+}  // namespace berth::plugins

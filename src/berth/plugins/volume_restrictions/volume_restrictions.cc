@@ -1,0 +1,193 @@
+#include "berth/plugins/volume_restrictions/volume_restrictions.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "berth/plugins/helper/cached_refusal.h"
+#include "berth/plugins/helper/events.h"
+
+namespace berth::plugins {
+namespace {
+
+using api::VolumeKind;
+using api::VolumeSource;
+using framework::Cycle;
+using framework::EventObjects;
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::PodInfo;
+using framework::QueueingHint;
+using framework::Status;
+
+constexpr std::string_view kStateKey = "PreFilterVolumeRestrictions";
+
+struct ClaimState final : framework::StateData {
+  std::set<std::string> read_write_once_pod;  // names of the pod's claims of that access mode
+  std::int64_t conflict_count = 0;            // uses of them by pods on nodes
+
+  std::unique_ptr<framework::StateData> Clone() const override { return std::make_unique<ClaimState>(*this); }
+};
+
+Status NoState() { return Status::Error("cannot read \"" + std::string(kStateKey) + "\" from cycleState"); }
+
+bool IsClaim(const api::Volume& volume) { return volume.source.kind == VolumeKind::kPersistentVolumeClaim; }
+
+bool CanConflict(const VolumeSource& source) {
+  return source.kind == VolumeKind::kGcePersistentDisk || source.kind == VolumeKind::kAwsElasticBlockStore ||
+         source.kind == VolumeKind::kIscsi || source.kind == VolumeKind::kRbd;
+}
+
+std::int32_t ConflictingDisksOf(const framework::PodClass& pod_class) {
+  const auto& volumes = pod_class.spec.volumes;
+  return static_cast<std::int32_t>(std::count_if(volumes.begin(), volumes.end(),
+                                                 [](const api::Volume& volume) { return CanConflict(volume.source); }));
+}
+
+bool HaveCommonMonitor(const VolumeSource& a, const VolumeSource& b) {
+  return std::any_of(a.monitors.begin(), a.monitors.end(), [&b](const std::string& monitor) {
+    return std::find(b.monitors.begin(), b.monitors.end(), monitor) != b.monitors.end();
+  });
+}
+
+// The same disk, which two pods may have on one node only if both read it, and an EBS volume not even then.
+bool Conflict(const VolumeSource& a, const VolumeSource& b) {
+  if (a.kind != b.kind || a.id != b.id) return false;
+  switch (a.kind) {
+    case VolumeKind::kAwsElasticBlockStore: return true;
+    case VolumeKind::kGcePersistentDisk:
+    case VolumeKind::kIscsi: return !(a.read_only && b.read_only);
+    case VolumeKind::kRbd: return a.pool == b.pool && HaveCommonMonitor(a, b) && !(a.read_only && b.read_only);
+    default: return false;
+  }
+}
+
+bool HaveDiskConflict(const PodInfo& pod, const PodInfo& other) {
+  for (const api::Volume& volume : pod.spec().volumes) {
+    for (const api::Volume& taken : other.spec().volumes) {
+      if (Conflict(volume.source, taken.source)) return true;
+    }
+  }
+  return false;
+}
+
+bool HasDiskConflict(const PodInfo& pod, const NodeInfo& node) {
+  return std::any_of(node.pods().begin(), node.pods().end(),
+                     [&pod](const framework::PodInfoPtr& other) { return HaveDiskConflict(pod, *other); });
+}
+
+Status UpdateWithPod(const Cycle& cycle, const PodInfo& other, int sign) {
+  const auto* state = cycle.state.Read<ClaimState>(kStateKey);
+  if (state == nullptr) return NoState();
+  // By name alone: a pod of another namespace with a claim of that name counts as well, as upstream has it.
+  const auto& volumes = other.spec().volumes;
+  const auto uses = std::count_if(volumes.begin(), volumes.end(), [state](const api::Volume& volume) {
+    return IsClaim(volume) && state->read_write_once_pod.contains(volume.source.id);
+  });
+  if (uses != 0) cycle.state.Mutable<ClaimState>(kStateKey)->conflict_count += sign * uses;
+  return {};
+}
+
+QueueingHint AfterPodDeleted(const PodInfo& pod, const EventObjects& event) {
+  const PodInfo* gone = event.old_pod;
+  if (gone == nullptr) return QueueingHint::kQueue;
+  if (gone->namespace_name() != pod.namespace_name()) return QueueingHint::kSkip;
+  if (HaveDiskConflict(pod, *gone)) return QueueingHint::kQueue;
+  for (const api::Volume& volume : pod.spec().volumes) {
+    for (const api::Volume& freed : gone->spec().volumes) {
+      if (IsClaim(volume) && IsClaim(freed) && volume.source.id == freed.source.id) return QueueingHint::kQueue;
+    }
+  }
+  return QueueingHint::kSkip;
+}
+
+QueueingHint AfterClaimAdded(const PodInfo& pod, const EventObjects& event) {
+  const auto* claim = event.New<api::PersistentVolumeClaim>();
+  if (claim == nullptr) return QueueingHint::kQueue;
+  const auto& volumes = pod.spec().volumes;
+  return QueueIf(claim->metadata.namespace_name == pod.namespace_name() &&
+                 std::any_of(volumes.begin(), volumes.end(), [claim](const api::Volume& volume) {
+                   return IsClaim(volume) && volume.source.id == claim->metadata.name;
+                 }));
+}
+
+}  // namespace
+
+VolumeRestrictions::VolumeRestrictions(const framework::Handle& handle)
+    : handle_(handle),
+      disks_([](const framework::PodClass& pod_class, bool) { return ConflictingDisksOf(pod_class); }) {}
+
+framework::PreFilterResult VolumeRestrictions::PreFilter(const Cycle& cycle, const PodInfo& pod) const {
+  if (pod.spec().volumes.empty()) return {Status::Skip(), std::nullopt};
+  auto state = std::make_shared<ClaimState>();
+  const auto& claims = handle_.objects().Of<api::PersistentVolumeClaim>();
+  for (const api::Volume& volume : pod.spec().volumes) {
+    if (!IsClaim(volume)) continue;
+    const api::PersistentVolumeClaim* claim = claims.Find(pod.namespace_name(), volume.source.id);
+    if (claim == nullptr) {
+      return {Status::UnschedulableAndUnresolvable("persistentvolumeclaim \"" + volume.source.id + "\" not found"),
+              std::nullopt};
+    }
+    const auto& modes = claim->access_modes;
+    if (std::find(modes.begin(), modes.end(), "ReadWriteOncePod") == modes.end()) continue;
+    state->read_write_once_pod.insert(volume.source.id);
+  }
+  if (!state->read_write_once_pod.empty()) claims_in_use_.Update(cycle.nodes);
+  for (const std::string& name : state->read_write_once_pod) {
+    if (claims_in_use_.Contains(pod.namespace_name() + "/" + name)) ++state->conflict_count;
+  }
+  if (state->conflict_count == 0 && ConflictingDisksOf(*pod.pod_class) == 0) return {Status::Skip(), std::nullopt};
+  cycle.state.Write(kStateKey, std::move(state));
+  return {};
+}
+
+Status VolumeRestrictions::AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo&) const {
+  return UpdateWithPod(cycle, other, +1);
+}
+
+Status VolumeRestrictions::RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo&) const {
+  return UpdateWithPod(cycle, other, -1);
+}
+
+Status VolumeRestrictions::Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const {
+  if (HasDiskConflict(pod, node)) return Status::Unschedulable(std::string(kDiskConflictReason));
+  const auto* state = cycle.state.Read<ClaimState>(kStateKey);
+  if (state == nullptr) return NoState();
+  if (state->conflict_count > 0) return Status::Unschedulable(std::string(kReadWriteOncePodReason));
+  return {};
+}
+
+// Nodes without a disk that can conflict are not looked at.
+void VolumeRestrictions::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                    std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
+  const auto* state = cycle.state.Read<ClaimState>(kStateKey);
+  if (state == nullptr) {
+    FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    return;
+  }
+  CachedRefusal disk(statuses, framework::Code::kUnschedulable, kDiskConflictReason);
+  CachedRefusal claim(statuses, framework::Code::kUnschedulable, kReadWriteOncePodReason);
+  if (ConflictingDisksOf(*pod.pod_class) > 0) {
+    disks_.Update(cycle.nodes);
+    const std::span<const std::int32_t> disk_counts = disks_.by_row();
+    for (const NodeIndex row : rows) {
+      if (disk_counts[row] == 0 || verdicts[row] != framework::kVerdictOk) continue;
+      if (HasDiskConflict(pod, cycle.nodes.Info(row))) verdicts[row] = disk.Get();
+    }
+  }
+  if (state->conflict_count <= 0) return;
+  for (const NodeIndex row : rows) {
+    if (verdicts[row] == framework::kVerdictOk) verdicts[row] = claim.Get();
+  }
+}
+
+std::vector<framework::ClusterEventWithHint> VolumeRestrictions::EventsToRegister() const {
+  using namespace framework::action;
+  return {OnPod(kDelete, AfterPodDeleted),
+          OnNode(kAdd),
+          {{framework::EventResource::kPersistentVolumeClaim, kAdd}, AfterClaimAdded}};
+}
+
+}  // namespace berth::plugins
