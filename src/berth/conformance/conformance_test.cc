@@ -120,6 +120,35 @@ TEST(Runner, APlantedDifferenceIsFound) {
       {"narrowed search", [](Attempt& a) { return a.pre_filter_nodes && (a.pre_filter_nodes->push_back("zz"), true); },
        "prefilterNodes"},
       {"reserve", [](Attempt& a) { return !a.reserve && (a.reserve.emplace(), true); }, "reserve"},
+      {"preemption", [](Attempt& a) { return a.preemption && (a.preemption.reset(), true); }, "preemption"},
+      {"preemption that nobody made", [](Attempt& a) { return !a.preemption && (a.preemption.emplace(), true); },
+       "preemption"},
+      {"node of a preemption",
+       [](Attempt& a) { return a.preemption && !(a.preemption->nominated_node += "x").empty(); },
+       "preemption for node"},
+      {"victims", [](Attempt& a) { return a.preemption && (a.preemption->victims.pop_back(), true); },
+       "preemption victims"},
+      {"victims' order",
+       [](Attempt& a) {
+         if (!a.preemption || a.preemption->victims.size() < 2) return false;
+         std::reverse(a.preemption->victims.begin(), a.preemption->victims.end());
+         return true;
+       },
+       "preemption victims"},
+      {"nodes that are as good",
+       [](Attempt& a) { return a.preemption && (a.preemption->acceptable.push_back("zz"), true); },
+       "preemption acceptable"},
+      {"candidates",
+       [](Attempt& a) {
+         return a.preemption && (a.preemption->candidates.erase(a.preemption->candidates.begin()), true);
+       },
+       "preemption candidate"},
+      {"a candidate's violations",
+       [](Attempt& a) { return a.preemption && ++a.preemption->candidates.begin()->second.pdb_violations > 0; },
+       "preemption candidate"},
+      {"cleared nominations",
+       [](Attempt& a) { return a.preemption && (a.preemption->cleared_nominations.push_back("default/zz"), true); },
+       "preemption clearedNominations"},
       {"pod", [](Attempt& a) { return !(a.pod += "x").empty(); }, "pod"},
   };
   for (const auto& test : cases) {
