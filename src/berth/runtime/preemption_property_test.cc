@@ -55,10 +55,25 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   static constexpr int kNodeCount = 6;
 
+  static std::unique_ptr<ProfilePlugins> MakeProfile(NullHandle& handle) {
+    return std::move(MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle)->front());
+  }
+
   testing::PodBuilder Pod(std::string name) {
     testing::PodBuilder pod = RandomPod(dice_, std::move(name));
     pod.Features({}).Priority(dice_.Pick({-5, 0, 0, 10, 100})).Started(Time{std::chrono::seconds(dice_.Below(4))});
     if (dice_.OneIn(2)) pod.Label("app", dice_.Pick({"a", "b"}));
+    // What changes for other nodes too when a pod goes.
+    const auto term = [&] {
+      return testing::AffinityTerm(dice_.Pick({"zone", "kubernetes.io/hostname"}),
+                                   testing::Labels({{"app", dice_.Pick({"a", "b"})}}));
+    };
+    if (dice_.OneIn(6)) pod.Affinity(term());
+    if (dice_.OneIn(4)) pod.AntiAffinity(term());
+    if (dice_.OneIn(4)) {
+      pod.Spread(testing::SpreadConstraint(1, dice_.Pick({"zone", "kubernetes.io/hostname"}),
+                                           testing::Labels({{"app", dice_.Pick({"a", "b"})}})));
+    }
     return pod;
   }
 
@@ -91,7 +106,10 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     other.pods[node] = std::move(kept);
     cache::Cache cache;
     other.Fill(cache);
-    Evaluator evaluator(*profile_, {.form = Form::kPlain});
+    // Plugins of its own: some keep counts of the pods of one cluster.
+    NullHandle handle;
+    const auto profile = MakeProfile(handle);
+    Evaluator evaluator(*profile, {.form = Form::kPlain});
     (void)evaluator.Evaluate(pod, cache.nodes(), other.Nominated(cache.nodes()), 1, Time{});
     return evaluator.StatusOf(cache.nodes().Find(node)).IsSuccess();
   }
@@ -153,7 +171,8 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     const auto nominated = cluster.Nominated(cache.nodes());
     const PodInfoPtr pod = Pod("preemptor").Priority(50).Request("cpu", dice_.Pick({"300m", "1", "3"})).Info();
     for (const Form form : {Form::kPlain, Form::kReuse}) {
-      Evaluator evaluator(*profile_, {.form = form});
+      const auto profile = MakeProfile(handle_);
+      Evaluator evaluator(*profile, {.form = form});
       if (evaluator.Evaluate(pod, cache.nodes(), nominated, dice_.Seed(), Time{}).result != Result::kRefused) return;
       std::map<std::string, Found> want;
       bool needs_nobody = false;
@@ -182,8 +201,6 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
 
   Dice dice_{GetParam()};
   NullHandle handle_;
-  std::unique_ptr<ProfilePlugins> profile_ =
-      std::move(MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle_)->front());
   bool has_found_ = false;
 };
 
