@@ -130,6 +130,17 @@ Expected<void> CheckGceZones(const api::StringMap& labels) {
                       "]");
 }
 
+// Only managed disks have a CSI volume; no kind counts as managed.
+Expected<void> CheckAzureKind(const api::VolumeSource& source) {
+  constexpr std::string_view kManaged = "managed";
+  if (!source.disk_kind) return {};
+  const bool is_managed =
+      std::equal(source.disk_kind->begin(), source.disk_kind->end(), kManaged.begin(), kManaged.end(),
+                 [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
+  if (is_managed) return {};
+  return InvalidError("kind(" + *source.disk_kind + ") is not supported in csi migration");
+}
+
 }  // namespace
 
 VolumeAffinity::VolumeAffinity(const NodeTerms& terms) : is_restricted_(terms.has_value()) {
@@ -172,6 +183,7 @@ Expected<NodeTerms> TranslateAffinity(const api::PersistentVolume& volume) {
   const api::VolumeKind kind = volume.spec.source.kind;
   if (kind == api::VolumeKind::kAwsElasticBlockStore) BERTH_RETURN_IF_ERROR(CheckEbsId(volume.spec.source.id));
   if (kind == api::VolumeKind::kGcePersistentDisk) BERTH_RETURN_IF_ERROR(CheckGceZones(volume.metadata.labels));
+  if (kind == api::VolumeKind::kAzureDisk) BERTH_RETURN_IF_ERROR(CheckAzureKind(volume.spec.source));
   NodeTerms terms = volume.spec.node_affinity;
   const std::string_view key = TopologyKey(kind);
   if (!key.empty()) TranslateTopology(terms, volume.metadata.labels, key);

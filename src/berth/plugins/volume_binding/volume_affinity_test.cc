@@ -66,6 +66,7 @@ struct InTree {
   std::string id = "disk";
   NodeTerms terms;
   api::StringMap labels;
+  std::optional<std::string> disk_kind = {};
 };
 
 std::shared_ptr<const api::PersistentVolume> Make(const InTree& in) {
@@ -73,6 +74,7 @@ std::shared_ptr<const api::PersistentVolume> Make(const InTree& in) {
       .With([&](api::PersistentVolume& v) {
         v.spec.source.kind = in.kind;
         v.spec.source.id = in.id;
+        v.spec.source.disk_kind = in.disk_kind;
         v.spec.node_affinity = in.terms;
         v.metadata.labels = in.labels;
       })
@@ -114,6 +116,7 @@ TEST(Migration, TranslatesZones) {
       {"an EBS id with zone",
        {.kind = VolumeKind::kAwsElasticBlockStore, .id = "aws://us-east-1a/vol-1"},
        std::nullopt},
+      {"a managed disk", {.kind = VolumeKind::kAzureDisk, .disk_kind = "Managed"}, std::nullopt},
       {"no topology of its own",
        {.kind = VolumeKind::kAzureDisk, .terms = {{Term({In(kZone, {"a"})})}}},
        {{Term({In(kZone, {"a"})})}}},
@@ -136,6 +139,7 @@ TEST(Migration, Refuses) {
        "failed to get region from zones: multiple or no regions gotten from zones, got: map[x-y:{} x-z:{}]"},
       {{.kind = VolumeKind::kAwsElasticBlockStore, .id = "aws://a/b/vol-1"},
        "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://a/b/vol-1)"},
+      {{.kind = VolumeKind::kAzureDisk, .disk_kind = "Dedicated"}, "kind(Dedicated) is not supported in csi migration"},
       {{.kind = VolumeKind::kAwsElasticBlockStore, .id = "aws://vol-1"},
        "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://vol-1)"},
   };
