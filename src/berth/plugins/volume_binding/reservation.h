@@ -26,7 +26,6 @@ struct Reservation {
     std::string written_version;
   };
 
-  std::string pod_key;
   std::shared_ptr<const api::Node> node;
   std::vector<Binding> bindings;
   std::vector<Provision> provisions;

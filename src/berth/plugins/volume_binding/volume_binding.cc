@@ -94,7 +94,6 @@ Status VolumeBinding::Reserve(const framework::Cycle& cycle, const PodInfo& pod,
   const volumes::NodeDecision decision = volumes::DecideNode(sources_, *state, node.node());
   if (!decision.error.empty() || decision.reasons != 0) return {};
   auto reservation = std::make_shared<volumes::Reservation>();
-  reservation->pod_key = pod.Key();
   reservation->node = node.node_ptr();
   Status status = volumes::Assume(sources_, *state, decision, *reservation);
   if (status.IsSuccess()) reservations_.insert_or_assign(pod.uid, std::move(reservation));
