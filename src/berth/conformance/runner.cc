@@ -12,6 +12,7 @@
 #include "berth/config/default.h"
 #include "berth/config/load.h"
 #include "berth/config/validate.h"
+#include "berth/conformance/claim_api.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 #include "berth/queue/nominator.h"
@@ -36,9 +37,8 @@ class CaseHandle final : public framework::Handle {
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return objects_; }
   framework::Objects& objects() { return objects_; }
-  void Start(framework::Operation operation) override {
-    while (operation.next) operation = operation.next({});
-  }
+  void Start(framework::Operation operation) override { (void)claim_api_.Run(std::move(operation), kBoundEpoch); }
+  ClaimApi& claim_api() { return claim_api_; }
   void Emit(framework::PodEvent) override {}
   std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const override {
     const auto pods = nominator_.PodsForNode(node_name);
@@ -53,6 +53,7 @@ class CaseHandle final : public framework::Handle {
  private:
   queue::Nominator& nominator_;
   framework::Objects objects_;
+  ClaimApi claim_api_{objects_};
 };
 
 StatusRecord ToRecord(const Status& status) {
@@ -272,6 +273,12 @@ class Run {
       got.result = status.IsRejected() ? "unschedulable" : "error";
       got.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
       return;
+    }
+    // As the oracle: claims are written, so that later pods find them allocated.
+    for (framework::PreBindPlugin* plugin : profiles_[p]->pre_bind) {
+      if (plugin->Name() != plugins::names::kDynamicResources || plugin->PreBindPreFlight(*assumed).IsSkip()) continue;
+      const Status status = handle_.claim_api().Run(plugin->PreBind(*assumed), kBoundEpoch);
+      if (!status.IsSuccess()) differences_.push_back(got.pod + ": PreBind: " + status.Message());
     }
     auto running = std::make_shared<PodInfo>(*assumed);
     running->start_time = kBoundEpoch + std::chrono::seconds(bound_++);

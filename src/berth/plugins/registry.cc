@@ -36,14 +36,14 @@ Error WrongArgs(std::string_view name, std::string_view wanted) {
   return InvalidError("plugin \"" + std::string(name) + "\": arguments of another kind, want " + std::string(wanted));
 }
 
-// A plugin whose arguments are of type Args, made by `make(const Args&)`.
+// A plugin whose arguments are of type Args, made by `make(const Args&, Handle&)`.
 template <typename Args, typename Make>
 PluginRegistration WithArgs(std::string_view name, Make make) {
-  return {name, [name, make](const config::PluginArgs& args, framework::Handle&) -> Created {
-            if (std::holds_alternative<std::monostate>(args)) return Created(make(Args{}));
+  return {name, [name, make](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            if (std::holds_alternative<std::monostate>(args)) return Created(make(Args{}, handle));
             const Args* typed = std::get_if<Args>(&args);
             if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
-            return Created(make(*typed));
+            return Created(make(*typed, handle));
           }};
 }
 
@@ -100,7 +100,7 @@ ScoringStrategy ToStrategy(config::ScoringStrategyType type) {
   return ScoringStrategy::kRequestedToCapacityRatio;
 }
 
-std::unique_ptr<framework::Plugin> MakeFit(const config::NodeResourcesFitArgs& args) {
+std::unique_ptr<framework::Plugin> MakeFit(const config::NodeResourcesFitArgs& args, framework::Handle& handle) {
   NodeResourcesFitOptions options;
   options.ignored_resources = {args.ignored_resources.begin(), args.ignored_resources.end()};
   options.ignored_resource_groups = {args.ignored_resource_groups.begin(), args.ignored_resource_groups.end()};
@@ -109,19 +109,16 @@ std::unique_ptr<framework::Plugin> MakeFit(const config::NodeResourcesFitArgs& a
   if (args.scoring_strategy.shape) {
     for (const auto& point : *args.scoring_strategy.shape) options.shape.push_back({point.utilization, point.score});
   }
-  return std::make_unique<NodeResourcesFit>(std::move(options));
+  return std::make_unique<NodeResourcesFit>(std::move(options), &handle);
 }
 
-std::unique_ptr<framework::Plugin> MakeBalancedAllocation(const config::NodeResourcesBalancedAllocationArgs& args) {
-  return std::make_unique<NodeResourcesBalancedAllocation>(ToResources(args.resources));
+std::unique_ptr<framework::Plugin> MakeBalancedAllocation(const config::NodeResourcesBalancedAllocationArgs& args,
+                                                          framework::Handle& handle) {
+  return std::make_unique<NodeResourcesBalancedAllocation>(ToResources(args.resources), &handle);
 }
 
-std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityArgs& args) {
+std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityArgs& args, framework::Handle&) {
   return std::make_unique<NodeAffinity>(args.added_affinity);
-}
-
-std::unique_ptr<framework::Plugin> MakeDynamicResources(const config::DynamicResourcesArgs&) {
-  return std::make_unique<DynamicResources>();
 }
 
 }  // namespace
@@ -142,7 +139,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithHandle<VolumeZone>(names::kVolumeZone),
       WithArgsAndHandle<PodTopologySpread, config::PodTopologySpreadArgs>(names::kPodTopologySpread),
       WithArgsAndHandle<InterPodAffinity, config::InterPodAffinityArgs>(names::kInterPodAffinity),
-      WithArgs<config::DynamicResourcesArgs>(names::kDynamicResources, MakeDynamicResources),
+      WithArgsAndHandle<DynamicResources, config::DynamicResourcesArgs>(names::kDynamicResources),
       WithArgsAndHandle<DefaultPreemption, config::DefaultPreemptionArgs>(names::kDefaultPreemption),
       WithArgs<config::NodeResourcesBalancedAllocationArgs>(names::kNodeResourcesBalancedAllocation,
                                                             MakeBalancedAllocation),

@@ -1,59 +1,491 @@
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
 
-#include <memory>
-#include <string>
+#include <algorithm>
+#include <optional>
+
+#include "berth/base/random.h"
+#include "berth/config/args.h"
+#include "berth/plugins/dynamic_resources/allocator.h"
+#include "berth/plugins/dynamic_resources/binding_conditions.h"
+#include "berth/plugins/dynamic_resources/claim_writes.h"
+#include "berth/plugins/dynamic_resources/extended_resources.h"
+#include "berth/plugins/dynamic_resources/pod_claims.h"
+#include "berth/plugins/helper/device_state.h"
+#include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/node_selector.h"
 
 namespace berth::plugins {
-namespace {
 
 using framework::Status;
 
+namespace {
+
 constexpr std::string_view kStateKey = "DynamicResources";
 
-// Says that PreFilter was here.
-struct State final : framework::StateData {};
+// Upstream gives up a node after filterTimeout. The core has no clock: it gives up after as many devices as that time
+// is microseconds long, so that the same cluster gives the same answer on any machine. Without a timeout there still is
+// an end.
+constexpr std::int64_t kStepsMax = 100'000'000;
 
-Status RefuseClaims(const framework::PodInfo& pod) {
-  if (!pod.spec().features.resource_claims) return Status::Success();
-  return Status::Error(
-      "plugin \"DynamicResources\" does not allocate devices in this version of berth: pod uses resource claims");
+std::int64_t StepsOf(Duration filter_timeout) {
+  const std::int64_t steps = filter_timeout / std::chrono::microseconds(1);
+  return steps <= 0 ? kStepsMax : std::min(steps, kStepsMax);
+}
+
+Status Refusal(std::string reason) { return Status::UnschedulableAndUnresolvable(std::move(reason)); }
+
+// The score of a claim that is allocated already.
+std::int64_t PriorityScoreOf(const api::ResourceClaim& claim) {
+  std::int64_t score = 0;
+  for (const api::DeviceRequest& request : claim.spec.requests) {
+    for (std::size_t i = 0; i < request.first_available.size() && !request.exactly; ++i) {
+      const std::string name = request.name + "/" + request.first_available[i].name;
+      const auto& results = claim.allocation->results;
+      if (std::any_of(results.begin(), results.end(), [&](const auto& result) { return result.request == name; })) {
+        score += kAlternativesMax - static_cast<std::int64_t>(i);
+      }
+    }
+  }
+  return score;
+}
+
+bool HasPriorities(const api::ResourceClaim& claim) {
+  return std::any_of(claim.spec.requests.begin(), claim.spec.requests.end(),
+                     [](const api::DeviceRequest& request) { return !request.first_available.empty(); });
 }
 
 }  // namespace
 
+// The claim for extended resources as some nodes need it: they provide the same resources through their devices.
+struct DynamicResources::NodeClaim {
+  DeviceClaims::Ptr claim;
+  std::vector<api::ContainerExtendedResourceRequest> mappings;
+  ResolvedClaim resolved;
+};
+
+struct DynamicResources::State final : framework::StateData {
+  struct Claim {
+    DeviceClaims::Ptr claim;
+    std::optional<NodeSelector> available_on;  // of its allocation; absent: everywhere
+    bool is_unusable = false;                  // its devices could not be prepared
+  };
+  struct OnNode {
+    std::int64_t score = 0;
+    const NodeClaim* extended = nullptr;
+  };
+
+  // The pod's own claims, then that for its extended resources.
+  std::vector<Claim> claims;
+  bool has_extended = false;
+  std::vector<std::pair<std::string, std::int64_t>> extended_resources;
+  bool has_priorities = false;
+  std::int64_t allocated_score = 0;  // of claims that are allocated already
+
+  // Null when every claim is allocated.
+  std::unique_ptr<DeviceAllocator> allocator;
+  std::vector<ResolvedClaim> resolved;  // of the pod's own claims, those to be allocated
+  std::map<std::vector<std::string>, std::unique_ptr<NodeClaim>> node_claims;  // by the resources in it
+
+  // What Filter found out.
+  std::set<std::size_t> unavailable;  // claims that are allocated, and not for some node
+  StringHashMap<OnNode> on_node;      // where the allocator succeeded, by node
+
+  const DeviceClaims::Ptr& extended_claim() const { return claims.back().claim; }
+  std::size_t user_count() const { return claims.size() - (has_extended ? 1 : 0); }
+
+  std::vector<const ResolvedClaim*> ToAllocate(const NodeClaim* extended) const {
+    std::vector<const ResolvedClaim*> wanted;
+    for (const ResolvedClaim& claim : resolved) wanted.push_back(&claim);
+    if (extended != nullptr) wanted.push_back(&extended->resolved);
+    return wanted;
+  }
+};
+
+DynamicResources::DynamicResources(const config::DynamicResourcesArgs& args, framework::Handle& handle)
+    : handle_(handle),
+      filter_timeout_(args.filter_timeout),
+      binding_timeout_(args.binding_timeout),
+      devices_(DeviceState::Of(handle)),
+      nothing_(std::make_shared<State>()) {}
+
+DynamicResources::~DynamicResources() = default;
+
+Status DynamicResources::PreEnqueue(const framework::PodInfo& pod) const {
+  if (pod.spec().resource_claims.empty()) return {};
+  const std::string error = FindPodClaims(pod, devices_->claims).error;
+  return error.empty() ? Status() : Refusal(error);
+}
+
 framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& cycle,
                                                        const framework::PodInfo& pod) const {
-  cycle.state.Write(kStateKey, std::make_shared<State>());
-  Status status = RefuseClaims(pod);
-  return {status.IsSuccess() ? Status::Skip() : std::move(status), std::nullopt};
+  cycle.state.Write(kStateKey, nothing_);
+  PodClaims found;
+  if (!pod.spec().resource_claims.empty()) found = FindPodClaims(pod, devices_->claims);
+  if (!found.error.empty()) return {Refusal(found.error), std::nullopt};
+  auto state = std::make_shared<State>();
+  state->extended_resources = DeviceBackedRequests(pod, devices_->classes);
+  if (found.claims.empty() && state->extended_resources.empty()) return {Status::Skip(), std::nullopt};
+
+  for (DeviceClaims::Ptr& claim : found.claims) state->claims.push_back({std::move(claim), std::nullopt, false});
+  if (!state->extended_resources.empty()) {
+    DeviceClaims::Ptr claim = devices_->claims.FindExtendedResourceClaim(pod);
+    if (claim == nullptr) claim = MakeInMemoryClaim(pod);
+    state->claims.push_back({std::move(claim), std::nullopt, false});
+    state->has_extended = true;
+  }
+  bool needs_allocator = false;
+  for (std::size_t i = 0; i < state->claims.size(); ++i) {
+    if (Status status = CheckClaim(*state, i, cycle.now); !status.IsSuccess()) return {std::move(status), std::nullopt};
+    const api::ResourceClaim& claim = *state->claims[i].claim;
+    needs_allocator |= !claim.allocation;
+    state->has_priorities |= HasPriorities(claim);
+    if (claim.allocation) state->allocated_score += PriorityScoreOf(claim);
+  }
+  if (needs_allocator) {
+    state->allocator = std::make_unique<DeviceAllocator>(devices_->claims, StepsOf(filter_timeout_));
+    for (std::size_t i = 0; i < state->user_count(); ++i) {
+      if (state->claims[i].claim->allocation) continue;
+      state->resolved.push_back(ResolveClaim(state->claims[i].claim, devices_->class_store(), devices_->selectors));
+    }
+  }
+  cycle.state.Write(kStateKey, std::move(state));
+  return {};
 }
 
-Status DynamicResources::Filter(const framework::Cycle&, const framework::PodInfo& pod,
-                                const framework::NodeInfo&) const {
-  return RefuseClaims(pod);
+// What can be said of a claim without looking at nodes.
+Status DynamicResources::CheckClaim(State& state, std::size_t index, Time now) const {
+  State::Claim& entry = state.claims[index];
+  const api::ResourceClaim& claim = *entry.claim;
+  if (claim.allocation) {
+    if (claim.allocation->node_selector) {
+      const std::string errors = NodeSelectorErrors(*claim.allocation->node_selector);
+      if (!errors.empty()) return Status::Error(errors);
+      entry.available_on.emplace(*claim.allocation->node_selector);
+    }
+    using Readiness = BindingReadiness::State;
+    const Readiness readiness = ReadinessOf(claim).state;
+    entry.is_unusable = readiness == Readiness::kFailed ||
+                        (readiness == Readiness::kWaiting && IsBindingOverdue(claim, binding_timeout_, now));
+    return {};
+  }
+  const std::string key = claim.metadata.namespace_name + "/" + claim.metadata.name;
+  if (devices_->claims.PendingAllocation(claim.metadata.uid) != nullptr) {
+    return Refusal("resource claim " + key + " is in the process of being allocated");
+  }
+  // That for extended resources has no requests yet, or is from an earlier cycle, which Filter finds out.
+  if (state.has_extended && index + 1 == state.claims.size()) return {};
+  for (const api::DeviceRequest& request : claim.spec.requests) {
+    if (request.exactly) {
+      Status status = CheckDeviceClass(request.exactly->device_class_name, request.name);
+      if (!status.IsSuccess()) return status;
+    } else if (request.first_available.empty()) {
+      return Refusal("resource claim " + key + ", request " + request.name + ": unknown request type");
+    } else {
+      for (const api::ExactDeviceRequest& alternative : request.first_available) {
+        Status status = CheckDeviceClass(alternative.device_class_name, request.name + "/" + alternative.name);
+        if (!status.IsSuccess()) return status;
+      }
+    }
+  }
+  return {};
 }
 
-framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle& cycle, const framework::PodInfo&,
+Status DynamicResources::CheckDeviceClass(const std::string& class_name, const std::string& request) const {
+  if (class_name.empty()) return Status::Error("request " + request + ": unsupported request type");
+  if (devices_->class_store().Find(class_name) != nullptr) return {};
+  return Refusal("request " + request + ": device class " + class_name + " does not exist");
+}
+
+// Sets `extended` to the claim for the extended resources that the node provides through its devices; null when there
+// is nothing to allocate for them.
+Status DynamicResources::ExtendedClaimFor(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
+                                          const NodeClaim*& extended) const {
+  extended = nullptr;
+  if (!state.has_extended) return {};
+  const api::ResourceClaim& claim = *state.extended_claim();
+  // It is from an earlier cycle: PostFilter deletes it.
+  if (!claim.spec.requests.empty()) {
+    static const Status kStale = Refusal("cannot schedule extended resource claim");
+    return kStale;
+  }
+  std::vector<std::string> resources;
+  const auto& scalars = node.allocatable().scalars;
+  for (const auto& [name, amount] : state.extended_resources) {
+    const auto provided = std::find_if(scalars.begin(), scalars.end(), [&](const auto& s) { return s.first == name; });
+    const bool is_provided = provided != scalars.end();
+    if ((!is_provided || provided->second == 0) && devices_->classes.Find(name) != nullptr) {
+      resources.push_back(name);
+    } else if (!is_provided) {
+      static const Status kNoResource = Refusal("cannot fit resource");
+      return kNoResource;
+    }
+  }
+  if ((resources.empty() && state.user_count() == 0) || claim.allocation) return {};
+  std::unique_ptr<NodeClaim>& made = state.node_claims[resources];
+  if (made == nullptr) {
+    made = std::make_unique<NodeClaim>();
+    ExtendedResourceRequests requests = MakeExtendedResourceRequests(pod.spec(), resources, devices_->classes);
+    auto copy = std::make_shared<api::ResourceClaim>(claim);
+    copy->spec.requests = std::move(requests.requests);
+    made->claim = copy;
+    made->mappings = std::move(requests.mappings);
+    made->resolved = ResolveClaim(made->claim, devices_->class_store(), devices_->selectors);
+  }
+  extended = made.get();
+  return {};
+}
+
+Status DynamicResources::FilterNode(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
+                                    bool is_column) const {
+  const NodeClaim* extended = nullptr;
+  if (Status status = ExtendedClaimFor(state, pod, node, extended); !status.IsSuccess()) return status;
+  if (extended == nullptr && state.user_count() == 0) return {};
+  bool is_available = true;
+  for (std::size_t i = 0; i < state.claims.size(); ++i) {
+    const State::Claim& claim = state.claims[i];
+    const bool is_here = !claim.available_on || claim.available_on->Matches(node.name(), node.node().metadata.labels);
+    if (is_here && !claim.is_unusable) continue;
+    state.unavailable.insert(i);
+    is_available = false;
+  }
+  if (state.allocator != nullptr) {
+    using Result = DeviceAllocator::Result;
+    const std::vector<const ResolvedClaim*> wanted = state.ToAllocate(extended);
+    NodePools gathered;
+    if (!is_column) gathered = devices_->slices.GatherPools(node.node());
+    const NodePools& pools = is_column ? devices_->slices.PoolsOf(node.node_ptr()) : gathered;
+    const DeviceAllocator::Answer answer = state.allocator->Allocate(pools, wanted, is_column);
+    switch (answer.result) {
+      case Result::kAllocated: break;
+      case Result::kNotAllocated: {
+        // Nothing wanted is nothing that is missing.
+        static const Status kNotAllocated = Refusal("cannot allocate all claims");
+        return kNotAllocated;
+      }
+      case Result::kFailedOnNode: return Refusal(answer.message);
+      case Result::kError: return Status::Error(answer.message);
+      case Result::kOutOfSteps: return Status::Error("node " + node.name() + ": timed out trying to allocate devices");
+    }
+    if (is_available) {
+      State::OnNode& found = state.on_node[node.name()];
+      found = {state.allocated_score, extended};
+      for (std::size_t i = 0; state.has_priorities && i < state.resolved.size(); ++i) {
+        found.score += state.allocator->PriorityScore(i);
+      }
+    }
+  }
+  if (is_available) return {};
+  static const Status kNotAvailable = Refusal("resourceclaim not available on the node");
+  return kNotAvailable;
+}
+
+Status DynamicResources::Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                const framework::NodeInfo& node) const {
+  State* state = cycle.state.Mutable<State>(kStateKey);
+  if (state == nullptr) return Status::Error("not found");
+  if (state->claims.empty()) return {};
+  return FilterNode(*state, pod, node, false);
+}
+
+void DynamicResources::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                                  framework::StatusTable& statuses) const {
+  State* state = cycle.state.Mutable<State>(kStateKey);
+  if (state != nullptr && state->claims.empty()) return;
+  for (const framework::NodeIndex row : rows) {
+    if (verdicts[row] != framework::kVerdictOk) continue;
+    const Status status =
+        state == nullptr ? Status::Error("not found") : FilterNode(*state, pod, cycle.nodes.Info(row), true);
+    if (!status.IsSuccess()) verdicts[row] = statuses.Intern(status);
+  }
+}
+
+framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                                          const framework::NodeStatuses&,
                                                          framework::FilterRunner&) const {
   framework::PostFilterResult result;
-  result.status = cycle.state.Read<State>(kStateKey) == nullptr ? Status::Error("not found")
-                                                                : Status::Unschedulable("no new claims to deallocate");
+  const auto* state = cycle.state.Read<State>(kStateKey);
+  if (state == nullptr) {
+    result.status = Status::Error("not found");
+    return result;
+  }
+  if (state->claims.empty()) {
+    result.status = Status::Unschedulable("no new claims to deallocate");
+    return result;
+  }
+  // There is no telling which of them helps most: the cycle's seed picks one, as upstream picks any.
+  std::vector<DeviceClaims::Ptr> candidates;
+  for (const std::size_t index : state->unavailable) {
+    const DeviceClaims::Ptr& claim = state->claims[index].claim;
+    const bool is_last = state->has_extended && index + 1 == state->claims.size();
+    const auto& consumers = claim->reserved_for;
+    const bool is_only_ours = consumers.empty() || (consumers.size() == 1 && consumers.front().uid == pod.uid);
+    if (!is_last && is_only_ours) candidates.push_back(claim);
+  }
+  if (!candidates.empty()) {
+    handle_.Start(DeallocateClaim(*candidates[Random(cycle.seed).Below(candidates.size())]));
+    result.status = Status::Unschedulable("deallocation of ResourceClaim completed");
+  } else if (state->has_extended && !IsInMemoryClaim(*state->extended_claim())) {
+    handle_.Start(DeleteClaim(state->extended_claim()));
+    result.status = Status::Unschedulable("deletion of ResourceClaim completed");
+  } else {
+    result.status = Status::Unschedulable("still not schedulable");
+  }
   return result;
 }
 
-void DynamicResources::ScoreRows(const framework::Cycle&, const framework::PodInfo&,
+bool DynamicResources::ScoresNothing(const framework::Cycle& cycle, const framework::PodInfo&) const {
+  const auto* state = cycle.state.Read<State>(kStateKey);
+  return state != nullptr && (!state->has_priorities || state->allocator == nullptr);
+}
+
+std::int64_t DynamicResources::Score(const framework::Cycle& cycle, const framework::PodInfo&, framework::NodeIndex,
+                                     const framework::NodeInfo& node, Status& status) const {
+  const auto* state = cycle.state.Read<State>(kStateKey);
+  if (state == nullptr) {
+    status = Status::Error("not found");
+    return 0;
+  }
+  const auto it = state->on_node.find(node.name());
+  return it == state->on_node.end() ? 0 : it->second.score;
+}
+
+void DynamicResources::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
-                                 Status&) const {
+                                 Status& status) const {
+  if (!ScoresNothing(cycle, pod)) {
+    ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
+    return;
+  }
   for (const framework::NodeIndex row : rows) scores[row] = 0;
 }
 
-Status DynamicResources::Reserve(const framework::Cycle&, const framework::PodInfo& pod, std::string_view) {
-  return RefuseClaims(pod);
+Status DynamicResources::Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                 std::string_view node_name) {
+  State* state = cycle.state.Mutable<State>(kStateKey);
+  if (state == nullptr) return Status::Error("not found");
+  if (state->claims.empty()) return {};
+  auto reservation = std::make_shared<ClaimReservation>();
+  for (std::size_t i = 0; i < state->claims.size(); ++i) {
+    reservation->claims.push_back({state->claims[i].claim, std::nullopt, {}, i >= state->user_count()});
+  }
+  if (state->allocator != nullptr) {
+    const auto on_node = state->on_node.find(node_name);
+    const framework::NodeIndex row = cycle.nodes.Find(node_name);
+    if (on_node == state->on_node.end() || row == framework::kNoNode) {
+      if (!state->resolved.empty()) return Status::Error("claim allocation not found for node");
+      // The node's device plugin provides the extended resources, which are all that the pod wants.
+      reservations_[pod.uid] = std::move(reservation);
+      return {};
+    }
+    // The same search as in Filter finds the same: its result was not kept for every node.
+    const NodeClaim* extended = on_node->second.extended;
+    const auto& node = cycle.nodes.Info(row).node_ptr();
+    const DeviceAllocator::Answer answer =
+        state->allocator->Allocate(devices_->slices.PoolsOf(node), state->ToAllocate(extended));
+    if (answer.result != DeviceAllocator::Result::kAllocated) {
+      return Status::Error("claim allocation not found for node");
+    }
+    std::vector<api::AllocationResult> results = state->allocator->Results(node_name, cycle.seed);
+    std::size_t next = 0;
+    for (ClaimReservation::Claim& claim : reservation->claims) {
+      if (claim.claim->allocation || next == results.size()) continue;
+      auto pending = std::make_shared<api::ResourceClaim>(claim.is_extended ? *extended->claim : *claim.claim);
+      claim.allocation = std::move(results[next++]);
+      pending->allocation = claim.allocation;
+      claim.pending_uid = pending->metadata.uid;
+      devices_->claims.AddPending(claim.pending_uid, std::move(pending));
+    }
+    if (extended != nullptr) {
+      reservation->extended_claim = extended->claim;
+      reservation->mappings = extended->mappings;
+    }
+  }
+  reservations_[pod.uid] = std::move(reservation);
+  return {};
+}
+
+void DynamicResources::Unreserve(const framework::PodInfo& pod, std::string_view) {
+  const auto it = reservations_.find(pod.uid);
+  if (it == reservations_.end()) {
+    // Reserve was not reached, or PreBind has ended and the pod was not bound.
+    for (const DeviceClaims::Ptr& claim : FindPodClaims(pod, devices_->claims).claims) {
+      if (claim->allocation && IsReservedFor(*claim, pod)) handle_.Start(UnreserveClaim(*claim, pod));
+    }
+    if (pod.pod_class->requests.scalars.empty()) return;
+    if (DeviceClaims::Ptr claim = devices_->claims.FindExtendedResourceClaim(pod)) handle_.Start(DeleteClaim(claim));
+    return;
+  }
+  const std::shared_ptr<ClaimReservation> reservation = std::move(it->second);
+  reservations_.erase(it);
+  for (std::size_t i = 0; i < reservation->claims.size(); ++i) {
+    const ClaimReservation::Claim& claim = reservation->claims[i];
+    if (reservation->being_written == i && claim.allocation && !claim.is_extended) {
+      handle_.Start(SettleClaim(handle_, devices_, claim, pod));
+      continue;
+    }
+    if (devices_->claims.PendingAllocation(claim.pending_uid) != nullptr) {
+      devices_->claims.RemovePending(claim.pending_uid);
+      devices_->claims.Restore(claim.claim->metadata.namespace_name, claim.claim->metadata.name);
+    }
+    if (claim.is_extended) {
+      if (!IsInMemoryClaim(*claim.claim)) handle_.Start(DeleteClaim(claim.claim));
+    } else if (claim.claim->allocation && IsReservedFor(*claim.claim, pod)) {
+      handle_.Start(UnreserveClaim(*claim.claim, pod));
+    }
+  }
+}
+
+Status DynamicResources::PreBindPreFlight(const framework::PodInfo& pod) {
+  return reservations_.contains(pod.uid) ? Status() : Status::Skip();
 }
 
 framework::Operation DynamicResources::PreBind(const framework::PodInfo& pod) {
-  return framework::Operation::Done(RefuseClaims(pod));
+  const auto it = reservations_.find(pod.uid);
+  if (it == reservations_.end()) return framework::Operation::Done();
+  return BindClaims(handle_, devices_, it->second, pod, binding_timeout_,
+                    [this, uid = pod.uid] { reservations_.erase(uid); });
+}
+
+framework::QueueingHint DynamicResources::AfterClaimChange(const framework::PodInfo& pod,
+                                                           const framework::EventObjects& event) const {
+  const auto* before = event.Old<api::ResourceClaim>();
+  const auto* after = event.New<api::ResourceClaim>();
+  if (after == nullptr) return framework::QueueingHint::kQueue;
+  const PodClaims found = FindPodClaims(pod, devices_->claims);
+  if (!found.error.empty()) return framework::QueueingHint::kSkip;
+  // Devices became free.
+  if (before != nullptr && before->allocation && !after->allocation) return framework::QueueingHint::kQueue;
+  const bool is_used = std::any_of(found.claims.begin(), found.claims.end(), [&](const DeviceClaims::Ptr& claim) {
+    return claim->metadata.uid == after->metadata.uid;
+  });
+  if (!is_used) return framework::QueueingHint::kSkip;
+  return QueueIf(before == nullptr || before->allocation != after->allocation ||
+                 before->reserved_for != after->reserved_for || before->devices != after->devices);
+}
+
+std::vector<framework::ObjectKind> DynamicResources::ObjectsRead() const {
+  using enum framework::ObjectKind;
+  return {kResourceSlice, kDeviceClass, kResourceClaim};
+}
+
+std::vector<framework::ClusterEventWithHint> DynamicResources::EventsToRegister() const {
+  using namespace framework::action;
+  using enum framework::EventResource;
+  return {
+      OnNode(kAdd | kUpdateNodeLabel | kUpdateNodeAllocatable),
+      {{kResourceClaim, kAdd | kUpdate},
+       [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
+         return AfterClaimChange(pod, event);
+       }},
+      // The pod's status now names a claim that was made for it.
+      OnPod(kUpdatePodGeneratedResourceClaim,
+            [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
+              return QueueIf(IsOwnUpdate(pod, event) && FindPodClaims(*event.new_pod, devices_->claims).error.empty());
+            }),
+      {{kDeviceClass, kAdd | kUpdate}, {}},
+      {{kResourceSlice, kAdd | kUpdate}, {}},
+  };
 }
 
 }  // namespace berth::plugins

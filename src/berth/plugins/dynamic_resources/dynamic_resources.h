@@ -1,11 +1,27 @@
-// DynamicResources, for pods without resource claims: scores 0 everywhere and says at PostFilter that it has nothing to
-// give back. Allocating devices is not built: a pod with claims is refused with an error.
+// DynamicResources: allocates devices for the claims of a pod. It refuses nodes where they cannot be had, prefers those
+// where alternatives that come first can, and writes allocation and reservation before the pod is bound.
+// Upstream: dynamicresources.go, with structured parameters only.
 #pragma once
 
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 
+namespace berth::config {
+struct DynamicResourcesArgs;
+}
+
 namespace berth::plugins {
+
+struct ClaimReservation;
+class DeviceState;
 
 class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
@@ -13,40 +29,77 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PostFilterPlugin,
                                public framework::ScorePlugin,
                                public framework::ReservePlugin,
-                               public framework::PreBindPlugin {
+                               public framework::PreBindPlugin,
+                               public framework::ObjectReader,
+                               public framework::EnqueueExtensions {
  public:
+  // `handle` must outlive the plugin.
+  DynamicResources(const config::DynamicResourcesArgs& args, framework::Handle& handle);
+  ~DynamicResources() override;
+
   std::string_view Name() const override { return names::kDynamicResources; }
 
-  framework::Status PreEnqueue(const framework::PodInfo&) const override { return {}; }
+  // Waits for the pod's claims.
+  framework::Status PreEnqueue(const framework::PodInfo& pod) const override;
 
-  framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
+  framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kCycle; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
 
-  // Reached only where a profile turns PreFilter off.
-  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
+  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
+  // Uses what was found out about pools and selectors before, which the plain form finds out anew.
+  void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                  framework::StatusTable& statuses) const override;
 
-  // Upstream reads the state that its PreFilter wrote and fails with "not found" where an earlier plugin's PreFilter
-  // refused the pod, so that its own never ran; so do we.
+  // Gives back one claim that is allocated where the pod cannot use it. Upstream reads the state that its PreFilter
+  // wrote and fails with "not found" where an earlier plugin's PreFilter refused the pod, so that its own never ran; so
+  // do we. Unlike upstream, nobody waits for the API server's answer: a write that fails is tried again in the next
+  // cycle.
   framework::PostFilterResult PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
 
-  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kNode; }
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kMax; }
-  std::int64_t Score(const framework::Cycle&, const framework::PodInfo&, framework::NodeIndex,
-                     const framework::NodeInfo&, framework::Status&) const override {
-    return 0;
-  }
+  bool ScoresNothing(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
+                     const framework::NodeInfo& node, framework::Status& status) const override;
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
 
   framework::Status Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod,
                             std::string_view node_name) override;
-  void Unreserve(const framework::PodInfo&, std::string_view) override {}
+  void Unreserve(const framework::PodInfo& pod, std::string_view node_name) override;
+
+  framework::Status PreBindPreFlight(const framework::PodInfo& pod) override;
   framework::Operation PreBind(const framework::PodInfo& pod) override;
+
+  std::vector<framework::ObjectKind> ObjectsRead() const override;
+  std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
+
+ private:
+  struct State;
+  struct NodeClaim;
+
+  framework::Status FilterNode(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
+                               bool is_column) const;
+  framework::Status AddExtendedResources(State& state, const framework::PodInfo& pod) const;
+  framework::Status CheckClaim(State& state, std::size_t index, Time now) const;
+  framework::Status CheckDeviceClass(const std::string& class_name, const std::string& request) const;
+  framework::Status ExtendedClaimFor(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
+                                     const NodeClaim*& claim) const;
+  framework::QueueingHint AfterClaimChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
+
+  framework::Handle& handle_;
+  const Duration filter_timeout_;
+  const Duration binding_timeout_;
+  const std::shared_ptr<DeviceState> devices_;
+  const std::shared_ptr<State> nothing_;  // the state of a pod without claims
+  // By the pod's uid, from Reserve until the claims are written or Unreserve: one for each binding cycle at most.
+  std::map<std::string, std::shared_ptr<ClaimReservation>, std::less<>> reservations_;
 };
 
 }  // namespace berth::plugins

@@ -1,11 +1,16 @@
 #include "berth/plugins/helper/scored_resources.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "berth/framework/pod_requests.h"
+#include "berth/plugins/helper/device_state.h"
 
 namespace berth::plugins {
 
-ScoredResources::ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested)
-    : requested_(requested) {
+ScoredResources::ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested,
+                                 std::shared_ptr<DeviceState> devices)
+    : requested_(requested), devices_(std::move(devices)) {
   entries_.reserve(resources.size());
   for (const WeightedResource& resource : resources) {
     Kind kind = Kind::kNone;
@@ -31,6 +36,28 @@ std::vector<std::int64_t> ScoredResources::PodRequests(const framework::PodClass
   return requests;
 }
 
+bool ScoredResources::MayCountDevices() const {
+  return devices_ != nullptr && std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+           return entry.kind == Kind::kScalar && IsDeviceBackedResourceName(entry.name);
+         });
+}
+
+std::uint64_t ScoredResources::DeviceEpoch() const {
+  if (devices_ == nullptr) return 0;
+  const std::uint64_t classes = devices_->classes.version();
+  return MayCountDevices() ? classes + devices_->slices.version() + devices_->claims.revision() : classes;
+}
+
+ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const framework::NodeInfo& node) const {
+  const std::string& name = entries_[i].name;
+  const Amounts amounts{node.allocatable().Scalar(name), node.requested().Scalar(name)};
+  if (amounts.allocatable != 0 || devices_ == nullptr) return amounts;
+  const DeviceClasses::Ptr device_class = devices_->classes.Find(name);
+  if (device_class == nullptr) return amounts;
+  const DeviceState::Totals totals = devices_->Count(*device_class, node.node());
+  return totals.count > 0 ? Amounts{totals.count, totals.allocated_count} : amounts;
+}
+
 ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeInfo& node) const {
   const bool nonzero = requested_ == RequestedKind::kNonzero;
   const framework::Resource& allocatable = node.allocatable();
@@ -40,7 +67,7 @@ ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::Nod
     case Kind::kMemory:
       return {allocatable.memory_bytes, nonzero ? node.nonzero_memory_bytes() : requested.memory_bytes};
     case Kind::kEphemeralStorage: return {allocatable.ephemeral_storage_bytes, requested.ephemeral_storage_bytes};
-    case Kind::kScalar: return {allocatable.Scalar(entries_[i].name), requested.Scalar(entries_[i].name)};
+    case Kind::kScalar: return ScalarOf(i, node);
     case Kind::kNone: break;
   }
   return {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,8 @@
 #include "berth/framework/pod_info.h"
 
 namespace berth::plugins {
+
+class DeviceState;
 
 struct WeightedResource {
   std::string name;
@@ -35,7 +38,15 @@ class ScoredResources {
     std::int64_t allocated = 0;
   };
 
-  ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested);
+  // With `devices`, a resource that the node does not have counts as the devices of the class behind it, if there is
+  // one.
+  ScoredResources(const std::vector<WeightedResource>& resources, RequestedKind requested,
+                  std::shared_ptr<DeviceState> devices = nullptr);
+
+  // True when some resource may be counted as devices: then the amounts rest on claims and slices as well.
+  bool MayCountDevices() const;
+  // For Plugin::Epoch: changes with what is known about devices, as far as it matters to fitting and scoring.
+  std::uint64_t DeviceEpoch() const;
 
   const std::vector<Entry>& entries() const { return entries_; }
 
@@ -51,8 +62,11 @@ class ScoredResources {
   Amounts Of(std::size_t i, const framework::NodeTable& nodes, framework::NodeIndex row) const;
 
  private:
+  Amounts ScalarOf(std::size_t i, const framework::NodeInfo& node) const;
+
   std::vector<Entry> entries_;
   RequestedKind requested_;
+  std::shared_ptr<DeviceState> devices_;  // null: devices do not count
 };
 
 // One node in plain form and one row of a table give the amounts in the same way to the code that scores them.

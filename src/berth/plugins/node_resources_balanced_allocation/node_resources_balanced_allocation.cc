@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "berth/plugins/helper/device_state.h"
+
 namespace berth::plugins {
 namespace {
 
@@ -72,8 +74,15 @@ bool RequestsNothing(const std::vector<std::int64_t>& pod_requests) {
 
 }  // namespace
 
-NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources)
-    : scored_(resources, RequestedKind::kActual) {}
+NodeResourcesBalancedAllocation::NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources,
+                                                                 framework::Handle* handle)
+    : scored_(resources, RequestedKind::kActual, handle == nullptr ? nullptr : DeviceState::Of(*handle)) {}
+
+std::vector<framework::ObjectKind> NodeResourcesBalancedAllocation::ObjectsRead() const {
+  using enum framework::ObjectKind;
+  if (!scored_.MayCountDevices()) return {};
+  return {kDeviceClass, kResourceSlice, kResourceClaim};
+}
 
 Status NodeResourcesBalancedAllocation::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                                  std::span<const NodeIndex>) const {

@@ -4,16 +4,20 @@
 
 #include <vector>
 
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/helper/scored_resources.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, public framework::ScorePlugin {
+class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
+                                              public framework::ScorePlugin,
+                                              public framework::ObjectReader {
  public:
-  explicit NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources = {{"cpu", 1},
-                                                                                             {"memory", 1}});
+  // With `handle`, devices count where a class of them stands behind a resource.
+  explicit NodeResourcesBalancedAllocation(const std::vector<WeightedResource>& resources = {{"cpu", 1}, {"memory", 1}},
+                                           framework::Handle* handle = nullptr);
 
   std::string_view Name() const override { return names::kNodeResourcesBalancedAllocation; }
 
@@ -28,6 +32,9 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin, 
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
+
+  std::vector<framework::ObjectKind> ObjectsRead() const override;
+  std::uint64_t Epoch() const override { return scored_.MayCountDevices() ? scored_.DeviceEpoch() : 0; }
 
  private:
   ScoredResources scored_;

@@ -7,6 +7,7 @@
 
 #include "berth/framework/pod_requests.h"
 #include "berth/plugins/helper/arithmetic.h"
+#include "berth/plugins/helper/device_state.h"
 #include "berth/plugins/helper/events.h"
 
 namespace berth::plugins {
@@ -62,36 +63,14 @@ inline void Check(std::int64_t request, std::int64_t allocatable, std::int64_t r
   if (request > allocatable) shortage |= kUnresolvable;
 }
 
-// Scalars of node lists are few and sorted, as those of the pod.
-void CheckScalars(const Resource& request, const Resource& allocatable, const Resource& requested, Shortage& shortage) {
+// Scalars of node lists are few and sorted, as those of the pod. `device_backed` has bits as a Shortage.
+void CheckScalars(const Resource& request, const Resource& allocatable, const Resource& requested,
+                  Shortage device_backed, Shortage& shortage) {
   for (std::size_t i = 0; i < request.scalars.size() && i < kScalarsMax; ++i) {
     const auto& [name, amount] = request.scalars[i];
+    if ((device_backed >> (kScalarBit + i) & 1) != 0 && allocatable.Scalar(name) <= 0) continue;
     Check(amount, allocatable.Scalar(name), requested.Scalar(name), Shortage{1} << (kScalarBit + i), shortage);
   }
-}
-
-// The specification: all that is short for a pod on a node, each a reason.
-Status FitStatus(const Resource& request, const Resource& allocatable, const Resource& requested,
-                 std::size_t pod_count) {
-  std::vector<std::string> reasons;
-  bool unresolvable = false;
-  // Unlike the rest never unresolvable: upstream does not compare with the empty node here.
-  if (static_cast<std::int64_t>(pod_count) + 1 > allocatable.pods) reasons.emplace_back("Too many pods");
-  const auto check = [&](std::string_view name, std::int64_t amount, std::int64_t node_has, std::int64_t node_gave) {
-    // Nothing requested is never short, not even on an overcommitted node.
-    if (amount <= 0 || amount <= WrappingSub(node_has, node_gave)) return;
-    reasons.push_back("Insufficient " + std::string(name));
-    unresolvable = unresolvable || amount > node_has;
-  };
-  check(framework::resources::kCpu, request.cpu_milli, allocatable.cpu_milli, requested.cpu_milli);
-  check(framework::resources::kMemory, request.memory_bytes, allocatable.memory_bytes, requested.memory_bytes);
-  check(framework::resources::kEphemeralStorage, request.ephemeral_storage_bytes, allocatable.ephemeral_storage_bytes,
-        requested.ephemeral_storage_bytes);
-  for (const auto& [name, amount] : request.scalars)
-    check(name, amount, allocatable.Scalar(name), requested.Scalar(name));
-  if (reasons.empty()) return Status::Success();
-  return Status(unresolvable ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable,
-                std::move(reasons));
 }
 
 framework::QueueingHint AfterPodEvent(const framework::PodInfo& pod, const framework::EventObjects& event) {
@@ -112,7 +91,67 @@ framework::QueueingHint AfterPodEvent(const framework::PodInfo& pod, const frame
                  }));
 }
 
-framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) {
+// A class that stands behind a resource from now on: one that is new by its own name as well.
+framework::QueueingHint AfterDeviceClassEvent(const framework::PodInfo& pod, const framework::EventObjects& event) {
+  const auto* before = event.Old<api::DeviceClass>();
+  const auto* after = event.New<api::DeviceClass>();
+  if (after == nullptr) return framework::QueueingHint::kQueue;
+  if (before != nullptr && before->extended_resource_name.value_or("") == after->extended_resource_name.value_or("")) {
+    return framework::QueueingHint::kSkip;
+  }
+  const Resource wanted = framework::PodRequestsFromSpec(*pod.pod_class);
+  const auto wants = [&](const std::string& name) {
+    return std::any_of(wanted.scalars.begin(), wanted.scalars.end(), [&](const auto& s) { return s.first == name; });
+  };
+  return QueueIf((before == nullptr && wants(std::string(kDeviceClassResourcePrefix) + after->metadata.name)) ||
+                 (after->extended_resource_name && wants(*after->extended_resource_name)));
+}
+
+// The mean over the counted resources is taken at the end.
+struct WeightedSum {
+  std::int64_t score = 0;
+  std::int64_t weight = 0;
+};
+
+}  // namespace
+
+NodeResourcesFit::NodeResourcesFit(NodeResourcesFitOptions options, framework::Handle* handle)
+    : options_(std::move(options)),
+      devices_(handle == nullptr ? nullptr : DeviceState::Of(*handle)),
+      scored_(options_.resources, RequestedKind::kNonzero, devices_) {}
+
+bool NodeResourcesFit::IsDeviceBacked(std::string_view resource) const {
+  return devices_ != nullptr && devices_->classes.Find(resource) != nullptr;
+}
+
+// The specification: all that is short for a pod on a node, each a reason.
+Status NodeResourcesFit::FitStatus(const Resource& request, const Resource& allocatable, const Resource& requested,
+                                   std::size_t pod_count) const {
+  std::vector<std::string> reasons;
+  bool unresolvable = false;
+  // Unlike the rest never unresolvable: upstream does not compare with the empty node here.
+  if (static_cast<std::int64_t>(pod_count) + 1 > allocatable.pods) reasons.emplace_back("Too many pods");
+  const auto check = [&](std::string_view name, std::int64_t amount, std::int64_t node_has, std::int64_t node_gave) {
+    // Nothing requested is never short, not even on an overcommitted node.
+    if (amount <= 0 || amount <= WrappingSub(node_has, node_gave)) return;
+    reasons.push_back("Insufficient " + std::string(name));
+    unresolvable = unresolvable || amount > node_has;
+  };
+  check(framework::resources::kCpu, request.cpu_milli, allocatable.cpu_milli, requested.cpu_milli);
+  check(framework::resources::kMemory, request.memory_bytes, allocatable.memory_bytes, requested.memory_bytes);
+  check(framework::resources::kEphemeralStorage, request.ephemeral_storage_bytes, allocatable.ephemeral_storage_bytes,
+        requested.ephemeral_storage_bytes);
+  for (const auto& [name, amount] : request.scalars) {
+    if (allocatable.Scalar(name) <= 0 && IsDeviceBacked(name)) continue;
+    check(name, amount, allocatable.Scalar(name), requested.Scalar(name));
+  }
+  if (reasons.empty()) return Status::Success();
+  return Status(unresolvable ? framework::Code::kUnschedulableAndUnresolvable : framework::Code::kUnschedulable,
+                std::move(reasons));
+}
+
+framework::QueueingHint NodeResourcesFit::AfterNodeChange(const framework::PodInfo& pod,
+                                                          const framework::EventObjects& event) const {
   if (event.new_node == nullptr) return framework::QueueingHint::kQueue;
   const Resource wanted = framework::PodRequestsFromSpec(*pod.pod_class);
   const Resource now = Resource::FromList(event.new_node->allocatable);
@@ -125,20 +164,10 @@ framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const fra
                  grew(wanted.memory_bytes, before.memory_bytes, now.memory_bytes) ||
                  grew(wanted.ephemeral_storage_bytes, before.ephemeral_storage_bytes, now.ephemeral_storage_bytes) ||
                  std::any_of(wanted.scalars.begin(), wanted.scalars.end(), [&](const auto& scalar) {
-                   return grew(scalar.second, before.Scalar(scalar.first), now.Scalar(scalar.first));
+                   return grew(scalar.second, before.Scalar(scalar.first), now.Scalar(scalar.first)) ||
+                          (scalar.second != 0 && now.Scalar(scalar.first) <= 0 && IsDeviceBacked(scalar.first));
                  }));
 }
-
-// The mean over the counted resources is taken at the end.
-struct WeightedSum {
-  std::int64_t score = 0;
-  std::int64_t weight = 0;
-};
-
-}  // namespace
-
-NodeResourcesFit::NodeResourcesFit(NodeResourcesFitOptions options)
-    : options_(std::move(options)), scored_(options_.resources, RequestedKind::kNonzero) {}
 
 bool NodeResourcesFit::IsIgnored(std::string_view scalar) const {
   if (!framework::IsExtendedResourceName(scalar)) return false;
@@ -175,6 +204,10 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
   const framework::NodeTable::Columns& c = cycle.nodes.columns();
   const bool has_ephemeral = request.ephemeral_storage_bytes > 0;
   const bool has_scalars = !request.scalars.empty();
+  Shortage device_backed = 0;
+  for (std::size_t i = 0; i < request.scalars.size(); ++i) {
+    if (IsDeviceBacked(request.scalars[i].first)) device_backed |= Shortage{1} << (kScalarBit + i);
+  }
   std::vector<std::pair<Shortage, framework::VerdictId>> known;
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;
@@ -187,7 +220,7 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
     }
     if (has_scalars) {
       const framework::NodeInfo& node = cycle.nodes.Info(row);
-      CheckScalars(request, node.allocatable(), node.requested(), shortage);
+      CheckScalars(request, node.allocatable(), node.requested(), device_backed, shortage);
     }
     if (shortage == 0) continue;
     auto it =
@@ -269,9 +302,23 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   for (const NodeIndex row : rows) scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
 }
 
+std::vector<framework::ObjectKind> NodeResourcesFit::ObjectsRead() const {
+  using enum framework::ObjectKind;
+  if (devices_ == nullptr) return {};
+  if (!scored_.MayCountDevices()) return {kDeviceClass};
+  return {kDeviceClass, kResourceSlice, kResourceClaim};
+}
+
+std::uint64_t NodeResourcesFit::Epoch() const { return scored_.DeviceEpoch(); }
+
 std::vector<framework::ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
   using namespace framework::action;
-  return {OnPod(kDelete | kUpdatePodScaleDown, AfterPodEvent), OnNode(kAdd | kUpdateNodeAllocatable, AfterNodeChange)};
+  return {OnPod(kDelete | kUpdatePodScaleDown, AfterPodEvent),
+          OnNode(kAdd | kUpdateNodeAllocatable,
+                 [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
+                   return AfterNodeChange(pod, event);
+                 }),
+          {{framework::EventResource::kDeviceClass, kAdd | kUpdate}, AfterDeviceClassEvent}};
 }
 
 }  // namespace berth::plugins

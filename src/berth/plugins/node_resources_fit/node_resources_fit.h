@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/helper/scored_resources.h"
 #include "berth/plugins/names.h"
@@ -33,9 +34,11 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
                                public framework::PreScorePlugin,
                                public framework::ScorePlugin,
+                               public framework::ObjectReader,
                                public framework::EnqueueExtensions {
  public:
-  explicit NodeResourcesFit(NodeResourcesFitOptions options = {});
+  // With `handle`, resources that a node gives through its devices are left to DynamicResources.
+  explicit NodeResourcesFit(NodeResourcesFitOptions options = {}, framework::Handle* handle = nullptr);
 
   std::string_view Name() const override { return names::kNodeResourcesFit; }
 
@@ -63,15 +66,23 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
 
+  std::vector<framework::ObjectKind> ObjectsRead() const override;
+  std::uint64_t Epoch() const override;
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
  private:
+  // Whether a class of devices stands behind the resource: then a node that has none of it itself may give devices.
+  bool IsDeviceBacked(std::string_view resource) const;
+  framework::Status FitStatus(const framework::Resource& request, const framework::Resource& allocatable,
+                              const framework::Resource& requested, std::size_t pod_count) const;
+  framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
   template <typename Source>
   std::int64_t ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) const;
   std::int64_t ResourceScore(std::int64_t requested, std::int64_t capacity) const;
   bool IsIgnored(std::string_view scalar) const;
 
   NodeResourcesFitOptions options_;
+  std::shared_ptr<DeviceState> devices_;  // null without a handle
   ScoredResources scored_;
 };
 

@@ -1,0 +1,415 @@
+#include "berth/plugins/dynamic_resources/allocator.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "berth/plugins/dynamic_resources/consumable_capacity.h"
+#include "berth/plugins/helper/node_selector.h"
+
+namespace berth::plugins {
+namespace {
+
+enum Match : std::uint8_t { kUnknown, kNo, kYes };
+
+bool Tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  if (toleration.op.empty() || toleration.op == "Equal") return toleration.value == taint.value;
+  return toleration.op == "Exists";
+}
+
+// Taints of other effects keep nobody away.
+bool HasUntoleratedTaint(const api::Device& device, const api::ExactDeviceRequest& request) {
+  return std::any_of(device.taints.begin(), device.taints.end(), [&](const api::DeviceTaint& taint) {
+    return (taint.effect == "NoSchedule" || taint.effect == "NoExecute") &&
+           std::none_of(request.tolerations.begin(), request.tolerations.end(),
+                        [&](const api::DeviceToleration& toleration) { return Tolerates(toleration, taint); });
+  });
+}
+
+std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
+}
+
+}  // namespace
+
+void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedClaim*> claims) {
+  pools_ = &pools;
+  const bool are_same = claims == claims_;
+  claims_ = std::move(claims);
+  marked_.clear();
+  allocating_capacity_.clear();
+  consumed_counters_.clear();
+  constraints_.assign(claims_.size(), {});
+  picked_.assign(claims_.size(), {});
+  steps_ = 0;
+  error_.clear();
+  if (!are_same) {
+    wanted_.assign(claims_.size(), {});
+    for (std::size_t c = 0; c < claims_.size(); ++c) {
+      for (const ResolvedClaim::Request& request : claims_[c]->requests) {
+        std::vector<Wanted>& alternatives = wanted_[c].emplace_back();
+        for (const ResolvedRequest& resolved : request.alternatives) alternatives.emplace_back().resolved = &resolved;
+      }
+    }
+  }
+  for (auto& requests : wanted_) {
+    for (auto& alternatives : requests) {
+      for (Wanted& wanted : alternatives) {
+        wanted.all_devices.clear();
+        wanted.matches.assign(pools.devices.size(), kUnknown);
+        wanted.chosen = 0;
+      }
+    }
+  }
+}
+
+DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::vector<const ResolvedClaim*> claims,
+                                                  bool use_verdicts) {
+  if (!pools.error.empty()) return {Result::kError, pools.error};
+  use_verdicts_ = use_verdicts;
+  Begin(pools, std::move(claims));
+  for (std::size_t c = 0; c < claims_.size(); ++c) {
+    if (std::string error = CheckClaim(c); !error.empty()) return {Result::kError, std::move(error)};
+  }
+  switch (AllocateOne({}, false, 0)) {
+    case Search::kFound: break;
+    case Search::kNone:
+      if (pools.has_invalid) return {Result::kFailedOnNode, "invalid resource pools were encountered"};
+      return {Result::kNotAllocated, {}};
+    case Search::kTooManyDevices: return {Result::kError, "allocation max size exceeded"};
+    case Search::kError: return {Result::kError, error_};
+    case Search::kOutOfSteps: return {Result::kOutOfSteps, {}};
+  }
+  if (std::string error = NodeSelectorError(); !error.empty()) return {Result::kError, std::move(error)};
+  return {Result::kAllocated, {}};
+}
+
+std::string DeviceAllocator::CheckClaim(std::size_t claim) {
+  const ResolvedClaim& resolved = *claims_[claim];
+  std::int64_t device_count = 0;  // at least
+  for (std::size_t r = 0; r < resolved.requests.size(); ++r) {
+    std::int64_t request_count = std::numeric_limits<std::int64_t>::max();
+    for (Wanted& wanted : wanted_[claim][r]) {
+      if (std::string error = CheckRequest(claim, wanted); !error.empty()) return error;
+      request_count = std::min(request_count, wanted.device_count);
+    }
+    device_count = SaturatingAdd(device_count, request_count);
+  }
+  if (device_count > kDevicesPerClaimMax) {
+    return "claim " + resolved.key + ": number of requested devices " + std::to_string(device_count) +
+           " exceeds the claim limit of " + std::to_string(kDevicesPerClaimMax);
+  }
+  const auto& constraints = resolved.claim->spec.constraints;
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    if (!constraints[i].match_attribute && !constraints[i].distinct_attribute) {
+      return "claim " + resolved.key + ", constraint #" + std::to_string(i) +
+             ": empty constraint (unsupported constraint type?)";
+    }
+    constraints_[claim].emplace_back(constraints[i]);
+  }
+  return {};
+}
+
+std::string DeviceAllocator::CheckRequest(std::size_t claim, Wanted& wanted) {
+  const ResolvedRequest& resolved = *wanted.resolved;
+  if (!resolved.error.empty()) return resolved.error;
+  if (!resolved.wants_all()) {
+    wanted.device_count = resolved.request->count;
+    return {};
+  }
+  return CollectAll("claim " + claims_[claim]->key + ", request " + resolved.own_name + ": ", claim, wanted);
+}
+
+// Finds out which devices "all" are. Taints and what is in use do not matter here: a device that cannot be had makes
+// the request impossible.
+std::string DeviceAllocator::CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted) {
+  std::uint32_t device = 0;
+  for (std::size_t p = 0; p < pools_->pools.size(); ++p) {
+    const DevicePool& pool = pools_->pools[p];
+    if (pool.is_incomplete || pool.is_invalid) {
+      return prefix + "asks for all devices, but resource pool " + pool.Id() + " is currently " +
+             (pool.is_incomplete ? "being updated" : "invalid");
+    }
+    for (; device < pools_->devices.size() && pools_->devices[device].pool == p; ++device) {
+      const Search selectable = IsSelectable(claim, wanted, device);
+      if (selectable == Search::kError) return error_;
+      if (selectable == Search::kFound && Fits(*wanted.resolved, device)) wanted.all_devices.push_back(device);
+    }
+  }
+  wanted.device_count = static_cast<std::int64_t>(wanted.all_devices.size());
+  return {};
+}
+
+DeviceAllocator::Search DeviceAllocator::AllocateOne(const Position& at, bool in_alternative, std::uint32_t start) {
+  if (++steps_ > steps_max_) return Search::kOutOfSteps;
+  if (at.claim >= claims_.size()) return Search::kFound;
+  if (at.request >= wanted_[at.claim].size()) {
+    const Search next = AllocateOne({at.claim + 1, 0, 0, 0}, false, 0);
+    // A later claim that gets too large does not end the search: other choices before it may leave it a smaller
+    // alternative.
+    return next == Search::kTooManyDevices ? Search::kNone : next;
+  }
+  if (!in_alternative && claims_[at.claim]->requests[at.request].is_prioritized) return AllocateAlternatives(at);
+  const Wanted& wanted = WantedAt(at);
+  const bool wants_all = wanted.resolved->wants_all();
+  if (wants_all && wanted.all_devices.empty()) return Search::kNone;
+  if (at.device >= wanted.device_count) return AllocateOne({at.claim, at.request + 1, 0, 0}, false, 0);
+  const auto picked = static_cast<std::int64_t>(picked_[at.claim].size());
+  if (SaturatingAdd(picked, wanted.device_count - at.device) > kDevicesPerClaimMax) return Search::kTooManyDevices;
+  return wants_all ? AllocateAll(at, in_alternative) : AllocateAny(at, in_alternative, start);
+}
+
+DeviceAllocator::Search DeviceAllocator::AllocateAlternatives(Position at) {
+  std::vector<Wanted>& alternatives = wanted_[at.claim][at.request];
+  bool are_all_too_large = true;
+  for (at.alternative = 0; at.alternative < alternatives.size(); ++at.alternative) {
+    const Search result = AllocateOne(at, true, 0);
+    if (result == Search::kTooManyDevices) continue;
+    are_all_too_large = false;
+    if (result == Search::kNone) continue;
+    if (result == Search::kFound) alternatives.front().chosen = at.alternative;
+    return result;
+  }
+  return are_all_too_large ? Search::kTooManyDevices : Search::kNone;
+}
+
+DeviceAllocator::Search DeviceAllocator::AllocateAll(const Position& at, bool in_alternative) {
+  const std::uint32_t device = WantedAt(at).all_devices[static_cast<std::size_t>(at.device)];
+  Change change;
+  switch (Take(at, device, true, change)) {
+    case Taking::kTaken: break;
+    case Taking::kRefused: return Search::kNone;
+    case Taking::kError: return Search::kError;
+  }
+  Position next = at;
+  ++next.device;
+  const Search result = AllocateOne(next, in_alternative, 0);
+  if (result != Search::kFound) Undo(at, device, change);
+  return result;
+}
+
+// Within a request, devices are taken in ascending order only: which of them comes first makes no difference.
+DeviceAllocator::Search DeviceAllocator::AllocateAny(const Position& at, bool in_alternative, std::uint32_t start) {
+  Wanted& wanted = WantedAt(at);
+  const ResolvedRequest& resolved = *wanted.resolved;
+  const bool is_admin = resolved.request->admin_access;
+  for (std::uint32_t device = start; device < pools_->devices.size(); ++device) {
+    if (++steps_ > steps_max_) return Search::kOutOfSteps;
+    if (is_admin ? IsAllocatingFor(device, at.claim) : IsInUse(device)) continue;
+    const Search selectable = IsSelectable(at.claim, wanted, device);
+    if (selectable == Search::kError) return Search::kError;
+    if (selectable != Search::kFound || !Fits(resolved, device)) continue;
+    Change change;
+    const Taking taking = Take(at, device, false, change);
+    if (taking == Taking::kError) return Search::kError;
+    if (taking == Taking::kRefused) continue;
+    Position next = at;
+    ++next.device;
+    const Search result = AllocateOne(next, in_alternative, device + 1);
+    if (result == Search::kFound) return result;
+    Undo(at, device, change);
+    if (result != Search::kNone) return result;
+  }
+  return Search::kNone;
+}
+
+DeviceAllocator::Search DeviceAllocator::IsSelectable(std::size_t claim, Wanted& wanted, std::uint32_t device) {
+  std::uint8_t& known = wanted.matches[device];
+  if (known != kUnknown) return known == kYes ? Search::kFound : Search::kNone;
+  const ResolvedRequest& resolved = *wanted.resolved;
+  const ReachableDevice& reachable = pools_->devices[device];
+  Search result = SelectorsMatch(resolved.class_selectors, "class ", resolved.device_class->metadata.name, reachable);
+  if (result == Search::kFound) result = SelectorsMatch(resolved.selectors, "claim ", claims_[claim]->key, reachable);
+  if (result == Search::kError) return result;
+  if (result == Search::kFound && reachable.has_selector_error) {
+    error_ = "failed to parse node selector: " + NodeSelectorErrors(*reachable.device().nodes.node_selector);
+    return Search::kError;
+  }
+  if (!reachable.is_for_node) result = Search::kNone;
+  known = result == Search::kFound ? kYes : kNo;
+  return result;
+}
+
+DeviceAllocator::Search DeviceAllocator::SelectorsMatch(const std::vector<DeviceSelectors::Ptr>& selectors,
+                                                        std::string_view kind, const std::string& owner,
+                                                        const ReachableDevice& device) {
+  for (std::size_t i = 0; i < selectors.size(); ++i) {
+    const api::ResourceSlice& slice = *device.slice->object;
+    const auto matches = use_verdicts_ ? selectors[i]->Matches(slice, device.index, device.slice->memory)
+                                       : selectors[i]->Matches(slice.driver, device.device());
+    if (!matches.ok()) {
+      error_ = std::string(kind) + owner + ": selector #" + std::to_string(i) + ": " + matches.error().message;
+      return Search::kError;
+    }
+    if (!*matches) return Search::kNone;
+  }
+  return Search::kFound;
+}
+
+// The device is selectable. With `is_must` a constraint that it does not satisfy is an error: nothing else will do.
+DeviceAllocator::Taking DeviceAllocator::Take(const Position& at, std::uint32_t device, bool is_must, Change& change) {
+  const ReachableDevice& reachable = pools_->devices[device];
+  const api::Device& published = reachable.device();
+  const ResolvedRequest& resolved = *WantedAt(at).resolved;
+  const bool is_shared = published.allow_multiple_allocations;
+  if (resolved.request->admin_access) {
+    if (!is_shared && IsAllocatingFor(device, at.claim)) return Taking::kRefused;
+  } else if (IsInUse(device)) {
+    return Taking::kRefused;
+  }
+  // A shared device takes its counters once, with the first of its shares.
+  if (!published.consumes_counters.empty() && !(is_shared && IsCapacityInUse(device))) {
+    if (!ReserveCounters(reachable)) return Taking::kRefused;
+    change.has_counters = true;
+  }
+  if (HasUntoleratedTaint(published, *resolved.request)) {
+    Undo(at, device, change);
+    return Taking::kRefused;
+  }
+  const AttributeConstraint::Request name{resolved.request_name, resolved.full_name};
+  for (AttributeConstraint& constraint : constraints_[at.claim]) {
+    if (constraint.Add(name, reachable.slice->object->driver, published)) {
+      ++change.constraint_count;
+      continue;
+    }
+    Undo(at, device, change);
+    if (!is_must) return Taking::kRefused;
+    error_ = "claim " + claims_[at.claim]->key + ", request " + resolved.own_name + ": cannot add device " +
+             reachable.id() + " because a claim constraint would not be satisfied";
+    return Taking::kError;
+  }
+  if (!is_shared) {
+    marked_.emplace_back(device, at.claim);
+    change.is_marked = true;
+  }
+  if (!Fits(resolved, device)) {
+    Undo(at, device, change);
+    return Taking::kRefused;
+  }
+  Picked picked{&resolved, device, is_shared, {}};
+  if (is_shared) {
+    picked.consumed = ConsumedCapacities(resolved.request->capacity_requests, published);
+    change.had_capacity_before = allocating_capacity_.contains(device);
+    InsertCapacity(device, picked);
+    change.has_capacity = true;
+  }
+  picked_[at.claim].push_back(std::move(picked));
+  change.is_picked = true;
+  return Taking::kTaken;
+}
+
+void DeviceAllocator::Undo(const Position& at, std::uint32_t device, const Change& change) {
+  if (change.has_capacity) RemoveCapacity(device, picked_[at.claim].back(), change.had_capacity_before);
+  if (change.is_picked) picked_[at.claim].pop_back();
+  // What was marked later has been undone before.
+  if (change.is_marked) marked_.pop_back();
+  const ResolvedRequest& resolved = *WantedAt(at).resolved;
+  for (std::size_t i = change.constraint_count; i-- > 0;) {
+    constraints_[at.claim][i].Remove({resolved.request_name, resolved.full_name});
+  }
+  if (change.has_counters) ReturnCounters(pools_->devices[device]);
+}
+
+bool DeviceAllocator::IsInUse(std::uint32_t device) const {
+  if (std::any_of(marked_.begin(), marked_.end(), [device](const auto& mark) { return mark.first == device; })) {
+    return true;
+  }
+  const DeviceUsage* usage = usage_.UsageOf(pools_->devices[device].id());
+  return usage != nullptr && usage->exclusive_count > 0;
+}
+
+bool DeviceAllocator::IsAllocatingFor(std::uint32_t device, std::size_t claim) const {
+  return std::find(marked_.begin(), marked_.end(), std::pair(device, claim)) != marked_.end();
+}
+
+bool DeviceAllocator::IsCapacityInUse(std::uint32_t device) const {
+  if (allocating_capacity_.contains(device)) return true;
+  const DeviceUsage* usage = usage_.UsageOf(pools_->devices[device].id());
+  return usage != nullptr && usage->consuming_share_count > 0;
+}
+
+bool DeviceAllocator::Fits(const ResolvedRequest& request, std::uint32_t device) const {
+  const ReachableDevice& reachable = pools_->devices[device];
+  const auto& requests = request.request->capacity_requests;
+  if (!requests && reachable.device().capacity.empty()) return true;
+  const DeviceUsage* usage = usage_.UsageOf(reachable.id());
+  const auto allocating = allocating_capacity_.find(device);
+  return FitsCapacity(requests, reachable.device(), usage == nullptr ? nullptr : &usage->consumed,
+                      allocating == allocating_capacity_.end() ? nullptr : &allocating->second);
+}
+
+const DeviceAllocator::CounterAmounts& DeviceAllocator::AvailableCounters(const DevicePool& pool) {
+  const auto known = available_counters_.find(pool.name);
+  if (known != available_counters_.end()) return known->second;
+  CounterAmounts& available = available_counters_[pool.name];
+  for (const auto& [name, set] : pool.counter_sets) {
+    DeviceAmounts& amounts = available[name];
+    for (const auto& [counter, amount] : set->counters) amounts[counter] = amount.nanos();
+  }
+  for (const auto* slices : {&pool.slices, &pool.other_slices}) {
+    for (const PublishedSlicePtr& slice : *slices) {
+      for (std::size_t i = 0; i < slice->object->devices.size(); ++i) {
+        const DeviceUsage* usage = usage_.UsageOf(slice->device_ids[i]);
+        if (usage == nullptr || !usage->IsAllocated()) continue;
+        for (const api::CounterSet& consumed : slice->object->devices[i].consumes_counters) {
+          // Less than nothing may be left: then there is nothing.
+          const auto amounts = available.find(consumed.name);
+          if (amounts == available.end()) continue;
+          for (const auto& [counter, amount] : consumed.counters) {
+            const auto left = amounts->second.find(counter);
+            if (left != amounts->second.end()) left->second -= amount.nanos();
+          }
+        }
+      }
+    }
+  }
+  return available;
+}
+
+// Takes the device's counters if all of the pool's are enough then, those that the device does not consume as well.
+bool DeviceAllocator::ReserveCounters(const ReachableDevice& device) {
+  const DevicePool& pool = pools_->pools[device.pool];
+  const CounterAmounts& available = AvailableCounters(pool);
+  CounterAmounts& consumed = consumed_counters_[pool.name];
+  for (const api::CounterSet& set : device.device().consumes_counters) {
+    for (const auto& [counter, amount] : set.counters) consumed[set.name][counter] += amount.nanos();
+  }
+  for (const auto& [set, amounts] : available) {
+    const auto taken = consumed.find(set);
+    for (const auto& [counter, amount] : amounts) {
+      api::Quantity::Nanos used = 0;
+      if (taken != consumed.end()) {
+        const auto it = taken->second.find(counter);
+        if (it != taken->second.end()) used = it->second;
+      }
+      if (amount >= used) continue;
+      ReturnCounters(device);
+      return false;
+    }
+  }
+  return true;
+}
+
+void DeviceAllocator::ReturnCounters(const ReachableDevice& device) {
+  CounterAmounts& consumed = consumed_counters_[pools_->pools[device.pool].name];
+  for (const api::CounterSet& set : device.device().consumes_counters) {
+    for (const auto& [counter, amount] : set.counters) consumed[set.name][counter] -= amount.nanos();
+  }
+}
+
+void DeviceAllocator::InsertCapacity(std::uint32_t device, const Picked& picked) {
+  DeviceAmounts& amounts = allocating_capacity_[device];
+  for (const auto& [name, amount] : picked.consumed) amounts[name] += amount.nanos();
+}
+
+// An entry goes when nothing is left of it, but stays while another share of the device is being taken.
+void DeviceAllocator::RemoveCapacity(std::uint32_t device, const Picked& picked, bool had_capacity_before) {
+  const auto entry = allocating_capacity_.find(device);
+  if (entry == allocating_capacity_.end()) return;
+  for (const auto& [name, amount] : picked.consumed) entry->second[name] -= amount.nanos();
+  if (!had_capacity_before) allocating_capacity_.erase(entry);
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,330 @@
+// PreBind's writes, claim by claim:
+//
+//   in-memory claim --create--> claim --finalizer--> claim --allocation, reservation--> pod's status (extended only)
+//                                 ^  |                        |
+//                                 |  +------- conflict -------+---- no answer: read, and go on from what is there
+//                                 +--- read ---+
+//
+// then the wait for binding conditions.
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "berth/plugins/dynamic_resources/binding_conditions.h"
+#include "berth/plugins/dynamic_resources/claim_json.h"
+#include "berth/plugins/dynamic_resources/claim_requests.h"
+#include "berth/plugins/dynamic_resources/claim_writes.h"
+#include "berth/plugins/dynamic_resources/extended_resources.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::ObjectPatch;
+using framework::Operation;
+using framework::Status;
+using framework::StepResult;
+
+constexpr Duration kPollInterval = std::chrono::seconds(5);
+// How long a claim that was created may take to be seen (upstream: AssumeExtendedResourceTimeoutDefaultSeconds).
+constexpr Duration kCreatedClaimTimeout = std::chrono::seconds(120);
+
+class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
+ public:
+  ClaimBinder(framework::Handle& handle, std::shared_ptr<DeviceState> state,
+              std::shared_ptr<ClaimReservation> reservation, const framework::PodInfo& pod, Duration timeout,
+              std::function<void()> on_success)
+      : handle_(handle),
+        state_(std::move(state)),
+        reservation_(std::move(reservation)),
+        pod_(pod),
+        timeout_(timeout),
+        on_success_(std::move(on_success)) {}
+
+  // The time comes with the first step.
+  Operation Start() { return Operation::After(Duration{0}, Then(&ClaimBinder::NextClaim)); }
+
+ private:
+  using Claim = ClaimReservation::Claim;
+  using Method = Operation (ClaimBinder::*)();
+  using AnswerMethod = Operation (ClaimBinder::*)(const StepResult&);
+
+  Operation::Next Then(Method method) {
+    return [self = shared_from_this(), method](const StepResult& result) {
+      self->now_ = result.now;
+      return ((*self).*method)();
+    };
+  }
+  Operation::Next Then(AnswerMethod method) {
+    return [self = shared_from_this(), method](const StepResult& result) {
+      self->now_ = result.now;
+      return ((*self).*method)(result);
+    };
+  }
+
+  Claim& current() { return reservation_->claims[index_]; }
+  std::string Key() const { return claim_->metadata.namespace_name + "/" + claim_->metadata.name; }
+
+  Operation NextClaim() {
+    for (; index_ < reservation_->claims.size(); ++index_) {
+      const Claim& claim = current();
+      if (IsReservedFor(*claim.claim, pod_)) continue;
+      // Extended resources that the node's device plugin provides need no claim.
+      if (claim.is_extended && !claim.allocation && claim.claim->spec.requests.empty()) continue;
+      claim_ = claim.claim;
+      tries_ = 0;
+      settle_tries_ = 0;
+      return claim.is_extended && IsInMemoryClaim(*claim_) ? Create() : Write();
+    }
+    return WaitForDevices();
+  }
+
+  Operation Create() {
+    if (reservation_->extended_claim == nullptr) {
+      return Fail("extended resource claim not found for node " + pod_.node_name);
+    }
+    return Operation::Write(framework::ObjectCreate{{"resource.k8s.io/v1", "resourceclaims", pod_.namespace_name(), {}},
+                                                    ExtendedClaimBody(*reservation_->extended_claim, pod_.name)},
+                            Then(&ClaimBinder::Created));
+  }
+
+  Operation Created(const StepResult& result) {
+    const DeviceClaims::Ptr created = result.error ? nullptr : DecodeClaim(result.body);
+    if (created != nullptr) return Use(created);
+    if (result.error && !result.error->outcome_unknown) {
+      return Fail("create claim for extended resources " + pod_.namespace_name() + "/: " + result.error->message);
+    }
+    return Operation::After(SettleDelay(settle_tries_), Then(&ClaimBinder::FindCreated));
+  }
+
+  // Nobody knows the name of a claim whose creation was not answered; the watch shows it when it exists.
+  Operation FindCreated() {
+    if (const DeviceClaims::Ptr created = state_->claims.FindExtendedResourceClaim(pod_)) return Use(created);
+    if (++settle_tries_ < kSettleTriesMax) {
+      return Operation::After(SettleDelay(settle_tries_), Then(&ClaimBinder::FindCreated));
+    }
+    return Fail("create claim for extended resources " + pod_.namespace_name() + "/: no answer");
+  }
+
+  Operation Use(const DeviceClaims::Ptr& created) {
+    claim_ = current().claim = created;
+    settle_tries_ = 0;
+    return Write();
+  }
+
+  // Brings the claim as it is in claim_ one write further.
+  Operation Write() {
+    if (claim_->metadata.deletion_time) return Fail("claim " + Key() + " got deleted in the meantime");
+    const auto& allocation = current().allocation;
+    if (allocation && claim_->allocation) return Fail("claim " + Key() + " got allocated elsewhere in the meantime");
+    const bool is_protected =
+        std::find(claim_->finalizers.begin(), claim_->finalizers.end(), kClaimFinalizer) != claim_->finalizers.end();
+    if (allocation && !is_protected) {
+      std::vector<std::string> finalizers = claim_->finalizers;
+      finalizers.emplace_back(kClaimFinalizer);
+      return Operation::Write(PatchFinalizers(*claim_, finalizers), Then(&ClaimBinder::Protected));
+    }
+    if (!allocation && !claim_->allocation) {
+      return Fail("claim " + Key() + " got deallocated elsewhere in the meantime");
+    }
+    reservation_->being_written = index_;
+    return Operation::Write(PatchStatus(*claim_, NewStatus()), Then(&ClaimBinder::Written));
+  }
+
+  codec::json::object NewStatus() {
+    codec::json::object status;
+    const auto& allocation = current().allocation;
+    if (allocation) {
+      api::AllocationResult written = *allocation;
+      if (!written.allocation_timestamp) written.allocation_timestamp = now_;
+      status["allocation"] = ToJson(written);
+    } else if (!claim_->allocation->allocation_timestamp) {
+      status["allocation"] = codec::json::object{{"allocationTimestamp", FormatRfc3339(now_)}};
+    }
+    std::vector<api::ClaimConsumer> consumers = claim_->reserved_for;
+    consumers.push_back({{}, "pods", pod_.name, pod_.uid});
+    status["reservedFor"] = ToJson(consumers);
+    return status;
+  }
+
+  Operation Protected(const StepResult& result) {
+    if (result.error) return Again(*result.error, "add finalizer to claim ");
+    const DeviceClaims::Ptr now = DecodeClaim(result.body);
+    if (now == nullptr) return Read();
+    claim_ = now;
+    return Write();
+  }
+
+  Operation Written(const StepResult& result) {
+    if (result.error) {
+      return Again(*result.error,
+                   current().allocation ? "add allocation and reservation to claim " : "add reservation to claim ");
+    }
+    const DeviceClaims::Ptr now = DecodeClaim(result.body);
+    if (now == nullptr) return Read();
+    reservation_->being_written.reset();
+    return Finished(now);
+  }
+
+  // After a conflict, or when nobody knows whether a write took effect: looks at the claim and goes on from there.
+  Operation Again(const Error& error, std::string_view doing) {
+    if (error.outcome_unknown) {
+      if (++settle_tries_ > kSettleTriesMax) return Fail(std::string(doing) + Key() + ": " + error.message);
+      return Operation::After(SettleDelay(settle_tries_ - 1), Then(&ClaimBinder::Read));
+    }
+    reservation_->being_written.reset();
+    if (error.code == ErrorCode::kConflict && ++tries_ < kConflictTriesMax) {
+      return Operation::After(kConflictDelay, Then(&ClaimBinder::Read));
+    }
+    return Fail(std::string(doing) + Key() + ": " + error.message);
+  }
+
+  Operation Read() { return Operation::Write(framework::ObjectRead{RefOf(*claim_)}, Then(&ClaimBinder::HasRead)); }
+
+  Operation HasRead(const StepResult& result) {
+    const DeviceClaims::Ptr now = result.error ? nullptr : DecodeClaim(result.body);
+    const bool is_gone = result.error && result.error->code == ErrorCode::kNotFound;
+    if (now == nullptr || is_gone) {
+      const std::string why = result.error ? result.error->message : "the answer is no ResourceClaim";
+      if (!is_gone && ++settle_tries_ <= kSettleTriesMax) {
+        return Operation::After(SettleDelay(settle_tries_ - 1), Then(&ClaimBinder::Read));
+      }
+      return Fail("get updated claim " + Key() + " after conflict: " + why);
+    }
+    reservation_->being_written.reset();
+    claim_ = now;
+    const auto& allocation = current().allocation;
+    const bool is_ours = IsReservedFor(*now, pod_) && now->allocation &&
+                         (!allocation || now->allocation->results == allocation->results);
+    return is_ours ? Finished(now) : Write();
+  }
+
+  // The claim is allocated and reserved.
+  Operation Finished(const DeviceClaims::Ptr& now) {
+    Claim& claim = current();
+    claim.claim = now;
+    if (!claim.is_extended) {
+      (void)state_->claims.Assume(now);  // refused when the watch is ahead of it already
+      if (claim.allocation) state_->claims.RemovePending(claim.pending_uid);
+      ++index_;
+      return NextClaim();
+    }
+    state_->claims.AssumeWhenSeen(claim.pending_uid, now);
+    handle_.Start(Operation::After(kCreatedClaimTimeout, [state = state_, uid = claim.pending_uid](const StepResult&) {
+      state->claims.StopWaitingFor(uid);
+      return Operation::Done();
+    }));
+    return PatchPod();
+  }
+
+  Operation PatchPod() {
+    if (reservation_->mappings.empty()) {
+      return Fail("nil or empty request mappings, no update of pod " + pod_.Key() + " ExtendedResourceClaimStatus");
+    }
+    codec::json::array mappings;
+    for (const api::ContainerExtendedResourceRequest& mapping : reservation_->mappings) {
+      mappings.push_back(codec::json::object{{"containerName", mapping.container_name},
+                                             {"resourceName", mapping.resource_name},
+                                             {"requestName", mapping.request_name}});
+    }
+    codec::json::object status;
+    status["requestMappings"] = std::move(mappings);
+    status["resourceClaimName"] = current().claim->metadata.name;
+    codec::json::object body;
+    body["metadata"] = codec::json::object{{"uid", pod_.uid}};
+    body["status"] = codec::json::object{{"extendedResourceClaimStatus", std::move(status)}};
+    return Operation::Write(ObjectPatch{{"v1", "pods", pod_.namespace_name(), pod_.name},
+                                        "status",
+                                        framework::PatchType::kMerge,
+                                        codec::WriteJson(body)},
+                            Then(&ClaimBinder::PodPatched));
+  }
+
+  Operation PodPatched(const StepResult& result) {
+    if (result.error) {
+      // The same patch again has the same effect.
+      if (result.error->outcome_unknown && ++settle_tries_ <= kSettleTriesMax) {
+        return Operation::After(SettleDelay(settle_tries_ - 1), Then(&ClaimBinder::PatchPod));
+      }
+      return Fail("update pod " + pod_.Key() + " ExtendedResourceClaimStatus: " + result.error->message);
+    }
+    ++index_;
+    return NextClaim();
+  }
+
+  Operation WaitForDevices() {
+    const auto& claims = reservation_->claims;
+    if (std::none_of(claims.begin(), claims.end(), [](const Claim& c) { return HasBindingConditions(*c.claim); })) {
+      return Succeed();
+    }
+    framework::PodEvent event;
+    event.regarding = {pod_.namespace_name(), pod_.name, pod_.uid, pod_.resource_version};
+    event.reporting_controller = pod_.spec().scheduler_name;
+    event.reason = "BindingConditionsPending";
+    event.action = "Scheduling";
+    event.note = "waiting for binding conditions for device on node " + pod_.node_name;
+    handle_.Emit(std::move(event));
+    deadline_ = now_ + timeout_;
+    return Poll();
+  }
+
+  Operation Poll() {
+    for (Claim& claim : reservation_->claims) {
+      const api::ObjectMeta& metadata = claim.claim->metadata;
+      const DeviceClaims::Ptr now = state_->claims.Find(metadata.namespace_name, metadata.name);
+      if (now == nullptr) {
+        return Operation::Done(
+            Status::Error("could not find ResourceClaim \"" + metadata.namespace_name + "/" + metadata.name + "\""));
+      }
+      claim.claim = now;
+      const BindingReadiness readiness = ReadinessOf(*now);
+      if (readiness.state == BindingReadiness::State::kReady) continue;
+      if (readiness.state == BindingReadiness::State::kFailed) return Operation::Done(Status::Error(readiness.error));
+      if (IsBindingOverdue(*now, timeout_, now_)) {
+        return Operation::Done(Status::Error("device binding timeout: claim=" + metadata.name));
+      }
+      if (now_ >= deadline_) {
+        return Operation::Done(Status::Error("device binding timeout: context deadline exceeded"));
+      }
+      return Operation::After(std::min<Duration>(kPollInterval, deadline_ - now_), Then(&ClaimBinder::Poll));
+    }
+    return Succeed();
+  }
+
+  Operation Succeed() {
+    on_success_();
+    return Operation::Done();
+  }
+
+  // What was decided for the claim at hand is given up. A write that nobody knows the end of is left to Unreserve.
+  Operation Fail(std::string message) {
+    if (!reservation_->being_written) state_->claims.RemovePending(current().pending_uid);
+    return Operation::Done(Status::Error(std::move(message)));
+  }
+
+  framework::Handle& handle_;
+  const std::shared_ptr<DeviceState> state_;
+  const std::shared_ptr<ClaimReservation> reservation_;
+  const framework::PodInfo pod_;
+  const Duration timeout_;
+  const std::function<void()> on_success_;
+
+  std::size_t index_ = 0;    // of the claim at hand
+  DeviceClaims::Ptr claim_;  // ... as the API server last had it
+  int tries_ = 0;
+  int settle_tries_ = 0;
+  Time now_{};
+  Time deadline_{};
+};
+
+}  // namespace
+
+Operation BindClaims(framework::Handle& handle, std::shared_ptr<DeviceState> state,
+                     std::shared_ptr<ClaimReservation> reservation, const framework::PodInfo& pod,
+                     Duration binding_timeout, std::function<void()> on_success) {
+  return std::make_shared<ClaimBinder>(handle, std::move(state), std::move(reservation), pod, binding_timeout,
+                                       std::move(on_success))
+      ->Start();
+}
+
+}  // namespace berth::plugins

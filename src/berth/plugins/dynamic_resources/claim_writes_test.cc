@@ -1,0 +1,552 @@
+// PreBind, Unreserve and the background writes, step by step against a scripted API server.
+#include "berth/plugins/dynamic_resources/claim_writes.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/codec/json.h"
+#include "berth/plugins/dynamic_resources/claim_json.h"
+#include "berth/plugins/dynamic_resources/device_testing.h"
+
+namespace berth::plugins {
+namespace {
+
+using framework::Operation;
+using framework::StepResult;
+using testing::MakePod;
+
+void MergeInto(codec::json::object& target, const codec::json::object& patch) {
+  for (const auto& [key, change] : patch) {
+    if (change.is_null()) {
+      target.erase(key);
+    } else if (change.is_object()) {
+      if (!target[key].is_object()) target[key].emplace_object();
+      MergeInto(target[key].as_object(), change.as_object());
+    } else {
+      target[key] = change;
+    }
+  }
+}
+
+// An API server for claims. Each request is noted as "METHOD name"; a case may let some fail.
+class Server {
+ public:
+  explicit Server(DeviceCluster& cluster) : cluster_(cluster) {}
+
+  // What the next requests meet; requests beyond these succeed.
+  enum class Fate { kWorks, kConflict, kLost, kWorksUnanswered, kRefused };
+  std::vector<Fate> fates;
+  // Whether the watch shows changes at once.
+  bool is_watched = true;
+  std::vector<std::string> log;
+  std::vector<Duration> waits;
+  // Asked before each wait.
+  std::function<void()> meanwhile = [] {};
+
+  void Put(const DeviceClaims::Ptr& claim) {
+    claims_[claim->metadata.name] = ToJson(*claim);
+    cluster_.Set(claim);
+  }
+  DeviceClaims::Ptr Get(const std::string& name) { return Decode(claims_.at(name)); }
+  // Somebody else changes the claim.
+  void Touch(const std::string& name, const std::string& status = "{}") {
+    codec::json::object patch;
+    patch["status"] = codec::ParseJson(Json(status))->as_object();
+    Store(name, patch);
+  }
+  void Show(const std::string& name) { cluster_.Set(Get(name)); }
+
+  std::string Run(Operation operation) {
+    for (int steps = 0; !operation.is_done(); ++steps) {
+      if (steps == 200) return "no end";
+      StepResult result;
+      if (operation.writes.empty()) {
+        if (operation.delay > Duration{0}) waits.push_back(operation.delay);
+        meanwhile();
+        cluster_.now += operation.delay;
+      } else {
+        Do(operation.writes.front(), result);
+      }
+      result.now = cluster_.now;
+      if (!operation.next) return result.error ? "Error: " + result.error->message : "ok";
+      operation = Operation::Next(operation.next)(result);
+    }
+    return TestCluster::Describe(operation.status);
+  }
+  // Runs what the plugin has started, and what that starts.
+  void RunStarted() {
+    while (!cluster_.handle.started.empty()) {
+      std::vector<Operation> started = std::move(cluster_.handle.started);
+      cluster_.handle.started.clear();
+      for (Operation& operation : started) (void)Run(std::move(operation));
+    }
+  }
+  codec::json::object last_body;
+
+ private:
+  static DeviceClaims::Ptr Decode(const codec::json::object& claim) {
+    return DecodeOrDie(&api::DecodeResourceClaim, codec::WriteJson(claim));
+  }
+  void Store(const std::string& name, const codec::json::object& patch) {
+    codec::json::object& claim = claims_[name];
+    MergeInto(claim, patch);
+    claim["metadata"].as_object()["resourceVersion"] = std::to_string(++version_);
+  }
+
+  void Do(const framework::ApiWrite& write, StepResult& result) {
+    Fate fate = Fate::kWorks;
+    if (!fates.empty()) {
+      fate = fates.front();
+      fates.erase(fates.begin());
+    }
+    if (fate != Fate::kWorks && fate != Fate::kWorksUnanswered) {
+      log.push_back(fate == Fate::kConflict ? "conflict" : fate == Fate::kLost ? "lost" : "refused");
+      result.error = Error{fate == Fate::kConflict ? ErrorCode::kConflict : ErrorCode::kTimeout, "failed"};
+      if (fate == Fate::kRefused) result.error = Error{ErrorCode::kForbidden, "forbidden"};
+      result.error->outcome_unknown = fate == Fate::kLost;
+      return;
+    }
+    result.body = Answer(write, result);
+    if (fate == Fate::kWorks) return;
+    log.back() += " (unanswered)";
+    result.body.clear();
+    result.error = Error{ErrorCode::kTimeout, "no answer"};
+    result.error->outcome_unknown = true;
+  }
+
+  std::string Answer(const framework::ApiWrite& write, StepResult& result) {
+    if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
+      last_body = codec::ParseJson(patch->body)->as_object();
+      const std::string& name = patch->object.name;
+      log.push_back("PATCH " + name + (patch->subresource.empty() ? "" : "/" + patch->subresource));
+      if (patch->object.resource != "resourceclaims") return "{}";
+      if (patch->type == framework::PatchType::kStrategicMerge) {
+        last_body.erase("metadata");
+        codec::json::object patched = claims_.at(name);
+        patched["status"].as_object().erase("reservedFor");
+        claims_[name] = patched;
+        return codec::WriteJson(patched);
+      }
+      const auto& metadata = last_body.at("metadata").as_object();
+      if (metadata.at("resourceVersion") != claims_.at(name).at("metadata").at("resourceVersion")) {
+        log.back() += " (conflict)";
+        result.error = Error{ErrorCode::kConflict, "the object has been modified"};
+        return {};
+      }
+      Store(name, last_body);
+      if (is_watched) Show(name);
+      return codec::WriteJson(claims_.at(name));
+    }
+    if (const auto* create = std::get_if<framework::ObjectCreate>(&write)) {
+      last_body = codec::ParseJson(create->body)->as_object();
+      log.push_back("POST");
+      codec::json::object claim = last_body;
+      claim["metadata"].as_object()["name"] = "made";
+      claim["metadata"].as_object()["uid"] = "uid-made";
+      claims_["made"] = claim;
+      Store("made", {});
+      if (is_watched) Show("made");
+      return codec::WriteJson(claims_.at("made"));
+    }
+    if (const auto* removal = std::get_if<framework::ObjectDelete>(&write)) {
+      log.push_back("DELETE " + removal->object.name);
+      claims_.erase(removal->object.name);
+      return "{}";
+    }
+    const auto& read = std::get<framework::ObjectRead>(write);
+    log.push_back("GET " + read.object.name);
+    const auto it = claims_.find(read.object.name);
+    if (it == claims_.end()) {
+      result.error = Error{ErrorCode::kNotFound, "not found"};
+      return {};
+    }
+    return codec::WriteJson(it->second);
+  }
+
+  DeviceCluster& cluster_;
+  std::map<std::string, codec::json::object> claims_;
+  int version_ = 100;
+};
+
+using Fate = Server::Fate;
+using Log = std::vector<std::string>;
+
+class ClaimWritesTest : public ::testing::Test {
+ protected:
+  ClaimWritesTest() { cluster_.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}")); }
+
+  std::string PreBind(const framework::PodInfo& pod) {
+    EXPECT_TRUE(cluster_.plugin.PreBindPreFlight(pod).IsSuccess());
+    return server_.Run(cluster_.plugin.PreBind(pod));
+  }
+  // Pod "p" with claim "x", reserved on n1.
+  framework::PodInfoPtr ReserveX() {
+    server_.Put(MakeClaim("x", Requests(Exactly())));
+    return cluster_.Reserve(PodWith("p", {"x"}));
+  }
+  bool IsTaken() const {
+    const DeviceUsage* usage =
+        DeviceState::Of(const_cast<testing::FakeHandle&>(cluster_.handle))->claims.UsageOf("d/s/a");
+    return usage != nullptr && usage->IsAllocated();
+  }
+  bool IsPending(const char* uid = "uid-x") {
+    return DeviceState::Of(cluster_.handle)->claims.PendingAllocation(uid) != nullptr;
+  }
+
+  DeviceCluster cluster_;
+  Server server_{cluster_};
+};
+
+TEST_F(ClaimWritesTest, AllocatesAndReserves) {
+  const auto pod = ReserveX();
+  server_.is_watched = false;
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.log, (Log{"PATCH x", "PATCH x/status"}));
+  EXPECT_EQ(codec::WriteJson(server_.last_body),
+            "{\"metadata\":{\"uid\":\"uid-x\",\"resourceVersion\":\"101\"},\"status\":{\"allocation\":{\"devices\":{"
+            "\"results\":[{\"request\":\"r\",\"driver\":\"d\",\"pool\":\"s\",\"device\":\"a\"}]},\"nodeSelector\":{"
+            "\"nodeSelectorTerms\":[{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\",\"values\":["
+            "\"n1\"]}]}]},\"allocationTimestamp\":\"" +
+                FormatRfc3339(cluster_.now) +
+                "\"},\"reservedFor\":[{\"resource\":\"pods\",\"name\":\"p\",\"uid\":\"uid-default-p\"}]}}");
+  const auto claim = server_.Get("x");
+  EXPECT_EQ(claim->finalizers, std::vector<std::string>{"resource.kubernetes.io/delete-protection"});
+  EXPECT_TRUE(IsReservedFor(*claim, *pod));
+  // The watch has shown nothing yet, and the device is taken all the same.
+  EXPECT_FALSE(IsPending());
+  EXPECT_TRUE(IsTaken());
+  EXPECT_TRUE(cluster_.plugin.PreBindPreFlight(*pod).IsSkip());  // nothing is left to do
+}
+
+TEST_F(ClaimWritesTest, ReservesAnAllocatedClaimForOneMore) {
+  const std::string used = Allocated("s", {"a"}) + ", " + ReservedFor("other");
+  server_.Put(MakeClaim("x", Requests(Exactly()), used));
+  const auto pod = cluster_.Reserve(PodWith("p", {"x"}));
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.log, Log{"PATCH x/status"});
+  EXPECT_EQ(server_.Get("x")->reserved_for.size(), 2U);
+  EXPECT_TRUE(server_.Get("x")->allocation->allocation_timestamp);
+  // Once reserved, there is nothing to write.
+  server_.log.clear();
+  const auto again = cluster_.Reserve(PodWith("p", {"x"}));
+  EXPECT_EQ(PreBind(*again), "ok");
+  EXPECT_TRUE(server_.log.empty());
+}
+
+TEST_F(ClaimWritesTest, ConflictsAreTriedAgain) {
+  const auto pod = ReserveX();
+  server_.Touch("x");
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.log, (Log{"PATCH x (conflict)", "GET x", "PATCH x", "PATCH x/status"}));
+  EXPECT_TRUE(IsReservedFor(*server_.Get("x"), *pod));
+}
+
+TEST_F(ClaimWritesTest, EndlessConflictsEnd) {
+  const auto pod = ReserveX();
+  for (int i = 0; i < 5; ++i) {
+    server_.fates.push_back(Fate::kConflict);
+    server_.fates.push_back(Fate::kWorks);  // the read
+  }
+  EXPECT_EQ(PreBind(*pod), "Error: add finalizer to claim default/x: failed");
+  EXPECT_EQ(std::count(server_.log.begin(), server_.log.end(), "conflict"), 5);
+  EXPECT_FALSE(IsPending());
+}
+
+TEST_F(ClaimWritesTest, Failures) {
+  const auto fails = [](const std::function<void(Server&)>& before, std::vector<Fate> fates) {
+    DeviceCluster cluster;
+    cluster.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}"));
+    Server server(cluster);
+    server.Put(MakeClaim("x", Requests(Exactly())));
+    const auto pod = cluster.Reserve(PodWith("p", {"x"}));
+    before(server);
+    server.fates = std::move(fates);
+    const std::string result = server.Run(cluster.plugin.PreBind(*pod));
+    cluster.plugin.Unreserve(*pod, "n1");
+    EXPECT_EQ(DeviceState::Of(cluster.handle)->claims.PendingAllocation("uid-x"), nullptr) << result;
+    return result;
+  };
+  const auto nothing = [](Server&) {};
+  EXPECT_EQ(fails(nothing, {Fate::kRefused}), "Error: add finalizer to claim default/x: forbidden");
+  EXPECT_EQ(fails(nothing, {Fate::kWorks, Fate::kRefused}),
+            "Error: add allocation and reservation to claim default/x: forbidden");
+  EXPECT_EQ(fails([](Server& s) { s.Touch("x", "{'allocation': {'devices': {}}}"); }, {}),
+            "Error: claim default/x got allocated elsewhere in the meantime");
+  EXPECT_EQ(fails(
+                [](Server& s) {
+                  s.Put(MakeClaim("x", Requests(Exactly()), "", "'deletionTimestamp': '2026-01-01T00:00:00Z'"));
+                  s.Touch("x");
+                },
+                {}),
+            "Error: claim default/x got deleted in the meantime");
+  EXPECT_EQ(
+      fails(nothing, {Fate::kConflict, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused,
+                      Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused, Fate::kRefused}),
+      "Error: get updated claim default/x after conflict: forbidden");
+}
+
+TEST_F(ClaimWritesTest, DeallocatedMeanwhile) {
+  server_.Put(MakeClaim("x", Requests(Exactly()), Allocated("s", {"a"})));
+  const auto pod = cluster_.Reserve(PodWith("p", {"x"}));
+  server_.Touch("x", "{'allocation': null}");
+  EXPECT_EQ(PreBind(*pod), "Error: claim default/x got deallocated elsewhere in the meantime");
+}
+
+TEST_F(ClaimWritesTest, LostAnswersAreSettledByReading) {
+  const auto pod = ReserveX();
+  // The finalizer's patch is lost; the status patch takes effect, and nobody is told.
+  server_.fates = {Fate::kLost, Fate::kWorks, Fate::kWorks, Fate::kWorksUnanswered};
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.log, (Log{"lost", "GET x", "PATCH x", "PATCH x/status (unanswered)", "GET x"}));
+  EXPECT_EQ(server_.Get("x")->reserved_for.size(), 1U);
+  EXPECT_TRUE(IsTaken());
+}
+
+TEST_F(ClaimWritesTest, APodThatIsCancelledWhileItsClaimIsWritten) {
+  const auto pod = ReserveX();
+  Operation operation = cluster_.plugin.PreBind(*pod);
+  // On to the status patch, which is sent and never answered, because the binding cycle ends.
+  while (operation.writes.empty() || std::get<framework::ObjectPatch>(operation.writes.front()).subresource.empty()) {
+    StepResult result;
+    result.now = cluster_.now;
+    if (!operation.writes.empty()) {
+      server_.Touch("x");
+      auto claim = std::make_shared<api::ResourceClaim>(*server_.Get("x"));
+      claim->finalizers = {"resource.kubernetes.io/delete-protection"};
+      server_.Put(claim);
+      result.body = codec::WriteJson(ToJson(*claim));
+    }
+    operation = Operation::Next(operation.next)(result);
+  }
+  cluster_.plugin.Unreserve(*pod, "n1");
+  EXPECT_TRUE(IsPending());  // it may still take effect
+  server_.Touch("x", "{" + Allocated("s", {"a"}) + ", " + ReservedFor("uid-default-p") + "}");
+  server_.RunStarted();
+  EXPECT_EQ(server_.log, (Log{"GET x", "PATCH x/status"}));
+  EXPECT_TRUE(server_.Get("x")->reserved_for.empty());
+  EXPECT_FALSE(IsPending());
+  EXPECT_TRUE(IsTaken());  // by the claim, which is allocated
+  EXPECT_EQ(cluster_.handle.activated, std::vector<std::string>{"uid-default-p"});
+}
+
+TEST_F(ClaimWritesTest, UnreserveGivesTheReservationBack) {
+  const auto pod = ReserveX();
+  EXPECT_EQ(PreBind(*pod), "ok");
+  server_.log.clear();
+  cluster_.plugin.Unreserve(*pod, "n1");
+  ASSERT_EQ(cluster_.handle.started.size(), 1U);
+  const auto& patch = std::get<framework::ObjectPatch>(cluster_.handle.started.front().writes.front());
+  EXPECT_EQ(patch.type, framework::PatchType::kStrategicMerge);
+  EXPECT_EQ(patch.body,
+            "{\"metadata\":{\"uid\":\"uid-x\"},\"status\":{\"reservedFor\":[{\"$patch\":\"delete\","
+            "\"uid\":\"uid-default-p\"}]}}");
+}
+
+TEST_F(ClaimWritesTest, WaitsForBindingConditions) {
+  cluster_.Set(MakeSlice("s", "'nodeName': 'n1'",
+                         "{'name': 'a', 'bindingConditions': ['ready'], 'bindingFailureConditions': ['broken']}"));
+  const auto prepared = [](const std::string& type, const std::string& more = "") {
+    return "{'devices': [{'driver': 'd', 'pool': 's', 'device': 'a', 'conditions': [{'type': '" + type +
+           "', 'status': 'True'" + more + "}]}]}";
+  };
+  auto pod = ReserveX();
+  int waited = 0;
+  server_.meanwhile = [&] {
+    if (++waited == 3) {
+      server_.Touch("x", prepared("ready"));
+      server_.Show("x");
+    }
+  };
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.waits, (std::vector<Duration>{std::chrono::seconds(5), std::chrono::seconds(5)}));
+  ASSERT_EQ(cluster_.handle.events.size(), 1U);
+  EXPECT_EQ(cluster_.handle.events.front().reason, "BindingConditionsPending");
+  EXPECT_EQ(cluster_.handle.events.front().note, "waiting for binding conditions for device on node n1");
+  EXPECT_FALSE(cluster_.handle.events.front().is_warning);
+}
+
+TEST_F(ClaimWritesTest, BindingConditionsThatFailOrTakeTooLong) {
+  const auto result = [](const std::string& status) {
+    DeviceCluster cluster;
+    cluster.Set(MakeSlice("s", "'nodeName': 'n1'",
+                          "{'name': 'a', 'bindingConditions': ['ready'], 'bindingFailureConditions': ['broken']}"));
+    Server server(cluster);
+    server.Put(MakeClaim("x", Requests(Exactly())));
+    const auto pod = cluster.Reserve(PodWith("p", {"x"}));
+    int waited = 0;
+    server.meanwhile = [&] {
+      if (++waited != 2 || status.empty()) return;
+      if (status == "gone") {
+        cluster.RemoveClaim("x");
+        return;
+      }
+      server.Touch("x", status);
+      server.Show("x");
+    };
+    const Time begin = cluster.now;
+    const std::string text = server.Run(cluster.plugin.PreBind(*pod));
+    EXPECT_LE(cluster.now - begin, std::chrono::seconds(605));
+    return text;
+  };
+  EXPECT_EQ(
+      result("{'devices': [{'driver': 'd', 'pool': 's', 'device': 'a', 'conditions': [{'type': 'broken', 'status': "
+             "'True', 'reason': 'Why', 'message': 'a \\'b\\''}]}]}"),
+      "Error: device binding failed: claim=x, reason=Why, message=\"a \\\"b\\\"\"");
+  EXPECT_EQ(result(""), "Error: device binding timeout: context deadline exceeded");
+  EXPECT_EQ(result("gone"), "Error: could not find ResourceClaim \"default/x\"");
+  EXPECT_EQ(result("{'allocation': {'allocationTimestamp': '2020-01-01T00:00:00Z'}}"),
+            "Error: device binding timeout: claim=x");
+}
+
+class ExtendedClaimTest : public ClaimWritesTest {
+ protected:
+  ExtendedClaimTest() { cluster_.Set(MakeClass("c", "'extendedResourceName': 'example.com/gpu'")); }
+  framework::PodInfoPtr ReserveExtended() { return cluster_.Reserve(MakePod("p").Request("example.com/gpu", "1")); }
+};
+
+TEST_F(ExtendedClaimTest, IsCreatedAllocatedAndNamedInThePod) {
+  const auto pod = ReserveExtended();
+  codec::json::object created;
+  server_.is_watched = false;
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.log, (Log{"POST", "PATCH made", "PATCH made/status", "PATCH p/status"}));
+  EXPECT_EQ(codec::WriteJson(server_.last_body),
+            "{\"metadata\":{\"uid\":\"uid-default-p\"},\"status\":{\"extendedResourceClaimStatus\":{"
+            "\"requestMappings\":[{\"containerName\":\"c\",\"resourceName\":\"example.com/gpu\",\"requestName\":"
+            "\"container-0-request-0\"}],\"resourceClaimName\":\"made\"}}}");
+  EXPECT_TRUE(IsTaken());
+  server_.Show("made");
+  server_.RunStarted();
+  EXPECT_TRUE(IsTaken());
+  // The pod cannot be bound after all: the claim goes.
+  server_.log.clear();
+  cluster_.plugin.Unreserve(*pod, "n1");
+  server_.RunStarted();
+  EXPECT_EQ(server_.log, (Log{"PATCH made", "DELETE made"}));
+}
+
+TEST_F(ExtendedClaimTest, TheBody) {
+  const auto pod = ReserveExtended();
+  Operation operation = cluster_.plugin.PreBind(*pod);
+  StepResult result;
+  operation = Operation::Next(operation.next)(result);
+  const auto& create = std::get<framework::ObjectCreate>(operation.writes.front());
+  EXPECT_EQ(create.body,
+            "{\"apiVersion\":\"resource.k8s.io/v1\",\"kind\":\"ResourceClaim\",\"metadata\":{\"namespace\":\"default\","
+            "\"annotations\":{\"resource.kubernetes.io/extended-resource-claim\":\"true\"},\"ownerReferences\":[{"
+            "\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"name\":\"p\",\"uid\":\"uid-default-p\",\"controller\":true}],"
+            "\"generateName\":\"p-extended-resources-\"},\"spec\":{\"devices\":{\"requests\":[{\"name\":"
+            "\"container-0-request-0\",\"exactly\":{\"deviceClassName\":\"c\",\"allocationMode\":\"ExactCount\","
+            "\"count\":1}}]}}}");
+}
+
+TEST_F(ExtendedClaimTest, AClaimThatIsNeverSeenDoesNotHoldItsDevicesForEver) {
+  const auto pod = ReserveExtended();
+  server_.is_watched = false;
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_TRUE(IsTaken());
+  server_.RunStarted();  // two minutes
+  EXPECT_EQ(server_.waits, std::vector<Duration>{std::chrono::seconds(120)});
+  EXPECT_FALSE(IsTaken());
+}
+
+TEST_F(ExtendedClaimTest, ALostCreationIsFoundByTheWatch) {
+  auto pod = ReserveExtended();
+  server_.fates = {Fate::kWorksUnanswered};
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_EQ(server_.log, (Log{"POST (unanswered)", "PATCH made", "PATCH made/status", "PATCH p/status"}));
+  EXPECT_TRUE(IsTaken());
+}
+
+TEST_F(ExtendedClaimTest, ALostCreationThatNeverHappened) {
+  const auto pod = ReserveExtended();
+  server_.fates = {Fate::kLost};
+  EXPECT_EQ(PreBind(*pod), "Error: create claim for extended resources default/: no answer");
+  EXPECT_EQ(server_.waits.size(), 10U);
+  cluster_.plugin.Unreserve(*pod, "n1");
+  EXPECT_FALSE(IsTaken());
+  EXPECT_TRUE(cluster_.handle.started.empty());
+}
+
+TEST_F(ExtendedClaimTest, DevicePluginsNeedNoClaim) {
+  cluster_.nodes.Add(testing::MakeNode("plugin").Allocatable("example.com/gpu", "4"));
+  const auto pod = cluster_.Reserve(MakePod("p").Request("example.com/gpu", "1"), "plugin");
+  EXPECT_EQ(PreBind(*pod), "ok");
+  EXPECT_TRUE(server_.log.empty());
+}
+
+TEST_F(ExtendedClaimTest, BesideClaimsOfTheUserDevicePluginsDoNotWork) {
+  // As upstream, which has no mappings to write then, and fails.
+  cluster_.nodes.Add(testing::MakeNode("plugin").Allocatable("example.com/gpu", "4"));
+  cluster_.Set(MakeSlice("t", "'nodeName': 'plugin'", "{'name': 'a'}"));
+  server_.Put(MakeClaim("x", Requests(Exactly())));
+  const auto pod = cluster_.Reserve(PodWith("p", {"x"}).Request("example.com/gpu", "1"), "plugin");
+  EXPECT_EQ(PreBind(*pod),
+            "Error: nil or empty request mappings, no update of pod default/p ExtendedResourceClaimStatus");
+}
+
+TEST_F(ExtendedClaimTest, UnreserveBeforeAnythingWasWritten) {
+  const auto pod = ReserveExtended();
+  EXPECT_TRUE(IsTaken());
+  cluster_.plugin.Unreserve(*pod, "n1");
+  cluster_.plugin.Unreserve(*pod, "n1");
+  EXPECT_FALSE(IsTaken());
+  EXPECT_TRUE(cluster_.handle.started.empty());
+}
+
+TEST(DeleteClaim, ConflictsAreTriedAgain) {
+  DeviceCluster cluster;
+  Server server(cluster);
+  server.Put(MakeClaim("x", "", "", "'finalizers': ['resource.kubernetes.io/delete-protection']"));
+  const auto claim = server.Get("x");
+  server.Touch("x");
+  EXPECT_EQ(server.Run(DeleteClaim(claim)), "ok");
+  EXPECT_EQ(server.log, (Log{"PATCH x (conflict)", "GET x", "PATCH x", "DELETE x"}));
+}
+
+TEST(ClaimJson, RoundTrip) {
+  const std::string text =
+      "{'metadata': {'name': 'x', 'namespace': 'n', 'uid': 'u', 'resourceVersion': '7', 'labels': {'a': 'b'}, "
+      "'annotations': {'c': 'd'}, 'creationTimestamp': '2026-01-01T00:00:00Z', 'finalizers': ['f'], 'ownerReferences': "
+      "[{'apiVersion': 'v1', 'kind': 'Pod', 'name': 'p', 'uid': 'v', 'controller': true}]}, 'spec': {'devices': "
+      "{'requests': [{'name': 'r', 'exactly': {'deviceClassName': 'c', 'allocationMode': 'ExactCount', 'count': 2, "
+      "'adminAccess': true, 'selectors': [{'cel': {'expression': 'true'}}], 'tolerations': [{'key': 'k', 'operator': "
+      "'Exists', 'effect': 'NoExecute', 'tolerationSeconds': 5}], 'capacity': {'requests': {'m': '1Gi'}}}}, {'name': "
+      "'q', 'firstAvailable': [{'name': 's', 'deviceClassName': 'c', 'allocationMode': 'All'}]}], 'constraints': "
+      "[{'requests': ['r'], 'matchAttribute': 'd/a'}, {'distinctAttribute': 'd/b'}], 'config': [{'requests': ['r'], "
+      "'opaque': {'driver': 'd', 'parameters': {'k': [1, 2]}}}]}}, 'status': {'allocation': {'allocationTimestamp': "
+      "'2026-01-02T00:00:00Z', 'nodeSelector': {'nodeSelectorTerms': [{'matchExpressions': [{'key': 'z', 'operator': "
+      "'NotIn', 'values': ['a']}], 'matchFields': [{'key': 'metadata.name', 'operator': 'In', 'values': ['n']}]}]}, "
+      "'devices': {'results': [{'request': 'r', 'driver': 'd', 'pool': 'p', 'device': 'a', 'adminAccess': true, "
+      "'bindingConditions': ['b'], 'bindingFailureConditions': ['g'], 'shareID': 's', 'consumedCapacity': {'m': "
+      "'1500m'}, 'tolerations': [{'key': 'k', 'operator': 'Equal', 'value': 'v'}]}], 'config': [{'source': "
+      "'FromClass', "
+      "'requests': ['r'], 'opaque': {'driver': 'd', 'parameters': {}}}]}}, 'reservedFor': [{'resource': 'pods', "
+      "'name': "
+      "'p', 'uid': 'v'}], 'devices': [{'driver': 'd', 'pool': 'p', 'device': 'a', 'conditions': [{'type': 'b', "
+      "'status': "
+      "'True', 'reason': 'R', 'message': 'm'}]}]}}";
+  const auto claim = DecodeOrDie(&api::DecodeResourceClaim, text);
+  const auto again = DecodeOrDie(&api::DecodeResourceClaim, codec::WriteJson(ToJson(*claim)));
+  EXPECT_EQ(again->spec, claim->spec);
+  EXPECT_EQ(again->allocation, claim->allocation);
+  EXPECT_EQ(again->reserved_for, claim->reserved_for);
+  EXPECT_EQ(again->devices, claim->devices);
+  EXPECT_EQ(again->finalizers, claim->finalizers);
+  EXPECT_EQ(again->owners, claim->owners);
+  EXPECT_EQ(again->metadata.controller, claim->metadata.controller);
+  EXPECT_EQ(again->metadata.labels, claim->metadata.labels);
+  EXPECT_EQ(again->metadata.annotations, claim->metadata.annotations);
+  EXPECT_EQ(again->metadata.creation_time, claim->metadata.creation_time);
+  EXPECT_EQ(again->metadata.resource_version, "7");
+}
+
+TEST(ClaimJson, Quantities) {
+  for (const char* text : {"0", "1", "10", "100", "1k", "1500", "80Gi", "10G", "1500m", "1u", "1n", "-5", "-3Mi"}) {
+    EXPECT_EQ(QuantityText(*api::Quantity::Parse(text)), text);
+  }
+  EXPECT_EQ(QuantityText(*api::Quantity::Parse("1024")), "1Ki");
+  EXPECT_EQ(QuantityText(*api::Quantity::Parse("0.5")), "500m");
+}
+
+}  // namespace
+}  // namespace berth::plugins

@@ -1,0 +1,31 @@
+// What a request takes of a device's capacity, by the device's request policies. Pure functions.
+// Upstream: consumable_capacity.go.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/api/resource_claim.h"
+#include "berth/plugins/helper/device_claims.h"
+
+namespace berth::plugins {
+
+// Of an ExactDeviceRequest: amounts by name of the capacity; absent: it asks for none.
+using CapacityRequests = std::optional<std::vector<std::pair<std::string, api::Quantity>>>;
+
+// What the request takes: the amount it asks for, rounded up as the policy says; without one the policy's default, or
+// all.
+api::Quantity ConsumedCapacity(const api::Quantity* requested, const api::DeviceCapacity& capacity);
+
+// By name, for every capacity of the device.
+std::vector<std::pair<std::string, api::Quantity>> ConsumedCapacities(const CapacityRequests& requests,
+                                                                      const api::Device& device);
+
+// Whether the device has what the request takes, beside what claims consume already and what the same allocation
+// takes (either may be null), and its policies allow the amounts. Devices that are not shared are checked as well.
+bool FitsCapacity(const CapacityRequests& requests, const api::Device& device, const DeviceAmounts* consumed,
+                  const DeviceAmounts* allocating);
+
+}  // namespace berth::plugins

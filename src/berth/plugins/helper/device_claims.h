@@ -1,0 +1,93 @@
+// DeviceClaims: ResourceClaims as the scheduler sees them, and which devices they hold. That is what the API server
+// last showed, what this scheduler wrote since (assumed), and what it decided and has not written yet (pending). Core's
+// thread only. Upstream: claimTracker, allocatedDevices and the assume cache.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/api/resource_claim.h"
+#include "berth/base/hash_map.h"
+#include "berth/framework/objects.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::plugins {
+
+// "driver/pool/device"
+std::string DeviceId(std::string_view driver, std::string_view pool, std::string_view device);
+
+// Exact amounts, in 1e-9 units, by name.
+using DeviceAmounts = std::map<std::string, api::Quantity::Nanos, std::less<>>;
+
+// What is taken of a device by claims without admin access.
+struct DeviceUsage {
+  int exclusive_count = 0;        // claims that have it for themselves
+  int share_count = 0;            // claims that have a share of it
+  int consuming_share_count = 0;  // ... and of its capacity
+  DeviceAmounts consumed;
+  bool IsAllocated() const { return exclusive_count > 0 || share_count > 0; }
+};
+
+class DeviceClaims {
+ public:
+  using Ptr = std::shared_ptr<const api::ResourceClaim>;
+  using Store = framework::ObjectStore<api::ResourceClaim>;
+
+  // `store` must outlive it.
+  explicit DeviceClaims(const Store& store);
+
+  // The store's listener.
+  void Changed(const Ptr& before, const Ptr& after);
+
+  // Null when there is none.
+  Ptr Find(std::string_view namespace_name, std::string_view name) const;
+  // The claim that was made for the pod's extended resources in an earlier cycle.
+  Ptr FindExtendedResourceClaim(const framework::PodInfo& pod) const;
+
+  // Null when the claim's allocation is not being decided. `uid` is the claim's.
+  const api::AllocationResult* PendingAllocation(std::string_view uid) const;
+  // `claim` has the allocation in it.
+  void AddPending(std::string uid, Ptr claim);
+  void RemovePending(std::string_view uid);
+
+  // The API server's answer to a write counts until the watch shows it, or something newer. False when the watch has
+  // not shown such a claim, or a newer one already.
+  bool Assume(const Ptr& claim);
+  // Back to what the API server showed.
+  void Restore(std::string_view namespace_name, std::string_view name);
+  // The same for a claim that was just created: until the watch shows it, what is pending under `uid` stays.
+  void AssumeWhenSeen(std::string uid, const Ptr& claim);
+  // The watch never showed it.
+  void StopWaitingFor(std::string_view uid);
+
+  // Null for a device that is free.
+  const DeviceUsage* UsageOf(std::string_view device_id) const;
+  // Grows whenever a device is taken or given back.
+  std::uint64_t revision() const { return revision_; }
+
+ private:
+  struct Awaited {
+    std::string uid;
+    Ptr claim;
+  };
+
+  void Replace(const Ptr& before, const Ptr& after);
+  void Count(const api::ResourceClaim& claim, int sign);
+
+  const Store& store_;
+  std::map<std::string, Ptr, std::less<>> assumed_;      // by key
+  std::map<std::string, Ptr, std::less<>> pending_;      // by the claim's uid
+  std::map<std::string, Awaited, std::less<>> awaited_;  // by key
+  // Claims for extended resources, by the uid of their pod: key and claim.
+  std::map<std::string, std::map<std::string, Ptr>, std::less<>> by_pod_;
+  StringHashMap<DeviceUsage> usage_;
+  std::uint64_t revision_ = 0;
+};
+
+}  // namespace berth::plugins

@@ -1,0 +1,258 @@
+#include "berth/plugins/helper/device_slices.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "berth/plugins/helper/device_claims.h"
+#include "berth/plugins/helper/node_selector.h"
+
+namespace berth::plugins {
+namespace {
+
+bool IsLocal(const api::ResourceSlice& slice) {
+  return slice.nodes.node_name && !slice.nodes.node_name->empty() && slice.shared_counters.empty();
+}
+
+bool HasSelection(const api::DeviceNodes& nodes) {
+  return (nodes.node_name && !nodes.node_name->empty()) || nodes.all_nodes || nodes.node_selector;
+}
+
+// Whether the slice matters to the node; nullopt: it says nothing that we know about nodes, and is passed over.
+Expected<std::optional<bool>> IsRelevant(const api::ResourceSlice& slice, const api::Node& node) {
+  // Counters are needed wherever the pool is used.
+  if (!slice.shared_counters.empty()) return std::optional<bool>(true);
+  if (HasSelection(slice.nodes)) {
+    const auto match = AreForNode(slice.nodes, node);
+    if (match.ok()) return std::optional<bool>(*match);
+    return InvalidError("failed to perform node selection for slice " + slice.metadata.name + ": " +
+                        match.error().message);
+  }
+  if (!slice.per_device_node_selection) return std::optional<bool>();
+  for (const api::Device& device : slice.devices) {
+    const auto match = AreForNode(device.nodes, node);
+    if (!match.ok()) {
+      return InvalidError("failed to perform node selection for device " + device.name + " in slice " +
+                          slice.metadata.name + ": " + match.error().message);
+    }
+    if (*match) return std::optional<bool>(true);
+  }
+  return std::optional<bool>(false);
+}
+
+void SortByName(std::vector<PublishedSlicePtr>& slices) {
+  std::sort(slices.begin(), slices.end(), [](const auto& a, const auto& b) { return a->name() < b->name(); });
+}
+
+bool HasDuplicateDevices(const std::vector<PublishedSlicePtr>& slices) {
+  std::set<std::string_view> names;
+  for (const PublishedSlicePtr& slice : slices) {
+    for (const api::Device& device : slice->object->devices) {
+      if (!names.insert(device.name).second) return true;
+    }
+  }
+  return false;
+}
+
+// False when two sets have the same name.
+bool CollectCounterSets(DevicePool& pool) {
+  for (const PublishedSlicePtr& slice : pool.counter_slices) {
+    for (const api::CounterSet& set : slice->object->shared_counters) {
+      if (!pool.counter_sets.emplace(set.name, &set).second) return false;
+    }
+  }
+  return true;
+}
+
+bool HasCounter(const api::CounterSet& set, const std::string& name) {
+  return std::any_of(set.counters.begin(), set.counters.end(), [&](const auto& c) { return c.first == name; });
+}
+
+// Whether all counters that the devices consume are there.
+bool AreCountersKnown(const DevicePool& pool, const std::vector<PublishedSlicePtr>& slices) {
+  for (const PublishedSlicePtr& slice : slices) {
+    for (const api::Device& device : slice->object->devices) {
+      for (const api::CounterSet& consumed : device.consumes_counters) {
+        const auto set = pool.counter_sets.find(consumed.name);
+        if (set == pool.counter_sets.end()) return false;
+        for (const auto& [name, amount] : consumed.counters) {
+          if (!HasCounter(*set->second, name)) return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+bool HasBindingConditions(const DevicePool& pool) {
+  for (const PublishedSlicePtr& slice : pool.slices) {
+    for (const api::Device& device : slice->object->devices) {
+      if (!device.binding_conditions.empty()) return true;
+    }
+  }
+  return false;
+}
+
+void AddDevices(NodePools& pools, const api::Node& node) {
+  for (std::size_t p = 0; p < pools.pools.size(); ++p) {
+    for (const PublishedSlicePtr& slice : pools.pools[p].slices) {
+      for (std::size_t i = 0; i < slice->object->devices.size(); ++i) {
+        ReachableDevice reachable{slice.get(), static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(p), true,
+                                  false};
+        if (slice->object->per_device_node_selection) {
+          const auto match = AreForNode(slice->object->devices[i].nodes, node);
+          reachable.has_selector_error = !match.ok();
+          reachable.is_for_node = match.ok() && *match;
+        }
+        pools.devices.push_back(reachable);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Expected<bool> AreForNode(const api::DeviceNodes& nodes, const api::Node& node) {
+  if (nodes.node_name && !nodes.node_name->empty()) return *nodes.node_name == node.metadata.name;
+  if (nodes.all_nodes) return true;
+  if (!nodes.node_selector) return false;
+  const std::string errors = NodeSelectorErrors(*nodes.node_selector);
+  if (!errors.empty()) return InvalidError("failed to parse node selector: " + errors);
+  return NodeSelector(*nodes.node_selector).Matches(node.metadata.name, node.metadata.labels);
+}
+
+DeviceSlices::DeviceSlices(const Store& store) {
+  for (const auto& [key, slice] : store) Changed(nullptr, slice);
+}
+
+void DeviceSlices::Changed(const Ptr& before, const Ptr& after) {
+  ++version_;
+  if (before != nullptr) {
+    Forget(*before);
+    const std::string& name = before->metadata.name;
+    if (IsLocal(*before)) {
+      const auto node = on_node_.find(*before->nodes.node_name);
+      node->second.erase(name);
+      if (node->second.empty()) on_node_.erase(node);
+    } else {
+      shared_.erase(name);
+    }
+    const auto pool = by_pool_.find({before->driver, before->pool_name});
+    pool->second.erase(name);
+    if (pool->second.empty()) by_pool_.erase(pool);
+  }
+  if (after == nullptr) return;
+  auto published = std::make_shared<PublishedSlice>();
+  published->object = after;
+  published->device_ids.reserve(after->devices.size());
+  for (const api::Device& device : after->devices) {
+    published->device_ids.push_back(DeviceId(after->driver, after->pool_name, device.name));
+  }
+  const std::string& name = after->metadata.name;
+  (IsLocal(*after) ? on_node_[*after->nodes.node_name] : shared_)[name] = published;
+  by_pool_[{after->driver, after->pool_name}][name] = published;
+  Forget(*after);
+}
+
+// Forgets the pools of all nodes that the slice, or another one of its pool, can matter to.
+void DeviceSlices::Forget(const api::ResourceSlice& slice) {
+  const auto pool = by_pool_.find({slice.driver, slice.pool_name});
+  if (pool == by_pool_.end()) return;
+  for (const auto& [name, other] : pool->second) {
+    if (!IsLocal(*other->object)) {
+      kept_.clear();
+      return;
+    }
+  }
+  for (const auto& [name, other] : pool->second) {
+    const auto node = kept_.find(*other->object->nodes.node_name);
+    if (node != kept_.end()) kept_.erase(node);
+  }
+}
+
+const NodePools& DeviceSlices::PoolsOf(const std::shared_ptr<const api::Node>& node) {
+  if (kept_.size() >= kNodesMax) kept_.clear();
+  KeptPools& kept = kept_[node->metadata.name];
+  if (kept.node != node) kept = {node, GatherPools(*node)};
+  return kept.pools;
+}
+
+NodePools DeviceSlices::GatherPools(const api::Node& node) const {
+  NodePools result;
+  // By driver and pool, only the highest generation that matters to the node.
+  std::map<PoolId, std::vector<PublishedSlicePtr>> found;
+  const auto add = [&](const ByName& slices) {
+    for (const auto& [name, slice] : slices) {
+      const api::ResourceSlice& object = *slice->object;
+      const auto relevant = IsRelevant(object, node);
+      if (!relevant.ok()) {
+        result.error = "gather pool information: " + relevant.error().message;
+        return;
+      }
+      if (!relevant->value_or(false)) continue;
+      std::vector<PublishedSlicePtr>& pool = found[{object.driver, object.pool_name}];
+      if (!pool.empty() && object.pool_generation < pool.front()->object->pool_generation) continue;
+      if (!pool.empty() && object.pool_generation > pool.front()->object->pool_generation) pool.clear();
+      pool.push_back(slice);
+    }
+  };
+  if (const auto local = on_node_.find(node.metadata.name); local != on_node_.end()) add(local->second);
+  if (result.error.empty()) add(shared_);
+  if (!result.error.empty()) return result;
+
+  std::vector<DevicePool> last;
+  for (auto& [id, slices] : found) {
+    const std::int64_t generation = slices.front()->object->pool_generation;
+    const auto wanted = static_cast<std::uint64_t>(slices.front()->object->pool_slice_count);
+    std::vector<PublishedSlicePtr> all;
+    if (slices.size() != wanted) {
+      // Slices of the pool that do not matter to the node make it complete, or tell that it is being replaced: then
+      // the old devices are no longer given away.
+      bool is_obsolete = false;
+      for (const auto& [name, slice] : by_pool_.at(id)) {
+        is_obsolete |= slice->object->pool_generation > generation;
+        if (slice->object->pool_generation == generation) all.push_back(slice);
+      }
+      if (is_obsolete) continue;
+      if (all.size() != wanted) {
+        DevicePool incomplete;
+        incomplete.driver = id.first;
+        incomplete.name = id.second;
+        incomplete.is_incomplete = true;
+        result.pools.push_back(std::move(incomplete));
+        continue;
+      }
+    }
+    DevicePool pool = MakePool(id, std::move(slices), all);
+    result.has_invalid |= pool.is_invalid;
+    (HasBindingConditions(pool) ? last : result.pools).push_back(std::move(pool));
+  }
+  std::move(last.begin(), last.end(), std::back_inserter(result.pools));
+  AddDevices(result, node);
+  return result;
+}
+
+// `all` is the whole pool where `slices` are only what matters to the node, and empty otherwise.
+DevicePool DeviceSlices::MakePool(const PoolId& id, std::vector<PublishedSlicePtr> slices,
+                                  const std::vector<PublishedSlicePtr>& all) const {
+  DevicePool pool;
+  pool.driver = id.first;
+  pool.name = id.second;
+  SortByName(slices);
+  for (const PublishedSlicePtr& slice : slices) {
+    (slice->object->shared_counters.empty() ? pool.slices : pool.counter_slices).push_back(slice);
+  }
+  for (const PublishedSlicePtr& slice : all) {
+    if (std::find(slices.begin(), slices.end(), slice) == slices.end()) pool.other_slices.push_back(slice);
+  }
+  pool.is_invalid = HasDuplicateDevices(pool.slices) || !CollectCounterSets(pool) || !AreCountersKnown(pool, slices) ||
+                    !AreCountersKnown(pool, pool.other_slices);
+  if (!pool.is_invalid) return pool;
+  DevicePool invalid;
+  invalid.driver = id.first;
+  invalid.name = id.second;
+  invalid.is_invalid = true;
+  return invalid;
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,118 @@
+// DeviceSlices: the published devices, and which of them a node can reach. Core's thread only.
+// Upstream: pools_incubating.go.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/api/resource_claim.h"
+#include "berth/base/expected.h"
+#include "berth/base/hash_map.h"
+#include "berth/framework/objects.h"
+#include "berth/plugins/helper/device_selectors.h"
+
+namespace berth::plugins {
+
+// A slice with what is derived from it once.
+struct PublishedSlice {
+  std::shared_ptr<const api::ResourceSlice> object;
+  std::vector<std::string> device_ids;  // DeviceId of each device
+  mutable SelectorMemory memory;
+
+  const std::string& name() const { return object->metadata.name; }
+};
+using PublishedSlicePtr = std::shared_ptr<const PublishedSlice>;
+
+// Whether devices with that selection are for the node. An error when their node selector does not parse.
+Expected<bool> AreForNode(const api::DeviceNodes& nodes, const api::Node& node);
+
+// One device in the pools of a node.
+struct ReachableDevice {
+  const PublishedSlice* slice = nullptr;
+  std::uint32_t index = 0;  // in the slice
+  std::uint32_t pool = 0;   // in NodePools::pools
+  bool is_for_node = true;  // false: its slice reaches the node, but this device does not
+  bool has_selector_error = false;
+
+  const api::Device& device() const { return slice->object->devices[index]; }
+  const std::string& id() const { return slice->device_ids[index]; }
+};
+
+// A pool as one node sees it.
+struct DevicePool {
+  std::string driver;
+  std::string name;
+  bool is_incomplete = false;                   // not all of its slices are there
+  bool is_invalid = false;                      // it contradicts itself
+  std::vector<PublishedSlicePtr> slices;        // with devices for the node, by name
+  std::vector<PublishedSlicePtr> other_slices;  // where counters are shared: the rest of the pool
+  std::map<std::string, const api::CounterSet*, std::less<>> counter_sets;
+  std::vector<PublishedSlicePtr> counter_slices;  // they own the counter sets
+
+  std::string Id() const { return driver + "/" + name; }
+};
+
+struct NodePools {
+  std::string error;  // not empty: the slices say something about nodes that cannot be understood
+  // By driver and name; those with devices that must be prepared before a pod is bound come last.
+  std::vector<DevicePool> pools;
+  // Of the usable pools, in the order in which they are tried.
+  std::vector<ReachableDevice> devices;
+  bool has_invalid = false;
+};
+
+class DeviceSlices {
+ public:
+  using Ptr = std::shared_ptr<const api::ResourceSlice>;
+  using Store = framework::ObjectStore<api::ResourceSlice>;
+
+  // Nodes whose pools are kept. All are forgotten when there are more.
+  static constexpr std::size_t kNodesMax = std::size_t{1} << 16;
+
+  explicit DeviceSlices(const Store& store);
+
+  // The store's listener.
+  void Changed(const Ptr& before, const Ptr& after);
+
+  // The node's pools, kept until a slice or the node changes. Valid until then.
+  const NodePools& PoolsOf(const std::shared_ptr<const api::Node>& node);
+  // The same anew.
+  NodePools GatherPools(const api::Node& node) const;
+
+  // Slices that are not for another node alone, for those who count devices.
+  template <typename Visit>
+  void ForEachNear(std::string_view node_name, const Visit& visit) const {
+    if (const auto local = on_node_.find(node_name); local != on_node_.end()) {
+      for (const auto& [name, slice] : local->second) visit(*slice);
+    }
+    for (const auto& [name, slice] : shared_) visit(*slice);
+  }
+  bool empty() const { return by_pool_.empty(); }
+  std::uint64_t version() const { return version_; }
+
+ private:
+  using PoolId = std::pair<std::string, std::string>;  // driver, pool
+  using ByName = std::map<std::string, PublishedSlicePtr, std::less<>>;
+  struct KeptPools {
+    std::shared_ptr<const api::Node> node;
+    NodePools pools;
+  };
+
+  void Forget(const api::ResourceSlice& slice);
+  DevicePool MakePool(const PoolId& id, std::vector<PublishedSlicePtr> slices,
+                      const std::vector<PublishedSlicePtr>& all) const;
+
+  StringHashMap<ByName> on_node_;  // by node; those with shared counters are not here
+  ByName shared_;                  // the others
+  std::map<PoolId, ByName> by_pool_;
+  StringHashMap<KeptPools> kept_;  // by node
+  std::uint64_t version_ = 0;
+};
+
+}  // namespace berth::plugins
