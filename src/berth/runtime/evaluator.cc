@@ -48,6 +48,9 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
     if (!is_pre_filter_kept_.back()) prepared_in_cycle.insert(plugin->Name());
   }
   for (const FilterPlugin* plugin : plugins_.filter) {
+    const auto prepares = std::find_if(plugins_.pre_filter.begin(), plugins_.pre_filter.end(),
+                                       [plugin](const auto* other) { return other->Name() == plugin->Name(); });
+    pre_filter_of_.push_back(static_cast<std::size_t>(prepares - plugins_.pre_filter.begin()));
     is_filter_kept_.push_back(is_kept(plugin->FilterDependsOn()) && !prepared_in_cycle.contains(plugin->Name()));
   }
   for (const framework::PreScorePlugin* plugin : plugins_.pre_score) {
@@ -291,10 +294,8 @@ void Evaluator::PlanFilters() {
   is_filter_active_.assign(filters.size(), true);
   has_cycle_filters_ = false;
   for (std::size_t f = 0; f < filters.size(); ++f) {
-    for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-      if (is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->Name() == filters[f]->Name())
-        is_filter_active_[f] = false;
-    }
+    const std::size_t pre_filter = pre_filter_of_[f];
+    if (pre_filter < is_pre_filter_skipped_.size() && is_pre_filter_skipped_[pre_filter]) is_filter_active_[f] = false;
     has_cycle_filters_ |= is_filter_active_[f] && !is_filter_kept_[f];
   }
 }

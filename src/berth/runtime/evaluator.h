@@ -131,6 +131,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
                                     const framework::NodeInfo& node, std::span<const framework::PodInfoPtr> nominated);
   static std::string FilterErrorText(const framework::Status& status);
   void PlanScores();
+  bool DoKeptTotalsHold() const;
   bool ScoreFeasible();
   bool AddScores(std::size_t score);
   void Normalize(framework::Normalization normalization);
@@ -152,6 +153,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<bool> is_filter_kept_;
   std::vector<bool> is_pre_score_kept_;
   std::vector<bool> is_score_kept_;
+  std::vector<std::size_t> pre_filter_of_;                      // by filter: index of its PreFilter; past the end: none
   std::vector<const framework::PreScorePlugin*> pre_score_of_;  // by score plugin; null: it has none
 
   // Kept between pods.

@@ -50,6 +50,7 @@ Status Evaluator::Get(NodeIndex row) const {
 std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
   std::vector<std::pair<Status, std::size_t>> counts;
   if (!kept_ || nodes_ == nullptr || outcome_.result == Result::kNoNodes) return counts;
+  if (outcome_.feasible_count == nodes_->node_count()) return counts;
   if (!uses_cycle_verdicts_) {
     for (VerdictId id = 1; id < kept_->verdict_counts.size(); ++id) {
       if (kept_->verdict_counts[id] > 0) counts.emplace_back(kept_->statuses.Get(id), kept_->verdict_counts[id]);

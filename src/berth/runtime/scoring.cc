@@ -170,6 +170,17 @@ void Evaluator::Normalize(Normalization normalization) {
   }
 }
 
+// Whether the totals that the class keeps are those of feasible_ as well: they were normalised over all nodes that the
+// kept filters let pass, of which this cycle's filters may have refused some.
+bool Evaluator::DoKeptTotalsHold() const {
+  if (options_.form != Form::kReuse || !are_scores_kept_ || options_.with_detail) return false;
+  return std::all_of(kept_->columns.begin(), kept_->columns.end(), [this](const ScoreColumn& column) {
+    if (column.normalization == Normalization::kNone || column.max == 0) return true;
+    return std::any_of(feasible_.begin(), feasible_.end(),
+                       [&column](NodeIndex row) { return column.raw[row] == column.max; });
+  });
+}
+
 // Scores and chooses among feasible_, which has at least one row.
 bool Evaluator::ScoreFeasible() {
   outcome_.feasible_count = feasible_.size();
@@ -179,11 +190,13 @@ bool Evaluator::ScoreFeasible() {
   if (feasible_.size() > 1 && !plugins_.score.empty()) {
     if (!RunPreScore()) return false;
     outcome_.is_scored = true;
+    const bool has_kept_totals = DoKeptTotalsHold();
     if (are_scores_kept_) {
-      for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] = kept_->fixed[feasible_[i]];
+      const std::vector<std::int64_t>& kept = has_kept_totals ? kept_->totals : kept_->fixed;
+      for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] = kept[feasible_[i]];
     }
     for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-      const bool is_in_fixed = are_scores_kept_ && kept_->is_fixed_score[s];
+      const bool is_in_fixed = are_scores_kept_ && (has_kept_totals ? is_score_kept_[s] : kept_->is_fixed_score[s]);
       const bool is_needless = is_score_idle_[s] && !options_.with_detail;
       if (is_score_active_[s] && !is_in_fixed && !is_needless && !AddScores(s)) return false;
     }
