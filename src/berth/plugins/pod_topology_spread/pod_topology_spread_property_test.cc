@@ -150,7 +150,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
       handle_.store.Of<api::Service>().Remove(service->metadata.namespace_name + "/" + service->metadata.name);
       return;
     }
-    service->selector = api::StringMap{{"app", generator_.App()}};
+    service->selector = generator_.OneIn(3) ? api::StringMap{{"rev", "1"}} : api::StringMap{{"app", generator_.App()}};
     handle_.store.Of<api::Service>().Set(service);
   }
 
@@ -217,6 +217,13 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
       node.AddPod(other);
       ASSERT_TRUE(plugin_->AddPod(dry, pod, *other, node).IsSuccess());
       naive.AddOrRemove(*other, node, +1);
+    }
+    for (int i = generator_.Below(3); i > 0; --i) {
+      // As pods that are nominated to the node are added.
+      const PodInfoPtr comer = generator_.Running(i);
+      node.AddPod(comer);
+      ASSERT_TRUE(plugin_->AddPod(dry, pod, *comer, node).IsSuccess());
+      naive.AddOrRemove(*comer, node, +1);
     }
     EXPECT_EQ(Describe(plugin_->Filter(dry, pod, node)), naive.Filter(node)) << "dry run on " << node.name();
     framework::StatusTable statuses;

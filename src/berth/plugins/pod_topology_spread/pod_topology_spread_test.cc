@@ -303,6 +303,19 @@ TEST_F(DefaultConstraints, OfTheSystemSpreadOverNodesAndZones) {
   EXPECT_TRUE(plugin_.PreScoreSkips(cluster_.cycle(), *Web("p").Info()));
 }
 
+TEST_F(DefaultConstraints, ANodeOfTheEmptyZoneIsWithThoseThatHaveNone) {
+  constexpr const char* kZoneLabel = "topology.kubernetes.io/zone";
+  cluster_.Add(MakeNode("none"));
+  cluster_.Add(MakeNode("x").Label(kZoneLabel, "x"));
+  AddWeb("none", 5);
+  // Nodes: ln 4 times 5 and 0, plus 2. Zones: ln 4 times 0, plus 4, for x alone: 9 and 6.
+  const auto pod = Web("p").Info();
+  EXPECT_EQ(Score(plugin_, *pod), (Scores{66, 100}));
+  // The empty zone comes to be, and has the pods of the node without zone: 10, 6 and 6 + 7.
+  cluster_.Add(MakeNode("empty").Label(kZoneLabel, ""));
+  EXPECT_EQ(Score(plugin_, *pod), (Scores{69, 100, 46}));
+}
+
 TEST_F(DefaultConstraints, OfAListMayBeHard) {
   config::PodTopologySpreadArgs args;
   args.is_list_defaulting = true;
