@@ -19,21 +19,6 @@ PodPhase ParsePhase(std::string_view text) {
 }
 
 // Volumes that a plugin decides about, now or once they have been migrated to CSI.
-bool IsDecisiveVolumeSource(std::string_view key) {
-  constexpr std::array<std::string_view, 11> kSources = {"persistentVolumeClaim",
-                                                         "ephemeral",
-                                                         "gcePersistentDisk",
-                                                         "awsElasticBlockStore",
-                                                         "iscsi",
-                                                         "rbd",
-                                                         "azureDisk",
-                                                         "azureFile",
-                                                         "cinder",
-                                                         "portworxVolume",
-                                                         "vsphereVolume"};
-  return std::find(kSources.begin(), kSources.end(), key) != kSources.end();
-}
-
 bool IsKeptCondition(std::string_view type) {
   return type == "PodScheduled" || type == "DisruptionTarget" || type == "PodResizePending";
 }
@@ -61,7 +46,7 @@ class PodDecoder : public Decoder {
 
  private:
   bool Spec(element value, const Path& path, PodSpec& out) {
-    const bool is_good = Object(value, path, [&](std::string_view key, element item) {
+    return Object(value, path, [&](std::string_view key, element item) {
       const Path at = path.Field(key);
       if (Is(key, "nodeName")) return String(item, at, out.node_name);
       if (Is(key, "schedulerName")) return String(item, at, out.scheduler_name);
@@ -72,8 +57,8 @@ class PodDecoder : public Decoder {
       if (Is(key, "tolerations")) {
         return List(item, at, out.tolerations, [this](auto&&... args) { return TolerationItem(args...); });
       }
-      if (Is(key, "containers")) return Containers(item, at, out.containers, out.features);
-      if (Is(key, "initContainers")) return Containers(item, at, out.init_containers, out.features);
+      if (Is(key, "containers")) return Containers(item, at, out.containers);
+      if (Is(key, "initContainers")) return Containers(item, at, out.init_containers);
       if (Is(key, "volumes")) return Volumes(item, at, out);
       if (Is(key, "overhead")) return Resources(item, at, out.overhead);
       if (Is(key, "resources")) return Requests(item, at, out.requests);
@@ -91,11 +76,6 @@ class PodDecoder : public Decoder {
       if (Is(key, "hostUsers")) return Boolean(item, at, out.host_users);
       return true;
     });
-    if (out.host_network && !out.host_users) out.features.declared_features = true;
-    out.features.pod_affinity = !out.pod_affinity.empty() || !out.pod_anti_affinity.empty();
-    out.features.topology_spread = !out.topology_spread_constraints.empty();
-    out.features.resource_claims = !out.resource_claims.empty();
-    return is_good;
   }
 
   bool Policy(element value, const Path& path, PreemptionPolicy& out) {
@@ -111,13 +91,12 @@ class PodDecoder : public Decoder {
     });
   }
 
-  bool Containers(element value, const Path& path, std::vector<Container>& out, PodFeatures& features) {
-    return List(value, path, out, [&](element item, const Path& at, Container& container) {
-      return ContainerItem(item, at, container, features);
-    });
+  bool Containers(element value, const Path& path, std::vector<Container>& out) {
+    return List(value, path, out,
+                [&](element item, const Path& at, Container& container) { return ContainerItem(item, at, container); });
   }
 
-  bool ContainerItem(element value, const Path& path, Container& out, PodFeatures& features) {
+  bool ContainerItem(element value, const Path& path, Container& out) {
     return Object(value, path, [&](std::string_view key, element item) {
       const Path at = path.Field(key);
       if (Is(key, "name")) return String(item, at, out.name);
@@ -131,19 +110,18 @@ class PodDecoder : public Decoder {
         return true;
       }
       if (Is(key, "restartPolicyRules")) {
-        return Array(item, at,
-                     [&](element rule, const Path& where) { return RestartRule(rule, where, out, features); });
+        return Array(item, at, [&](element rule, const Path& where) { return RestartRule(rule, where, out); });
       }
       return true;
     });
   }
 
-  bool RestartRule(element value, const Path& path, Container& out, PodFeatures& features) {
+  bool RestartRule(element value, const Path& path, Container& out) {
     return Object(value, path, [&](std::string_view key, element item) {
       if (!Is(key, "action")) return true;
       std::string_view action;
       if (!View(item, path.Field(key), action)) return false;
-      if (action == "RestartAllContainers") out.restarts_all_containers = features.declared_features = true;
+      if (action == "RestartAllContainers") out.restarts_all_containers = true;
       return true;
     });
   }
@@ -166,7 +144,6 @@ class PodDecoder : public Decoder {
         const Path where = at.Field(key);
         if (Is(key, "name")) return String(field, where, volume.name);
         if (field.is_null()) return true;
-        if (IsDecisiveVolumeSource(key)) out.features.volumes = true;
         if (!Is(key, "image")) return Source(key, field, where, volume.source);
         auto& reference = out.image_volumes.emplace_back();
         return Object(field, where, [&](std::string_view name, element text) {

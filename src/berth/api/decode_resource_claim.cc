@@ -12,7 +12,6 @@ class DeviceDecoder : public Decoder {
   using Decoder::Decoder;
 
  protected:
-
   bool Amounts(element value, const Path& path, std::vector<std::pair<std::string, Quantity>>& out) {
     return Map(value, path, out,
                [this](element item, const Path& at, Quantity& slot) { return QuantityField(item, at, slot); });

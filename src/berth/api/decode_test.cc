@@ -89,7 +89,6 @@ TEST(DecodePodTest, EveryField) {
   EXPECT_EQ(pod.spec.requests, (ResourceList{{"cpu", Quantity::FromValue(2)}}));
   EXPECT_EQ(pod.spec.scheduling_gates, (std::vector<std::string>{"g1", "g2"}));
   EXPECT_EQ(pod.spec.image_volumes, (std::vector<std::string>{"quay.io/x:1"}));
-  EXPECT_EQ(pod.spec.features, PodFeatures{});
 
   ASSERT_TRUE(pod.spec.node_affinity && pod.spec.node_affinity->required);
   const NodeSelectorTerm& term = pod.spec.node_affinity->required->at(0);
@@ -131,15 +130,27 @@ TEST(DecodePodTest, WhatIsAbsentStaysUnset) {
   }
 }
 
-TEST(DecodePodTest, Features) {
+TEST(DecodePodTest, KeepsWhatPluginsDecideBy) {
   struct Case {
     const char* name;
     const char* spec;
-    PodFeatures want;
+    std::string want;  // what is kept
   };
-  const PodFeatures affinity{.pod_affinity = true};
-  const PodFeatures volumes{.volumes = true};
-  const PodFeatures declared{.declared_features = true};
+  const auto kept = [](const PodSpec& spec) {
+    std::string text;
+    if (!spec.pod_affinity.empty() || !spec.pod_anti_affinity.empty()) text += "affinity ";
+    if (!spec.topology_spread_constraints.empty()) text += "spread ";
+    if (!spec.volumes.empty()) text += "volumes ";
+    if (!spec.resource_claims.empty()) text += "claims ";
+    if (!spec.host_users && spec.host_network) text += "host ";
+    for (const auto* list : {&spec.init_containers, &spec.containers}) {
+      for (const Container& container : *list) text += container.restarts_all_containers ? "restarts " : "";
+    }
+    return text;
+  };
+  const std::string affinity = "affinity ";
+  const std::string volumes = "volumes ";
+  const std::string declared = "host ";
   const Case cases[] = {
       {"pod affinity", R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}})",
        affinity},
@@ -149,7 +160,7 @@ TEST(DecodePodTest, Features) {
        R"({"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": []},
                                               "podAntiAffinity": {}}})",
        {}},
-      {"spread", R"({"topologySpreadConstraints": [{"maxSkew": 1}]})", {.topology_spread = true}},
+      {"spread", R"({"topologySpreadConstraints": [{"maxSkew": 1}]})", "spread "},
       {"no spread", R"({"topologySpreadConstraints": []})", {}},
       {"claim volume", R"({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]})", volumes},
       {"ephemeral volume", R"({"volumes": [{"name": "v", "ephemeral": {}}]})", volumes},
@@ -157,22 +168,23 @@ TEST(DecodePodTest, Features) {
       {"disk that migrates", R"({"volumes": [{"name": "v", "cinder": {}}]})", volumes},
       {"null is no volume source", R"({"volumes": [{"name": "v", "rbd": null}]})", {}},
       {"volumes that do not matter",
-       R"({"volumes": [{"name": "v", "configMap": {}}, {"name": "w", "hostPath": {}}, {"name": "x", "csi": {}}]})",
+       R"({"volumes": [{"name": "v", "configMap": {}}, {"name": "w", "hostPath": {}}, {"name": "x", "emptyDir": {}}]})",
        {}},
-      {"resource claims", R"({"resourceClaims": [{"name": "r"}]})", {.resource_claims = true}},
+      {"resource claims", R"({"resourceClaims": [{"name": "r"}]})", "claims "},
       {"user namespace with host network", R"({"hostUsers": false, "hostNetwork": true})", declared},
       {"user namespace alone", R"({"hostUsers": false})", {}},
       {"host network alone", R"({"hostNetwork": true})", {}},
       {"restart rule", R"({"containers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]})",
-       declared},
+       "restarts "},
       {"restart rule of an init container",
-       R"({"initContainers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]})", declared},
+       R"({"initContainers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]})",
+       "restarts "},
       {"other restart rule", R"({"containers": [{"name": "c", "restartPolicyRules": [{"action": "Restart"}]}]})", {}},
   };
   for (const Case& c : cases) {
     const auto decoded = DecodePod(R"({"metadata": {"name": "p"}, "spec": )" + std::string(c.spec) + "}");
     ASSERT_TRUE(decoded.ok()) << c.name << ": " << decoded.error().message;
-    EXPECT_EQ((*decoded)->spec.features, c.want) << c.name;
+    EXPECT_EQ(kept((*decoded)->spec), c.want) << c.name;
   }
 }
 

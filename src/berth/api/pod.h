@@ -65,17 +65,6 @@ struct Toleration {
 
 enum class PreemptionPolicy : std::uint8_t { kPreemptLowerPriority, kNever };
 
-// What a pod asks for that is decided by plugins which are not built yet; a pod with one of them is refused by name
-// instead of being placed against its own rules.
-struct PodFeatures {
-  bool pod_affinity = false;       // affinity.podAffinity or podAntiAffinity
-  bool topology_spread = false;    // topologySpreadConstraints
-  bool volumes = false;            // persistentVolumeClaim, ephemeral, or an in-tree disk that can conflict
-  bool resource_claims = false;    // resourceClaims
-  bool declared_features = false;  // hostUsers: false with hostNetwork, or a RestartAllContainers rule
-  bool operator==(const PodFeatures&) const = default;
-};
-
 // A term of podAffinity or podAntiAffinity. matchLabelKeys and mismatchLabelKeys are not here: the API server has
 // merged them into the selector.
 struct PodAffinityTerm {
@@ -182,7 +171,6 @@ struct PodSpec {
   std::vector<PodResourceClaim> resource_claims;
   bool host_network = false;
   bool host_users = true;
-  PodFeatures features;
   bool operator==(const PodSpec&) const = default;
 };
 

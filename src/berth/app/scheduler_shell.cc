@@ -254,7 +254,6 @@ void SchedulerShell::Perform(std::vector<Output>&& outputs) {
       record.note = std::move(event->note);
       record.scheduler_name = std::move(event->reporting_controller);
       record.regarding = ReferenceTo(std::move(event->regarding));
-      if (event->related) record.related = ReferenceTo(std::move(*event->related));
       recorder_->Record(std::move(record));
     } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
       workers_.Run([this, operation = work->operation, run = std::move(work->work)] {

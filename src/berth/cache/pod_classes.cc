@@ -221,9 +221,6 @@ void WriteKey(const api::Pod& pod, KeyWriter& key) {
   key.Add(spec.requests);
   key.Add(spec.scheduling_gates);
   WriteRareParts(pod, key);
-  const api::PodFeatures& f = spec.features;
-  key.Add(static_cast<std::uint64_t>((f.pod_affinity ? 1 : 0) | (f.topology_spread ? 2 : 0) | (f.volumes ? 4 : 0) |
-                                     (f.resource_claims ? 8 : 0) | (f.declared_features ? 16 : 0)));
   key.Add(static_cast<std::uint64_t>(pod.status.container_statuses.size()));
   for (const api::ContainerStatus& status : pod.status.container_statuses) key.Add(status);
   key.Add(pod.status.pod_resources.has_value());

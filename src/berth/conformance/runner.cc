@@ -91,7 +91,8 @@ void PreemptEverywhere(config::KubeSchedulerConfiguration& configuration) {
 
 class Run {
  public:
-  Run(const Case& test, runtime::Form form) : test_(test), form_(form) {}
+  Run(const Case& test, runtime::Form form, std::span<const plugins::PluginRegistration> registry)
+      : test_(test), form_(form), registry_(registry) {}
 
   std::vector<std::string> Go() {
     if (!SetUp()) return std::move(differences_);
@@ -134,7 +135,7 @@ class Run {
       }
     }
     PreemptEverywhere(configuration);
-    auto profiles = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), handle_);
+    auto profiles = runtime::MakeProfiles(configuration, registry_, handle_);
     if (!profiles.ok()) {
       differences_.push_back("config: " + profiles.error().message);
       return false;
@@ -424,6 +425,7 @@ class Run {
 
   const Case& test_;
   const runtime::Form form_;
+  const std::span<const plugins::PluginRegistration> registry_;
   queue::Nominator nominator_;
   CaseHandle handle_{nominator_};
   cache::PodClasses classes_;
@@ -437,6 +439,9 @@ class Run {
 
 }  // namespace
 
-std::vector<std::string> RunCase(const Case& test, runtime::Form form) { return Run(test, form).Go(); }
+std::vector<std::string> RunCase(const Case& test, runtime::Form form,
+                                 std::span<const plugins::PluginRegistration> registry) {
+  return Run(test, form, registry).Go();
+}
 
 }  // namespace berth::conformance

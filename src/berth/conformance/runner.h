@@ -2,16 +2,20 @@
 // what the real kube-scheduler answered.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "berth/base/expected.h"
 #include "berth/conformance/case.h"
+#include "berth/plugins/registry.h"
 #include "berth/runtime/evaluator.h"
 
 namespace berth::conformance {
 
-// One line for each difference, pod by pod; empty: the case passes. Deterministic.
-std::vector<std::string> RunCase(const Case& test, runtime::Form form);
+// One line for each difference, pod by pod; empty: the case passes. Deterministic. `registry` is where plugins come
+// from.
+std::vector<std::string> RunCase(const Case& test, runtime::Form form,
+                                 std::span<const plugins::PluginRegistration> registry = plugins::InTreePlugins());
 
 }  // namespace berth::conformance

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +28,6 @@ struct PermitDecision {
 // An events.k8s.io/v1 Event about a pod.
 struct PodEvent {
   PodRef regarding;
-  std::optional<PodRef> related;
   std::string reporting_controller;  // the schedulerName of the profile that speaks
   bool is_warning = false;
   std::string reason;

@@ -17,7 +17,6 @@
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
 #include "berth/plugins/node_unschedulable/node_unschedulable.h"
 #include "berth/plugins/node_volume_limits/node_volume_limits.h"
-#include "berth/plugins/not_built/not_built.h"
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/plugins/priority_sort/priority_sort.h"
 #include "berth/plugins/random/random.h"
@@ -72,16 +71,6 @@ PluginRegistration WithoutArgs(std::string_view name) {
   return {name, [name](const config::PluginArgs& args, framework::Handle&) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return Created(std::make_unique<Plugin>());
-          }};
-}
-
-constexpr std::string_view kUsesVolumes = "volumes that need a PersistentVolumeClaim or can conflict";
-
-// The profile's arguments of these have been checked; they have no effect yet.
-template <typename Plugin>
-PluginRegistration Unbuilt(const NotBuiltFeature& feature) {
-  return {feature.plugin, [&feature](const config::PluginArgs&, framework::Handle&) -> Created {
-            return Created(std::make_unique<Plugin>(feature));
           }};
 }
 

@@ -59,9 +59,9 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     return std::move(MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle)->front());
   }
 
-  testing::PodBuilder Pod(std::string name) {
+  testing::PodBuilder Template(std::string name) {
     testing::PodBuilder pod = RandomPod(dice_, std::move(name));
-    pod.Features({}).Priority(dice_.Pick({-5, 0, 0, 10, 100})).Started(Time{std::chrono::seconds(dice_.Below(4))});
+    pod.Priority(dice_.Pick({-5, 0, 0, 10, 100}));
     if (dice_.OneIn(2)) pod.Label("app", dice_.Pick({"a", "b"}));
     // What changes for other nodes too when a pod goes.
     const auto term = [&] {
@@ -79,13 +79,25 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
 
   Cluster RandomCluster() {
     Cluster cluster;
+    // Some pods are alike, as those of a ReplicaSet are.
+    std::vector<testing::PodBuilder> templates;
+    for (int i = dice_.Pick({2, 5, 15}); i > 0; --i) templates.push_back(Template("t" + std::to_string(i)));
     int pod_count = 0;
-    const auto next = [&] { return Pod("pod-" + std::to_string(pod_count++)); };
+    const auto next = [&] {
+      testing::PodBuilder pod = dice_.PickFrom(templates);
+      pod.Uid("pod-" + std::to_string(pod_count++)).Started(Time{std::chrono::seconds(dice_.Below(4))});
+      if (dice_.OneIn(8)) pod.Deleted(Time{});
+      return pod;
+    };
     for (int i = 0; i < kNodeCount; ++i) {
       const std::string name = "n" + std::to_string(i);
       cluster.nodes.push_back(RandomNode(dice_, name).Build());
-      for (int p = dice_.Below(6); p > 0; --p) cluster.pods[name].push_back(next().Node(name).Info());
-      if (dice_.OneIn(3)) cluster.nominated[name].push_back(next().Nominated(name).Info());
+      for (int p = dice_.Below(6); p > 0; --p) {
+        cluster.pods[name].push_back(classes_.MakePodInfo(next().Node(name).Build()));
+      }
+      if (dice_.OneIn(3)) {
+        cluster.nominated[name].push_back(classes_.MakePodInfo(next().Nominated(name).Build()));
+      }
     }
     for (const char* name : {"x", "y", "z"}) {
       if (dice_.OneIn(2)) continue;
@@ -94,7 +106,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
       budget->metadata.namespace_name = "default";
       budget->selector = testing::Labels({{"app", dice_.Pick({"a", "b"})}});
       budget->disruptions_allowed = dice_.Below(3);
-      budget->disrupted_pods = {"pod-" + std::to_string(dice_.Below(20))};
+      budget->disrupted_pods = {dice_.PickFrom(templates).Build().metadata.name};
       cluster.budgets.push_back(std::move(budget));
     }
     return cluster;
@@ -159,7 +171,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
       if (violating.contains(victim.get())) ++found.pdb_violations;
     }
     if (!violating.empty() && violating.size() < victims.size()) std::stable_sort(gone.begin(), gone.end(), is_before);
-    for (const PodInfoPtr& victim : gone) found.victims.push_back(victim->name);
+    for (const PodInfoPtr& victim : gone) found.victims.push_back(victim->uid);
     return found;
   }
 
@@ -169,7 +181,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     cache::Cache cache;
     cluster.Fill(cache);
     const auto nominated = cluster.Nominated(cache.nodes());
-    const PodInfoPtr pod = Pod("preemptor").Priority(50).Request("cpu", dice_.Pick({"300m", "1", "3"})).Info();
+    const PodInfoPtr pod = Template("preemptor").Priority(50).Request("cpu", dice_.Pick({"300m", "1", "3"})).Info();
     for (const Form form : {Form::kPlain, Form::kReuse}) {
       const auto profile = MakeProfile(handle_);
       Evaluator evaluator(*profile, {.form = form});
@@ -191,7 +203,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
       for (const auto& candidate : result.preemption->candidates) {
         Found& found = got[cache.nodes().Info(candidate.row).name()];
         found.pdb_violations = candidate.pdb_violations;
-        for (const PodInfoPtr& victim : candidate.victims) found.victims.push_back(victim->name);
+        for (const PodInfoPtr& victim : candidate.victims) found.victims.push_back(victim->uid);
       }
       EXPECT_EQ(got, want);
       EXPECT_EQ(result.status.IsSuccess(), !want.empty()) << result.status.Message();
@@ -200,6 +212,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
   }
 
   Dice dice_{GetParam()};
+  cache::PodClasses classes_;
   NullHandle handle_;
   bool has_found_ = false;
 };

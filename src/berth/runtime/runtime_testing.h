@@ -83,7 +83,7 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
     pod.RequiredTerms(std::move(terms));
   }
   if (dice.OneIn(3)) pod.Priority(dice.Pick({-5, 10, 100}));
-  if (dice.OneIn(15)) pod.Features({.pod_affinity = true});
+  if (dice.OneIn(15)) pod.AntiAffinity(testing::AffinityTerm("zone", api::LabelSelector{}));
   return pod;
 }
 

@@ -92,7 +92,6 @@ std::uint64_t Scheduler::NewOperation(std::string_view uid) {
 void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning, std::string reason,
                      std::string action, std::string note) {
   outputs_.emplace_back(EmitEvent{{pod.namespace_name(), pod.name, pod.uid, pod.resource_version},
-                                  std::nullopt,
                                   profile.plugins->scheduler_name,
                                   is_warning,
                                   std::move(reason),

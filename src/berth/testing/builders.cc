@@ -282,10 +282,6 @@ PodBuilder& PodBuilder::Controller(std::string api_version, std::string kind, st
   return *this;
 }
 
-PodBuilder& PodBuilder::Features(api::PodFeatures features) {
-  pod_.spec.features = features;
-  return *this;
-}
 PodBuilder& PodBuilder::Created(Time time) {
   pod_.metadata.creation_time = time;
   return *this;

@@ -79,7 +79,6 @@ class PodBuilder {
   PodBuilder& Claim(std::string claim_name);  // a volume of that PersistentVolumeClaim
   PodBuilder& ResourceClaim(api::PodResourceClaim claim);
   PodBuilder& Controller(std::string api_version, std::string kind, std::string name);
-  PodBuilder& Features(api::PodFeatures features);
   PodBuilder& Created(Time time);
   PodBuilder& Started(Time time);
   PodBuilder& Deleted(Time time);

@@ -179,7 +179,6 @@ Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim
 void PreemptionExecutor::Announce(const Job& job, const PodInfo& victim, bool is_in_memory) {
   framework::PodEvent event;
   event.regarding = RefTo(victim);
-  event.related = job.preemptor;
   event.reporting_controller = job.scheduler_name;
   event.reason = "Preempted";
   event.action = "Preempting";

@@ -89,8 +89,6 @@ TEST_F(ExecutorTest, OneVictim) {
   ASSERT_EQ(handle_.events.size(), 1u);
   const framework::PodEvent& event = handle_.events.front();
   EXPECT_EQ(event.regarding.name, "a");
-  ASSERT_TRUE(event.related);
-  EXPECT_EQ(event.related->name, "p");
   EXPECT_EQ(event.reporting_controller, "mine");
   EXPECT_FALSE(event.is_warning);
   EXPECT_EQ(event.reason, "Preempted");
