@@ -20,10 +20,15 @@ void NodeInfo::AddPod(PodInfoPtr pod) {
 }
 
 bool NodeInfo::RemovePod(std::string_view uid) {
-  const auto it = std::find_if(pods_.begin(), pods_.end(), [uid](const PodInfoPtr& p) { return p->uid == uid; });
-  if (it == pods_.end()) return false;
-  Account(**it, -1);
-  *it = std::move(pods_.back());
+  return Erase(std::find_if(pods_.begin(), pods_.end(), [uid](const PodInfoPtr& p) { return p->uid == uid; }));
+}
+
+bool NodeInfo::RemovePod(const PodInfoPtr& pod) { return Erase(std::find(pods_.begin(), pods_.end(), pod)); }
+
+bool NodeInfo::Erase(std::vector<PodInfoPtr>::iterator at) {
+  if (at == pods_.end()) return false;
+  Account(**at, -1);
+  *at = std::move(pods_.back());
   pods_.pop_back();
   return true;
 }

@@ -36,11 +36,14 @@ class NodeInfo {
   void AddPod(PodInfoPtr pod);
   // By uid; the last pod takes its place, as upstream does. False when it is not here.
   bool RemovePod(std::string_view uid);
+  // The same for this very object, without comparing names.
+  bool RemovePod(const PodInfoPtr& pod);
   // Replaces the pod of that uid in place.
   bool UpdatePod(PodInfoPtr pod);
 
  private:
   void Account(const PodInfo& pod, int sign);
+  bool Erase(std::vector<PodInfoPtr>::iterator at);
 
   std::shared_ptr<const api::Node> node_;
   std::vector<PodInfoPtr> pods_;

@@ -16,6 +16,14 @@ bool IsValid(const api::LabelSelector& selector) {
   });
 }
 
+// Whether the filters cannot tell the two apart: all they read is in the class, but for the claims that carry the pod's
+// name or are listed in its status, and for pods on their way out, which spreading does not count.
+bool AreAlike(const PodInfo& a, const PodInfo& b) {
+  return a.pod_class == b.pod_class && a.spec().volumes.empty() && a.spec().resource_claims.empty() &&
+         a.claim_status == nullptr && b.claim_status == nullptr &&
+         a.deletion_time.has_value() == b.deletion_time.has_value();
+}
+
 const Status& NoVictims() {
   static const Status kStatus = Status::UnschedulableAndUnresolvable("No preemption victims found for incoming pod");
   return kStatus;
@@ -64,14 +72,29 @@ std::vector<bool> DisruptionBudgets::Violations(std::span<const PodInfoPtr> pods
   return violations;
 }
 
-Status DryRun::Remove(Trial& trial, const PodInfoPtr& pod) {
-  trial.node.RemovePod(pod->uid);
-  return filters_.RunRemovePod(trial.state, preemptor_, *pod, trial.node);
+Status DryRun::Remove(const PodInfoPtr& pod) {
+  trial_.node.RemovePod(pod);
+  return filters_.RunRemovePod(trial_.state, preemptor_, *pod, trial_.node);
 }
 
-Status DryRun::Add(Trial& trial, const PodInfoPtr& pod) {
-  trial.node.AddPod(pod);
-  return filters_.RunAddPod(trial.state, preemptor_, *pod, trial.node);
+Status DryRun::Add(const PodInfoPtr& pod) {
+  trial_.node.AddPod(pod);
+  return filters_.RunAddPod(trial_.state, preemptor_, *pod, trial_.node);
+}
+
+bool DryRun::LetOff(const PodInfoPtr& pod, Status& failure) {
+  if (std::any_of(hopeless_.begin(), hopeless_.end(), [&](const PodInfo* other) { return AreAlike(*pod, *other); })) {
+    return false;
+  }
+  failure = Add(pod);
+  if (!failure.IsSuccess()) return false;
+  if (Fits()) {
+    hopeless_.clear();
+    return true;
+  }
+  failure = Remove(pod);
+  hopeless_.push_back(pod.get());
+  return false;
 }
 
 NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
@@ -93,11 +116,12 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
     return result;
   }
 
-  Trial trial{original, cycle_.state.Clone()};
+  trial_.node = original;
+  trial_.state = cycle_.state.Clone();
   for (const PodInfoPtr& pod : potential_) {
-    if (const Status status = Remove(trial, pod); !status.IsSuccess()) return fail(status);
+    if (const Status status = Remove(pod); !status.IsSuccess()) return fail(status);
   }
-  result.status = filters_.RunFiltersWithNominatedPods(trial.state, preemptor_, trial.node);
+  result.status = filters_.RunFiltersWithNominatedPods(trial_.state, preemptor_, trial_.node);
   if (!result.status.IsSuccess()) return result;
 
   // Now as many as possible are let off, the most important first; those whose eviction violates a budget before all
@@ -105,23 +129,27 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   const auto is_more_important = [now = cycle_.now](const PodInfoPtr& a, const PodInfoPtr& b) {
     return IsMoreImportant(*a, *b, now);
   };
-  std::stable_sort(potential_.begin(), potential_.end(), is_more_important);
+  const auto sort = [&](std::vector<PodInfoPtr>& pods) {
+    if (!std::is_sorted(pods.begin(), pods.end(), is_more_important)) {
+      std::stable_sort(pods.begin(), pods.end(), is_more_important);
+    }
+  };
+  sort(potential_);
+  hopeless_.clear();
   const std::vector<bool> violations = budgets_.Violations(potential_);
   bool has_violating = false, has_others = false;
   for (const bool violates : {true, false}) {
     for (std::size_t i = 0; i < potential_.size(); ++i) {
       if (violations[i] != violates) continue;
       (violates ? has_violating : has_others) = true;
-      if (const Status status = Add(trial, potential_[i]); !status.IsSuccess()) return fail(status);
-      if (filters_.RunFiltersWithNominatedPods(trial.state, preemptor_, trial.node).IsSuccess()) continue;
-      if (const Status status = Remove(trial, potential_[i]); !status.IsSuccess()) return fail(status);
+      Status failure;
+      if (LetOff(potential_[i], failure)) continue;
+      if (!failure.IsSuccess()) return fail(failure);
       result.victims.push_back(potential_[i]);
       if (violates) ++result.pdb_violations;
     }
   }
-  if (has_violating && has_others) {
-    std::stable_sort(result.victims.begin(), result.victims.end(), is_more_important);
-  }
+  if (has_violating && has_others) sort(result.victims);
   return result;
 }
 

@@ -69,14 +69,20 @@ class DryRun {
     framework::CycleState state;
   };
 
-  framework::Status Remove(Trial& trial, const PodInfoPtr& pod);
-  framework::Status Add(Trial& trial, const PodInfoPtr& pod);
+  framework::Status Remove(const PodInfoPtr& pod);
+  framework::Status Add(const PodInfoPtr& pod);
+  // Whether the preemptor fits although the pod stays. The pod is taken away again if not.
+  bool LetOff(const PodInfoPtr& pod, framework::Status& failure);
+  bool Fits() { return filters_.RunFiltersWithNominatedPods(trial_.state, preemptor_, trial_.node).IsSuccess(); }
 
   const framework::Cycle& cycle_;
   const framework::PodInfo& preemptor_;
   framework::FilterRunner& filters_;
   DisruptionBudgets budgets_;
+  // Of one node; kept for their memory.
+  Trial trial_;
   std::vector<PodInfoPtr> potential_;
+  std::vector<const framework::PodInfo*> hopeless_;  // what could not be let off since another one was
 };
 
 }  // namespace berth::plugins

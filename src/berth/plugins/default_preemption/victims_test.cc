@@ -1,7 +1,10 @@
 #include "berth/plugins/default_preemption/victims.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
+#include "berth/cache/pod_classes.h"
 #include "berth/plugins/helper/fake_filters.h"
 #include "berth/plugins/helper/test_cluster.h"
 
@@ -188,6 +191,52 @@ TEST_F(DryRunTest, LetsOffPodsOfABudgetBeforeMoreImportantOnes) {
     EXPECT_EQ(Names(found.victims), test.want) << test.cpu;
     EXPECT_EQ(found.pdb_violations, test.want_violations) << test.cpu;
   }
+}
+
+// Pods of one ReplicaSet are tried until one of them has to go; no filter would tell the next one from it.
+TEST_F(DryRunTest, AsksOnceForPodsThatAreAlike) {
+  struct {
+    const char* name;
+    std::function<void(PodBuilder&)> change;
+    int want_added;
+  } cases[] = {
+      {"alike", [](PodBuilder&) {}, 3},
+      {"each with a claim of its own", [](PodBuilder& pod) { pod.Claim("data"); }, 6},
+      {"one of them on its way out",
+       [](PodBuilder& pod) {
+         if (pod.Build().metadata.name == "v4") pod.Deleted(At(7));
+       },
+       4},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    cluster_ = TestCluster({MakeNode("n")});
+    filters_.added_count = 0;
+    cache::PodClasses classes;
+    for (int i = 0; i < 6; ++i) {
+      PodBuilder pod = Pod("v" + std::to_string(i), 1, "500m").Node("n");
+      test.change(pod);
+      cluster_.table().AddPod(classes.MakePodInfo(pod.Build()));
+    }
+    EXPECT_EQ(Names(Run(Pod("p", 10, "3")).victims), (std::vector<std::string>{"v2", "v3", "v4", "v5"}));
+    EXPECT_EQ(filters_.added_count, test.want_added);
+  }
+}
+
+TEST_F(DryRunTest, AsksAgainAfterAnotherPodWasLetOff) {
+  filters_.again = [](const framework::NodeInfo& node) {
+    bool has_a = false, has_b = false;
+    for (const PodInfoPtr& pod : node.pods()) (pod->name == "b" ? has_b : has_a) = true;
+    return has_a && !has_b ? Status::Unschedulable("x") : Status();
+  };
+  cache::PodClasses classes;
+  int started = 0;
+  for (const char* name : {"a1", "b", "a2"}) {
+    PodBuilder pod = Pod(name, 1).Node("n").Started(At(started++));
+    if (name == std::string("b")) pod.Label("app", "b");
+    cluster_.table().AddPod(classes.MakePodInfo(pod.Build()));
+  }
+  EXPECT_EQ(Names(Run(Pod("p", 10)).victims), std::vector<std::string>{"a1"});
 }
 
 TEST_F(DryRunTest, NoVictimNeeded) {
