@@ -123,6 +123,28 @@ TEST(UpdateEvents, OfAPod) {
   }
 }
 
+TEST(UpdateEvents, OfAPodsClaims) {
+  const auto with = [](std::vector<api::PodResourceClaimStatus> claims, const char* extended = nullptr) {
+    auto pod = std::make_shared<framework::PodInfo>(*MakePodInfo({.name = "a"}));
+    auto status = std::make_shared<framework::PodClaimStatus>();
+    status->resource_claims = std::move(claims);
+    if (extended != nullptr) status->extended_resource_claim = api::PodExtendedResourceClaimStatus{extended, {}};
+    pod->claim_status = std::move(status);
+    return pod;
+  };
+  const auto label = [](const framework::PodInfoPtr& before, const framework::PodInfoPtr& after) {
+    return PodUpdateEvents(*before, *after).front().Label();
+  };
+  const auto without = std::make_shared<framework::PodInfo>(*with({}));
+  without->claim_status = nullptr;
+  const std::string changed = "UnschedulablePodUpdatePodGeneratedResourceClaim";
+  EXPECT_EQ(label(without, with({{"c", "made"}})), changed);
+  EXPECT_EQ(label(with({{"c", "made"}}), with({{"c", "other"}})), changed);
+  EXPECT_EQ(label(without, with({}, "made")), changed);
+  EXPECT_EQ(label(with({}, "made"), with({}, "made")), "UnschedulablePodUpdate");
+  EXPECT_EQ(label(without, with({})), "UnschedulablePodUpdate");
+}
+
 TEST(UpdateEvents, OfANode) {
   struct Case {
     const char* name;

@@ -21,11 +21,10 @@ bool IsScaledDown(const framework::Resource& from, const framework::Resource& to
                              [&to](const auto& scalar) { return to.Scalar(scalar.first) < scalar.second; });
 }
 
+// What the status says of claims that were made for the pod, those for extended resources included.
 bool HaveSameResourceClaims(const framework::PodInfo& a, const framework::PodInfo& b) {
-  static const std::vector<api::PodResourceClaimStatus> kNone;
-  const auto& of_a = a.claim_status ? a.claim_status->resource_claims : kNone;
-  const auto& of_b = b.claim_status ? b.claim_status->resource_claims : kNone;
-  return of_a == of_b;
+  static const framework::PodClaimStatus kNone;
+  return (a.claim_status ? *a.claim_status : kNone) == (b.claim_status ? *b.claim_status : kNone);
 }
 
 }  // namespace

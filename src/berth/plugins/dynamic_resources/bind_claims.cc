@@ -138,9 +138,9 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       api::AllocationResult written = *allocation;
       if (!written.allocation_timestamp) written.allocation_timestamp = now_;
       status["allocation"] = ToJson(written);
-    } else if (!claim_->allocation->allocation_timestamp) {
-      status["allocation"] = codec::json::object{{"allocationTimestamp", FormatRfc3339(now_)}};
     }
+    // Upstream also puts a timestamp into an allocation that has none, from before there were any. The API server
+    // refuses that, because allocations are immutable, and the pod is never bound: we leave such an allocation alone.
     std::vector<api::ClaimConsumer> consumers = claim_->reserved_for;
     consumers.push_back({{}, "pods", pod_.name, pod_.uid});
     status["reservedFor"] = ToJson(consumers);

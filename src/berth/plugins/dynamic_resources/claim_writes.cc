@@ -1,7 +1,6 @@
 #include "berth/plugins/dynamic_resources/claim_writes.h"
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 
 #include "berth/plugins/dynamic_resources/claim_requests.h"
@@ -62,11 +61,6 @@ Operation SettleTry(const std::shared_ptr<const Settling>& settling, int tries) 
 }
 
 }  // namespace
-
-bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod) {
-  return std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(),
-                     [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.uid; });
-}
 
 Operation DeallocateClaim(const api::ResourceClaim& claim) {
   codec::json::object status;

@@ -10,11 +10,10 @@
 
 #include "berth/framework/handle.h"
 #include "berth/framework/operation.h"
+#include "berth/plugins/dynamic_resources/pod_claims.h"
 #include "berth/plugins/helper/device_state.h"
 
 namespace berth::plugins {
-
-bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod);
 
 // What Reserve decided for a pod, for its binding cycle.
 struct ClaimReservation {

@@ -224,7 +224,8 @@ TEST_F(ClaimWritesTest, ReservesAnAllocatedClaimForOneMore) {
   EXPECT_EQ(PreBind(*pod), "ok");
   EXPECT_EQ(server_.log, Log{"PATCH x/status"});
   EXPECT_EQ(server_.Get("x")->reserved_for.size(), 2U);
-  EXPECT_TRUE(server_.Get("x")->allocation->allocation_timestamp);
+  // An allocation is immutable, so that one from before there were timestamps stays without.
+  EXPECT_FALSE(server_.Get("x")->allocation->allocation_timestamp);
   // Once reserved, there is nothing to write.
   server_.log.clear();
   const auto again = cluster_.Reserve(PodWith("p", {"x"}));

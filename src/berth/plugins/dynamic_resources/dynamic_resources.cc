@@ -409,8 +409,8 @@ void DynamicResources::Unreserve(const framework::PodInfo& pod, std::string_view
   const auto it = reservations_.find(pod.uid);
   if (it == reservations_.end()) {
     // Reserve was not reached, or PreBind has ended and the pod was not bound.
-    for (const DeviceClaims::Ptr& claim : FindPodClaims(pod, devices_->claims).claims) {
-      if (claim->allocation && IsReservedFor(*claim, pod)) handle_.Start(UnreserveClaim(*claim, pod));
+    for (const DeviceClaims::Ptr& claim : FindReservedClaims(pod, devices_->claims)) {
+      handle_.Start(UnreserveClaim(*claim, pod));
     }
     if (pod.pod_class->requests.scalars.empty()) return;
     if (DeviceClaims::Ptr claim = devices_->claims.FindExtendedResourceClaim(pod)) handle_.Start(DeleteClaim(claim));

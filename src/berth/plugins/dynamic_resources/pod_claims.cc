@@ -1,6 +1,7 @@
 #include "berth/plugins/dynamic_resources/pod_claims.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace berth::plugins {
 namespace {
@@ -45,6 +46,23 @@ PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claim
     found.claims.push_back(std::move(claim));
   }
   return found;
+}
+
+std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod, const DeviceClaims& claims) {
+  std::vector<DeviceClaims::Ptr> found;
+  for (const api::PodResourceClaim& wanted : pod.spec().resource_claims) {
+    const api::PodResourceClaimStatus* made = wanted.claim_name ? nullptr : StatusOf(pod, wanted);
+    const std::optional<std::string>& name = made == nullptr ? wanted.claim_name : made->claim_name;
+    if (!name) continue;
+    DeviceClaims::Ptr claim = claims.Find(pod.namespace_name(), *name);
+    if (claim != nullptr && claim->allocation && IsReservedFor(*claim, pod)) found.push_back(std::move(claim));
+  }
+  return found;
+}
+
+bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod) {
+  return std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(),
+                     [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.uid; });
 }
 
 }  // namespace berth::plugins

@@ -17,4 +17,9 @@ struct PodClaims {
 // Claims that turned out not to be needed for the pod are left out.
 PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims);
 
+// Those of the pod's claims that are allocated and reserved for it, whatever is wrong with the others.
+std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod, const DeviceClaims& claims);
+
+bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod);
+
 }  // namespace berth::plugins
