@@ -223,6 +223,21 @@ TEST(DeviceAllocator, DistinctAttribute) {
   EXPECT_EQ(odd.Want(Requests(Exactly(3)) + distinct).OnN1(), "r:s/a r:s/b r:s/c");
 }
 
+TEST(DeviceAllocator, DistinctAttributeForgetsWhatWasTakenBack) {
+  const auto device = [](const std::string& name, int n, const std::string& kind) {
+    return std::pair(name, "'n': {'int': " + std::to_string(n) + "}, 'k': {'string': '" + kind + "'}");
+  };
+  const auto kind = [](const std::string& of) {
+    return Cel(R"(device.attributes[\u0022d\u0022].k == \u0022)" + of + R"(\u0022)");
+  };
+  Bench bench;
+  bench.Slice("s", kN1, Having({device("a", 1, "x"), device("b", 2, "x"), device("d", 4, "y"), device("e", 1, "z")}));
+  bench.Want(Requests(Exactly(1, kind("x")) + "," + Exactly(1, Cel(R"(device.attributes[\u0022d\u0022].n > 1)"), "q") +
+                      "," + Exactly(1, kind("z"), "t")) +
+             ", 'constraints': [{'distinctAttribute': 'd/n'}]");
+  EXPECT_EQ(bench.OnN1(), "r:s/b q:s/d t:s/e");
+}
+
 TEST(DeviceAllocator, Taints) {
   const auto tainted = [](const std::string& effect) {
     return "{'name': 'a', 'taints': [{'key': 'k', 'value': 'v', 'effect': '" + effect + "'}]}";
@@ -269,6 +284,48 @@ TEST(DeviceAllocator, SharedCounters) {
   invalid.Slice("sets", kN1, "", sets);
   invalid.Slice("parts", kN1, "{'name': 'a', 'consumesCounters': [{'counterSet': 'no', 'counters': {}}]}", pool);
   EXPECT_EQ(invalid.Want(Requests(Exactly(1))).OnN1(), "failed: invalid resource pools were encountered");
+}
+
+TEST(DeviceAllocator, CountersOfSharedDevices) {
+  const auto device = [](const std::string& name, int n, const std::string& more) {
+    return "{'name': '" + name + "', 'attributes': {'n': {'int': " + std::to_string(n) +
+           "}}, 'consumesCounters': [{'counterSet': 'card', 'counters': {'slots': {'value': '1'}}}]" + more + "}";
+  };
+  const std::string shared =
+      ", 'allowMultipleAllocations': true, 'capacity': {'bw': {'value': '4', 'requestPolicy': "
+      "{'default': '1'}}}";
+  const std::string pool = "'pool': {'name': 's', 'generation': 1, 'resourceSliceCount': 2}";
+  Bench bench;
+  bench.Slice("sets", kN1, "", pool + ", 'sharedCounters': [{'name': 'card', 'counters': {'slots': {'value': '1'}}}]");
+  bench.Slice("devices", kN1, device("a", 1, shared) + "," + device("b", 2, ""), pool);
+  // The first share takes the counters for all.
+  EXPECT_EQ(Bench(bench).Want(Requests(Exactly(1))).Want(Requests(Exactly(1))).OnN1(), "r:s/a* | r:s/a*");
+  // A share that was taken back does not spare the next one its counters: "a" and "b" do not go together.
+  const auto is = [](int n) { return Cel(R"(device.attributes[\u0022d\u0022].n == )" + std::to_string(n)); };
+  const auto sub = [&](const std::string& name, int n) {
+    return "{'name': '" + name + "', 'deviceClassName': 'c', 'allocationMode': 'ExactCount', 'count': 1, " + is(n) +
+           "}";
+  };
+  EXPECT_EQ(Bench(bench)
+                .Want(Requests("{'name': 'r', 'firstAvailable': [" + sub("p", 1) + "," + sub("q", 2) + "]}, " +
+                               Exactly(1, is(1), "t")) +
+                      ", 'constraints': [{'distinctAttribute': 'd/n'}]")
+                .OnN1(),
+            "none");
+}
+
+TEST(DeviceAllocator, AnOverdrawnPoolGivesNothing) {
+  const std::string pool = "'pool': {'name': 's', 'generation': 1, 'resourceSliceCount': 2}";
+  const auto part = [](const std::string& name, const std::string& counter, int amount) {
+    return "{'name': '" + name + "', 'consumesCounters': [{'counterSet': 'card', 'counters': {'" + counter +
+           "': {'value': '" + std::to_string(amount) + "'}}}]}";
+  };
+  Bench bench;
+  bench.Slice("sets", kN1, "",
+              pool + ", 'sharedCounters': [{'name': 'card', 'counters': {'x': {'value': '1'}, 'y': {'value': '5'}}}]");
+  bench.Slice("parts", kN1, part("taken", "x", 2) + "," + part("free", "y", 1), pool);
+  EXPECT_EQ(Bench(bench).Want(Requests(Exactly(1))).OnN1(), "r:s/free");
+  EXPECT_EQ(Bench(bench).Taken("t", Allocated("s", {"taken"})).Want(Requests(Exactly(1))).OnN1(), "none");
 }
 
 TEST(DeviceAllocator, ConsumableCapacity) {
@@ -445,6 +502,13 @@ TEST(DeviceAllocator, Configurations) {
   EXPECT_EQ(configs[1].source, "FromClaim");
   EXPECT_TRUE(configs[1].requests.empty());
   EXPECT_EQ(configs[2].requests, std::vector<std::string>{"q"});
+}
+
+TEST(DeviceAllocator, TriesEachSetOfDevicesOnce) {
+  Bench bench;
+  bench.Slice("s", kN1, Plain({"a", "b", "c", "d", "e", "f", "g", "h"}));
+  bench.steps_max = 3000;  // 2^8 sets, and 8! orders
+  EXPECT_EQ(bench.Want(Requests(Exactly(9))).OnN1(), "none");
 }
 
 TEST(DeviceAllocator, GivesUpAfterSoManySteps) {

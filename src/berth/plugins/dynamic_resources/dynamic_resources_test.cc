@@ -199,6 +199,15 @@ TEST(DynamicResources, ScoresAlternatives) {
   EXPECT_EQ(cluster.nodes.Score(cluster.plugin, *pod, "n1"), 7);
   EXPECT_EQ(cluster.nodes.Score(cluster.plugin, *pod, "n2"), 8);
   EXPECT_EQ(cluster.plugin.ScoreNormalization(), framework::Normalization::kMax);
+  // A claim that is allocated already counts where another one has to be allocated.
+  cluster.Set(MakeClaim(
+      "y", Requests("{'name': 'r', 'firstAvailable': [{'name': 'a', " + sub + "1}, {'name': 'b', " + sub + "1}]}"),
+      "'allocation': {'devices': {'results': [{'request': 'r/b', 'driver': 'd', 'pool': 'z', "
+      "'device': 'z'}]}}"));
+  EXPECT_EQ(cluster.Filter(*PodWith("p", {"x", "y"}).Info(), "n1"), "ok");
+  EXPECT_EQ(cluster.nodes.Score(cluster.plugin, *pod, "n1"), 14);
+  EXPECT_EQ(cluster.Filter(*PodWith("p", {"y"}).Info(), "n1"), "ok");
+  EXPECT_EQ(cluster.nodes.Score(cluster.plugin, *pod, "n1"), 0);
 }
 
 TEST(DynamicResources, PendingAllocationsKeepDevicesAndClaims) {

@@ -178,7 +178,6 @@ void DeviceClaims::Count(const api::ResourceClaim& claim, int sign) {
       usage.share_count += sign;
       if (!result.consumed_capacity.empty()) usage.consuming_share_count += sign;
       for (const auto& [name, amount] : result.consumed_capacity) usage.consumed[name] += sign * amount.nanos();
-      if (usage.consuming_share_count == 0) usage.consumed.clear();
     }
     if (!usage.IsAllocated()) usage_.erase(id);
   }
