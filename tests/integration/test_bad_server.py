@@ -197,8 +197,8 @@ class BadServer(BerthTest):
                 connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
                 closed.wait(120)
                 return False
-            if method == "GET" and path in ("/api/v1/nodes", "/api/v1/pods"):
-                items = nodes if path.endswith("nodes") else pods
+            if method == "GET":
+                items = {"/api/v1/nodes": nodes, "/api/v1/pods": pods}.get(path, [])
                 connection.sendall(http("200 OK", json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
                                                               "items": items}).encode()))
             else:
@@ -276,7 +276,7 @@ class BadServer(BerthTest):
             method, target, _ = request.split(" ")
             path = target.partition("?")[0]
             if method == "GET" and "watch=" not in target:
-                connection.sendall(http("200 OK", json.dumps({"metadata": {"resourceVersion": "9"}, "items": items[path]}).encode()))
+                connection.sendall(http("200 OK", json.dumps({"metadata": {"resourceVersion": "9"}, "items": items.get(path, [])}).encode()))
             return True  # everything else waits for ever
 
         server = FakeServer(self, answer)

@@ -38,6 +38,13 @@ std::span<const framework::PodInfoPtr> Nominator::PodsForNode(std::string_view n
   return pods == pods_by_node_.end() ? std::span<const framework::PodInfoPtr>() : std::span(pods->second);
 }
 
+framework::PodInfoPtr Nominator::FindPod(std::string_view uid) const {
+  for (const framework::PodInfoPtr& pod : PodsForNode(NominatedNode(uid))) {
+    if (pod->uid == uid) return pod;
+  }
+  return nullptr;
+}
+
 std::string_view Nominator::NominatedNode(std::string_view uid) const {
   if (node_by_uid_.empty()) return {};
   const auto nomination = node_by_uid_.find(uid);

@@ -30,6 +30,9 @@ class Nominator {
   // In the order in which they were nominated. Valid until the next change.
   std::span<const framework::PodInfoPtr> PodsForNode(std::string_view node_name) const;
 
+  // The pod as it was nominated; null when it is not.
+  framework::PodInfoPtr FindPod(std::string_view uid) const;
+
   // The node that the pod is nominated for; empty: none. Valid until the next change.
   std::string_view NominatedNode(std::string_view uid) const;
 

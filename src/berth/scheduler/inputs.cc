@@ -97,9 +97,10 @@ void Scheduler::ForgetDeletedPod(const PodGone& gone) {
     queue_->Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, now_);
     return;
   }
-  const auto standing = queue_->nominator().NominatedNode(gone.uid).empty() ? std::nullopt : queue_->Find(gone.uid);
+  // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
+  const PodInfoPtr nominated = queue_->nominator().FindPod(gone.uid);
   queue_->Delete(gone.uid);
-  if (standing) MoveForNomination(*standing->pod, standing->pod);
+  if (nominated) MoveForNomination(*nominated, nominated);
 }
 
 void Scheduler::On(NodeSet&& input) {

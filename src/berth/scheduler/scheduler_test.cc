@@ -149,6 +149,21 @@ TEST(Scheduler, PodsThatAreBeingDeletedAreSkipped) {
   EXPECT_EQ(h.core.decisions().Newest().Why(), "skip schedule deleting pod: default/p");
 }
 
+TEST(Scheduler, ANominatedPodThatIsDeletedGivesItsRoomBack) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  auto nominated = MakePod("n").Request("cpu", "3").Priority(10).Nominated("a");
+  h.Set(nominated.Deleted(h.now));
+  h.Set(MakePod("p").Request("cpu", "3"));
+  h.Run();
+  // Its turn came while it was being deleted, so it is in no queue any more; its room is still kept.
+  EXPECT_EQ(h.core.queue().Find("uid-default-p")->place, queue::Place::kUnschedulable);
+  h.Take();
+  h.Remove(nominated);
+  h.Run(10s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
 TEST(Scheduler, PodsOfOtherSchedulersCountButAreNotScheduled) {
   Harness h;
   h.Set(MakeNode("a"));
