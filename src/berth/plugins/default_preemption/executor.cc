@@ -215,10 +215,9 @@ void PreemptionExecutor::End(const JobPtr& job) {
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor.uid);
   if (it != running_.end() && it->second == job) running_.erase(it);
-  // The events that would have brought the preemptor back may have come while it was held back, and a last victim that
-  // is gone sends none any more. Upstream leaves such a pod to the next event.
-  const bool has_missed_it = job->has_held_back && handle_.FindAssignedPod(job->victims.back()->uid) == nullptr;
-  if (job->has_failed || has_missed_it) handle_.Activate(job->preemptor.uid);
+  // The events that would have brought the preemptor back may have come while it was held back, and one that failed with
+  // an error waits for none. Upstream leaves such a pod to the next event.
+  if (job->has_failed || job->has_held_back) handle_.Activate(job->preemptor.uid);
 }
 
 }  // namespace berth::plugins
