@@ -182,8 +182,8 @@ func TestKubectl(t *testing.T) {
 		if n := len(lines(running)); n != 50 {
 			t.Errorf("%d pods run", n)
 		}
-		for _, node := range nodes { // ten each: equal pods spread evenly
-			if n := len(lines(k.ok(t, "get", "pods", "-o", "name", "--field-selector", "spec.nodeName="+node))); n != 10 {
+		for _, node := range nodes { // about ten each, a few more where a node has a zone for itself: spread by default
+			if n := len(lines(k.ok(t, "get", "pods", "-o", "name", "--field-selector", "spec.nodeName="+node))); n < 8 || n > 14 {
 				t.Errorf("%d pods on %s", n, node)
 			}
 		}
