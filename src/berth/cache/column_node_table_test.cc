@@ -254,7 +254,6 @@ std::string Describe(const ColumnNodeTable& table) {
     for (const auto& pod : table.Info(row).pods()) pods.insert(pod->uid);
     for (const std::string& uid : pods) line += " " + uid;
     for (const auto& [name, amount] : table.Info(row).requested().scalars) line += amount != 0 ? " " + name : "";
-    line += " ports " + std::to_string(table.Info(row).used_ports().size());
     lines[table.Info(row).name()] = line;
   }
   std::string text;
@@ -347,6 +346,18 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, IncrementalEqualsRebuilt, ::testing::Range<std::uint64_t>(1, 31));
+
+TEST(NodeInfo, OneOfTwoPodsWithOnePortFreesIt) {
+  framework::NodeInfo node;
+  const auto one = testing::MakePod("one").HostPort(80).Info();
+  const auto two = testing::MakePod("two").HostPort(80).HostPort(81).Info();
+  node.AddPod(one);
+  node.AddPod(two);
+  EXPECT_EQ(node.used_ports().size(), 2u);
+  node.RemovePod(one->uid);
+  ASSERT_EQ(node.used_ports().size(), 1u);
+  EXPECT_EQ(node.used_ports().front().port, 81);
+}
 
 }  // namespace
 }  // namespace berth::cache

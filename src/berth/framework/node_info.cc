@@ -50,7 +50,9 @@ void NodeInfo::Account(const PodInfo& pod, int sign) {
     requested_.Add(c.requests);
     nonzero_cpu_milli_ = WrappingAdd(nonzero_cpu_milli_, c.nonzero_cpu_milli);
     nonzero_memory_bytes_ = WrappingAdd(nonzero_memory_bytes_, c.nonzero_memory_bytes);
-    used_ports_.insert(used_ports_.end(), c.host_ports.begin(), c.host_ports.end());
+    for (const HostPort& port : c.host_ports) {
+      if (std::find(used_ports_.begin(), used_ports_.end(), port) == used_ports_.end()) used_ports_.push_back(port);
+    }
     return;
   }
   requested_.Subtract(c.requests);

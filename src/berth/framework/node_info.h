@@ -51,7 +51,8 @@ class NodeInfo {
   Resource allocatable_;
   std::int64_t nonzero_cpu_milli_ = 0;
   std::int64_t nonzero_memory_bytes_ = 0;
-  std::vector<HostPort> used_ports_;  // one entry a pod and port
+  // A set, as upstream's: on an overcommitted node the first of two pods with one port to leave frees it.
+  std::vector<HostPort> used_ports_;
 };
 
 // True when two host ports cannot be used on one node: same protocol and port, and equal IPs or one of them 0.0.0.0.

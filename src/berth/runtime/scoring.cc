@@ -140,7 +140,6 @@ bool Evaluator::AddScores(std::size_t score) {
   for (std::size_t i = 0; i < count; ++i) {
     min = std::min(min, normalized_[i]);
     max = std::max(max, normalized_[i]);
-    totals_[i] += weight * normalized_[i];
   }
   if (min < 0 || max > framework::kNodeScoreMax) {
     const auto invalid = std::find_if(normalized_.begin(), normalized_.end(),
@@ -149,6 +148,7 @@ bool Evaluator::AddScores(std::size_t score) {
                 "\" returns an invalid score " + std::to_string(*invalid) +
                 ", it should in the range of [0, 100] after normalizing");
   }
+  for (std::size_t i = 0; i < count; ++i) totals_[i] += weight * normalized_[i];
   if (options_.with_detail) outcome_.scores.emplace_back(plugin.Name(), normalized_);
   return true;
 }

@@ -270,7 +270,8 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
 
   Operation Poll() {
     for (Claim& claim : reservation_->claims) {
-      const api::ObjectMeta& metadata = claim.claim->metadata;
+      const DeviceClaims::Ptr before = claim.claim;
+      const api::ObjectMeta& metadata = before->metadata;
       const DeviceClaims::Ptr now = state_->claims.Find(metadata.namespace_name, metadata.name);
       if (now == nullptr) {
         return Operation::Done(
