@@ -137,11 +137,18 @@ Expected<std::string> GceHandle(const api::PersistentVolume& volume) {
   std::set<std::string> regions;
   for (const std::string& zone : names) {
     const std::vector<std::string> parts = Split(zone, "-");
-    if (parts.size() != 3) return InvalidError("failed to get region from zones: " + zone + " is no zone");
+    if (parts.size() != 3) {
+      return InvalidError(
+          "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: " +
+          zone);
+    }
     regions.insert(parts[0] + "-" + parts[1]);
   }
-  if (regions.size() != 1) return InvalidError("failed to get region from zones: they are of several regions");
-  return GceHandle("regions", *regions.begin(), disk);
+  if (regions.size() == 1) return GceHandle("regions", *regions.begin(), disk);
+  std::string shown;
+  for (const std::string& region : regions) shown += (shown.empty() ? "" : " ") + region + ":{}";
+  return InvalidError("failed to get region from zones: multiple or no regions gotten from zones, got: map[" + shown +
+                      "]");
 }
 
 }  // namespace

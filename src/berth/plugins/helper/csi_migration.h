@@ -20,7 +20,7 @@ std::string_view CsiDriverFor(std::string_view in_tree_plugin);
 bool IsMigrationOn(std::string_view in_tree_plugin);
 
 // The handle of the CSI volume that stands for an in-tree one of a kind that is migrated: of a volume in a pod, and of
-// a PersistentVolume, where labels matter as well. The first one's errors are upstream's texts.
+// a PersistentVolume, where labels matter as well. Errors are upstream's texts.
 Expected<std::string> TranslatedHandle(const api::VolumeSource& source);
 Expected<std::string> TranslatedHandle(const api::PersistentVolume& volume);
 

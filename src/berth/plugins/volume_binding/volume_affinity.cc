@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "berth/plugins/helper/csi_migration.h"
+
 namespace berth::plugins::volumes {
 namespace {
 
@@ -94,53 +96,6 @@ void TranslateTopology(NodeTerms& terms, const api::StringMap& labels, std::stri
   if (is_beta && HasValues(terms, kRegionBeta)) RenameKey(terms, kRegionBeta, kRegion);
 }
 
-// Volume ids are bare, or "aws://zone/vol-1234".
-Expected<void> CheckEbsId(const std::string& id) {
-  constexpr std::string_view kScheme = "aws://";
-  if (!id.starts_with(kScheme)) return {};
-  std::string_view rest = std::string_view(id).substr(kScheme.size());
-  rest = rest.substr(0, rest.find_first_of("?#"));
-  const std::size_t slash = rest.find('/');
-  const std::string_view path = slash == std::string_view::npos ? std::string_view() : Trim(rest.substr(slash), "/");
-  if (path.starts_with("vol-") && path.find('/') == std::string_view::npos) return {};
-  return InvalidError("failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume (" + id + ")");
-}
-
-// A regional disk needs zones of one region: "us-east1-b__us-east1-c".
-Expected<void> CheckGceZones(const api::StringMap& labels) {
-  const std::string* label = labels.Find(kZoneBeta);
-  if (label == nullptr || label->empty()) label = labels.Find(kZone);
-  if (label == nullptr) return {};
-  const std::vector<std::string> zones = Split(*label, kZoneDelimiter);
-  if (zones.size() == 1) return {};
-  std::set<std::string> regions;
-  for (const std::string& zone : zones) {
-    const std::vector<std::string> parts = Split(zone, "-");
-    if (parts.size() != 3) {
-      return InvalidError(
-          "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: " +
-          zone);
-    }
-    regions.insert(parts[0] + "-" + parts[1]);
-  }
-  if (regions.size() == 1) return {};
-  std::string shown;
-  for (const std::string& region : regions) shown += (shown.empty() ? "" : " ") + region + ":{}";
-  return InvalidError("failed to get region from zones: multiple or no regions gotten from zones, got: map[" + shown +
-                      "]");
-}
-
-// Only managed disks have a CSI volume; no kind counts as managed.
-Expected<void> CheckAzureKind(const api::VolumeSource& source) {
-  constexpr std::string_view kManaged = "managed";
-  if (!source.disk_kind) return {};
-  const bool is_managed =
-      std::equal(source.disk_kind->begin(), source.disk_kind->end(), kManaged.begin(), kManaged.end(),
-                 [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-  if (is_managed) return {};
-  return InvalidError("kind(" + *source.disk_kind + ") is not supported in csi migration");
-}
-
 }  // namespace
 
 VolumeAffinity::VolumeAffinity(const NodeTerms& terms) : is_restricted_(terms.has_value()) {
@@ -161,14 +116,8 @@ bool VolumeAffinity::Matches(const api::StringMap& node_labels) const {
 }
 
 std::string_view MigratedPlugin(api::VolumeKind kind) {
-  switch (kind) {
-    case api::VolumeKind::kAwsElasticBlockStore: return "kubernetes.io/aws-ebs";
-    case api::VolumeKind::kGcePersistentDisk: return "kubernetes.io/gce-pd";
-    case api::VolumeKind::kAzureDisk: return "kubernetes.io/azure-disk";
-    case api::VolumeKind::kCinder: return "kubernetes.io/cinder";
-    case api::VolumeKind::kPortworx: return "kubernetes.io/portworx-volume";
-    default: return {};
-  }
+  const std::string_view plugin = InTreePluginOf(kind);
+  return IsMigrationOn(plugin) ? plugin : std::string_view();
 }
 
 bool IsMigratedOn(std::string_view plugin, const api::CsiNode* node) {
@@ -181,9 +130,8 @@ bool IsMigratedOn(std::string_view plugin, const api::CsiNode* node) {
 
 Expected<NodeTerms> TranslateAffinity(const api::PersistentVolume& volume) {
   const api::VolumeKind kind = volume.spec.source.kind;
-  if (kind == api::VolumeKind::kAwsElasticBlockStore) BERTH_RETURN_IF_ERROR(CheckEbsId(volume.spec.source.id));
-  if (kind == api::VolumeKind::kGcePersistentDisk) BERTH_RETURN_IF_ERROR(CheckGceZones(volume.metadata.labels));
-  if (kind == api::VolumeKind::kAzureDisk) BERTH_RETURN_IF_ERROR(CheckAzureKind(volume.spec.source));
+  // Upstream translates the whole volume, and what has no handle has no affinity either.
+  if (const auto handle = TranslatedHandle(volume); !handle.ok()) return handle.error();
   NodeTerms terms = volume.spec.node_affinity;
   const std::string_view key = TopologyKey(kind);
   if (!key.empty()) TranslateTopology(terms, volume.metadata.labels, key);
