@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/plugins/helper/csi_migration.h"
+#include "berth/plugins/helper/storage_class.h"
 
 namespace berth::plugins {
 namespace {
@@ -25,16 +26,11 @@ bool IsMigrated(std::string_view plugin, const api::CsiNode* csi_node) {
   return csi_node != nullptr && IsMigrationOn(plugin);
 }
 
-std::string ClassNameOf(const api::PersistentVolumeClaim& claim) {
-  const std::string* beta = claim.metadata.annotations.Find("volume.beta.kubernetes.io/storage-class");
-  return beta != nullptr ? *beta : claim.storage_class_name.value_or("");
-}
-
 // A claim without volume counts as one of its class's provisioner. Without class or provisioner it is bound before it
 // is scheduled, and counts then.
 std::optional<DriverAndHandle> FromClass(const framework::Objects& objects, const api::PersistentVolumeClaim& claim,
                                          const api::CsiNode* csi_node) {
-  const std::string class_name = ClassNameOf(claim);
+  const std::string& class_name = ClassOf(claim);
   if (class_name.empty()) return std::nullopt;
   const api::StorageClass* storage_class = objects.Of<api::StorageClass>().Find(class_name);
   if (storage_class == nullptr) return std::nullopt;

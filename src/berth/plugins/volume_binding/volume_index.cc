@@ -3,7 +3,6 @@
 namespace berth::plugins::volumes {
 namespace {
 
-constexpr std::string_view kBetaClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 constexpr std::string_view kAvailable = "Available";
 
 std::string ClaimKey(const api::ClaimReference& claim) { return claim.namespace_name + "/" + claim.name; }
@@ -13,17 +12,6 @@ bool IsFree(const api::PersistentVolume& volume) {
 }
 
 }  // namespace
-
-const std::string& ClassOf(const api::PersistentVolume& volume) {
-  const std::string* beta = volume.metadata.annotations.Find(kBetaClassAnnotation);
-  return beta != nullptr ? *beta : volume.spec.storage_class_name;
-}
-
-const std::string& ClassOf(const api::PersistentVolumeClaim& claim) {
-  static const std::string kNone;
-  if (const std::string* beta = claim.metadata.annotations.Find(kBetaClassAnnotation)) return *beta;
-  return claim.storage_class_name ? *claim.storage_class_name : kNone;
-}
 
 api::Quantity CapacityOf(const api::PersistentVolume& volume) {
   const api::Quantity* capacity = api::FindResource(volume.spec.capacity, "storage");

@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "berth/framework/objects.h"
+#include "berth/plugins/helper/storage_class.h"
 #include "berth/plugins/volume_binding/volume_affinity.h"
 
 namespace berth::plugins::volumes {
 
-// The class of a volume or claim; the beta annotation comes first. Empty: none.
-const std::string& ClassOf(const api::PersistentVolume& volume);
-const std::string& ClassOf(const api::PersistentVolumeClaim& claim);
 // spec.capacity.storage; 0 when it says nothing.
 api::Quantity CapacityOf(const api::PersistentVolume& volume);
 

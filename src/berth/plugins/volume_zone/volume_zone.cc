@@ -9,6 +9,7 @@
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
 #include "berth/plugins/helper/label_selector.h"
+#include "berth/plugins/helper/storage_class.h"
 
 namespace berth::plugins {
 namespace {
@@ -29,7 +30,6 @@ constexpr std::string_view kBetaRegion = "failure-domain.beta.kubernetes.io/regi
 constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 constexpr std::string_view kRegion = "topology.kubernetes.io/region";
 constexpr std::array kTopologyKeys = {kBetaZone, kBetaRegion, kZone, kRegion};
-constexpr std::string_view kBetaClassAnnotation = "volume.beta.kubernetes.io/storage-class";
 constexpr std::string_view kWaitForFirstConsumer = "WaitForFirstConsumer";
 
 // The label that took the place of a beta one.
@@ -54,12 +54,6 @@ std::optional<std::vector<std::string>> SplitZones(std::string_view text) {
   std::sort(zones.begin(), zones.end());
   zones.erase(std::unique(zones.begin(), zones.end()), zones.end());
   return zones;
-}
-
-const std::string& ClassOf(const PersistentVolumeClaim& claim) {
-  static const std::string kNone;
-  if (const std::string* beta = claim.metadata.annotations.Find(kBetaClassAnnotation)) return *beta;
-  return claim.storage_class_name ? *claim.storage_class_name : kNone;
 }
 
 Status Unresolvable(std::string reason) { return Status::UnschedulableAndUnresolvable(std::move(reason)); }
