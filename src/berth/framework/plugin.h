@@ -53,6 +53,9 @@ class Plugin {
   // Grows whenever something else than nodes and pods has changed what the plugin said for Dependency::kNode or
   // kCluster: the runtime then keeps none of it. Asked in every cycle.
   virtual std::uint64_t Epoch() const { return 0; }
+  // True when what the plugin says for Dependency::kNode or kCluster is the same for all pod classes of one
+  // PodClass::placement_id: the runtime then keeps it once for all of them.
+  virtual bool ReadsPlacementOnly() const { return false; }
 };
 
 // Whether the pod may enter activeQ. Any status but success gates it.
@@ -177,6 +180,30 @@ class ScorePlugin : public virtual Plugin {
 
   // Only with kCustom: turns raw scores of all feasible nodes into 0..100.
   virtual Status NormalizeScore(const Cycle&, const PodInfo&, std::span<NodeScore>) const { return {}; }
+};
+
+// A plugin whose answers rest on pods anywhere, but which for the pods of one class sees of a node a few numbers only
+// (marks), such as the values of its topology labels and the number of matching pods on it: within a cycle rows of equal
+// marks get the same verdict and score. The runtime then asks about one row of each group instead of all rows.
+//
+// The marks of a row may change only when the table says that the row has changed, or with Marks::version.
+class GroupingPlugin : public virtual Plugin {
+ public:
+  struct Marks {
+    std::size_t width = 0;      // numbers a row; 0: all rows are alike
+    std::uint64_t version = 0;  // of the meaning of the numbers, for this pod's class
+  };
+
+  // Asked after PreFilter. nullopt: this pod's nodes cannot be grouped in this cycle.
+  virtual std::optional<Marks> MarksOf(const Cycle& cycle, const PodInfo& pod) const = 0;
+  // Puts the marks of rows[i] at marks[i * stride], `width` numbers.
+  virtual void MarkRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                        std::span<std::uint32_t> marks, std::size_t stride) const = 0;
+  // PreScore, for a plugin that has it: `feasible` holds one row of each group, and the group has sizes[i] rows.
+  virtual Status PreScoreGroups(const Cycle&, const PodInfo&, std::span<const NodeIndex> /*feasible*/,
+                                std::span<const std::size_t> /*sizes*/) const {
+    return Status::Skip();
+  }
 };
 
 // What the filters said about every node, for PostFilter.
