@@ -163,49 +163,21 @@ bool IsResizeInfeasible(const api::Pod& pod) {
   return resize != nullptr && resize->reason == "Infeasible";
 }
 
-// What few pods have: a mask says which of it follows.
-void WriteRareParts(const api::Pod& pod, KeyWriter& key) {
+bool IsEphemeral(const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; }
+
+// What a node taken alone is asked for: PodClass::placement_id. What few pods have follows a mask that says so.
+void WritePlacement(const api::Pod& pod, KeyWriter& key) {
   const api::PodSpec& spec = pod.spec;
-  const bool has_affinity = !spec.pod_affinity.empty() || !spec.pod_anti_affinity.empty();
-  const bool has_spread = !spec.topology_spread_constraints.empty();
   const bool has_volumes = !spec.volumes.empty();
   const bool has_claims = !spec.resource_claims.empty();
-  const auto is_ephemeral = [](const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; };
   // Such a volume's claim has a name and an owner made from the pod's own.
-  const bool is_alone = has_volumes && std::any_of(spec.volumes.begin(), spec.volumes.end(), is_ephemeral);
-  key.Add(static_cast<std::uint64_t>((has_affinity ? 1 : 0) | (has_spread ? 2 : 0) | (has_volumes ? 4 : 0) |
-                                     (has_claims ? 8 : 0) | (is_alone ? 16 : 0) | (spec.host_network ? 32 : 0) |
-                                     (spec.host_users ? 0 : 64)));
-  if (has_affinity) {
-    key.Add(spec.pod_affinity);
-    key.Add(spec.pod_anti_affinity);
-  }
-  if (has_spread) key.AddAll(spec.topology_spread_constraints);
-  if (has_volumes) key.AddAll(spec.volumes);
-  if (has_claims) key.AddAll(spec.resource_claims);
-  if (is_alone) {
-    key.Add(std::string_view(pod.metadata.name));
-    key.Add(std::string_view(pod.metadata.uid));
-  }
-}
-
-void WriteKey(const api::Pod& pod, KeyWriter& key) {
-  const api::PodSpec& spec = pod.spec;
-  key.Add(std::string_view(pod.metadata.namespace_name));
-  key.Add(pod.metadata.labels);
-  key.Add(pod.metadata.controller.has_value());
-  if (const auto& owner = pod.metadata.controller) {
-    key.Add(std::string_view(owner->api_version));
-    key.Add(std::string_view(owner->kind));
-    key.Add(std::string_view(owner->name));
-    key.Add(std::string_view(owner->uid));
-  }
-  key.Add(std::string_view(spec.scheduler_name));
-  key.Add(spec.priority.has_value());
-  key.AddSigned(spec.priority.value_or(0));
-  key.Add(static_cast<std::uint64_t>(spec.preemption_policy));
+  const bool is_alone = std::any_of(spec.volumes.begin(), spec.volumes.end(), IsEphemeral);
+  const bool has_statuses = !pod.status.container_statuses.empty() || pod.status.pod_resources;
+  key.Add(static_cast<std::uint64_t>((has_volumes ? 1 : 0) | (has_claims ? 2 : 0) | (is_alone ? 4 : 0) |
+                                     (spec.host_network ? 8 : 0) | (spec.host_users ? 0 : 16) |
+                                     (spec.node_affinity ? 32 : 0) | (has_statuses ? 64 : 0) |
+                                     (IsResizeInfeasible(pod) ? 128 : 0)));
   key.Add(spec.node_selector);
-  key.Add(spec.node_affinity.has_value());
   if (spec.node_affinity) key.Add(*spec.node_affinity);
   key.Add(static_cast<std::uint64_t>(spec.tolerations.size()));
   for (const api::Toleration& t : spec.tolerations) {
@@ -219,20 +191,54 @@ void WriteKey(const api::Pod& pod, KeyWriter& key) {
   key.Add(spec.image_volumes);
   key.Add(spec.overhead);
   key.Add(spec.requests);
-  key.Add(spec.scheduling_gates);
-  WriteRareParts(pod, key);
+  if (has_volumes) key.AddAll(spec.volumes);
+  if (has_claims) key.AddAll(spec.resource_claims);
+  if (has_volumes || has_claims) key.Add(std::string_view(pod.metadata.namespace_name));
+  if (is_alone) {
+    key.Add(std::string_view(pod.metadata.name));
+    key.Add(std::string_view(pod.metadata.uid));
+  }
+  if (!has_statuses) return;
   key.Add(static_cast<std::uint64_t>(pod.status.container_statuses.size()));
   for (const api::ContainerStatus& status : pod.status.container_statuses) key.Add(status);
   key.Add(pod.status.pod_resources.has_value());
   if (pod.status.pod_resources) key.Add(*pod.status.pod_resources);
-  key.Add(IsResizeInfeasible(pod));
+}
+
+// What the class has beside that.
+void WriteRest(const api::Pod& pod, KeyWriter& key) {
+  const api::PodSpec& spec = pod.spec;
+  const auto& owner = pod.metadata.controller;
+  const bool has_affinity = !spec.pod_affinity.empty() || !spec.pod_anti_affinity.empty();
+  const bool has_spread = !spec.topology_spread_constraints.empty();
+  key.Add(static_cast<std::uint64_t>((has_affinity ? 1 : 0) | (has_spread ? 2 : 0) | (owner ? 4 : 0) |
+                                     (spec.priority ? 8 : 0)));
+  key.Add(std::string_view(pod.metadata.namespace_name));
+  key.Add(pod.metadata.labels);
+  if (owner) {
+    key.Add(std::string_view(owner->api_version));
+    key.Add(std::string_view(owner->kind));
+    key.Add(std::string_view(owner->name));
+    key.Add(std::string_view(owner->uid));
+  }
+  key.Add(std::string_view(spec.scheduler_name));
+  if (spec.priority) key.AddSigned(*spec.priority);
+  key.Add(static_cast<std::uint64_t>(spec.preemption_policy));
+  key.Add(spec.scheduling_gates);
+  if (has_affinity) {
+    key.Add(spec.pod_affinity);
+    key.Add(spec.pod_anti_affinity);
+  }
+  if (has_spread) key.AddAll(spec.topology_spread_constraints);
 }
 
 }  // namespace
 
 std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   KeyWriter key(key_);
-  WriteKey(pod, key);
+  WritePlacement(pod, key);
+  const std::size_t placement_size = key_.size();
+  WriteRest(pod, key);
   auto& slot = classes_[key_];
   if (auto known = slot.lock()) return known;
   auto made = std::make_shared<PodClass>();
@@ -246,6 +252,10 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   made->pod_resources = pod.status.pod_resources;
   made->is_resize_infeasible = IsResizeInfeasible(pod);
   framework::DerivePodClass(*made);
+  Placement& placement = placements_[std::string_view(key_).substr(0, placement_size)];
+  if (placement.latest.expired()) placement.id = made->id;
+  placement.latest = made;
+  made->placement_id = placement.id;
   slot = made;
   SweepWhenGrown();
   return made;
@@ -254,6 +264,8 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
 void PodClasses::SweepWhenGrown() {
   if (classes_.size() < sweep_at_) return;
   absl::erase_if(classes_, [](const auto& entry) { return entry.second.expired(); });
+  // A class of a placement whose latest class is gone keeps its id; the next one to come begins another.
+  absl::erase_if(placements_, [](const auto& entry) { return entry.second.latest.expired(); });
   sweep_at_ = std::max<std::size_t>(1024, classes_.size() * 2);
 }
 

@@ -25,6 +25,11 @@ class PodClasses {
 
   // Keyed by the exact bytes of all that makes the class, so that equal keys are equal classes.
   StringHashMap<std::weak_ptr<const framework::PodClass>> classes_;
+  struct Placement {
+    std::uint64_t id = 0;
+    std::weak_ptr<const framework::PodClass> latest;
+  };
+  StringHashMap<Placement> placements_;
   std::string key_;  // scratch
   std::size_t sweep_at_ = 1024;
   std::uint64_t next_id_ = 1;

@@ -48,6 +48,47 @@ TEST(PodClasses, PodsOfOneReplicaSetShareTheirClass) {
   EXPECT_EQ(second->pod_class->requests.cpu_milli, 1000);
 }
 
+TEST(PodClasses, ClassesThatAskTheSameOfANodeShareTheirPlacement) {
+  using Change = std::function<void(api::Pod&)>;
+  const auto claim = [](api::Pod& p) {
+    api::VolumeSource source;
+    source.kind = api::VolumeKind::kPersistentVolumeClaim;
+    source.id = "c";
+    p.spec.volumes = {{"v", source}};
+  };
+  const struct {
+    const char* name;
+    Change base, change;
+    bool is_shared;
+  } cases[] = {
+      {"labels", nullptr, [](api::Pod& p) { p.metadata.labels.Set("app", "db"); }, true},
+      {"controller", nullptr, [](api::Pod& p) { p.metadata.controller.reset(); }, true},
+      {"priority", nullptr, [](api::Pod& p) { p.spec.priority = 7; }, true},
+      {"scheduler", nullptr, [](api::Pod& p) { p.spec.scheduler_name = "other"; }, true},
+      {"namespace", nullptr, [](api::Pod& p) { p.metadata.namespace_name = "other"; }, true},
+      {"spread", nullptr, [](api::Pod& p) { p.spec.topology_spread_constraints.emplace_back(); }, true},
+      {"pod affinity", nullptr, [](api::Pod& p) { p.spec.pod_affinity.required.emplace_back(); }, true},
+      {"namespace of a claim", claim, [](api::Pod& p) { p.metadata.namespace_name = "other"; }, false},
+      {"requests", nullptr, [](api::Pod& p) { p.spec.containers[0].requests = testing::Resources({{"cpu", "2"}}); },
+       false},
+      {"tolerations", nullptr, [](api::Pod& p) { p.spec.tolerations.clear(); }, false},
+      {"node selector", nullptr, [](api::Pod& p) { p.spec.node_selector = {{"a", "b"}}; }, false},
+      {"node affinity", nullptr, [](api::Pod& p) { p.spec.node_affinity.reset(); }, false},
+  };
+  for (const auto& c : cases) {
+    SCOPED_TRACE(c.name);
+    PodClasses classes;
+    api::Pod one = Base();
+    if (c.base) c.base(one);
+    api::Pod other = one;
+    c.change(other);
+    const auto first = classes.MakePodInfo(one);
+    const auto second = classes.MakePodInfo(other);
+    EXPECT_NE(first->pod_class->id, second->pod_class->id);
+    EXPECT_EQ(first->pod_class->placement_id == second->pod_class->placement_id, c.is_shared);
+  }
+}
+
 TEST(PodClasses, WhatMattersSeparates) {
   using Change = std::function<void(api::Pod&)>;
   const auto amounts = [](const char* amount) { return testing::Resources({{"cpu", amount}}); };

@@ -10,6 +10,7 @@ namespace berth::plugins {
 class ImageLocality final : public framework::ScorePlugin {
  public:
   std::string_view Name() const override { return names::kImageLocality; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   // An image's share of all nodes counts, so any change of a node may change every score.
   framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCluster; }

@@ -23,6 +23,7 @@ class NodeAffinity final : public framework::PreFilterPlugin,
   explicit NodeAffinity(std::optional<api::NodeAffinity> added = std::nullopt);
 
   std::string_view Name() const override { return names::kNodeAffinity; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   // Where every required term names nodes by metadata.name, the search is narrowed to them.
   framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }

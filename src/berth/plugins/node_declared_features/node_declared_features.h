@@ -19,6 +19,7 @@ class NodeDeclaredFeatures final : public framework::PreFilterPlugin,
   static constexpr std::string_view kUserNamespacesHostNetwork = "UserNamespacesHostNetworkSupport";
 
   std::string_view Name() const override { return names::kNodeDeclaredFeatures; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;

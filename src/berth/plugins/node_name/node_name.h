@@ -11,6 +11,7 @@ class NodeName final : public framework::FilterPlugin, public framework::Enqueue
   static constexpr std::string_view kReason = "node(s) didn't match the requested node name";
 
   std::string_view Name() const override { return names::kNodeName; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   // A node's name never changes. Pods that name a node have one already and so are not scheduled: the answer about the
   // pods of a class is always the same.

@@ -13,6 +13,7 @@ class NodePorts final : public framework::PreFilterPlugin,
   static constexpr std::string_view kReason = "node(s) didn't have free ports for the requested pod ports";
 
   std::string_view Name() const override { return names::kNodePorts; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;

@@ -20,6 +20,7 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
                                            framework::Handle* handle = nullptr);
 
   std::string_view Name() const override { return names::kNodeResourcesBalancedAllocation; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   // Skips pods that request none of the resources, or many of them would gather on one node.
   framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }

@@ -41,6 +41,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   explicit NodeResourcesFit(NodeResourcesFitOptions options = {}, framework::Handle* handle = nullptr);
 
   std::string_view Name() const override { return names::kNodeResourcesFit; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;

@@ -12,6 +12,7 @@ class NodeUnschedulable final : public framework::FilterPlugin, public framework
   static constexpr std::string_view kReason = "node(s) were unschedulable";
 
   std::string_view Name() const override { return names::kNodeUnschedulable; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,

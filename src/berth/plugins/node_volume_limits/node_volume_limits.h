@@ -26,6 +26,7 @@ class NodeVolumeLimits final : public framework::PreFilterPlugin,
   explicit NodeVolumeLimits(const framework::Handle& handle);
 
   std::string_view Name() const override { return names::kNodeVolumeLimits; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;

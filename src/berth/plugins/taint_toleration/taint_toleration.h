@@ -16,6 +16,7 @@ class TaintToleration final : public framework::FilterPlugin,
   static constexpr std::string_view kReason = "node(s) had untolerated taint(s)";
 
   std::string_view Name() const override { return names::kTaintToleration; }
+  bool ReadsPlacementOnly() const override { return true; }
 
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,

@@ -33,6 +33,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   VolumeBinding(const config::VolumeBindingArgs& args, const framework::Handle& handle);
 
   std::string_view Name() const override { return names::kVolumeBinding; }
+  bool ReadsPlacementOnly() const override { return true; }
   std::vector<framework::ObjectKind> ObjectsRead() const override;
 
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
