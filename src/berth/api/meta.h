@@ -69,6 +69,7 @@ struct ObjectMeta {
   std::optional<OwnerReference> controller;  // the owner with controller=true
   std::optional<Time> creation_time;
   std::optional<Time> deletion_time;
+  bool operator==(const ObjectMeta&) const = default;
 };
 
 }  // namespace berth::api

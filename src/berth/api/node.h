@@ -25,6 +25,7 @@ struct Node {
   std::vector<ContainerImage> images;
   std::vector<std::pair<std::string, std::string>> conditions;  // type to status, sorted
   std::vector<std::string> declared_features;
+  bool operator==(const Node&) const = default;
 };
 
 }  // namespace berth::api

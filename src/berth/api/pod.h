@@ -224,12 +224,14 @@ struct PodStatus {
   std::optional<PodExtendedResourceClaimStatus> extended_resource_claim_status;
 
   const PodCondition* FindCondition(std::string_view type) const;
+  bool operator==(const PodStatus&) const = default;
 };
 
 struct Pod {
   ObjectMeta metadata;
   PodSpec spec;
   PodStatus status;
+  bool operator==(const Pod&) const = default;
 };
 
 inline constexpr std::string_view kDefaultSchedulerName = "default-scheduler";

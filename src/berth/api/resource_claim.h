@@ -80,6 +80,7 @@ struct Device {
   std::vector<std::string> binding_failure_conditions;
   bool allow_multiple_allocations = false;
   std::vector<std::pair<std::string, NodeAllocatableResourceMapping>> node_allocatable_resource_mappings;
+  bool operator==(const Device&) const = default;
 };
 
 struct ResourceSlice {
@@ -92,6 +93,7 @@ struct ResourceSlice {
   bool per_device_node_selection = false;
   std::vector<Device> devices;
   std::vector<CounterSet> shared_counters;
+  bool operator==(const ResourceSlice&) const = default;
 };
 
 struct DeviceClass {
@@ -99,6 +101,7 @@ struct DeviceClass {
   std::vector<std::string> selectors;  // CEL expressions; one that is no CEL is empty
   std::vector<std::string> configs;    // the JSON of each DeviceConfiguration
   std::optional<std::string> extended_resource_name;
+  bool operator==(const DeviceClass&) const = default;
 };
 
 struct DeviceToleration {
@@ -206,6 +209,7 @@ struct ResourceClaim {
   std::optional<AllocationResult> allocation;
   std::vector<ClaimConsumer> reserved_for;
   std::vector<AllocatedDeviceStatus> devices;
+  bool operator==(const ResourceClaim&) const = default;
 };
 
 }  // namespace berth::api

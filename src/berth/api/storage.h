@@ -37,6 +37,7 @@ struct PersistentVolume {
   ObjectMeta metadata;
   PersistentVolumeSpec spec;
   std::string phase;
+  bool operator==(const PersistentVolume&) const = default;
 };
 
 struct PersistentVolumeClaim {
@@ -49,6 +50,7 @@ struct PersistentVolumeClaim {
   std::string volume_mode;
   std::optional<std::string> volume_attributes_class_name;
   std::string phase;  // Pending, Bound, Lost
+  bool operator==(const PersistentVolumeClaim&) const = default;
 };
 
 struct TopologySelectorRequirement {
@@ -63,6 +65,7 @@ struct StorageClass {
   std::optional<std::string> volume_binding_mode;  // Immediate, WaitForFirstConsumer
   // Terms are alternatives; the requirements of one are all to be met.
   std::vector<std::vector<TopologySelectorRequirement>> allowed_topologies;
+  bool operator==(const StorageClass&) const = default;
 };
 
 struct CsiNodeDriver {
@@ -76,11 +79,13 @@ struct CsiNodeDriver {
 struct CsiNode {
   ObjectMeta metadata;
   std::vector<CsiNodeDriver> drivers;
+  bool operator==(const CsiNode&) const = default;
 };
 
 struct CsiDriver {
   ObjectMeta metadata;
   std::optional<bool> storage_capacity;
+  bool operator==(const CsiDriver&) const = default;
 };
 
 struct CsiStorageCapacity {
@@ -89,6 +94,7 @@ struct CsiStorageCapacity {
   std::string storage_class_name;
   std::optional<Quantity> capacity;
   std::optional<Quantity> maximum_volume_size;
+  bool operator==(const CsiStorageCapacity&) const = default;
 };
 
 struct VolumeAttachment {
@@ -97,6 +103,7 @@ struct VolumeAttachment {
   std::string node_name;
   std::optional<std::string> persistent_volume_name;
   std::optional<PersistentVolumeSpec> inline_volume_spec;
+  bool operator==(const VolumeAttachment&) const = default;
 };
 
 }  // namespace berth::api

@@ -14,26 +14,31 @@ namespace berth::api {
 
 struct Namespace {
   ObjectMeta metadata;
+  bool operator==(const Namespace&) const = default;
 };
 
 struct Service {
   ObjectMeta metadata;
   std::optional<StringMap> selector;  // absent: no pods
+  bool operator==(const Service&) const = default;
 };
 
 struct ReplicationController {
   ObjectMeta metadata;
   StringMap selector;
+  bool operator==(const ReplicationController&) const = default;
 };
 
 struct ReplicaSet {
   ObjectMeta metadata;
   std::optional<LabelSelector> selector;
+  bool operator==(const ReplicaSet&) const = default;
 };
 
 struct StatefulSet {
   ObjectMeta metadata;
   std::optional<LabelSelector> selector;
+  bool operator==(const StatefulSet&) const = default;
 };
 
 struct PodDisruptionBudget {
@@ -41,6 +46,7 @@ struct PodDisruptionBudget {
   std::optional<LabelSelector> selector;  // absent: no pods
   std::int32_t disruptions_allowed = 0;
   std::vector<std::string> disrupted_pods;  // names, sorted
+  bool operator==(const PodDisruptionBudget&) const = default;
 };
 
 }  // namespace berth::api
