@@ -1,9 +1,7 @@
 #include "berth/api/decode.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
-#include <iterator>
 #include <limits>
 #include <string>
 
@@ -39,14 +37,6 @@ std::string_view TrimSpace(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
 }
 
-TaintEffect ParseEffect(std::string_view text) {
-  if (text.empty()) return TaintEffect::kNone;
-  if (text == "NoSchedule") return TaintEffect::kNoSchedule;
-  if (text == "PreferNoSchedule") return TaintEffect::kPreferNoSchedule;
-  if (text == "NoExecute") return TaintEffect::kNoExecute;
-  return TaintEffect::kUnknown;
-}
-
 }  // namespace
 
 bool Decoder::Fail(const Path& path, std::string_view message) {
@@ -61,14 +51,11 @@ bool Decoder::WrongType(const Path& path, element value, std::string_view wanted
 }
 
 Error Decoder::Failure(element object) const {
-  std::string name = kind_;
-  std::string_view text;
-  if (object["metadata"]["namespace"].get(text) == simdjson::SUCCESS) name += ' ' + std::string(text) + '/';
-  if (object["metadata"]["name"].get(text) == simdjson::SUCCESS) {
-    if (name.back() != '/') name += ' ';
-    name += text;
-  }
-  return InvalidError(name + ": " + failure_);
+  const auto text_of = [object](std::string_view key) {
+    std::string_view text;
+    return object["metadata"][key].get(text) == simdjson::SUCCESS ? text : std::string_view();
+  };
+  return ObjectError(kind_, text_of("namespace"), text_of("name"), failure_);
 }
 
 bool Decoder::Int64(element value, const Path& path, std::int64_t& out) {
@@ -93,7 +80,7 @@ bool Decoder::TimeField(element value, const Path& path, std::optional<Time>& ou
   if (!View(value, path, text)) return false;
   out = ParseRfc3339(text);
   if (out) return true;
-  return Fail(path, '"' + std::string(text.substr(0, kShownTextMax)) + "\" is no RFC 3339 time");
+  return Fail(path, NoTime(text));
 }
 
 bool Decoder::Strings(element value, const Path& path, StringMap& out) {
@@ -202,8 +189,7 @@ bool Decoder::RequirementItem(element value, const Path& path, Requirement& out)
     if (!Is(key, "operator")) return true;
     std::string_view text;
     if (!View(item, at, text)) return false;
-    out.op = ParseSelectorOperator(text);
-    out.unknown_op = out.op == SelectorOperator::kUnknown ? text : std::string_view();
+    SetOperator(out, text);
     return true;
   });
 }
@@ -217,10 +203,7 @@ bool Decoder::Selector(element value, const Path& path, LabelSelector& out) {
     return !Is(key, "matchExpressions") ||
            List(item, at, expressions, [this](auto&&... args) { return RequirementItem(args...); });
   });
-  out.requirements.clear();
-  out.requirements.reserve(labels.size() + expressions.size());
-  for (const auto& [key, text] : labels) out.requirements.push_back({key, SelectorOperator::kIn, {text}, {}});
-  std::move(expressions.begin(), expressions.end(), std::back_inserter(out.requirements));
+  SetRequirements(out, labels, std::move(expressions));
   return is_good;
 }
 

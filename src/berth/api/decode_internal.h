@@ -2,7 +2,6 @@
 // Private to this folder.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -14,6 +13,7 @@
 
 #include <simdjson.h>
 
+#include "berth/api/decode_rules.h"
 #include "berth/api/meta.h"
 #include "berth/api/pod.h"
 #include "berth/api/selector.h"
@@ -22,8 +22,6 @@
 namespace berth::api::internal {
 
 using simdjson::dom::element;
-
-inline constexpr std::size_t kShownTextMax = 64;
 
 // Where the decoder is, as a chain on the stack: it costs nothing until an error has to name its place.
 struct Path {
@@ -92,7 +90,7 @@ class Decoder {
   }
 
   bool Named(const ObjectMeta& metadata) {
-    return !metadata.name.empty() || Fail(kRoot.Field("metadata.name"), "is missing");
+    return !metadata.name.empty() || Fail(kRoot.Field("metadata.name"), kNameMissing);
   }
 
   template <typename Visit>
@@ -190,13 +188,7 @@ class Decoder {
       return decode(item, path.Entry(key), entry.second);
     });
     if (!is_good) return false;
-    const auto by_key = [](const auto& a, const auto& b) { return a.first < b.first; };
-    if (!std::is_sorted(out.begin(), out.end(), by_key)) std::stable_sort(out.begin(), out.end(), by_key);
-    const auto same_key = [](const auto& a, const auto& b) { return a.first == b.first; };
-    if (std::adjacent_find(out.begin(), out.end(), same_key) != out.end()) {
-      const auto kept = std::unique(out.rbegin(), out.rend(), same_key);
-      out.erase(out.begin(), kept.base());
-    }
+    SortMap(out);
     return true;
   }
 

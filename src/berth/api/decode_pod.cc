@@ -1,7 +1,4 @@
 // Pods.
-#include <algorithm>
-#include <array>
-
 #include "berth/api/decode.h"
 #include "berth/api/decode_internal.h"
 
@@ -9,29 +6,6 @@ namespace berth::api {
 namespace internal {
 
 namespace {
-
-PodPhase ParsePhase(std::string_view text) {
-  if (text == "Pending") return PodPhase::kPending;
-  if (text == "Running") return PodPhase::kRunning;
-  if (text == "Succeeded") return PodPhase::kSucceeded;
-  if (text == "Failed") return PodPhase::kFailed;
-  return PodPhase::kUnknown;
-}
-
-// Volumes that a plugin decides about, now or once they have been migrated to CSI.
-bool IsKeptCondition(std::string_view type) {
-  return type == "PodScheduled" || type == "DisruptionTarget" || type == "PodResizePending";
-}
-
-NodeInclusionPolicy ParsePolicy(std::string_view text) {
-  return text == "Ignore" ? NodeInclusionPolicy::kIgnore : NodeInclusionPolicy::kHonor;
-}
-
-UnsatisfiableConstraintAction ParseAction(std::string_view text) {
-  if (text == "DoNotSchedule") return UnsatisfiableConstraintAction::kDoNotSchedule;
-  if (text == "ScheduleAnyway") return UnsatisfiableConstraintAction::kScheduleAnyway;
-  return UnsatisfiableConstraintAction::kUnknown;
-}
 
 class PodDecoder : public Decoder {
  public:
@@ -81,7 +55,7 @@ class PodDecoder : public Decoder {
   bool Policy(element value, const Path& path, PreemptionPolicy& out) {
     std::string_view text;
     if (!View(value, path, text)) return false;
-    out = text == "Never" ? PreemptionPolicy::kNever : PreemptionPolicy::kPreemptLowerPriority;
+    out = ParsePreemptionPolicy(text);
     return true;
   }
 
@@ -106,7 +80,7 @@ class PodDecoder : public Decoder {
       if (Is(key, "restartPolicy")) {
         std::string_view policy;
         if (!View(item, at, policy)) return false;
-        out.restart_always = policy == "Always";
+        out.restart_always = IsRestartAlways(policy);
         return true;
       }
       if (Is(key, "restartPolicyRules")) {
@@ -121,7 +95,7 @@ class PodDecoder : public Decoder {
       if (!Is(key, "action")) return true;
       std::string_view action;
       if (!View(item, path.Field(key), action)) return false;
-      if (action == "RestartAllContainers") out.restarts_all_containers = true;
+      if (IsRestartAll(action)) out.restarts_all_containers = true;
       return true;
     });
   }
