@@ -1,15 +1,13 @@
 // berth-bench: the core alone, in process, on a synthetic cluster. What is measured goes from the first pod's "added"
 // input to the last confirmation: classing, queue, cycle, assumption, bind output, bind-succeeded and pod-assigned
-// inputs, event, decision record. Only decoding and I/O are outside.
+// inputs, event, decision record. Only decoding and I/O are outside. docs/benchmarks.md explains the figures.
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,76 +15,221 @@
 #include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
 #include "berth/scheduler/scheduler.h"
+#include "driver.h"
+#include "rules.h"
+#include "verifier.h"
 #include "workloads.h"
 
 namespace {
 
 using namespace berth;
 
+// About as many cycles are verified unless the user says which.
+constexpr int kVerifiedByDefault = 100;
+
 struct Options {
   std::string workload = "basic";
-  int nodes = 1000;
-  int existing = 1000;
-  int pods = 5000;
+  bench::Shape shape;
   std::uint64_t seed = 1;
+  std::optional<int> verify_every;  // 0: by default
   bool json = false;
+  bool clear = false;
 };
 
-double CpuSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
-
-// A line such as "VmHWM:  123 kB" of /proc/self/status, in MiB.
-double StatusMib(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  while (std::getline(status, line)) {
-    if (line.starts_with(field + ":")) return std::strtod(line.c_str() + field.size() + 1, nullptr) / 1024;
-  }
-  return 0;
-}
+struct Report {
+  const Options& options;
+  const bench::Workload& workload;
+  const bench::RunResult& run;
+  double deviation = 0;
+  std::size_t classes = 0;
+  double rss_cleared_mib = 0;  // 0: not asked for
+  const bench::Verifier* verifier = nullptr;
+  std::string broken_rule;
+};
 
 int Usage() {
   std::fprintf(stderr,
-               "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--seed S] [--json]\n"
-               "workloads:\n");
-  for (const bench::Workload& workload : bench::Workloads())
-    std::fprintf(stderr, "  %-28s %s\n", workload.name, workload.about);
+               "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--zones Z] [--seed S]\n"
+               "                   [--deployments D] [--interleaved] [--verify[=K]] [--clear] [--json]\n"
+               "  --verify[=K]  evaluates each K-th cycle again in the plain form and compares (default: about %d "
+               "cycles)\n"
+               "  --clear       takes the measured pods away at the end and tells the memory that is left\n"
+               "workloads (existing and measured pods for each node):\n",
+               kVerifiedByDefault);
+  for (const bench::WorkloadEntry& entry : bench::Workloads()) {
+    std::fprintf(stderr, "  %-28s %4g / %-4g %s\n", entry.name, entry.existing_per_node, entry.pods_per_node,
+                 entry.about);
+  }
   return 2;
 }
 
-}  // namespace
+std::optional<int> ParseNumber(const char* text, int min) {
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || value < min || value > 100'000'000) return std::nullopt;
+  return static_cast<int>(value);
+}
 
-int main(int argc, char** argv) {
+std::optional<Options> ParseOptions(int argc, char** argv) {
   Options options;
-  const std::map<std::string, int*> numbers{
-      {"--nodes", &options.nodes}, {"--existing", &options.existing}, {"--pods", &options.pods}};
+  bench::Shape& shape = options.shape;
+  const std::map<std::string, std::pair<int*, int>> numbers{{"--nodes", {&shape.nodes, 1}},
+                                                            {"--existing", {&shape.existing, 0}},
+                                                            {"--pods", {&shape.pods, 1}},
+                                                            {"--zones", {&shape.zones, 1}},
+                                                            {"--deployments", {&shape.deployments, 1}}};
+  const std::map<std::string, bool*> switches{
+      {"--json", &options.json}, {"--clear", &options.clear}, {"--interleaved", &shape.interleaved}};
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
-    if (arg == "--json") {
-      options.json = true;
+    if (const auto known = switches.find(arg); known != switches.end()) {
+      *known->second = true;
+    } else if (arg == "--verify") {
+      options.verify_every = 0;
+    } else if (arg.starts_with("--verify=")) {
+      options.verify_every = ParseNumber(argv[i] + 9, 1);
+      if (!options.verify_every) return std::nullopt;
     } else if (i + 1 == argc) {
-      return Usage();
+      return std::nullopt;
     } else if (const auto number = numbers.find(arg); number != numbers.end()) {
-      *number->second = std::atoi(argv[++i]);
-      if (*number->second < (arg == "--existing" ? 0 : 1)) return Usage();
+      const auto value = ParseNumber(argv[++i], number->second.second);
+      if (!value) return std::nullopt;
+      *number->second.first = *value;
     } else if (arg == "--seed") {
       options.seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (arg == "--workload") {
       options.workload = argv[++i];
     } else {
-      return Usage();
+      return std::nullopt;
     }
   }
-  const auto& workloads = bench::Workloads();
-  const auto workload = std::find_if(workloads.begin(), workloads.end(),
-                                     [&](const bench::Workload& known) { return known.name == options.workload; });
-  if (workload == workloads.end()) {
-    std::fprintf(stderr, "berth-bench: --workload %s: unknown\n", options.workload.c_str());
+  return options;
+}
+
+struct Figures {
+  double pods = 0;
+  double pods_s = 0;
+  double cpu_s_per_1000 = 0;
+  std::optional<double> instructions_per_pod;
+  double allocations_per_pod = 0;
+  double bytes_per_pod = 0;
+  double p50_us = 0, p99_us = 0, max_us = 0;
+};
+
+Figures FiguresOf(const Report& report) {
+  const bench::RunResult& run = report.run;
+  Figures figures;
+  figures.pods = report.workload.shape.pods;
+  figures.pods_s = static_cast<double>(run.bound) / (run.after.wall_s - run.before.wall_s);
+  figures.cpu_s_per_1000 = (run.after.cpu_s - run.before.cpu_s) * 1000 / figures.pods;
+  if (run.before.instructions && run.after.instructions)
+    figures.instructions_per_pod =
+        static_cast<double>(*run.after.instructions - *run.before.instructions) / figures.pods;
+  figures.allocations_per_pod = static_cast<double>(run.after.allocations - run.before.allocations) / figures.pods;
+  figures.bytes_per_pod = static_cast<double>(run.after.allocated_bytes - run.before.allocated_bytes) / figures.pods;
+  const auto percentile = [&](double p) {
+    const std::size_t count = run.cycles_us.size();
+    if (count == 0) return 0.0;
+    return static_cast<double>(
+        run.cycles_us[std::min(count - 1, static_cast<std::size_t>(p * static_cast<double>(count)))]);
+  };
+  figures.p50_us = percentile(0.5);
+  figures.p99_us = percentile(0.99);
+  figures.max_us = percentile(1);
+  return figures;
+}
+
+std::string Number(const char* format, double value) {
+  char text[64];
+  std::snprintf(text, sizeof text, format, value);
+  return text;
+}
+
+void PrintJson(const Report& report) {
+  const Figures figures = FiguresOf(report);
+  const bench::RunResult& run = report.run;
+  const bench::Shape& shape = report.workload.shape;
+  std::printf(
+      "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"deployments\":%d,\"interleaved\":%s,"
+      "\"seed\":%llu,\"pods_per_s\":%.0f,\"cpu_s_per_1000_pods\":%.6f,\"instructions_per_pod\":%s,"
+      "\"allocations_per_pod\":%.2f,\"allocated_bytes_per_pod\":%.0f,",
+      report.options.workload.c_str(), shape.nodes, shape.existing, shape.pods, std::max(0, shape.deployments),
+      shape.interleaved ? "true" : "false", static_cast<unsigned long long>(report.options.seed), figures.pods_s,
+      figures.cpu_s_per_1000,
+      figures.instructions_per_pod ? Number("%.0f", *figures.instructions_per_pod).c_str() : "null",
+      figures.allocations_per_pod, figures.bytes_per_pod);
+  std::printf(
+      "\"cycles\":%zu,\"cycle_us\":{\"p50\":%.2f,\"p99\":%.2f,\"max\":%.2f},\"rss_before_mib\":%.1f,"
+      "\"rss_after_mib\":%.1f,\"rss_peak_mib\":%.1f,\"rss_cleared_mib\":%s,\"classes\":%zu,",
+      run.cycles_us.size(), figures.p50_us, figures.p99_us, figures.max_us, run.before.rss_mib, run.after.rss_mib,
+      run.after.rss_peak_mib, report.options.clear ? Number("%.1f", report.rss_cleared_mib).c_str() : "null",
+      report.classes);
+  std::printf(
+      "\"bound\":%llu,\"unbound\":%llu,\"events\":%llu,\"victims\":%llu,\"pods_per_node_stddev\":%.3f,"
+      "\"rule_broken\":%s,\"verify\":%s}\n",
+      static_cast<unsigned long long>(run.bound),
+      static_cast<unsigned long long>(static_cast<std::uint64_t>(shape.pods) - run.bound),
+      static_cast<unsigned long long>(run.events), static_cast<unsigned long long>(run.victims), report.deviation,
+      report.broken_rule.empty() ? "false" : "true",
+      report.verifier == nullptr ? "null"
+                                 : ("{\"cycles\":" + std::to_string(report.verifier->checked()) +
+                                    ",\"violations\":" + std::to_string(report.verifier->violations()) + "}")
+                                       .c_str());
+}
+
+void PrintText(const Report& report) {
+  const Figures figures = FiguresOf(report);
+  const bench::RunResult& run = report.run;
+  const bench::Shape& shape = report.workload.shape;
+  const std::string instructions =
+      figures.instructions_per_pod ? Number("%.0f", *figures.instructions_per_pod) : std::string("n/a");
+  std::printf(
+      "%s, %d nodes, %d existing, %d pods: %.0f pods/s, %.6f CPU s per 1,000 pods, %s instructions and %.1f "
+      "allocations (%.0f bytes) a pod, cycle %.2f us (p99 %.2f, max %.2f), RSS %.1f MiB (before %.1f, peak %.1f), %llu "
+      "bound, %llu unbound, %llu events, %.3f stddev of pods per node",
+      report.options.workload.c_str(), shape.nodes, shape.existing, shape.pods, figures.pods_s, figures.cpu_s_per_1000,
+      instructions.c_str(), figures.allocations_per_pod, figures.bytes_per_pod, figures.p50_us, figures.p99_us,
+      figures.max_us, run.after.rss_mib, run.before.rss_mib, run.after.rss_peak_mib,
+      static_cast<unsigned long long>(run.bound),
+      static_cast<unsigned long long>(static_cast<std::uint64_t>(shape.pods) - run.bound),
+      static_cast<unsigned long long>(run.events), report.deviation);
+  if (run.victims > 0) std::printf(", %llu victims", static_cast<unsigned long long>(run.victims));
+  if (report.options.clear) std::printf(", RSS without the pods %.1f MiB", report.rss_cleared_mib);
+  if (report.verifier != nullptr)
+    std::printf(", %d cycles verified, %d violations", report.verifier->checked(), report.verifier->violations());
+  std::printf("\n");
+}
+
+// The exit status: 1 when something is wrong, which is told.
+int Judge(const Report& report) {
+  const bench::RunResult& run = report.run;
+  int status = 0;
+  const auto complain = [&](const std::string& what) {
+    std::fprintf(stderr, "berth-bench: %s\n", what.c_str());
+    status = 1;
+  };
+  const auto pods = static_cast<std::uint64_t>(report.workload.shape.pods);
+  if (!run.failure.empty()) complain(run.failure);
+  if (run.bound != pods) complain(std::to_string(pods - run.bound) + " pods unbound");
+  if (run.unconfirmed != 0) complain(std::to_string(run.unconfirmed) + " decisions unconfirmed");
+  if (run.events < run.bound) complain(std::to_string(run.bound - run.events) + " events are missing");
+  if (!report.broken_rule.empty()) complain("the placements break a rule: " + report.broken_rule);
+  if (report.verifier != nullptr && report.verifier->violations() > 0)
+    complain("not what the plain evaluation says: " + report.verifier->first_violation());
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options = ParseOptions(argc, argv);
+  if (!options) return Usage();
+  const bench::WorkloadEntry* entry = bench::FindWorkload(options->workload);
+  if (entry == nullptr) {
+    std::fprintf(stderr, "berth-bench: --workload %s: unknown\n", options->workload.c_str());
     return Usage();
   }
+  const bench::Workload workload = bench::MakeWorkload(*entry, options->shape);
 
   scheduler::CoreHandle handle([](framework::PermitDecision) {});
   auto profiles = runtime::MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle);
@@ -95,92 +238,30 @@ int main(int argc, char** argv) {
     return 2;
   }
   scheduler::SchedulerOptions core_options;
-  core_options.seed = options.seed;
+  core_options.seed = options->seed;
   scheduler::Scheduler core(core_options, handle, std::move(*profiles));
-  Time now = SystemClock().Now();
-  for (int i = 0; i < options.nodes; ++i) core.Handle(scheduler::NodeSet{bench::MakeNode(i)}, now);
-  for (int i = 0; i < options.existing; ++i) {
-    auto pod = bench::MakePod(bench::kExistingNamespace, i);
-    workload->existing(*pod);
-    pod->spec.node_name = "node-" + std::to_string(i % options.nodes);
-    core.Handle(scheduler::PodSet{pod}, now);
-  }
-  std::vector<std::shared_ptr<const api::Pod>> pending;
-  std::vector<std::shared_ptr<api::Pod>> assigned;  // what the watch will say once the pod is bound
-  for (int i = 0; i < options.pods; ++i) {
-    auto pod = bench::MakePod(bench::kMeasuredNamespace, i);
-    workload->measured(*pod);
-    assigned.push_back(std::make_shared<api::Pod>(*pod));
-    pending.push_back(std::move(pod));
-  }
-  std::vector<scheduler::Output> outputs;
-  core.TakeOutputs(outputs);
 
-  std::vector<double> cycles;
-  cycles.reserve(pending.size());
-  std::size_t bound = 0, events = 0;
-  const double cpu_start = CpuSeconds();
-  const auto start = std::chrono::steady_clock::now();
-  for (const auto& pod : pending) core.Handle(scheduler::PodSet{pod}, now);
-  for (;;) {
-    const auto before = std::chrono::steady_clock::now();
-    if (!core.ScheduleOne(now)) break;
-    cycles.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - before).count());
-    core.TakeOutputs(outputs);
-    // What outputs cause may cause outputs: the Scheduled event comes with the binding's success.
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
-      if (const auto* write = std::get_if<scheduler::Write>(&outputs[i])) {
-        if (const auto* bind = std::get_if<framework::BindWrite>(&write->write)) {
-          const auto& pod = assigned[static_cast<std::size_t>(std::atoi(bind->pod.name.c_str() + 4))];
-          pod->spec.node_name = bind->node_name;
-          core.Handle(scheduler::WriteDone{write->operation, {}}, now);
-          core.Handle(scheduler::PodSet{pod}, now);
-          ++bound;
-        }
-      }
-    }
-    core.TakeOutputs(outputs);
-    for (const scheduler::Output& output : outputs)
-      events += std::holds_alternative<scheduler::EmitEvent>(output) ? 1 : 0;
+  std::optional<bench::Verifier> verifier;
+  if (options->verify_every) {
+    const int every = *options->verify_every;
+    verifier.emplace(every > 0 ? every : std::max(1, workload.shape.pods / kVerifiedByDefault));
   }
-  const double wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const double cpu = CpuSeconds() - cpu_start;
+  const bench::Meter meter;
+  bench::Driver driver(core, workload, verifier ? &*verifier : nullptr);
+  driver.Prepare();
+  const bench::RunResult run = driver.Run(meter);
 
-  std::sort(cycles.begin(), cycles.end());
-  const auto percentile = [&](double p) {
-    return cycles.empty()
-               ? 0.0
-               : cycles[std::min(cycles.size() - 1, static_cast<std::size_t>(p * static_cast<double>(cycles.size())))];
-  };
-  std::string violation;
-  if (workload->verify != nullptr) {
-    std::vector<std::string> node_names;
-    for (const auto& pod : assigned) {
-      if (!pod->spec.node_name.empty()) node_names.push_back(pod->spec.node_name);
-    }
-    violation = workload->verify(node_names);
+  Report report{*options, workload, run};
+  report.deviation = bench::PodsPerNodeDeviation(driver.placements());
+  report.classes = core.pod_classes().size();
+  report.verifier = verifier ? &*verifier : nullptr;
+  report.broken_rule = bench::CheckCapacity(workload, driver.placements());
+  if (report.broken_rule.empty() && workload.rule) report.broken_rule = workload.rule(driver.placements());
+  if (options->clear) {
+    driver.Clear();
+    bench::ReturnFreeMemory();
+    report.rss_cleared_mib = meter.Read().rss_mib;
   }
-  const std::size_t unbound = pending.size() - bound;
-  const std::size_t unconfirmed = core.cache().assumed_count() + core.binding_count();
-  std::printf(
-      options.json
-          ? "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"pods_per_s\":%.0f,\"cpu_s_per_1000_pods\":"
-            "%.6f,"
-            "\"cycle_us\":{\"p50\":%.2f,\"p99\":%.2f,\"max\":%.2f},\"peak_rss_mib\":%.1f,\"bound\":%zu,\"unbound\":%zu,"
-            "\"events\":%zu}\n"
-          : "%s, %d nodes, %d existing, %d pods: %.0f pods/s, %.6f CPU s per 1,000 pods, cycle %.2f us (p99 %.2f, max "
-            "%.2f), "
-            "peak RSS %.1f MiB, %zu bound, %zu unbound, %zu events\n",
-      options.workload.c_str(), options.nodes, options.existing, options.pods,
-      static_cast<double>(pending.size()) / wall, cpu * 1000 / static_cast<double>(pending.size()), percentile(0.5),
-      percentile(0.99), cycles.empty() ? 0.0 : cycles.back(), StatusMib("VmHWM"), bound, unbound, events);
-  if (unbound != 0 || unconfirmed != 0 || events < bound) {
-    std::fprintf(stderr, "berth-bench: %zu pods unbound, %zu unconfirmed, %zu events\n", unbound, unconfirmed, events);
-    return 1;
-  }
-  if (!violation.empty()) {
-    std::fprintf(stderr, "berth-bench: the placements break the workload's rule: %s\n", violation.c_str());
-    return 1;
-  }
-  return 0;
+  options->json ? PrintJson(report) : PrintText(report);
+  return Judge(report);
 }

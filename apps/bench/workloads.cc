@@ -1,133 +1,109 @@
 #include "workloads.h"
 
 #include <algorithm>
-#include <map>
+#include <charconv>
+#include <cstdlib>
+#include <utility>
+
+#include "recipes.h"
 
 namespace berth::bench {
 namespace {
 
-constexpr const char* kHostname = "kubernetes.io/hostname";
-constexpr const char* kZone = "topology.kubernetes.io/zone";
+constexpr const char* kPrefixes[kGroupCount] = {"old-", "pod-", "side-"};
+constexpr const char* kNamespaces[kGroupCount] = {kExistingNamespace, kMeasuredNamespace, kSideNamespace};
+// Of a random uid: all but the number at its end.
+constexpr const char* kUids[kGroupCount] = {"00000000-0000-4000-8000-", "00000000-0000-4000-9000-",
+                                            "00000000-0000-4000-a000-"};
 
-api::Quantity Parse(const char* text) { return api::Quantity::Parse(text).value(); }
-
-api::LabelSelector Color(const char* color) { return {{{"color", api::SelectorOperator::kIn, {color}, {}}}}; }
-
-api::PodAffinityTerm Term(const char* color, const char* key) {
-  return {Color(color), {kMeasuredNamespace, kExistingNamespace}, {}, key};
-}
-
-void Plain(api::Pod&) {}
-
-void AntiAffinity(api::Pod& pod) {
-  pod.metadata.labels.Set("color", "green");
-  pod.spec.pod_anti_affinity.required.push_back(Term("green", kHostname));
-}
-
-void Affinity(api::Pod& pod) {
-  pod.metadata.labels.Set("color", "blue");
-  pod.spec.pod_affinity.required.push_back(Term("blue", kZone));
-}
-
-void PreferredAffinity(api::Pod& pod) {
-  pod.metadata.labels.Set("color", "red");
-  pod.spec.pod_affinity.preferred.push_back({1, Term("red", kHostname)});
-}
-
-void PreferredAntiAffinity(api::Pod& pod) {
-  pod.metadata.labels.Set("color", "yellow");
-  pod.spec.pod_anti_affinity.preferred.push_back({1, Term("yellow", kHostname)});
-}
-
-void NodeAffinity(api::Pod& pod) {
-  api::NodeSelectorTerm term;
-  term.match_expressions.push_back({kZone, api::SelectorOperator::kIn, {"zone1", "zone2"}, {}});
-  pod.spec.node_affinity.emplace().required = {term};
-}
-
-void Spread(api::Pod& pod, api::UnsatisfiableConstraintAction action) {
-  pod.metadata.labels.Set("color", "blue");
-  api::TopologySpreadConstraint constraint;
-  constraint.max_skew = 5;
-  constraint.topology_key = kZone;
-  constraint.when_unsatisfiable = action;
-  constraint.selector = Color("blue");
-  pod.spec.topology_spread_constraints.push_back(std::move(constraint));
-}
-
-void HardSpread(api::Pod& pod) { Spread(pod, api::UnsatisfiableConstraintAction::kDoNotSchedule); }
-void SoftSpread(api::Pod& pod) { Spread(pod, api::UnsatisfiableConstraintAction::kScheduleAnyway); }
-
-int ZoneOf(const std::string& node_name) { return std::stoi(node_name.substr(5)) % kZoneCount; }
-
-std::string VerifyOnePerNode(const std::vector<std::string>& node_names) {
-  std::map<std::string, int> pods;
-  for (const std::string& name : node_names) {
-    if (++pods[name] > 1) return "two pods that repel each other are on " + name;
-  }
-  return {};
-}
-
-std::string VerifySpread(const std::vector<std::string>& node_names) {
-  std::vector<int> pods(kZoneCount, 0);
-  for (const std::string& name : node_names) ++pods[static_cast<std::size_t>(ZoneOf(name))];
-  const auto [min, max] = std::minmax_element(pods.begin(), pods.end());
-  return *max - *min > 5 ? "zones differ by " + std::to_string(*max - *min) + " pods" : std::string();
-}
-
-std::string VerifyNodeAffinity(const std::vector<std::string>& node_names) {
-  for (const std::string& name : node_names) {
-    if (ZoneOf(name) == 0) return "a pod is on " + name + ", in zone0";
-  }
-  return {};
-}
-
-}  // namespace
-
-const std::vector<Workload>& Workloads() {
-  static const std::vector<Workload> kWorkloads{
-      {"basic", "0.1 CPU / 500 MiB pods", Plain, Plain, nullptr},
-      {"topologyspreading", "hard spread over 3 zones, maxSkew 5", Plain, HardSpread, VerifySpread},
-      {"preferredtopologyspreading", "soft spread over 3 zones, maxSkew 5", Plain, SoftSpread, nullptr},
-      {"podantiaffinity", "required anti-affinity by hostname, all pods repel each other", AntiAffinity, AntiAffinity,
-       VerifyOnePerNode},
-      {"podaffinity", "required affinity by zone", Affinity, Affinity, nullptr},
-      {"preferredaffinity", "preferred affinity by hostname", PreferredAffinity, PreferredAffinity, nullptr},
-      {"preferredantiaffinity", "preferred anti-affinity by hostname", PreferredAntiAffinity, PreferredAntiAffinity,
-       nullptr},
-      {"nodeaffinity", "required node affinity by zone label", Plain, NodeAffinity, VerifyNodeAffinity},
-  };
-  return kWorkloads;
-}
-
-std::shared_ptr<const api::Node> MakeNode(int i) {
-  auto node = std::make_shared<api::Node>();
-  node->metadata.name = "node-" + std::to_string(i);
-  node->metadata.uid = "uid-" + node->metadata.name;
-  node->metadata.labels = api::StringMap({{kHostname, node->metadata.name},
-                                          {"topology.kubernetes.io/region", "region1"},
-                                          {kZone, "zone" + std::to_string(i % kZoneCount)}});
-  node->allocatable = {{"cpu", Parse("4")}, {"memory", Parse("32Gi")}, {"pods", Parse("110")}};
-  return node;
-}
-
-std::shared_ptr<api::Pod> MakePod(const std::string& name_space, int i) {
+// What a pod of no kind yet looks like.
+std::shared_ptr<api::Pod> BarePod(Group group) {
   auto pod = std::make_shared<api::Pod>();
-  pod->metadata.name = "pod-" + std::to_string(i);
-  pod->metadata.namespace_name = name_space;
-  // As long as a real one: uids are hashed and compared.
-  pod->metadata.uid = "00000000-0000-4000-8000-" + name_space + "-" + std::to_string(1'000'000 + i);
-  pod->metadata.resource_version = std::to_string(i + 1);
-  pod->metadata.labels = api::StringMap(std::vector<api::StringMap::Entry>{{"app", "bench"}});
+  pod->metadata.namespace_name = kNamespaces[static_cast<int>(group)];
+  pod->metadata.creation_time = Time{std::chrono::seconds(1'700'000'000)};
   pod->spec.scheduler_name = api::kDefaultSchedulerName;
   api::Container container;
   container.name = "pause";
   container.image = "pause";
   container.ports.emplace_back();
-  container.requests = {{"cpu", Parse("100m")}, {"memory", Parse("500Mi")}};
-  pod->spec.containers.push_back(container);
+  pod->spec.containers.push_back(std::move(container));
   pod->status.phase = api::PodPhase::kPending;
   return pod;
+}
+
+}  // namespace
+
+const WorkloadEntry* FindWorkload(const std::string& name) {
+  const auto& all = Workloads();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const WorkloadEntry& entry) { return entry.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Workload MakeWorkload(const WorkloadEntry& entry, Shape shape) {
+  const auto of = [&](double per_node) { return static_cast<int>(per_node * shape.nodes); };
+  if (shape.existing < 0) shape.existing = of(entry.existing_per_node);
+  if (shape.pods < 0) shape.pods = std::max(1, of(entry.pods_per_node));
+  Workload workload;
+  workload.shape = shape;
+  workload.existing = workload.measured = workload.side = Kinds({Basic});
+  entry.make(workload);
+  return workload;
+}
+
+std::string NodeName(int i) { return "node-" + std::to_string(i); }
+
+int NumberIn(const std::string& name) {
+  const std::size_t dash = name.rfind('-');
+  int number = kNowhere;
+  if (dash != std::string::npos) std::from_chars(name.data() + dash + 1, name.data() + name.size(), number);
+  return number;
+}
+
+std::shared_ptr<const api::Node> MakeNode(const Workload& workload, int i) {
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = NodeName(i);
+  node->metadata.uid = "uid-" + node->metadata.name;
+  node->metadata.labels = api::StringMap({{kHostname, node->metadata.name},
+                                          {"kubernetes.io/arch", "amd64"},
+                                          {"kubernetes.io/os", "linux"},
+                                          {"topology.kubernetes.io/region", "region1"},
+                                          {kZone, "zone" + std::to_string(i % workload.shape.zones + 1)}});
+  node->allocatable = {{"cpu", Amount("4")}, {"memory", Amount("32Gi")}, {"pods", Amount("110")}};
+  node->conditions = {{"Ready", "True"}};
+  if (workload.node) workload.node(*node, i);
+  return node;
+}
+
+const std::shared_ptr<api::Pod>& PodSource::Make(int i) {
+  const auto kind = static_cast<std::size_t>(recipe_.KindOf(i));
+  if (kinds_.empty()) kinds_.resize(static_cast<std::size_t>(recipe_.kinds));
+  std::shared_ptr<api::Pod>& pod = kinds_[kind];
+  if (!pod) {
+    pod = BarePod(group_);
+    recipe_.dress(*pod, static_cast<int>(kind));
+  } else if (pod.use_count() > 1) {
+    pod = std::make_shared<api::Pod>(*pod);  // the scheduler kept the last one
+  }
+  const auto group = static_cast<std::size_t>(group_);
+  char digits[24];
+  const auto write = [&](long value) {
+    number_.assign(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    return std::string_view(number_);
+  };
+  pod->metadata.name.assign(kPrefixes[group]).append(write(i));
+  pod->metadata.uid.assign(kUids[group]).append(write(100'000'000'000L + i));
+  pod->metadata.resource_version.assign(write(++version_));
+  pod->spec.node_name.clear();
+  pod->status.nominated_node_name.clear();
+  pod->status.conditions.clear();
+  pod->status.start_time.reset();
+  if (recipe_.vary) recipe_.vary(*pod, i);
+  return pod;
+}
+
+Group PodSource::GroupOf(const std::string& pod_name) {
+  return pod_name.starts_with("old") ? Group::kExisting : pod_name.starts_with("pod") ? Group::kMeasured : Group::kSide;
 }
 
 }  // namespace berth::bench

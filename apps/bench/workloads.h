@@ -1,32 +1,117 @@
 // The synthetic clusters of berth-bench. Names and shapes are those of bench/cluster, which times a scheduler from
-// outside.
+// outside; some more are here only.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/framework/objects.h"
 
 namespace berth::bench {
 
-inline constexpr int kZoneCount = 3;
-inline constexpr const char* kExistingNamespace = "bench-0";
-inline constexpr const char* kMeasuredNamespace = "bench-1";
-
-struct Workload {
-  const char* name;
-  const char* about;
-  void (*existing)(api::Pod&);  // makes a plain pod one of the workload's
-  void (*measured)(api::Pod&);
-  // What is wrong with the placements of the measured pods; empty: nothing. Null: the workload has no rule of its own.
-  std::string (*verify)(const std::vector<std::string>& node_names);
+// How large a run is. -1: the workload's own default.
+struct Shape {
+  int nodes = 5000;
+  int existing = -1;
+  int pods = -1;
+  int zones = 3;         // node i is in zone i % zones
+  int deployments = -1;  // of workloads whose pods have owners
+  bool interleaved = false;
 };
 
-const std::vector<Workload>& Workloads();
+// Pods are of one of these groups; each has its own names and, if the recipe does not say otherwise, its namespace.
+enum class Group : std::uint8_t { kExisting, kMeasured, kSide };
+inline constexpr int kGroupCount = 3;
 
-std::shared_ptr<const api::Node> MakeNode(int i);
-std::shared_ptr<api::Pod> MakePod(const std::string& name_space, int i);
+// How the pods of a group look: of a few kinds, made once each, and what differs from pod to pod.
+struct Recipe {
+  int kinds = 1;
+  std::function<int(int i)> kind_of;  // empty: i % kinds
+  std::function<void(api::Pod&, int kind)> dress;
+  std::function<void(api::Pod&, int i)> vary;  // must set all that it sets for any i; may be empty
+
+  int KindOf(int i) const { return kind_of ? kind_of(i) : i % kinds; }
+};
+
+inline constexpr int kNowhere = -1;
+
+// Where the pods of a finished run are: the node's number by the pod's, kNowhere for pods without one.
+struct Placements {
+  int nodes = 0;
+  int zones = 0;
+  std::vector<int> of[kGroupCount];
+
+  const std::vector<int>& existing() const { return of[static_cast<int>(Group::kExisting)]; }
+  const std::vector<int>& measured() const { return of[static_cast<int>(Group::kMeasured)]; }
+};
+
+// What a workload does while its pods are being scheduled.
+class Feed {
+ public:
+  virtual ~Feed() = default;
+  virtual void SetNode(int i) = 0;
+  virtual void RemoveNode(int i) = 0;
+  virtual void AddPod(Group group, int i) = 0;  // pending
+  virtual void RemovePod(Group group, int i) = 0;
+  virtual void SetObject(framework::AnyObject object) = 0;
+  virtual void RemoveObject(framework::ObjectKind kind, const std::string& key) = 0;
+};
+
+struct Workload {
+  Shape shape;  // nothing in it is a default any more
+  Recipe existing;
+  Recipe measured;
+  Recipe side;
+  int side_count = 0;                         // pods of kSide that are there, pending, before the measured ones
+  std::function<int(int i)> home;             // node of an existing pod; empty: i % nodes
+  std::function<void(api::Node&, int)> node;  // changes a plain node; may be empty
+  std::vector<framework::AnyObject> objects;  // there from the start
+  int step_cycles = 0;                        // step is called after each so many cycles; 0: never
+  std::function<void(Feed&, int step)> step;  // step counts from 0
+  // What is wrong with the placements; empty: nothing.
+  std::function<std::string(const Placements&)> rule;
+};
+
+struct WorkloadEntry {
+  const char* name;
+  const char* about;
+  double existing_per_node;  // default sizes
+  double pods_per_node;
+  void (*make)(Workload&);  // completes a workload whose shape is set
+};
+
+const std::vector<WorkloadEntry>& Workloads();
+
+// Nullptr when there is none of that name.
+const WorkloadEntry* FindWorkload(const std::string& name);
+Workload MakeWorkload(const WorkloadEntry& entry, Shape shape);
+
+std::string NodeName(int i);
+// The number in a name such as NodeName's or PodName's; kNowhere when there is none.
+int NumberIn(const std::string& name);
+std::shared_ptr<const api::Node> MakeNode(const Workload& workload, int i);
+
+// Makes the pods of a group, one after another, in the same few objects: a cluster's worth of pods would outweigh the
+// scheduler.
+class PodSource {
+ public:
+  // `recipe` must outlive it.
+  PodSource(Group group, const Recipe& recipe) : group_(group), recipe_(recipe) {}
+
+  // Pod i as new, valid until the next call. Each call gives it a newer resource version.
+  const std::shared_ptr<api::Pod>& Make(int i);
+  static Group GroupOf(const std::string& pod_name);
+
+ private:
+  const Group group_;
+  const Recipe& recipe_;
+  std::vector<std::shared_ptr<api::Pod>> kinds_;
+  std::string number_;
+  long version_ = 0;
+};
 
 }  // namespace berth::bench

@@ -1,0 +1,95 @@
+// Driver: plays the API server to a scheduler's core. It answers each write at once and in full, as a fast and faithful
+// server would, and lets a clock of its own run. Single-threaded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/scheduler/scheduler.h"
+#include "meter.h"
+#include "workloads.h"
+
+namespace berth::bench {
+
+// Looks on at a run, outside of what is measured.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void BeforeCycle(const scheduler::Scheduler& core, Time now) = 0;
+  virtual void AfterCycle(const scheduler::Scheduler& core) = 0;
+  virtual void ObjectChanged(const framework::AnyObject& object) = 0;
+  virtual void ObjectRemoved(framework::ObjectKind kind, const std::string& key) = 0;
+};
+
+struct RunResult {
+  Reading before;                // all but the measured pods are there
+  Reading after;                 // the last confirmation has arrived
+  std::vector<float> cycles_us;  // each ScheduleOne, ascending
+  std::uint64_t bound = 0;       // measured pods
+  std::uint64_t events = 0;      // "Scheduled", of any pods
+  std::uint64_t victims = 0;
+  std::uint64_t unconfirmed = 0;  // decisions without an end
+  std::string failure;            // what ended the run before its time; empty: nothing
+};
+
+class Driver final : public Feed {
+ public:
+  // All must outlive the driver. `observer` may be null.
+  Driver(scheduler::Scheduler& core, const Workload& workload, Observer* observer);
+
+  // Nodes, objects and pods that are there before the measured ones.
+  void Prepare();
+  // Adds the measured pods and schedules until all are bound or nothing moves any more.
+  RunResult Run(const Meter& meter);
+  // Takes all measured pods away again.
+  void Clear();
+
+  const Placements& placements() const { return placements_; }
+
+  void SetNode(int i) override;
+  void RemoveNode(int i) override;
+  void AddPod(Group group, int i) override;
+  void RemovePod(Group group, int i) override;
+  void SetObject(framework::AnyObject object) override;
+  void RemoveObject(framework::ObjectKind kind, const std::string& key) override;
+
+ private:
+  // What the scheduler wrote into a pending pod's status.
+  struct PendingStatus {
+    std::optional<api::PodCondition> condition;
+    std::string nominated_node_name;
+  };
+  using StatusKey = std::pair<int, int>;  // group, number
+
+  int& NodeOf(Group group, int i);
+  PodSource& Source(Group group) { return sources_[static_cast<std::size_t>(group)]; }
+  const std::shared_ptr<api::Pod>& AssignedPod(Group group, int i, int node);
+  void Settle();
+  void Answer(scheduler::Write& write);
+  void Bound(const framework::BindWrite& bind);
+  void StatusWritten(const framework::PodStatusWrite& write);
+  void VictimTold(const framework::ObjectPatch& patch);
+  bool LetTimePass();
+  void StepIfDue();
+
+  scheduler::Scheduler& core_;
+  const Workload& workload_;
+  Observer* const observer_;
+  std::array<PodSource, kGroupCount> sources_;
+  Time now_{std::chrono::seconds(1'700'000'100)};
+  Time last_progress_ = now_;
+  Placements placements_;
+  absl::flat_hash_map<StatusKey, PendingStatus> statuses_;
+  std::vector<scheduler::Output> outputs_;
+  int cycles_ = 0;
+  int steps_ = 0;
+  RunResult result_;
+};
+
+}  // namespace berth::bench

@@ -1,0 +1,116 @@
+#include "verifier.h"
+
+#include <algorithm>
+
+#include "berth/base/check.h"
+#include "berth/config/default.h"
+#include "berth/plugins/registry.h"
+#include "berth/runtime/evaluator.h"
+#include "berth/runtime/profile_factory.h"
+
+namespace berth::bench {
+namespace {
+
+// What new plugins find around them: the objects, and nobody to do anything for them.
+class StillHandle final : public framework::Handle {
+ public:
+  StillHandle(const framework::Objects& objects, const framework::NodeTable& nodes)
+      : objects_(objects), nodes_(nodes) {}
+
+  void Decide(framework::PermitDecision) override {}
+  const framework::Objects& objects() const override { return objects_; }
+  const framework::NodeTable* nodes() const override { return &nodes_; }
+  void Start(framework::Operation) override {}
+  void Emit(framework::PodEvent) override {}
+  std::vector<framework::PodInfoPtr> NominatedPods(std::string_view) const override { return {}; }
+  framework::PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
+  void ClearNomination(const framework::PodInfo&) override {}
+  bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
+  void Activate(std::string_view) override {}
+
+ private:
+  const framework::Objects objects_;
+  const framework::NodeTable& nodes_;
+};
+
+using Refusals = std::vector<std::pair<std::string, std::size_t>>;
+
+Refusals Readable(const std::vector<std::pair<framework::Status, std::size_t>>& counts) {
+  Refusals refusals;
+  for (const auto& [status, count] : counts)
+    refusals.emplace_back(std::string(status.plugin()) + ": " + status.Message(), count);
+  std::sort(refusals.begin(), refusals.end());
+  return refusals;
+}
+
+std::string ToText(const Refusals& refusals) {
+  std::string text;
+  for (const auto& [reason, count] : refusals) text += std::to_string(count) + " " + reason + "; ";
+  return text;
+}
+
+// What is wrong with a decision; empty: nothing.
+std::string Compare(const scheduler::Decision& decision, const runtime::Outcome& want, const Refusals& want_refusals,
+                    const framework::NodeTable& nodes) {
+  if (want.result == runtime::Result::kError) return "the plain evaluation fails: " + want.error;
+  if ((want.result == runtime::Result::kFeasible) != !decision.node_name.empty())
+    return decision.node_name.empty() ? "refused (" + decision.message + "), but has a node"
+                                      : "placed on " + decision.node_name + ", but no node is feasible";
+  if (const Refusals got = Readable(decision.refusals); got != want_refusals)
+    return "refusals differ: " + ToText(got) + "not " + ToText(want_refusals);
+  if (decision.node_name.empty()) return {};
+  if (decision.feasible_count != want.feasible_count) {
+    return std::to_string(decision.feasible_count) + " feasible nodes, not " + std::to_string(want.feasible_count);
+  }
+  if (decision.total != want.total) {
+    return "score " + std::to_string(decision.total) + " of " + decision.node_name + ", but the best is " +
+           std::to_string(want.total);
+  }
+  const framework::NodeIndex row = nodes.Find(decision.node_name);
+  const bool is_best =
+      want.is_scored ? std::find(want.best.begin(), want.best.end(), row) != want.best.end() : row == want.node;
+  return is_best ? std::string() : decision.node_name + " is not among the best nodes";
+}
+
+}  // namespace
+
+void Verifier::BeforeCycle(const scheduler::Scheduler& core, Time now) {
+  if (cycle_++ % every_ != 0) return;
+  const cache::ColumnNodeTable& nodes = core.cache().nodes();
+  cache_ = std::make_unique<cache::Cache>();
+  for (const framework::NodeIndex row : nodes.rows()) cache_->SetNode(nodes.Info(row).node_ptr());
+  for (const framework::NodeIndex row : nodes.rows()) {
+    for (const framework::PodInfoPtr& pod : nodes.Info(row).pods()) cache_->SetPod(pod);
+  }
+  nominated_.clear();
+  core.queue().nominator().ForEachNode([this](std::string_view node, const auto& pods) {
+    nominated_.emplace_back(std::string(node), std::vector<framework::PodInfoPtr>(pods.begin(), pods.end()));
+  });
+  now_ = now;
+}
+
+void Verifier::AfterCycle(const scheduler::Scheduler& core) {
+  if (!cache_) return;
+  const std::unique_ptr<cache::Cache> cache = std::move(cache_);
+  const scheduler::Decision& decision = core.decisions().Newest();
+  StillHandle handle(objects_, cache->nodes());
+  auto profiles = runtime::MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle);
+  BERTH_CHECK(profiles.ok(), profiles.error().message);
+  runtime::Evaluator evaluator(*profiles->front(), {.form = runtime::Form::kPlain, .with_detail = true});
+  std::vector<runtime::NominatedOnRow> nominations;
+  for (const auto& [node, pods] : nominated_) {
+    const framework::NodeIndex row = cache->nodes().Find(node);
+    if (row != framework::kNoNode) nominations.push_back({row, pods});
+  }
+  std::sort(nominations.begin(), nominations.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
+  const runtime::Outcome& outcome = evaluator.Evaluate(decision.pod, cache->nodes(), nominations, decision.seed, now_);
+  ++checked_;
+  const std::string wrong = Compare(decision, outcome, Readable(evaluator.RefusalCounts()), cache->nodes());
+  if (wrong.empty()) return;
+  ++violations_;
+  if (first_violation_.empty()) {
+    first_violation_ = "cycle " + std::to_string(decision.cycle) + ", " + decision.pod->Key() + ": " + wrong;
+  }
+}
+
+}  // namespace berth::bench
