@@ -27,6 +27,15 @@ std::map<std::string_view, std::int64_t> ImageSizes(const api::Node& node) {
   return sizes;
 }
 
+// Of a node's capacity and of what is taken from it, twice counted.
+bool IsUsual(std::int64_t allocatable, std::int64_t requested, std::int64_t nonzero) {
+  // A capacity of 0 becomes all ones, and so is out of range as negative amounts are.
+  return ((static_cast<std::uint64_t>(allocatable) - 1) | static_cast<std::uint64_t>(requested) |
+          static_cast<std::uint64_t>(nonzero)) < static_cast<std::uint64_t>(framework::kUsualAmountMax);
+}
+
+double Reciprocal(std::int64_t amount) { return amount == 0 ? 0 : 1 / static_cast<double>(amount); }
+
 }  // namespace
 
 ColumnNodeTable::NodeIndex ColumnNodeTable::Find(std::string_view node_name) const {
@@ -52,6 +61,9 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::RowFor(std::string_view node_name) {
                          &c.requested_ephemeral_bytes, &c.nonzero_cpu_milli, &c.nonzero_memory_bytes, &c.pod_count}) {
       column->resize(count);
     }
+    c.reciprocal_cpu.resize(count);
+    c.reciprocal_memory.resize(count);
+    c.is_unusual.resize(count);
     c.is_unschedulable.resize(count);
     c.taint_set.resize(count);
     for (auto& [key, column] : label_columns_) column.resize(count);
@@ -142,10 +154,16 @@ void ColumnNodeTable::SyncObject(NodeIndex row) {
   c.allocatable_memory_bytes[row] = info.allocatable().memory_bytes;
   c.allocatable_ephemeral_bytes[row] = info.allocatable().ephemeral_storage_bytes;
   c.allocatable_pods[row] = info.allocatable().pods;
+  c.reciprocal_cpu[row] = Reciprocal(info.allocatable().cpu_milli);
+  c.reciprocal_memory[row] = Reciprocal(info.allocatable().memory_bytes);
+  c.unschedulable_count -= c.is_unschedulable[row];
   c.is_unschedulable[row] = has_node && info.node().unschedulable ? 1 : 0;
+  c.unschedulable_count += c.is_unschedulable[row];
   const std::uint32_t before = c.taint_set[row];
   c.taint_set[row] = has_node ? AcquireTaintSet(info.node().taints) : 0;
   ReleaseTaintSet(before);
+  c.tainted_count += c.taint_set[row] != 0 ? 1 : 0;
+  c.tainted_count -= before != 0 ? 1 : 0;
   for (auto& [key, column] : label_columns_) FillLabelCell(key, column, row);
 }
 
@@ -158,6 +176,13 @@ void ColumnNodeTable::SyncPods(NodeIndex row) {
   c.nonzero_cpu_milli[row] = info.nonzero_cpu_milli();
   c.nonzero_memory_bytes[row] = info.nonzero_memory_bytes();
   c.pod_count[row] = static_cast<std::int64_t>(info.pods().size());
+  const bool is_usual =
+      !info.has_node() ||
+      (IsUsual(c.allocatable_cpu_milli[row], c.requested_cpu_milli[row], c.nonzero_cpu_milli[row]) &&
+       IsUsual(c.allocatable_memory_bytes[row], c.requested_memory_bytes[row], c.nonzero_memory_bytes[row]));
+  c.unusual_count -= c.is_unusual[row];
+  c.is_unusual[row] = is_usual ? 0 : 1;
+  c.unusual_count += c.is_unusual[row];
 }
 
 void ColumnNodeTable::Touch(NodeIndex row) {

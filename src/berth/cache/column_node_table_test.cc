@@ -242,6 +242,8 @@ std::string Describe(const ColumnNodeTable& table) {
           &c.nonzero_memory_bytes, &c.pod_count}) {
       line += " " + std::to_string((*column)[row]);
     }
+    line += " " + std::to_string(c.reciprocal_cpu[row]) + " " + std::to_string(c.reciprocal_memory[row]);
+    line += c.is_unusual[row] != 0 ? " unusual" : "";
     line += c.is_unschedulable[row] != 0 ? " cordoned" : "";
     for (const api::Taint& taint : table.TaintSet(c.taint_set[row])) {
       line += " taint:" + taint.key + std::to_string(static_cast<int>(taint.effect));
@@ -258,6 +260,8 @@ std::string Describe(const ColumnNodeTable& table) {
   }
   std::string text;
   for (const auto& [name, line] : lines) text += name + ":" + line + "\n";
+  text += std::to_string(c.unschedulable_count) + " cordoned, " + std::to_string(c.tainted_count) + " tainted, " +
+          std::to_string(c.unusual_count) + " unusual\n";
   for (const char* image : {"a:1", "b:1"})
     text += std::string(image) + " " + std::to_string(table.ImageNodeCount(image)) + "\n";
   return text;
@@ -290,7 +294,7 @@ TEST_P(IncrementalEqualsRebuilt, OverALongLife) {
     switch (below(7)) {
       case 0:
       case 1: {
-        auto node = MakeNode(node_name()).Allocatable("cpu", pick({"1", "2"}));
+        auto node = MakeNode(node_name()).Allocatable("cpu", pick({"1", "2", "0", "1000000000000000"}));
         if (below(2) == 0) node.Label("zone", pick({"1", "2", ""}));
         if (below(2) == 0) node.Taint(pick({"gpu", "spot"}), "", TaintEffect::kNoSchedule);
         if (below(4) == 0) node.Unschedulable();

@@ -2,6 +2,7 @@
 // thread and only between evaluations. A node keeps its row for life; a row that is used again has a new version.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,6 +18,8 @@ inline constexpr NodeIndex kNoNode = UINT32_MAX;
 
 // Interned strings of label values; 0: the node has no such label.
 using ValueId = std::uint32_t;
+
+inline constexpr std::int64_t kUsualAmountMax = std::int64_t{1} << 46;
 
 class NodeTable {
  public:
@@ -38,8 +41,16 @@ class NodeTable {
     std::vector<std::int64_t> requested_cpu_milli, requested_memory_bytes, requested_ephemeral_bytes;
     std::vector<std::int64_t> nonzero_cpu_milli, nonzero_memory_bytes;
     std::vector<std::int64_t> pod_count;
+    // 1 / allocatable, rounded to nearest; 0 where that is 0. Spares column forms the division.
+    std::vector<double> reciprocal_cpu, reciprocal_memory;
     std::vector<std::uint8_t> is_unschedulable;
     std::vector<std::uint32_t> taint_set;  // equal ids: equal taint lists; id 0: no taints
+    // Whether a node's amounts of cpu or memory are so large, or its capacity 0, that scores by them are not exact in
+    // double precision: a hundred times kUsualAmountMax is below 2^53.
+    std::vector<std::uint8_t> is_unusual;
+    std::size_t unusual_count = 0;
+    // How many rows have is_unschedulable, and a taint_set other than 0.
+    std::size_t unschedulable_count = 0, tainted_count = 0;
   };
   virtual const Columns& columns() const = 0;
 

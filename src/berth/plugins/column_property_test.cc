@@ -36,7 +36,11 @@ using NullHandle = testing::FakeHandle;
 // Draws from small sets of values, so that things meet: labels and selectors, taints and tolerations, ports, images.
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  // Half of the clusters are so large that rows come in long runs, and half hold nodes of absurd size or none.
+  explicit Generator(std::uint64_t seed)
+      : random_(seed), node_names_(seed % 2 == 0 ? 60 : 14), has_absurd_nodes_(seed % 4 < 2) {}
+
+  int node_names() const { return node_names_; }
 
   bool OneIn(std::uint64_t n) { return random_.Below(n) == 0; }
   int Below(int n) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(n))); }
@@ -44,7 +48,7 @@ class Generator {
   T Pick(std::initializer_list<T> choices) {
     return choices.begin()[random_.Below(choices.size())];
   }
-  std::string NodeName() { return "n" + std::to_string(Below(14)); }
+  std::string NodeName() { return "n" + std::to_string(Below(node_names_)); }
   std::string Key() { return Pick({"disk", "zone", "gen"}); }
   std::string Value() { return Pick({"1", "2", "3", "ssd", "", "-5", "+7"}); }
   std::string ImageName() { return std::string("images.example/") + Pick({"a:1", "b:latest", "c:2", "d:3"}); }
@@ -56,7 +60,10 @@ class Generator {
   testing::NodeBuilder Node(std::string name) {
     auto node = MakeNode(std::move(name));
     if (OneIn(20)) return node.WithoutAllocatable();
-    node.Allocatable("cpu", Pick({"1", "4", "500m"})).Allocatable("memory", Pick({"1Gi", "16Gi", "9E"}));
+    node.Allocatable("cpu", Pick({"1", "4", "500m"})).Allocatable("memory", Pick({"1Gi", "16Gi", "17179869183"}));
+    if (has_absurd_nodes_ && OneIn(4)) {
+      node.Allocatable("cpu", Pick({"1000000000000000", "0", "1m"})).Allocatable("memory", Pick({"9E", "0", "64Ti"}));
+    }
     node.Allocatable("pods", Pick({"0", "2", "110"}));
     if (OneIn(2)) node.Allocatable("ephemeral-storage", Pick({"10Gi", "1"}));
     if (OneIn(2)) node.Allocatable("example.com/gpu", Pick({"0", "1", "4"}));
@@ -115,11 +122,16 @@ class Generator {
 
  private:
   Random random_;
+  int node_names_;
+  bool has_absurd_nodes_;
 };
 
 // A table that has lived: nodes came, changed and went, and so did pods.
 void Live(Generator& generator, cache::ColumnNodeTable& table) {
   std::vector<std::pair<NodeIndex, std::string>> running;
+  for (int i = 0; i < generator.node_names(); ++i) {
+    if (!generator.OneIn(20)) table.SetNode(generator.Node("n" + std::to_string(i)).Build());
+  }
   for (int step = 0; step < 60; ++step) {
     const int what = generator.Below(10);
     if (what < 4) {

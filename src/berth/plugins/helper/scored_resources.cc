@@ -58,6 +58,29 @@ ScoredResources::Amounts ScoredResources::ScalarOf(std::size_t i, const framewor
   return totals.count > 0 ? Amounts{totals.count, totals.allocated_count} : amounts;
 }
 
+std::optional<std::array<ResourceRows, 2>> ScoredResources::CpuAndMemoryRows(
+    const framework::NodeTable& nodes, const std::vector<std::int64_t>& pod_requests) const {
+  if (entries_.size() != 2 || entries_[0].kind == entries_[1].kind) return std::nullopt;
+  const bool nonzero = requested_ == RequestedKind::kNonzero;
+  const framework::NodeTable::Columns& c = nodes.columns();
+  std::array<ResourceRows, 2> rows;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t request = pod_requests[i];
+    if (request < 0 || request >= framework::kUsualAmountMax) return std::nullopt;
+    if (entries_[i].kind == Kind::kCpu) {
+      rows[i] = {c.allocatable_cpu_milli.data(), (nonzero ? c.nonzero_cpu_milli : c.requested_cpu_milli).data(),
+                 c.reciprocal_cpu.data(), request};
+    } else if (entries_[i].kind == Kind::kMemory) {
+      rows[i] = {c.allocatable_memory_bytes.data(),
+                 (nonzero ? c.nonzero_memory_bytes : c.requested_memory_bytes).data(), c.reciprocal_memory.data(),
+                 request};
+    } else {
+      return std::nullopt;
+    }
+  }
+  return rows;
+}
+
 ScoredResources::Amounts ScoredResources::Of(std::size_t i, const framework::NodeInfo& node) const {
   const bool nonzero = requested_ == RequestedKind::kNonzero;
   const framework::Resource& allocatable = node.allocatable();

@@ -2,13 +2,16 @@
 // amounts of them come from: a NodeInfo (plain form) or the node table's columns. Upstream: resourceAllocationScorer.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
+#include "berth/plugins/helper/resource_kernels.h"
 
 namespace berth::plugins {
 
@@ -57,6 +60,11 @@ class ScoredResources {
   bool IsScored(std::size_t i, std::int64_t pod_request) const {
     return entries_[i].kind != Kind::kNone && (pod_request != 0 || entries_[i].kind != Kind::kScalar);
   }
+
+  // For the kernels: the columns, from `first` on, of two entries that are cpu and memory, in any order. nullopt: the
+  // entries are others, or the pod requests more than the kernels take.
+  std::optional<std::array<ResourceRows, 2>> CpuAndMemoryRows(const framework::NodeTable& nodes,
+                                                              const std::vector<std::int64_t>& pod_requests) const;
 
   Amounts Of(std::size_t i, const framework::NodeInfo& node) const;
   Amounts Of(std::size_t i, const framework::NodeTable& nodes, framework::NodeIndex row) const;

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "berth/plugins/helper/row_runs.h"
+
 namespace berth::plugins {
 namespace {
 
@@ -76,11 +78,7 @@ void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::Po
     const std::int64_t size = ScaledSize(cycle.nodes, name);
     images.emplace_back(std::move(name), size);
   });
-  if (images.empty()) {
-    const std::int64_t score = ToScore(0, pod.spec());
-    for (const NodeIndex row : rows) scores[row] = score;
-    return;
-  }
+  if (images.empty()) return FillRows(rows, scores, ToScore(0, pod.spec()));
   for (const NodeIndex row : rows) {
     const api::Node& node = cycle.nodes.Info(row).node();
     std::int64_t sum = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/plugins/helper/device_state.h"
+#include "berth/plugins/helper/row_runs.h"
 
 namespace berth::plugins {
 namespace {
@@ -108,10 +109,24 @@ void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, c
   std::vector<std::int64_t> own;
   if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
   const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
-  const bool requests_nothing = RequestsNothing(pod_requests);
-  for (const NodeIndex row : rows) {
-    scores[row] = requests_nothing ? 0 : ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+  if (RequestsNothing(pod_requests)) return FillRows<std::int64_t>(rows, scores, 0);
+  const auto score_row = [&](NodeIndex row) {
+    scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+  };
+  const auto columns = scored_.CpuAndMemoryRows(cycle.nodes, pod_requests);
+  if (!columns) {
+    for (const NodeIndex row : rows) score_row(row);
+    return;
   }
+  const bool are_exact = cycle.nodes.columns().unusual_count == 0;
+  ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+    const std::array<ResourceRows, 2> piece = From(*columns, first);
+    if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
+      BalanceOfTwo(piece, count, &scores[first]);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) score_row(first + static_cast<NodeIndex>(i));
+    }
+  });
 }
 
 }  // namespace berth::plugins

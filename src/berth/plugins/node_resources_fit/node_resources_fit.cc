@@ -9,6 +9,7 @@
 #include "berth/plugins/helper/arithmetic.h"
 #include "berth/plugins/helper/device_state.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/row_runs.h"
 
 namespace berth::plugins {
 namespace {
@@ -209,8 +210,8 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
     if (IsDeviceBacked(request.scalars[i].first)) device_backed |= Shortage{1} << (kScalarBit + i);
   }
   std::vector<std::pair<Shortage, framework::VerdictId>> known;
-  for (const NodeIndex row : rows) {
-    if (verdicts[row] != framework::kVerdictOk) continue;
+  const auto check_row = [&](NodeIndex row) {
+    if (verdicts[row] != framework::kVerdictOk) return;
     Shortage shortage = c.pod_count[row] + 1 > c.allocatable_pods[row] ? kPods : 0;
     Check(request.cpu_milli, c.allocatable_cpu_milli[row], c.requested_cpu_milli[row], kCpu, shortage);
     Check(request.memory_bytes, c.allocatable_memory_bytes[row], c.requested_memory_bytes[row], kMemory, shortage);
@@ -222,12 +223,25 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
       const framework::NodeInfo& node = cycle.nodes.Info(row);
       CheckScalars(request, node.allocatable(), node.requested(), device_backed, shortage);
     }
-    if (shortage == 0) continue;
+    if (shortage == 0) return;
     auto it =
         std::find_if(known.begin(), known.end(), [shortage](const auto& entry) { return entry.first == shortage; });
     if (it == known.end()) it = known.insert(known.end(), {shortage, statuses.Intern(ToStatus(shortage, request))});
     verdicts[row] = it->second;
-  }
+  };
+  const std::array<ResourceRows, 2> columns{{
+      {c.allocatable_cpu_milli.data(), c.requested_cpu_milli.data(), nullptr, request.cpu_milli},
+      {c.allocatable_memory_bytes.data(), c.requested_memory_bytes.data(), nullptr, request.memory_bytes},
+  }};
+  const bool is_plain = !has_ephemeral && !has_scalars;
+  ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+    // Mostly no node of many is short of anything.
+    if (is_plain && count >= kKernelRowsMin &&
+        !AnyIsShort(c.allocatable_pods.data() + first, c.pod_count.data() + first, From(columns, first), count)) {
+      return;
+    }
+    for (std::size_t i = 0; i < count; ++i) check_row(first + static_cast<NodeIndex>(i));
+  });
 }
 
 Status NodeResourcesFit::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
@@ -299,7 +313,37 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   std::vector<std::int64_t> own;
   if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
   const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
-  for (const NodeIndex row : rows) scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+  const auto score_row = [&](NodeIndex row) {
+    scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+  };
+  const std::optional<ShareOf> share = KernelShare();
+  const auto columns = share ? scored_.CpuAndMemoryRows(cycle.nodes, pod_requests) : std::nullopt;
+  if (!columns) {
+    for (const NodeIndex row : rows) score_row(row);
+    return;
+  }
+  const bool are_exact = cycle.nodes.columns().unusual_count == 0;
+  const std::array<std::int64_t, 2> weights{scored_.entries()[0].weight, scored_.entries()[1].weight};
+  ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
+    const std::array<ResourceRows, 2> piece = From(*columns, first);
+    if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {
+      WeightedShare(*share, piece, weights, count, &scores[first]);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) score_row(first + static_cast<NodeIndex>(i));
+    }
+  });
+}
+
+std::optional<ShareOf> NodeResourcesFit::KernelShare() const {
+  for (const ScoredResources::Entry& entry : scored_.entries()) {
+    if (entry.weight < 1 || entry.weight > kKernelWeightMax) return std::nullopt;
+  }
+  switch (options_.strategy) {
+    case ScoringStrategy::kLeastAllocated: return ShareOf::kFree;
+    case ScoringStrategy::kMostAllocated: return ShareOf::kUsed;
+    case ScoringStrategy::kRequestedToCapacityRatio: break;
+  }
+  return std::nullopt;
 }
 
 std::vector<framework::ObjectKind> NodeResourcesFit::ObjectsRead() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -77,6 +78,8 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   framework::Status FitStatus(const framework::Resource& request, const framework::Resource& allocatable,
                               const framework::Resource& requested, std::size_t pod_count) const;
   framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
+  // What WeightedShare does for the strategy, where the resources and their weights are such that it can.
+  std::optional<ShareOf> KernelShare() const;
   template <typename Source>
   std::int64_t ScoreOf(const Source& source, const std::vector<std::int64_t>& pod_requests) const;
   std::int64_t ResourceScore(std::int64_t requested, std::int64_t capacity) const;

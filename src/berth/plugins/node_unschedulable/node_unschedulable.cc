@@ -35,7 +35,7 @@ Status NodeUnschedulable::Filter(const framework::Cycle&, const framework::PodIn
 void NodeUnschedulable::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                    std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                    framework::StatusTable& statuses) const {
-  if (ToleratesCordon(pod)) return;
+  if (cycle.nodes.columns().unschedulable_count == 0 || ToleratesCordon(pod)) return;
   const auto& is_unschedulable = cycle.nodes.columns().is_unschedulable;
   CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
   for (const framework::NodeIndex row : rows) {

@@ -4,6 +4,7 @@
 
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
+#include "berth/plugins/helper/row_runs.h"
 #include "berth/plugins/helper/tolerations.h"
 
 namespace berth::plugins {
@@ -66,6 +67,7 @@ Status TaintToleration::Filter(const framework::Cycle&, const framework::PodInfo
 void TaintToleration::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                  framework::StatusTable& statuses) const {
+  if (cycle.nodes.columns().tainted_count == 0) return;
   const auto& taint_set = cycle.nodes.columns().taint_set;
   const auto& tolerations = pod.spec().tolerations;
   const auto is_refused = [&](const std::vector<api::Taint>& taints) -> std::uint8_t {
@@ -87,6 +89,7 @@ std::int64_t TaintToleration::Score(const framework::Cycle&, const framework::Po
 void TaintToleration::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                                 Status&) const {
+  if (cycle.nodes.columns().tainted_count == 0) return FillRows<std::int64_t>(rows, scores, 0);
   const auto& taint_set = cycle.nodes.columns().taint_set;
   const auto& tolerations = pod.spec().tolerations;
   const auto count = [&](const std::vector<api::Taint>& taints) {

@@ -1,0 +1,57 @@
+// Rows as runs: the rows that column forms are asked about are mostly all rows, so they are worked on as ranges without
+// a look at each entry of the list. Pure functions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+#include "berth/base/check.h"
+#include "berth/framework/node_table.h"
+
+namespace berth::plugins {
+
+// How many of the first `rows` follow one another without a gap. `rows` ascend and are not empty.
+inline std::size_t FirstRunLength(std::span<const framework::NodeIndex> rows) {
+  const auto is_run = [&](std::size_t length) { return rows[length - 1] - rows[0] == length - 1; };
+  if (is_run(rows.size())) return rows.size();
+  std::size_t known = 1;  // is a run
+  std::size_t probe = 2;
+  while (probe < rows.size() && is_run(probe)) {
+    known = probe;
+    probe *= 2;
+  }
+  std::size_t beyond = std::min(probe, rows.size());  // is none
+  while (beyond - known > 1) {
+    const std::size_t middle = known + (beyond - known) / 2;
+    (is_run(middle) ? known : beyond) = middle;
+  }
+  return known;
+}
+
+// Calls visit(first row, count) for each run of consecutive rows of `rows`, which ascend, cut into pieces of at most
+// `count_max` (above 0).
+template <typename Visit>
+void ForEachRun(std::span<const framework::NodeIndex> rows, std::size_t count_max, const Visit& visit) {
+  BERTH_DCHECK(std::is_sorted(rows.begin(), rows.end()));
+  while (!rows.empty()) {
+    std::size_t left = FirstRunLength(rows);
+    framework::NodeIndex first = rows.front();
+    rows = rows.subspan(left);
+    while (left > 0) {
+      const std::size_t count = std::min(left, count_max);
+      visit(first, count);
+      first += static_cast<framework::NodeIndex>(count);
+      left -= count;
+    }
+  }
+}
+
+// Sets the values of `rows`, by row.
+template <typename Value>
+void FillRows(std::span<const framework::NodeIndex> rows, std::span<Value> values, Value value) {
+  ForEachRun(rows, rows.size(),
+             [&](framework::NodeIndex first, std::size_t count) { std::fill_n(values.begin() + first, count, value); });
+}
+
+}  // namespace berth::plugins
