@@ -192,6 +192,7 @@ class GroupingPlugin : public virtual Plugin {
   struct Marks {
     std::size_t width = 0;      // numbers a row; 0: all rows are alike
     std::uint64_t version = 0;  // of the meaning of the numbers, for this pod's class
+    bool operator==(const Marks&) const = default;
   };
 
   // Asked after PreFilter. nullopt: this pod's nodes cannot be grouped in this cycle.

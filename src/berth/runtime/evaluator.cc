@@ -64,7 +64,25 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
     const auto prepares = std::find_if(plugins_.pre_score.begin(), plugins_.pre_score.end(),
                                        [&](const auto* plugin) { return plugin->Name() == score.plugin->Name(); });
     pre_score_of_.push_back(prepares == plugins_.pre_score.end() ? nullptr : *prepares);
+    score_grouper_.push_back(dynamic_cast<const framework::GroupingPlugin*>(score.plugin));
   }
+  for (const FilterPlugin* plugin : plugins_.filter)
+    filter_grouper_.push_back(dynamic_cast<const framework::GroupingPlugin*>(plugin));
+  const auto check = [this](const auto& asked, const std::vector<bool>& are_kept) {
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+      const framework::Plugin* plugin = nullptr;
+      if constexpr (requires { asked[i].plugin; }) {
+        plugin = asked[i].plugin;
+      } else {
+        plugin = asked[i];
+      }
+      if (are_kept[i] && !plugin->ReadsPlacementOnly()) shares_placements_ = false;
+    }
+  };
+  check(plugins_.pre_filter, is_pre_filter_kept_);
+  check(plugins_.filter, is_filter_kept_);
+  check(plugins_.pre_score, is_pre_score_kept_);
+  check(plugins_.score, is_score_kept_);
 }
 
 bool Evaluator::Fail(std::string error) {
@@ -73,39 +91,56 @@ bool Evaluator::Fail(std::string error) {
   return false;
 }
 
-ClassEvaluation& Evaluator::ClassFor(const PodInfo& pod) {
-  if (options_.form != Form::kReuse) {
-    fresh_ = ClassEvaluation();
-    return fresh_;
-  }
-  auto& slot = classes_[pod.pod_class->id];
-  std::uint64_t epoch = 0;
-  for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
-  // Plugins whose reasons differ from call to call must not make a class grow for ever.
-  if (slot && (slot->evaluation.statuses.size() > kStatusesMax || slot->epoch != epoch)) {
-    slot->evaluation = ClassEvaluation();
-  }
-  if (!slot) {
-    slot = std::make_unique<KeptClass>();
-    recency_.push_front(pod.pod_class->id);
-    slot->recency = recency_.begin();
-  } else {
-    recency_.splice(recency_.begin(), recency_, slot->recency);
-  }
-  slot->epoch = epoch;
-  return slot->evaluation;
+std::uint64_t Evaluator::KeyOf(const PodInfo& pod) const {
+  const framework::PodClass& pod_class = *pod.pod_class;
+  return shares_placements_ && pod_class.placement_id != 0 ? pod_class.placement_id * 2 : pod_class.id * 2 + 1;
 }
 
-void Evaluator::BoundClasses() {
-  if (options_.form != Form::kReuse) return;
-  // The pod's own class is the most recent one and stays. All classes have about the size of the newest: same rows,
-  // same plugins.
-  const std::size_t bytes = std::max<std::size_t>(1, kept_->Bytes());
-  const std::size_t count_max = std::max<std::size_t>(1, options_.class_bytes_max / bytes);
-  while (classes_.size() > count_max) {
-    classes_.erase(recency_.back());
-    recency_.pop_back();
+// Most kinds that come once do not come again: only what comes a second time gets room.
+bool Evaluator::IsFirstSight(std::uint64_t key) {
+  if (seen_.size() >= kSeenMax) seen_.clear();
+  return seen_.insert(key).second;
+}
+
+KeptEvaluation& Evaluator::EvaluationFor(const PodInfo& pod) {
+  is_kept_fresh_ = true;
+  if (options_.form != Form::kReuse) {
+    fresh_.Clear();
+    return fresh_;
   }
+  std::uint64_t epoch = 0;
+  for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
+  const std::uint64_t key = KeyOf(pod);
+  KeptEvaluation* kept = evaluations_.Find(key);
+  if (kept == nullptr) {
+    if (fresh_key_ == key) {
+      kept = &evaluations_.Add(key, std::make_unique<KeptEvaluation>(std::move(fresh_)));
+      fresh_ = KeptEvaluation();
+      fresh_key_ = 0;
+    } else if (IsFirstSight(key)) {
+      fresh_.Clear();
+      fresh_.epoch = epoch;
+      fresh_key_ = key;
+      return fresh_;
+    } else {
+      kept = &evaluations_.Add(key, std::make_unique<KeptEvaluation>());
+      kept->epoch = epoch;
+    }
+  }
+  is_kept_fresh_ = false;
+  // Plugins whose reasons differ from call to call must not make it grow for ever.
+  if (kept->statuses.size() > kStatusesMax || kept->epoch != epoch) {
+    kept->Clear();
+    kept->epoch = epoch;
+  }
+  return *kept;
+}
+
+void Evaluator::BoundKept() {
+  if (options_.form != Form::kReuse) return;
+  const std::size_t bytes_max = options_.class_bytes_max + options_.class_bytes_per_row_max * nodes_->row_count();
+  evaluations_.Bound(bytes_max / 2);
+  orders_.Bound(bytes_max / 2);
 }
 
 const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
@@ -122,14 +157,15 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   absent_status_ = Status();
   post_filter_message_.clear();
   uses_cycle_verdicts_ = false;
+  order_ = nullptr;
   if (nodes.node_count() == 0) {
     kept_ = nullptr;
     outcome_.result = Result::kNoNodes;
     return outcome_;
   }
-  kept_ = &ClassFor(*pod);
+  kept_ = &EvaluationFor(*pod);
   FindNode();
-  BoundClasses();
+  BoundKept();
   return outcome_;
 }
 
@@ -188,19 +224,9 @@ void Evaluator::FindNode() {
         Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome_.narrowing_plugins));
   }
 
-  const bool from_kept = options_.form == Form::kReuse && are_scores_kept_ && !outcome_.narrowed_to &&
-                         !has_cycle_filters_ && !has_cycle_scores_ && !IsNominationRelevant();
-  if (from_kept) {
-    if (kept_->statuses.size() > 1 && FindErrorVerdict(rows)) return;
-    if (kept_->feasible_count > 0) {
-      ChooseFromKept();
-      if (!options_.with_detail) return;
-      const std::vector<NodeIndex> best = outcome_.best;
-      if (!EvaluateRows(rows) || !ScoreFeasible()) return;
-      outcome_.best = best;
-      outcome_.evaluated.assign(rows.begin(), rows.end());
-      return;
-    }
+  if (CanChooseFromKept() && ChooseFromKept()) {
+    if (options_.with_detail && outcome_.result == Result::kFeasible) AddDetail(rows);
+    return;
   }
   if (!EvaluateRows(rows)) return;
   // What refused it is known also where it lies outside a narrowed search.
@@ -213,6 +239,19 @@ void Evaluator::FindNode() {
     return;
   }
   ScoreFeasible();
+}
+
+// All that the choice by groups leaves out, for people to read: what each plugin said about each row.
+bool Evaluator::AddDetail(std::span<const NodeIndex> rows) {
+  const Outcome chosen = outcome_;
+  order_ = nullptr;
+  outcome_.scores.clear();
+  if (!EvaluateRows(rows) || !ScoreFeasible()) return false;
+  outcome_.node = chosen.node;
+  outcome_.total = chosen.total;
+  outcome_.best = chosen.best;
+  outcome_.evaluated.assign(rows.begin(), rows.end());
+  return true;
 }
 
 bool Evaluator::RunPreFilter() {
@@ -324,7 +363,7 @@ void Evaluator::FilterRowsInto(std::size_t filter, std::span<const NodeIndex> ro
 
 // Decides what the class keeps, when it is first met. False when a PreScore plugin fails: the scores are then not kept.
 bool Evaluator::PlanKept() {
-  ClassEvaluation& kept = *kept_;
+  KeptEvaluation& kept = *kept_;
   if (kept.has_plan) return true;
   kept.pre_score.assign(plugins_.pre_score.size(), std::nullopt);
   kept.is_fixed_score.assign(plugins_.score.size(), false);
@@ -345,13 +384,10 @@ bool Evaluator::PlanKept() {
     const ScorePlugin& plugin = *plugins_.score[s].plugin;
     if (!is_score_kept_[s] || skipped.contains(plugin.Name())) continue;
     const Normalization normalization = plugin.ScoreNormalization();
-    const bool is_cluster = plugin.ScoreDependsOn() == Dependency::kCluster;
-    kept.needs_cluster |= is_cluster;
-    if (normalization == Normalization::kNone && !is_cluster && !options_.with_detail) {
-      kept.is_fixed_score[s] = true;
-    } else {
-      std::vector<std::int64_t> raw(kept.verdicts.size());
-      kept.columns.push_back({s, normalization, is_cluster, plugins_.score[s].weight, std::move(raw), 0, 0});
+    kept.needs_cluster |= plugin.ScoreDependsOn() == Dependency::kCluster;
+    kept.is_fixed_score[s] = normalization == Normalization::kNone;
+    if (normalization != Normalization::kNone) {
+      kept.columns.push_back({s, normalization, std::vector<std::int64_t>(kept.verdicts.size()), true});
     }
   }
   kept.has_plan = true;
@@ -361,10 +397,11 @@ bool Evaluator::PlanKept() {
 // Brings the kept verdicts and scores of the pod's class up to date with the node table. What plugins fail at is not
 // kept: the next pod of the class begins anew.
 void Evaluator::UpdateKept() {
-  ClassEvaluation& kept = *kept_;
+  KeptEvaluation& kept = *kept_;
   are_scores_kept_ = PlanKept();
   if (options_.form == Form::kPlain) {
     kept.Resize(nodes_->row_count());
+    std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
     for (const NodeIndex row : nodes_->rows()) kept.verdicts[row] = kVerdictOk;
     return;
   }
@@ -380,12 +417,14 @@ void Evaluator::UpdateKept() {
   std::vector<NodeIndex>& live = scratch_live_;  // those of the rows that hold a node
   if (all_rows) {
     std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
+    for (ScoreColumn& column : kept.columns) column.is_zero = true;
+    kept.rebuild = ++rebuild_count_;
     live.assign(nodes_->rows().begin(), nodes_->rows().end());
   } else {
     scratch_rows_.assign(changed->begin(), changed->end());
     std::sort(scratch_rows_.begin(), scratch_rows_.end());
     scratch_rows_.erase(std::unique(scratch_rows_.begin(), scratch_rows_.end()), scratch_rows_.end());
-    kept.RemoveFromMaxima(scratch_rows_);
+    for (const NodeIndex row : scratch_rows_) kept.Count(kept.verdicts[row], -1);
     live.clear();
     for (const NodeIndex row : scratch_rows_) {
       kept.verdicts[row] = kVerdictNoNode;
@@ -398,15 +437,11 @@ void Evaluator::UpdateKept() {
   }
   std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
   are_scores_kept_ = are_scores_kept_ && KeepScores(live);
-  if (!are_scores_kept_) {
-    kept.version = 0;
-    // Nobody looks at them, but the sums below must not overflow.
-    for (ScoreColumn& column : kept.columns) std::fill(column.raw.begin(), column.raw.end(), 0);
-  }
+  if (!are_scores_kept_) kept.version = 0;
   if (all_rows) {
-    kept.Rebuild();
+    kept.Recount();
   } else {
-    kept.AddToMaxima(scratch_rows_);
+    for (const NodeIndex row : scratch_rows_) kept.Count(kept.verdicts[row], +1);
   }
   for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
     if (kept.verdict_counts[id] > 0 && !kept.statuses.Get(id).IsRejected()) kept.version = 0;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <memory>
 #include <optional>
 #include <set>
@@ -15,9 +14,12 @@
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
+#include "berth/framework/nominated_rows.h"
 #include "berth/framework/plugin.h"
-#include "berth/runtime/class_evaluation.h"
+#include "berth/runtime/kept_cache.h"
+#include "berth/runtime/kept_evaluation.h"
 #include "berth/runtime/profile_plugins.h"
 
 namespace berth::runtime {
@@ -30,17 +32,16 @@ enum class Form : std::uint8_t {
 };
 
 // Pods nominated to a row, other pods' requests that an evaluation has to respect (behaviour inventory 2.6).
-struct NominatedOnRow {
-  framework::NodeIndex row = framework::kNoNode;
-  std::span<const framework::PodInfoPtr> pods;
-};
+using framework::NominatedOnRow;
 
 struct EvaluatorOptions {
   Form form = Form::kReuse;
   // Keeps every plugin's scores and the whole set of best nodes in the outcome, for explain and conformance.
   bool with_detail = false;
-  // Bound on what is kept between the pods of a class, all classes together.
+  // Bounds on what is kept between the pods of a class, all classes together: so much, and so much more for each row of
+  // the node table.
   std::size_t class_bytes_max = std::size_t{64} << 20;
+  std::size_t class_bytes_per_row_max = std::size_t{24} << 10;
 };
 
 enum class Result : std::uint8_t {
@@ -105,16 +106,27 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   framework::Status RunAddPod(framework::CycleState& state, const framework::PodInfo& pod,
                               const framework::PodInfo& other, const framework::NodeInfo& node) override;
 
-  std::size_t class_count() const { return classes_.size(); }
+  // How many placements it keeps verdicts and scores for.
+  std::size_t kept_count() const { return evaluations_.size(); }
 
  private:
   using NodeIndex = framework::NodeIndex;
   using VerdictId = framework::VerdictId;
 
   static constexpr std::size_t kStatusesMax = 4096;
+  static constexpr std::size_t kSeenMax = 65536;
+  // Asking about groups must be worth it: beyond these the rows are asked one by one, for a while.
+  static constexpr std::size_t kGroupsMin = 64;
+  static constexpr std::size_t kRowsPerGroup = 8;
+  static constexpr std::uint32_t kCyclesToWait = 256;
 
-  ClassEvaluation& ClassFor(const framework::PodInfo& pod);
-  void BoundClasses();
+  // What a plugin that the class cannot keep is as a GroupingPlugin; null: it is none.
+  using Groupers = std::vector<const framework::GroupingPlugin*>;
+
+  std::uint64_t KeyOf(const framework::PodInfo& pod) const;
+  bool IsFirstSight(std::uint64_t key);
+  KeptEvaluation& EvaluationFor(const framework::PodInfo& pod);
+  void BoundKept();
 
   void FindNode();
   bool RunPreFilter();
@@ -131,14 +143,27 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
                                     const framework::NodeInfo& node, std::span<const framework::PodInfoPtr> nominated);
   static std::string FilterErrorText(const framework::Status& status);
   void PlanScores();
-  bool DoKeptTotalsHold() const;
   bool ScoreFeasible();
+  bool ScoreRepresentatives();
+  bool HasErrorCount() const;
+
+  // The choice by groups of rows (grouped_choice.cc). Each is false when it cannot tell, and has then changed nothing.
+  bool CanChooseFromKept() const;
+  bool ChooseFromKept();
+  bool ChooseByScan();
+  bool ChooseByGroups();
+  bool PlanGroups();
+  bool UpdateOrder();
+  bool FilterGroups();
+  void PutRows(std::span<const NodeIndex> rows);
+  bool PreScoreGroups();
+  void ChooseAmongGroups();
+  bool AddDetail(std::span<const NodeIndex> rows);
   bool AddScores(std::size_t score);
   void Normalize(framework::Normalization normalization);
   void ChooseFromTotals();
   framework::Status ScoreRowsInto(std::size_t score, std::span<const NodeIndex> rows, std::span<std::int64_t> scores);
   bool RunPreScore();
-  void ChooseFromKept();
   bool Fail(std::string error);
   bool FindErrorVerdict(std::span<const NodeIndex> rows);
   bool IsNominationRelevant() const;
@@ -155,16 +180,19 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<bool> is_score_kept_;
   std::vector<std::size_t> pre_filter_of_;                      // by filter: index of its PreFilter; past the end: none
   std::vector<const framework::PreScorePlugin*> pre_score_of_;  // by score plugin; null: it has none
+  Groupers filter_grouper_;                                     // by filter
+  Groupers score_grouper_;                                      // by score plugin
+  bool shares_placements_ = true;                               // what is kept holds for all classes of a placement
 
   // Kept between pods.
-  struct KeptClass {
-    ClassEvaluation evaluation;
-    std::uint64_t epoch = 0;  // of all plugins together, when it began
-    std::list<std::uint64_t>::iterator recency;
-  };
-  absl::flat_hash_map<std::uint64_t, std::unique_ptr<KeptClass>> classes_;  // by PodClass::id
-  std::list<std::uint64_t> recency_;                                        // most recent first
-  ClassEvaluation fresh_;                                                   // kPlain, kColumn
+  KeptCache<KeptEvaluation> evaluations_;  // by KeyOf()
+  KeptCache<KeptOrder> orders_;            // by the same, or by the class where plugins group
+  // Of the last pod that was the first of its kind, and in forms that keep nothing. What is never met again takes no
+  // room of its own.
+  KeptEvaluation fresh_;
+  std::uint64_t fresh_key_ = 0;
+  absl::flat_hash_set<std::uint64_t> seen_;  // kinds that were met once, some of them
+  std::uint64_t rebuild_count_ = 0;
 
   // This cycle.
   framework::PodInfoPtr pod_;
@@ -175,7 +203,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::uint64_t seed_ = 0;
   Time now_{};
   framework::CycleState state_;
-  ClassEvaluation* kept_ = nullptr;
+  KeptEvaluation* kept_ = nullptr;
+  bool is_kept_fresh_ = false;          // kept_ is fresh_
+  const TotalsOrder* order_ = nullptr;  // null: this cycle's choice was not made by groups
   std::vector<bool> is_filter_active_;
   std::vector<bool> is_pre_filter_skipped_;
   std::vector<const framework::PreFilterPlugin*> extensions_;  // those to tell of pods that come and go
@@ -194,6 +224,14 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<std::int64_t> scratch_scores_;
   std::vector<NodeIndex> scratch_rows_;
   std::vector<NodeIndex> scratch_live_;
+  Groupers groupers_;
+  std::vector<framework::GroupingPlugin::Marks> group_marks_;  // parallel to groupers_
+  std::size_t marks_width_ = 0;
+  std::vector<std::uint32_t> scratch_marks_;
+  KeptOrder* kept_order_ = nullptr;
+  std::vector<VerdictId> group_verdicts_;  // by group of order_
+  std::vector<TotalsOrder::GroupId> feasible_groups_;
+  std::vector<std::size_t> feasible_sizes_;  // parallel to that
   std::vector<NodeIndex> feasible_;
   std::vector<std::int64_t> totals_;      // parallel to feasible_, as the next two are
   std::vector<std::int64_t> normalized_;  // of one score plugin

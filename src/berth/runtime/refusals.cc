@@ -41,6 +41,12 @@ void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
 
 Status Evaluator::Get(NodeIndex row) const {
   if (kept_ == nullptr) return absent_status_;
+  if (order_ != nullptr) {
+    const TotalsOrder::GroupId group = order_->GroupOf(row);
+    if (group != TotalsOrder::kNoGroup) {
+      return group_verdicts_[group] == kVerdictOk ? Status() : kept_->statuses.Get(group_verdicts_[group]);
+    }
+  }
   const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
   const VerdictId verdict = row < verdicts.size() ? verdicts[row] : kVerdictNoNode;
   if (verdict == kVerdictNoNode) return absent_status_;
@@ -52,8 +58,14 @@ std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
   if (!kept_ || nodes_ == nullptr || outcome_.result == Result::kNoNodes) return counts;
   if (outcome_.feasible_count == nodes_->node_count()) return counts;
   if (!uses_cycle_verdicts_) {
-    for (VerdictId id = 1; id < kept_->verdict_counts.size(); ++id) {
-      if (kept_->verdict_counts[id] > 0) counts.emplace_back(kept_->statuses.Get(id), kept_->verdict_counts[id]);
+    std::vector<std::size_t> by_verdict(kept_->verdict_counts.begin(), kept_->verdict_counts.end());
+    by_verdict.resize(kept_->statuses.size());
+    if (order_ != nullptr) {
+      for (const TotalsOrder::GroupId group : order_->groups())
+        by_verdict[group_verdicts_[group]] += order_->SizeOf(group);
+    }
+    for (VerdictId id = 1; id < by_verdict.size(); ++id) {
+      if (by_verdict[id] > 0) counts.emplace_back(kept_->statuses.Get(id), by_verdict[id]);
     }
     return counts;
   }

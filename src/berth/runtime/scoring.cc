@@ -35,15 +35,16 @@ void Evaluator::PlanScores() {
 // Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is
 // out of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
 bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
-  ClassEvaluation& kept = *kept_;
+  KeptEvaluation& kept = *kept_;
   for (const NodeIndex row : rows) kept.fixed[row] = 0;
   const auto are_in_range = [rows](std::span<const std::int64_t> scores, std::int64_t max) {
     return std::all_of(rows.begin(), rows.end(), [=](NodeIndex row) { return scores[row] >= 0 && scores[row] <= max; });
   };
   for (ScoreColumn& column : kept.columns) {
     if (!ScoreRowsInto(column.score, rows, column.raw).IsSuccess()) return false;
-    const bool is_final = column.normalization == Normalization::kNone;
-    if (!are_in_range(column.raw, is_final ? framework::kNodeScoreMax : kRawScoreMax)) return false;
+    if (!are_in_range(column.raw, kRawScoreMax)) return false;
+    column.is_zero =
+        column.is_zero && std::all_of(rows.begin(), rows.end(), [&](NodeIndex row) { return column.raw[row] == 0; });
   }
   scratch_scores_.resize(nodes_->row_count());
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
@@ -67,18 +68,6 @@ Status Evaluator::ScoreRowsInto(std::size_t score, std::span<const NodeIndex> ro
     }
     return said;
   });
-}
-
-void Evaluator::ChooseFromKept() {
-  outcome_.result = Result::kFeasible;
-  outcome_.feasible_count = kept_->feasible_count;
-  const ClassEvaluation::Best best = kept_->FindBest();
-  const std::size_t chosen = best.count == 1 ? 0 : Random(seed_).Below(best.count);
-  outcome_.node = kept_->NthBest(best, chosen);
-  outcome_.is_scored = kept_->feasible_count > 1 && !plugins_.score.empty();
-  outcome_.total = outcome_.is_scored ? best.total : 0;
-  if (!options_.with_detail) return;
-  for (std::size_t n = 0; n < best.count; ++n) outcome_.best.push_back(kept_->NthBest(best, n));
 }
 
 // Fills is_score_active_.
@@ -170,17 +159,6 @@ void Evaluator::Normalize(Normalization normalization) {
   }
 }
 
-// Whether the totals that the class keeps are those of feasible_ as well: they were normalised over all nodes that the
-// kept filters let pass, of which this cycle's filters may have refused some.
-bool Evaluator::DoKeptTotalsHold() const {
-  if (options_.form != Form::kReuse || !are_scores_kept_ || options_.with_detail) return false;
-  return std::all_of(kept_->columns.begin(), kept_->columns.end(), [this](const ScoreColumn& column) {
-    if (column.normalization == Normalization::kNone || column.max == 0) return true;
-    return std::any_of(feasible_.begin(), feasible_.end(),
-                       [&column](NodeIndex row) { return column.raw[row] == column.max; });
-  });
-}
-
 // Scores and chooses among feasible_, which has at least one row.
 bool Evaluator::ScoreFeasible() {
   outcome_.feasible_count = feasible_.size();
@@ -190,13 +168,12 @@ bool Evaluator::ScoreFeasible() {
   if (feasible_.size() > 1 && !plugins_.score.empty()) {
     if (!RunPreScore()) return false;
     outcome_.is_scored = true;
-    const bool has_kept_totals = DoKeptTotalsHold();
-    if (are_scores_kept_) {
-      const std::vector<std::int64_t>& kept = has_kept_totals ? kept_->totals : kept_->fixed;
-      for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] = kept[feasible_[i]];
+    const bool uses_fixed = are_scores_kept_ && !options_.with_detail;
+    if (uses_fixed) {
+      for (std::size_t i = 0; i < feasible_.size(); ++i) totals_[i] = kept_->fixed[feasible_[i]];
     }
     for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-      const bool is_in_fixed = are_scores_kept_ && (has_kept_totals ? is_score_kept_[s] : kept_->is_fixed_score[s]);
+      const bool is_in_fixed = uses_fixed && kept_->is_fixed_score[s];
       const bool is_needless = is_score_idle_[s] && !options_.with_detail;
       if (is_score_active_[s] && !is_in_fixed && !is_needless && !AddScores(s)) return false;
     }

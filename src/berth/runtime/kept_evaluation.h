@@ -1,5 +1,5 @@
-// ClassEvaluation: what one pod class found out about every node, kept while it holds. Rows that changed are evaluated
-// again; the best total is found from the maxima of blocks of rows instead of a scan. Single-threaded.
+// KeptEvaluation: what is known of every node for the pod classes of one placement, kept while it holds: verdicts and
+// scores of the plugins whose answers rest on the nodes. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,19 @@
 #include <vector>
 
 #include "berth/framework/plugin.h"
+#include "berth/runtime/totals_order.h"
 
 namespace berth::runtime {
 
 // The verdict of a row that holds no node.
 inline constexpr framework::VerdictId kVerdictNoNode = UINT32_MAX;
-inline constexpr std::int64_t kNoTotal = INT64_MIN;
 
-// One score plugin's raw scores, where they are kept apart: because they are normalised, rest on the whole cluster, or
-// because somebody wants to see them.
+// One score plugin's raw scores, which are normalised over the nodes that are feasible in a cycle.
 struct ScoreColumn {
   std::size_t score = 0;  // index into ProfilePlugins::score
   framework::Normalization normalization = framework::Normalization::kNone;
-  bool is_cluster = false;
-  std::int64_t weight = 1;
   std::vector<std::int64_t> raw;
-  // Of the feasible rows, for normalisation: the largest raw score and how many have it.
-  std::int64_t max = 0;
-  std::size_t count_at_max = 0;
+  bool is_zero = true;  // no raw score was other than 0 since all rows were last looked at
 };
 
 // Raw scores from 0 to this one are normalised without overflow, and to 0..100.
@@ -40,8 +35,7 @@ inline std::int64_t Normalized(framework::Normalization normalization, std::int6
   return normalization == Normalization::kMax ? share : framework::WrappingSub(framework::kNodeScoreMax, share);
 }
 
-class ClassEvaluation {
- public:
+struct KeptEvaluation {
   // From PreFilter and PreScore plugins whose answer rests on the class alone.
   framework::CycleState state;
   std::vector<std::optional<framework::PreFilterResult>> pre_filter;  // by plugin
@@ -51,45 +45,35 @@ class ClassEvaluation {
   std::vector<framework::VerdictId> verdicts;  // of the kept filters, by row
   std::vector<std::int64_t> fixed;             // sum of weighted scores that need no normalisation, by row
   std::vector<ScoreColumn> columns;
-  std::vector<std::int64_t> totals;  // fixed and columns together; kNoTotal where not feasible
   std::size_t feasible_count = 0;
   std::vector<std::uint32_t> verdict_counts;  // rows by verdict, kVerdictNoNode left out
   bool has_plan = false;                      // pre_score, columns and is_fixed_score are set
   std::vector<bool> is_fixed_score;           // by score plugin: summed up in `fixed`
   bool needs_cluster = false;                 // a kept filter or score rests on the whole cluster
 
+  std::uint64_t epoch = 0;    // of all plugins together, when it began
   std::uint64_t version = 0;  // of the node table when last brought up to date; 0: never
   std::uint64_t nodes_version = 0;
+  std::uint64_t rebuild = 0;  // which looking at all rows it was, of the evaluator's
 
+  // Forgets everything, but not the room it took.
+  void Clear();
   void Resize(std::size_t row_count);
-  std::size_t Bytes() const;
-
-  // The rows leave the sums, before their verdicts and scores change.
-  void RemoveFromMaxima(std::span<const framework::NodeIndex> rows);
-  // ... and come back with what they have now. Brings totals and block maxima up to date.
-  void AddToMaxima(std::span<const framework::NodeIndex> rows);
-  // Everything anew: counts, maxima and totals, from verdicts and scores.
-  void Rebuild();
-
-  struct Best {
-    std::int64_t total = kNoTotal;
-    std::size_t count = 0;
-  };
-  Best FindBest() const;
-  // The nth of the rows whose total is best.total, ascending; n below best.count.
-  framework::NodeIndex NthBest(const Best& best, std::size_t n) const;
-
- private:
-  static constexpr std::size_t kBlockRows = 64;
-
-  void RebuildTotals();
   void Count(framework::VerdictId verdict, int sign);
-  void UpdateTotal(framework::NodeIndex row);
-  void UpdateBlock(std::size_t block);
-  bool RecountMaximum(ScoreColumn& column);
+  void Recount();
+  std::size_t Bytes() const;
+};
 
-  std::vector<std::int64_t> block_best_;
-  std::vector<std::uint32_t> block_count_;
+// The order that one pod class, or all classes of a placement, choose from.
+struct KeptOrder {
+  TotalsOrder order;
+  std::vector<framework::GroupingPlugin::Marks> marks;  // of each plugin that groups, as the order has them
+  std::uint64_t rebuild = 0;                            // of the evaluation that it follows; 0: of none yet
+  std::uint64_t version = 0;                            // of the node table
+  // Rows fell in too many groups; until then no order is tried.
+  std::uint32_t cycles_to_wait = 0;
+
+  std::size_t Bytes() const { return sizeof(*this) + order.Bytes(); }
 };
 
 }  // namespace berth::runtime

@@ -1,0 +1,40 @@
+#include "berth/runtime/kept_evaluation.h"
+
+#include <utility>
+
+namespace berth::runtime {
+
+void KeptEvaluation::Clear() {
+  KeptEvaluation empty;
+  empty.verdicts = std::move(verdicts);
+  empty.fixed = std::move(fixed);
+  empty.verdict_counts = std::move(verdict_counts);
+  empty.verdict_counts.clear();
+  *this = std::move(empty);
+}
+
+void KeptEvaluation::Resize(std::size_t row_count) {
+  verdicts.resize(row_count, kVerdictNoNode);
+  fixed.resize(row_count, 0);
+  for (ScoreColumn& column : columns) column.raw.resize(row_count, 0);
+}
+
+std::size_t KeptEvaluation::Bytes() const {
+  return sizeof(*this) + verdicts.capacity() * sizeof(verdicts[0]) +
+         (1 + columns.size()) * fixed.capacity() * sizeof(fixed[0]);
+}
+
+void KeptEvaluation::Count(framework::VerdictId verdict, int sign) {
+  if (verdict == kVerdictNoNode) return;
+  if (verdict >= verdict_counts.size()) verdict_counts.resize(verdict + 1, 0);
+  verdict_counts[verdict] += static_cast<std::uint32_t>(sign);
+  if (verdict == framework::kVerdictOk) feasible_count += static_cast<std::size_t>(sign);
+}
+
+void KeptEvaluation::Recount() {
+  verdict_counts.clear();
+  feasible_count = 0;
+  for (const framework::VerdictId verdict : verdicts) Count(verdict, +1);
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,85 @@
+// TotalsOrder: feasible rows in groups of equal marks (framework::GroupingPlugin), and within each group by their
+// total, so that the best row of a group is found, and a changed row put in its place, without a look at the others.
+// Single-threaded.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include <absl/container/btree_map.h>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/node_table.h"
+
+namespace berth::runtime {
+
+class TotalsOrder {
+ public:
+  using GroupId = std::uint32_t;
+  static constexpr GroupId kNoGroup = UINT32_MAX;
+
+  // Forgets all rows. `width` is the number of marks of a row.
+  void Reset(std::size_t width);
+
+  // Puts the row where it belongs now, wherever it was before.
+  void Put(framework::NodeIndex row, std::int64_t total, std::span<const std::uint32_t> marks);
+  void Remove(framework::NodeIndex row);
+
+  std::size_t width() const { return width_; }
+  std::size_t row_count() const { return row_count_; }  // rows that were put and not removed
+  // Those that have rows. Valid until the next change, as all below.
+  std::span<const GroupId> groups() const { return live_; }
+  GroupId GroupOf(framework::NodeIndex row) const;
+
+  std::size_t SizeOf(GroupId group) const { return groups_[group].size; }
+  framework::NodeIndex SomeRowOf(GroupId group) const { return Best(group).rows.front(); }
+  std::int64_t BestTotal(GroupId group) const { return groups_[group].levels.rbegin()->first; }
+  // Rows with that total. Their order comes from the order of changes.
+  std::span<const framework::NodeIndex> BestRows(GroupId group) const { return Best(group).rows; }
+
+  std::size_t Bytes() const;
+
+ private:
+  using LevelId = std::uint32_t;
+  static constexpr LevelId kNoLevel = UINT32_MAX;
+
+  // Rows of one group with the same total.
+  struct Level {
+    GroupId group = kNoGroup;
+    std::int64_t total = 0;
+    std::vector<framework::NodeIndex> rows;
+  };
+  struct Group {
+    std::size_t size = 0;
+    std::size_t live_index = 0;
+    absl::btree_map<std::int64_t, LevelId> levels;  // by total; none is empty
+  };
+  struct Place {
+    LevelId level = kNoLevel;
+    std::uint32_t index = 0;
+  };
+
+  const Level& Best(GroupId group) const { return levels_[groups_[group].levels.rbegin()->second]; }
+  std::span<const std::uint32_t> MarksOf(GroupId group) const {
+    return std::span<const std::uint32_t>(marks_).subspan(group * width_, width_);
+  }
+  bool IsOf(LevelId level, std::int64_t total, std::span<const std::uint32_t> marks) const;
+  GroupId GroupFor(std::span<const std::uint32_t> marks);
+  LevelId LevelFor(GroupId group, std::int64_t total);
+
+  std::size_t width_ = 0;
+  std::size_t row_count_ = 0;
+  std::vector<Place> places_;  // by row
+  std::vector<Level> levels_;
+  std::vector<LevelId> free_levels_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> marks_;  // by group, width_ each
+  std::vector<GroupId> free_groups_;
+  std::vector<GroupId> live_;
+  StringHashMap<GroupId> group_of_marks_;  // by the bytes of the marks
+  LevelId last_level_ = kNoLevel;          // neighbours are often alike
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,120 @@
+#include "berth/runtime/totals_order.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/base/random.h"
+#include "berth/runtime/kept_cache.h"
+#include "berth/runtime/kept_evaluation.h"
+
+namespace berth::runtime {
+namespace {
+
+using framework::NodeIndex;
+using framework::Normalization;
+
+TEST(Normalized, AsUpstream) {
+  EXPECT_EQ(Normalized(Normalization::kNone, 42, 7), 42);
+  EXPECT_EQ(Normalized(Normalization::kMax, 1, 3), 33);
+  EXPECT_EQ(Normalized(Normalization::kMax, 0, 0), 0);
+  EXPECT_EQ(Normalized(Normalization::kMaxReverse, 1, 3), 67);
+  EXPECT_EQ(Normalized(Normalization::kMaxReverse, 0, 0), 100);
+  EXPECT_EQ(Normalized(Normalization::kMax, kRawScoreMax, kRawScoreMax), 100);
+  // Too large: wraps around instead of being undefined.
+  EXPECT_LT(Normalized(Normalization::kMax, INT64_MAX, INT64_MAX), 100);
+  EXPECT_EQ(Normalized(Normalization::kMaxReverse, INT64_MIN + 1, 1), 0);
+}
+
+using Marks = std::array<std::uint32_t, 2>;
+struct Put {
+  std::int64_t total = 0;
+  Marks marks{};
+};
+
+void ExpectEqual(const TotalsOrder& order, const std::map<NodeIndex, Put>& rows) {
+  std::map<Marks, std::vector<NodeIndex>> groups;
+  for (const auto& [row, put] : rows) groups[put.marks].push_back(row);
+  ASSERT_EQ(order.row_count(), rows.size());
+  ASSERT_EQ(order.groups().size(), groups.size());
+  std::set<TotalsOrder::GroupId> seen;
+  for (const auto& [marks, members] : groups) {
+    const TotalsOrder::GroupId group = order.GroupOf(members.front());
+    ASSERT_TRUE(seen.insert(group).second);
+    ASSERT_EQ(order.SizeOf(group), members.size());
+    std::int64_t best = INT64_MIN;
+    std::set<NodeIndex> best_rows;
+    for (const NodeIndex row : members) {
+      ASSERT_EQ(order.GroupOf(row), group);
+      const std::int64_t total = rows.at(row).total;
+      if (total > best) best_rows.clear();
+      best = std::max(best, total);
+      if (total == best) best_rows.insert(row);
+    }
+    ASSERT_EQ(order.BestTotal(group), best);
+    const auto got = order.BestRows(group);
+    ASSERT_EQ(std::set<NodeIndex>(got.begin(), got.end()), best_rows);
+    ASSERT_EQ(got.size(), best_rows.size());
+    ASSERT_TRUE(std::find(members.begin(), members.end(), order.SomeRowOf(group)) != members.end());
+  }
+}
+
+class TotalsOrderTest : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(TotalsOrderTest, EqualsALookAtEveryRow) {
+  Random random(GetParam());
+  TotalsOrder order;
+  order.Reset(2);
+  std::map<NodeIndex, Put> rows;
+  for (int step = 0; step < 600; ++step) {
+    const auto row = static_cast<NodeIndex>(random.Below(40));
+    if (random.Below(4) == 0) {
+      order.Remove(row);
+      rows.erase(row);
+    } else {
+      const Put put{static_cast<std::int64_t>(random.Below(6)) - 3,
+                    {static_cast<std::uint32_t>(random.Below(3)), static_cast<std::uint32_t>(random.Below(2))}};
+      order.Put(row, put.total, put.marks);
+      rows[row] = put;
+    }
+    if (random.Below(200) == 0) {
+      order.Reset(2);
+      rows.clear();
+    }
+    ASSERT_NO_FATAL_FAILURE(ExpectEqual(order, rows)) << "step " << step;
+  }
+  EXPECT_EQ(order.GroupOf(1000), TotalsOrder::kNoGroup);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, TotalsOrderTest, ::testing::Range<std::uint64_t>(1, 21));
+
+struct Sized {
+  std::size_t bytes = 0;
+  std::size_t Bytes() const { return bytes; }
+};
+
+TEST(KeptCache, DropsWhatWasNotUsedForLongest) {
+  KeptCache<Sized> cache;
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    cache.Add(id, std::make_unique<Sized>(Sized{10}));
+    cache.Bound(30);
+  }
+  EXPECT_EQ(cache.size(), 3u);
+  EXPECT_NE(cache.Find(1), nullptr);
+  cache.Add(4, std::make_unique<Sized>(Sized{10}));
+  cache.Bound(30);
+  EXPECT_EQ(cache.Find(2), nullptr);
+  EXPECT_NE(cache.Find(1), nullptr);
+  // What grows is counted as it is now; the newest stays, however large it is.
+  cache.Find(1)->bytes = 100;
+  cache.Bound(30);
+  EXPECT_EQ(cache.size(), 1u);
+  EXPECT_NE(cache.Find(1), nullptr);
+}
+
+}  // namespace
+}  // namespace berth::runtime
