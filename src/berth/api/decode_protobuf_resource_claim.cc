@@ -43,11 +43,18 @@ class DeviceDecoder : public ProtobufDecoder {
              At("parameters");
     });
     if (!is_good) return false;
-    // Both go through the parser, so that the text is the one that decode.h makes.
-    std::string text = R"({"opaque":{"driver":)" + Quoted(driver) + R"(,"parameters":)";
-    text.append(parameters).append("}}");
-    const auto document = ParseObject("it", text);
-    if (!document.ok()) return Fail(document.error().message) || At("parameters");
+    std::string driver_json;
+    std::string parameters_json;
+    if (!Minified(Quoted(driver), driver_json)) return At("driver");
+    if (!Minified(parameters, parameters_json)) return At("parameters");
+    out = R"({"opaque":{"driver":)" + driver_json + R"(,"parameters":)" + parameters_json + "}}";
+    return true;
+  }
+
+  // One JSON value, in the words of decode.h.
+  bool Minified(std::string_view text, std::string& out) {
+    const auto document = ParseObject("value", text);
+    if (!document.ok()) return Fail(document.error().message);
     out = simdjson::minify(*document);
     return true;
   }
