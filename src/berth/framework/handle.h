@@ -16,6 +16,7 @@
 namespace berth::framework {
 
 class NodeTable;
+class NominatedRows;
 
 // A plugin's word about a pod that it made wait at Permit.
 struct PermitDecision {
@@ -51,6 +52,9 @@ class Handle {
   virtual void Start(Operation operation) = 0;
   virtual void Emit(PodEvent event) = 0;
 
+  // The nominations that evaluations respect, by row; null where the handle has none. As they are within a scheduling
+  // cycle: they follow the nominator when the next one begins.
+  virtual const NominatedRows* nominated_rows() const { return nullptr; }
   // Pods nominated for the node, in the order of their nominations.
   virtual std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const = 0;
   // The pod of that uid that is on a node or assumed there, as last seen; null: there is none.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,14 +44,24 @@ class Nominator {
       visit(std::string_view(node_name), std::span<const framework::PodInfoPtr>(pods));
   }
 
+  // Grows with every change. ChangedSince(v) lists the names of the nodes whose pods changed after version() was v,
+  // each at least once; nullopt when that is too long ago.
+  std::uint64_t version() const { return log_base_ + log_.size(); }
+  std::optional<std::span<const std::string>> ChangedSince(std::uint64_t version) const;
+
   bool empty() const { return node_by_uid_.empty(); }
   std::size_t size() const { return node_by_uid_.size(); }
 
  private:
   using PodsByNode = StringHashMap<std::vector<framework::PodInfoPtr>>;
 
+  void Touch(std::string_view node_name);
+
   PodsByNode pods_by_node_;  // no empty lists
   StringHashMap<std::string> node_by_uid_;
+  // The newest changes, oldest first; the entry at i brought the object to version log_base_ + i + 1.
+  std::vector<std::string> log_;
+  std::uint64_t log_base_ = 0;
 };
 
 }  // namespace berth::queue

@@ -19,6 +19,7 @@ class CoreHandle final : public framework::Handle {
   void Decide(framework::PermitDecision decision) override { decide_(std::move(decision)); }
   const framework::Objects& objects() const override { return objects_; }
   const framework::NodeTable* nodes() const override;
+  const framework::NominatedRows* nominated_rows() const override;
   void Start(framework::Operation operation) override;
   void Emit(framework::PodEvent event) override;
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override;

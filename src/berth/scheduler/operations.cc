@@ -80,6 +80,10 @@ const framework::NodeTable* CoreHandle::nodes() const {
   return scheduler_ == nullptr ? nullptr : &scheduler_->cache_.nodes();
 }
 
+const framework::NominatedRows* CoreHandle::nominated_rows() const {
+  return scheduler_ == nullptr ? nullptr : &scheduler_->nominations_.rows();
+}
+
 framework::PodInfoPtr CoreHandle::FindAssignedPod(std::string_view uid) const {
   const framework::PodInfoPtr* pod = scheduler_ == nullptr ? nullptr : scheduler_->cache_.FindPod(uid);
   return pod == nullptr ? nullptr : *pod;

@@ -99,17 +99,6 @@ void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning
                                   std::move(note)});
 }
 
-void Scheduler::CollectNominations() {
-  nominations_.clear();
-  const queue::Nominator& nominator = queue_->nominator();
-  if (nominator.empty()) return;
-  nominator.ForEachNode([this](std::string_view node, std::span<const PodInfoPtr> pods) {
-    const framework::NodeIndex row = cache_.nodes().Find(node);
-    if (row != framework::kNoNode) nominations_.push_back({row, pods});
-  });
-  std::sort(nominations_.begin(), nominations_.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
-}
-
 bool Scheduler::ScheduleOne(Time now) {
   now_ = now;
   std::optional<queue::QueuedPodInfo> popped = queue_->Pop(now);
@@ -134,9 +123,10 @@ bool Scheduler::ScheduleOne(Time now) {
     queue_->Done(pod->uid);
     return true;
   }
-  CollectNominations();
+  nominations_.Update(queue_->nominator(), cache_.nodes());
   const std::uint64_t seed = random_.Next();
-  const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), nominations_, seed, now);
+  const runtime::Outcome& outcome =
+      profile->evaluator.Evaluate(pod, cache_.nodes(), nominations_.rows().rows(), seed, now);
 
   decision.seed = seed;
   decision.node_count = static_cast<std::uint32_t>(outcome.node_count);

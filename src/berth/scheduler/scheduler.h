@@ -25,6 +25,7 @@
 #include "berth/base/random.h"
 #include "berth/cache/cache.h"
 #include "berth/cache/pod_classes.h"
+#include "berth/queue/row_nominations.h"
 #include "berth/queue/scheduling_queue.h"
 #include "berth/runtime/evaluator.h"
 #include "berth/runtime/profile_plugins.h"
@@ -122,7 +123,6 @@ class Scheduler {
   void SetPendingPod(framework::PodInfoPtr pod);
   void ForgetDeletedPod(const PodGone& gone);
   Profile* ProfileOf(const framework::PodInfo& pod);
-  void CollectNominations();
   void MoveForNomination(const framework::PodInfo& pod, const framework::PodInfoPtr& source);
 
   void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, framework::NodeIndex row);
@@ -168,7 +168,7 @@ class Scheduler {
   std::set<std::pair<Time, std::uint64_t>> timers_;  // operations that wait
   std::uint64_t next_operation_ = 1;
   std::vector<Output> outputs_;
-  std::vector<runtime::NominatedOnRow> nominations_;
+  queue::RowNominations nominations_;
   DecisionLog decisions_;
   Counts counts_;
 };
