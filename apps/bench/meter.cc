@@ -84,8 +84,12 @@ Reading Meter::Read() const {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   reading.cpu_s = static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  reading.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  reading.wall_s = NowMicroseconds() * 1e-6;
   return reading;
+}
+
+double NowMicroseconds() {
+  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 void ReturnFreeMemory() { malloc_trim(0); }

@@ -30,6 +30,9 @@ class Meter {
   int counter_ = -1;  // of perf_event_open; -1: none
 };
 
+// By the wall clock, from some fixed moment on.
+double NowMicroseconds();
+
 // Gives what the allocator holds without use back to the system, so that resident memory shows what is in use.
 void ReturnFreeMemory();
 
