@@ -3,6 +3,7 @@
 #include <array>
 
 #include "berth/api/decode.h"
+#include "berth/api/decode_protobuf.h"
 
 namespace berth::framework {
 namespace {
@@ -14,9 +15,10 @@ constexpr std::string_view kPolicy = "policy/v1";
 constexpr std::string_view kResource = "resource.k8s.io/v1";
 
 using Decode = Expected<AnyObject> (*)(const simdjson::dom::element& object);
+using DecodeProtobuf = Expected<AnyObject> (*)(std::string_view message);
 
-template <auto kDecode>
-Expected<AnyObject> Erased(const simdjson::dom::element& object) {
+template <auto kDecode, typename From>
+Expected<AnyObject> Erased(From object) {
   auto decoded = kDecode(object);
   if (!decoded.ok()) return decoded.error();
   return AnyObject(std::move(*decoded));
@@ -26,38 +28,75 @@ struct Entry {
   ObjectKind kind;
   ObjectKindInfo info;
   Decode decode;
+  DecodeProtobuf decode_protobuf;
 };
 
 // In the order of ObjectKind.
 constexpr std::array<Entry, kObjectKindCount> kEntries = {{
     {ObjectKind::kPersistentVolume,
      {"PersistentVolume", kCore, "persistentvolumes"},
-     Erased<api::DecodePersistentVolume>},
+     Erased<api::DecodePersistentVolume>,
+     Erased<api::DecodePersistentVolumeProtobuf>},
     {ObjectKind::kPersistentVolumeClaim,
      {"PersistentVolumeClaim", kCore, "persistentvolumeclaims"},
-     Erased<api::DecodePersistentVolumeClaim>},
-    {ObjectKind::kStorageClass, {"StorageClass", kStorage, "storageclasses"}, Erased<api::DecodeStorageClass>},
-    {ObjectKind::kCsiNode, {"CSINode", kStorage, "csinodes"}, Erased<api::DecodeCsiNode>},
-    {ObjectKind::kCsiDriver, {"CSIDriver", kStorage, "csidrivers"}, Erased<api::DecodeCsiDriver>},
+     Erased<api::DecodePersistentVolumeClaim>,
+     Erased<api::DecodePersistentVolumeClaimProtobuf>},
+    {ObjectKind::kStorageClass,
+     {"StorageClass", kStorage, "storageclasses"},
+     Erased<api::DecodeStorageClass>,
+     Erased<api::DecodeStorageClassProtobuf>},
+    {ObjectKind::kCsiNode,
+     {"CSINode", kStorage, "csinodes"},
+     Erased<api::DecodeCsiNode>,
+     Erased<api::DecodeCsiNodeProtobuf>},
+    {ObjectKind::kCsiDriver,
+     {"CSIDriver", kStorage, "csidrivers"},
+     Erased<api::DecodeCsiDriver>,
+     Erased<api::DecodeCsiDriverProtobuf>},
     {ObjectKind::kCsiStorageCapacity,
      {"CSIStorageCapacity", kStorage, "csistoragecapacities"},
-     Erased<api::DecodeCsiStorageCapacity>},
+     Erased<api::DecodeCsiStorageCapacity>,
+     Erased<api::DecodeCsiStorageCapacityProtobuf>},
     {ObjectKind::kVolumeAttachment,
      {"VolumeAttachment", kStorage, "volumeattachments"},
-     Erased<api::DecodeVolumeAttachment>},
+     Erased<api::DecodeVolumeAttachment>,
+     Erased<api::DecodeVolumeAttachmentProtobuf>},
     {ObjectKind::kPodDisruptionBudget,
      {"PodDisruptionBudget", kPolicy, "poddisruptionbudgets"},
-     Erased<api::DecodePodDisruptionBudget>},
-    {ObjectKind::kNamespace, {"Namespace", kCore, "namespaces"}, Erased<api::DecodeNamespace>},
-    {ObjectKind::kService, {"Service", kCore, "services"}, Erased<api::DecodeService>},
+     Erased<api::DecodePodDisruptionBudget>,
+     Erased<api::DecodePodDisruptionBudgetProtobuf>},
+    {ObjectKind::kNamespace,
+     {"Namespace", kCore, "namespaces"},
+     Erased<api::DecodeNamespace>,
+     Erased<api::DecodeNamespaceProtobuf>},
+    {ObjectKind::kService,
+     {"Service", kCore, "services"},
+     Erased<api::DecodeService>,
+     Erased<api::DecodeServiceProtobuf>},
     {ObjectKind::kReplicationController,
      {"ReplicationController", kCore, "replicationcontrollers"},
-     Erased<api::DecodeReplicationController>},
-    {ObjectKind::kReplicaSet, {"ReplicaSet", kApps, "replicasets"}, Erased<api::DecodeReplicaSet>},
-    {ObjectKind::kStatefulSet, {"StatefulSet", kApps, "statefulsets"}, Erased<api::DecodeStatefulSet>},
-    {ObjectKind::kResourceSlice, {"ResourceSlice", kResource, "resourceslices"}, Erased<api::DecodeResourceSlice>},
-    {ObjectKind::kDeviceClass, {"DeviceClass", kResource, "deviceclasses"}, Erased<api::DecodeDeviceClass>},
-    {ObjectKind::kResourceClaim, {"ResourceClaim", kResource, "resourceclaims"}, Erased<api::DecodeResourceClaim>},
+     Erased<api::DecodeReplicationController>,
+     Erased<api::DecodeReplicationControllerProtobuf>},
+    {ObjectKind::kReplicaSet,
+     {"ReplicaSet", kApps, "replicasets"},
+     Erased<api::DecodeReplicaSet>,
+     Erased<api::DecodeReplicaSetProtobuf>},
+    {ObjectKind::kStatefulSet,
+     {"StatefulSet", kApps, "statefulsets"},
+     Erased<api::DecodeStatefulSet>,
+     Erased<api::DecodeStatefulSetProtobuf>},
+    {ObjectKind::kResourceSlice,
+     {"ResourceSlice", kResource, "resourceslices"},
+     Erased<api::DecodeResourceSlice>,
+     Erased<api::DecodeResourceSliceProtobuf>},
+    {ObjectKind::kDeviceClass,
+     {"DeviceClass", kResource, "deviceclasses"},
+     Erased<api::DecodeDeviceClass>,
+     Erased<api::DecodeDeviceClassProtobuf>},
+    {ObjectKind::kResourceClaim,
+     {"ResourceClaim", kResource, "resourceclaims"},
+     Erased<api::DecodeResourceClaim>,
+     Erased<api::DecodeResourceClaimProtobuf>},
 }};
 
 constexpr bool IsInOrder() {
@@ -84,12 +123,20 @@ Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& 
   return EntryOf(kind).decode(object);
 }
 
+Expected<AnyObject> DecodeObjectProtobuf(ObjectKind kind, std::string_view message) {
+  return EntryOf(kind).decode_protobuf(message);
+}
+
 std::string KeyOf(const AnyObject& object) {
   return std::visit(
       []<typename T>(const std::shared_ptr<const T>& value) {
         return ObjectStore<T>::Key(value->metadata.namespace_name, value->metadata.name);
       },
       object);
+}
+
+std::string KeyOf(std::string_view namespace_name, std::string_view name) {
+  return ObjectStore<api::Namespace>::Key(namespace_name, name);
 }
 
 }  // namespace berth::framework

@@ -26,8 +26,12 @@ std::string ListPath(ObjectKind kind);
 
 // `object` is the JSON of one object of the kind. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& object);
+// `message` is its protobuf without the envelope. Errors are those of api/decode_protobuf.h.
+Expected<AnyObject> DecodeObjectProtobuf(ObjectKind kind, std::string_view message);
 
 // ObjectStore::Key of the object.
 std::string KeyOf(const AnyObject& object);
+// The same for an object of which only the names are known.
+std::string KeyOf(std::string_view namespace_name, std::string_view name);
 
 }  // namespace berth::framework
