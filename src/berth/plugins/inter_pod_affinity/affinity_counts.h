@@ -78,6 +78,8 @@ class AffinityCounts {
   bool matches_itself() const { return matches_itself_; }
 
   const std::vector<TopologyCounter>& counters() const { return counters_; }
+  // Another one where the list of counters differs, also between the counts that one class had at different times.
+  std::uint64_t counters_version() const { return counters_base_ + counters_.size(); }
   std::int64_t Get(CountKind kind, Topology::KeyIndex key, Topology::Ordinal ordinal) const;
   // Whether any pod is counted.
   bool Any(CountKind kind) const;
@@ -104,6 +106,7 @@ class AffinityCounts {
   PodTerms terms_;
   bool matches_itself_ = false;
   std::vector<TopologyCounter> counters_;
+  std::uint64_t counters_base_ = 0;
 
   // How the running classes bear on this one; those that do not are not listed.
   absl::flat_hash_map<std::uint32_t, Range> effects_of_slot_;

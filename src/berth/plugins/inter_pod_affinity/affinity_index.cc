@@ -237,6 +237,7 @@ bool AffinityIndex::RefreshNamespaces(AffinityCounts& counts) {
 // Finds anew which running classes bear on the counts' class.
 void AffinityIndex::Match(AffinityCounts& counts) {
   counts.counters_.clear();
+  counts.counters_base_ = (++matches_) << 32;
   counts.effects_.clear();
   counts.effects_of_slot_.clear();
   counts.slots_seen_ = slots_.size();

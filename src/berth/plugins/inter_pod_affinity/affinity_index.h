@@ -121,6 +121,7 @@ class AffinityIndex {
   absl::flat_hash_map<const framework::PodClass*, std::shared_ptr<AffinityCounts>> counts_;
   std::size_t counts_bytes_ = 0;
   std::uint64_t uses_ = 0;
+  std::uint64_t matches_ = 0;  // how often a class was matched anew
 
   // Scratch.
   std::vector<AffinityEffect> found_effects_;

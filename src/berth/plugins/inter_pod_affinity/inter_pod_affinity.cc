@@ -118,10 +118,37 @@ void Refuse(const std::vector<framework::VerdictId>& by_ordinal, const std::vect
   }
 }
 
+// More counters than these are rare, and tell too many groups apart.
+constexpr std::size_t kMarksMax = 16;
+
+// Whether a counter marks a row by its sum there, and not by the row's value of the key.
+bool MarksBySum(const TopologyCounter& counter, const Topology& topology) {
+  return topology.OrdinalCount(counter.key()) > TopologyCounter::kListMax && topology.IsUnique(counter.key());
+}
+
+// What the filter or the score sees of the sum at `ordinal`.
+std::uint64_t MarkOfSum(const TopologyCounter& counter, Topology::Ordinal ordinal) {
+  const std::int64_t sum = counter.Get(ordinal);
+  if (counter.kind() == CountKind::kScore) return static_cast<std::uint64_t>(sum);
+  return ordinal == 0 ? 0 : sum > 0 ? 2 : 1;
+}
+
+// Whether to look sums up for these rows instead of laying out all sums first.
+bool AreFew(std::span<const NodeIndex> rows, const TopologyCounter& counter, const Topology& topology) {
+  return rows.size() < topology.OrdinalCount(counter.key()) / 4;
+}
+
 // Refuses the rows in whose domain the counter's sum is above 0.
 void RefuseWherePositive(const TopologyCounter& counter, const Topology& topology, std::span<const NodeIndex> rows,
                          std::span<framework::VerdictId> verdicts, CachedRefusal& refusal) {
   if (counter.nonzero_count() == 0) return;
+  if (AreFew(rows, counter, topology)) {
+    const std::vector<Topology::Ordinal>& ordinals = topology.OrdinalsOf(counter.key());
+    for (const NodeIndex row : rows) {
+      if (verdicts[row] == framework::kVerdictOk && counter.Get(ordinals[row]) > 0) verdicts[row] = refusal.Get();
+    }
+    return;
+  }
   std::vector<std::int64_t> scratch;
   const std::span<const std::int64_t> sums = counter.Array(scratch);
   std::vector<framework::VerdictId> by_ordinal(topology.OrdinalCount(counter.key()), framework::kVerdictOk);
@@ -134,6 +161,14 @@ void RefuseWherePositive(const TopologyCounter& counter, const Topology& topolog
 void RefuseUnlessPositive(const TopologyCounter& counter, const Topology& topology, bool any_domain,
                           std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                           CachedRefusal& refusal) {
+  if (AreFew(rows, counter, topology)) {
+    const std::vector<Topology::Ordinal>& ordinals = topology.OrdinalsOf(counter.key());
+    for (const NodeIndex row : rows) {
+      const bool has_domain = ordinals[row] != 0 && (any_domain || counter.Get(ordinals[row]) > 0);
+      if (verdicts[row] == framework::kVerdictOk && !has_domain) verdicts[row] = refusal.Get();
+    }
+    return;
+  }
   std::vector<std::int64_t> scratch;
   const std::span<const std::int64_t> sums = counter.Array(scratch);
   const framework::VerdictId verdict = refusal.Get();
@@ -149,6 +184,11 @@ void RefuseUnlessPositive(const TopologyCounter& counter, const Topology& topolo
 // Adds the counter's sum of each row's domain to the row's score, or makes it the score.
 void AddSums(const TopologyCounter& counter, const Topology& topology, bool is_first, std::span<const NodeIndex> rows,
              std::span<std::int64_t> scores) {
+  if (AreFew(rows, counter, topology)) {
+    const std::vector<Topology::Ordinal>& ordinals = topology.OrdinalsOf(counter.key());
+    for (const NodeIndex row : rows) scores[row] = counter.Get(ordinals[row]) + (is_first ? 0 : scores[row]);
+    return;
+  }
   std::vector<std::int64_t> scratch;
   std::span<const std::int64_t> sums = counter.Array(scratch);
   const std::size_t ordinal_count = topology.OrdinalCount(counter.key());
@@ -365,6 +405,43 @@ Status InterPodAffinity::NormalizeScore(const Cycle& cycle, const PodInfo&, std:
     score.score = known;
   }
   return {};
+}
+
+std::optional<framework::GroupingPlugin::Marks> InterPodAffinity::MarksOf(const Cycle& cycle,
+                                                                          const PodInfo& pod) const {
+  const auto [index, counts] = Prepare(cycle, pod);
+  if (counts == nullptr) return Marks{};
+  // A counter of a key with many values marks by its sums where each node has a value of its own, and else by values:
+  // a pod that comes must not change the marks of nodes that it did not come to.
+  std::uint64_t by_sum = 0;
+  const std::vector<TopologyCounter>& counters = counts->counters();
+  if (counters.size() > kMarksMax) return std::nullopt;
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    if (MarksBySum(counters[i], index->topology())) by_sum |= std::uint64_t{1} << i;
+  }
+  return Marks{2 * counters.size(), counts->counters_version() + (by_sum << 16)};
+}
+
+void InterPodAffinity::MarkRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                std::span<std::uint32_t> marks, std::size_t stride) const {
+  const auto [index, counts] = Prepare(cycle, pod);
+  std::size_t offset = 0;
+  for (const TopologyCounter& counter : counts->counters()) {
+    const std::vector<Topology::Ordinal>& ordinals = index->topology().OrdinalsOf(counter.key());
+    const bool is_by_sum = MarksBySum(counter, index->topology());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Topology::Ordinal ordinal = ordinals[rows[i]];
+      const std::uint64_t mark = is_by_sum ? MarkOfSum(counter, ordinal) : ordinal;
+      marks[i * stride + offset] = static_cast<std::uint32_t>(mark);
+      marks[i * stride + offset + 1] = static_cast<std::uint32_t>(mark >> 32);
+    }
+    offset += 2;
+  }
+}
+
+Status InterPodAffinity::PreScoreGroups(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
+                                        std::span<const std::size_t>) const {
+  return PreScore(cycle, pod, feasible);
 }
 
 std::vector<framework::ClusterEventWithHint> InterPodAffinity::EventsToRegister() const { return PodAffinityEvents(); }

@@ -23,6 +23,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
                                public framework::PreScorePlugin,
                                public framework::ScorePlugin,
+                               public framework::GroupingPlugin,
                                public framework::ObjectReader,
                                public framework::EnqueueExtensions {
  public:
@@ -67,6 +68,15 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
                                    std::span<framework::NodeScore> scores) const override;
 
   std::vector<framework::ObjectKind> ObjectsRead() const override { return {framework::ObjectKind::kNamespace}; }
+  // A row's marks are its values of keys with few values, and its sums of keys that tell the nodes apart.
+  std::optional<Marks> MarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
+                std::size_t stride) const override;
+  framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                   std::span<const framework::NodeIndex> feasible,
+                                   std::span<const std::size_t> sizes) const override;
+
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
  private:

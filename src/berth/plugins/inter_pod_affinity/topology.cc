@@ -20,15 +20,23 @@ Topology::Ordinal Topology::Intern(Key& key, std::string_view value) {
   return ordinal;
 }
 
+void Topology::MoveRow(Key& key, framework::NodeIndex row, Ordinal ordinal) {
+  key.rows_of.resize(key.ordinals.size() + 1);
+  const Ordinal before = key.by_row[row];
+  if (before != 0 && --key.rows_of[before] == 1) --key.shared_count;
+  if (ordinal != 0 && ++key.rows_of[ordinal] == 2) ++key.shared_count;
+  key.by_row[row] = ordinal;
+}
+
 Topology::KeyIndex Topology::Follow(std::string_view key, const framework::NodeTable& nodes) {
   const auto it = indexes_.find(key);
   if (it != indexes_.end()) return it->second;
   const auto index = static_cast<KeyIndex>(keys_.size());
-  Key& added = keys_.emplace_back(Key{std::string(key), std::vector<Ordinal>(nodes.row_count()), {}});
+  Key& added = keys_.emplace_back(Key{std::string(key), std::vector<Ordinal>(nodes.row_count()), {}, {}, 0});
   indexes_.emplace(key, index);
   const std::span<const framework::ValueId> column = nodes.LabelColumn(key);
-  for (std::size_t row = 0; row < column.size(); ++row) {
-    if (column[row] != 0) added.by_row[row] = Intern(added, nodes.Value(column[row]));
+  for (framework::NodeIndex row = 0; row < column.size(); ++row) {
+    if (column[row] != 0) MoveRow(added, row, Intern(added, nodes.Value(column[row])));
   }
   return index;
 }

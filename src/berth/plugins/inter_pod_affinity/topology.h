@@ -41,7 +41,7 @@ class Topology {
       for (const framework::NodeIndex row : rows) {
         const Ordinal ordinal = column[row] == 0 ? 0 : Intern(key, nodes.Value(column[row]));
         if (ordinal == key.by_row[row]) continue;
-        key.by_row[row] = ordinal;
+        MoveRow(key, row, ordinal);
         has_moved |= is_used(row);
       }
     }
@@ -54,14 +54,19 @@ class Topology {
   // 0 when no node has had that value.
   Ordinal FindOrdinal(KeyIndex key, std::string_view value) const;
   Ordinal InternOrdinal(KeyIndex key, std::string_view value) { return Intern(keys_[key], value); }
+  // Whether no two rows have the same value of the key now, as with host names.
+  bool IsUnique(KeyIndex key) const { return keys_[key].shared_count == 0; }
 
  private:
   struct Key {
     std::string name;
     std::vector<Ordinal> by_row;
     StringHashMap<Ordinal> ordinals;
+    std::vector<std::uint32_t> rows_of;  // by ordinal
+    std::size_t shared_count = 0;        // ordinals of two or more rows
   };
 
+  static void MoveRow(Key& key, framework::NodeIndex row, Ordinal ordinal);
   static Ordinal Intern(Key& key, std::string_view value);
 
   std::vector<Key> keys_;

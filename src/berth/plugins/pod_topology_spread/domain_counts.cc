@@ -13,6 +13,7 @@ void DomainCounts::Reset(std::size_t row_count, std::size_t value_count) {
   rows_.assign(value_count, 0);
   size_ = 0;
   row_count_ = 0;
+  shared_count_ = 0;
   domains_at_.assign(1, 0);
   minimum_ = 0;
 }
@@ -59,14 +60,16 @@ void DomainCounts::Move(NodeIndex row, ValueId domain, std::int32_t count) {
   if (before != 0) {
     --row_count_;
     Change(before, -count);
-    if (--rows_[before] == 0) {
+    if (--rows_[before] == 1) --shared_count_;
+    if (rows_[before] == 0) {
       --size_;
       LeaveHistogram(0);
     }
   }
   if (domain != 0) {
     ++row_count_;
-    if (rows_[domain]++ == 0) {
+    if (++rows_[domain] == 2) ++shared_count_;
+    if (rows_[domain] == 1) {
       if (size_++ == 0) minimum_ = 0;
       EnterHistogram(0);
     }

@@ -33,6 +33,8 @@ class DomainCounts {
   std::span<const std::int32_t> counts() const { return counts_; }
   // Domains with at least one row.
   std::int32_t size() const { return size_; }
+  // Domains with two rows or more.
+  std::size_t shared_count() const { return shared_count_; }
   // Rows that are in a domain.
   std::size_t row_count() const { return row_count_; }
   // The smallest count of a domain; kNoMinimum when there is none.
@@ -52,6 +54,7 @@ class DomainCounts {
   std::vector<std::int32_t> rows_;    // by value: how many are in the domain
   std::int32_t size_ = 0;
   std::size_t row_count_ = 0;
+  std::size_t shared_count_ = 0;
   std::vector<std::int32_t> domains_at_;  // by count: how many domains have it
   std::int32_t minimum_ = 0;              // the first entry of domains_at_ that is not 0, if there is one
 };

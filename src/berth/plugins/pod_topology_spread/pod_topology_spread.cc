@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <absl/container/inlined_vector.h>
+
 #include "berth/config/args.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/go_math.h"
@@ -27,6 +29,8 @@ constexpr std::string_view kPreScoreKey = "PreScorePodTopologySpread";
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 constexpr std::int64_t kInvalidScore = -1;
+// Sorting the values of so few rows is cheaper than a bit for each value.
+constexpr std::size_t kValuesPerSortedRow = 64;
 
 // Pods that came to a domain or left it, in a clone of the state: as if they had.
 struct DomainDifference {
@@ -114,6 +118,14 @@ std::size_t CountDomains(const framework::NodeTable& nodes, const SpreadCounts& 
   const SpreadCounts::Group& soft = counts.soft();
   const auto column = nodes.LabelColumn(soft.constraints[constraint].topology_key);
   const std::size_t all = counts.SoftDomainCount(constraint);
+  if (feasible.size() * kValuesPerSortedRow < nodes.value_count()) {
+    absl::InlinedVector<ValueId, 64> seen;
+    for (const NodeIndex row : feasible) {
+      if (soft.lacks_key[row] == 0) seen.push_back(column[row] != 0 ? column[row] : counts.empty_value());
+    }
+    std::sort(seen.begin(), seen.end());
+    return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+  }
   std::vector<bool> is_seen(nodes.value_count());
   std::size_t domains = 0;
   for (const NodeIndex row : feasible) {
@@ -126,19 +138,22 @@ std::size_t CountDomains(const framework::NodeTable& nodes, const SpreadCounts& 
   return domains;
 }
 
-// Of constraints with many domains the counts per domain are small; the weight makes up for it.
+// Of constraints with many domains the counts per domain are small; the weight makes up for it. feasible[i] stands for
+// sizes[i] rows, or without sizes for itself.
 std::vector<double> Weights(const framework::NodeTable& nodes, const SpreadCounts& counts,
-                            std::span<const NodeIndex> feasible) {
+                            std::span<const NodeIndex> feasible, std::span<const std::size_t> sizes) {
   const SpreadCounts::Group& soft = counts.soft();
   std::vector<double> weights;
   for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     std::size_t domains = 0;
     if (soft.constraints[i].topology_key != kHostname) {
       domains = CountDomains(nodes, counts, i, feasible);
-    } else if (soft.lacking_rows == 0) {
+    } else if (sizes.empty() && soft.lacking_rows == 0) {
       domains = feasible.size();
     } else {
-      for (const NodeIndex row : feasible) domains += soft.lacks_key[row] == 0 ? 1 : 0;
+      for (std::size_t r = 0; r < feasible.size(); ++r) {
+        if (soft.lacks_key[feasible[r]] == 0) domains += sizes.empty() ? 1 : sizes[r];
+      }
     }
     weights.push_back(GoLog(static_cast<double>(domains + 2)));
   }
@@ -170,6 +185,17 @@ class ScoreShares {
   std::int64_t max_;
   std::vector<std::int64_t> known_;  // by distance from the smallest score
 };
+
+// More constraints than these tell too many groups apart.
+constexpr std::size_t kMarksMax = 12;
+// Topology keys of fewer values mark a row by its value.
+constexpr std::int32_t kDomainsByCount = 48;
+
+// Whether a hard constraint marks a row by the pods in its domain: where the domain is the row's own, no pod that comes
+// to another row changes that.
+bool MarksByCount(const SpreadCounts& counts, std::size_t constraint) {
+  return counts.hard().domains[constraint].size() > kDomainsByCount && counts.IsUnique(constraint);
+}
 
 api::NodeInclusionPolicy ToPolicy(const std::string& text) {
   return text == "Ignore" ? api::NodeInclusionPolicy::kIgnore : api::NodeInclusionPolicy::kHonor;
@@ -257,6 +283,7 @@ std::shared_ptr<const SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& 
     const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
     kept.counts =
         std::make_shared<SpreadCounts>(pod.pod_class, valid(kept.hard), valid(kept.soft), soft_needs_all_keys);
+    kept.counts_id = ++counts_made_;
   }
   kept.counts->Update(nodes);
   return kept.counts;
@@ -349,6 +376,17 @@ bool PodTopologySpread::PreScoreSkips(const Cycle&, const PodInfo& pod) const {
 }
 
 Status PodTopologySpread::PreScore(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible) const {
+  return WritePreScoreState(cycle, pod, feasible, {});
+}
+
+Status PodTopologySpread::PreScoreGroups(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
+                                         std::span<const std::size_t> sizes) const {
+  return WritePreScoreState(cycle, pod, feasible, sizes);
+}
+
+Status PodTopologySpread::WritePreScoreState(const Cycle& cycle, const PodInfo& pod,
+                                             std::span<const NodeIndex> feasible,
+                                             std::span<const std::size_t> sizes) const {
   KeptClass& kept = ClassFor(pod);
   if (!kept.soft.ok()) {
     return Status::Error("calculating preScoreState: obtaining pod's soft topology spread constraints: " +
@@ -357,7 +395,7 @@ Status PodTopologySpread::PreScore(const Cycle& cycle, const PodInfo& pod, std::
   if (kept.soft->empty()) return Status::Skip();
   auto state = std::make_shared<PreScoreState>();
   state->counts = CountsFor(pod, kept, cycle.nodes);
-  state->weights = Weights(cycle.nodes, *state->counts, feasible);
+  state->weights = Weights(cycle.nodes, *state->counts, feasible, sizes);
   cycle.state.Write(kPreScoreKey, std::move(state));
   return Status::Success();
 }
@@ -443,6 +481,53 @@ Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
     score.score = score.score == kInvalidScore ? 0 : shares.Of(score.score);
   }
   return Status::Success();
+}
+
+std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const Cycle& cycle,
+                                                                           const PodInfo& pod) const {
+  KeptClass& kept = ClassFor(pod);
+  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
+  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
+  if (constraint_count == 0) return Marks{};
+  if (constraint_count > kMarksMax) return std::nullopt;
+  const SpreadCounts& counts = *CountsFor(pod, kept, cycle.nodes);
+  std::uint64_t by_count = 0;
+  for (std::size_t i = 0; i < kept.hard->size(); ++i) {
+    if (MarksByCount(counts, i)) by_count |= std::uint64_t{1} << i;
+  }
+  // The last mark tells whether soft constraints know the row at all.
+  return Marks{constraint_count + 1, (kept.counts_id << 40) + (counts.rebuild_count() << 16) + by_count};
+}
+
+void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                                 std::span<std::uint32_t> marks, std::size_t stride) const {
+  const SpreadCounts& counts = *CountsFor(pod, ClassFor(pod), cycle.nodes);
+  const SpreadCounts::Group& hard = counts.hard();
+  const SpreadCounts::Group& soft = counts.soft();
+  std::size_t offset = 0;
+  const auto put = [&](const auto& mark) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      marks[i * stride + offset] = static_cast<std::uint32_t>(mark(rows[i]));
+    ++offset;
+  };
+  for (std::size_t c = 0; c < hard.constraints.size(); ++c) {
+    const std::span<const ValueId> column = cycle.nodes.LabelColumn(hard.constraints[c].topology_key);
+    if (MarksByCount(counts, c)) {
+      put([&](NodeIndex row) { return column[row] == 0 ? 0 : hard.domains[c].Count(column[row]) + 1; });
+    } else {
+      put([&](NodeIndex row) { return column[row]; });
+    }
+  }
+  for (std::size_t c = 0; c < soft.constraints.size(); ++c) {
+    const std::span<const ValueId> column = cycle.nodes.LabelColumn(soft.constraints[c].topology_key);
+    if (soft.constraints[c].topology_key == kHostname) {
+      const std::span<const std::int32_t> by_row = counts.PodsByRow(soft, c);
+      put([&](NodeIndex row) { return column[row] == 0 ? 0 : by_row[row] + 1; });
+    } else {
+      put([&](NodeIndex row) { return column[row]; });
+    }
+  }
+  put([&](NodeIndex row) { return soft.lacks_key[row]; });
 }
 
 }  // namespace berth::plugins

@@ -26,6 +26,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
                                 public framework::FilterPlugin,
                                 public framework::PreScorePlugin,
                                 public framework::ScorePlugin,
+                                public framework::GroupingPlugin,
                                 public framework::EnqueueExtensions,
                                 public framework::ObjectReader {
  public:
@@ -72,6 +73,15 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   framework::Status NormalizeScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                    std::span<framework::NodeScore> scores) const override;
 
+  // A row's marks are its topology values, and where those tell the nodes apart the number of matching pods there.
+  std::optional<Marks> MarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
+                std::size_t stride) const override;
+  framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                   std::span<const framework::NodeIndex> feasible,
+                                   std::span<const std::size_t> sizes) const override;
+
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
   std::vector<framework::ObjectKind> ObjectsRead() const override;
 
@@ -87,6 +97,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
     DefaultSelector default_selector;      // of default constraints
     std::uint64_t selector_version = 0;    // the one that the constraints were made for
     std::shared_ptr<SpreadCounts> counts;  // null: not needed yet
+    std::uint64_t counts_id = 0;           // of those that a class had one after another
   };
 
   bool HasDefaults(const framework::PodInfo& pod) const;
@@ -94,6 +105,9 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   void UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) const;
   std::shared_ptr<const SpreadCounts> CountsFor(const framework::PodInfo& pod, KeptClass& kept,
                                                 const framework::NodeTable& nodes) const;
+  framework::Status WritePreScoreState(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                       std::span<const framework::NodeIndex> feasible,
+                                       std::span<const std::size_t> sizes) const;
   framework::Status UpdateState(const framework::Cycle& cycle, const framework::PodInfo& other,
                                 const framework::NodeInfo& node, std::int32_t difference) const;
   framework::QueueingHint AfterPodChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
@@ -102,6 +116,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   const framework::Objects& objects_;
   bool is_system_defaulted_ = false;
   std::vector<api::TopologySpreadConstraint> default_constraints_;
+  mutable std::uint64_t counts_made_ = 0;
   mutable ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
 };
 

@@ -21,6 +21,7 @@ SpreadCounts::SpreadCounts(std::shared_ptr<const PodClass> pod_class, std::vecto
   AddGroup(std::move(soft), soft_);
   soft_.needs_all_keys = soft_needs_all_keys;
   soft_values_.resize(soft_.constraints.size());
+  hard_values_.resize(hard_.constraints.size());
 }
 
 void SpreadCounts::AddGroup(std::vector<SpreadConstraint> constraints, Group& group) {
@@ -66,6 +67,7 @@ void SpreadCounts::PlaceRow(Group& group, const std::vector<LabelColumn>& column
     const SpreadConstraint& constraint = group.constraints[i];
     const ValueId value = columns[i][row] != 0 ? columns[i][row] : empty_value_;
     if (&group == &soft_) soft_values_[i].Move(row, is_counted ? value : 0, 0);
+    if (&group == &hard_) hard_values_[i].Move(row, columns[i][row], 0);
     bool is_included = is_counted;
     if (is_included && constraint.node_affinity_policy == api::NodeInclusionPolicy::kHonor) {
       if (!matches_affinity) matches_affinity = required_.Matches(node.node());
@@ -88,6 +90,8 @@ void SpreadCounts::RebuildDomains(const NodeTable& nodes) {
     group->lacking_rows = 0;
   }
   for (DomainCounts& values : soft_values_) values.Reset(nodes.row_count(), nodes.value_count());
+  for (DomainCounts& values : hard_values_) values.Reset(nodes.row_count(), nodes.value_count());
+  ++rebuild_count_;
   for (const NodeIndex row : nodes.rows()) {
     PlaceRow(hard_, hard_columns_, row, nodes.Info(row));
     PlaceRow(soft_, soft_columns_, row, nodes.Info(row));
@@ -100,6 +104,7 @@ void SpreadCounts::Grow(const NodeTable& nodes) {
     group->lacks_key.resize(nodes.row_count(), 0);
   }
   for (DomainCounts& values : soft_values_) values.Grow(nodes.row_count(), nodes.value_count());
+  for (DomainCounts& values : hard_values_) values.Grow(nodes.row_count(), nodes.value_count());
 }
 
 void SpreadCounts::Update(const NodeTable& nodes) {
@@ -152,6 +157,7 @@ std::size_t SpreadCounts::Bytes() const {
     bytes += group->lacks_key.capacity();
   }
   for (const DomainCounts& values : soft_values_) bytes += sizeof(values) + values.Bytes();
+  for (const DomainCounts& values : hard_values_) bytes += sizeof(values) + values.Bytes();
   return bytes;
 }
 

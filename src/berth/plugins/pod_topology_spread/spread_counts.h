@@ -45,6 +45,11 @@ class SpreadCounts {
   // How many domains of a soft constraint there are among the nodes that do not lack a key, those included that the pod
   // cannot use.
   std::size_t SoftDomainCount(std::size_t constraint) const;
+  // Whether no two rows have the same value of a hard constraint's key, as with host names.
+  bool IsUnique(std::size_t hard_constraint) const { return hard_values_[hard_constraint].shared_count() == 0; }
+  // Grows when something else than pods that came or went changed what these accessors say of rows that the table does
+  // not list as changed.
+  std::uint64_t rebuild_count() const { return rebuild_count_; }
   // Matching pods by row, of a group's constraint.
   std::span<const std::int32_t> PodsByRow(const Group& group, std::size_t constraint) const {
     return pod_counts_[group.pods[constraint]].by_row();
@@ -69,6 +74,8 @@ class SpreadCounts {
   Group hard_;
   Group soft_;
   std::vector<DomainCounts> soft_values_;  // by constraint: the domain of every row with the label, without pods
+  std::vector<DomainCounts> hard_values_;
+  std::uint64_t rebuild_count_ = 0;
 
   // The table as of the last update; null: none yet.
   const framework::NodeTable* nodes_ = nullptr;
