@@ -5,6 +5,8 @@
 #   RUNS=3              runs of each
 #   SERVER=kube-apiserver, or embedded for berth's own API server
 #   WORKLOAD=basic NODES=1000 EXISTING=1000 PODS=5000 ORDER=live
+#   RATE=0              pods a second, instead of as fast as the API server takes them
+#   NULL=               1: by turns with bench's blind binder as well, which is the API server's own limit
 #   QUIET=30s           wait so long for an idle machine before each run
 #   OUT=build/bench/cluster.jsonl   where each run's JSON line is appended
 #
@@ -101,7 +103,7 @@ C
 }
 
 (cd "$here" && CGO_ENABLED=0 go build -o "$WORK/bench" .)
-sizes=(-workload "$workload" -order "${ORDER:-live}")
+sizes=(-workload "$workload" -order "${ORDER:-live}" -rate "${RATE:-0}")
 [[ -z ${NODES:=1000} ]] || sizes+=(-nodes "$NODES")
 [[ -z ${EXISTING:=1000} ]] || sizes+=(-existing "$EXISTING")
 [[ -z ${PODS:=5000} ]] || sizes+=(-pods "$PODS")
@@ -109,17 +111,20 @@ kube_flags="--kube-api-qps 5000 --kube-api-burst 10000 --leader-elect=false --se
 [[ $server == kube-apiserver ]] || kube_flags+=" --kube-api-content-type application/json"
 
 lines=$WORK/lines.jsonl
+labels=(berth kube-scheduler)
+[[ -z ${NULL:-} ]] || labels+=(null)
 for ((run = 1; run <= runs; run++)); do
-  for label in berth kube-scheduler; do
+  for label in "${labels[@]}"; do
     case $label in
-      berth) command="$binary run --kubeconfig {kubeconfig} ${BERTH_FLAGS:-}" ;;
-      *) command="$BIN/kube-scheduler --kubeconfig {kubeconfig} $kube_flags" ;;
+      berth) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} ${BERTH_FLAGS:-}") ;;
+      null) scheduler=(-scheduler null -null-events) ;;
+      *) scheduler=(-scheduler-cmd "$BIN/kube-scheduler --kubeconfig {kubeconfig} $kube_flags") ;;
     esac
     echo "bench: run $run of $runs: $label on $server" >&2
     start
     # In the background, so that a signal to this script does not wait for the run to end.
     "$WORK/bench" "${target[@]}" "${sizes[@]}" -clean=false -quiet "$quiet" -label "$label" \
-      -scheduler-log "$WORK/$label.log" -scheduler-cmd "$command" >"$WORK/line" 2>"$WORK/bench.log" &
+      -scheduler-log "$WORK/$label.log" "${scheduler[@]}" >"$WORK/line" 2>"$WORK/bench.log" &
     measuring=$!
     if ! wait "$measuring"; then
       measuring=
@@ -134,4 +139,6 @@ for ((run = 1; run <= runs; run++)); do
 done
 mkdir -p "$(dirname "$out")"
 cat "$lines" >>"$out"
-"$WORK/bench" -summary <"$lines"
+# The blind binder is no process of its own, and has no figures of one.
+grep -v '"label":"null"' "$lines" | "$WORK/bench" -summary
+[[ -z ${NULL:-} ]] || python3 "$here/table.py" table "$lines"
