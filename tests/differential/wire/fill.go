@@ -142,6 +142,10 @@ func (f *filler) fillStruct(v reflect.Value, depth int) {
 			of = of.Elem()
 		}
 		probability := 0.6
+		if strings.Contains(t.PkgPath(), "/resource/") || strings.Contains(t.PkgPath(), "/storage/") ||
+			strings.HasPrefix(t.Name(), "Topology") {
+			probability = 0.85 // These nest deeply.
+		}
 		switch {
 		case !member.IsExported() || member.Name == "TypeMeta":
 			continue

@@ -87,9 +87,9 @@ func objects() {
 		count int
 		new   func() runtime.Object
 	}{
-		{13, func() runtime.Object { return &corev1.Pod{} }},
+		{10, func() runtime.Object { return &corev1.Pod{} }},
 		{8, func() runtime.Object { return &corev1.Node{} }},
-		{8, func() runtime.Object { return &corev1.PersistentVolume{} }},
+		{5, func() runtime.Object { return &corev1.PersistentVolume{} }},
 		{6, func() runtime.Object { return &corev1.PersistentVolumeClaim{} }},
 		{3, func() runtime.Object { return &corev1.Namespace{} }},
 		{4, func() runtime.Object { return &corev1.Service{} }},
@@ -102,9 +102,9 @@ func objects() {
 		{4, func() runtime.Object { return &storagev1.CSIDriver{} }},
 		{4, func() runtime.Object { return &storagev1.CSIStorageCapacity{} }},
 		{5, func() runtime.Object { return &storagev1.VolumeAttachment{} }},
-		{8, func() runtime.Object { return &resourcev1.ResourceSlice{} }},
+		{5, func() runtime.Object { return &resourcev1.ResourceSlice{} }},
 		{6, func() runtime.Object { return &resourcev1.DeviceClass{} }},
-		{8, func() runtime.Object { return &resourcev1.ResourceClaim{} }},
+		{6, func() runtime.Object { return &resourcev1.ResourceClaim{} }},
 	}
 	pod := &corev1.Pod{}
 	must(json.Unmarshal(sample, pod))
