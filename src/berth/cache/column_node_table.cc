@@ -27,6 +27,17 @@ std::map<std::string_view, std::int64_t> ImageSizes(const api::Node& node) {
   return sizes;
 }
 
+// Equal for equal taint lists only: each text follows its length.
+std::string TaintKey(const std::vector<api::Taint>& taints) {
+  std::string key;
+  for (const api::Taint& taint : taints) {
+    for (const std::string& text : {taint.key, taint.value})
+      key.append(std::to_string(text.size())).append(1, ' ').append(text);
+    key.append(std::to_string(static_cast<int>(taint.effect))).append(1, ' ');
+  }
+  return key;
+}
+
 // Of a node's capacity and of what is taken from it, twice counted.
 bool IsUsual(std::int64_t allocatable, std::int64_t requested, std::int64_t nonzero) {
   // A capacity of 0 becomes all ones, and so is out of range as negative amounts are.
@@ -88,13 +99,13 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::SetNode(std::shared_ptr<const api::N
   if (info.has_node()) {
     const bool same = IsSameForScheduling(info.node(), *node);
     const bool same_images = same || info.node().images == node->images;
-    if (!same_images) CountImages(info.node(), -1);
+    if (!same_images) RemoveImages(row);
     info.SetNode(std::move(node));
     if (same) return row;
-    if (!same_images) CountImages(info.node(), +1);
+    if (!same_images) AddImages(row);
   } else {
     info.SetNode(std::move(node));
-    CountImages(info.node(), +1);
+    AddImages(row);
     rows_.insert(std::lower_bound(rows_.begin(), rows_.end(), row), row);
   }
   ++nodes_version_;
@@ -107,7 +118,7 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::SetNode(std::shared_ptr<const api::N
 void ColumnNodeTable::RemoveNode(std::string_view node_name) {
   const NodeIndex row = Find(node_name);
   if (row == kNoNode) return;
-  CountImages(infos_[row].node(), -1);
+  RemoveImages(row);
   infos_[row].ClearNode();
   rows_.erase(std::lower_bound(rows_.begin(), rows_.end(), row));
   ++nodes_version_;
@@ -137,8 +148,10 @@ void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {
   for (const framework::PodInfoPtr& p : infos_[row].pods()) {
     if (p->uid == pod->uid) before = p.get();
   }
-  // The end of a pod is not of its class, and yet there are plugins that do not count pods that are being deleted.
+  // The end of a pod is not of its class, and yet there are plugins that do not count pods that are being deleted. Its
+  // start is neither, and decides which of two victims goes first.
   const bool is_same = before != nullptr && before->pod_class == pod->pod_class &&
+                       before->start_time == pod->start_time &&
                        before->deletion_time.has_value() == pod->deletion_time.has_value();
   BERTH_CHECK(infos_[row].UpdatePod(std::move(pod)), names_[row]);
   if (is_same) return;
@@ -209,17 +222,29 @@ void ColumnNodeTable::BoundOnDemandData() {
   ++values_version_;
 }
 
-void ColumnNodeTable::CountImages(const api::Node& node, int sign) {
-  for (const auto& [name, size_bytes] : ImageSizes(node)) {
-    const auto it = images_.try_emplace(name, ImageState{0, size_bytes}).first;
-    it->second.node_count += sign;
-    if (it->second.node_count == 0) images_.erase(it);
+void ColumnNodeTable::AddImages(NodeIndex row) {
+  for (const auto& [name, size_bytes] : ImageSizes(infos_[row].node())) {
+    std::vector<NodeIndex>& rows = images_.try_emplace(name, ImageState{{}, size_bytes}).first->second.rows;
+    rows.insert(std::lower_bound(rows.begin(), rows.end(), row), row);
+  }
+}
+
+void ColumnNodeTable::RemoveImages(NodeIndex row) {
+  for (const auto& [name, size_bytes] : ImageSizes(infos_[row].node())) {
+    const auto it = images_.find(name);
+    std::vector<NodeIndex>& rows = it->second.rows;
+    rows.erase(std::lower_bound(rows.begin(), rows.end(), row));
+    if (rows.empty()) images_.erase(it);
   }
 }
 
 std::int64_t ColumnNodeTable::ImageNodeCount(std::string_view image) const {
+  return static_cast<std::int64_t>(ImageRows(image).size());
+}
+
+std::span<const ColumnNodeTable::NodeIndex> ColumnNodeTable::ImageRows(std::string_view image) const {
   const auto it = images_.find(image);
-  return it == images_.end() ? 0 : it->second.node_count;
+  return it == images_.end() ? std::span<const NodeIndex>() : std::span<const NodeIndex>(it->second.rows);
 }
 
 std::int64_t ColumnNodeTable::ImageSizeBytes(std::string_view image) const {
@@ -229,25 +254,25 @@ std::int64_t ColumnNodeTable::ImageSizeBytes(std::string_view image) const {
 
 std::uint32_t ColumnNodeTable::AcquireTaintSet(const std::vector<api::Taint>& taints) {
   if (taints.empty()) return 0;
-  // Few distinct taint lists are in use at a time.
-  for (std::uint32_t id = 1; id < taint_sets_.size(); ++id) {
-    if (taint_sets_[id].users > 0 && taint_sets_[id].taints == taints) {
-      ++taint_sets_[id].users;
-      return id;
-    }
+  const auto [it, is_new] = taint_set_ids_.try_emplace(TaintKey(taints), 0);
+  if (!is_new) {
+    ++taint_sets_[it->second].users;
+    return it->second;
   }
   if (free_taint_sets_.empty()) {
+    it->second = static_cast<std::uint32_t>(taint_sets_.size());
     taint_sets_.push_back({taints, 1});
-    return static_cast<std::uint32_t>(taint_sets_.size() - 1);
+  } else {
+    it->second = free_taint_sets_.back();
+    free_taint_sets_.pop_back();
+    taint_sets_[it->second] = {taints, 1};
   }
-  const std::uint32_t id = free_taint_sets_.back();
-  free_taint_sets_.pop_back();
-  taint_sets_[id] = {taints, 1};
-  return id;
+  return it->second;
 }
 
 void ColumnNodeTable::ReleaseTaintSet(std::uint32_t id) {
   if (id == 0 || --taint_sets_[id].users > 0) return;
+  taint_set_ids_.erase(TaintKey(taint_sets_[id].taints));
   taint_sets_[id].taints.clear();
   free_taint_sets_.push_back(id);
 }

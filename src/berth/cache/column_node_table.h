@@ -38,6 +38,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::uint64_t values_version() const override { return values_version_; }
   std::int64_t ImageNodeCount(std::string_view image) const override;
   std::int64_t ImageSizeBytes(std::string_view image) const override;
+  std::span<const NodeIndex> ImageRows(std::string_view image) const override;
   std::uint64_t version() const override { return log_base_ + log_.size(); }
   std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version) const override;
   std::uint64_t nodes_version() const override { return nodes_version_; }
@@ -51,8 +52,8 @@ class ColumnNodeTable final : public framework::NodeTable {
   // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);
   void RemovePod(NodeIndex row, std::string_view uid);
-  // Replaces the pod of the same uid. Without effect on versions when the class is the same, and whether the pod is
-  // being deleted.
+  // Replaces the pod of the same uid. Without effect on versions when the class is the same, when the pod started, and
+  // whether it is being deleted.
   void UpdatePod(NodeIndex row, framework::PodInfoPtr pod);
 
  private:
@@ -62,7 +63,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   };
 
   struct ImageState {
-    std::int64_t node_count = 0;
+    std::vector<NodeIndex> rows;  // ascending
     std::int64_t size_bytes = 0;  // as the first node to have it said; never updated, as upstream
   };
 
@@ -72,7 +73,8 @@ class ColumnNodeTable final : public framework::NodeTable {
   void SyncPods(NodeIndex row);    // columns that follow its pods
   void Touch(NodeIndex row);
   void BoundOnDemandData();
-  void CountImages(const api::Node& node, int sign);
+  void AddImages(NodeIndex row);  // those of its node
+  void RemoveImages(NodeIndex row);
   std::uint32_t AcquireTaintSet(const std::vector<api::Taint>& taints);
   void ReleaseTaintSet(std::uint32_t id);
   framework::ValueId Intern(std::string_view value) const;
@@ -85,6 +87,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   StringHashMap<NodeIndex> row_of_name_;
   Columns columns_;
 
+  StringHashMap<std::uint32_t> taint_set_ids_;  // by TaintKey
   std::vector<InternedTaints> taint_sets_{InternedTaints{{}, 1}};
   std::vector<std::uint32_t> free_taint_sets_;
 

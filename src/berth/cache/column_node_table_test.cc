@@ -198,11 +198,18 @@ TEST(ColumnNodeTable, ImagesAreCounted) {
   table.SetNode(MakeNode("b").Image({"i:1"}, 300).Build());
   EXPECT_EQ(table.ImageNodeCount("i:1"), 2);
   EXPECT_EQ(table.ImageNodeCount("i@sha"), 1);
+  const auto rows = [&](const char* image) {
+    const auto found = table.ImageRows(image);
+    return std::vector<NodeIndex>(found.begin(), found.end());
+  };
+  EXPECT_EQ(rows("i:1"), (std::vector<NodeIndex>{0, 1}));
   // As the first node to have it said.
   EXPECT_EQ(table.ImageSizeBytes("i:1"), 100);
   table.SetNode(MakeNode("a").Build());
   EXPECT_EQ(table.ImageNodeCount("i:1"), 1);
+  EXPECT_EQ(rows("i:1"), (std::vector<NodeIndex>{1}));
   EXPECT_EQ(table.ImageNodeCount("i@sha"), 0);
+  EXPECT_TRUE(rows("i@sha").empty());
   EXPECT_EQ(table.ImageSizeBytes("i@sha"), 0);
   table.RemoveNode("b");
   EXPECT_EQ(table.ImageNodeCount("i:1"), 0);

@@ -75,6 +75,8 @@ class NodeTable {
   // The size that counts for that image on every node: the one that the first node to have it reported (upstream keeps
   // one state per image name and never updates its size). 0 when no node has it.
   virtual std::int64_t ImageSizeBytes(std::string_view image) const = 0;
+  // The rows whose nodes have it, ascending. Holds for one evaluation.
+  virtual std::span<const NodeIndex> ImageRows(std::string_view image) const = 0;
 
   // Grows with every change of a row. ChangedSince(v) lists the rows that changed after version() was v, each at least
   // once; nullopt when that is too long ago: look at all rows.

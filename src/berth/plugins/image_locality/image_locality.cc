@@ -11,6 +11,7 @@ namespace {
 
 using framework::NodeIndex;
 
+constexpr std::size_t kRowsByNodeMax = 16;
 constexpr std::int64_t kMi = 1024 * 1024;
 constexpr std::int64_t kSumMin = 23 * kMi;
 constexpr std::int64_t kSumMaxPerContainer = 1000 * kMi;
@@ -79,15 +80,30 @@ void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::Po
     images.emplace_back(std::move(name), size);
   });
   if (images.empty()) return FillRows(rows, scores, ToScore(0, pod.spec()));
+  // From images to nodes, unless only few nodes are asked about.
+  std::vector<std::int64_t> sums;
+  if (rows.size() > kRowsByNodeMax) {
+    sums.resize(cycle.nodes.row_count());
+    for (const auto& [name, size] : images) {
+      for (const NodeIndex row : cycle.nodes.ImageRows(name)) sums[row] += size;
+    }
+  }
+  std::int64_t last_sum = 0;
+  std::int64_t last_score = ToScore(0, pod.spec());
   for (const NodeIndex row : rows) {
-    const api::Node& node = cycle.nodes.Info(row).node();
     std::int64_t sum = 0;
-    if (!node.images.empty()) {
+    if (!sums.empty()) {
+      sum = sums[row];
+    } else {
       for (const auto& [name, size] : images) {
-        if (HasImage(node, name)) sum += size;
+        if (HasImage(cycle.nodes.Info(row).node(), name)) sum += size;
       }
     }
-    scores[row] = ToScore(sum, pod.spec());
+    if (sum != last_sum) {
+      last_sum = sum;
+      last_score = ToScore(sum, pod.spec());
+    }
+    scores[row] = last_score;
   }
 }
 
