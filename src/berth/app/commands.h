@@ -17,6 +17,9 @@ struct ConnectionOptions {
   std::string master;
   std::optional<double> qps;
   std::optional<int> burst;
+  // As in KubeSchedulerConfiguration's clientConnection; empty: JSON.
+  std::string content_type;
+  std::string accept_content_types;
 };
 
 struct RunOptions {

@@ -8,7 +8,8 @@
 namespace berth::app {
 namespace {
 
-constexpr int kConnectionsMax = 64;
+// Bindings, at most 64 at once, and status patches, 16, should not wait for each other.
+constexpr int kConnectionsMax = 80;
 constexpr int kEventConnectionsMax = 8;
 
 Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, const Clock& clock) {
@@ -38,6 +39,7 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   rest.headers = config.headers;
   rest.qps = options.qps.value_or(0);
   rest.burst = options.burst.value_or(static_cast<int>(rest.qps * 2));
+  client::SetContentTypes(rest, options.content_type, options.accept_content_types);
   connection->rest_ =
       std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
   connection->events_ = std::make_unique<client::RestClient>(connection->loop_, *connection->events_transport_,

@@ -46,6 +46,8 @@ int RunScheduler(const RunOptions& options) {
   if (!from_file.kubeconfig.empty()) connection_options.kubeconfig = from_file.kubeconfig;
   if (from_file.qps) connection_options.qps = from_file.qps;
   if (from_file.burst) connection_options.burst = from_file.burst;
+  connection_options.content_type = from_file.content_type;
+  connection_options.accept_content_types = from_file.accept_content_types;
   auto connection = Connection::Make(connection_options, clock, seed);
   if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
 

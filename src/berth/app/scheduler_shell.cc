@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <utility>
 
+#include <malloc.h>
+
 #include "berth/api/decode.h"
+#include "berth/api/decode_protobuf.h"
+#include "berth/app/binding_pipeline.h"
 #include "berth/app/status_writer.h"
 #include "berth/base/check.h"
 #include "berth/base/log.h"
@@ -23,6 +28,9 @@ namespace {
 
 // Decisions between two looks at the inputs.
 constexpr int kDecisionsPerTurn = 64;
+// What the event loop's thread does for the core before it looks at its sockets again.
+constexpr std::size_t kInputsOnLoopMax = 1024;
+constexpr Duration kTurnOnLoopMax = std::chrono::milliseconds(2);
 
 client::ObjectTarget TargetOf(framework::ObjectRef&& object, std::string subresource = {}) {
   return {std::move(object.group_version), std::move(object.resource), std::move(object.namespace_name),
@@ -57,6 +65,9 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& eve
       writer_(rest),
       handle_([this](framework::PermitDecision decision) { Push(std::move(decision)); }) {
   status_writer_ = std::make_unique<StatusWriter>(writer_, rest_.loop());
+  // Events are for people to read: they stand back while pods wait to be bound.
+  bindings_ = std::make_unique<BindingPipeline>(writer_, rest_.loop(), BindingPipeline::Options{},
+                                                [this](bool is_busy) { recorder_->Restrain(is_busy); });
   client::EventRecorderOptions recorder;
   recorder.hostname = options_.hostname;
   recorder.seed = options_.seed;
@@ -82,10 +93,10 @@ SchedulerShell::~SchedulerShell() { Stop(Duration{0}); }
 
 void SchedulerShell::MakeInformers() {
   const auto synced = [this] {
-    {
-      const std::lock_guard lock(mutex_);
-      if (--unsynced_ == 0) is_synced_ = true;
-    }
+    const std::lock_guard lock(mutex_);
+    if (--unsynced_ > 0) return;
+    is_synced_ = true;
+    is_core_due_ = true;
     changed_.notify_one();
   };
   const std::vector<framework::ObjectKind> kinds = core_->ObjectsRead();
@@ -94,43 +105,42 @@ void SchedulerShell::MakeInformers() {
   client::Informer<api::Node>::Options node_options;
   node_options.name = "nodes";
   node_options.path = "/api/v1/nodes";
+  node_options.streams_list = true;
+  node_options.keeps_objects = false;  // the core has them
   node_options.seed = options_.seed;
   node_options.decode = [](const simdjson::dom::element& object) { return api::DecodeNode(object); };
+  node_options.decode_protobuf = [](std::string_view message) { return api::DecodeNodeProtobuf(message); };
   client::Informer<api::Node>::Handler node_handler;
   node_handler.on_add = [this](std::shared_ptr<const api::Node> node) { Push(scheduler::NodeSet{std::move(node)}); };
   node_handler.on_update = [this](const std::shared_ptr<const api::Node>&, std::shared_ptr<const api::Node> node) {
     Push(scheduler::NodeSet{std::move(node)});
   };
-  node_handler.on_delete = [this](const std::shared_ptr<const api::Node>& node) {
-    Push(scheduler::NodeGone{node->metadata.name});
+  node_handler.on_gone = [this](const client::Reflector::Identity& node) {
+    Push(scheduler::NodeGone{std::string(node.name)});
   };
   node_handler.on_synced = synced;
   nodes_ = std::make_unique<client::Informer<api::Node>>(rest_, std::move(node_options), std::move(node_handler));
 
-  using RecordPtr = std::shared_ptr<const PodRecord>;
-  client::Informer<PodRecord>::Options pod_options;
+  client::Informer<api::Pod>::Options pod_options;
   pod_options.name = "pods";
   pod_options.path = "/api/v1/pods";
   // As upstream: finished pods look like deleted ones.
   pod_options.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  pod_options.streams_list = true;
+  pod_options.keeps_objects = false;
   pod_options.seed = options_.seed + 1;
-  pod_options.decode = [](const simdjson::dom::element& object) -> Expected<RecordPtr> {
-    BERTH_ASSIGN_OR_RETURN(auto pod, api::DecodePod(object));
-    const api::ObjectMeta& meta = pod->metadata;
-    auto record = std::make_shared<PodRecord>(PodRecord{meta.namespace_name, meta.name, meta.uid, nullptr});
-    record->pod = std::move(pod);
-    return RecordPtr(std::move(record));
+  pod_options.decode = [](const simdjson::dom::element& object) { return api::DecodePod(object); };
+  pod_options.decode_protobuf = [](std::string_view message) { return api::DecodePodProtobuf(message); };
+  client::Informer<api::Pod>::Handler pod_handler;
+  pod_handler.on_add = [this](std::shared_ptr<const api::Pod> pod) { Push(scheduler::PodSet{std::move(pod)}); };
+  pod_handler.on_update = [this](const std::shared_ptr<const api::Pod>&, std::shared_ptr<const api::Pod> pod) {
+    Push(scheduler::PodSet{std::move(pod)});
   };
-  client::Informer<PodRecord>::Handler pod_handler;
-  pod_handler.on_add = [this](const RecordPtr& record) { Push(scheduler::PodSet{std::move(record->pod)}); };
-  pod_handler.on_update = [this](const RecordPtr&, const RecordPtr& record) {
-    Push(scheduler::PodSet{std::move(record->pod)});
-  };
-  pod_handler.on_delete = [this](const RecordPtr& record) {
-    Push(scheduler::PodGone{record->namespace_name, record->name, record->uid});
+  pod_handler.on_gone = [this](const client::Reflector::Identity& pod) {
+    Push(scheduler::PodGone{std::string(pod.namespace_name), std::string(pod.name), std::string(pod.uid)});
   };
   pod_handler.on_synced = synced;
-  pods_ = std::make_unique<client::Informer<PodRecord>>(rest_, std::move(pod_options), std::move(pod_handler));
+  pods_ = std::make_unique<client::Informer<api::Pod>>(rest_, std::move(pod_options), std::move(pod_handler));
   for (const framework::ObjectKind kind : kinds) MakeObjectInformer(kind, synced);
 }
 
@@ -140,15 +150,23 @@ void SchedulerShell::MakeObjectInformer(framework::ObjectKind kind, std::functio
   options.name = framework::InfoOf(kind).resource;
   options.path = framework::ListPath(kind);
   options.may_be_missing = true;
+  options.streams_list = true;
+  options.keeps_objects = false;
   options.seed = options_.seed + 2 + static_cast<std::uint64_t>(kind);
   options.decode = [kind](const simdjson::dom::element& object) -> Expected<Ptr> {
     BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObject(kind, object));
     return std::make_shared<const framework::AnyObject>(std::move(decoded));
   };
+  options.decode_protobuf = [kind](std::string_view message) -> Expected<Ptr> {
+    BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObjectProtobuf(kind, message));
+    return std::make_shared<const framework::AnyObject>(std::move(decoded));
+  };
   client::Informer<framework::AnyObject>::Handler handler;
   handler.on_add = [this](const Ptr& object) { Push(scheduler::ObjectSet{*object}); };
   handler.on_update = [this](const Ptr&, const Ptr& object) { Push(scheduler::ObjectSet{*object}); };
-  handler.on_delete = [this, kind](const Ptr& object) { Push(scheduler::ObjectGone{kind, framework::KeyOf(*object)}); };
+  handler.on_gone = [this, kind](const client::Reflector::Identity& object) {
+    Push(scheduler::ObjectGone{kind, framework::KeyOf(object.namespace_name, object.name)});
+  };
   handler.on_synced = std::move(synced);
   objects_.push_back(
       std::make_unique<client::Informer<framework::AnyObject>>(rest_, std::move(options), std::move(handler)));
@@ -167,15 +185,23 @@ void SchedulerShell::Start() {
 }
 
 void SchedulerShell::Push(Input input) {
-  bool was_empty = false;
-  {
-    std::unique_lock lock(mutex_);
-    room_.wait(lock, [this] { return inputs_.size() < kInputsMax || is_stopped_; });
-    if (is_stopped_) return;
-    was_empty = inputs_.empty();
-    inputs_.push_back(std::move(input));
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] { return inputs_.size() < kInputsMax || is_stopped_; });
+  if (is_stopped_) return;
+  inputs_.push_back(std::move(input));
+  if (is_core_due_) return;
+  if (is_core_active_) {
+    is_core_due_ = true;  // It looks before it waits.
+    return;
   }
-  if (was_empty) changed_.notify_one();
+  const bool is_for_loop =
+      is_synced_ && !is_draining_ && inputs_.size() <= kInputsOnLoopMax && rest_.loop().IsCurrent();
+  if (!is_for_loop) {
+    is_core_due_ = true;
+    changed_.notify_one();
+  } else if (!std::exchange(is_turn_posted_, true)) {
+    rest_.loop().Post([this] { RunOnLoop(); });
+  }
 }
 
 scheduler::Counts SchedulerShell::counts() const {
@@ -188,84 +214,156 @@ std::size_t SchedulerShell::BusyBindings() const {
   return bindings - std::min(bindings, core_->timer_count());
 }
 
+std::size_t SchedulerShell::BindingsMax() const {
+  return std::min(options_.bindings_max, 2 * static_cast<std::size_t>(bindings_->limit()));
+}
+
 void SchedulerShell::RunCore() {
-  std::vector<Input> inputs;
-  std::vector<Output> outputs;
-  bool has_more = false;  // a pod may be ready
-  bool can_decide = false;
-  bool has_seen_draining = false;
-  Time last{};
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      counts_ = core_->counts();
-      is_idle_ = is_draining_ && BusyBindings() == 0 && inputs_.empty();
-      if (is_idle_) idle_.notify_all();
-      const auto is_due = [&] {
-        return is_stopped_ || !inputs_.empty() || (is_synced_ && !is_draining_ && !can_decide) ||
-               is_draining_ != has_seen_draining;
-      };
-      if (!has_more && !is_due()) {
-        if (const auto wake = core_->NextWake()) {
-          const Duration left = *wake - clock_.Now();
-          if (left > Duration{0}) changed_.wait_for(lock, left, is_due);
-        } else {
-          changed_.wait(lock, is_due);
+      is_core_active_ = false;
+      const auto is_due = [this] { return is_stopped_ || is_core_due_; };
+      while (!is_due()) {
+        if (!wake_at_) {
+          changed_.wait(lock);
+          continue;
         }
+        const Duration left = *wake_at_ - clock_.Now();
+        if (left <= Duration{0}) break;
+        changed_.wait_for(lock, left);
       }
       if (is_stopped_) return;
-      inputs.swap(inputs_);
-      can_decide = is_synced_ && !is_draining_;
-      has_seen_draining = is_draining_;
+      is_core_due_ = false;
+      is_core_active_ = true;
+    }
+    TurnResult result;
+    {
+      const std::lock_guard core_lock(core_mutex_);
+      result = TakeTurn(Taker::kCoreThread);
     }
     room_.notify_all();
-    // The core's time must not run backwards when somebody sets the clock.
-    const Time now = last = std::max(last, clock_.Now());
-    for (Input& input : inputs) core_->Handle(std::move(input), now);
-    inputs.clear();
-    core_->Tick(now);
-    has_more = false;
-    if (can_decide) {
-      for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < options_.bindings_max; ++i) {
-        has_more = core_->ScheduleOne(now);
-        if (!has_more) break;
-        if (options_.on_decision) options_.on_decision(core_->decisions().Newest());
-      }
-      // With the bindings at their bound only an input or a timer can make room.
-      if (BusyBindings() >= options_.bindings_max) has_more = false;
+    bool has_outputs = false;
+    bool must_trim = false;
+    {
+      const std::lock_guard lock(mutex_);
+      if (result.has_more || !inputs_.empty()) is_core_due_ = true;
+      has_outputs = !outputs_.empty();
+      must_trim = is_synced_ && !is_core_due_ && !is_trimmed_;
+      is_trimmed_ |= must_trim;
     }
-    core_->TakeOutputs(outputs);
-    if (outputs.empty()) continue;
-    rest_.loop().Post(
-        [this, batch = std::make_shared<std::vector<Output>>(std::move(outputs))] { Perform(std::move(*batch)); });
-    outputs.clear();
+    if (has_outputs) rest_.loop().Post([this] { PerformOutputs(); });
+    // Lists leave a lot behind that was needed once.
+    if (must_trim) malloc_trim(0);
   }
 }
 
-void SchedulerShell::Perform(std::vector<Output>&& outputs) {
-  for (Output& output : outputs) {
-    if (auto* write = std::get_if<scheduler::Write>(&output)) {
-      PerformWrite(write->operation, std::move(write->write));
-    } else if (auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
-      client::Event record;
-      record.is_warning = event->is_warning;
-      record.reason = std::move(event->reason);
-      record.action = std::move(event->action);
-      record.note = std::move(event->note);
-      record.scheduler_name = std::move(event->reporting_controller);
-      record.regarding = ReferenceTo(std::move(event->regarding));
-      recorder_->Record(std::move(record));
-    } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
-      workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
-        framework::Status status;
-        try {
-          status = run();
-        } catch (const std::exception& e) {
-          status = framework::Status::Error(std::string("panic: ") + e.what());
-        }
-        Push(scheduler::WorkDone{operation, std::move(status)});
-      });
+void SchedulerShell::RunOnLoop() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_turn_posted_ = false;
+    if (is_stopped_ || is_core_active_ || is_core_due_) return;
+  }
+  TurnResult result;
+  {
+    const std::unique_lock core_lock(core_mutex_, std::try_to_lock);
+    if (core_lock.owns_lock()) {
+      result = TakeTurn(Taker::kLoop);
+    } else {
+      result.took_long = true;
     }
+  }
+  PerformOutputs();
+  const std::lock_guard lock(mutex_);
+  const bool has_more = result.has_more || result.took_long || !inputs_.empty();
+  if (!has_more || is_core_active_ || is_core_due_) return;
+  if (result.took_long || is_draining_) {
+    is_core_due_ = true;
+    changed_.notify_one();
+  } else if (!std::exchange(is_turn_posted_, true)) {
+    rest_.loop().Post([this] { RunOnLoop(); });
+  }
+}
+
+SchedulerShell::TurnResult SchedulerShell::TakeTurn(Taker taker) {
+  TurnResult result;
+  bool can_decide = false;
+  {
+    const std::lock_guard lock(mutex_);
+    batch_.swap(inputs_);
+    can_decide = is_synced_ && !is_draining_;
+  }
+  // The core's time must not run backwards when somebody sets the clock.
+  const Time now = last_turn_ = std::max(last_turn_, clock_.Now());
+  for (Input& input : batch_) core_->Handle(std::move(input), now);
+  batch_.clear();
+  core_->Tick(now);
+  if (can_decide) DecideSome(taker, now, result);
+  std::vector<Output> outputs;
+  core_->TakeOutputs(outputs);
+  const std::optional<Time> wake = core_->NextWake();
+
+  const std::lock_guard lock(mutex_);
+  if (outputs_.empty()) {
+    outputs_.swap(outputs);
+  } else {
+    std::move(outputs.begin(), outputs.end(), std::back_inserter(outputs_));
+  }
+  counts_ = core_->counts();
+  is_idle_ = is_draining_ && BusyBindings() == 0 && inputs_.empty();
+  if (is_idle_) idle_.notify_all();
+  const bool is_earlier = wake && (!wake_at_ || *wake < *wake_at_);
+  wake_at_ = wake;
+  if (is_earlier && taker == Taker::kLoop) changed_.notify_one();
+  return result;
+}
+
+void SchedulerShell::DecideSome(Taker taker, Time now, TurnResult& result) {
+  const Time begin = clock_.Now();
+  for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < BindingsMax(); ++i) {
+    result.has_more = core_->ScheduleOne(now);
+    if (!result.has_more) return;
+    if (options_.on_decision) options_.on_decision(core_->decisions().Newest());
+    if (taker == Taker::kLoop && clock_.Now() - begin > kTurnOnLoopMax) {
+      result.took_long = true;
+      break;
+    }
+  }
+  // With the bindings at their bound only an input or a timer can make room.
+  if (BusyBindings() >= BindingsMax()) result.has_more = false;
+}
+
+void SchedulerShell::PerformOutputs() {
+  std::vector<Output> outputs;
+  {
+    const std::lock_guard lock(mutex_);
+    outputs.swap(outputs_);
+  }
+  for (Output& output : outputs) Perform(std::move(output));
+}
+
+void SchedulerShell::Perform(Output&& output) {
+  if (auto* write = std::get_if<scheduler::Write>(&output)) {
+    PerformWrite(write->operation, std::move(write->write));
+  } else if (auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
+    client::Event record;
+    record.is_warning = event->is_warning;
+    record.reason = std::move(event->reason);
+    record.action = std::move(event->action);
+    record.note = std::move(event->note);
+    record.scheduler_name = std::move(event->reporting_controller);
+    record.regarding = ReferenceTo(std::move(event->regarding));
+    recorder_->Record(std::move(record));
+  } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
+    workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
+      framework::Status status;
+      try {
+        status = run();
+      } catch (const std::exception& e) {
+        status = framework::Status::Error(std::string("panic: ") + e.what());
+      }
+      Push(scheduler::WorkDone{operation, std::move(status)});
+    });
   }
 }
 
@@ -273,10 +371,11 @@ void SchedulerShell::PerformWrite(std::uint64_t operation, framework::ApiWrite&&
   if (auto* bind = std::get_if<framework::BindWrite>(&write)) {
     const std::string uid = bind->pod.uid;
     status_writer_->Settle(uid, [this, operation, bind = std::move(*bind)] {
-      writer_.Bind({bind.pod.namespace_name, bind.pod.name, bind.pod.uid}, bind.node_name,
-                   [this, operation](const Expected<void>& result) {
-                     Push(scheduler::WriteDone{operation, result.ok() ? std::nullopt : std::optional(result.error())});
-                   });
+      bindings_->Bind(
+          {bind.pod.namespace_name, bind.pod.name, bind.pod.uid}, bind.node_name,
+          [this, operation](const Expected<void>& result) {
+            Push(scheduler::WriteDone{operation, result.ok() ? std::nullopt : std::optional(result.error())});
+          });
     });
   } else if (auto* status = std::get_if<framework::PodStatusWrite>(&write)) {
     status_writer_->Write(std::move(*status));
@@ -328,6 +427,7 @@ void SchedulerShell::Stop(Duration grace) {
     std::unique_lock lock(mutex_);
     if (is_stopped_) return;
     is_draining_ = true;
+    is_core_due_ = true;
     changed_.notify_all();
     if (core_thread_.joinable() && grace > Duration{0}) {
       const auto deadline = std::chrono::steady_clock::now() + grace;

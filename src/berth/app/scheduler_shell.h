@@ -1,5 +1,10 @@
-// SchedulerShell: turns the network into the core's inputs and its outputs into API calls. One thread runs the core;
-// the event loop's thread does all I/O. Used by `berth run` and `berth demo`.
+// SchedulerShell: turns the network into the core's inputs and its outputs into API calls. Used by `berth run` and
+// `berth demo`.
+//
+// The core runs in turns, one at a time. A turn takes the inputs there are, decides some pods and leaves its outputs.
+// As long as turns are short the event loop's thread, which does all I/O, takes them itself, after all that a look at
+// its sockets has brought: waking another thread costs more than deciding a pod. What is more than a short turn's work
+// (the first list, a great backlog, large clusters) goes to a thread of the core's own, until that has nothing to do.
 #pragma once
 
 #include <atomic>
@@ -8,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,16 +30,17 @@
 
 namespace berth::app {
 
+class BindingPipeline;
 class StatusWriter;
 
 struct ShellOptions {
   std::uint64_t seed = 0;
   std::string hostname;
-  // Binding cycles under way at once; the core decides no further pod while there are this many. Twice the connections
-  // that carry them keeps these busy; more would only be more to settle at the end. Those that wait for time to pass (a
-  // volume that is being made) do not count.
+  // Binding cycles under way at once, at most: the core decides no further pod while there are this many, or twice as
+  // many as the binding pipeline sends at once, which keeps that busy; more would only be more to settle at the end.
+  // Those that wait for time to pass (a volume that is being made) do not count.
   std::size_t bindings_max = 128;
-  // Called on the core's thread after each decision and each binding that took effect.
+  // Called by the thread that runs the core, after each decision.
   std::function<void(const scheduler::Decision&)> on_decision;
 };
 
@@ -66,12 +73,11 @@ class SchedulerShell final {
   scheduler::Counts counts() const;
 
  private:
-  // What the pod informer keeps of a pod: the core has the rest.
-  struct PodRecord {
-    std::string namespace_name;
-    std::string name;
-    std::string uid;
-    mutable std::shared_ptr<const api::Pod> pod;  // handed to the core once
+  // Whether decisions may be made, and by whom a turn is taken.
+  enum class Taker : std::uint8_t { kCoreThread, kLoop };
+  struct TurnResult {
+    bool has_more = false;   // a pod may be ready
+    bool took_long = false;  // a turn of the loop's was cut short
   };
 
   SchedulerShell(client::RestClient& rest, client::RestClient& events_rest, const Clock& clock, ShellOptions options);
@@ -80,30 +86,47 @@ class SchedulerShell final {
   void MakeObjectInformer(framework::ObjectKind kind, std::function<void()> synced);
   void Push(scheduler::Input input);
   void RunCore();
-  void Perform(std::vector<scheduler::Output>&& outputs);  // on the loop's thread
+  void RunOnLoop();
+  TurnResult TakeTurn(Taker taker);  // core_mutex_ is held
+  void DecideSome(Taker taker, Time now, TurnResult& result);
+  // These two on the loop's thread.
+  void PerformOutputs();
+  void Perform(scheduler::Output&& output);
   void PerformWrite(std::uint64_t operation, framework::ApiWrite&& write);
   void PerformRead(std::uint64_t operation, const framework::PodRef& pod);
   client::ApiWriter::ReadDone Answer(std::uint64_t operation);
-  std::size_t BusyBindings() const;  // core's thread
+  std::size_t BusyBindings() const;  // core_mutex_ is held
+  std::size_t BindingsMax() const;
 
   client::RestClient& rest_;
   const Clock& clock_;
   const ShellOptions options_;
   client::ApiWriter writer_;
   std::unique_ptr<StatusWriter> status_writer_;
+  std::unique_ptr<BindingPipeline> bindings_;
   std::unique_ptr<client::EventRecorder> recorder_;
   scheduler::CoreHandle handle_;
-  std::unique_ptr<scheduler::Scheduler> core_;  // RunCore's thread alone touches it once it runs
-  std::unique_ptr<client::Informer<PodRecord>> pods_;
+  std::unique_ptr<scheduler::Scheduler> core_;  // guarded by core_mutex_ once it runs
+  std::unique_ptr<client::Informer<api::Pod>> pods_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::vector<std::unique_ptr<client::Informer<framework::AnyObject>>> objects_;  // of the kinds that plugins read
 
+  std::mutex core_mutex_;                // before mutex_
+  std::vector<scheduler::Input> batch_;  // guarded by core_mutex_; the inputs of a turn
+  Time last_turn_{};                     // guarded by core_mutex_
+
   mutable std::mutex mutex_;         // guards what follows; never held while the core or a callback runs
-  std::condition_variable changed_;  // the core has something to do; its thread alone waits for it
+  std::condition_variable changed_;  // the core's thread alone waits for it
   std::condition_variable room_;     // inputs_ has room
   std::condition_variable idle_;     // is_idle_ is true
   std::vector<scheduler::Input> inputs_;
+  std::vector<scheduler::Output> outputs_;  // to be performed, in order
+  bool is_core_due_ = false;                // there is work for the core's thread
+  bool is_core_active_ = false;             // it takes the turns
+  std::optional<Time> wake_at_;             // when it takes one in any case
+  bool is_turn_posted_ = false;             // RunOnLoop is on its way
   bool is_synced_ = false;
+  bool is_trimmed_ = false;   // memory was given back after the lists
   bool is_draining_ = false;  // decide nothing more
   bool is_stopped_ = false;
   bool is_idle_ = false;  // draining and no binding under way

@@ -100,6 +100,16 @@ class Gate final : public net::Transport {
   }
   std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
                                             net::StreamCallbacks callbacks) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (request.target.find("sendInitialEvents=true") != std::string::npos) {
+        lists_.insert(request.target.substr(0, request.target.find('?')));
+      }
+      class NoHandle final : public net::StreamHandle {
+        void Cancel() override {}
+      };
+      if (mode_ == Mode::kUnreachable) return std::make_unique<NoHandle>();
+    }
     return inner_->Stream(std::move(request), options, std::move(callbacks));
   }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/encode_protobuf.h"
 #include "berth/codec/json.h"
 
 namespace berth::client {
@@ -9,10 +11,28 @@ namespace {
 
 using codec::json::object;
 
+constexpr std::string_view kEitherType = "application/vnd.kubernetes.protobuf, application/json";
+
 RestClient::Done DropBody(ApiWriter::Done done) {
   return [done = std::move(done)](Expected<net::Response> response) {
     done(response.ok() ? Expected<void>() : Expected<void>(response.error()));
   };
+}
+
+std::string JsonBinding(const PodTarget& pod, const std::string& node_name) {
+  object metadata{{"namespace", pod.namespace_name}, {"name", pod.name}};
+  if (!pod.uid.empty()) metadata["uid"] = pod.uid;
+  return codec::WriteJson(object{{"apiVersion", "v1"},
+                                 {"kind", "Binding"},
+                                 {"metadata", std::move(metadata)},
+                                 {"target", object{{"kind", "Node"}, {"name", node_name}}}});
+}
+
+std::string JsonDeleteOptions(std::optional<std::int64_t> grace_seconds, const std::string& uid) {
+  object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
+  if (grace_seconds) body["gracePeriodSeconds"] = *grace_seconds;
+  if (!uid.empty()) body["preconditions"] = object{{"uid", uid}};
+  return codec::WriteJson(body);
 }
 
 std::string PodPath(const std::string& namespace_name, const std::string& name, std::string_view subresource = {}) {
@@ -47,50 +67,90 @@ std::string_view ContentType(PatchFormat format) {
 
 }  // namespace
 
+ApiWriter::ApiWriter(RestClient& rest, ApiWriterOptions options)
+    : rest_(rest),
+      options_(options),
+      protobuf_(std::make_shared<std::atomic<Protobuf>>(rest.options().sends_protobuf ? Protobuf::kUntried
+                                                                                      : Protobuf::kOff)) {}
+
 void ApiWriter::Bind(const PodTarget& pod, const std::string& node_name, Done done) {
   if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
-  object metadata{{"namespace", pod.namespace_name}, {"name", pod.name}};
-  if (!pod.uid.empty()) metadata["uid"] = pod.uid;
-  const object body{{"apiVersion", "v1"},
-                    {"kind", "Binding"},
-                    {"metadata", std::move(metadata)},
-                    {"target", object{{"kind", "Node"}, {"name", node_name}}}};
   net::Request request;
   request.method = "POST";
   request.target = PodPath(pod.namespace_name, pod.name, "binding");
-  request.body = codec::WriteJson(body);
-  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+  DoInEitherForm(
+      std::move(request),
+      [&pod, &node_name](bool as_protobuf) {
+        if (!as_protobuf) return JsonBinding(pod, node_name);
+        return api::EncodeBinding({pod.namespace_name, pod.name, pod.uid, node_name});
+      },
+      std::move(done));
 }
 
 void ApiWriter::PatchPodStatus(const PodTarget& pod, std::string patch, Done done) {
   if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
+  if (!patch.starts_with('{') || !patch.ends_with('}')) {
+    return done(InvalidError("a pod's status patch should be a JSON object"));
+  }
   if (!pod.uid.empty()) {
-    auto document = codec::ParseJson(patch);
-    if (!document.ok() || !document->is_object())
-      return done(InvalidError("a pod's status patch should be a JSON object"));
-    auto& metadata = document->as_object()["metadata"];
-    if (!metadata.is_object()) metadata = object{};
-    metadata.as_object()["uid"] = pod.uid;
-    patch = codec::WriteJson(*document);
+    patch.pop_back();
+    if (patch != "{") patch += ',';
+    patch += R"("metadata":{"uid":)" + codec::WriteJson(codec::json::value(pod.uid)) + "}}";
   }
   net::Request request;
   request.method = "PATCH";
   request.target = PodPath(pod.namespace_name, pod.name, "status");
   request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
   request.body = std::move(patch);
-  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+  DoBlind(std::move(request), std::move(done));
 }
 
 void ApiWriter::DeletePod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done) {
   if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
-  object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
-  if (grace_seconds) body["gracePeriodSeconds"] = *grace_seconds;
-  if (!pod.uid.empty()) body["preconditions"] = object{{"uid", pod.uid}};
   net::Request request;
   request.method = "DELETE";
   request.target = PodPath(pod.namespace_name, pod.name);
-  request.body = codec::WriteJson(body);
+  DoInEitherForm(
+      std::move(request),
+      [&pod, grace_seconds](bool as_protobuf) {
+        if (!as_protobuf) return JsonDeleteOptions(grace_seconds, pod.uid);
+        return api::EncodeDeleteOptions({grace_seconds, pod.uid});
+      },
+      std::move(done));
+}
+
+void ApiWriter::DoBlind(net::Request request, Done done) {
+  // Protobuf is the smaller answer.
+  if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
   rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+}
+
+void ApiWriter::DoInEitherForm(net::Request request, MakeBody make_body, Done done) {
+  const Protobuf protobuf = protobuf_->load();
+  request.body = make_body(protobuf != Protobuf::kOff);
+  if (protobuf == Protobuf::kOff) return DoBlind(std::move(request), std::move(done));
+  net::Request in_json;
+  if (protobuf == Protobuf::kUntried) {
+    in_json = request;
+    in_json.body = make_body(false);
+  }
+  request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
+  if (protobuf == Protobuf::kTaken) return DoBlind(std::move(request), std::move(done));
+  if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
+  RestClient* const rest = &rest_;
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries, .any_status = true},
+           [rest, options = options_, protobuf_state = protobuf_, in_json = std::move(in_json),
+            done = std::move(done)](Expected<net::Response> response) {
+             if (!response.ok()) return done(response.error());
+             if (response->status >= 200 && response->status < 300) {
+               Protobuf untried = Protobuf::kUntried;
+               protobuf_state->compare_exchange_strong(untried, Protobuf::kTaken);
+               return done({});
+             }
+             if (response->status != 415) return done(ErrorFromResponse(in_json, *response));
+             protobuf_state->store(Protobuf::kOff);
+             rest->Do(in_json, {.timeout = options.timeout, .tries = options.tries}, DropBody(done));
+           });
 }
 
 void ApiWriter::GetPod(const std::string& namespace_name, const std::string& name, ReadDone done) {
@@ -121,12 +181,10 @@ void ApiWriter::Create(const ObjectTarget& target, std::string body, ReadDone do
 
 void ApiWriter::Delete(const ObjectTarget& target, const std::string& uid, ReadDone done) {
   if (!IsComplete(target)) return done(IncompleteTarget());
-  object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
-  if (!uid.empty()) body["preconditions"] = object{{"uid", uid}};
   net::Request request;
   request.method = "DELETE";
   request.target = PathOf(target, target.name);
-  request.body = codec::WriteJson(body);
+  request.body = JsonDeleteOptions({}, uid);
   Do(std::move(request), std::move(done));
 }
 

@@ -2,8 +2,10 @@
 // come on the RestClient's loop.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -41,14 +43,16 @@ class ApiWriter {
   using Done = std::function<void(Expected<void>)>;
   using ReadDone = std::function<void(Expected<std::string> json)>;
 
-  // `rest` must outlive it.
-  explicit ApiWriter(RestClient& rest, ApiWriterOptions options = {}) : rest_(rest), options_(options) {}
+  // `rest` must outlive it. Bindings and deletions go out as protobuf where its options say so, and as JSON after a
+  // server has refused that (415).
+  explicit ApiWriter(RestClient& rest, ApiWriterOptions options = {});
 
   // kConflict: the pod has a node already, or another uid; kNotFound: it is gone.
   void Bind(const PodTarget& pod, const std::string& node_name, Done done);
 
-  // `patch` is the body of a strategic merge patch: {"status":{...}}. With a uid the patch carries it, so that a pod
-  // made later under the same name is not meant: kube-apiserver then answers kInvalid (the uid is immutable).
+  // `patch` is the body of a strategic merge patch without metadata: {"status":{...}}. With a uid the patch carries it,
+  // so that a pod made later under the same name is not meant: kube-apiserver then answers kInvalid (the uid is
+  // immutable).
   void PatchPodStatus(const PodTarget& pod, std::string patch, Done done);
 
   // Without `grace_seconds` the pod's own grace period holds.
@@ -66,10 +70,17 @@ class ApiWriter {
   void Get(const ObjectTarget& target, ReadDone done);
 
  private:
+  enum class Protobuf : std::uint8_t { kOff, kUntried, kTaken };
+  using MakeBody = std::function<std::string(bool as_protobuf)>;
+
   void Do(net::Request request, ReadDone done);
+  // A write whose answer nobody reads.
+  void DoBlind(net::Request request, Done done);
+  void DoInEitherForm(net::Request request, MakeBody make_body, Done done);
 
   RestClient& rest_;
   ApiWriterOptions options_;
+  const std::shared_ptr<std::atomic<Protobuf>> protobuf_;  // bodies; shared with calls under way
 };
 
 }  // namespace berth::client

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <condition_variable>
 #include <deque>
@@ -12,6 +13,8 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/encode_protobuf.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
@@ -22,6 +25,7 @@ namespace {
 using codec::json::object;
 
 constexpr std::string_view kPrefix = "/apis/events.k8s.io/v1";
+constexpr std::string_view kEitherType = "application/vnd.kubernetes.protobuf, application/json";
 constexpr std::size_t kNoteBytesMax = 1024;  // what the API server accepts, as for all of these
 constexpr std::size_t kInstanceBytesMax = 128;
 constexpr std::size_t kNameBytesMax = 253;
@@ -63,6 +67,11 @@ object ToJson(const ObjectReference& reference) {
   return json;
 }
 
+api::ObjectReferenceFields ToFields(const ObjectReference& reference) {
+  return {reference.api_version, reference.kind, reference.namespace_name,
+          reference.name,        reference.uid,  reference.resource_version};
+}
+
 // What makes two events the same, in 128 bits: a collision would add one event to another's count.
 struct SeriesKey {
   std::uint64_t high = 0;
@@ -100,7 +109,11 @@ SeriesKey KeyOf(const Event& event) {
 class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(RestClient& rest, EventRecorderOptions options)
-      : rest_(rest), loop_(rest.loop()), options_(std::move(options)), random_(options_.seed) {}
+      : rest_(rest),
+        loop_(rest.loop()),
+        options_(std::move(options)),
+        random_(options_.seed),
+        sends_protobuf_(rest.options().sends_protobuf) {}
 
   void Record(Event event) {
     const SeriesKey key = KeyOf(event);
@@ -126,6 +139,11 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     std::unique_lock lock(mutex_);
     is_idle_.wait_for(lock, timeout, [this] { return is_stopped_ || Queued() == 0; });
     return Queued();
+  }
+
+  void Restrain(bool is_restrained) {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_restrained_, is_restrained) && !is_restrained && !queue_.empty()) PostPump();
   }
 
   EventRecorderStats Stats() const {
@@ -155,7 +173,9 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     bool is_patch = false;
     std::string namespace_name;
     std::string name;
-    std::string body;  // of a creation
+    Event event;     // of a creation
+    Time made_at{};  // of a creation
+    bool was_protobuf = false;
     SeriesKey key;
     std::uint64_t series_id = 0;
     std::int64_t count = 0;  // of a patch
@@ -174,6 +194,15 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     Time sent_at{};
     bool is_created = false;
   };
+
+  int InFlightLimit() const {
+    // After a failure one event goes first, to see whether the server is back.
+    if (is_probing_) return 1;
+    // A queue that fills up has to be emptied, whatever else there is to do.
+    const bool is_filling = queue_.size() > options_.queue_max / 4;
+    return is_restrained_ && !is_filling ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
+                                         : options_.in_flight_max;
+  }
 
   std::size_t Queued() const { return queue_.size() + static_cast<std::size_t>(in_flight_); }
 
@@ -197,22 +226,46 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     item.series_id = series_id_next_++;
     item.namespace_name = event.regarding.namespace_name.empty() ? "default" : event.regarding.namespace_name;
     item.name = UniqueName(event.regarding, now);
-    const std::string instance = event.scheduler_name + '-' + options_.hostname;
+    item.made_at = now;
+    item.event = std::move(event);
+    item.event.note = CutNote(std::move(item.event.note));
+    Remember(item, now);
+    Push(std::move(item));
+  }
+
+  std::string Body(const Item& item, bool as_protobuf) const {
+    const Event& event = item.event;
+    const std::string whole = event.scheduler_name + '-' + options_.hostname;
+    const std::string_view instance = CutUtf8(whole, kInstanceBytesMax);
+    const std::string_view type = event.is_warning ? "Warning" : "Normal";
+    if (as_protobuf) {
+      api::EventFields fields;
+      fields.namespace_name = item.namespace_name;
+      fields.name = item.name;
+      fields.event_time = item.made_at;
+      fields.reporting_controller = event.scheduler_name;
+      fields.reporting_instance = instance;
+      fields.action = event.action;
+      fields.reason = event.reason;
+      fields.regarding = ToFields(event.regarding);
+      if (event.related) fields.related = ToFields(*event.related);
+      fields.note = event.note;
+      fields.type = type;
+      return api::EncodeEvent(fields);
+    }
     object body{{"apiVersion", "events.k8s.io/v1"},
                 {"kind", "Event"},
                 {"metadata", object{{"namespace", item.namespace_name}, {"name", item.name}}},
-                {"eventTime", FormatRfc3339Micro(now)},
+                {"eventTime", FormatRfc3339Micro(item.made_at)},
                 {"reportingController", event.scheduler_name},
-                {"reportingInstance", CutUtf8(instance, kInstanceBytesMax)},
+                {"reportingInstance", instance},
                 {"action", event.action},
                 {"reason", event.reason},
                 {"regarding", ToJson(event.regarding)},
-                {"note", CutNote(std::move(event.note))},
-                {"type", event.is_warning ? "Warning" : "Normal"}};
+                {"note", event.note},
+                {"type", type}};
     if (event.related) body["related"] = ToJson(*event.related);
-    item.body = codec::WriteJson(body);
-    Remember(item, now);
-    Push(std::move(item));
+    return codec::WriteJson(body);
   }
 
   // Two events of one object within a nanosecond of the clock still differ.
@@ -326,8 +379,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       {
         const std::lock_guard lock(mutex_);
         is_pump_posted_ = false;
-        // After a failure one event goes first, to see whether the server is back.
-        const int limit = is_probing_ ? 1 : options_.in_flight_max;
+        const int limit = InFlightLimit();
         if (is_stopped_ || is_paused_ || queue_.empty() || in_flight_ >= limit) return;
         item = std::make_shared<Item>(std::move(queue_.front()));
         queue_.pop_front();
@@ -348,16 +400,19 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     } else {
       request.method = "POST";
       request.target = ObjectPath(kPrefix, item->namespace_name, "events");
-      request.body = item->body;
+      item->was_protobuf = sends_protobuf_;
+      if (item->was_protobuf) request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
+      request.body = Body(*item, item->was_protobuf);
     }
-    auto sent = std::make_shared<net::Request>(net::Request{request.method, request.target, {}, {}});
+    // Nobody reads the answer; protobuf is the smaller one.
+    if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
     rest_.Do(std::move(request), {.timeout = kTimeout, .tries = 1, .any_status = true},
-             [weak = weak_from_this(), item, sent](Expected<net::Response> result) {
-               if (const auto self = weak.lock()) self->OnAnswer(*item, *sent, result);
+             [weak = weak_from_this(), item](Expected<net::Response> result) {
+               if (const auto self = weak.lock()) self->OnAnswer(*item, result);
              });
   }
 
-  void OnAnswer(Item& item, const net::Request& sent, const Expected<net::Response>& result) {
+  void OnAnswer(Item& item, const Expected<net::Response>& result) {
     const std::lock_guard lock(mutex_);
     --in_flight_;
     if (is_stopped_) return;
@@ -371,15 +426,22 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
         Refuse(item, result.error());
       }
     } else {
-      OnStatus(item, sent, *result);
+      OnStatus(item, *result);
     }
     if (Queued() == 0) is_idle_.notify_all();
     PostPump();
   }
 
-  void OnStatus(Item& item, const net::Request& sent, const net::Response& response) {
+  void OnStatus(Item& item, const net::Response& response) {
     const int status = response.status;
     if (status >= 200 && status < 300) return Succeed(item);
+    if (status == 415 && std::exchange(item.was_protobuf, false)) {
+      sends_protobuf_ = false;
+      queue_.push_front(std::move(item));
+      return;
+    }
+    const net::Request sent{
+        item.is_patch ? "PATCH" : "POST", ObjectPath(kPrefix, item.namespace_name, "events"), {}, {}};
     const Error error = ErrorFromResponse(sent, response);
     // The earlier try, whose answer was lost, had been stored.
     if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
@@ -449,7 +511,9 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   std::condition_variable is_idle_;
   Random random_;
   bool is_stopped_ = false;
+  std::atomic<bool> sends_protobuf_;  // until the server has refused it
   std::deque<Item> queue_;
+  bool is_restrained_ = false;
   int in_flight_ = 0;
   bool is_pump_posted_ = false;
   bool is_probing_ = false;
@@ -474,6 +538,7 @@ EventRecorder::EventRecorder(RestClient& rest, EventRecorderOptions options)
 EventRecorder::~EventRecorder() { impl_->Stop(); }
 
 void EventRecorder::Record(Event event) { impl_->Record(std::move(event)); }
+void EventRecorder::Restrain(bool is_restrained) { impl_->Restrain(is_restrained); }
 std::size_t EventRecorder::Flush(Duration timeout) { return impl_->Flush(timeout); }
 EventRecorderStats EventRecorder::Stats() const { return impl_->Stats(); }
 

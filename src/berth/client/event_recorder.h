@@ -37,8 +37,9 @@ struct EventRecorderOptions {
   std::string hostname;             // reportingInstance is "<scheduler_name>-<hostname>"
   std::size_t queue_max = 100'000;  // events waiting; further ones are dropped and counted
   int in_flight_max = 8;
-  std::size_t series_max = 20'000;  // events that a repetition would be counted on; beyond it the oldest is forgotten
-  int tries_max = 12;               // answers (429 and 503 not counted) after which an event is given up
+  int in_flight_restrained_max = 2;  // while restrained, unless a quarter of the queue is full
+  std::size_t series_max = 20'000;   // events that a repetition would be counted on; beyond it the oldest is forgotten
+  int tries_max = 12;                // answers (429 and 503 not counted) after which an event is given up
   Duration backoff_min = std::chrono::milliseconds(500);
   Duration backoff_max = std::chrono::seconds(10);
   Duration series_idle = std::chrono::minutes(6);      // a series is over after that
@@ -67,6 +68,9 @@ class EventRecorder {
   // Any thread; never waits. A repetition (all equal but the note) within series_idle becomes a count on the first one.
   // While the API server is away events stay queued; one whose outcome is unknown is created again under the same name.
   void Record(Event event);
+
+  // While something more urgent is under way: fewer events at once. Any thread; Flush() goes on at the same pace.
+  void Restrain(bool is_restrained);
 
   // Waits until nothing is queued or `timeout` has passed, and returns how many events are left. Not on the loop's
   // thread.

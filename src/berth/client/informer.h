@@ -24,6 +24,7 @@ class Informer {
 
   struct Options : ReflectorOptions {
     std::function<Expected<Ptr>(const simdjson::dom::element& object)> decode;
+    std::function<Expected<Ptr>(std::string_view message)> decode_protobuf;  // optional
   };
 
   // All optional, on the loop's thread.
@@ -31,13 +32,14 @@ class Informer {
     std::function<void(Ptr object)> on_add;
     std::function<void(Ptr before, Ptr object)> on_update;
     std::function<void(Ptr last_known)> on_delete;
+    std::function<void(const Reflector::Identity& gone)> on_gone;
     std::function<void()> on_synced;
     std::function<void(const Error&)> on_failure;
   };
 
   // `rest` must outlive it.
   Informer(RestClient& rest, Options options, Handler handler)
-      : reflector_(rest, options, Erase(std::move(options.decode)), Erase(std::move(handler))) {}
+      : reflector_(rest, options, Erase(options), Erase(std::move(handler))) {}
 
   void Start() { reflector_.Start(); }
   void Stop() { reflector_.Stop(); }
@@ -52,11 +54,19 @@ class Informer {
  private:
   static Ptr Cast(const Reflector::ObjectPtr& object) { return std::static_pointer_cast<const T>(object); }
 
-  static Reflector::Decode Erase(std::function<Expected<Ptr>(const simdjson::dom::element&)> decode) {
-    return [decode = std::move(decode)](const simdjson::dom::element& element) -> Expected<Reflector::ObjectPtr> {
+  static Reflector::Decoders Erase(const Options& options) {
+    Reflector::Decoders erased;
+    erased.json = [decode = options.decode](const simdjson::dom::element& element) -> Expected<Reflector::ObjectPtr> {
       BERTH_ASSIGN_OR_RETURN(Ptr object, decode(element));
       return Reflector::ObjectPtr(std::move(object));
     };
+    if (options.decode_protobuf) {
+      erased.protobuf = [decode = options.decode_protobuf](std::string_view message) -> Expected<Reflector::ObjectPtr> {
+        BERTH_ASSIGN_OR_RETURN(Ptr object, decode(message));
+        return Reflector::ObjectPtr(std::move(object));
+      };
+    }
+    return erased;
   }
 
   static Reflector::Handler Erase(Handler handler) {
@@ -73,6 +83,7 @@ class Informer {
     if (handler.on_delete) {
       erased.on_delete = [f = std::move(handler.on_delete)](const Reflector::ObjectPtr& object) { f(Cast(object)); };
     }
+    erased.on_gone = std::move(handler.on_gone);
     erased.on_synced = std::move(handler.on_synced);
     erased.on_failure = std::move(handler.on_failure);
     return erased;

@@ -1,13 +1,14 @@
 #include "berth/client/reflector.h"
 
 #include <algorithm>
-#include <charconv>
 #include <mutex>
 #include <vector>
 
-#include "berth/base/hash_map.h"
+#include "berth/api/decode_protobuf_frame.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
+#include "berth/client/reflector_store.h"
+#include "berth/client/watch_frames.h"
 #include "berth/codec/json_reader.h"
 
 namespace berth::client {
@@ -22,32 +23,32 @@ constexpr int kPagesMax = 100'000;
 constexpr int kGarbledWatchesMax = 3;
 // A watch that ends sooner than this without bringing anything is not opened again at once.
 constexpr Duration kWatchShort = std::chrono::seconds(1);
-constexpr int kSetAsideLinesPerMinute = 20;
 constexpr std::size_t kShownLineMax = 80;
-constexpr std::size_t kRetainedLineBytesMax = std::size_t{1} << 20;
 constexpr int kPageTries = 4;  // of a page after the first, whose continue token is worth keeping
 constexpr Duration kPageTimeout = std::chrono::seconds(60);
 
-// A resourceVersion in one word. Numbers, which is what API servers use, can be ordered; of anything else only equality
-// is known.
-class Version {
- public:
-  Version() = default;
-  explicit Version(std::string_view text) {
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value_);
-    if (problem != std::errc() || end != text.data() + text.size() || (value_ & kOpaque) != 0) {
-      value_ = std::hash<std::string_view>{}(text) | kOpaque;
-    }
-  }
-  bool operator==(const Version&) const = default;
-  bool IsNotAfter(Version other) const {
-    return value_ == other.value_ || (((value_ | other.value_) & kOpaque) == 0 && value_ < other.value_);
-  }
+constexpr std::string_view kJsonType = "application/json";
+constexpr std::string_view kProtobufListTypes = "application/vnd.kubernetes.protobuf, application/json";
+constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.protobuf;stream=watch, application/json";
 
- private:
-  static constexpr std::uint64_t kOpaque = std::uint64_t{1} << 63;
-  std::uint64_t value_ = 0;
-};
+bool IsProtobuf(const net::Response& head) { return head.Get("Content-Type").starts_with(api::kProtobufMediaType); }
+
+// What a server says that has not the type of answer that was asked for.
+bool IsTypeRefusal(int status) { return status == 406 || status == 415; }
+
+api::ProtobufMeta ReadJsonMeta(element object) {
+  api::ProtobufMeta meta;
+  const auto metadata = codec::FindMember(object, "metadata");
+  if (!metadata) return meta;
+  meta.name = codec::StringOrEmpty(*metadata, "name");
+  meta.namespace_name = codec::StringOrEmpty(*metadata, "namespace");
+  meta.uid = codec::StringOrEmpty(*metadata, "uid");
+  meta.resource_version = codec::StringOrEmpty(*metadata, "resourceVersion");
+  if (const auto annotations = codec::FindMember(*metadata, "annotations")) {
+    meta.has_initial_events_end = codec::StringOrEmpty(*annotations, "k8s.io/initial-events-end") == "true";
+  }
+  return meta;
+}
 
 std::string Shown(std::string_view text) {
   std::string line(text.substr(0, kShownLineMax));
@@ -59,20 +60,24 @@ std::string Shown(std::string_view text) {
 
 class Reflector::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  Impl(RestClient& rest, ReflectorOptions options, Decode decode, Handler handler)
+  Impl(RestClient& rest, ReflectorOptions options, Decoders decoders, Handler handler)
       : rest_(rest),
         loop_(rest.loop()),
         options_(std::move(options)),
-        decode_(std::move(decode)),
+        decoders_(std::move(decoders)),
         handler_(std::move(handler)),
-        random_(options_.seed) {}
+        random_(options_.seed),
+        takes_protobuf_(rest.options().takes_protobuf && decoders_.protobuf),
+        streams_list_(options_.streams_list),
+        store_(options_, decoders_, handler_, loop_, is_stopped_),
+        frames_(options_.line_bytes_max) {}
 
   void Start() {
     loop_.Post([weak = weak_from_this()] {
       const auto self = weak.lock();
       if (!self) return;
       const std::lock_guard lock(self->mutex_);
-      if (!self->is_stopped_) self->StartList(true);
+      if (!self->is_stopped_) self->StartList();
     });
   }
 
@@ -95,33 +100,24 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   }
   ObjectPtr Find(std::string_view key) const {
     const std::lock_guard lock(mutex_);
-    const auto it = store_.find(key);
-    return it == store_.end() ? nullptr : it->second.object;
+    return store_.Find(key);
   }
   void ForEach(const std::function<void(const std::string&, const ObjectPtr&)>& visit) const {
     const std::lock_guard lock(mutex_);
-    for (const auto& [key, entry] : store_) visit(key, entry.object);
+    store_.ForEach(visit);
   }
   ReflectorStats Stats() const {
     const std::lock_guard lock(mutex_);
     ReflectorStats stats = stats_;
     stats.objects = store_.size();
-    stats.set_aside = set_aside_.size();
+    stats.set_aside = store_.set_aside();
+    stats.events = store_.counts().events;
+    stats.decode_failures = store_.counts().decode_failures;
     return stats;
   }
 
  private:
-  struct Entry {
-    Version version;
-    std::uint64_t uid_hash = 0;  // 0: the object has none
-    std::uint32_t round = 0;     // of the list that saw it last
-    ObjectPtr object;
-  };
-  struct SetAside {
-    Version version;
-    std::uint32_t round = 0;
-  };
-  enum class Source : std::uint8_t { kList, kWatch };
+  using Source = ReflectorStore::Source;
 
   // Wraps a callback of the phase that is beginning: it does nothing once another phase has begun.
   template <typename F>
@@ -144,26 +140,111 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
   // ---- list
 
-  void StartList(bool in_pages) {
+  void StartList() {
+    if (streams_list_) return StreamList();
+    StartPages(true);
+  }
+
+  void StartPages(bool in_pages) {
     BeginPhase();
-    ++round_;
+    store_.BeginRound();
     in_pages_ = in_pages;
     pages_ = 0;
+    page_failures_ = 0;
     continue_.clear();
     RequestPage();
   }
 
   void RequestPage() {
+    const int size = takes_protobuf_ ? options_.streamed_page_size : options_.page_size;
     net::Request request;
     request.target = WithQuery(options_.path, {{"labelSelector", options_.label_selector},
                                                {"fieldSelector", options_.field_selector},
-                                               {"limit", in_pages_ ? std::to_string(options_.page_size) : ""},
+                                               {"limit", in_pages_ ? std::to_string(size) : ""},
                                                {"continue", continue_}});
+    if (takes_protobuf_) return StreamPage(std::move(request));
     const RestOptions rest_options{.timeout = kPageTimeout,
                                    .tries = continue_.empty() ? 1 : kPageTries,
                                    .body_bytes_max = options_.list_bytes_max};
     rest_.Do(std::move(request), rest_options,
              InPhase([](Impl& self, Expected<net::Response> page) { self.OnPage(std::move(page)); }));
+  }
+
+  // A page in protobuf, decoded while it arrives. A server that has no protobuf answers with JSON, which is collected.
+  void StreamPage(net::Request request) {
+    BeginPhase();
+    const std::uint64_t phase = phase_;
+    status_ = 0;
+    page_body_.clear();
+    list_reader_.emplace([this, phase](std::string_view item) { return TakeItem(item, phase); },
+                         options_.line_bytes_max);
+    request.headers.push_back({"Accept", std::string(kProtobufListTypes)});
+    RestStreamCallbacks callbacks;
+    callbacks.on_head = InPhase([](Impl& self, const net::Response& head) { self.OnHead(head); });
+    callbacks.on_bytes = InPhase([](Impl& self, std::string_view bytes) { self.OnPageBytes(bytes); });
+    callbacks.on_end = InPhase([](Impl& self, Expected<void> result) { self.OnPageEnd(std::move(result)); });
+    auto stream = rest_.Stream(std::move(request), {.head_timeout = kPageTimeout}, std::move(callbacks));
+    if (IsPhase(phase)) stream_ = std::move(stream);
+  }
+
+  void OnHead(const net::Response& head) {
+    status_ = head.status;
+    is_protobuf_ = takes_protobuf_ && IsProtobuf(head);
+  }
+
+  // One object of a list in protobuf. An error ends the reading.
+  Expected<void> TakeItem(std::string_view item, std::uint64_t phase) {
+    auto meta = api::ReadProtobufMeta(item);
+    if (!meta.ok()) return meta.error();
+    store_.Upsert({*meta, nullptr, item}, Source::kList);
+    if (!IsPhase(phase)) return Error{ErrorCode::kCancelled, "the reflector was stopped"};
+    return {};
+  }
+
+  void OnPageBytes(std::string_view bytes) {
+    const std::uint64_t phase = phase_;
+    if (!is_protobuf_) {
+      if (page_body_.size() + bytes.size() > options_.list_bytes_max) {
+        return FailList(
+            {ErrorCode::kTooLarge, "the list is longer than " + std::to_string(options_.list_bytes_max) + " bytes"});
+      }
+      page_body_.append(bytes);
+      return;
+    }
+    const auto taken = list_reader_->Feed(bytes);
+    if (!taken.ok() && IsPhase(phase)) FailList(taken.error());
+  }
+
+  void OnPageEnd(Expected<void> result) {
+    if (!result.ok()) return FailPage(result.error());
+    page_failures_ = 0;
+    if (!is_protobuf_) {
+      takes_protobuf_ = false;
+      return OnPage(net::Response{200, {}, std::exchange(page_body_, {})});
+    }
+    ++stats_.pages;
+    const auto whole = list_reader_->Finish();
+    if (!whole.ok()) return FailList(whole.error());
+    if (list_reader_->resource_version().empty()) {
+      return FailList(InvalidError("the answer is no list: it has no metadata.resourceVersion"));
+    }
+    resource_version_listed_ = list_reader_->resource_version();
+    continue_ = list_reader_->continue_token();
+    list_reader_.reset();
+    NextPage(continue_.empty(), phase_);
+  }
+
+  void FailPage(const Error& error) {
+    if (IsTypeRefusal(status_)) {
+      log::Info("client", "Listing as JSON: the API server refuses protobuf", {{"resource", options_.name}});
+      takes_protobuf_ = false;
+      return RequestPage();
+    }
+    const bool is_passing = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
+                            error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnauthorized;
+    if (!is_passing || continue_.empty() || ++page_failures_ >= kPageTries) return OnPage(error);
+    // The pages before it are worth keeping; what this one has told already will be found known.
+    After(Backoff(page_failures_ - 1, error), [](Impl& self) { self.RequestPage(); });
   }
 
   void OnPage(Expected<net::Response> page) {
@@ -174,7 +255,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
         // client-go does. What the pages have told already is in the store, and the new list corrects it.
         log::Info("client", "Listing again in one piece: the list's pages expired", {{"resource", options_.name}});
         ++stats_.failures;
-        return StartList(false);
+        return StartPages(false);
       }
       return FailList(page.error());
     }
@@ -182,11 +263,15 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     const Expected<bool> is_last = TakePage(page->body, phase);
     if (!IsPhase(phase)) return;
     if (!is_last.ok()) return FailList(is_last.error());
-    if (!*is_last) {
+    NextPage(*is_last, phase);
+  }
+
+  void NextPage(bool is_last, std::uint64_t phase) {
+    if (!is_last) {
       if (++pages_ >= kPagesMax) return FailList(InvalidError("the list does not end: the server may be broken"));
       return RequestPage();
     }
-    FinishList(phase);
+    if (FinishList(resource_version_listed_, phase)) StartWatch();
   }
 
   // Takes in the objects of a page. True: it was the last one.
@@ -204,7 +289,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       // Not in the loop's head: value() of a temporary refers into it.
       const simdjson::dom::array objects = items->get_array().value();
       for (const element item : objects) {
-        Upsert(item, Source::kList);
+        store_.Upsert({ReadJsonMeta(item), &item, {}}, Source::kList);
         if (!IsPhase(phase)) return true;
       }
     }
@@ -213,28 +298,17 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     return continue_.empty();
   }
 
-  void FinishList(std::uint64_t phase) {
-    // What the list did not show has gone meanwhile. Sorted, so that the order is the same in every run.
-    std::vector<std::string> gone;
-    for (const auto& [key, entry] : store_) {
-      if (entry.round != round_) gone.push_back(key);
-    }
-    std::sort(gone.begin(), gone.end());
-    for (const std::string& key : gone) {
-      Forget(key);
-      if (!IsPhase(phase)) return;
-    }
-    absl::erase_if(set_aside_, [this](const auto& item) { return item.second.round != round_; });
-
+  // False when a handler has stopped us.
+  bool FinishList(const std::string& version, std::uint64_t phase) {
+    if (!store_.EndRound() || !IsPhase(phase)) return false;
     ++stats_.lists;
     list_failures_ = 0;
     if (std::exchange(is_missing_, false)) {
       log::Info("client", "The API server serves this kind now", {{"resource", options_.name}});
     }
     reader_ = codec::JsonReader();  // Pages need megabytes, watch events do not.
-    resource_version_ = resource_version_listed_;
-    if (!TellSynced(phase)) return;
-    StartWatch();
+    resource_version_ = version;
+    return TellSynced(phase);
   }
 
   // False when the handler has stopped us.
@@ -259,7 +333,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       if (!IsPhase(phase)) return;
     }
     if (!TellSynced(phase)) return;
-    After(delay, [](Impl& self) { self.StartList(true); });
+    After(delay, [](Impl& self) { self.StartList(); });
   }
 
   void FailList(const Error& error) {
@@ -267,18 +341,47 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     const Duration delay = Backoff(list_failures_++, error);
     Report(error.Wrap("while listing " + options_.name), delay);
     if (is_stopped_) return;
-    After(delay, [](Impl& self) { self.StartList(true); });
+    After(delay, [](Impl& self) { self.StartList(); });
   }
 
   // ---- watch
 
-  void StartWatch() {
+  void StartWatch() { OpenWatch(false); }
+
+  // A watch that begins with all objects there are, as events.
+  void StreamList() {
+    OpenWatch(true);
+    if (is_initial_) WaitForSilence();
+  }
+
+  void OpenWatch(bool is_initial) {
     BeginPhase();
     const std::uint64_t phase = phase_;
-    buffer_.clear();
+    is_initial_ = is_initial;
+    if (is_initial_) store_.BeginRound();
+    frames_.Reset(WatchFrames::Format::kLines);
+    status_ = 0;
+    initial_events_ = 0;
     is_watch_open_ = false;
     is_watch_fruitful_ = false;
     watch_opened_at_ = loop_.Now();
+    RestStreamCallbacks callbacks;
+    callbacks.on_head = InPhase([](Impl& self, const net::Response& head) { self.OnHead(head); });
+    callbacks.on_open = InPhase([](Impl& self) {
+      self.is_watch_open_ = true;
+      self.watch_opened_at_ = self.loop_.Now();
+      using Format = WatchFrames::Format;
+      self.frames_.Reset(self.is_protobuf_ ? Format::kLengths : Format::kLines);
+      ++self.stats_.watches;
+    });
+    callbacks.on_bytes = InPhase([](Impl& self, std::string_view bytes) { self.OnBytes(bytes); });
+    callbacks.on_end = InPhase([](Impl& self, Expected<void> result) { self.OnWatchEnd(std::move(result)); });
+    auto stream = rest_.Stream(WatchRequest(), {}, std::move(callbacks));
+    // It may have ended already, and another phase begun.
+    if (IsPhase(phase)) stream_ = std::move(stream);
+  }
+
+  net::Request WatchRequest() {
     const auto spread = static_cast<std::uint64_t>(std::max<std::int64_t>(
         1, std::chrono::duration_cast<std::chrono::seconds>(options_.watch_max - options_.watch_min).count()));
     const auto seconds =
@@ -287,48 +390,61 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     net::Request request;
     request.target = WithQuery(options_.path, {{"watch", "true"},
                                                {"allowWatchBookmarks", "true"},
-                                               {"resourceVersion", resource_version_},
+                                               {"sendInitialEvents", is_initial_ ? "true" : ""},
+                                               {"resourceVersionMatch", is_initial_ ? "NotOlderThan" : ""},
+                                               {"resourceVersion", is_initial_ ? "" : resource_version_},
                                                {"timeoutSeconds", std::to_string(seconds)},
                                                {"labelSelector", options_.label_selector},
                                                {"fieldSelector", options_.field_selector}});
-    RestStreamCallbacks callbacks;
-    callbacks.on_open = InPhase([](Impl& self) {
-      self.is_watch_open_ = true;
-      self.watch_opened_at_ = self.loop_.Now();
-      ++self.stats_.watches;
-    });
-    callbacks.on_bytes = InPhase([](Impl& self, std::string_view bytes) { self.OnBytes(bytes); });
-    callbacks.on_end = InPhase([](Impl& self, Expected<void> result) { self.OnWatchEnd(std::move(result)); });
-    auto stream = rest_.Stream(std::move(request), {}, std::move(callbacks));
-    // It may have ended already, and another phase begun.
-    if (IsPhase(phase)) stream_ = std::move(stream);
+    if (takes_protobuf_) request.headers.push_back({"Accept", std::string(kProtobufWatchTypes)});
+    return request;
+  }
+
+  // A server that does not know what initial events are might never say that they are over.
+  void WaitForSilence() {
+    const auto seen = initial_events_;
+    cancel_timer_ = loop_.PostAfter(
+        options_.streamed_list_silence, InPhase([seen](Impl& self) {
+          if (!self.is_initial_) return;
+          if (self.initial_events_ != seen) return self.WaitForSilence();
+          self.ListInstead("it brought nothing for " + FormatGoDuration(self.options_.streamed_list_silence), true);
+        }));
+  }
+
+  // `for_good`: also from now on.
+  void ListInstead(const std::string& why, bool for_good) {
+    if (for_good) streams_list_ = false;
+    log::Info("client", "Listing in pages: the API server did not stream the list",
+              {{"resource", options_.name}, {"reason", why}});
+    StartPages(true);
   }
 
   void OnBytes(std::string_view bytes) {
     const std::uint64_t phase = phase_;
-    while (!bytes.empty()) {
-      const std::size_t end = bytes.find('\n');
-      const std::string_view part = bytes.substr(0, end);
-      if (buffer_.size() + part.size() > options_.line_bytes_max) {
-        return Relist(Error{ErrorCode::kTooLarge,
-                            "a watch event is longer than " + std::to_string(options_.line_bytes_max) + " bytes"});
-      }
-      if (end == std::string_view::npos) {
-        buffer_.append(part);
-        return;
-      }
-      bytes.remove_prefix(end + 1);
-      if (buffer_.empty()) {
-        TakeLine(part);
+    const auto taken = frames_.Feed(bytes, [this, phase](std::string_view event) {
+      if (frames_.format() == WatchFrames::Format::kLengths) {
+        TakeFrame(event);
       } else {
-        buffer_.append(part);
-        line_.swap(buffer_);
-        buffer_.clear();
-        TakeLine(line_);
-        if (line_.capacity() > kRetainedLineBytesMax) line_ = {};
+        TakeLine(event);
       }
-      if (!IsPhase(phase)) return;
+      return IsPhase(phase);
+    });
+    if (!taken.ok() && IsPhase(phase)) Relist(taken.error());
+  }
+
+  void TakeFrame(std::string_view frame) {
+    const auto event = api::ReadProtobufWatchEvent(frame);
+    if (!event.ok()) return FailWatch(event.error(), true);
+    const auto envelope = api::UnwrapUnknown(event->object);
+    if (!envelope.ok()) return FailWatch(envelope.error(), true);
+    if (event->type == "ERROR") {
+      const auto status = api::ReadProtobufStatus(envelope->raw);
+      if (!status.ok()) return FailWatch(status.error(), true);
+      return OnErrorEvent(status->code, status->message);
     }
+    const auto meta = api::ReadProtobufMeta(envelope->raw);
+    if (!meta.ok()) return FailWatch(meta.error(), true);
+    TakeEvent(event->type, {*meta, nullptr, envelope->raw}, event->type);
   }
 
   void TakeLine(std::string_view line) {
@@ -340,41 +456,84 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
       return FailWatch(InvalidError("the watch brought no event: \"" + Shown(line) + '"'), true);
     }
     const std::string_view type = codec::StringOrEmpty(*event, "type");
-    if (type == "ERROR") return OnErrorEvent(*object);
+    if (type == "ERROR") {
+      return OnErrorEvent(codec::FindInt(*object, "code").value_or(0), codec::StringOrEmpty(*object, "message"));
+    }
+    TakeEvent(type, {ReadJsonMeta(*object), &*object, {}}, line);
+  }
 
-    const auto metadata = codec::FindMember(*object, "metadata");
-    const std::string_view version = metadata ? codec::StringOrEmpty(*metadata, "resourceVersion") : std::string_view();
+  void TakeEvent(std::string_view type, const Arrival& object, std::string_view shown) {
+    const std::string_view version = object.meta.resource_version;
     const bool is_change = type == "ADDED" || type == "MODIFIED";
-    if (version.empty() || (!is_change && type != "DELETED" && type != "BOOKMARK")) {
+    const bool is_bookmark = type == "BOOKMARK";
+    if (version.empty() || (!is_change && type != "DELETED" && !is_bookmark)) {
       return FailWatch(InvalidError("the watch brought an event of an unknown type or without a resourceVersion: \"" +
-                                    Shown(line) + '"'),
+                                    Shown(shown) + '"'),
                        true);
     }
-    // First: a handler that stops us must not find the same event again.
-    resource_version_ = std::string(version);
     is_watch_fruitful_ = true;
+    if (is_initial_) return TakeInitialEvent(type, object);
+    // First: a handler that stops us must not find the same event again.
+    resource_version_.assign(version);
     watch_failures_ = 0;
     garbled_watches_ = 0;
     if (is_change) {
-      Upsert(*object, Source::kWatch);
-    } else if (type == "DELETED") {
-      Remove(*object);
-    } else {
+      store_.Upsert(object, Source::kWatch);
+    } else if (is_bookmark) {
       ++stats_.bookmarks;
+    } else {
+      store_.Remove(object);
     }
   }
 
-  void OnErrorEvent(element status) {
+  // Their versions are in no order, so that none is a place to go on from; what was not told when they are over is
+  // gone.
+  void TakeInitialEvent(std::string_view type, const Arrival& object) {
+    ++initial_events_;
+    if (type == "BOOKMARK") {
+      ++stats_.bookmarks;
+      if (!object.meta.has_initial_events_end) return;
+      is_initial_ = false;
+      watch_failures_ = 0;
+      garbled_watches_ = 0;
+      ++stats_.streamed_lists;
+      FinishList(std::string(object.meta.resource_version), phase_);
+    } else if (type == "DELETED") {
+      store_.Remove(object);
+    } else {
+      store_.Upsert(object, Source::kList);
+    }
+  }
+
+  void OnErrorEvent(std::int64_t code, std::string_view message) {
     Error error;
-    error.code = codec::FindInt(status, "code") == 410 ? ErrorCode::kGone : ErrorCode::kInternal;
-    error.message = Shown(codec::StringOrEmpty(status, "message"));
+    error.code = code == 410 ? ErrorCode::kGone : ErrorCode::kInternal;
+    error.message = Shown(message);
     if (error.message.empty()) error.message = "the watch ended with an ERROR event without a message";
     Relist(error);
   }
 
+  // The streamed list has ended before it was whole.
+  void OnInitialEnd(const Expected<void>& result) {
+    if (result.ok()) return ListInstead("it ended before it was whole", true);
+    const Error& error = result.error();
+    switch (error.code) {
+      case ErrorCode::kInvalid: return ListInstead(error.message, true);
+      // Whoever may not watch may still list; rules that the server has not read yet pass.
+      case ErrorCode::kForbidden: return ListInstead(error.message, false);
+      default: return FailList(error);
+    }
+  }
+
   void OnWatchEnd(Expected<void> result) {
+    if (IsTypeRefusal(status_) && takes_protobuf_) {
+      log::Info("client", "Watching as JSON: the API server refuses protobuf", {{"resource", options_.name}});
+      takes_protobuf_ = false;
+      return is_initial_ ? StreamList() : StartWatch();
+    }
+    if (is_initial_) return OnInitialEnd(result);
     if (result.ok()) {
-      const bool was_cut = !buffer_.empty();
+      const bool was_cut = !frames_.is_between_events();
       const bool was_short = !is_watch_fruitful_ && loop_.Now() - watch_opened_at_ < kWatchShort;
       if (was_cut) return FailWatch(InvalidError("the watch ended within an event"), false);
       if (was_short) {
@@ -407,6 +566,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
   // Watches again from where we are.
   void FailWatch(const Error& error, bool is_garbled) {
+    if (is_initial_) return FailList(error);
     if (is_garbled && ++garbled_watches_ >= kGarbledWatchesMax) return Relist(error);
     const Duration delay = Backoff(watch_failures_++, error);
     Report(error.Wrap("while watching " + options_.name), delay);
@@ -424,115 +584,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     relisted_at_ = loop_.Now();
     Report(error.Wrap("while watching " + options_.name + " (listing again)"), delay);
     if (is_stopped_) return;
-    After(delay, [](Impl& self) { self.StartList(true); });
-  }
-
-  // ---- the store
-
-  // The object's key, in key_; false when it has no name.
-  bool ReadIdentity(element object, Version& version, std::uint64_t& uid_hash) {
-    const auto metadata = codec::FindMember(object, "metadata");
-    if (!metadata) return false;
-    const std::string_view name = codec::StringOrEmpty(*metadata, "name");
-    if (name.empty()) return false;
-    key_.assign(codec::StringOrEmpty(*metadata, "namespace"));
-    if (!key_.empty()) key_ += '/';
-    key_.append(name);
-    version = Version(codec::StringOrEmpty(*metadata, "resourceVersion"));
-    const std::string_view uid = codec::StringOrEmpty(*metadata, "uid");
-    uid_hash = uid.empty() ? 0 : (std::hash<std::string_view>{}(uid) | 1);
-    return true;
-  }
-
-  void Upsert(element object, Source source) {
-    Version version;
-    std::uint64_t uid_hash = 0;
-    if (!ReadIdentity(object, version, uid_hash)) {
-      ++stats_.decode_failures;
-      LogSetAside("", "it has no metadata.name");
-      return;
-    }
-    const auto known = store_.find(std::string_view(key_));
-    const bool is_known = known != store_.end();
-    if (is_known) known->second.round = round_;
-    // A list is the truth, whatever its numbers: after a restore of etcd they are smaller. A watch may repeat itself.
-    if (is_known &&
-        (source == Source::kList ? version == known->second.version : version.IsNotAfter(known->second.version))) {
-      return;
-    }
-    const bool is_replaced =
-        is_known && known->second.uid_hash != 0 && uid_hash != 0 && known->second.uid_hash != uid_hash;
-
-    auto decoded = decode_(object);
-    if (!decoded.ok() || *decoded == nullptr) {
-      const std::string key = key_;
-      const bool is_new = KeepAside(key, version);
-      if (is_new) LogSetAside(key, decoded.ok() ? "it decodes to nothing" : decoded.error().message);
-      // The one that we know is another object and has gone, whatever the new one is.
-      if (is_replaced) Forget(key);
-      return;
-    }
-    if (!set_aside_.empty()) set_aside_.erase(std::string_view(key_));
-    ++stats_.events;
-    const ObjectPtr current = std::move(decoded).value();
-    if (!is_known) {
-      store_.emplace(key_, Entry{version, uid_hash, round_, current});
-      if (handler_.on_add) handler_.on_add(current);
-      return;
-    }
-    Entry& entry = known->second;
-    const ObjectPtr before = std::exchange(entry.object, current);
-    entry.version = version;
-    entry.uid_hash = uid_hash;
-    if (!is_replaced) {
-      if (handler_.on_update) handler_.on_update(before, current);
-      return;
-    }
-    if (handler_.on_delete) handler_.on_delete(before);
-    if (!is_stopped_ && handler_.on_add) handler_.on_add(current);
-  }
-
-  void Remove(element object) {
-    Version version;
-    std::uint64_t uid_hash = 0;
-    if (!ReadIdentity(object, version, uid_hash)) return;
-    const auto known = store_.find(std::string_view(key_));
-    // A repeated deletion of an earlier object of that name says nothing about the present one.
-    if (known != store_.end() && version != known->second.version && version.IsNotAfter(known->second.version)) return;
-    set_aside_.erase(std::string_view(key_));
-    Forget(std::string(key_));
-  }
-
-  void Forget(const std::string& key) {
-    const auto known = store_.find(key);
-    if (known == store_.end()) return;
-    const ObjectPtr last_known = std::move(known->second.object);
-    store_.erase(known);
-    ++stats_.events;
-    if (handler_.on_delete) handler_.on_delete(last_known);
-  }
-
-  // False when this version was set aside before.
-  bool KeepAside(const std::string& key, Version version) {
-    ++stats_.decode_failures;
-    const auto [it, is_new] = set_aside_.try_emplace(key, SetAside{version, round_});
-    const bool is_other = is_new || it->second.version != version;
-    it->second = SetAside{version, round_};
-    return is_other;
-  }
-
-  void LogSetAside(const std::string& key, const std::string& why) {
-    if (loop_.Now() - set_aside_minute_ >= std::chrono::minutes(1)) {
-      if (set_aside_lines_ > kSetAsideLinesPerMinute) {
-        log::Warning("client", "More objects were set aside",
-                     {{"resource", options_.name}, {"count", set_aside_lines_ - kSetAsideLinesPerMinute}});
-      }
-      set_aside_minute_ = loop_.Now();
-      set_aside_lines_ = 0;
-    }
-    if (++set_aside_lines_ > kSetAsideLinesPerMinute) return;
-    log::Warning("client", "An object is set aside: it cannot be read",
-                 {{"resource", options_.name}, {"object", key}, {"reason", why}});
+    After(delay, [](Impl& self) { self.StartList(); });
   }
 
   // ---- failure
@@ -559,7 +611,7 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   RestClient& rest_;
   EventLoop& loop_;
   const ReflectorOptions options_;
-  const Decode decode_;
+  const Decoders decoders_;
   const Handler handler_;
 
   // Held while a handler runs, so that Stop() can wait for it; recursive, so that a handler may call Stop() and Find().
@@ -569,14 +621,15 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   std::uint64_t phase_ = 0;  // a list, a watch, or a wait; callbacks of earlier ones do nothing
   Random random_;
   codec::JsonReader reader_;
+  bool takes_protobuf_;  // until the server shows that it has none
+  bool streams_list_;    // until the server shows that it does not
+  ReflectorStore store_;
 
-  StringHashMap<Entry> store_;
-  StringHashMap<SetAside> set_aside_;
-  std::string key_;
-
-  std::uint32_t round_ = 0;
   bool in_pages_ = true;
   int pages_ = 0;
+  int page_failures_ = 0;  // of the page that is being streamed
+  std::optional<api::ProtobufListReader> list_reader_;
+  std::string page_body_;  // of a page that was asked for as protobuf and came as JSON
   std::string continue_;
   std::string resource_version_listed_;
   int list_failures_ = 0;
@@ -584,8 +637,11 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
   std::string resource_version_;  // the watch goes on from here
   std::unique_ptr<net::StreamHandle> stream_;
-  std::string buffer_;  // the part of an event that has come so far
-  std::string line_;
+  int status_ = 0;            // of the stream's answer; 0 before it
+  bool is_protobuf_ = false;  // the stream's bytes
+  bool is_initial_ = false;   // the watch is telling the list
+  std::uint64_t initial_events_ = 0;
+  WatchFrames frames_;
   bool is_watch_open_ = false;
   bool is_watch_fruitful_ = false;  // it brought an event or a bookmark
   Time watch_opened_at_{};
@@ -595,13 +651,11 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
   int relist_failures_ = 0;
 
   std::function<void()> cancel_timer_;
-  Time set_aside_minute_{};
-  int set_aside_lines_ = 0;
   ReflectorStats stats_;
 };
 
-Reflector::Reflector(RestClient& rest, ReflectorOptions options, Decode decode, Handler handler)
-    : impl_(std::make_shared<Impl>(rest, std::move(options), std::move(decode), std::move(handler))) {}
+Reflector::Reflector(RestClient& rest, ReflectorOptions options, Decoders decoders, Handler handler)
+    : impl_(std::make_shared<Impl>(rest, std::move(options), std::move(decoders), std::move(handler))) {}
 
 Reflector::~Reflector() { Stop(); }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "berth/api/decode_protobuf_frame.h"
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
 #include "berth/net/url.h"
@@ -63,34 +64,55 @@ std::int64_t RetryAfterMs(std::string_view seconds) {
   return std::min<std::int64_t>(value, 24 * 3600) * 1000;
 }
 
+std::string TextOf(const codec::json::object& object, std::string_view key) {
+  const auto* member = object.if_contains(key);
+  return member != nullptr && member->is_string() ? std::string(member->as_string()) : std::string();
+}
+
+void SetRetryAfter(Error& error, std::int64_t seconds) {
+  if (error.retry_after_ms == 0) error.retry_after_ms = RetryAfterMs(std::to_string(seconds));
+}
+
+// What a Status object in the body says, into `error`; returns its reason, or an empty text where it is none.
+std::string ReadStatus(const std::string& body, Error& error) {
+  if (body.starts_with(api::kProtobufMagic)) {
+    const auto envelope = api::UnwrapUnknown(body);
+    if (!envelope.ok() || envelope->kind != "Status") return {};
+    const auto status = api::ReadProtobufStatus(envelope->raw);
+    if (!status.ok()) return {};
+    error.message = OneLine(status->message, kMessageMax);
+    SetRetryAfter(error, status->retry_after_seconds);
+    return std::string(status->reason);
+  }
+  const auto parsed = codec::ParseJson(body);
+  if (!parsed.ok() || !parsed->is_object()) return {};
+  const auto& status = parsed->as_object();
+  if (TextOf(status, "kind") != "Status") return {};
+  error.message = OneLine(TextOf(status, "message"), kMessageMax);
+  const auto* details = status.if_contains("details");
+  if (details != nullptr && details->is_object()) {
+    const auto* seconds = details->as_object().if_contains("retryAfterSeconds");
+    if (seconds != nullptr && seconds->is_int64()) SetRetryAfter(error, seconds->as_int64());
+  }
+  return TextOf(status, "reason");
+}
+
 }  // namespace
 
 std::string DefaultUserAgent() { return "berth/" BERTH_VERSION; }
+
+void SetContentTypes(RestClientOptions& options, std::string_view content_type, std::string_view accept_content_types) {
+  options.sends_protobuf = content_type == api::kProtobufMediaType;
+  const std::string_view accepted = accept_content_types.empty() ? content_type : accept_content_types;
+  options.takes_protobuf = accepted.find(api::kProtobufMediaType) != std::string_view::npos;
+}
 
 Error ErrorFromResponse(const net::Request& request, const net::Response& response) {
   Error error;
   error.outcome_unknown = response.status >= 500 && !IsRead(request);
   error.retry_after_ms = RetryAfterMs(response.Get("Retry-After"));
 
-  std::string reason;
-  const auto parsed = codec::ParseJson(response.body);
-  if (parsed.ok() && parsed->is_object()) {
-    const auto& status = parsed->as_object();
-    const auto text = [](const codec::json::object& object, std::string_view key) -> std::string {
-      const auto* member = object.if_contains(key);
-      return member != nullptr && member->is_string() ? std::string(member->as_string()) : std::string();
-    };
-    if (text(status, "kind") == "Status") {
-      reason = text(status, "reason");
-      error.message = OneLine(text(status, "message"), kMessageMax);
-      const auto* details = status.if_contains("details");
-      if (error.retry_after_ms == 0 && details != nullptr && details->is_object()) {
-        const auto* seconds = details->as_object().if_contains("retryAfterSeconds");
-        if (seconds != nullptr && seconds->is_int64())
-          error.retry_after_ms = RetryAfterMs(std::to_string(seconds->as_int64()));
-      }
-    }
-  }
+  std::string reason = ReadStatus(response.body, error);
   error.code = CodeOf(response.status, reason);
   if (error.message.empty()) {
     error.message = request.method + ' ' + OneLine(request.target, kShownBodyMax) + " was answered with HTTP " +
@@ -355,6 +377,8 @@ class RestClient::State::Watch : public std::enable_shared_from_this<Watch> {
 
   void OnHead(const net::Response& head) {
     if (is_done_) return;
+    if (callbacks_.on_head) callbacks_.on_head(head);
+    if (is_done_) return;
     if (IsSuccess(head.status)) {
       is_open_ = true;
       if (callbacks_.on_open) callbacks_.on_open();
@@ -494,5 +518,6 @@ std::unique_ptr<net::StreamHandle> RestClient::Stream(net::Request request, net:
 }
 
 EventLoop& RestClient::loop() const { return state_->loop; }
+const RestClientOptions& RestClient::options() const { return state_->options; }
 
 }  // namespace berth::client

@@ -29,7 +29,14 @@ struct RestClientOptions {
   double qps = 0;                     // requests a second on average, streams not counted; 0: no limit
   int burst = 0;                      // requests at once when qps is set; below 1 counts as 1
   std::size_t waiting_max = 200'000;  // calls waiting for a retry or the rate limit; beyond it: kTooManyRequests
+  // Kubernetes' protobuf for bodies, and asked for in answers, by those callers that can.
+  bool sends_protobuf = false;
+  bool takes_protobuf = false;
 };
+
+// As client-go understands its configuration's contentType and acceptContentTypes: without the second, answers are
+// asked for in the type of the bodies.
+void SetContentTypes(RestClientOptions& options, std::string_view content_type, std::string_view accept_content_types);
 
 struct RestOptions {
   Duration timeout = std::chrono::seconds(30);  // of each try
@@ -44,7 +51,8 @@ inline constexpr Duration kRetryAfterMax = std::chrono::seconds(30);
 
 // Callbacks of a watch, on the loop's thread.
 struct RestStreamCallbacks {
-  std::function<void()> on_open;  // the server answered 2xx
+  std::function<void(const net::Response& head)> on_head;  // of whatever status; before the others
+  std::function<void()> on_open;                           // the server answered 2xx
   std::function<void(std::string_view bytes)> on_bytes;
   std::function<void(Expected<void>)> on_end;  // once; an answer other than 2xx comes as its Error
 };
@@ -81,6 +89,7 @@ class RestClient {
                                                           RestStreamCallbacks callbacks);
 
   EventLoop& loop() const;
+  const RestClientOptions& options() const;
 
  private:
   struct State;
