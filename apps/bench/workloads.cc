@@ -10,11 +10,18 @@
 namespace berth::bench {
 namespace {
 
-constexpr const char* kPrefixes[kGroupCount] = {"old-", "pod-", "side-"};
+constexpr std::string_view kPrefixes[kGroupCount] = {"old-", "pod-", "side-"};
 constexpr const char* kNamespaces[kGroupCount] = {kExistingNamespace, kMeasuredNamespace, kSideNamespace};
 // Of a random uid: all but the number at its end.
-constexpr const char* kUids[kGroupCount] = {"00000000-0000-4000-8000-", "00000000-0000-4000-9000-",
-                                            "00000000-0000-4000-a000-"};
+constexpr std::string_view kUids[kGroupCount] = {"00000000-0000-4000-8000-", "00000000-0000-4000-9000-",
+                                                 "00000000-0000-4000-a000-"};
+
+// Part of what is measured: no allocation, little work.
+void SetNumbered(std::string& text, std::string_view prefix, long number) {
+  char digits[24];
+  const char* const end = std::to_chars(digits, digits + sizeof digits, number).ptr;
+  text.assign(prefix).append(digits, static_cast<std::size_t>(end - digits));
+}
 
 // What a pod of no kind yet looks like.
 std::shared_ptr<api::Pod> BarePod(Group group) {
@@ -86,14 +93,9 @@ const std::shared_ptr<api::Pod>& PodSource::Make(int i) {
     pod = std::make_shared<api::Pod>(*pod);  // the scheduler kept the last one
   }
   const auto group = static_cast<std::size_t>(group_);
-  char digits[24];
-  const auto write = [&](long value) {
-    number_.assign(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-    return std::string_view(number_);
-  };
-  pod->metadata.name.assign(kPrefixes[group]).append(write(i));
-  pod->metadata.uid.assign(kUids[group]).append(write(100'000'000'000L + i));
-  pod->metadata.resource_version.assign(write(++version_));
+  SetNumbered(pod->metadata.name, kPrefixes[group], i);
+  SetNumbered(pod->metadata.uid, kUids[group], 100'000'000'000L + i);
+  SetNumbered(pod->metadata.resource_version, {}, ++version_);
   pod->spec.node_name.clear();
   pod->status.nominated_node_name.clear();
   pod->status.conditions.clear();

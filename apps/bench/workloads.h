@@ -110,7 +110,6 @@ class PodSource {
   const Group group_;
   const Recipe& recipe_;
   std::vector<std::shared_ptr<api::Pod>> kinds_;
-  std::string number_;
   long version_ = 0;
 };
 
