@@ -499,7 +499,7 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const
   return Marks{constraint_count + 1, (kept.counts_id << 40) + (counts.rebuild_count() << 16) + by_count};
 }
 
-void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind, std::span<const NodeIndex> rows,
                                  std::span<std::uint32_t> marks, std::size_t stride) const {
   const SpreadCounts& counts = *CountsFor(pod, ClassFor(pod), cycle.nodes);
   const SpreadCounts::Group& hard = counts.hard();

@@ -75,7 +75,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
 
   // A row's marks are its topology values, and where those tell the nodes apart the number of matching pods there.
   std::optional<Marks> MarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
-  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
   framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,
