@@ -154,7 +154,8 @@ bool ProtobufDecoder::Selector(const Field& in, LabelSelector& out) {
     return part.number() != 2 ||
            Append(part, expressions, "matchExpressions", [this](auto&&... args) { return RequirementItem(args...); });
   });
-  SetRequirements(out, StringMap(std::move(labels)), std::move(expressions));
+  SortMap(labels);
+  SetRequirements(out, std::move(labels), std::move(expressions));
   return is_good;
 }
 

@@ -61,11 +61,18 @@ inline void SetOperator(Requirement& out, std::string_view text) {
   out.unknown_op = out.op == SelectorOperator::kUnknown ? text : std::string_view();
 }
 
-// The requirements of matchLabels, then those of matchExpressions.
-inline void SetRequirements(LabelSelector& out, const StringMap& labels, std::vector<Requirement>&& expressions) {
+// The requirements of matchLabels, which are sorted and without doubles, then those of matchExpressions. Texts of a
+// container that can be changed are moved.
+template <typename Labels>
+void SetRequirements(LabelSelector& out, Labels&& labels, std::vector<Requirement>&& expressions) {
   out.requirements.clear();
   out.requirements.reserve(labels.size() + expressions.size());
-  for (const auto& [key, text] : labels) out.requirements.push_back({key, SelectorOperator::kIn, {text}, {}});
+  for (auto&& [key, text] : labels) {
+    Requirement& requirement = out.requirements.emplace_back();
+    requirement.key = std::move(key);
+    requirement.op = SelectorOperator::kIn;
+    requirement.values.push_back(std::move(text));
+  }
   std::move(expressions.begin(), expressions.end(), std::back_inserter(out.requirements));
 }
 
