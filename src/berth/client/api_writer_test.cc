@@ -1,7 +1,10 @@
 #include "berth/client/api_writer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/encode_protobuf.h"
 #include "berth/client/client_fakes.h"
 #include "berth/codec/json.h"
 
@@ -163,6 +166,75 @@ TEST_F(ApiWriterTest, NeverAddressesACollection) {
   writer.Create({"v1", "", "n", ""}, "{}", count);
   EXPECT_EQ(refused, 4);
   EXPECT_EQ(transport.Waiting(), 0U);
+}
+
+class ProtobufWriterTest : public testing::Test {
+ protected:
+  static RestClientOptions Options() {
+    RestClientOptions options;
+    SetContentTypes(options, std::string(api::kProtobufMediaType), "");
+    return options;
+  }
+  ApiWriter::Done Keep() {
+    return [this](const Expected<void>& result) { results.push_back(result.ok() ? "ok" : result.error().message); };
+  }
+
+  FakeLoop loop;
+  FakeTransport transport;
+  RestClient rest{loop, transport, nullptr, 1, Options()};
+  ApiWriter writer{rest};
+  std::vector<std::string> results;
+};
+
+TEST_F(ProtobufWriterTest, SendsBindingsAndDeletions) {
+  const std::string binding = api::EncodeBinding({"default", "web-1", "uid-1", "n1"});
+  for (int i = 0; i < 2; ++i) {  // before and after it is known that the server takes it
+    writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+    const auto call = transport.Next();
+    EXPECT_EQ(call->request.target, "/api/v1/namespaces/default/pods/web-1/binding");
+    EXPECT_EQ(call->request.body, binding);
+    EXPECT_EQ(FindHeader(call->request, "Content-Type"), api::kProtobufMediaType);
+    EXPECT_EQ(FindHeader(call->request, "Accept"), "application/vnd.kubernetes.protobuf, application/json");
+    call->Answer(201, "");
+  }
+  writer.DeletePod({"default", "web-1", "uid-1"}, 5, Keep());
+  const auto call = transport.Next();
+  EXPECT_EQ(call->request.body, api::EncodeDeleteOptions({5, "uid-1"}));
+  call->Answer(200, "");
+  writer.PatchPodStatus({"default", "web-1", "uid-1"}, R"({"status":{}})", Keep());
+  EXPECT_EQ(FindHeader(transport.Next()->request, "Content-Type"), "application/strategic-merge-patch+json");
+  EXPECT_EQ(results, (std::vector<std::string>{"ok", "ok", "ok"}));
+}
+
+TEST_F(ProtobufWriterTest, TellsErrorsAsEver) {
+  // A Status in protobuf: message, reason AlreadyExists, code 409.
+  const std::string status =
+      std::string("k8s\0\x0a\x0c\x0a\x02v1\x12\x06Status\x12\x0e\x1a\x05taken\x22\x02No\x30\x99\x03", 34);
+  for (int i = 0; i < 2; ++i) {
+    writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+    transport.Next()->Answer(409, status);
+    writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+    transport.Next()->Answer(201, "");
+  }
+  EXPECT_EQ(results, (std::vector<std::string>{"taken", "ok", "taken", "ok"}));
+}
+
+TEST_F(ProtobufWriterTest, SendsJsonWhereTheServerWantsIt) {
+  writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+  writer.Bind({"default", "web-2", "uid-2"}, "n1", Keep());
+  transport.Next()->Answer(415, "");
+  transport.Next()->Answer(415, "");
+  for (const char* uid : {"uid-1", "uid-2"}) {
+    const auto call = transport.Next();
+    EXPECT_THAT(call->request.body, testing::HasSubstr(uid));
+    EXPECT_EQ(FindHeader(call->request, "Content-Type"), "application/json");
+    call->Answer(201, "{}");
+  }
+  writer.Bind({"default", "web-3", "uid-3"}, "n1", Keep());
+  const auto call = transport.Next();
+  EXPECT_TRUE(call->request.body.starts_with('{'));
+  call->Answer(201, "{}");
+  EXPECT_EQ(results, (std::vector<std::string>{"ok", "ok", "ok"}));
 }
 
 }  // namespace

@@ -96,8 +96,9 @@ class FakeTransport final : public net::Transport {
     bool is_ended = false;
 
     void Open() { Head(200, ""); }
-    void Head(int status, std::string body) {
-      if (!is_cancelled) callbacks.on_head(net::Response{status, {}, std::move(body)});
+    void Open(std::string content_type) { Head(200, "", {{"Content-Type", std::move(content_type)}}); }
+    void Head(int status, std::string body, std::vector<net::Header> headers = {}) {
+      if (!is_cancelled) callbacks.on_head(net::Response{status, std::move(headers), std::move(body)});
     }
     void Bytes(std::string_view bytes) {
       if (!is_cancelled) callbacks.on_bytes(bytes);

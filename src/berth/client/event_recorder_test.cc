@@ -6,6 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/encode_protobuf.h"
 #include "berth/client/client_fakes.h"
 #include "berth/codec/json.h"
 
@@ -380,6 +382,72 @@ TEST(EventRecorderThreadTest, FlushWaitsForTheLast) {
   EXPECT_EQ(recorder.Flush(seconds(60)), 0U);
   EXPECT_EQ(recorder.Stats().sent, 2000U);
   io.Stop();
+}
+
+TEST_F(EventRecorderTest, SendsProtobufUntilTheServerRefusesIt) {
+  RestClientOptions options;
+  SetContentTypes(options, api::kProtobufMediaType, "");
+  RestClient protobuf_rest(loop, transport, nullptr, 1, options);
+  recorder = std::make_unique<EventRecorder>(protobuf_rest, EventRecorderOptions{.hostname = "host-1"});
+  Event event = Scheduled("web-1");
+  event.related = ObjectReference{"v1", "Node", "", "n1", "uid-n1", ""};
+  Record(event);
+  auto call = transport.Next();
+  EXPECT_EQ(call->request.target, "/apis/events.k8s.io/v1/namespaces/default/events");
+  EXPECT_EQ(FindHeader(call->request, "Content-Type"), api::kProtobufMediaType);
+  EXPECT_THAT(std::string(FindHeader(call->request, "Accept")), HasSubstr("protobuf"));
+  api::EventFields want;
+  want.namespace_name = "default";
+  char name[64];
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(loop.Now().time_since_epoch()).count();
+  std::snprintf(name, sizeof name, "web-1.%llx", static_cast<unsigned long long>(ns));
+  want.name = name;
+  want.event_time = loop.Now();
+  want.reporting_controller = "default-scheduler";
+  want.reporting_instance = "default-scheduler-host-1";
+  want.action = "Binding";
+  want.reason = "Scheduled";
+  want.regarding = {"v1", "Pod", "default", "web-1", "uid-web-1", "7"};
+  want.related = api::ObjectReferenceFields{"v1", "Node", "", "n1", "uid-n1", ""};
+  want.note = "Successfully assigned default/web-1 to n1";
+  want.type = "Normal";
+  EXPECT_EQ(call->request.body, api::EncodeEvent(want));
+  Record(Scheduled("web-2"));
+  const auto other = transport.Next();
+  for (const auto& refused : {call, other}) refused->Answer(415, "");
+  loop.Run();
+  for (int i = 0; i < 2; ++i) {
+    call = transport.Next();
+    EXPECT_EQ(FindHeader(call->request, "Content-Type"), "application/json");
+    EXPECT_TRUE(codec::ParseJson(call->request.body).ok());
+    call->Answer(201, "{}");
+  }
+  loop.Run();
+  EXPECT_EQ(recorder->Stats().sent, 2U);
+  EXPECT_EQ(recorder->Stats().refused, 0U);
+}
+
+TEST_F(EventRecorderTest, SendsFewerWhileItIsRestrained) {
+  Make({.queue_max = 40, .in_flight_max = 4, .in_flight_restrained_max = 1});
+  recorder->Restrain(true);
+  for (int i = 0; i < 6; ++i) Record(Scheduled("web-" + std::to_string(i)));
+  EXPECT_EQ(transport.Waiting(), 1U);
+  transport.Next()->Answer(201, "{}");
+  loop.Run();
+  EXPECT_EQ(transport.Waiting(), 1U);
+  recorder->Restrain(false);
+  loop.Run();
+  EXPECT_EQ(transport.Waiting(), 4U);
+  recorder->Restrain(true);
+  for (int i = 6; i < 20; ++i) Record(Scheduled("web-" + std::to_string(i)));
+  EXPECT_EQ(transport.Waiting(), 4U) << "a queue that fills up is emptied";
+  for (int i = 0; i < 12; ++i) {
+    transport.Next()->Answer(201, "{}");
+    loop.Run();
+  }
+  EXPECT_EQ(transport.Waiting(), 1U);
+  AnswerAll();
+  EXPECT_EQ(recorder->Stats().sent, 20U) << "every one is there in the end";
 }
 
 }  // namespace

@@ -406,7 +406,8 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
     cancel_timer_ = loop_.PostAfter(
         options_.streamed_list_silence, InPhase([seen](Impl& self) {
           if (!self.is_initial_) return;
-          if (self.initial_events_ != seen) return self.WaitForSilence();
+          // Without an answer the stream's own time-out ends it.
+          if (!self.is_watch_open_ || self.initial_events_ != seen) return self.WaitForSilence();
           self.ListInstead("it brought nothing for " + FormatGoDuration(self.options_.streamed_list_silence), true);
         }));
   }

@@ -379,5 +379,46 @@ TEST(PathTest, EncodesEachPart) {
             "/api/v1/pods?limit=5&fieldSelector=a%21%3Db%2Cc%3Dd");
 }
 
+TEST(ContentTypesTest, AreThoseOfTheConfiguration) {
+  const std::string protobuf = "application/vnd.kubernetes.protobuf";
+  struct Case {
+    const char* name;
+    std::string content_type;
+    std::string accept;
+    bool sends;
+    bool takes;
+  };
+  const Case cases[] = {
+      {"neither", "", "", false, false},
+      {"JSON", "application/json", "", false, false},
+      {"protobuf", protobuf, "", true, true},
+      {"protobuf, answers as JSON", protobuf, "application/json", true, false},
+      {"JSON, answers as protobuf", "application/json", protobuf + ",application/json", false, true},
+  };
+  for (const Case& c : cases) {
+    RestClientOptions options;
+    SetContentTypes(options, c.content_type, c.accept);
+    EXPECT_EQ(options.sends_protobuf, c.sends) << c.name;
+    EXPECT_EQ(options.takes_protobuf, c.takes) << c.name;
+  }
+}
+
+TEST(ErrorFromResponseTest, ReadsAStatusInProtobuf) {
+  // Unknown{TypeMeta{v1, Status}, Status{message: wait, reason: TooManyRequests, details{retryAfterSeconds: 7}, 429}}
+  const std::string whole(
+      "k8s\0\x0a\x0c\x0a\x02v1\x12\x06Status\x12\x1e\x1a\x04wait\x22\x0fTooManyRequests\x2a\x02\x28\x07\x30\xad\x03",
+      50);
+  const net::Request request{"POST", "/x", {}, ""};
+  const Error error = ErrorFromResponse(request, {429, {}, whole});
+  EXPECT_EQ(error.code, ErrorCode::kTooManyRequests);
+  EXPECT_EQ(error.message, "wait");
+  EXPECT_EQ(error.retry_after_ms, 7000);
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    const Error cut = ErrorFromResponse(request, {429, {}, whole.substr(0, size)});
+    EXPECT_EQ(cut.code, ErrorCode::kTooManyRequests);
+    EXPECT_FALSE(cut.message.empty());
+  }
+}
+
 }  // namespace
 }  // namespace berth::client
