@@ -16,6 +16,7 @@
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 #include "berth/queue/nominator.h"
+#include "berth/queue/row_nominations.h"
 #include "berth/runtime/profile_factory.h"
 
 namespace berth::conformance {
@@ -32,7 +33,8 @@ constexpr Time kBoundEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 /
 // A scheduler around one case: everything that a plugin starts happens at once and succeeds.
 class CaseHandle final : public framework::Handle {
  public:
-  explicit CaseHandle(queue::Nominator& nominator) : nominator_(nominator) {}
+  CaseHandle(queue::Nominator& nominator, const framework::NominatedRows& on_rows)
+      : nominator_(nominator), on_rows_(on_rows) {}
 
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return objects_; }
@@ -40,6 +42,7 @@ class CaseHandle final : public framework::Handle {
   void Start(framework::Operation operation) override { (void)claim_api_.Run(std::move(operation), kBoundEpoch); }
   ClaimApi& claim_api() { return claim_api_; }
   void Emit(framework::PodEvent) override {}
+  const framework::NominatedRows* nominated_rows() const override { return &on_rows_; }
   std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const override {
     const auto pods = nominator_.PodsForNode(node_name);
     return {pods.begin(), pods.end()};
@@ -52,6 +55,7 @@ class CaseHandle final : public framework::Handle {
 
  private:
   queue::Nominator& nominator_;
+  const framework::NominatedRows& on_rows_;
   framework::Objects objects_;
   ClaimApi claim_api_{objects_};
 };
@@ -211,13 +215,9 @@ class Run {
       got.message = "skip schedule deleting pod: " + pod->Key();
       return got;
     }
-    std::vector<runtime::NominatedOnRow> nominations;
-    nominator_.ForEachNode([&](std::string_view node, std::span<const PodInfoPtr> pods) {
-      const framework::NodeIndex row = cache_.nodes().Find(node);
-      if (row != framework::kNoNode) nominations.push_back({row, pods});
-    });
+    on_rows_.Update(nominator_, cache_.nodes());
     runtime::Evaluator& evaluator = *evaluators_[p];
-    const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), nominations, 1, kBoundEpoch);
+    const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), on_rows_.rows().rows(), 1, kBoundEpoch);
     Describe(evaluator, outcome, *pod, got);
     if (outcome.result == Result::kFeasible) {
       Bind(p, pod, got);
@@ -427,7 +427,8 @@ class Run {
   const runtime::Form form_;
   const std::span<const plugins::PluginRegistration> registry_;
   queue::Nominator nominator_;
-  CaseHandle handle_{nominator_};
+  queue::RowNominations on_rows_;
+  CaseHandle handle_{nominator_, on_rows_.rows()};
   cache::PodClasses classes_;
   cache::Cache cache_;
   std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles_;

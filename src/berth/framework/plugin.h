@@ -36,6 +36,7 @@ struct Cycle {
   CycleState& state;
   std::uint64_t seed = 0;  // of this cycle; the only source of chance
   Time now{};
+  bool with_detail = false;  // PostFilter: somebody wants to see what else could have been chosen
 };
 
 // What an answer about a node rests on, beside the pod's class: it decides how long the runtime may keep it.
@@ -223,6 +224,10 @@ class FilterRunner {
   virtual Status RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
   virtual Status RunRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
   virtual Status RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
+  // A number if what the filters say of a node, in this cycle and in dry runs, rests on nothing but the pod's class, that
+  // node with its pods and the pods nominated for it: then it holds for later cycles of the class that give the same
+  // number, until one of these changes.
+  virtual std::optional<std::uint64_t> NodeEpoch() const { return std::nullopt; }
 };
 
 // What preemption found, for explain and for tests against kube-scheduler.
@@ -232,9 +237,10 @@ struct PreemptionReport {
     std::vector<PodInfoPtr> victims;  // most important first
     std::int64_t pdb_violations = 0;
   };
+  NodeIndex chosen = kNoNode;
+  // With Cycle::with_detail all of them, else the chosen one at least.
   std::vector<Candidate> candidates;
   std::vector<NodeIndex> acceptable;  // those that no criterion tells apart from the chosen one, ascending
-  NodeIndex chosen = kNoNode;
   std::vector<PodInfoPtr> cleared_nominations;
 };
 

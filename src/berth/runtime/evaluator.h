@@ -105,6 +105,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
                                  const framework::PodInfo& other, const framework::NodeInfo& node) override;
   framework::Status RunAddPod(framework::CycleState& state, const framework::PodInfo& pod,
                               const framework::PodInfo& other, const framework::NodeInfo& node) override;
+  std::optional<std::uint64_t> NodeEpoch() const override;
 
   // How many placements it keeps verdicts and scores for.
   std::size_t kept_count() const { return evaluations_.size(); }

@@ -91,10 +91,12 @@ framework::PostFilterResult Evaluator::RunPostFilter() {
   BERTH_CHECK(outcome_.result == Result::kRefused);
   framework::PostFilterResult kept_result;
   std::vector<std::string> reasons;
+  framework::Cycle with_detail = cycle();
+  with_detail.with_detail = options_.with_detail;
   for (const framework::PostFilterPlugin* plugin : plugins_.post_filter) {
     framework::PostFilterResult result;
     const Status thrown = Guarded([&] {
-      result = plugin->PostFilter(cycle(), *pod_, *this, *this);
+      result = plugin->PostFilter(with_detail, *pod_, *this, *this);
       return Status();
     });
     if (!thrown.IsSuccess()) result.status = thrown;
@@ -192,6 +194,19 @@ Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& 
   Status status = RunFiltersTwice(state, pod, node, nominated);
   if (status.IsSuccess() || status.IsRejected()) return status;
   return Status::Error(FilterErrorText(status));
+}
+
+std::optional<std::uint64_t> Evaluator::NodeEpoch() const {
+  if (options_.form != Form::kReuse || !extensions_.empty()) return std::nullopt;
+  if (outcome_.narrowed_to || !outcome_.pre_filter_status.IsSuccess()) return std::nullopt;
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    if (!is_filter_active_[f]) continue;
+    if (!is_filter_kept_[f] || plugins_.filter[f]->FilterDependsOn() != framework::Dependency::kNode)
+      return std::nullopt;
+  }
+  std::uint64_t epoch = 0;
+  for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
+  return epoch;
 }
 
 Status Evaluator::RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {

@@ -16,6 +16,7 @@ class FakeHandle final : public framework::Handle {
   void Decide(framework::PermitDecision decision) override { decisions.push_back(std::move(decision)); }
   const framework::Objects& objects() const override { return store; }
   const framework::NodeTable* nodes() const override { return table; }
+  const framework::NominatedRows* nominated_rows() const override { return nominations; }
   void Start(framework::Operation operation) override { started.push_back(std::move(operation)); }
   void Emit(framework::PodEvent event) override { events.push_back(std::move(event)); }
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override {
@@ -38,6 +39,7 @@ class FakeHandle final : public framework::Handle {
 
   framework::Objects store;
   const framework::NodeTable* table = nullptr;
+  const framework::NominatedRows* nominations = nullptr;
   std::map<std::string, std::vector<framework::PodInfoPtr>, std::less<>> nominated;  // by node
   std::map<std::string, framework::PodInfoPtr, std::less<>> assigned;                // by uid
   bool is_binding_cancellable = false;

@@ -1,16 +1,13 @@
 #include "berth/plugins/default_preemption/default_preemption.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "berth/base/random.h"
 #include "berth/config/args.h"
-#include "berth/plugins/default_preemption/candidates.h"
+#include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
-#include "berth/plugins/default_preemption/victims.h"
 #include "berth/plugins/helper/events.h"
 
 namespace berth::plugins {
@@ -39,54 +36,13 @@ std::string WhyNotEligible(const framework::Cycle& cycle, const PodInfo& pod, co
   return {};
 }
 
-// What the dry runs of a cycle came to.
-struct Search {
-  std::vector<PreemptionReport::Candidate> candidates;  // those that overdraw no budget first
-  std::map<std::string, std::size_t> reasons;           // why the other nodes do not help, with how many
-  std::size_t refused_count = 0;
-  std::vector<std::string> errors;  // distinct, in the order in which they were met
-};
-
-void Note(Search& search, const Status& status) {
-  ++search.refused_count;
-  for (const std::string& reason : status.reasons()) ++search.reasons[reason];
-  if (status.code() != Code::kError) return;
-  const std::string message = status.Message();
-  if (std::find(search.errors.begin(), search.errors.end(), message) == search.errors.end())
-    search.errors.push_back(message);
-}
-
-// Asks the nodes one by one from `offset` on, until `wanted` candidates are found of which one overdraws no budget.
-Search FindCandidates(const framework::Cycle& cycle, std::span<const NodeIndex> potential, std::size_t offset,
-                      std::size_t wanted, DryRun& dry_run) {
-  Search search;
-  std::vector<PreemptionReport::Candidate> violating;
-  for (std::size_t i = 0; i < potential.size(); ++i) {
-    const NodeIndex row = potential[(offset + i) % potential.size()];
-    NodeVictims found = dry_run.SelectVictims(row);
-    if (found.status.IsSuccess() && found.victims.empty()) {
-      found.status = Status::Error("expected at least one victim pod on node \"" + cycle.nodes.Info(row).name() + "\"");
-    }
-    if (!found.status.IsSuccess()) {
-      Note(search, found.status);
-      continue;
-    }
-    auto& list = found.pdb_violations == 0 ? search.candidates : violating;
-    // As upstream, a list that is full takes no more, and the search may go on all the same.
-    if (list.size() < wanted) list.push_back({row, std::move(found.victims), found.pdb_violations});
-    if (!search.candidates.empty() && search.candidates.size() + violating.size() >= wanted) break;
-  }
-  std::move(violating.begin(), violating.end(), std::back_inserter(search.candidates));
-  return search;
-}
-
 // "0/N nodes are available: 3 reason a, 5 reason b.": upstream's FitError over what the dry runs said.
-std::string FitErrorText(std::size_t node_count, Search& search) {
-  if (search.refused_count < node_count) {
-    search.reasons["Preemption is not helpful for scheduling"] += node_count - search.refused_count;
+std::string FitErrorText(std::size_t node_count, CandidateChoice& choice) {
+  if (choice.refused_count < node_count) {
+    choice.reasons["Preemption is not helpful for scheduling"] += node_count - choice.refused_count;
   }
   std::set<std::string> entries;  // sorted as texts, so that "10 x" comes before "2 y"
-  for (const auto& [reason, count] : search.reasons) entries.insert(std::to_string(count) + " " + reason);
+  for (const auto& [reason, count] : choice.reasons) entries.insert(std::to_string(count) + " " + reason);
   std::string text = "0/" + std::to_string(node_count) + " nodes are available:";
   const char* separator = " ";
   for (const std::string& entry : entries) {
@@ -114,10 +70,12 @@ framework::PostFilterResult Refuse(Code code, const std::string& message, bool c
 }  // namespace
 
 DefaultPreemption::DefaultPreemption(const config::DefaultPreemptionArgs& args, framework::Handle& handle)
-    : min_candidates_percentage_(args.min_candidate_nodes_percentage),
-      min_candidates_absolute_(args.min_candidate_nodes_absolute),
-      handle_(handle),
-      executor_(std::make_shared<PreemptionExecutor>(handle)) {}
+    : handle_(handle),
+      executor_(std::make_shared<PreemptionExecutor>(handle)),
+      search_(std::make_unique<CandidateSearch>(args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute,
+                                                handle)) {}
+
+DefaultPreemption::~DefaultPreemption() = default;
 
 Status DefaultPreemption::PreEnqueue(const PodInfo& pod) const {
   if (!executor_->IsRunning(pod.uid)) return {};
@@ -131,37 +89,23 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   const std::string why_not = WhyNotEligible(cycle, pod, statuses);
   if (!why_not.empty()) return Refuse(Code::kUnschedulable, why_not, false);
 
-  std::vector<NodeIndex> potential;
-  for (const NodeIndex row : cycle.nodes.rows()) {
-    if (statuses.Get(row).code() == Code::kUnschedulable) potential.push_back(row);
-  }
-  Random random(cycle.seed);
-  Search search;
-  if (!potential.empty()) {
-    const auto wanted = CandidatesWanted(static_cast<std::int64_t>(potential.size()), min_candidates_percentage_,
-                                         min_candidates_absolute_);
-    DryRun dry_run(cycle, pod, filters, handle_.objects().Of<api::PodDisruptionBudget>());
-    search =
-        FindCandidates(cycle, potential, random.Below(potential.size()), static_cast<std::size_t>(wanted), dry_run);
-  }
-
+  CandidateChoice choice = search_->Choose(cycle, pod, statuses, filters);
   auto report = std::make_shared<PreemptionReport>();
-  if (search.candidates.empty()) {
+  if (choice.chosen == framework::kNoNode) {
     framework::PostFilterResult result =
-        search.errors.empty() ? Refuse(Code::kUnschedulable, FitErrorText(cycle.nodes.node_count(), search), true)
-                              : Refuse(Code::kError, ErrorText(search.errors), false);
+        choice.errors.empty() ? Refuse(Code::kUnschedulable, FitErrorText(cycle.nodes.node_count(), choice), true)
+                              : Refuse(Code::kError, ErrorText(choice.errors), false);
     result.preemption = std::move(report);
     return result;
   }
 
-  // Upstream takes the first of a map: any of those that cost the same.
-  const std::vector<std::size_t> cheapest = Cheapest(search.candidates, cycle.now);
-  const PreemptionReport::Candidate& chosen = search.candidates[cheapest[random.Below(cheapest.size())]];
-  const std::string& node_name = cycle.nodes.Info(chosen.row).name();
-  report->chosen = chosen.row;
-  for (const std::size_t i : cheapest) report->acceptable.push_back(search.candidates[i].row);
-  std::sort(report->acceptable.begin(), report->acceptable.end());
-  if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(chosen.victims); !victims.empty()) {
+  const std::string& node_name = cycle.nodes.Info(choice.chosen).name();
+  report->chosen = choice.chosen;
+  report->candidates = std::move(choice.candidates);
+  report->acceptable = std::move(choice.acceptable);
+  const auto chosen = std::find_if(report->candidates.begin(), report->candidates.end(),
+                                   [&](const auto& candidate) { return candidate.row == choice.chosen; });
+  if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(chosen->victims); !victims.empty()) {
     for (const PodInfoPtr& nominated : handle_.NominatedPods(node_name)) {
       if (nominated->priority() < pod.priority()) report->cleared_nominations.push_back(nominated);
     }
@@ -170,7 +114,6 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   framework::PostFilterResult result;
   result.has_nomination = true;
   result.nominated_node_name = node_name;
-  report->candidates = std::move(search.candidates);
   result.preemption = std::move(report);
   return result;
 }

@@ -14,6 +14,7 @@ struct DefaultPreemptionArgs;
 
 namespace berth::plugins {
 
+class CandidateSearch;
 class PreemptionExecutor;
 
 class DefaultPreemption final : public framework::PreEnqueuePlugin,
@@ -23,6 +24,7 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
  public:
   // `handle` must outlive the plugin.
   DefaultPreemption(const config::DefaultPreemptionArgs& args, framework::Handle& handle);
+  ~DefaultPreemption() override;
 
   std::string_view Name() const override { return names::kDefaultPreemption; }
   framework::Status PreEnqueue(const framework::PodInfo& pod) const override;
@@ -35,10 +37,9 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
  private:
-  const std::int32_t min_candidates_percentage_;
-  const std::int32_t min_candidates_absolute_;
   framework::Handle& handle_;
   const std::shared_ptr<PreemptionExecutor> executor_;
+  const std::unique_ptr<CandidateSearch> search_;
 };
 
 }  // namespace berth::plugins

@@ -58,10 +58,12 @@ const std::vector<DisruptionBudgets::Budget>& DisruptionBudgets::BudgetsOf(const
 
 std::vector<bool> DisruptionBudgets::Violations(std::span<const PodInfoPtr> pods) {
   std::vector<bool> violations(pods.size(), false);
+  have_matched_ = false;
   if (store_.empty()) return violations;
   std::vector<std::pair<Budget, std::int64_t>> left;  // of the budgets met so far; a node's pods have few
   for (std::size_t i = 0; i < pods.size(); ++i) {
     for (const Budget budget : BudgetsOf(*pods[i]->pod_class)) {
+      have_matched_ = true;
       // The API server has counted this pod's eviction already.
       if (std::binary_search(budget->disrupted_pods.begin(), budget->disrupted_pods.end(), pods[i]->name)) continue;
       auto it = std::find_if(left.begin(), left.end(), [&](const auto& entry) { return entry.first == budget; });
@@ -109,7 +111,9 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   potential_.clear();
   const framework::NodeInfo& original = cycle_.nodes.Info(row);
   for (const PodInfoPtr& other : original.pods()) {
-    if (other->priority() < preemptor_.priority()) potential_.push_back(other);
+    if (other->priority() >= preemptor_.priority()) continue;
+    potential_.push_back(other);
+    result.rests_on_time |= other->start_time && *other->start_time >= cycle_.now;
   }
   if (potential_.empty()) {
     result.status = NoVictims();
@@ -137,6 +141,7 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   sort(potential_);
   hopeless_.clear();
   const std::vector<bool> violations = budgets_.Violations(potential_);
+  result.rests_on_budgets = budgets_.have_matched();
   bool has_violating = false, has_others = false;
   for (const bool violates : {true, false}) {
     for (std::size_t i = 0; i < potential_.size(); ++i) {

@@ -29,6 +29,8 @@ class DisruptionBudgets {
 
   // For each pod, whether evicting it after those before it in the list overdraws one of its budgets.
   std::vector<bool> Violations(std::span<const framework::PodInfoPtr> pods);
+  // Whether one of the pods last asked about has a budget.
+  bool have_matched() const { return have_matched_; }
 
  private:
   using Budget = const api::PodDisruptionBudget*;
@@ -39,6 +41,7 @@ class DisruptionBudgets {
   // Valid budgets by namespace; filled when first asked for.
   std::optional<std::map<std::string_view, std::vector<Budget>>> by_namespace_;
   absl::flat_hash_map<std::uint64_t, std::vector<Budget>> by_class_;  // by PodClass::id
+  bool have_matched_ = false;
 };
 
 struct NodeVictims {
@@ -46,6 +49,10 @@ struct NodeVictims {
   framework::Status status;
   std::vector<framework::PodInfoPtr> victims;  // most important first
   std::int64_t pdb_violations = 0;             // victims whose budgets are overdrawn
+  // What the answer rests on beside the node and its pods: a budget of one of them; the time, because one of them
+  // starts only now.
+  bool rests_on_budgets = false;
+  bool rests_on_time = false;
 };
 
 // Upstream: DefaultPreemption.SelectVictimsOnNode.
