@@ -5,6 +5,8 @@
       each workload in a process of its own; prints a Markdown table, says which targets are met (exit status 1: not all)
   core.py compare BEFORE AFTER [--nodes 5000] [--runs 3] [--only NAME,...]
       two programs by turns, medians and their ratio
+  core.py grow BINARY [--nodes 5000]
+      bad input, a quarter of it and all of it: whether cost grows with it and memory is given back
   core.py sweep BINARY --out FILE [--runs 1]
       the workloads of the plot at 100 to 100,000 nodes
   core.py table FILE...
@@ -44,6 +46,18 @@ RSS_MIB_MAX = {"deployments": 4096, "deployments interleaved": 4096}  # at 100,0
 OTHERS = ["preferredtopologyspreading", "nodeaffinity", "csipv", "matchingantiaffinity", "mixedbase", "preemptionasync",
           "unschedulable", "backlog", "mixedchurn", "daemonset", "daemonseteach", "gated", "gatedaffinity"]
 BAD_INPUT = ["hugenode", "manyterms", "manyvalues", "manyclasses", "flapping"]
+
+# For bad input: what is small, what is large, and how many times as much input that is. `nodes` stands for --nodes.
+GROWTH = {
+    "hugenode": (lambda nodes: ["--workload", "basic"], lambda nodes: [], 1),
+    "manyterms": (lambda nodes: ["--amount", "125"], lambda nodes: ["--amount", "500"], 4),
+    "manyvalues": (lambda nodes: ["--amount", "12500"], lambda nodes: ["--amount", "50000"], 4),
+    "manyclasses": (lambda nodes: ["--pods", str(nodes // 2)], lambda nodes: ["--pods", str(nodes * 2)], 4),
+    "flapping": (lambda nodes: ["--amount", "25"], lambda nodes: ["--amount", "100"], 4),
+}
+# What measuring may add, and what a process may keep of its largest size.
+GROWTH_NOISE = 1.3
+KEPT_PART_MAX, KEPT_MIB_MAX = 0.5, 32
 
 # The plot: workloads at each number of nodes. A pod costs the same after 20,000 as after 200,000.
 SWEEP_PODS_MAX = 20_000
@@ -227,6 +241,35 @@ def command_compare(options):
     return 0
 
 
+def command_grow(options):
+    print("| bad input | input | CPU s | CPU s with all of it | times | MiB before | at most | cleared | verdict |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    all_well = True
+    for name, (small, large, factor) in GROWTH.items():
+        lines = []
+        for arguments in (small(options.nodes), large(options.nodes)):
+            runs = [run_one(options.binary, name, options.nodes, options.timeout, [*arguments, "--clear"])
+                    for _ in range(options.runs)]
+            lines.append(runs)
+        errors = sorted({line["error"] for runs in lines for line in runs if line.get("error")})
+        if errors:
+            all_well = False
+            print(f"| {name} | {'; '.join(errors)} |" + " |" * 7, flush=True)
+            continue
+        costs = [median(runs, "cpu_s_per_1000_pods") * runs[0]["pods"] / 1000 for runs in lines]
+        before, peak, cleared = (median(lines[1], key) for key in ("rss_before_mib", "rss_peak_mib", "rss_cleared_mib"))
+        wrong = []
+        if costs[1] > GROWTH_NOISE * factor * costs[0]:
+            wrong.append("cost outgrows the input")
+        if cleared - before > max(KEPT_MIB_MAX, KEPT_PART_MAX * (peak - before)):
+            wrong.append("memory is kept")
+        all_well = all_well and not wrong
+        print("| " + " | ".join([name, f"{factor} times", number(costs[0], 3), number(costs[1], 3),
+                                 number(costs[1] / costs[0], 1), number(before), number(peak), number(cleared),
+                                 "; ".join(wrong) or "in proportion"]) + " |", flush=True)
+    return 0 if all_well else 1
+
+
 def command_table(options):
     print_table(read_lines(options.files))
     return 0
@@ -349,10 +392,12 @@ def main():
     run.add_argument("--verify", action="store_true", help="some cycles are evaluated twice; slower")
     sweep = add("sweep", command_sweep, 1)
     sweep.add_argument("binary")
+    grow = add("grow", command_grow, 1)
+    grow.add_argument("binary")
     compare = add("compare", command_compare, 3)
     compare.add_argument("before")
     compare.add_argument("after")
-    for command in (run, compare):
+    for command in (run, compare, grow):
         command.add_argument("--nodes", type=int, default=5_000)
         command.add_argument("--only", help="names of workloads, with commas between them")
     for command in (run, sweep):

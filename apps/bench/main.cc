@@ -50,7 +50,7 @@ struct Report {
 int Usage() {
   std::fprintf(stderr,
                "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--zones Z] [--seed S]\n"
-               "                   [--deployments D] [--interleaved] [--verify[=K]] [--clear] [--json]\n"
+               "                   [--deployments D] [--interleaved] [--amount A] [--verify[=K]] [--clear] [--json]\n"
                "  --verify[=K]  evaluates each K-th cycle again in the plain form and compares (default: about %d "
                "cycles)\n"
                "  --clear       takes the measured pods away at the end and tells the memory that is left\n"
@@ -73,11 +73,9 @@ std::optional<int> ParseNumber(const char* text, int min) {
 std::optional<Options> ParseOptions(int argc, char** argv) {
   Options options;
   bench::Shape& shape = options.shape;
-  const std::map<std::string, std::pair<int*, int>> numbers{{"--nodes", {&shape.nodes, 1}},
-                                                            {"--existing", {&shape.existing, 0}},
-                                                            {"--pods", {&shape.pods, 1}},
-                                                            {"--zones", {&shape.zones, 1}},
-                                                            {"--deployments", {&shape.deployments, 1}}};
+  const std::map<std::string, std::pair<int*, int>> numbers{
+      {"--nodes", {&shape.nodes, 1}}, {"--existing", {&shape.existing, 0}}, {"--pods", {&shape.pods, 1}},
+      {"--zones", {&shape.zones, 1}}, {"--amount", {&shape.amount, 1}},     {"--deployments", {&shape.deployments, 1}}};
   const std::map<std::string, bool*> switches{
       {"--json", &options.json}, {"--clear", &options.clear}, {"--interleaved", &shape.interleaved}};
   for (int i = 1; i < argc; ++i) {
@@ -150,12 +148,13 @@ void PrintJson(const Report& report) {
   const bench::RunResult& run = report.run;
   const bench::Shape& shape = report.workload.shape;
   std::printf(
-      "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"deployments\":%d,\"interleaved\":%s,"
+      "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"deployments\":%d,\"interleaved\":%s,\"amount\":%"
+      "d,"
       "\"seed\":%llu,\"pods_per_s\":%.0f,\"cpu_s_per_1000_pods\":%.6f,\"instructions_per_pod\":%s,"
       "\"allocations_per_pod\":%.2f,\"allocated_bytes_per_pod\":%.0f,",
       report.options.workload.c_str(), shape.nodes, shape.existing, shape.pods, std::max(0, shape.deployments),
-      shape.interleaved ? "true" : "false", static_cast<unsigned long long>(report.options.seed), figures.pods_s,
-      figures.cpu_s_per_1000,
+      shape.interleaved ? "true" : "false", std::max(0, shape.amount),
+      static_cast<unsigned long long>(report.options.seed), figures.pods_s, figures.cpu_s_per_1000,
       figures.instructions_per_pod ? Number("%.0f", *figures.instructions_per_pod).c_str() : "null",
       figures.allocations_per_pod, figures.bytes_per_pod);
   std::printf(

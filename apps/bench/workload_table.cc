@@ -303,6 +303,9 @@ void MakeDeployments(Workload& w) { AddDeployments(w, 1000, false); }
 
 // --- Bad input ---
 
+// How much of it, unless the user says so.
+int AmountOf(const Workload& w, int by_default) { return w.shape.amount > 0 ? w.shape.amount : by_default; }
+
 void MakeHugeNode(Workload& w) {
   w.node = [](api::Node& node, int i) {
     if (i % 100 == 0) node.allocatable.front().second = Amount("1000000000000000");
@@ -310,19 +313,19 @@ void MakeHugeNode(Workload& w) {
 }
 
 void MakeManyTerms(Workload& w) {
-  constexpr int kTerms = 500, kRequired = 100;
+  const int terms = AmountOf(w, 500), required = terms / 5;
   const auto color = [](int i) { return "color-" + std::to_string(i); };
-  w.existing.kinds = kTerms;
+  w.existing.kinds = terms;
   w.existing.dress = [color](api::Pod& pod, int kind) {
     Basic(pod);
     pod.metadata.labels.Set("color", color(kind));
   };
   // Of the required ones none matches an existing pod: there is room for all.
-  w.measured.dress = [color](api::Pod& pod, int) {
+  w.measured.dress = [=](api::Pod& pod, int) {
     Basic(pod);
-    for (int i = 0; i < kTerms; ++i) {
-      if (i < kRequired) {
-        pod.spec.pod_anti_affinity.required.push_back(Term(color(kTerms + i), kHostname));
+    for (int i = 0; i < terms; ++i) {
+      if (i < required) {
+        pod.spec.pod_anti_affinity.required.push_back(Term(color(terms + i), kHostname));
       } else {
         pod.spec.pod_anti_affinity.preferred.push_back({1 + i % 100, Term(color(i), kHostname)});
       }
@@ -331,9 +334,8 @@ void MakeManyTerms(Workload& w) {
 }
 
 void MakeManyValues(Workload& w) {
-  constexpr int kValues = 50'000;
-  const auto vary = [](api::Pod& pod, int i) {
-    pod.metadata.labels.Set("app", "value-" + std::to_string(i % kValues));
+  const auto vary = [values = AmountOf(w, 50'000)](api::Pod& pod, int i) {
+    pod.metadata.labels.Set("app", "value-" + std::to_string(i % values));
   };
   w.node = [](api::Node& node, int i) { node.metadata.labels.Set("example.com/slot", "slot-" + std::to_string(i)); };
   w.existing.vary = vary;
@@ -348,9 +350,10 @@ void MakeManyClasses(Workload& w) {
   w.measured.vary = [](api::Pod& pod, int i) { pod.metadata.labels.Set("app", "app-" + std::to_string(i)); };
 }
 
-// A hundredth of the nodes goes and comes back in turn, so that the table changes after each ten pods.
+// A hundredth of the nodes goes and comes back in turn. With a hundred changes a thousand pods, each of fifty nodes
+// flaps ten times a second at 5,000 pods a second, which is more than an API server takes.
 void MakeFlapping(Workload& w) {
-  w.step_cycles = 10;
+  w.step_cycles = std::max(1, 1000 / AmountOf(w, 100));
   w.step = [flapping = std::max(1, w.shape.nodes / 100)](Feed& feed, int step) {
     const int node = step / 2 % flapping;
     step % 2 == 0 ? feed.RemoveNode(node) : feed.SetNode(node);
@@ -398,13 +401,13 @@ const std::vector<WorkloadEntry>& Workloads() {
       {"deployments", "pods of 1,000 Deployments with ReplicaSets, one Deployment after another or --interleaved", 0,
        10, MakeDeployments},
       {"hugenode", "bad input: every hundredth node reports 10^15 CPUs", 1, 2, MakeHugeNode},
-      {"manyterms", "bad input: 500 anti-affinity terms a pod", 1, 0.1, MakeManyTerms},
+      {"manyterms", "bad input: 500 (--amount) anti-affinity terms a pod", 1, 0.1, MakeManyTerms},
       {"manyvalues",
-       "bad input: 50,000 values of a pod label, and spreading over a node label of which each node has "
+       "bad input: 50,000 (--amount) values of a pod label, and spreading over a node label of which each node has "
        "its own",
        10, 1, MakeManyValues},
       {"manyclasses", "bad input: each pod a class of its own, of seven templates", 1, 2, MakeManyClasses},
-      {"flapping", "bad input: nodes go and come back after each ten pods", 1, 2, MakeFlapping},
+      {"flapping", "bad input: nodes go and come back, 100 (--amount) times while 1,000 pods come", 1, 2, MakeFlapping},
   };
   return kWorkloads;
 }

@@ -20,6 +20,7 @@ struct Shape {
   int pods = -1;
   int zones = 3;         // node i is in zone i % zones
   int deployments = -1;  // of workloads whose pods have owners
+  int amount = -1;       // of what is bad about bad input
   bool interleaved = false;
 };
 
