@@ -3,6 +3,7 @@
 
   core.py run BINARY [--nodes 5000] [--runs 1] [--only NAME,...] [--set core|others|bad] [--out FILE]
       each workload in a process of its own; prints a Markdown table, says which targets are met (exit status 1: not all)
+      --instructions counts them with valgrind where the kernel has no counter; slow
   core.py compare BEFORE AFTER [--nodes 5000] [--runs 3] [--only NAME,...]
       two programs by turns, medians and their ratio
   core.py grow BINARY [--nodes 5000]
@@ -19,6 +20,7 @@ import argparse
 import json
 import math
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -59,6 +61,8 @@ GROWTH = {
 GROWTH_NOISE = 1.3
 KEPT_PART_MAX, KEPT_MIB_MAX = 0.5, 32
 
+COUNTED_PODS = 1_000  # under valgrind
+
 # The plot: workloads at each number of nodes. A pod costs the same after 20,000 as after 200,000.
 SWEEP_PODS_MAX = 20_000
 SWEEP_NODES = [100, 1_000, 5_000, 20_000, 100_000]
@@ -92,6 +96,23 @@ def run_one(binary, name, nodes, timeout, extra=()):
     if done.returncode != 0:
         line["error"] = (done.stderr.strip().splitlines() or ["?"])[-1]
     return line
+
+
+def count_instructions(binary, name, nodes, timeout):
+    """Instructions a pod, by valgrind: what twice as many pods take more. None when it cannot be told."""
+    counts = []
+    for pods in (COUNTED_PODS, 2 * COUNTED_PODS):
+        command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", binary,
+                   *arguments_of(name, nodes), "--pods", str(pods)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        found = re.search(r"I +refs: +([0-9,]+)", done.stderr)
+        if not found:
+            return None
+        counts.append(int(found.group(1).replace(",", "")))
+    return (counts[1] - counts[0]) / COUNTED_PODS
 
 
 def commit():
@@ -189,6 +210,8 @@ def command_run(options):
             extra += ["--verify"] if options.verify else []
             line = run_one(options.binary, name, options.nodes, options.timeout, extra)
             line["commit"] = revision
+            if options.instructions and "pods" in line and line["instructions_per_pod"] is None:
+                line["instructions_per_pod"] = count_instructions(options.binary, name, options.nodes, options.timeout)
             append(options.out, line)
             lines.append(line)
             told = line.get("error") or f"{line['pods_per_s']:,} pods/s"
@@ -390,6 +413,7 @@ def main():
     run.add_argument("binary")
     run.add_argument("--set", choices=list(SETS), default="core")
     run.add_argument("--verify", action="store_true", help="some cycles are evaluated twice; slower")
+    run.add_argument("--instructions", action="store_true", help="by valgrind where the kernel does not count them")
     sweep = add("sweep", command_sweep, 1)
     sweep.add_argument("binary")
     grow = add("grow", command_grow, 1)
