@@ -162,6 +162,16 @@ TEST(Verifier, NoticesWhatTheDefaultProfileWouldNotDo) {
   }
 }
 
+TEST(Verifier, NoticesThatNobodyIsPreempted) {
+  Bench bench("preemption", {.nodes = 3}, 1);
+  bench.profiles.front()->post_filter.clear();
+  bench.Run();
+  EXPECT_EQ(bench.result.bound, 0u);
+  EXPECT_GT(bench.verifier.violations(), 0);
+  EXPECT_NE(bench.verifier.first_violation().find("preempts nowhere"), std::string::npos)
+      << bench.verifier.first_violation();
+}
+
 TEST(PodSource, TellsPodsApartAndLeavesThoseAloneThatSomebodyKept) {
   const Recipe recipe = Kinds({Basic, Affinity});
   PodSource source(Group::kMeasured, recipe);

@@ -14,15 +14,18 @@ namespace {
 // What new plugins find around them: the objects, and nobody to do anything for them.
 class StillHandle final : public framework::Handle {
  public:
-  StillHandle(const framework::Objects& objects, const framework::NodeTable& nodes)
-      : objects_(objects), nodes_(nodes) {}
+  StillHandle(const framework::Objects& objects, const framework::NodeTable& nodes, const Nominated& nominated)
+      : objects_(objects), nodes_(nodes), nominated_(nominated) {}
 
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return objects_; }
   const framework::NodeTable* nodes() const override { return &nodes_; }
   void Start(framework::Operation) override {}
   void Emit(framework::PodEvent) override {}
-  std::vector<framework::PodInfoPtr> NominatedPods(std::string_view) const override { return {}; }
+  std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override {
+    const auto it = nominated_.find(node_name);
+    return it == nominated_.end() ? std::vector<framework::PodInfoPtr>() : it->second;
+  }
   framework::PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
   void ClearNomination(const framework::PodInfo&) override {}
   bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
@@ -31,6 +34,7 @@ class StillHandle final : public framework::Handle {
  private:
   const framework::Objects objects_;
   const framework::NodeTable& nodes_;
+  const Nominated& nominated_;
 };
 
 using Refusals = std::vector<std::pair<std::string, std::size_t>>;
@@ -72,6 +76,21 @@ std::string Compare(const scheduler::Decision& decision, const runtime::Outcome&
   return is_best ? std::string() : decision.node_name + " is not among the best nodes";
 }
 
+// Where preemption makes room, after a refusal; the evaluator's state goes with it.
+std::string ComparePreemption(std::string_view nominated, runtime::Evaluator& evaluator,
+                              const framework::NodeTable& nodes) {
+  const framework::PostFilterResult want = evaluator.RunPostFilter();
+  if (nominated.empty() != want.nominated_node_name.empty()) {
+    return nominated.empty() ? "preempts nowhere, but could on " + want.nominated_node_name
+                             : "preempts on " + std::string(nominated) + ", but should nowhere";
+  }
+  if (nominated.empty() || nominated == want.nominated_node_name || !want.preemption) return {};
+  const std::vector<framework::NodeIndex>& acceptable = want.preemption->acceptable;
+  const bool is_acceptable = std::find(acceptable.begin(), acceptable.end(), nodes.Find(nominated)) != acceptable.end();
+  return is_acceptable ? std::string()
+                       : "preempts on " + std::string(nominated) + ", but better on " + want.nominated_node_name;
+}
+
 }  // namespace
 
 void Verifier::BeforeCycle(const scheduler::Scheduler& core, Time now) {
@@ -84,7 +103,7 @@ void Verifier::BeforeCycle(const scheduler::Scheduler& core, Time now) {
   }
   nominated_.clear();
   core.queue().nominator().ForEachNode([this](std::string_view node, const auto& pods) {
-    nominated_.emplace_back(std::string(node), std::vector<framework::PodInfoPtr>(pods.begin(), pods.end()));
+    nominated_.emplace(std::string(node), std::vector<framework::PodInfoPtr>(pods.begin(), pods.end()));
   });
   now_ = now;
 }
@@ -93,7 +112,7 @@ void Verifier::AfterCycle(const scheduler::Scheduler& core) {
   if (!cache_) return;
   const std::unique_ptr<cache::Cache> cache = std::move(cache_);
   const scheduler::Decision& decision = core.decisions().Newest();
-  StillHandle handle(objects_, cache->nodes());
+  StillHandle handle(objects_, cache->nodes(), nominated_);
   auto profiles = runtime::MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle);
   BERTH_CHECK(profiles.ok(), profiles.error().message);
   runtime::Evaluator evaluator(*profiles->front(), {.form = runtime::Form::kPlain, .with_detail = true});
@@ -105,7 +124,10 @@ void Verifier::AfterCycle(const scheduler::Scheduler& core) {
   std::sort(nominations.begin(), nominations.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
   const runtime::Outcome& outcome = evaluator.Evaluate(decision.pod, cache->nodes(), nominations, decision.seed, now_);
   ++checked_;
-  const std::string wrong = Compare(decision, outcome, Readable(evaluator.RefusalCounts()), cache->nodes());
+  const bool is_refused = outcome.result == runtime::Result::kRefused;
+  std::string wrong = Compare(decision, outcome, Readable(evaluator.RefusalCounts()), cache->nodes());
+  if (wrong.empty() && is_refused)
+    wrong = ComparePreemption(core.queue().nominator().NominatedNode(decision.pod->uid), evaluator, cache->nodes());
   if (wrong.empty()) return;
   ++violations_;
   if (first_violation_.empty()) {

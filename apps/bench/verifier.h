@@ -1,17 +1,22 @@
 // Verifier: evaluates pods a second time, with nothing that berth keeps: a node table built from the nodes and pods as
 // they are, new plugins, and the plain form, which asks each plugin about each node. The scheduler's choice has to be
-// among the best nodes of that evaluation, with the same score, and its refusals have to be the same.
+// among the best nodes of that evaluation, with the same score, and its refusals have to be the same; where it preempts
+// has to be as good as where the plain form would.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "berth/cache/cache.h"
 #include "driver.h"
 
 namespace berth::bench {
+
+// Nominated pods by node.
+using Nominated = std::map<std::string, std::vector<framework::PodInfoPtr>, std::less<>>;
 
 class Verifier final : public Observer {
  public:
@@ -37,7 +42,7 @@ class Verifier final : public Observer {
 
   // Of the cycle that is being looked at.
   std::unique_ptr<cache::Cache> cache_;
-  std::vector<std::pair<std::string, std::vector<framework::PodInfoPtr>>> nominated_;  // by node
+  Nominated nominated_;
   Time now_{};
 };
 
