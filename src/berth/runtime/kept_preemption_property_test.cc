@@ -243,8 +243,8 @@ TEST_P(KeptPreemption, ChangesNothing) {
     if (dice_.OneIn(4)) now_ += std::chrono::seconds(dice_.Below(3));
     Preempt();
   }
-  // A share of few nodes may be no node at all.
-  if (absolute_ > 0) {
+  // A share of few nodes may be no node at all, and on few nodes all pods may be important.
+  if (absolute_ > 0 && node_count_ > 5) {
     EXPECT_GT(found_count_, 0) << "no preemption at all says nothing";
   }
   EXPECT_GT(kept_count_, 0);
