@@ -192,14 +192,23 @@ class GroupingPlugin : public virtual Plugin {
  public:
   struct Marks {
     std::size_t width = 0;      // numbers a row; 0: all rows are alike
-    std::uint64_t version = 0;  // of the meaning of the numbers, for this pod's class
+    std::uint64_t version = 0;  // of the meaning of the numbers, among all that the plugin gave for this pod's class
     bool operator==(const Marks&) const = default;
   };
+  // Marks of the class, or marks that other classes have as well: those rest on node objects alone.
+  enum class MarkKind : std::uint8_t { kOwn, kShared };
 
   // Asked after PreFilter. nullopt: this pod's nodes cannot be grouped in this cycle.
   virtual std::optional<Marks> MarksOf(const Cycle& cycle, const PodInfo& pod) const = 0;
+  // Shared marks: equal versions mean equal marks whatever the class. Appends to `special` the rows about which they do
+  // not tell all, because pods there matter; each of these is a group of its own. nullopt: there are none, or more than
+  // `special_max` special rows; `special` is then undefined.
+  virtual std::optional<Marks> SharedMarksOf(const Cycle&, const PodInfo&, std::size_t /*special_max*/,
+                                             std::vector<NodeIndex>& /*special*/) const {
+    return std::nullopt;
+  }
   // Puts the marks of rows[i] at marks[i * stride], `width` numbers.
-  virtual void MarkRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+  virtual void MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
                         std::span<std::uint32_t> marks, std::size_t stride) const = 0;
   // PreScore, for a plugin that has it: `feasible` holds one row of each group, and the group has sizes[i] rows.
   virtual Status PreScoreGroups(const Cycle&, const PodInfo&, std::span<const NodeIndex> /*feasible*/,

@@ -16,6 +16,7 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
+#include "berth/base/hash_map.h"
 #include "berth/framework/nominated_rows.h"
 #include "berth/framework/plugin.h"
 #include "berth/runtime/kept_cache.h"
@@ -120,9 +121,25 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   static constexpr std::size_t kGroupsMin = 64;
   static constexpr std::size_t kRowsPerGroup = 8;
   static constexpr std::uint32_t kCyclesToWait = 256;
+  // Rows that the shared marks do not tell all about: so many at most, and so many anyway.
+  static constexpr std::size_t kSpecialMax = 4096;
+  static constexpr std::size_t kSpecialAnyway = 64;
+  static constexpr std::size_t kSharedOrdersMax = 4096;
 
   // What a plugin that the class cannot keep is as a GroupingPlugin; null: it is none.
   using Groupers = std::vector<const framework::GroupingPlugin*>;
+  using MarkKind = framework::GroupingPlugin::MarkKind;
+
+  // Rows that plugins cannot tell apart: those of one group of order_ that are not special, or one special row.
+  struct Candidate {
+    NodeIndex some_row = framework::kNoNode;
+    std::size_t size = 0;
+    TotalsOrder::GroupId group = TotalsOrder::kNoGroup;
+    TotalsOrder::LevelId level = TotalsOrder::kNoLevel;  // the best
+    std::size_t best_count = 0;                          // rows there
+    bool is_special = false;
+    VerdictId verdict = framework::kVerdictOk;
+  };
 
   std::uint64_t KeyOf(const framework::PodInfo& pod) const;
   bool IsFirstSight(std::uint64_t key);
@@ -145,7 +162,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   static std::string FilterErrorText(const framework::Status& status);
   void PlanScores();
   bool ScoreFeasible();
-  bool ScoreRepresentatives();
+  bool ScoreCandidates();
   bool HasErrorCount() const;
 
   // The choice by groups of rows (grouped_choice.cc). Each is false when it cannot tell, and has then changed nothing.
@@ -154,12 +171,21 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool ChooseByScan();
   bool ChooseByGroups();
   bool PlanGroups();
+  bool PlanMarks();
+  bool CollectMarks(MarkKind kind);
+  std::uint64_t SharedOrderId();
+  bool IsOwnOrderCheaper();
   bool UpdateOrder();
-  bool FilterGroups();
   void PutRows(std::span<const NodeIndex> rows);
-  bool PreScoreGroups();
-  void ChooseAmongGroups();
+  void CollectCandidates();
+  void AddSpecialCandidates();
+  bool FilterCandidates();
+  bool PreScoreCandidates();
+  void ChooseAmongCandidates();
+  NodeIndex NthBest(const Candidate& candidate, std::size_t n) const;
+  bool IsSpecial(NodeIndex row) const { return row < special_in_.size() && special_in_[row] == special_cycle_; }
   bool AddDetail(std::span<const NodeIndex> rows);
+
   bool AddScores(std::size_t score);
   void Normalize(framework::Normalization normalization);
   void ChooseFromTotals();
@@ -194,6 +220,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::uint64_t fresh_key_ = 0;
   absl::flat_hash_set<std::uint64_t> seen_;  // kinds that were met once, some of them
   std::uint64_t rebuild_count_ = 0;
+  StringHashMap<std::uint64_t> shared_orders_;  // ids in orders_, by what the order rests on
+  std::uint64_t shared_order_count_ = 0;
+  absl::flat_hash_map<std::uint64_t, std::uint64_t> class_versions_;  // of the table, when a class last came; some
 
   // This cycle.
   framework::PodInfoPtr pod_;
@@ -226,13 +255,20 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<NodeIndex> scratch_rows_;
   std::vector<NodeIndex> scratch_live_;
   Groupers groupers_;
+  MarkKind mark_kind_ = MarkKind::kShared;
   std::vector<framework::GroupingPlugin::Marks> group_marks_;  // parallel to groupers_
   std::size_t marks_width_ = 0;
+  std::vector<NodeIndex> special_rows_;    // ascending
+  std::vector<std::uint32_t> special_in_;  // by row: the cycle in which it was special last
+  std::uint32_t special_cycle_ = 0;
+  std::vector<std::uint32_t> specials_of_level_, specials_of_group_;  // of order_; all 0 between cycles
+  std::string scratch_key_;
   std::vector<std::uint32_t> scratch_marks_;
   KeptOrder* kept_order_ = nullptr;
-  std::vector<VerdictId> group_verdicts_;  // by group of order_
-  std::vector<TotalsOrder::GroupId> feasible_groups_;
-  std::vector<std::size_t> feasible_sizes_;  // parallel to that
+  std::vector<Candidate> candidates_;
+  std::vector<VerdictId> group_verdicts_;         // by group of order_
+  std::vector<std::size_t> feasible_candidates_;  // parallel to feasible_
+  std::vector<std::size_t> feasible_sizes_;       // the same
   std::vector<NodeIndex> feasible_;
   std::vector<std::int64_t> totals_;      // parallel to feasible_, as the next two are
   std::vector<std::int64_t> normalized_;  // of one score plugin

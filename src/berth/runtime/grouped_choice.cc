@@ -85,7 +85,9 @@ bool Evaluator::ChooseByScan() {
 }
 
 bool Evaluator::ChooseByGroups() {
-  if (!PlanGroups() || !UpdateOrder() || !FilterGroups()) return false;
+  if (!PlanGroups() || !PlanMarks() || !UpdateOrder()) return false;
+  CollectCandidates();
+  if (!FilterCandidates()) return false;
   outcome_.feasible_count = 0;
   for (const std::size_t size : feasible_sizes_) outcome_.feasible_count += size;
   if (outcome_.feasible_count == 0) {
@@ -97,9 +99,9 @@ bool Evaluator::ChooseByGroups() {
     return true;
   }
   totals_.clear();
-  for (const TotalsOrder::GroupId group : feasible_groups_) totals_.push_back(order_->BestTotal(group));
+  for (const std::size_t i : feasible_candidates_) totals_.push_back(order_->TotalOf(candidates_[i].level));
   outcome_.is_scored = outcome_.feasible_count > 1 && !plugins_.score.empty();
-  if (outcome_.is_scored && !ScoreRepresentatives()) {
+  if (outcome_.is_scored && !ScoreCandidates()) {
     // A plugin failed: the way of all rows words it.
     outcome_.result = Result::kError;
     outcome_.error.clear();
@@ -107,7 +109,7 @@ bool Evaluator::ChooseByGroups() {
     outcome_.scores.clear();
     return false;
   }
-  ChooseAmongGroups();
+  ChooseAmongCandidates();
   return true;
 }
 
@@ -133,13 +135,20 @@ bool Evaluator::PlanGroups() {
   for (VerdictId id = 1; id < kept_->verdict_counts.size(); ++id) {
     if (kept_->verdict_counts[id] > 0 && kept_->statuses.Position(id) > first_cycle_filter) return false;
   }
+  return true;
+}
+
+bool Evaluator::CollectMarks(MarkKind kind) {
   const framework::Cycle cycle{*nodes_, state_, seed_, now_};
+  mark_kind_ = kind;
+  special_rows_.clear();
   group_marks_.clear();
   marks_width_ = 0;
   for (const framework::GroupingPlugin* plugin : groupers_) {
     std::optional<framework::GroupingPlugin::Marks> marks;
     const Status failed = Guarded([&] {
-      marks = plugin->MarksOf(cycle, *pod_);
+      marks = kind == MarkKind::kOwn ? plugin->MarksOf(cycle, *pod_)
+                                     : plugin->SharedMarksOf(cycle, *pod_, kSpecialMax, special_rows_);
       return Status();
     });
     if (!failed.IsSuccess() || !marks) return false;
@@ -147,17 +156,57 @@ bool Evaluator::PlanGroups() {
     marks_width_ += marks->width;
   }
   for (const ScoreColumn& column : kept_->columns) marks_width_ += column.is_zero ? 0 : kMarksPerScore;
+  std::sort(special_rows_.begin(), special_rows_.end());
+  special_rows_.erase(std::unique(special_rows_.begin(), special_rows_.end()), special_rows_.end());
+  return special_rows_.size() <= kSpecialMax;
+}
+
+// An order that many classes share costs each of them its special rows in every cycle; one of its own costs it the rows
+// that changed since its last cycle. Classes that take turns fare better with the first, one that comes in numbers with
+// the second.
+bool Evaluator::IsOwnOrderCheaper() {
+  if (special_rows_.size() <= kSpecialAnyway) return false;
+  if (class_versions_.size() > kSeenMax) class_versions_.clear();
+  std::uint64_t& last = class_versions_[pod_->pod_class->id];
+  const std::uint64_t behind = nodes_->version() - last;
+  last = nodes_->version();
+  return special_rows_.size() > kSpecialAnyway + behind;
+}
+
+// Decides whose order it will be, and asks the plugins for their marks.
+bool Evaluator::PlanMarks() {
+  std::uint64_t id = 0;
+  if (CollectMarks(MarkKind::kShared) && !IsOwnOrderCheaper()) {
+    id = SharedOrderId();
+    kept_order_ = orders_.Find(id);
+  } else {
+    if (groupers_.empty() || !CollectMarks(MarkKind::kOwn)) return false;
+    id = pod_->pod_class->id * 2 + 1;
+    kept_order_ = orders_.Find(id);
+    if (kept_order_ == nullptr && IsFirstSight(~id)) return false;
+  }
+  if (kept_order_ == nullptr) kept_order_ = &orders_.Add(id, std::make_unique<KeptOrder>());
   return true;
+}
+
+std::uint64_t Evaluator::SharedOrderId() {
+  const auto add = [this](std::uint64_t number) {
+    scratch_key_.append(reinterpret_cast<const char*>(&number), sizeof(number));
+  };
+  scratch_key_.clear();
+  add(KeyOf(*pod_));
+  for (std::size_t g = 0; g < groupers_.size(); ++g) {
+    add(reinterpret_cast<std::uintptr_t>(groupers_[g]));
+    add(group_marks_[g].version);
+  }
+  if (shared_orders_.size() > kSharedOrdersMax) shared_orders_.clear();
+  const auto [it, is_new] = shared_orders_.try_emplace(scratch_key_, shared_order_count_ * 2);
+  if (is_new) ++shared_order_count_;
+  return it->second;
 }
 
 // Brings the order up to date with the kept verdicts and scores, and with the plugins' marks.
 bool Evaluator::UpdateOrder() {
-  const std::uint64_t key = groupers_.empty() ? KeyOf(*pod_) * 2 : pod_->pod_class->id * 2 + 1;
-  kept_order_ = orders_.Find(key);
-  if (kept_order_ == nullptr) {
-    if (!groupers_.empty() && IsFirstSight(~key)) return false;
-    kept_order_ = &orders_.Add(key, std::make_unique<KeptOrder>());
-  }
   KeptOrder& kept = *kept_order_;
   if (kept.cycles_to_wait > 0 && --kept.cycles_to_wait > 0) return false;
   const bool has_other_marks = kept.marks != group_marks_ || kept.order.width() != marks_width_;
@@ -201,7 +250,7 @@ void Evaluator::PutRows(std::span<const NodeIndex> rows) {
     std::size_t offset = 0;
     for (std::size_t g = 0; g < groupers_.size(); ++g) {
       if (group_marks_[g].width == 0) continue;
-      groupers_[g]->MarkRows(cycle, *pod_, chunk, std::span(scratch_marks_).subspan(offset), marks_width_);
+      groupers_[g]->MarkRows(cycle, *pod_, mark_kind_, chunk, std::span(scratch_marks_).subspan(offset), marks_width_);
       offset += group_marks_[g].width;
     }
     for (const ScoreColumn& column : kept_->columns) {
@@ -223,38 +272,80 @@ void Evaluator::PutRows(std::span<const NodeIndex> rows) {
   }
 }
 
-// Asks this cycle's filters about one row of each group. False when one fails.
-bool Evaluator::FilterGroups() {
+// Fills candidates_ from the groups of the order and the special rows.
+void Evaluator::CollectCandidates() {
+  candidates_.clear();
+  if (++special_cycle_ == 0) {  // wrapped around
+    std::fill(special_in_.begin(), special_in_.end(), 0);
+    special_cycle_ = 1;
+  }
+  if (specials_of_level_.size() < order_->level_count()) specials_of_level_.resize(order_->level_count());
+  if (!special_rows_.empty()) AddSpecialCandidates();
+  for (const TotalsOrder::GroupId group : order_->groups()) {
+    Candidate candidate;
+    candidate.group = group;
+    candidate.size = order_->SizeOf(group) - (group < specials_of_group_.size() ? specials_of_group_[group] : 0);
+    if (candidate.size == 0) continue;
+    candidate.level = order_->BestLevel(group, specials_of_level_);
+    const std::span<const NodeIndex> rows = order_->RowsOf(candidate.level);
+    candidate.best_count = rows.size() - specials_of_level_[candidate.level];
+    candidate.some_row = *std::find_if(rows.begin(), rows.end(), [this](NodeIndex row) { return !IsSpecial(row); });
+    candidates_.push_back(candidate);
+  }
+  for (const NodeIndex row : special_rows_) {
+    if (!IsSpecial(row)) continue;
+    specials_of_level_[order_->LevelOf(row)] = 0;
+    specials_of_group_[order_->GroupOf(row)] = 0;
+  }
+}
+
+void Evaluator::AddSpecialCandidates() {
+  if (special_in_.size() < nodes_->row_count()) special_in_.resize(nodes_->row_count(), 0);
+  for (const NodeIndex row : special_rows_) {
+    const TotalsOrder::GroupId group = order_->GroupOf(row);
+    if (group == TotalsOrder::kNoGroup) continue;
+    special_in_[row] = special_cycle_;
+    if (group >= specials_of_group_.size()) specials_of_group_.resize(group + 1);
+    ++specials_of_group_[group];
+    ++specials_of_level_[order_->LevelOf(row)];
+    candidates_.push_back({row, 1, group, order_->LevelOf(row), 1, true, kVerdictOk});
+  }
+}
+
+// Asks this cycle's filters about one row of each candidate. False when one fails.
+bool Evaluator::FilterCandidates() {
   scratch_live_.clear();
   if (cycle_verdicts_.size() < nodes_->row_count()) cycle_verdicts_.resize(nodes_->row_count(), kVerdictNoNode);
-  for (const TotalsOrder::GroupId group : order_->groups()) {
-    scratch_live_.push_back(order_->SomeRowOf(group));
-    cycle_verdicts_[scratch_live_.back()] = kVerdictOk;
+  for (const Candidate& candidate : candidates_) {
+    scratch_live_.push_back(candidate.some_row);
+    cycle_verdicts_[candidate.some_row] = kVerdictOk;
   }
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
     if (is_filter_active_[f] && !is_filter_kept_[f]) FilterRowsInto(f, scratch_live_, cycle_verdicts_);
   }
   feasible_.clear();
-  feasible_groups_.clear();
+  feasible_candidates_.clear();
   feasible_sizes_.clear();
-  for (std::size_t i = 0; i < scratch_live_.size(); ++i) {
-    const TotalsOrder::GroupId group = order_->groups()[i];
-    const VerdictId verdict = cycle_verdicts_[scratch_live_[i]];
-    if (group >= group_verdicts_.size()) group_verdicts_.resize(group + 1);
-    group_verdicts_[group] = verdict;
-    if (verdict != kVerdictOk) {
-      if (!kept_->statuses.Get(verdict).IsRejected()) return false;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[i];
+    candidate.verdict = cycle_verdicts_[candidate.some_row];
+    if (!candidate.is_special) {
+      if (candidate.group >= group_verdicts_.size()) group_verdicts_.resize(candidate.group + 1);
+      group_verdicts_[candidate.group] = candidate.verdict;
+    }
+    if (candidate.verdict != kVerdictOk) {
+      if (!kept_->statuses.Get(candidate.verdict).IsRejected()) return false;
       continue;
     }
-    feasible_.push_back(scratch_live_[i]);
-    feasible_groups_.push_back(group);
-    feasible_sizes_.push_back(order_->SizeOf(group));
+    feasible_.push_back(candidate.some_row);
+    feasible_candidates_.push_back(i);
+    feasible_sizes_.push_back(candidate.size);
   }
   return true;
 }
 
 // Fills is_score_active_.
-bool Evaluator::PreScoreGroups() {
+bool Evaluator::PreScoreCandidates() {
   is_score_active_.assign(plugins_.score.size(), true);
   const framework::Cycle cycle{*nodes_, state_, seed_, now_};
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
@@ -280,31 +371,43 @@ bool Evaluator::PreScoreGroups() {
 }
 
 // Adds to totals_, which are parallel to feasible_ and hold what was kept, what normalisation and this cycle add.
-bool Evaluator::ScoreRepresentatives() {
-  if (!PreScoreGroups()) return false;
+bool Evaluator::ScoreCandidates() {
+  if (!PreScoreCandidates()) return false;
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
     if (is_score_active_[s] && !is_score_idle_[s] && !kept_->is_fixed_score[s] && !AddScores(s)) return false;
   }
   return true;
 }
 
-void Evaluator::ChooseAmongGroups() {
+void Evaluator::ChooseAmongCandidates() {
   const std::int64_t best = *std::max_element(totals_.begin(), totals_.end());
   std::size_t count = 0;
   for (std::size_t i = 0; i < totals_.size(); ++i) {
-    if (totals_[i] == best) count += order_->BestRows(feasible_groups_[i]).size();
+    if (totals_[i] == best) count += candidates_[feasible_candidates_[i]].best_count;
   }
   std::size_t left = count == 1 ? 0 : Random(seed_).Below(count);
   for (std::size_t i = 0; i < totals_.size(); ++i) {
     if (totals_[i] != best) continue;
-    const std::span<const NodeIndex> rows = order_->BestRows(feasible_groups_[i]);
-    if (options_.with_detail) outcome_.best.insert(outcome_.best.end(), rows.begin(), rows.end());
-    if (left < rows.size() && outcome_.node == framework::kNoNode) outcome_.node = rows[left];
-    left -= std::min(left, rows.size());
+    const Candidate& candidate = candidates_[feasible_candidates_[i]];
+    if (outcome_.node == framework::kNoNode && left < candidate.best_count) outcome_.node = NthBest(candidate, left);
+    left -= std::min(left, candidate.best_count);
+    for (std::size_t n = 0; options_.with_detail && n < candidate.best_count; ++n)
+      outcome_.best.push_back(NthBest(candidate, n));
   }
   std::sort(outcome_.best.begin(), outcome_.best.end());
   outcome_.result = Result::kFeasible;
   outcome_.total = outcome_.is_scored ? best : 0;
+}
+
+NodeIndex Evaluator::NthBest(const Candidate& candidate, std::size_t n) const {
+  if (candidate.is_special) return candidate.some_row;
+  const std::span<const NodeIndex> rows = order_->RowsOf(candidate.level);
+  if (candidate.best_count == rows.size()) return rows[n];
+  for (const NodeIndex row : rows) {
+    if (!IsSpecial(row) && n-- == 0) return row;
+  }
+  BERTH_CHECK(false, candidate.best_count, rows.size());
+  return framework::kNoNode;
 }
 
 }  // namespace berth::runtime

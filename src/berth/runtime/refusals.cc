@@ -44,7 +44,8 @@ Status Evaluator::Get(NodeIndex row) const {
   if (order_ != nullptr) {
     const TotalsOrder::GroupId group = order_->GroupOf(row);
     if (group != TotalsOrder::kNoGroup) {
-      return group_verdicts_[group] == kVerdictOk ? Status() : kept_->statuses.Get(group_verdicts_[group]);
+      const VerdictId verdict = IsSpecial(row) ? cycle_verdicts_[row] : group_verdicts_[group];
+      return verdict == kVerdictOk ? Status() : kept_->statuses.Get(verdict);
     }
   }
   const auto& verdicts = uses_cycle_verdicts_ ? cycle_verdicts_ : kept_->verdicts;
@@ -61,8 +62,7 @@ std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
     std::vector<std::size_t> by_verdict(kept_->verdict_counts.begin(), kept_->verdict_counts.end());
     by_verdict.resize(kept_->statuses.size());
     if (order_ != nullptr) {
-      for (const TotalsOrder::GroupId group : order_->groups())
-        by_verdict[group_verdicts_[group]] += order_->SizeOf(group);
+      for (const Candidate& candidate : candidates_) by_verdict[candidate.verdict] += candidate.size;
     }
     for (VerdictId id = 1; id < by_verdict.size(); ++id) {
       if (by_verdict[id] > 0) counts.emplace_back(kept_->statuses.Get(id), by_verdict[id]);

@@ -34,6 +34,14 @@ TotalsOrder::GroupId TotalsOrder::GroupOf(NodeIndex row) const {
   return levels_[places_[row].level].group;
 }
 
+TotalsOrder::LevelId TotalsOrder::BestLevel(GroupId group, std::span<const std::uint32_t> left_out) const {
+  const auto& levels = groups_[group].levels;
+  for (auto it = levels.rbegin(); it != levels.rend(); ++it) {
+    if (levels_[it->second].rows.size() > left_out[it->second]) return it->second;
+  }
+  return kNoLevel;
+}
+
 bool TotalsOrder::IsOf(LevelId level, std::int64_t total, std::span<const std::uint32_t> marks) const {
   if (level == kNoLevel || levels_[level].group == kNoGroup || levels_[level].total != total) return false;
   const std::span<const std::uint32_t> own = MarksOf(levels_[level].group);

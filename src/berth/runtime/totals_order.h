@@ -19,6 +19,8 @@ class TotalsOrder {
  public:
   using GroupId = std::uint32_t;
   static constexpr GroupId kNoGroup = UINT32_MAX;
+  using LevelId = std::uint32_t;
+  static constexpr LevelId kNoLevel = UINT32_MAX;
 
   // Forgets all rows. `width` is the number of marks of a row.
   void Reset(std::size_t width);
@@ -34,17 +36,20 @@ class TotalsOrder {
   GroupId GroupOf(framework::NodeIndex row) const;
 
   std::size_t SizeOf(GroupId group) const { return groups_[group].size; }
-  framework::NodeIndex SomeRowOf(GroupId group) const { return Best(group).rows.front(); }
-  std::int64_t BestTotal(GroupId group) const { return groups_[group].levels.rbegin()->first; }
-  // Rows with that total. Their order comes from the order of changes.
-  std::span<const framework::NodeIndex> BestRows(GroupId group) const { return Best(group).rows; }
+
+  // The rows of one group with the same total make a level. Levels are numbered from 0 to below level_count().
+  std::size_t level_count() const { return levels_.size(); }
+  // Of a row that is in the order.
+  LevelId LevelOf(framework::NodeIndex row) const { return places_[row].level; }
+  std::int64_t TotalOf(LevelId level) const { return levels_[level].total; }
+  // In an order that comes from the order of changes.
+  std::span<const framework::NodeIndex> RowsOf(LevelId level) const { return levels_[level].rows; }
+  // The group's level of the largest total that has more rows than left_out[level]; kNoLevel when there is none.
+  LevelId BestLevel(GroupId group, std::span<const std::uint32_t> left_out) const;
 
   std::size_t Bytes() const;
 
  private:
-  using LevelId = std::uint32_t;
-  static constexpr LevelId kNoLevel = UINT32_MAX;
-
   // Rows of one group with the same total.
   struct Level {
     GroupId group = kNoGroup;
@@ -61,7 +66,6 @@ class TotalsOrder {
     std::uint32_t index = 0;
   };
 
-  const Level& Best(GroupId group) const { return levels_[groups_[group].levels.rbegin()->second]; }
   std::span<const std::uint32_t> MarksOf(GroupId group) const {
     return std::span<const std::uint32_t>(marks_).subspan(group * width_, width_);
   }

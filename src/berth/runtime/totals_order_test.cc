@@ -55,11 +55,20 @@ void ExpectEqual(const TotalsOrder& order, const std::map<NodeIndex, Put>& rows)
       best = std::max(best, total);
       if (total == best) best_rows.insert(row);
     }
-    ASSERT_EQ(order.BestTotal(group), best);
-    const auto got = order.BestRows(group);
+    std::vector<std::uint32_t> left_out(order.level_count());
+    const TotalsOrder::LevelId level = order.BestLevel(group, left_out);
+    ASSERT_EQ(order.TotalOf(level), best);
+    const auto got = order.RowsOf(level);
     ASSERT_EQ(std::set<NodeIndex>(got.begin(), got.end()), best_rows);
     ASSERT_EQ(got.size(), best_rows.size());
-    ASSERT_TRUE(std::find(members.begin(), members.end(), order.SomeRowOf(group)) != members.end());
+    ASSERT_EQ(order.LevelOf(got.front()), level);
+    // The next best, once all rows of the best are left out.
+    left_out[level] = static_cast<std::uint32_t>(got.size());
+    const TotalsOrder::LevelId next = order.BestLevel(group, left_out);
+    ASSERT_EQ(next == TotalsOrder::kNoLevel, best_rows.size() == members.size());
+    if (next != TotalsOrder::kNoLevel) {
+      ASSERT_LT(order.TotalOf(next), best);
+    }
   }
 }
 

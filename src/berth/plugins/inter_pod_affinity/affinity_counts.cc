@@ -24,9 +24,12 @@ void TopologyCounter::Add(Topology::Ordinal ordinal, std::int64_t weight, std::i
 void TopologyCounter::AddSum(Topology::Ordinal ordinal, std::int64_t sum) {
   if (!is_list_) {
     if (ordinal >= array_.size()) array_.resize(ordinal + 1);
-    if (array_[ordinal] == 0) ++nonzero_count_;
+    const bool was_zero = array_[ordinal] == 0;
     array_[ordinal] += sum;
     if (array_[ordinal] == 0) --nonzero_count_;
+    if (!was_zero) return;
+    ++nonzero_count_;
+    Touch(ordinal);
     return;
   }
   const auto it =
@@ -43,6 +46,22 @@ void TopologyCounter::AddSum(Topology::Ordinal ordinal, std::int64_t sum) {
   --nonzero_count_;
 }
 
+void TopologyCounter::Touch(Topology::Ordinal ordinal) {
+  if (touched_.size() > 2 * nonzero_count_ + kListMax) {
+    std::erase_if(touched_, [this](Topology::Ordinal touched) { return array_[touched] == 0; });
+    std::sort(touched_.begin(), touched_.end());
+    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+  }
+  touched_.push_back(ordinal);
+}
+
+void TopologyCounter::CollectNonzero(std::vector<Topology::Ordinal>& ordinals) const {
+  for (const Entry& entry : list_) ordinals.push_back(entry.ordinal);
+  for (const Topology::Ordinal ordinal : touched_) {
+    if (array_[ordinal] != 0) ordinals.push_back(ordinal);
+  }
+}
+
 void TopologyCounter::ToArray() {
   is_list_ = false;
   nonzero_count_ = 0;
@@ -52,6 +71,7 @@ void TopologyCounter::ToArray() {
 void TopologyCounter::Clear() {
   list_.clear();
   std::fill(array_.begin(), array_.end(), 0);
+  touched_.clear();
   pod_count_ = 0;
   nonzero_count_ = 0;
 }
@@ -67,7 +87,8 @@ std::span<const std::int64_t> TopologyCounter::Array(std::vector<std::int64_t>& 
 }
 
 std::size_t TopologyCounter::Bytes() const {
-  return sizeof(*this) + list_.capacity() * sizeof(Entry) + array_.capacity() * sizeof(array_[0]);
+  return sizeof(*this) + list_.capacity() * sizeof(Entry) + array_.capacity() * sizeof(array_[0]) +
+         touched_.capacity() * sizeof(touched_[0]);
 }
 
 AffinityCounts::AffinityCounts(std::shared_ptr<const framework::PodClass> pod_class, PodTerms terms)

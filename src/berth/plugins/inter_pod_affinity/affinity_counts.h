@@ -45,6 +45,9 @@ class TopologyCounter {
   std::int64_t pod_count() const { return pod_count_; }
   std::size_t nonzero_count() const { return nonzero_count_; }  // ordinals whose sum is not 0
 
+  // Appends the ordinals whose sum is not 0; some may be there twice.
+  void CollectNonzero(std::vector<Topology::Ordinal>& ordinals) const;
+
   void Add(Topology::Ordinal ordinal, std::int64_t weight, std::int64_t pods);
   void Clear();
   // All sums as an array; it ends early where the rest are 0. `scratch` may hold it.
@@ -58,6 +61,7 @@ class TopologyCounter {
   };
 
   void AddSum(Topology::Ordinal ordinal, std::int64_t sum);
+  void Touch(Topology::Ordinal ordinal);
   void ToArray();
 
   CountKind kind_;
@@ -65,6 +69,8 @@ class TopologyCounter {
   bool is_list_;
   std::vector<Entry> list_;          // sums other than 0, in no order
   std::vector<std::int64_t> array_;  // by ordinal
+  // With the array: all ordinals whose sum is not 0, and some whose sum was.
+  std::vector<Topology::Ordinal> touched_;
   std::int64_t pod_count_ = 0;
   std::size_t nonzero_count_ = 0;
 };

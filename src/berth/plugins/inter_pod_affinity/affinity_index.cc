@@ -35,6 +35,7 @@ std::int64_t Negated(std::int32_t weight) { return weight == INT32_MIN ? weight 
 }  // namespace
 
 void AffinityIndex::Reset() {
+  ++reset_count_;
   topology_ = Topology();
   pods_by_row_.clear();
   is_row_used_.clear();

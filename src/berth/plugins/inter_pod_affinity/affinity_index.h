@@ -33,8 +33,9 @@ class AffinityIndex {
 
   // `namespaces` must outlive the index. Required affinity terms of running pods count `hard_weight` in scores, if that
   // is above 0.
-  AffinityIndex(const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight)
-      : namespaces_(namespaces), hard_weight_(hard_weight) {}
+  // `id` tells it from others.
+  AffinityIndex(const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight, std::uint64_t id)
+      : namespaces_(namespaces), hard_weight_(hard_weight), id_(id) {}
 
   // Brings the index up to date. The table must not change as long as anything below is asked.
   void Sync(const framework::NodeTable& nodes);
@@ -52,6 +53,9 @@ class AffinityIndex {
 
   const Topology& topology() const { return topology_; }
   Topology& topology() { return topology_; }
+  std::uint64_t id() const { return id_; }
+  // How often it began anew, and with it the numbering of keys and values.
+  std::uint64_t reset_count() const { return reset_count_; }
   // How many classes of incoming pods it holds sums for.
   std::size_t counts_count() const { return counts_.size(); }
 
@@ -96,6 +100,8 @@ class AffinityIndex {
 
   const framework::ObjectStore<api::Namespace>& namespaces_;
   const std::int32_t hard_weight_;
+  const std::uint64_t id_;
+  std::uint64_t reset_count_ = 0;
 
   const framework::NodeTable* nodes_ = nullptr;
   std::uint64_t version_ = 0;

@@ -1,9 +1,12 @@
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 #include <algorithm>
+#include <compare>
 #include <limits>
 #include <string>
 #include <utility>
+
+#include <absl/container/inlined_vector.h>
 
 #include "berth/config/args.h"
 #include "berth/plugins/helper/cached_refusal.h"
@@ -133,6 +136,23 @@ std::uint64_t MarkOfSum(const TopologyCounter& counter, Topology::Ordinal ordina
   return ordinal == 0 ? 0 : sum > 0 ? 2 : 1;
 }
 
+// A key of counters, and how it marks.
+struct SharedKey {
+  Topology::KeyIndex key = 0;
+  bool is_by_sum = false;
+  auto operator<=>(const SharedKey&) const = default;
+};
+using SharedKeys = absl::InlinedVector<SharedKey, kMarksMax>;
+
+SharedKeys SharedKeysOf(const AffinityCounts& counts, const Topology& topology) {
+  SharedKeys keys;
+  for (const TopologyCounter& counter : counts.counters())
+    keys.push_back({counter.key(), MarksBySum(counter, topology)});
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
 // Whether to look sums up for these rows instead of laying out all sums first.
 bool AreFew(std::span<const NodeIndex> rows, const TopologyCounter& counter, const Topology& topology) {
   return rows.size() < topology.OrdinalCount(counter.key()) / 4;
@@ -220,8 +240,8 @@ InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const P
       std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.nodes; });
   if (it == indexes_.end()) {
     if (indexes_.size() == kTablesMax) indexes_.pop_back();
-    indexes_.insert(indexes_.begin(),
-                    std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(), hard_affinity_weight_));
+    indexes_.insert(indexes_.begin(), std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(),
+                                                                      hard_affinity_weight_, ++indexes_made_));
   } else if (it != indexes_.begin()) {
     std::rotate(indexes_.begin(), it, it + 1);
   }
@@ -422,13 +442,55 @@ std::optional<framework::GroupingPlugin::Marks> InterPodAffinity::MarksOf(const 
   return Marks{2 * counters.size(), counts->counters_version() + (by_sum << 16)};
 }
 
-void InterPodAffinity::MarkRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+// Shared marks are the values of the keys with few of them; of keys that tell the nodes apart only whether a node has
+// the label, and the nodes where there is a sum are special.
+std::optional<framework::GroupingPlugin::Marks> InterPodAffinity::SharedMarksOf(const Cycle& cycle, const PodInfo& pod,
+                                                                                std::size_t special_max,
+                                                                                std::vector<NodeIndex>& special) const {
+  const auto [index, counts] = Prepare(cycle, pod);
+  if (counts == nullptr) return Marks{};
+  if (counts->counters().size() > kMarksMax) return std::nullopt;
+  const Topology& topology = index->topology();
+  std::vector<Topology::Ordinal> ordinals;
+  for (const TopologyCounter& counter : counts->counters()) {
+    if (!MarksBySum(counter, topology)) continue;
+    if (counter.nonzero_count() > special_max) return std::nullopt;
+    ordinals.clear();
+    counter.CollectNonzero(ordinals);
+    for (const Topology::Ordinal ordinal : ordinals) {
+      const NodeIndex row = topology.RowOf(counter.key(), ordinal);
+      if (row != framework::kNoNode) special.push_back(row);
+    }
+  }
+  const SharedKeys keys = SharedKeysOf(*counts, topology);
+  if (keys.empty()) return Marks{};
+  std::string text = std::to_string(index->id()) + "/" + std::to_string(index->reset_count());
+  for (const SharedKey& key : keys) text += (key.is_by_sum ? "?" : "=") + std::to_string(key.key);
+  if (shared_versions_.size() > kSharedVersionsMax) shared_versions_.clear();
+  const auto [it, is_new] = shared_versions_.try_emplace(std::move(text), shared_versions_made_ + 1);
+  if (is_new) ++shared_versions_made_;
+  return Marks{keys.size(), it->second};
+}
+
+void InterPodAffinity::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
                                 std::span<std::uint32_t> marks, std::size_t stride) const {
   const auto [index, counts] = Prepare(cycle, pod);
+  const Topology& topology = index->topology();
   std::size_t offset = 0;
+  if (kind == MarkKind::kShared) {
+    for (const SharedKey& key : SharedKeysOf(*counts, topology)) {
+      const std::vector<Topology::Ordinal>& ordinals = topology.OrdinalsOf(key.key);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Topology::Ordinal ordinal = ordinals[rows[i]];
+        marks[i * stride + offset] = key.is_by_sum ? (ordinal != 0 ? 1 : 0) : ordinal;
+      }
+      ++offset;
+    }
+    return;
+  }
   for (const TopologyCounter& counter : counts->counters()) {
-    const std::vector<Topology::Ordinal>& ordinals = index->topology().OrdinalsOf(counter.key());
-    const bool is_by_sum = MarksBySum(counter, index->topology());
+    const std::vector<Topology::Ordinal>& ordinals = topology.OrdinalsOf(counter.key());
+    const bool is_by_sum = MarksBySum(counter, topology);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Topology::Ordinal ordinal = ordinals[rows[i]];
       const std::uint64_t mark = is_by_sum ? MarkOfSum(counter, ordinal) : ordinal;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/base/hash_map.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/inter_pod_affinity/affinity_index.h"
@@ -70,7 +71,10 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   std::vector<framework::ObjectKind> ObjectsRead() const override { return {framework::ObjectKind::kNamespace}; }
   // A row's marks are its values of keys with few values, and its sums of keys that tell the nodes apart.
   std::optional<Marks> MarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
-  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+  std::optional<Marks> SharedMarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                     std::size_t special_max,
+                                     std::vector<framework::NodeIndex>& special) const override;
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
   framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,
@@ -95,6 +99,11 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   const framework::Handle& handle_;
   // Kept between pods; the most recently used table first.
   mutable std::vector<std::shared_ptr<AffinityIndex>> indexes_;
+  mutable std::uint64_t indexes_made_ = 0;
+  // Versions of shared marks, by what they rest on. Bounded; numbers are not used again.
+  static constexpr std::size_t kSharedVersionsMax = 4096;
+  mutable StringHashMap<std::uint64_t> shared_versions_;
+  mutable std::uint64_t shared_versions_made_ = 0;
 };
 
 }  // namespace berth::plugins

@@ -411,7 +411,7 @@ TEST(InterPodAffinity, WhatNobodyHasAnyMoreIsForgotten) {
   cache::PodClasses classes;
   table.SetNode(MakeNode("n").Label("host", "n").Build());
   const InterPodAffinity plugin(config::InterPodAffinityArgs{}, handle);
-  AffinityIndex index(handle.store.Of<api::Namespace>(), 1);
+  AffinityIndex index(handle.store.Of<api::Namespace>(), 1, 1);
   const auto make = [&](int i) {
     const auto term = testing::AffinityTerm("host", testing::Labels({{"job", std::to_string(i)}}));
     auto builder = MakePod("p" + std::to_string(i)).Label("job", std::to_string(i)).AntiAffinity(term);

@@ -56,14 +56,17 @@ class Topology {
   Ordinal InternOrdinal(KeyIndex key, std::string_view value) { return Intern(keys_[key], value); }
   // Whether no two rows have the same value of the key now, as with host names.
   bool IsUnique(KeyIndex key) const { return keys_[key].shared_count == 0; }
+  // The row that has the value, where that is one; kNoNode when none has it now.
+  framework::NodeIndex RowOf(KeyIndex key, Ordinal ordinal) const;
 
  private:
   struct Key {
     std::string name;
     std::vector<Ordinal> by_row;
     StringHashMap<Ordinal> ordinals;
-    std::vector<std::uint32_t> rows_of;  // by ordinal
-    std::size_t shared_count = 0;        // ordinals of two or more rows
+    std::vector<std::uint32_t> rows_of;           // by ordinal: how many
+    std::vector<framework::NodeIndex> latest_of;  // by ordinal: the row that got it last
+    std::size_t shared_count = 0;                 // ordinals of two or more rows
   };
 
   static void MoveRow(Key& key, framework::NodeIndex row, Ordinal ordinal);
