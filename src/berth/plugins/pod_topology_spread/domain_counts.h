@@ -1,12 +1,14 @@
-// DomainCounts: how many pods run in each topology domain, that is on the nodes that share a value of one label, and
-// the smallest of these numbers. Kept by differences. Single-threaded.
+// DomainCounts: how many matching pods run in each domain of a layout, and the smallest of these numbers. Kept by
+// differences; domains without pods cost nothing. Single-threaded.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "berth/framework/node_table.h"
+#include "berth/plugins/pod_topology_spread/sparse_counts.h"
+#include "berth/plugins/pod_topology_spread/spread_layout.h"
 
 namespace berth::plugins {
 
@@ -15,48 +17,34 @@ class DomainCounts {
   // Of no domain at all: upstream's math.MaxInt32.
   static constexpr std::int32_t kNoMinimum = INT32_MAX;
 
-  // Forgets everything. No row is in a domain.
-  void Reset(std::size_t row_count, std::size_t value_count);
-  // Makes room for more rows and values.
-  void Grow(std::size_t row_count, std::size_t value_count);
+  explicit DomainCounts(std::shared_ptr<const SpreadLayout> layout) : layout_(std::move(layout)) {}
 
-  // The row, which has `count` pods now, leaves its domain and joins `domain`; 0: none.
-  void Move(framework::NodeIndex row, framework::ValueId domain, std::int32_t count);
   // The row has `difference` pods more.
   void Add(framework::NodeIndex row, std::int32_t difference);
+  // Counts anew, by the pods of each row, if rows with pods moved or Forget() was called.
+  void Refresh(const SparseCounts& by_row);
+  void Forget() { moves_ = kForgotten; }
 
-  // The domain of a row; 0: none.
-  framework::ValueId DomainOf(framework::NodeIndex row) const { return domain_of_row_[row]; }
-  // Pods in a domain; 0 where there is no such domain.
-  std::int32_t Count(framework::ValueId domain) const { return domain < counts_.size() ? counts_[domain] : 0; }
-  // Count by domain, for every value that a row has as its domain.
-  std::span<const std::int32_t> counts() const { return counts_; }
-  // Domains with at least one row.
-  std::int32_t size() const { return size_; }
-  // Domains with two rows or more.
-  std::size_t shared_count() const { return shared_count_; }
-  // Rows that are in a domain.
-  std::size_t row_count() const { return row_count_; }
+  const SpreadLayout& layout() const { return *layout_; }
+  // Pods in a domain.
+  std::int32_t Count(DomainId domain) const { return counts_.Get(domain); }
+  const SparseCounts& counts() const { return counts_; }
+  // Domains with at least one included row.
+  std::int32_t size() const { return layout_->domain_count; }
   // The smallest count of a domain; kNoMinimum when there is none.
-  std::int32_t Minimum() const { return size_ == 0 ? kNoMinimum : minimum_; }
+  std::int32_t Minimum() const { return MinimumWithout({}); }
   // ... of those domains that are not among `left_out`, which exist and are distinct.
-  std::int32_t MinimumWithout(std::span<const framework::ValueId> left_out) const;
+  std::int32_t MinimumWithout(std::span<const DomainId> left_out) const;
 
-  std::size_t Bytes() const;
+  std::size_t Bytes() const { return sizeof(*this) + counts_.Bytes() + domains_at_.Bytes(); }
 
  private:
-  void Change(framework::ValueId domain, std::int32_t difference);
-  void EnterHistogram(std::int32_t count);
-  void LeaveHistogram(std::int32_t count);
+  static constexpr std::uint64_t kForgotten = UINT64_MAX;
 
-  std::vector<framework::ValueId> domain_of_row_;
-  std::vector<std::int32_t> counts_;  // by value
-  std::vector<std::int32_t> rows_;    // by value: how many are in the domain
-  std::int32_t size_ = 0;
-  std::size_t row_count_ = 0;
-  std::size_t shared_count_ = 0;
-  std::vector<std::int32_t> domains_at_;  // by count: how many domains have it
-  std::int32_t minimum_ = 0;              // the first entry of domains_at_ that is not 0, if there is one
+  std::shared_ptr<const SpreadLayout> layout_;
+  std::uint64_t moves_ = kForgotten;  // of the layout, as of the counts
+  SparseCounts counts_;
+  SparseCounts domains_at_;  // by count, 0 left out: how many domains have it
 };
 
 }  // namespace berth::plugins

@@ -22,11 +22,10 @@ using framework::NodeIndex;
 using framework::NodeInfo;
 using framework::PodInfo;
 using framework::Status;
-using framework::ValueId;
 
 constexpr std::string_view kPreFilterKey = "PreFilterPodTopologySpread";
 constexpr std::string_view kPreScoreKey = "PreScorePodTopologySpread";
-constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kHostname = kHostnameKey;
 constexpr std::string_view kZone = "topology.kubernetes.io/zone";
 constexpr std::int64_t kInvalidScore = -1;
 // Sorting the values of so few rows is cheaper than a bit for each value.
@@ -35,7 +34,7 @@ constexpr std::size_t kValuesPerSortedRow = 64;
 // Pods that came to a domain or left it, in a clone of the state: as if they had.
 struct DomainDifference {
   std::size_t constraint = 0;
-  ValueId domain = 0;
+  DomainId domain = 0;
   std::int32_t pods = 0;
 };
 
@@ -43,7 +42,7 @@ struct DomainDifference {
 struct PreFilterState final : framework::StateData {
   std::unique_ptr<framework::StateData> Clone() const override { return std::make_unique<PreFilterState>(*this); }
 
-  void Add(std::size_t constraint, ValueId domain, std::int32_t pods) {
+  void Add(std::size_t constraint, DomainId domain, std::int32_t pods) {
     for (DomainDifference& difference : differences) {
       if (difference.constraint != constraint || difference.domain != domain) continue;
       difference.pods += pods;
@@ -52,8 +51,8 @@ struct PreFilterState final : framework::StateData {
     differences.push_back({constraint, domain, pods});
   }
 
-  std::int32_t Count(std::size_t constraint, ValueId domain) const {
-    std::int32_t count = counts->hard().domains[constraint].Count(domain);
+  std::int32_t Count(std::size_t constraint, DomainId domain) const {
+    std::int32_t count = counts->hard().domains[constraint]->Count(domain);
     for (const DomainDifference& difference : differences) {
       if (difference.constraint == constraint && difference.domain == domain) count += difference.pods;
     }
@@ -62,11 +61,11 @@ struct PreFilterState final : framework::StateData {
 
   // The smallest count of a domain.
   std::int32_t Minimum(std::size_t constraint) const {
-    const DomainCounts& domains = counts->hard().domains[constraint];
+    const DomainCounts& domains = *counts->hard().domains[constraint];
     // Upstream takes too few domains for one more that is empty.
     if (domains.size() < counts->hard().constraints[constraint].min_domains) return 0;
     if (differences.empty()) return domains.Minimum();
-    std::vector<ValueId> changed;
+    std::vector<DomainId> changed;
     std::int32_t minimum = DomainCounts::kNoMinimum;
     for (const DomainDifference& difference : differences) {
       if (difference.constraint != constraint) continue;
@@ -113,24 +112,24 @@ std::int64_t Rounded(double score) {
 }
 
 // How many domains of a soft constraint there are among these nodes, those that lack a key left out.
-std::size_t CountDomains(const framework::NodeTable& nodes, const SpreadCounts& counts, std::size_t constraint,
-                         std::span<const NodeIndex> feasible) {
+std::size_t CountDomains(const SpreadCounts& counts, std::size_t constraint, std::span<const NodeIndex> feasible) {
   const SpreadCounts::Group& soft = counts.soft();
-  const auto column = nodes.LabelColumn(soft.constraints[constraint].topology_key);
-  const std::size_t all = counts.SoftDomainCount(constraint);
-  if (feasible.size() * kValuesPerSortedRow < nodes.value_count()) {
-    absl::InlinedVector<ValueId, 64> seen;
+  const SpreadKey& key = soft.key(constraint);
+  const auto domain_of = [&key](NodeIndex row) { return key.by_row[row] != 0 ? key.by_row[row] : kEmptyDomain; };
+  if (feasible.size() * kValuesPerSortedRow < key.rows_of.size()) {
+    absl::InlinedVector<DomainId, 64> seen;
     for (const NodeIndex row : feasible) {
-      if (soft.lacks_key[row] == 0) seen.push_back(column[row] != 0 ? column[row] : counts.empty_value());
+      if (!soft.LacksKey(row)) seen.push_back(domain_of(row));
     }
     std::sort(seen.begin(), seen.end());
     return static_cast<std::size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
   }
-  std::vector<bool> is_seen(nodes.value_count());
+  const std::size_t all = counts.SoftDomainCount(constraint);
+  std::vector<bool> is_seen(key.rows_of.size());
   std::size_t domains = 0;
   for (const NodeIndex row : feasible) {
-    if (soft.lacks_key[row] != 0) continue;
-    const ValueId domain = column[row] != 0 ? column[row] : counts.empty_value();
+    if (soft.LacksKey(row)) continue;
+    const DomainId domain = domain_of(row);
     if (is_seen[domain]) continue;
     is_seen[domain] = true;
     if (++domains == all) break;
@@ -140,19 +139,19 @@ std::size_t CountDomains(const framework::NodeTable& nodes, const SpreadCounts& 
 
 // Of constraints with many domains the counts per domain are small; the weight makes up for it. feasible[i] stands for
 // sizes[i] rows, or without sizes for itself.
-std::vector<double> Weights(const framework::NodeTable& nodes, const SpreadCounts& counts,
-                            std::span<const NodeIndex> feasible, std::span<const std::size_t> sizes) {
+std::vector<double> Weights(const SpreadCounts& counts, std::span<const NodeIndex> feasible,
+                            std::span<const std::size_t> sizes) {
   const SpreadCounts::Group& soft = counts.soft();
   std::vector<double> weights;
   for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     std::size_t domains = 0;
     if (soft.constraints[i].topology_key != kHostname) {
-      domains = CountDomains(nodes, counts, i, feasible);
-    } else if (sizes.empty() && soft.lacking_rows == 0) {
+      domains = CountDomains(counts, i, feasible);
+    } else if (sizes.empty() && soft.key_set->lacking_rows == 0) {
       domains = feasible.size();
     } else {
       for (std::size_t r = 0; r < feasible.size(); ++r) {
-        if (soft.lacks_key[feasible[r]] == 0) domains += sizes.empty() ? 1 : sizes[r];
+        if (!soft.LacksKey(feasible[r])) domains += sizes.empty() ? 1 : sizes[r];
       }
     }
     weights.push_back(GoLog(static_cast<double>(domains + 2)));
@@ -194,7 +193,7 @@ constexpr std::int32_t kDomainsByCount = 48;
 // Whether a hard constraint marks a row by the pods in its domain: where the domain is the row's own, no pod that comes
 // to another row changes that.
 bool MarksByCount(const SpreadCounts& counts, std::size_t constraint) {
-  return counts.hard().domains[constraint].size() > kDomainsByCount && counts.IsUnique(constraint);
+  return counts.hard().domains[constraint]->size() > kDomainsByCount && counts.hard().key(constraint).IsUnique();
 }
 
 api::NodeInclusionPolicy ToPolicy(const std::string& text) {
@@ -264,7 +263,8 @@ void PodTopologySpread::UseDefaults(const framework::PodClass& pod_class, KeptCl
   const api::LabelSelector& selector = kept.default_selector.Get(pod_class, objects_);
   if (kept.selector_version == kept.default_selector.version()) return;
   kept.selector_version = kept.default_selector.version();
-  kept.counts = nullptr;
+  kept.counts.reset();
+  kept.marks_version = 0;
   for (const auto& [action, constraints] : {std::pair(UnsatisfiableConstraintAction::kDoNotSchedule, &kept.hard),
                                             std::pair(UnsatisfiableConstraintAction::kScheduleAnyway, &kept.soft)}) {
     *constraints = std::vector<SpreadConstraint>();
@@ -274,19 +274,36 @@ void PodTopologySpread::UseDefaults(const framework::PodClass& pod_class, KeptCl
   }
 }
 
-std::shared_ptr<const SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& pod, KeptClass& kept,
-                                                                 const framework::NodeTable& nodes) const {
-  if (!kept.counts) {
-    const auto valid = [](const Constraints& constraints) {
-      return constraints.ok() ? *constraints : std::vector<SpreadConstraint>();
-    };
-    const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
-    kept.counts =
-        std::make_shared<SpreadCounts>(pod.pod_class, valid(kept.hard), valid(kept.soft), soft_needs_all_keys);
-    kept.counts_id = ++counts_made_;
+SpreadIndex& PodTopologySpread::IndexFor(const framework::NodeTable& nodes) const {
+  const auto it =
+      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &nodes; });
+  if (it == indexes_.end()) {
+    if (indexes_.size() == kTablesMax) indexes_.pop_back();
+    indexes_.insert(indexes_.begin(), std::make_unique<SpreadIndex>(numbers_));
+  } else {
+    std::rotate(indexes_.begin(), it, it + 1);
   }
-  kept.counts->Update(nodes);
-  return kept.counts;
+  indexes_.front()->Sync(nodes);
+  return *indexes_.front();
+}
+
+std::shared_ptr<SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& pod, KeptClass& kept,
+                                                           const framework::NodeTable& nodes) const {
+  SpreadIndex& index = IndexFor(nodes);
+  std::shared_ptr<SpreadCounts> counts = kept.counts.lock();
+  if (counts != nullptr && counts->epoch() == index.epoch()) {
+    counts->Update(index);
+    return counts;
+  }
+  const auto valid = [](const Constraints& constraints) {
+    return constraints.ok() ? *constraints : std::vector<SpreadConstraint>();
+  };
+  const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
+  counts =
+      std::make_shared<SpreadCounts>(pod.pod_class, valid(kept.hard), valid(kept.soft), soft_needs_all_keys, index);
+  index.Keep(counts);
+  kept.counts = counts;
+  return counts;
 }
 
 framework::PreFilterResult PodTopologySpread::PreFilter(const Cycle& cycle, const PodInfo& pod) const {
@@ -315,7 +332,7 @@ Status PodTopologySpread::UpdateState(const Cycle& cycle, const PodInfo& other, 
   if (row == framework::kNoNode) return {};
   const SpreadCounts::Group& hard = counts.hard();
   for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
-    const ValueId domain = hard.domains[i].DomainOf(row);
+    const DomainId domain = hard.domains[i]->layout().DomainOf(row);
     if (domain == 0 || !hard.constraints[i].Matches(other.labels())) continue;
     cycle.state.Mutable<PreFilterState>(kPreFilterKey)->Add(i, domain, difference);
   }
@@ -334,12 +351,12 @@ Status PodTopologySpread::RemovePod(const Cycle& cycle, const PodInfo&, const Po
 Status PodTopologySpread::Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const {
   const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
   if (state == nullptr) return NoPreFilterState();
-  const auto& constraints = state->counts->hard().constraints;
-  for (std::size_t i = 0; i < constraints.size(); ++i) {
-    const std::string* value = node.node().metadata.labels.Find(constraints[i].topology_key);
+  const SpreadCounts::Group& hard = state->counts->hard();
+  for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
+    const std::string* value = node.node().metadata.labels.Find(hard.constraints[i].topology_key);
     if (value == nullptr) return Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
     // The domain may have no node that counts, and so no pods.
-    const ValueId domain = cycle.nodes.FindValue(*value).value_or(0);
+    const DomainId domain = hard.key(i).Find(*value, cycle.nodes);
     if (state->Count(i, domain) > state->CountMax(i)) return Status::Unschedulable(std::string(kReason));
   }
   return Status::Success();
@@ -355,12 +372,12 @@ void PodTopologySpread::FilterRows(const Cycle& cycle, const PodInfo& pod, std::
   CachedRefusal skewed(statuses, Code::kUnschedulable, kReason);
   const SpreadCounts::Group& hard = state->counts->hard();
   for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
-    const std::span<const ValueId> column = cycle.nodes.LabelColumn(hard.constraints[i].topology_key);
-    const std::span<const std::int32_t> counts = hard.domains[i].counts();
+    const std::vector<DomainId>& domain_of = hard.key(i).by_row;
+    const CountReader counts(hard.domains[i]->counts(), rows.size());
     const std::int64_t count_max = state->CountMax(i);
     for (const NodeIndex row : rows) {
       if (verdicts[row] != framework::kVerdictOk) continue;
-      const ValueId domain = column[row];
+      const DomainId domain = domain_of[row];
       if (domain == 0) {
         verdicts[row] = missing.Get();
       } else if (counts[domain] > count_max) {
@@ -395,7 +412,7 @@ Status PodTopologySpread::WritePreScoreState(const Cycle& cycle, const PodInfo& 
   if (kept.soft->empty()) return Status::Skip();
   auto state = std::make_shared<PreScoreState>();
   state->counts = CountsFor(pod, kept, cycle.nodes);
-  state->weights = Weights(cycle.nodes, *state->counts, feasible, sizes);
+  state->weights = Weights(*state->counts, feasible, sizes);
   cycle.state.Write(kPreScoreKey, std::move(state));
   return Status::Success();
 }
@@ -410,7 +427,7 @@ std::int64_t PodTopologySpread::Score(const Cycle& cycle, const PodInfo& pod, No
   }
   const SpreadCounts::Group& soft = state->counts->soft();
   const api::StringMap& labels = node.node().metadata.labels;
-  if (soft.needs_all_keys && !HasAllTopologyKeys(labels, soft.constraints)) return 0;
+  if (soft.key_set->needs_all_keys && !HasAllTopologyKeys(labels, soft.constraints)) return 0;
   double score = 0;
   for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     const SpreadConstraint& constraint = soft.constraints[i];
@@ -424,7 +441,7 @@ std::int64_t PodTopologySpread::Score(const Cycle& cycle, const PodInfo& pod, No
         if (constraint.Counts(other->labels())) ++count;
       }
     } else {
-      count = soft.domains[i].Count(cycle.nodes.FindValue(*value).value_or(0));
+      count = soft.domains[i]->Count(soft.key(i).Find(*value, cycle.nodes));
     }
     score += ScoreForCount(count, constraint.max_skew, state->weights[i]);
   }
@@ -435,25 +452,23 @@ void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::s
                                   std::span<std::int64_t> scores, Status& status) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   if (state == nullptr) return ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
-  const SpreadCounts& counts = *state->counts;
-  const SpreadCounts::Group& soft = counts.soft();
+  const SpreadCounts::Group& soft = state->counts->soft();
   // The constraints' shares are added in their order, as for one node.
   std::vector<double> sums(rows.size());
   for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     const SpreadConstraint& constraint = soft.constraints[i];
-    const std::span<const ValueId> column = cycle.nodes.LabelColumn(constraint.topology_key);
-    const bool is_hostname = constraint.topology_key == kHostname;
-    const std::span<const std::int32_t> by_row = counts.PodsByRow(soft, i);
-    const std::span<const std::int32_t> by_domain = soft.domains[i].counts();
+    const std::vector<DomainId>& domain_of = soft.key(i).by_row;
+    const bool is_hostname = soft.domains[i] == nullptr;
+    const CountReader pods(is_hostname ? soft.pods[i]->by_row() : soft.domains[i]->counts(), rows.size());
     const double weight = state->weights[i];
     for (std::size_t r = 0; r < rows.size(); ++r) {
-      const ValueId domain = column[rows[r]];
+      const DomainId domain = domain_of[rows[r]];
       if (domain == 0) continue;
-      sums[r] += ScoreForCount(is_hostname ? by_row[rows[r]] : by_domain[domain], constraint.max_skew, weight);
+      sums[r] += ScoreForCount(pods[is_hostname ? rows[r] : domain], constraint.max_skew, weight);
     }
   }
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    scores[rows[r]] = soft.lacks_key[rows[r]] != 0 ? 0 : Rounded(sums[r]);
+    scores[rows[r]] = soft.LacksKey(rows[r]) ? 0 : Rounded(sums[r]);
   }
 }
 
@@ -461,11 +476,11 @@ Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
                                          std::span<framework::NodeScore> scores) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   if (state == nullptr) return NoPreScoreState();
-  const std::vector<std::uint8_t>& lacks_key = state->counts->soft().lacks_key;
+  const SpreadCounts::Group& soft = state->counts->soft();
   std::int64_t min = INT64_MAX;
   std::int64_t max = 0;
   for (framework::NodeScore& score : scores) {
-    if (lacks_key[score.row] != 0) {
+    if (soft.LacksKey(score.row)) {
       score.score = kInvalidScore;
       continue;
     }
@@ -483,51 +498,111 @@ Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
   return Status::Success();
 }
 
+// Which hard constraints mark rows by the pods there, as bits; nullopt when there are too many constraints to group.
+std::optional<std::uint64_t> PodTopologySpread::ConstraintsByCount(const SpreadCounts& counts) {
+  if (counts.hard().constraints.size() + counts.soft().constraints.size() > kMarksMax) return std::nullopt;
+  std::uint64_t by_count = 0;
+  for (std::size_t i = 0; i < counts.hard().constraints.size(); ++i) {
+    if (MarksByCount(counts, i)) by_count |= std::uint64_t{1} << i;
+  }
+  return by_count;
+}
+
 std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const Cycle& cycle,
                                                                            const PodInfo& pod) const {
   KeptClass& kept = ClassFor(pod);
   if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
   const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
   if (constraint_count == 0) return Marks{};
-  if (constraint_count > kMarksMax) return std::nullopt;
-  const SpreadCounts& counts = *CountsFor(pod, kept, cycle.nodes);
-  std::uint64_t by_count = 0;
-  for (std::size_t i = 0; i < kept.hard->size(); ++i) {
-    if (MarksByCount(counts, i)) by_count |= std::uint64_t{1} << i;
-  }
+  const auto counts = CountsFor(pod, kept, cycle.nodes);
+  const auto by_count = ConstraintsByCount(*counts);
+  if (!by_count) return std::nullopt;
   // The last mark tells whether soft constraints know the row at all.
-  return Marks{constraint_count + 1, (kept.counts_id << 40) + (counts.rebuild_count() << 16) + by_count};
+  const std::uint64_t numbering = indexes_.front()->numbering();
+  if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count) {
+    kept.marks_version = ++numbers_;
+    kept.marks_numbering = numbering;
+    kept.marks_by_count = *by_count;
+  }
+  return Marks{constraint_count + 1, kept.marks_version};
 }
 
-void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind, std::span<const NodeIndex> rows,
+// What the marks of classes with the same keys have in common.
+std::uint64_t PodTopologySpread::SharedVersion(SpreadCounts& counts, std::uint64_t by_count) const {
+  SpreadCounts::SharedVersion& known = counts.shared_version;
+  if (known.version != 0 && known.by_count == by_count) return known.version;
+  std::string text = std::to_string(indexes_.front()->numbering()) + "," + std::to_string(by_count);
+  for (const SpreadCounts::Group* group : {&counts.hard(), &counts.soft()}) {
+    text += group->key_set != nullptr && group->key_set->needs_all_keys ? '+' : '-';
+    for (const SpreadConstraint& constraint : group->constraints) AppendText(text, constraint.topology_key);
+  }
+  if (shared_versions_.size() > kSharedVersionsMax) shared_versions_.clear();
+  const auto [it, is_new] = shared_versions_.try_emplace(std::move(text));
+  if (is_new) it->second = ++numbers_;
+  known = {by_count, it->second};
+  return known.version;
+}
+
+std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf(
+    const Cycle& cycle, const PodInfo& pod, std::size_t special_max, std::vector<NodeIndex>& special) const {
+  KeptClass& kept = ClassFor(pod);
+  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
+  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
+  if (constraint_count == 0) return Marks{};
+  const auto counts = CountsFor(pod, kept, cycle.nodes);
+  const auto by_count = ConstraintsByCount(*counts);
+  if (!by_count) return std::nullopt;
+  absl::InlinedVector<const SparseCounts*, 2> by_row;
+  const auto add = [&by_row](const SparseCounts& pods) {
+    if (std::find(by_row.begin(), by_row.end(), &pods) == by_row.end()) by_row.push_back(&pods);
+  };
+  for (std::size_t i = 0; i < counts->hard().constraints.size(); ++i) {
+    if ((*by_count >> i & 1) != 0) add(counts->hard().pods[i]->by_row());
+  }
+  for (std::size_t i = 0; i < counts->soft().constraints.size(); ++i) {
+    if (counts->soft().domains[i] == nullptr) add(counts->soft().pods[i]->by_row());
+  }
+  const auto begin = static_cast<std::ptrdiff_t>(special.size());
+  for (const SparseCounts* pods : by_row) {
+    if (pods->size() > special_max) return std::nullopt;
+    pods->ForEach([&special](NodeIndex row, std::int32_t) { special.push_back(row); });
+  }
+  if (by_row.size() > 1) {
+    std::sort(special.begin() + begin, special.end());
+    special.erase(std::unique(special.begin() + begin, special.end()), special.end());
+    if (special.size() - static_cast<std::size_t>(begin) > special_max) return std::nullopt;
+  }
+  return Marks{constraint_count + 1, SharedVersion(*counts, *by_count)};
+}
+
+void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
                                  std::span<std::uint32_t> marks, std::size_t stride) const {
-  const SpreadCounts& counts = *CountsFor(pod, ClassFor(pod), cycle.nodes);
+  const auto kept_alive = CountsFor(pod, ClassFor(pod), cycle.nodes);
+  const SpreadCounts& counts = *kept_alive;
   const SpreadCounts::Group& hard = counts.hard();
   const SpreadCounts::Group& soft = counts.soft();
+  if (hard.constraints.empty() && soft.constraints.empty()) return;
   std::size_t offset = 0;
   const auto put = [&](const auto& mark) {
-    for (std::size_t i = 0; i < rows.size(); ++i)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
       marks[i * stride + offset] = static_cast<std::uint32_t>(mark(rows[i]));
+    }
     ++offset;
   };
+  // By the row's value, or where that is its own by the pods there; these do not belong to shared marks.
+  const auto put_constraint = [&](const std::vector<DomainId>& domain_of, const SparseCounts* pods, bool is_by_row) {
+    if (pods == nullptr) return put([&](NodeIndex row) { return domain_of[row]; });
+    if (kind == MarkKind::kShared) return put([&](NodeIndex row) { return domain_of[row] == 0 ? 0 : 1; });
+    const CountReader count(*pods, rows.size());
+    put([&](NodeIndex row) { return domain_of[row] == 0 ? 0 : count[is_by_row ? row : domain_of[row]] + 1; });
+  };
   for (std::size_t c = 0; c < hard.constraints.size(); ++c) {
-    const std::span<const ValueId> column = cycle.nodes.LabelColumn(hard.constraints[c].topology_key);
-    if (MarksByCount(counts, c)) {
-      put([&](NodeIndex row) { return column[row] == 0 ? 0 : hard.domains[c].Count(column[row]) + 1; });
-    } else {
-      put([&](NodeIndex row) { return column[row]; });
-    }
+    put_constraint(hard.key(c).by_row, MarksByCount(counts, c) ? &hard.domains[c]->counts() : nullptr, false);
   }
   for (std::size_t c = 0; c < soft.constraints.size(); ++c) {
-    const std::span<const ValueId> column = cycle.nodes.LabelColumn(soft.constraints[c].topology_key);
-    if (soft.constraints[c].topology_key == kHostname) {
-      const std::span<const std::int32_t> by_row = counts.PodsByRow(soft, c);
-      put([&](NodeIndex row) { return column[row] == 0 ? 0 : by_row[row] + 1; });
-    } else {
-      put([&](NodeIndex row) { return column[row]; });
-    }
+    put_constraint(soft.key(c).by_row, soft.domains[c] == nullptr ? &soft.pods[c]->by_row() : nullptr, true);
   }
-  put([&](NodeIndex row) { return soft.lacks_key[row]; });
+  put([&](NodeIndex row) { return soft.LacksKey(row) ? 1 : 0; });
 }
 
 }  // namespace berth::plugins

@@ -15,6 +15,7 @@
 #include "berth/plugins/pod_topology_spread/constraint.h"
 #include "berth/plugins/pod_topology_spread/default_selector.h"
 #include "berth/plugins/pod_topology_spread/spread_counts.h"
+#include "berth/plugins/pod_topology_spread/spread_index.h"
 
 namespace berth::config {
 struct PodTopologySpreadArgs;
@@ -37,6 +38,10 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   // Bounds on what is kept between the pods of a class.
   static constexpr std::size_t kClassesMax = 8192;
   static constexpr std::size_t kClassBytesMax = std::size_t{64} << 20;
+  // Bound on the node tables that anything is kept for.
+  static constexpr std::size_t kTablesMax = 4;
+  // Bound on the kinds of shared marks that are told apart; then they get new versions.
+  static constexpr std::size_t kSharedVersionsMax = 4096;
 
   // `handle` must outlive the plugin.
   PodTopologySpread(const config::PodTopologySpreadArgs& args, const framework::Handle& handle);
@@ -75,6 +80,10 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
 
   // A row's marks are its topology values, and where those tell the nodes apart the number of matching pods there.
   std::optional<Marks> MarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  // Shared marks leave the pods out.
+  std::optional<Marks> SharedMarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                     std::size_t special_max,
+                                     std::vector<framework::NodeIndex>& special) const override;
   void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
@@ -90,21 +99,28 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
 
   // What is kept for a pod class.
   struct KeptClass {
-    std::size_t Bytes() const { return sizeof(*this) + (counts ? counts->Bytes() : 0); }
+    // Counts belong to the index of their table.
+    std::size_t Bytes() const { return sizeof(*this); }
 
     Constraints hard = std::vector<SpreadConstraint>();
     Constraints soft = std::vector<SpreadConstraint>();
-    DefaultSelector default_selector;      // of default constraints
-    std::uint64_t selector_version = 0;    // the one that the constraints were made for
-    std::shared_ptr<SpreadCounts> counts;  // null: not needed yet
-    std::uint64_t counts_id = 0;           // of those that a class had one after another
+    DefaultSelector default_selector;    // of default constraints
+    std::uint64_t selector_version = 0;  // the one that the constraints were made for
+    // Of its own marks: what they were given for.
+    std::uint64_t marks_version = 0;  // 0: none yet
+    std::uint64_t marks_numbering = 0;
+    std::uint64_t marks_by_count = 0;
+    std::weak_ptr<SpreadCounts> counts;  // of the table that was looked at last
   };
 
   bool HasDefaults(const framework::PodInfo& pod) const;
   KeptClass& ClassFor(const framework::PodInfo& pod) const;
   void UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) const;
-  std::shared_ptr<const SpreadCounts> CountsFor(const framework::PodInfo& pod, KeptClass& kept,
-                                                const framework::NodeTable& nodes) const;
+  SpreadIndex& IndexFor(const framework::NodeTable& nodes) const;
+  std::shared_ptr<SpreadCounts> CountsFor(const framework::PodInfo& pod, KeptClass& kept,
+                                          const framework::NodeTable& nodes) const;
+  static std::optional<std::uint64_t> ConstraintsByCount(const SpreadCounts& counts);
+  std::uint64_t SharedVersion(SpreadCounts& counts, std::uint64_t by_count) const;
   framework::Status WritePreScoreState(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                        std::span<const framework::NodeIndex> feasible,
                                        std::span<const std::size_t> sizes) const;
@@ -116,7 +132,9 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   const framework::Objects& objects_;
   bool is_system_defaulted_ = false;
   std::vector<api::TopologySpreadConstraint> default_constraints_;
-  mutable std::uint64_t counts_made_ = 0;
+  mutable std::uint64_t numbers_ = 0;                          // given so far
+  mutable std::vector<std::unique_ptr<SpreadIndex>> indexes_;  // the one used last first
+  mutable StringHashMap<std::uint64_t> shared_versions_;
   mutable ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
 };
 

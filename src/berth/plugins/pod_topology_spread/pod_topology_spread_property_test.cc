@@ -1,5 +1,6 @@
 // What PodTopologySpread keeps equals what is counted from scratch, and its column form equals its plain form, while
 // pods and nodes come, change and go. A failure prints the seed that replays it.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -31,7 +32,7 @@ using testing::MakePod;
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  Generator(std::uint64_t seed, std::size_t node_count) : random_(seed), node_count_(node_count) {}
 
   bool OneIn(std::uint64_t n) { return random_.Below(n) == 0; }
   int Below(std::size_t n) { return static_cast<int>(random_.Below(n)); }
@@ -40,13 +41,14 @@ class Generator {
     return choices.begin()[random_.Below(choices.size())];
   }
   std::string App() { return Pick({"a", "b", "c"}); }
-  std::string NodeName() { return "n" + std::to_string(Below(12)); }
+  std::string NodeName() { return "n" + std::to_string(Below(node_count_)); }
 
   std::shared_ptr<const api::Node> Node(std::string name) {
     auto node = MakeNode(std::move(name));
     if (!OneIn(4)) node.Label("zone", Pick({"1", "2", "3", "4", ""}));
     if (!OneIn(3)) node.Label("topology.kubernetes.io/zone", Pick({"x", "y", ""}));
     if (OneIn(3)) node.Label("disk", Pick({"ssd", "hdd"}));
+    if (OneIn(100)) node.Label("kubernetes.io/hostname", "n0");
     if (OneIn(3)) node.Taint("t", "", Pick({api::TaintEffect::kNoSchedule, api::TaintEffect::kPreferNoSchedule}));
     return node.Build();
   }
@@ -96,7 +98,11 @@ class Generator {
 
  private:
   Random random_;
+  std::size_t node_count_;
 };
+
+// With so many nodes host names are not values, but each node's own.
+bool HasManyNodes(std::uint64_t seed) { return seed % 10 == 0; }
 
 class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
  protected:
@@ -109,6 +115,9 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
     }
     plugin_ = std::make_unique<PodTopologySpread>(args, handle_);
     for (int i = 0; i < 8; ++i) pending_.push_back(generator_.Pending(i));
+    for (int i = 0; i < 70 && HasManyNodes(GetParam()); ++i) {
+      tables_[0].SetNode(generator_.Node("n" + std::to_string(i)));
+    }
   }
 
   void Change(int step) {
@@ -197,7 +206,9 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
       EXPECT_EQ(Describe(statuses.Get(verdicts[row])), want) << node.name() << " by column";
       want == "ok" ? ++passed_ : ++refused_;
     }
-    for (const NodeIndex row : table.rows()) CheckDryRun(cycle, pod, constraints, row);
+    for (const NodeIndex row : table.rows()) {
+      if (!HasManyNodes(GetParam()) || generator_.OneIn(20)) CheckDryRun(cycle, pod, constraints, row);
+    }
   }
 
   // Some pods leave the node and others come, as in preemption.
@@ -271,12 +282,67 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
     scored_ += static_cast<int>(feasible.size());
   }
 
+  using MarkKind = framework::GroupingPlugin::MarkKind;
+  using RowMarks = std::vector<std::uint32_t>;
+  // The marks of a version when they were looked at last.
+  struct SeenMarks {
+    const framework::NodeTable* table = nullptr;
+    std::uint64_t version = 0;  // of the table
+    std::map<NodeIndex, RowMarks> marks;
+  };
+
+  // Rows of equal marks, if they are not special, get equal answers; and marks change with their version or row only.
+  void CheckMarks(const cache::ColumnNodeTable& table, const PodInfo& pod, MarkKind kind) {
+    framework::CycleState state;
+    const framework::Cycle cycle{table, state, 1, Time{}};
+    const auto pre_filter = plugin_->PreFilter(cycle, pod);
+    const Status pre_score = plugin_->PreScore(cycle, pod, table.rows());
+    std::vector<NodeIndex> special;
+    const auto marks = kind == MarkKind::kOwn ? plugin_->MarksOf(cycle, pod)
+                                              : plugin_->SharedMarksOf(cycle, pod, table.row_count(), special);
+    ASSERT_TRUE(marks);
+    const std::size_t stride = marks->width + 1;
+    const std::vector<NodeIndex> rows(table.rows().begin(), table.rows().end());
+    std::vector<std::uint32_t> numbers(rows.size() * stride);
+    plugin_->MarkRows(cycle, pod, kind, rows, numbers, stride);
+    SeenMarks& seen = seen_marks_[{kind == MarkKind::kOwn ? &pod : nullptr, marks->version}];
+    const auto changed = seen.table == &table ? table.ChangedSince(seen.version) : std::nullopt;
+    std::map<RowMarks, std::string> answers;
+    std::map<NodeIndex, RowMarks> marks_now;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(i * stride);
+      const RowMarks& own = marks_now[rows[i]] = RowMarks(begin, begin + static_cast<std::ptrdiff_t>(marks->width));
+      if (changed && std::find(changed->begin(), changed->end(), rows[i]) == changed->end()) {
+        EXPECT_EQ(own, seen.marks[rows[i]]) << "the row has not changed";
+      }
+      if (std::find(special.begin(), special.end(), rows[i]) != special.end()) continue;
+      const NodeInfo& node = table.Info(rows[i]);
+      std::string answer;
+      if (!pre_filter.status.IsSkip()) answer = Describe(plugin_->Filter(cycle, pod, node));
+      if (!pre_score.IsSkip()) {
+        Status status;
+        std::vector<framework::NodeScore> score = {{rows[i], plugin_->Score(cycle, pod, rows[i], node, status)}};
+        answer += " " + std::to_string(score[0].score);
+        ASSERT_TRUE(plugin_->NormalizeScore(cycle, pod, score).IsSuccess());
+        answer += " " + std::to_string(score[0].score);
+      }
+      const auto [it, is_new] = answers.try_emplace(own, answer);
+      EXPECT_EQ(it->second, answer) << node.name() << " has the marks of another node";
+      if (!is_new) ++grouped_;
+    }
+    seen = {&table, table.version(), std::move(marks_now)};
+    if (special.empty()) return;
+    ++met_special_;
+    std::vector<NodeIndex> none;
+    EXPECT_FALSE(plugin_->SharedMarksOf(cycle, pod, special.size() - 1, none)) << "more than are wanted";
+  }
+
   static std::string Describe(const Status& status) {
     if (status.IsSuccess()) return "ok";
     return status.code() == framework::Code::kUnschedulable ? "skewed" : "missing";
   }
 
-  Generator generator_{GetParam()};
+  Generator generator_{GetParam(), HasManyNodes(GetParam()) ? std::size_t{70} : std::size_t{12}};
   testing::FakeHandle handle_;
   std::unique_ptr<PodTopologySpread> plugin_;
   cache::ColumnNodeTable tables_[2];
@@ -285,6 +351,9 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
   int passed_ = 0;
   int refused_ = 0;
   int scored_ = 0;
+  int grouped_ = 0;
+  int met_special_ = 0;
+  std::map<std::pair<const PodInfo*, std::uint64_t>, SeenMarks> seen_marks_;
 };
 
 TEST_P(SpreadProperty, KeptEqualsCountedFromScratchAndColumnEqualsPlain) {
@@ -295,12 +364,16 @@ TEST_P(SpreadProperty, KeptEqualsCountedFromScratchAndColumnEqualsPlain) {
     const cache::ColumnNodeTable& table = tables_[generator_.OneIn(8) ? 1 : 0];
     CheckFilter(table, pod);
     CheckScore(table, pod);
+    CheckMarks(table, pod, MarkKind::kOwn);
+    CheckMarks(table, pod, MarkKind::kShared);
     if (HasFailure()) FAIL() << "replay with seed " << GetParam() << ", step " << step;
   }
   // A generator that meets nothing would prove nothing.
   EXPECT_GT(passed_, 0);
   EXPECT_GT(refused_, 0);
   EXPECT_GT(scored_, 0);
+  EXPECT_GT(grouped_, 0);
+  EXPECT_TRUE(met_special_ > 0 || GetParam() % 2 == 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SpreadProperty, ::testing::Range<std::uint64_t>(1, 61));
