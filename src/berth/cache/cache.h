@@ -33,6 +33,8 @@ class Cache {
 
   // Counts the pod on pod->node_name before the API server has said so. It must not be known.
   void AssumePod(framework::PodInfoPtr pod);
+  // The same where the row of that node is at hand.
+  void AssumePod(framework::PodInfoPtr pod, framework::NodeIndex row);
   // Ends an assumption that came to nothing. The pod must be assumed.
   void ForgetPod(std::string_view uid);
 
@@ -48,14 +50,36 @@ class Cache {
   std::size_t assumed_count() const { return assumed_count_; }
 
  private:
+  // Found by the pod's own uid, so that no pod's uid is kept twice. The hash beside it spares the table's growth a look
+  // at every pod.
   struct Entry {
-    framework::PodInfoPtr pod;
-    framework::NodeIndex row = framework::kNoNode;
-    bool is_assumed = false;
+    std::size_t hash = 0;
+    // Changed in place, always for a pod of the same uid.
+    mutable framework::PodInfoPtr pod;
+    mutable framework::NodeIndex row = framework::kNoNode;
+    mutable bool is_assumed = false;
   };
+  struct Probe {
+    std::size_t hash = 0;
+    std::string_view uid;
+  };
+  struct EntryHash {
+    using is_transparent = void;
+    std::size_t operator()(const Entry& entry) const { return entry.hash; }
+    std::size_t operator()(const Probe& probe) const { return probe.hash; }
+  };
+  struct EntryEqual {
+    using is_transparent = void;
+    bool operator()(const Entry& a, const Entry& b) const { return a.hash == b.hash && a.pod->uid == b.pod->uid; }
+    bool operator()(const Entry& a, const Probe& b) const { return a.hash == b.hash && a.pod->uid == b.uid; }
+    bool operator()(const Probe& a, const Entry& b) const { return (*this)(b, a); }
+  };
+  static Probe ProbeFor(std::string_view uid) { return {TransparentStringHash()(uid), uid}; }
+  const Entry* Find(std::string_view uid) const;
+  void Assume(framework::PodInfoPtr pod, framework::NodeIndex row);
 
   ColumnNodeTable nodes_;
-  StringHashMap<Entry> pods_;  // by uid
+  absl::flat_hash_set<Entry, EntryHash, EntryEqual> pods_;
   std::size_t assumed_count_ = 0;
 };
 

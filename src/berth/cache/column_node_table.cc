@@ -130,30 +130,43 @@ void ColumnNodeTable::RemoveNode(std::string_view node_name) {
 
 ColumnNodeTable::NodeIndex ColumnNodeTable::AddPod(framework::PodInfoPtr pod) {
   const NodeIndex row = RowFor(pod->node_name);
-  infos_[row].AddPod(std::move(pod));
-  SyncPods(row);
-  Touch(row);
+  AddPod(row, std::move(pod));
   return row;
 }
 
-void ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) {
-  BERTH_CHECK(infos_[row].RemovePod(uid), uid, names_[row]);
+void ColumnNodeTable::AddPod(NodeIndex row, framework::PodInfoPtr pod) {
+  BERTH_DCHECK(names_[row] == pod->node_name, names_[row], pod->node_name);
+  infos_[row].AddPod(std::move(pod));
+  SyncPods(row);
+  Touch(row);
+}
+
+framework::PodInfoPtr ColumnNodeTable::PodOn(NodeIndex row, std::string_view uid) const {
+  for (const framework::PodInfoPtr& pod : infos_[row].pods()) {
+    if (pod->uid == uid) return pod;
+  }
+  return nullptr;
+}
+
+void ColumnNodeTable::RemovePod(NodeIndex row, std::string_view uid) { RemovePod(row, PodOn(row, uid)); }
+
+void ColumnNodeTable::RemovePod(NodeIndex row, const framework::PodInfoPtr& pod) {
+  BERTH_CHECK(infos_[row].RemovePod(pod), names_[row]);
   SyncPods(row);
   Touch(row);
   FreeRowIfEmpty(row);
 }
 
 void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {
-  const framework::PodInfo* before = nullptr;
-  for (const framework::PodInfoPtr& p : infos_[row].pods()) {
-    if (p->uid == pod->uid) before = p.get();
-  }
-  // The end of a pod is not of its class, and yet there are plugins that do not count pods that are being deleted. Its
-  // start is neither, and decides which of two victims goes first.
+  const framework::PodInfoPtr before = PodOn(row, pod->uid);
+  UpdatePod(row, before, std::move(pod));
+}
+
+void ColumnNodeTable::UpdatePod(NodeIndex row, const framework::PodInfoPtr& before, framework::PodInfoPtr pod) {
+  // The end of a pod is not of its class, and yet there are plugins that do not count pods that are being deleted.
   const bool is_same = before != nullptr && before->pod_class == pod->pod_class &&
-                       before->start_time == pod->start_time &&
                        before->deletion_time.has_value() == pod->deletion_time.has_value();
-  BERTH_CHECK(infos_[row].UpdatePod(std::move(pod)), names_[row]);
+  BERTH_CHECK(infos_[row].UpdatePod(before, std::move(pod)), names_[row]);
   if (is_same) return;
   SyncPods(row);
   Touch(row);

@@ -51,10 +51,15 @@ class ColumnNodeTable final : public framework::NodeTable {
 
   // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);
+  // To the row of that node, which has one.
+  void AddPod(NodeIndex row, framework::PodInfoPtr pod);
   void RemovePod(NodeIndex row, std::string_view uid);
+  // This very object, which spares a look at the node's other pods.
+  void RemovePod(NodeIndex row, const framework::PodInfoPtr& pod);
   // Replaces the pod of the same uid. Without effect on versions when the class is the same, when the pod started, and
   // whether it is being deleted.
   void UpdatePod(NodeIndex row, framework::PodInfoPtr pod);
+  void UpdatePod(NodeIndex row, const framework::PodInfoPtr& before, framework::PodInfoPtr pod);
 
  private:
   struct InternedTaints {
@@ -69,8 +74,9 @@ class ColumnNodeTable final : public framework::NodeTable {
 
   NodeIndex RowFor(std::string_view node_name);
   void FreeRowIfEmpty(NodeIndex row);
-  void SyncObject(NodeIndex row);  // columns that follow the node object
-  void SyncPods(NodeIndex row);    // columns that follow its pods
+  framework::PodInfoPtr PodOn(NodeIndex row, std::string_view uid) const;  // null: it is not there
+  void SyncObject(NodeIndex row);                                          // columns that follow the node object
+  void SyncPods(NodeIndex row);                                            // columns that follow its pods
   void Touch(NodeIndex row);
   void BoundOnDemandData();
   void AddImages(NodeIndex row);  // those of its node

@@ -34,13 +34,21 @@ bool NodeInfo::Erase(std::vector<PodInfoPtr>::iterator at) {
 }
 
 bool NodeInfo::UpdatePod(PodInfoPtr pod) {
-  const auto it = std::find_if(pods_.begin(), pods_.end(), [&](const PodInfoPtr& p) { return p->uid == pod->uid; });
-  if (it == pods_.end()) return false;
-  if ((*it)->pod_class != pod->pod_class) {
-    Account(**it, -1);
+  const auto at = std::find_if(pods_.begin(), pods_.end(), [&](const PodInfoPtr& p) { return p->uid == pod->uid; });
+  return Replace(at, std::move(pod));
+}
+
+bool NodeInfo::UpdatePod(const PodInfoPtr& before, PodInfoPtr pod) {
+  return Replace(std::find(pods_.begin(), pods_.end(), before), std::move(pod));
+}
+
+bool NodeInfo::Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod) {
+  if (at == pods_.end()) return false;
+  if ((*at)->pod_class != pod->pod_class) {
+    Account(**at, -1);
     Account(*pod, +1);
   }
-  *it = std::move(pod);
+  *at = std::move(pod);
   return true;
 }
 

@@ -40,10 +40,13 @@ class NodeInfo {
   bool RemovePod(const PodInfoPtr& pod);
   // Replaces the pod of that uid in place.
   bool UpdatePod(PodInfoPtr pod);
+  // The same in the place of this very object.
+  bool UpdatePod(const PodInfoPtr& before, PodInfoPtr pod);
 
  private:
   void Account(const PodInfo& pod, int sign);
   bool Erase(std::vector<PodInfoPtr>::iterator at);
+  bool Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod);
 
   std::shared_ptr<const api::Node> node_;
   std::vector<PodInfoPtr> pods_;

@@ -42,7 +42,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
   auto with_node = std::make_shared<PodInfo>(*queued.pod);
   with_node->node_name = cache_.nodes().Info(row).name();
   const PodInfoPtr assumed = std::move(with_node);
-  cache_.AssumePod(assumed);
+  cache_.AssumePod(assumed, row);
   if (!queue_->nominator().empty()) queue_->nominator().DeleteNominated(assumed->uid);
 
   const auto& plugins = *profile.plugins;
@@ -166,7 +166,7 @@ void Scheduler::RunOperation(Binding& binding, Operation&& operation) {
   if (operation.is_done()) {
     OperationEnded(binding, operation.status);
   } else {
-    binding.operation = EmitStep(binding.doing, std::move(operation), binding.assumed->uid);
+    EmitStep(binding.doing, std::move(operation), NewOperation(binding));
   }
 }
 
@@ -174,8 +174,7 @@ void Scheduler::RunOperation(Binding& binding, Operation&& operation) {
 void Scheduler::StepEnded(Binding& binding, const framework::StepResult& result) {
   if (!result.error && result.status.IsSuccess() && binding.doing.next_write + 1 < binding.doing.writes.size()) {
     ++binding.doing.next_write;
-    binding.operation = NewOperation(binding.assumed->uid);
-    outputs_.emplace_back(Write{binding.operation, binding.doing.writes[binding.doing.next_write]});
+    outputs_.emplace_back(Write{NewOperation(binding), binding.doing.writes[binding.doing.next_write]});
     return;
   }
   if (const Operation::Next next = std::exchange(binding.doing.next, nullptr)) {
@@ -199,11 +198,9 @@ void Scheduler::OperationEnded(Binding& binding, const Status& status) {
 Scheduler::Binding* Scheduler::BindingOf(std::uint64_t operation) {
   const auto it = operations_.find(operation);
   if (it == operations_.end()) return nullptr;
-  const auto binding = bindings_.find(it->second);
-  operations_.erase(it);
-  if (binding == bindings_.end() || binding->second->operation != operation) return nullptr;
-  binding->second->operation = 0;
-  return binding->second.get();
+  Binding* const binding = it->second;
+  ForgetOperation(*binding);
+  return binding;
 }
 
 void Scheduler::On(WriteDone&& input) {
@@ -296,15 +293,18 @@ void Scheduler::On(PodReadDone&& input) {
     OperationEnded(*binding, Status::Error(binding->refusal));
     return;
   }
-  binding->operation = NewOperation(binding->assumed->uid);
-  outputs_.emplace_back(Write{binding->operation, binding->doing.writes[binding->doing.next_write]});
+  outputs_.emplace_back(Write{NewOperation(*binding), binding->doing.writes[binding->doing.next_write]});
 }
 
 void Scheduler::FinishBinding(Binding& binding) {
   const PodInfoPtr pod = binding.assumed;
   Profile& profile = *binding.profile;
   ++counts_.scheduled;
-  Emit(profile, *pod, false, "Scheduled", "Binding", "Successfully assigned " + pod->Key() + " to " + pod->node_name);
+  std::string note;
+  note.reserve(32 + pod->namespace_name().size() + pod->name.size() + pod->node_name.size());
+  note.append("Successfully assigned ").append(pod->namespace_name()).append("/").append(pod->name);
+  note.append(" to ").append(pod->node_name);
+  Emit(profile, *pod, false, "Scheduled", "Binding", std::move(note));
   if (cache_.nodes().Find(pod->node_name) == framework::kNoNode) {
     // The API server does not check that a node exists: without a word the pod would stay where nothing runs it.
     Emit(profile, *pod, true, "NodeNotFound", "Binding",
@@ -314,6 +314,7 @@ void Scheduler::FinishBinding(Binding& binding) {
                  {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
   DropDeadlines(binding);
+  ForgetOperation(binding);
   bindings_.erase(bindings_.find(pod->uid));
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
     Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
@@ -329,6 +330,7 @@ void Scheduler::DropBinding(Binding& binding) {
   Profile& profile = *binding.profile;
   queue_->Done(pod->uid);
   DropDeadlines(binding);
+  ForgetOperation(binding);
   bindings_.erase(bindings_.find(pod->uid));
   Unreserve(profile, pod);
   queue_->Move({framework::EventResource::kAssignedPod, framework::action::kDelete}, {.old_pod = pod}, now_);
@@ -343,6 +345,7 @@ void Scheduler::DropDeadlines(const Binding& binding) {
 // The cycle ends and the pod goes back into the queue: one that waited at Permit was in flight until now, and is held
 // against the events since its Pop. Without `point` the status is not a plugin's own failure.
 void Scheduler::FailBinding(Binding& binding, const Status& status, std::string_view point, std::string_view plugin) {
+  ForgetOperation(binding);
   const auto node = bindings_.extract(binding.assumed->uid);
   BERTH_CHECK(!node.empty(), binding.assumed->uid);
   Profile& profile = *binding.profile;

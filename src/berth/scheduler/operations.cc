@@ -12,9 +12,8 @@ namespace berth::scheduler {
 using framework::Operation;
 using framework::PodInfo;
 
-// Begins the operation's first step; its outcome comes back under the number that is returned.
-std::uint64_t Scheduler::EmitStep(Step& step, Operation&& operation, std::string_view uid) {
-  const std::uint64_t number = uid.empty() ? next_operation_++ : NewOperation(uid);
+// Begins the operation's first step; its outcome comes back under `number`.
+void Scheduler::EmitStep(Step& step, Operation&& operation, std::uint64_t number) {
   step = {std::move(operation.writes), 0, std::move(operation.next)};
   if (operation.work) {
     outputs_.emplace_back(Work{number, std::move(operation.work)});
@@ -23,13 +22,13 @@ std::uint64_t Scheduler::EmitStep(Step& step, Operation&& operation, std::string
   } else {
     timers_.emplace(now_ + operation.delay, number);
   }
-  return number;
 }
 
 void Scheduler::StartBackground(Operation&& operation) {
   if (operation.is_done()) return;
   Step step;
-  const std::uint64_t number = EmitStep(step, std::move(operation), {});
+  const std::uint64_t number = next_operation_++;
+  EmitStep(step, std::move(operation), number);
   background_.emplace(number, std::move(step));
 }
 

@@ -83,10 +83,16 @@ void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
   outputs.swap(outputs_);
 }
 
-std::uint64_t Scheduler::NewOperation(std::string_view uid) {
-  const std::uint64_t operation = next_operation_++;
-  operations_.emplace(operation, std::string(uid));
-  return operation;
+std::uint64_t Scheduler::NewOperation(Binding& binding) {
+  ForgetOperation(binding);
+  binding.operation = next_operation_++;
+  operations_.emplace(binding.operation, &binding);
+  return binding.operation;
+}
+
+void Scheduler::ForgetOperation(Binding& binding) {
+  if (binding.operation != 0) operations_.erase(binding.operation);
+  binding.operation = 0;
 }
 
 void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning, std::string reason,
@@ -181,10 +187,9 @@ void Scheduler::Tick(Time now) {
     Binding& binding = *it->second;
     if (binding.waits_to_read && binding.retry_at <= now) {
       binding.waits_to_read = false;
-      binding.operation = NewOperation(uid);
       const PodInfo& pod = *binding.assumed;
       outputs_.emplace_back(
-          Write{binding.operation, framework::PodRead{{pod.namespace_name(), pod.name, pod.uid, {}}}});
+          Write{NewOperation(binding), framework::PodRead{{pod.namespace_name(), pod.name, pod.uid, {}}}});
       continue;
     }
     if (binding.phase != Phase::kPermit) continue;

@@ -143,14 +143,17 @@ class Scheduler {
   void StartBackground(framework::Operation&& operation);
   // False when `operation` is not one of the background.
   bool BackgroundEnded(std::uint64_t operation, const framework::StepResult& result);
-  std::uint64_t EmitStep(Step& step, framework::Operation&& operation, std::string_view uid);
+  void EmitStep(Step& step, framework::Operation&& operation, std::uint64_t number);
   bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message);
   void ClearNomination(const framework::PodInfo& pod);
 
   void HandleFailure(Profile& profile, queue::QueuedPodInfo&& queued, Failure&& failure);
   void Emit(const Profile& profile, const framework::PodInfo& pod, bool is_warning, std::string reason,
             std::string action, std::string note);
-  std::uint64_t NewOperation(std::string_view uid);
+  // The number of the binding's next operation.
+  std::uint64_t NewOperation(Binding& binding);
+  // An answer to the operation under way finds the binding no more.
+  void ForgetOperation(Binding& binding);
 
   const SchedulerOptions options_;
   CoreHandle& handle_;
@@ -160,9 +163,9 @@ class Scheduler {
   cache::PodClasses classes_;
   std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
   std::unique_ptr<queue::SchedulingQueue> queue_;
-  StringHashMap<std::unique_ptr<Binding>> bindings_;            // by pod uid
-  absl::flat_hash_map<std::uint64_t, std::string> operations_;  // to pod uid
-  std::set<std::pair<Time, std::string>> deadlines_;            // Permit deadlines and retries, with the pod's uid
+  StringViewHashMap<std::unique_ptr<Binding>> bindings_;     // by the uid of Binding::assumed
+  absl::flat_hash_map<std::uint64_t, Binding*> operations_;  // those under way, one a binding at most
+  std::set<std::pair<Time, std::string>> deadlines_;         // Permit deadlines and retries, with the pod's uid
   // Operations of no pod's binding cycle. Each pod that preempts has one at most.
   absl::flat_hash_map<std::uint64_t, Step> background_;
   std::set<std::pair<Time, std::uint64_t>> timers_;  // operations that wait
