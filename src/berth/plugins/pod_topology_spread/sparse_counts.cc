@@ -10,8 +10,8 @@ namespace {
 constexpr std::size_t kSmallRange = 64;
 // Above one entry in so many indexes an array is kept: moving the rest of a list would cost too much.
 constexpr std::size_t kIndexesPerEntry = 16;
-// With so few lookups a list is not worth unfolding.
-constexpr std::size_t kFewLookups = 64;
+// A list is unfolded for more than one lookup in so many indexes.
+constexpr std::size_t kIndexesPerLookup = 8;
 
 bool IsBefore(const SparseCounts::Entry& entry, SparseCounts::Index index) { return entry.index < index; }
 
@@ -119,12 +119,26 @@ CountReader::CountReader(const SparseCounts& counts, std::size_t lookups) : coun
   if (counts.is_array_) {
     data_ = counts.array_.data();
     size_ = counts.array_.size();
-  } else if (lookups > kFewLookups && !counts.entries_.empty()) {
-    own_.resize(std::size_t{counts.entries_.back().index} + 1);
+    return;
+  }
+  const std::size_t range = counts.entries_.empty() ? 0 : std::size_t{counts.entries_.back().index} + 1;
+  if (lookups * kIndexesPerLookup > range) {
+    own_.resize(range);
     for (const SparseCounts::Entry& entry : counts.entries_) own_[entry.index] = entry.count;
     data_ = own_.data();
     size_ = own_.size();
   }
+}
+
+std::int32_t CountReader::GetFromList(SparseCounts::Index index) const {
+  const std::vector<SparseCounts::Entry>& entries = counts_.entries_;
+  // Those who ask for the rows that they were told get the next one each time.
+  if (next_ >= entries.size() || entries[next_].index != index) {
+    next_ =
+        static_cast<std::size_t>(std::lower_bound(entries.begin(), entries.end(), index, IsBefore) - entries.begin());
+    if (next_ == entries.size() || entries[next_].index != index) return 0;
+  }
+  return entries[next_++].count;
 }
 
 }  // namespace berth::plugins

@@ -62,18 +62,21 @@ class SparseCounts {
   bool is_array_ = false;
 };
 
-// Counts that are read often. `counts` must outlive it and not change.
+// Counts that are read often, best in ascending order. `counts` must outlive it and not change.
 class CountReader {
  public:
   CountReader(const SparseCounts& counts, std::size_t lookups);
 
   std::int32_t operator[](SparseCounts::Index index) const {
-    if (data_ == nullptr) return counts_.Get(index);
+    if (data_ == nullptr) return GetFromList(index);
     return index < size_ ? data_[index] : 0;
   }
 
  private:
+  std::int32_t GetFromList(SparseCounts::Index index) const;
+
   const SparseCounts& counts_;
+  mutable std::size_t next_ = 0;  // entry of the list behind the last one that was met
   std::vector<std::int32_t> own_;
   const std::int32_t* data_ = nullptr;  // by index; null: not worth it
   std::size_t size_ = 0;
