@@ -63,7 +63,7 @@ void SpreadIndex::BoundSelectors() {
   const auto is_beyond = [this] {
     selector_bytes_ = 0;
     for (const auto& [text, selector] : selectors_) selector_bytes_ += text.capacity() + selector.counts->Bytes();
-    return selector_bytes_ > kSelectorBytesMax || selectors_.size() > kSelectorsMax;
+    return selector_bytes_ > kSelectorBytesMax || selectors_.size() >= kSelectorsMax;
   };
   if (!is_beyond()) return;
   absl::erase_if(selectors_, [this](const auto& entry) { return entry.second.epoch != epoch_; });
