@@ -35,6 +35,19 @@ Expected<std::vector<SpreadConstraint>> CompileConstraints(
   return compiled;
 }
 
+std::size_t BytesOf(const std::vector<SpreadConstraint>& constraints) {
+  std::size_t bytes = constraints.capacity() * sizeof(SpreadConstraint);
+  for (const SpreadConstraint& constraint : constraints) {
+    bytes += constraint.topology_key.capacity();
+    if (!constraint.selector) continue;
+    for (const api::Requirement& requirement : constraint.selector->requirements) {
+      bytes += sizeof(requirement) + requirement.key.capacity();
+      for (const std::string& value : requirement.values) bytes += sizeof(value) + value.capacity();
+    }
+  }
+  return bytes;
+}
+
 bool HasAllTopologyKeys(const api::StringMap& node_labels, const std::vector<SpreadConstraint>& constraints) {
   return std::all_of(constraints.begin(), constraints.end(), [&](const SpreadConstraint& constraint) {
     return node_labels.Find(constraint.topology_key) != nullptr;

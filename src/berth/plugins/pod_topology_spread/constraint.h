@@ -1,6 +1,7 @@
 // SpreadConstraint: a topology spread constraint, ready to be asked about pods and nodes. A plain value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,6 +33,9 @@ struct SpreadConstraint {
 Expected<std::vector<SpreadConstraint>> CompileConstraints(
     const std::vector<api::TopologySpreadConstraint>& constraints, const api::StringMap& pod_labels,
     api::UnsatisfiableConstraintAction action);
+
+// About what they hold on the heap.
+std::size_t BytesOf(const std::vector<SpreadConstraint>& constraints);
 
 // The node has a label under every constraint's topology key.
 bool HasAllTopologyKeys(const api::StringMap& node_labels, const std::vector<SpreadConstraint>& constraints);

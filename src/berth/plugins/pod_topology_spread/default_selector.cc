@@ -32,19 +32,23 @@ std::uint64_t ControllersVersion(const PodClass& pod_class, const Objects& objec
   return 0;
 }
 
-// The union of the selectors of all services that select the pod. They cannot contradict each other.
-api::StringMap ServiceLabels(const PodClass& pod_class, const Objects& objects) {
-  api::StringMap labels;
-  for (const auto& [key, service] : objects.Of<api::Service>()) {
-    if (service->metadata.namespace_name != pod_class.namespace_name || !service->selector) continue;
-    const bool selects = std::all_of(service->selector->begin(), service->selector->end(), [&](const auto& entry) {
-      const std::string* value = pod_class.labels.Find(entry.first);
-      return value != nullptr && *value == entry.second;
-    });
-    if (!selects) continue;
-    for (const auto& [label, value] : *service->selector) labels.Set(label, value);
-  }
-  return labels;
+// Adds the selector of a service that selects the pod. Those of several cannot contradict each other.
+void AddIfSelects(const api::Service& service, const PodClass& pod_class, api::StringMap& labels) {
+  if (!service.selector || service.metadata.namespace_name != pod_class.namespace_name) return;
+  const bool selects = std::all_of(service.selector->begin(), service.selector->end(), [&](const auto& entry) {
+    const std::string* value = pod_class.labels.Find(entry.first);
+    return value != nullptr && *value == entry.second;
+  });
+  if (!selects) return;
+  for (const auto& [label, value] : *service.selector) labels.Set(label, value);
+}
+
+void SetKey(std::string& key, std::string_view namespace_name, const api::StringMap::Entry& label) {
+  key.assign(namespace_name);
+  key += '\0';
+  key += label.first;
+  key += '\0';
+  key += label.second;
 }
 
 template <typename Kind>
@@ -80,12 +84,51 @@ api::LabelSelector MakeSelector(const PodClass& pod_class, const Objects& object
 
 }  // namespace
 
-const api::LabelSelector& DefaultSelector::Get(const PodClass& pod_class, const Objects& objects) {
+void ServiceIndex::Sort(const framework::ObjectStore<api::Service>& services) {
+  by_label_.clear();
+  for (const auto& [name, service] : services) {
+    // An empty selector adds nothing.
+    if (!service->selector || service->selector->empty()) continue;
+    SetKey(key_, service->metadata.namespace_name, *service->selector->begin());
+    by_label_[key_].push_back(service.get());
+  }
+}
+
+api::StringMap ServiceIndex::LabelsFor(const PodClass& pod_class,
+                                       const framework::ObjectStore<api::Service>& services) {
+  if (version_ != services.version()) {
+    version_ = services.version();
+    walks_ = 0;
+    by_label_.clear();
+  }
+  api::StringMap labels;
+  if (walks_ < kWalksMax) {
+    ++walks_;
+    for (const auto& [name, service] : services) AddIfSelects(*service, pod_class, labels);
+    return labels;
+  }
+  if (walks_ == kWalksMax) {
+    ++walks_;
+    Sort(services);
+  }
+  for (const auto& label : pod_class.labels) {
+    SetKey(key_, pod_class.namespace_name, label);
+    const auto it = by_label_.find(key_);
+    if (it == by_label_.end()) continue;
+    for (const api::Service* service : it->second) AddIfSelects(*service, pod_class, labels);
+  }
+  return labels;
+}
+
+const api::LabelSelector& DefaultSelector::Get(const PodClass& pod_class, const Objects& objects,
+                                               ServiceIndex& service_index) {
   const std::uint64_t services = objects.Of<api::Service>().version();
   const std::uint64_t controllers = ControllersVersion(pod_class, objects);
   if (has_answer_ && services == services_version_ && controllers == controllers_version_) return selector_;
   // Controllers change with each of their pods; services seldom do.
-  if (!has_answer_ || services != services_version_) service_labels_ = ServiceLabels(pod_class, objects);
+  if (!has_answer_ || services != services_version_) {
+    service_labels_ = service_index.LabelsFor(pod_class, objects.Of<api::Service>());
+  }
   services_version_ = services;
   controllers_version_ = controllers;
   api::LabelSelector selector = MakeSelector(pod_class, objects, service_labels_);

@@ -3,18 +3,42 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
+#include "berth/base/hash_map.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::plugins {
+
+// Finds the services that select a pod. Shared by all pod classes: where many ask between two changes, it looks
+// services up by a label of their selectors instead of walking over all.
+class ServiceIndex {
+ public:
+  // So many times a walk over all services is cheaper than to sort them.
+  static constexpr int kWalksMax = 4;
+
+  // The union of the selectors of all services of the pod's namespace that select the pod.
+  api::StringMap LabelsFor(const framework::PodClass& pod_class, const framework::ObjectStore<api::Service>& services);
+
+ private:
+  void Sort(const framework::ObjectStore<api::Service>& services);
+
+  std::uint64_t version_ = 0;  // of the store
+  int walks_ = 0;              // since it changed; more than kWalksMax: they are sorted
+  // By "namespace\0label\0value" of the first label of the selector. As long-lived as the store's version.
+  StringHashMap<std::vector<const api::Service*>> by_label_;
+  std::string key_;  // scratch
+};
 
 // For one pod class; remembers the answer until an object changes that it can rest on.
 class DefaultSelector {
  public:
   // Matches what all services of the pod's namespace that select the pod, and its ReplicationController, ReplicaSet or
   // StatefulSet, select; empty when there is none of them. A change of the answer grows version().
-  const api::LabelSelector& Get(const framework::PodClass& pod_class, const framework::Objects& objects);
+  const api::LabelSelector& Get(const framework::PodClass& pod_class, const framework::Objects& objects,
+                                ServiceIndex& services);
   std::uint64_t version() const { return version_; }
 
  private:

@@ -87,16 +87,27 @@ TEST(DefaultSelector, JoinsServicesAndTheController) {
       {"another kind", pod().Controller("batch/v1", "Job", "web"), services},
   };
   for (const auto& c : kCases) {
-    DefaultSelector selector;
-    EXPECT_EQ(Show(selector.Get(*c.pod.Info()->pod_class, objects)), c.want) << c.name;
+    const auto pod_class = c.pod.Info()->pod_class;
+    ServiceIndex services_index;
+    // At first by a walk over all services, later by their labels.
+    for (int i = 0; i < ServiceIndex::kWalksMax + 3; ++i) {
+      EXPECT_EQ(Show(DefaultSelector().Get(*pod_class, objects, services_index)), c.want) << c.name << ", " << i;
+    }
   }
 }
 
 TEST(DefaultSelector, FollowsItsObjects) {
   Objects objects;
   DefaultSelector selector;
+  ServiceIndex services;
   const auto info = MakePod("p").Label("app", "web").Controller("apps/v1", "ReplicaSet", "web").Info();
-  const auto get = [&] { return Show(selector.Get(*info->pod_class, objects)); };
+  const auto get = [&] {
+    for (int i = 0; i < ServiceIndex::kWalksMax + 1; ++i) {
+      const std::string others = Show(DefaultSelector().Get(*info->pod_class, objects, services));
+      EXPECT_EQ(others, Show(selector.Get(*info->pod_class, objects, services)));
+    }
+    return Show(selector.Get(*info->pod_class, objects, services));
+  };
   EXPECT_EQ(get(), "");
   const std::uint64_t first = selector.version();
   AddService(objects, "s", api::StringMap{{"app", "web"}});

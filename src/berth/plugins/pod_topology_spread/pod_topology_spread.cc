@@ -251,6 +251,8 @@ PodTopologySpread::KeptClass& PodTopologySpread::ClassFor(const PodInfo& pod) co
     const auto& own = pod.spec().topology_spread_constraints;
     made->hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
     made->soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
+    made->constraint_bytes =
+        (made->hard.ok() ? BytesOf(*made->hard) : 0) + (made->soft.ok() ? BytesOf(*made->soft) : 0);
     return made;
   });
   if (HasDefaults(pod)) UseDefaults(*pod.pod_class, *kept);
@@ -260,7 +262,7 @@ PodTopologySpread::KeptClass& PodTopologySpread::ClassFor(const PodInfo& pod) co
 // Default constraints, for the pods that belong together with this one by services and controllers. Without any of
 // those there is nothing to spread.
 void PodTopologySpread::UseDefaults(const framework::PodClass& pod_class, KeptClass& kept) const {
-  const api::LabelSelector& selector = kept.default_selector.Get(pod_class, objects_);
+  const api::LabelSelector& selector = kept.default_selector.Get(pod_class, objects_, services_);
   if (kept.selector_version == kept.default_selector.version()) return;
   kept.selector_version = kept.default_selector.version();
   kept.counts.reset();
@@ -272,6 +274,7 @@ void PodTopologySpread::UseDefaults(const framework::PodClass& pod_class, KeptCl
     *constraints = CompileConstraints(default_constraints_, pod_class.labels, action);
     for (SpreadConstraint& constraint : constraints->value()) constraint.selector = selector;
   }
+  kept.constraint_bytes = BytesOf(*kept.hard) + BytesOf(*kept.soft);
 }
 
 SpreadIndex& PodTopologySpread::IndexFor(const framework::NodeTable& nodes) const {

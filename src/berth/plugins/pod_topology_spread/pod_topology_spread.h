@@ -100,12 +100,13 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   // What is kept for a pod class.
   struct KeptClass {
     // Counts belong to the index of their table.
-    std::size_t Bytes() const { return sizeof(*this); }
+    std::size_t Bytes() const { return sizeof(*this) + constraint_bytes; }
 
     Constraints hard = std::vector<SpreadConstraint>();
     Constraints soft = std::vector<SpreadConstraint>();
     DefaultSelector default_selector;    // of default constraints
     std::uint64_t selector_version = 0;  // the one that the constraints were made for
+    std::size_t constraint_bytes = 0;
     // Of its own marks: what they were given for.
     std::uint64_t marks_version = 0;  // 0: none yet
     std::uint64_t marks_numbering = 0;
@@ -135,6 +136,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   mutable std::uint64_t numbers_ = 0;                          // given so far
   mutable std::vector<std::unique_ptr<SpreadIndex>> indexes_;  // the one used last first
   mutable StringHashMap<std::uint64_t> shared_versions_;
+  mutable ServiceIndex services_;
   mutable ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
 };
 

@@ -180,7 +180,8 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
       add(5, "topology.kubernetes.io/zone", kScheduleAnyway);
     }
     auto compiled = *CompileConstraints(defaults, pod.labels(), action);
-    const api::LabelSelector selector = DefaultSelector().Get(*pod.pod_class, handle_.store);
+    ServiceIndex services;
+    const api::LabelSelector selector = DefaultSelector().Get(*pod.pod_class, handle_.store, services);
     if (selector.requirements.empty()) return {};
     for (SpreadConstraint& constraint : compiled) constraint.selector = selector;
     return compiled;

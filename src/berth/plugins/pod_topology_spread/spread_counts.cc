@@ -13,6 +13,9 @@ SpreadCounts::SpreadCounts(std::shared_ptr<const PodClass> pod_class, const std:
     : pod_class_(std::move(pod_class)), epoch_(index.epoch()) {
   AddGroup(hard, false, true, index, hard_);
   AddGroup(soft, true, soft_needs_all_keys, index, soft_);
+  constexpr std::size_t kPointersPerConstraint = 5;
+  bytes_ = sizeof(*this) + BytesOf(hard_.constraints) + BytesOf(soft_.constraints) +
+           (hard.size() + soft.size()) * kPointersPerConstraint * sizeof(void*);
 }
 
 void SpreadCounts::AddGroup(const std::vector<SpreadConstraint>& constraints, bool is_soft, bool needs_all_keys,

@@ -46,6 +46,9 @@ class SpreadCounts {
   // cannot use.
   std::size_t SoftDomainCount(std::size_t constraint) const { return soft_.key_set->domain_counts[constraint]; }
 
+  // About what it holds on the heap alone.
+  std::size_t Bytes() const { return bytes_; }
+
   // Which hard constraints mark rows by count, as bits; the version of the shared marks goes with it.
   struct SharedVersion {
     std::uint64_t by_count = 0;
@@ -62,6 +65,7 @@ class SpreadCounts {
   Group soft_;
   std::vector<SelectorCounts*> distinct_pods_;  // of both groups
   std::uint64_t epoch_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace berth::plugins

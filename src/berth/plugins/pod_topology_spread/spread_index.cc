@@ -18,6 +18,7 @@ constexpr std::size_t kSyncsPerLook = 4096;
 void SpreadIndex::BeginEpoch() {
   epoch_ = ++numbers_;
   classes_.clear();
+  class_bytes_ = 0;
 }
 
 void SpreadIndex::Sync(const NodeTable& nodes) {
@@ -90,12 +91,13 @@ std::shared_ptr<SelectorCounts> SpreadIndex::SelectorFor(const std::string& name
 }
 
 void SpreadIndex::Keep(std::shared_ptr<SpreadCounts> counts) {
-  if (classes_.size() >= kClassesMax) BeginEpoch();
+  if (classes_.size() >= kClassesMax || class_bytes_ > kClassBytesMax) BeginEpoch();
+  class_bytes_ += counts->Bytes();
   classes_.push_back(std::move(counts));
 }
 
 std::size_t SpreadIndex::Bytes() const {
-  std::size_t bytes = sizeof(*this) + pods_.Bytes() + topology_.Bytes();
+  std::size_t bytes = sizeof(*this) + pods_.Bytes() + topology_.Bytes() + class_bytes_;
   for (const auto& [text, selector] : selectors_) bytes += text.capacity() + selector.counts->Bytes();
   return bytes;
 }

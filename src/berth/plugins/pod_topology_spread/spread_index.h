@@ -23,8 +23,9 @@ class SpreadIndex {
   // Bounds on what is kept for selectors; those that nobody asked for in an epoch go first.
   static constexpr std::size_t kSelectorsMax = 16384;
   static constexpr std::size_t kSelectorBytesMax = std::size_t{64} << 20;
-  // Bound on the classes that are bound to it; then all are bound anew.
+  // Bounds on the classes that are bound to it; beyond them all are bound anew.
   static constexpr std::size_t kClassesMax = 16384;
+  static constexpr std::size_t kClassBytesMax = std::size_t{64} << 20;
 
   // `numbers` must outlive the index: it gives numbers that no other index had.
   explicit SpreadIndex(std::uint64_t& numbers) : numbers_(numbers) { epoch_ = numbering_ = ++numbers_; }
@@ -46,7 +47,7 @@ class SpreadIndex {
                                               const std::optional<api::LabelSelector>& selector);
   void Update(SelectorCounts& counts) const { counts.Update(pods_, nodes_->row_count()); }
 
-  // Holds it until the epoch ends. May end the epoch before.
+  // Holds it until the epoch ends. Ends the epoch first where there are too many.
   void Keep(std::shared_ptr<SpreadCounts> counts);
 
   std::size_t Bytes() const;
@@ -75,6 +76,7 @@ class SpreadIndex {
   SpreadTopology topology_;
   StringHashMap<Selector> selectors_;
   std::vector<std::shared_ptr<SpreadCounts>> classes_;
+  std::size_t class_bytes_ = 0;
   std::size_t selector_bytes_ = 0;  // when they were made, or bounds were looked at last
   std::size_t syncs_ = 0;           // since then
 };

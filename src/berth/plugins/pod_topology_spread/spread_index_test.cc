@@ -155,7 +155,8 @@ TEST_F(SpreadIndexTest, BoundsClasses) {
   const PodInfoPtr web = Web(MakePod("p"));
   const auto counts = Counts(web);
   const std::weak_ptr<SpreadCounts> kept = counts;
-  for (std::size_t i = 0; i < SpreadIndex::kClassesMax; ++i) index_.Keep(nullptr);
+  const auto other = Counts(Web(MakePod("q")));
+  for (std::size_t i = 0; i < SpreadIndex::kClassesMax; ++i) index_.Keep(other);
   EXPECT_NE(counts->epoch(), index_.epoch());
   EXPECT_EQ(kept.use_count(), 1) << "the index has let go of it";
 }
