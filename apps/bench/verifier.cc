@@ -116,13 +116,12 @@ void Verifier::AfterCycle(const scheduler::Scheduler& core) {
   auto profiles = runtime::MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle);
   BERTH_CHECK(profiles.ok(), profiles.error().message);
   runtime::Evaluator evaluator(*profiles->front(), {.form = runtime::Form::kPlain, .with_detail = true});
-  std::vector<runtime::NominatedOnRow> nominations;
+  framework::NominatedRows nominations;
   for (const auto& [node, pods] : nominated_) {
     const framework::NodeIndex row = cache->nodes().Find(node);
-    if (row != framework::kNoNode) nominations.push_back({row, pods});
+    if (row != framework::kNoNode) nominations.Set(row, pods);
   }
-  std::sort(nominations.begin(), nominations.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
-  const runtime::Outcome& outcome = evaluator.Evaluate(decision.pod, cache->nodes(), nominations, decision.seed, now_);
+  const runtime::Outcome& outcome = evaluator.Evaluate(decision.pod, cache->nodes(), &nominations, decision.seed, now_);
   ++checked_;
   const bool is_refused = outcome.result == runtime::Result::kRefused;
   std::string wrong = Compare(decision, outcome, Readable(evaluator.RefusalCounts()), cache->nodes());

@@ -217,7 +217,7 @@ class Run {
     }
     on_rows_.Update(nominator_, cache_.nodes());
     runtime::Evaluator& evaluator = *evaluators_[p];
-    const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), on_rows_.rows().rows(), 1, kBoundEpoch);
+    const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), &on_rows_.rows(), 1, kBoundEpoch);
     Describe(evaluator, outcome, *pod, got);
     if (outcome.result == Result::kFeasible) {
       Bind(p, pod, got);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "berth/base/random.h"
+#include "berth/plugins/helper/row_runs.h"
 #include "berth/runtime/guarded.h"
+#include "berth/runtime/row_loops.h"
 
 namespace berth::runtime {
 
@@ -91,9 +93,17 @@ bool Evaluator::Fail(std::string error) {
   return false;
 }
 
-std::uint64_t Evaluator::KeyOf(const PodInfo& pod) const {
+std::uint64_t Evaluator::KeyOf(const PodInfo& pod) {
   const framework::PodClass& pod_class = *pod.pod_class;
-  return shares_placements_ && pod_class.placement_id != 0 ? pod_class.placement_id * 2 : pod_class.id * 2 + 1;
+  const bool is_shared = shares_placements_ && pod_class.placement_id != 0;
+  const std::uint64_t key = is_shared ? pod_class.placement_id * 2 : pod_class.id * 2 + 1;
+  if (!do_nominations_matter_) return key;
+  // Nominations of equal or higher priority are respected: what is kept then holds for pods of one priority.
+  constexpr std::uint64_t kNominated = std::uint64_t{1} << 63;
+  if (nominated_keys_.size() > kSeenMax) nominated_keys_.clear();
+  const auto [it, is_new] = nominated_keys_.try_emplace({key, pod.priority()}, kNominated + nominated_key_count_);
+  if (is_new) ++nominated_key_count_;
+  return it->second;
 }
 
 // Most kinds that come once do not come again: only what comes a second time gets room.
@@ -110,7 +120,7 @@ KeptEvaluation& Evaluator::EvaluationFor(const PodInfo& pod) {
   }
   std::uint64_t epoch = 0;
   for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
-  const std::uint64_t key = KeyOf(pod);
+  const std::uint64_t key = key_ = KeyOf(pod);
   KeptEvaluation* kept = evaluations_.Find(key);
   if (kept == nullptr) {
     if (fresh_key_ == key) {
@@ -144,11 +154,12 @@ void Evaluator::BoundKept() {
 }
 
 const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
-                                   std::span<const NominatedOnRow> nominated, std::uint64_t seed, Time now) {
+                                   const framework::NominatedRows* nominated, std::uint64_t seed, Time now) {
   pod_ = pod;
   nodes_ = &nodes;
   nominated_ = nominated;
-  nominated_by_row_.reset();
+  do_nominations_matter_ = nominated != nullptr && nominated->MatterTo(*pod);
+  nominated_row_ = kNoNode;
   seed_ = seed;
   now_ = now;
   state_ = CycleState();
@@ -173,43 +184,15 @@ void Evaluator::FindNode() {
   const bool is_refused = !RunPreFilter();
   PlanFilters();  // also for the dry runs of PostFilter after a refusal
   if (is_refused) return;
-  PlanScores();
-  UpdateKept();
-
-  NodeIndex refused_row = kNoNode;  // the nominated node
-  VerdictId refused_verdict = kVerdictOk;
   // The nominated node goes first and alone: it was made free for this pod.
+  NodeIndex refused_row = kNoNode;
   if (!pod_->nominated_node_name.empty()) {
-    const NodeIndex row = nodes_->Find(pod_->nominated_node_name);
-    if (row != kNoNode) {
-      const NodeIndex only[] = {row};
-      if (EvaluateRows(only) && feasible_.size() == 1) {
-        outcome_.result = Result::kFeasible;
-        outcome_.node = row;
-        outcome_.feasible_count = 1;
-        outcome_.is_nominated_node = true;
-        if (options_.with_detail) {
-          outcome_.feasible = outcome_.best = {row};
-          outcome_.evaluated = {row};
-        }
-        return;
-      }
-      outcome_.nominated_status = Get(row);
-      if (outcome_.nominated_status.IsRejected()) {
-        refused_row = row;
-        refused_verdict = cycle_verdicts_[row];
-        // As upstream: who refused it is then counted, and named, among those that narrowed the search.
-        auto& names = outcome_.narrowing_plugins;
-        const std::string name(outcome_.nominated_status.plugin());
-        const auto at = std::lower_bound(names.begin(), names.end(), name);
-        if (at == names.end() || *at != name) names.insert(at, name);
-      }
-      // An error there is not the cycle's: all nodes are asked now.
-      outcome_.result = Result::kError;
-      outcome_.error.clear();
-      uses_cycle_verdicts_ = false;
-    }
+    refused_row = nodes_->Find(pod_->nominated_node_name);
+    if (refused_row != kNoNode && TryNominatedNode(refused_row)) return;
+    if (!outcome_.nominated_status.IsRejected()) refused_row = kNoNode;
   }
+  PlanNominations();
+  PlanScores();
 
   std::vector<NodeIndex> narrowed_rows;
   std::span<const NodeIndex> rows = nodes_->rows();
@@ -222,6 +205,11 @@ void Evaluator::FindNode() {
     rows = narrowed_rows;
     absent_status_ =
         Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s) " + GoList(outcome_.narrowing_plugins));
+    // What the class could keep about all other nodes nobody asks for.
+    (void)PlanKept();
+    are_scores_kept_ = false;
+  } else {
+    UpdateKept();
   }
 
   if (CanChooseFromKept() && ChooseFromKept()) {
@@ -231,7 +219,7 @@ void Evaluator::FindNode() {
   if (!EvaluateRows(rows)) return;
   // What refused it is known also where it lies outside a narrowed search.
   if (refused_row != kNoNode && cycle_verdicts_[refused_row] == kVerdictNoNode)
-    cycle_verdicts_[refused_row] = refused_verdict;
+    cycle_verdicts_[refused_row] = VerdictOf(outcome_.nominated_status);
   if (options_.with_detail) outcome_.evaluated.assign(rows.begin(), rows.end());
   if (feasible_.empty()) {
     outcome_.result = Result::kRefused;
@@ -239,6 +227,74 @@ void Evaluator::FindNode() {
     return;
   }
   ScoreFeasible();
+}
+
+// False also where the node fails with an error: that is not the cycle's, all nodes are asked then.
+bool Evaluator::TryNominatedNode(NodeIndex row) {
+  CycleState state = state_.Clone();
+  Status status = RunFiltersTwice(state, *pod_, nodes_->Info(row), PodsNominatedFor(row));
+  if (status.IsSuccess()) {
+    outcome_.result = Result::kFeasible;
+    outcome_.node = nominated_row_ = row;
+    outcome_.feasible_count = 1;
+    outcome_.is_nominated_node = true;
+    if (options_.with_detail) outcome_.feasible = outcome_.best = outcome_.evaluated = {row};
+    return true;
+  }
+  if (status.IsRejected()) {
+    // As upstream: who refused it is then counted, and named, among those that narrowed the search.
+    auto& names = outcome_.narrowing_plugins;
+    const std::string name(status.plugin());
+    const auto at = std::lower_bound(names.begin(), names.end(), name);
+    if (at == names.end() || *at != name) names.insert(at, name);
+  }
+  outcome_.nominated_status = std::move(status);
+  return false;
+}
+
+std::span<const framework::PodInfoPtr> Evaluator::PodsNominatedFor(NodeIndex row) const {
+  return nominated_ == nullptr ? std::span<const framework::PodInfoPtr>() : nominated_->PodsOn(row);
+}
+
+// Where a verdict rests on the node and the pods nominated for it alone, it is kept as such. A pod's own nomination
+// does not count for itself, so its cycle cannot use what holds for the others.
+void Evaluator::PlanNominations() {
+  const bool folds = options_.form == Form::kReuse && do_nominations_matter_ && extensions_.empty() &&
+                     !has_cycle_filters_ && nominated_->RowOf(pod_->uid) == kNoNode;
+  if (kept_->folds_nominations == folds) return;
+  kept_->folds_nominations = folds;
+  kept_->version = 0;
+}
+
+// As NodeTable::ChangedSince, with the rows whose nominations changed where these are kept with the verdicts.
+std::optional<std::span<const NodeIndex>> Evaluator::ChangedSince(std::uint64_t version,
+                                                                  std::uint64_t nominated_version) {
+  const auto changed = nodes_->ChangedSince(version);
+  if (!changed || !kept_->folds_nominations || nominated_version == nominated_->version()) return changed;
+  const auto renominated = nominated_->ChangedSince(nominated_version);
+  if (!renominated) return std::nullopt;
+  scratch_changed_.assign(changed->begin(), changed->end());
+  scratch_changed_.insert(scratch_changed_.end(), renominated->begin(), renominated->end());
+  std::erase_if(scratch_changed_, [this](NodeIndex row) { return row >= nodes_->row_count(); });
+  return scratch_changed_;
+}
+
+// Puts what the filters say of each of these rows with the pods nominated for it.
+void Evaluator::FoldNominations(std::span<const NodeIndex> rows) {
+  for (const NodeIndex row : rows) {
+    if (!nominated_->MatterTo(*pod_, row)) continue;
+    kept_->verdicts[row] = VerdictOf(RunFiltersTwice(state_, *pod_, nodes_->Info(row), PodsNominatedFor(row)));
+  }
+}
+
+VerdictId Evaluator::VerdictOf(const Status& status) {
+  if (status.IsSuccess()) return kVerdictOk;
+  int position = 0;
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    if (plugins_.filter[f]->Name() == status.plugin()) position = static_cast<int>(f);
+  }
+  kept_->statuses.SetPlugin(status.plugin(), position);
+  return kept_->statuses.Intern(status);
 }
 
 // All that the choice by groups leaves out, for people to read: what each plugin said about each row.
@@ -406,11 +462,12 @@ void Evaluator::UpdateKept() {
     return;
   }
 
-  const auto changed = kept.version == 0 ? std::nullopt : nodes_->ChangedSince(kept.version);
+  const auto changed = kept.version == 0 ? std::nullopt : ChangedSince(kept.version, kept.nominated_version);
   const bool cluster_changed = kept.needs_cluster && kept.nodes_version != nodes_->nodes_version();
   const bool all_rows = !changed || cluster_changed;
   kept.version = nodes_->version();
   kept.nodes_version = nodes_->nodes_version();
+  if (kept.folds_nominations) kept.nominated_version = nominated_->version();
   if (!all_rows && changed->empty()) return;
   kept.Resize(nodes_->row_count());
 
@@ -431,11 +488,14 @@ void Evaluator::UpdateKept() {
       if (nodes_->Info(row).has_node()) live.push_back(row);
     }
   }
-  for (const NodeIndex row : live) kept.verdicts[row] = kVerdictOk;
+  plugins::FillRows(live, std::span(kept.verdicts), kVerdictOk);
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
     if (is_filter_active_[f] && is_filter_kept_[f]) FilterRowsInto(f, live, kept.verdicts);
   }
-  std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
+  if (kept.folds_nominations) FoldNominations(live);
+  if (!all_rows || CountOf(kept.verdicts, kVerdictOk) != live.size()) {
+    std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
+  }
   are_scores_kept_ = are_scores_kept_ && KeepScores(live);
   if (!are_scores_kept_) kept.version = 0;
   if (all_rows) {
@@ -446,15 +506,6 @@ void Evaluator::UpdateKept() {
   for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
     if (kept.verdict_counts[id] > 0 && !kept.statuses.Get(id).IsRejected()) kept.version = 0;
   }
-}
-
-bool Evaluator::IsNominationRelevant() const {
-  for (const NominatedOnRow& on_row : nominated_) {
-    for (const framework::PodInfoPtr& other : on_row.pods) {
-      if (other->uid != pod_->uid && other->priority() >= pod_->priority()) return true;
-    }
-  }
-  return false;
 }
 
 bool Evaluator::FindErrorVerdict(std::span<const NodeIndex> rows) {
@@ -478,10 +529,11 @@ bool Evaluator::FindErrorVerdict(std::span<const NodeIndex> rows) {
 bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
   const auto& filters = plugins_.filter;
   cycle_verdicts_.assign(nodes_->row_count(), kVerdictNoNode);
-  for (const NodeIndex row : rows) cycle_verdicts_[row] = kept_->verdicts[row];
+  const bool asks_all = outcome_.narrowed_to.has_value();
+  for (const NodeIndex row : rows) cycle_verdicts_[row] = asks_all ? kVerdictOk : kept_->verdicts[row];
   uses_cycle_verdicts_ = true;
   for (std::size_t f = 0; f < filters.size(); ++f) {
-    if (!is_filter_active_[f] || is_filter_kept_[f]) continue;
+    if (!is_filter_active_[f] || (is_filter_kept_[f] && !asks_all)) continue;
     // The first plugin in order that refuses a node is the one that counts: this one is asked also about nodes that a
     // kept verdict of a later one refuses.
     scratch_rows_.clear();
@@ -501,21 +553,11 @@ bool Evaluator::EvaluateRows(std::span<const NodeIndex> rows) {
       if (scratch_verdicts_[row] != kVerdictOk) cycle_verdicts_[row] = scratch_verdicts_[row];
     }
   }
-  if (IsNominationRelevant()) {
-    for (const NominatedOnRow& on_row : nominated_) {
-      if (cycle_verdicts_[on_row.row] == kVerdictNoNode) continue;  // not one of the rows
+  if (do_nominations_matter_ && (asks_all || !kept_->folds_nominations)) {
+    for (const framework::NominatedOnRow& on_row : nominated_->rows()) {
+      if (on_row.row >= nodes_->row_count() || cycle_verdicts_[on_row.row] == kVerdictNoNode) continue;
       CycleState state = state_.Clone();
-      const Status status = RunFiltersTwice(state, *pod_, nodes_->Info(on_row.row), on_row.pods);
-      if (status.IsSuccess()) {
-        cycle_verdicts_[on_row.row] = kVerdictOk;
-        continue;
-      }
-      int position = 0;
-      for (std::size_t f = 0; f < filters.size(); ++f) {
-        if (filters[f]->Name() == status.plugin()) position = static_cast<int>(f);
-      }
-      kept_->statuses.SetPlugin(status.plugin(), position);
-      cycle_verdicts_[on_row.row] = kept_->statuses.Intern(status);
+      cycle_verdicts_[on_row.row] = VerdictOf(RunFiltersTwice(state, *pod_, nodes_->Info(on_row.row), on_row.pods));
     }
   }
   feasible_.clear();

@@ -32,9 +32,6 @@ enum class Form : std::uint8_t {
   kReuse,   // column form, keeping what a class evaluated before: what production uses
 };
 
-// Pods nominated to a row, other pods' requests that an evaluation has to respect (behaviour inventory 2.6).
-using framework::NominatedOnRow;
-
 struct EvaluatorOptions {
   Form form = Form::kReuse;
   // Keeps every plugin's scores and the whole set of best nodes in the outcome, for explain and conformance.
@@ -82,8 +79,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // `plugins` must outlive the evaluator.
   Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options);
 
+  // `nominated` may be null, and must live as long as the outcome is used.
   const Outcome& Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
-                          std::span<const NominatedOnRow> nominated, std::uint64_t seed, Time now);
+                          const framework::NominatedRows* nominated, std::uint64_t seed, Time now);
 
   // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message().
   framework::PostFilterResult RunPostFilter();
@@ -141,7 +139,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
     VerdictId verdict = framework::kVerdictOk;
   };
 
-  std::uint64_t KeyOf(const framework::PodInfo& pod) const;
+  std::uint64_t KeyOf(const framework::PodInfo& pod);
   bool IsFirstSight(std::uint64_t key);
   KeptEvaluation& EvaluationFor(const framework::PodInfo& pod);
   void BoundKept();
@@ -172,9 +170,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool ChooseByGroups();
   bool PlanGroups();
   bool PlanMarks();
-  bool CollectMarks(MarkKind kind);
+  bool CollectMarks(MarkKind kind, std::size_t special_max);
   std::uint64_t SharedOrderId();
-  bool IsOwnOrderCheaper();
+  std::size_t SpecialMax();
   bool UpdateOrder();
   void PutRows(std::span<const NodeIndex> rows);
   void CollectCandidates();
@@ -193,7 +191,12 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool RunPreScore();
   bool Fail(std::string error);
   bool FindErrorVerdict(std::span<const NodeIndex> rows);
-  bool IsNominationRelevant() const;
+  std::span<const framework::PodInfoPtr> PodsNominatedFor(NodeIndex row) const;
+  bool TryNominatedNode(NodeIndex row);
+  void PlanNominations();
+  std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version, std::uint64_t nominated_version);
+  void FoldNominations(std::span<const NodeIndex> rows);
+  VerdictId VerdictOf(const framework::Status& status);
   void CollectRefusals(std::span<const NodeIndex> rows);
 
   framework::Status Get(NodeIndex row) const override;
@@ -218,8 +221,11 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // room of its own.
   KeptEvaluation fresh_;
   std::uint64_t fresh_key_ = 0;
+  std::uint64_t key_ = 0;                    // of this cycle's kept_
   absl::flat_hash_set<std::uint64_t> seen_;  // kinds that were met once, some of them
   std::uint64_t rebuild_count_ = 0;
+  absl::flat_hash_map<std::pair<std::uint64_t, std::int32_t>, std::uint64_t> nominated_keys_;
+  std::uint64_t nominated_key_count_ = 0;
   StringHashMap<std::uint64_t> shared_orders_;  // ids in orders_, by what the order rests on
   std::uint64_t shared_order_count_ = 0;
   absl::flat_hash_map<std::uint64_t, std::uint64_t> class_versions_;  // of the table, when a class last came; some
@@ -227,9 +233,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // This cycle.
   framework::PodInfoPtr pod_;
   const framework::NodeTable* nodes_ = nullptr;
-  std::span<const NominatedOnRow> nominated_;
-  // By row, filled when a dry run first asks.
-  std::optional<absl::flat_hash_map<NodeIndex, std::span<const framework::PodInfoPtr>>> nominated_by_row_;
+  const framework::NominatedRows* nominated_ = nullptr;
+  bool do_nominations_matter_ = false;            // other pods' nominations, to this pod
+  NodeIndex nominated_row_ = framework::kNoNode;  // the pod's nominated node, when it alone was asked about and passed
   std::uint64_t seed_ = 0;
   Time now_{};
   framework::CycleState state_;
@@ -254,6 +260,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<std::int64_t> scratch_scores_;
   std::vector<NodeIndex> scratch_rows_;
   std::vector<NodeIndex> scratch_live_;
+  std::vector<NodeIndex> scratch_changed_;
   Groupers groupers_;
   MarkKind mark_kind_ = MarkKind::kShared;
   std::vector<framework::GroupingPlugin::Marks> group_marks_;  // parallel to groupers_

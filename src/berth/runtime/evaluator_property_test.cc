@@ -307,27 +307,27 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     }
   }
 
-  std::vector<NominatedOnRow> Nominated() const {
-    std::vector<NominatedOnRow> rows;
+  void UpdateNominations() {
+    std::map<NodeIndex, std::vector<PodInfoPtr>> wanted;
+    for (const framework::NominatedOnRow& on_row : nominated_rows_.rows()) wanted[on_row.row];
     for (const auto& [name, pods] : nominated_) {
       const NodeIndex row = cache_.nodes().Find(name);
-      if (row != framework::kNoNode) rows.push_back({row, pods});
+      if (row != framework::kNoNode) wanted[row] = pods;
     }
-    std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.row < b.row; });
-    return rows;
+    for (const auto& [row, pods] : wanted) nominated_rows_.Set(row, pods);
   }
 
   void ScheduleOne() {
     testing::PodBuilder builder = dice_.PickFrom(templates_);
     if (dice_.OneIn(8)) builder.Nominated(NodeName());
     const PodInfoPtr pod = Instance(builder, "");
-    const std::vector<NominatedOnRow> nominated = Nominated();
+    UpdateNominations();
     const std::uint64_t seed = dice_.Seed();
     std::map<bool, std::string> wanted;
     std::vector<NodeIndex> best;
     const Outcome* outcome = nullptr;
     for (Contender& c : contenders_) {
-      outcome = &c.evaluator->Evaluate(pod, cache_.nodes(), nominated, seed, Time{});
+      outcome = &c.evaluator->Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{});
       const std::string got = Describe(*c.evaluator, *outcome, cache_.nodes(), c.with_detail);
       if (wanted.empty()) {
         best = outcome->best;
@@ -356,6 +356,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
   std::vector<Contender> contenders_;
   std::vector<testing::PodBuilder> templates_;
   std::map<std::string, std::vector<PodInfoPtr>> nominated_;
+  framework::NominatedRows nominated_rows_;
   std::vector<std::string> running_;
   std::map<int, int> results_;
   int name_count_ = 0;
@@ -370,7 +371,7 @@ TEST_P(FormsAgree, OverALongLife) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, FormsAgree, ::testing::Range<std::uint64_t>(1, 61));
+INSTANTIATE_TEST_SUITE_P(Seeds, FormsAgree, ::testing::Range<std::uint64_t>(1, 161));
 
 }  // namespace
 }  // namespace berth::runtime

@@ -36,7 +36,7 @@ class EvaluatorTest : public ::testing::TestWithParam<Form> {
 
   const Outcome& Evaluate(const framework::PodInfoPtr& pod, std::uint64_t seed = 1) {
     if (!evaluator_) evaluator_ = std::make_unique<Evaluator>(profile_, EvaluatorOptions{.form = GetParam()});
-    return evaluator_->Evaluate(pod, cache_.nodes(), {}, seed, Time{});
+    return evaluator_->Evaluate(pod, cache_.nodes(), nullptr, seed, Time{});
   }
   const Outcome& Evaluate(std::uint64_t seed = 1) { return Evaluate(pod_, seed); }
 
@@ -391,8 +391,9 @@ TEST_P(EvaluatorTest, DryRunsSayWhoFailed) {
   // A nominated pod that cannot be added ends the cycle in the same words.
   is_broken = false;
   const framework::PodInfoPtr nominated[] = {MakePod("q").Info()};
-  const NominatedOnRow on_row[] = {{0, nominated}};
-  const Outcome& outcome = evaluator_->Evaluate(pod_, cache_.nodes(), on_row, 1, Time{});
+  framework::NominatedRows on_rows;
+  on_rows.Set(0, nominated);
+  const Outcome& outcome = evaluator_->Evaluate(pod_, cache_.nodes(), &on_rows, 1, Time{});
   EXPECT_EQ(outcome.result, Result::kError);
   EXPECT_EQ(outcome.error, "running AddPod on PreFilter plugin \"Rigid\": no room for more");
 }
@@ -403,9 +404,11 @@ TEST_P(EvaluatorTest, DryRunsRespectNominatedPods) {
     return node.pods().empty() ? Status() : Status::Unschedulable("taken");
   };
   const framework::PodInfoPtr on_a[] = {MakePod("equal").Info()}, on_b[] = {MakePod("low").Priority(-1).Info()};
-  const NominatedOnRow on_rows[] = {{0, on_a}, {1, on_b}};
+  framework::NominatedRows on_rows;
+  on_rows.Set(0, on_a);
+  on_rows.Set(1, on_b);
   (void)Evaluate();
-  (void)evaluator_->Evaluate(pod_, cache_.nodes(), on_rows, 1, Time{});
+  (void)evaluator_->Evaluate(pod_, cache_.nodes(), &on_rows, 1, Time{});
   std::string got;
   for (framework::NodeIndex row = 0; row < 3; ++row) {
     framework::CycleState state;

@@ -7,6 +7,7 @@
 #include "berth/base/random.h"
 #include "berth/runtime/evaluator.h"
 #include "berth/runtime/guarded.h"
+#include "berth/runtime/row_loops.h"
 
 namespace berth::runtime {
 
@@ -32,8 +33,8 @@ bool Evaluator::HasErrorCount() const {
 }
 
 bool Evaluator::CanChooseFromKept() const {
-  return options_.form == Form::kReuse && are_scores_kept_ && !outcome_.narrowed_to && !IsNominationRelevant() &&
-         !HasErrorCount();
+  return options_.form == Form::kReuse && are_scores_kept_ && !outcome_.narrowed_to &&
+         (!do_nominations_matter_ || kept_->folds_nominations) && !HasErrorCount();
 }
 
 bool Evaluator::ChooseFromKept() {
@@ -49,19 +50,10 @@ bool Evaluator::ChooseByScan() {
     return false;
   const std::vector<VerdictId>& verdicts = kept_->verdicts;
   const std::vector<std::int64_t>& fixed = kept_->fixed;
-  std::int64_t best = 0;
-  std::size_t count = 0;
-  for (const NodeIndex row : nodes_->rows()) {
-    if (verdicts[row] != kVerdictOk) continue;
-    if (count == 0 || fixed[row] > best) {
-      best = fixed[row];
-      count = 0;
-    }
-    count += fixed[row] == best ? 1 : 0;
-  }
-  std::size_t left = count == 1 ? 0 : Random(seed_).Below(count);
-  for (const NodeIndex row : nodes_->rows()) {
-    if (verdicts[row] != kVerdictOk || fixed[row] != best) continue;
+  const BestRows best = BestOf(verdicts, fixed);
+  std::size_t left = best.count == 1 ? 0 : Random(seed_).Below(best.count);
+  for (NodeIndex row = 0; row < verdicts.size(); ++row) {
+    if (verdicts[row] != kVerdictOk || fixed[row] != best.total) continue;
     if (options_.with_detail) outcome_.best.push_back(row);
     if (left-- > 0) continue;
     outcome_.node = row;
@@ -71,7 +63,7 @@ bool Evaluator::ChooseByScan() {
   outcome_.feasible_count = kept_->feasible_count;
   outcome_.is_scored = kept_->feasible_count > 1 && !plugins_.score.empty();
   if (!outcome_.is_scored) return true;
-  outcome_.total = best;
+  outcome_.total = best.total;
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
     const framework::PreScorePlugin* prepares = pre_score_of_[s];
     if (!is_score_kept_[s] || kept_->is_fixed_score[s]) continue;
@@ -138,7 +130,7 @@ bool Evaluator::PlanGroups() {
   return true;
 }
 
-bool Evaluator::CollectMarks(MarkKind kind) {
+bool Evaluator::CollectMarks(MarkKind kind, std::size_t special_max) {
   const framework::Cycle cycle{*nodes_, state_, seed_, now_};
   mark_kind_ = kind;
   special_rows_.clear();
@@ -148,7 +140,7 @@ bool Evaluator::CollectMarks(MarkKind kind) {
     std::optional<framework::GroupingPlugin::Marks> marks;
     const Status failed = Guarded([&] {
       marks = kind == MarkKind::kOwn ? plugin->MarksOf(cycle, *pod_)
-                                     : plugin->SharedMarksOf(cycle, *pod_, kSpecialMax, special_rows_);
+                                     : plugin->SharedMarksOf(cycle, *pod_, special_max, special_rows_);
       return Status();
     });
     if (!failed.IsSuccess() || !marks) return false;
@@ -156,31 +148,29 @@ bool Evaluator::CollectMarks(MarkKind kind) {
     marks_width_ += marks->width;
   }
   for (const ScoreColumn& column : kept_->columns) marks_width_ += column.is_zero ? 0 : kMarksPerScore;
-  std::sort(special_rows_.begin(), special_rows_.end());
-  special_rows_.erase(std::unique(special_rows_.begin(), special_rows_.end()), special_rows_.end());
-  return special_rows_.size() <= kSpecialMax;
+  return true;
 }
 
 // An order that many classes share costs each of them its special rows in every cycle; one of its own costs it the rows
 // that changed since its last cycle. Classes that take turns fare better with the first, one that comes in numbers with
 // the second.
-bool Evaluator::IsOwnOrderCheaper() {
-  if (special_rows_.size() <= kSpecialAnyway) return false;
+std::size_t Evaluator::SpecialMax() {
+  if (groupers_.empty()) return 0;
   if (class_versions_.size() > kSeenMax) class_versions_.clear();
   std::uint64_t& last = class_versions_[pod_->pod_class->id];
   const std::uint64_t behind = nodes_->version() - last;
   last = nodes_->version();
-  return special_rows_.size() > kSpecialAnyway + behind;
+  return kSpecialAnyway + static_cast<std::size_t>(std::min<std::uint64_t>(behind, kSpecialMax));
 }
 
 // Decides whose order it will be, and asks the plugins for their marks.
 bool Evaluator::PlanMarks() {
   std::uint64_t id = 0;
-  if (CollectMarks(MarkKind::kShared) && !IsOwnOrderCheaper()) {
+  if (CollectMarks(MarkKind::kShared, SpecialMax())) {
     id = SharedOrderId();
     kept_order_ = orders_.Find(id);
   } else {
-    if (groupers_.empty() || !CollectMarks(MarkKind::kOwn)) return false;
+    if (groupers_.empty() || !CollectMarks(MarkKind::kOwn, 0)) return false;
     id = pod_->pod_class->id * 2 + 1;
     kept_order_ = orders_.Find(id);
     if (kept_order_ == nullptr && IsFirstSight(~id)) return false;
@@ -194,7 +184,7 @@ std::uint64_t Evaluator::SharedOrderId() {
     scratch_key_.append(reinterpret_cast<const char*>(&number), sizeof(number));
   };
   scratch_key_.clear();
-  add(KeyOf(*pod_));
+  add(key_);
   for (std::size_t g = 0; g < groupers_.size(); ++g) {
     add(reinterpret_cast<std::uintptr_t>(groupers_[g]));
     add(group_marks_[g].version);
@@ -210,8 +200,9 @@ bool Evaluator::UpdateOrder() {
   KeptOrder& kept = *kept_order_;
   if (kept.cycles_to_wait > 0 && --kept.cycles_to_wait > 0) return false;
   const bool has_other_marks = kept.marks != group_marks_ || kept.order.width() != marks_width_;
-  const auto changed =
-      kept.rebuild != kept_->rebuild || has_other_marks ? std::nullopt : nodes_->ChangedSince(kept.version);
+  const auto changed = kept.rebuild != kept_->rebuild || has_other_marks
+                           ? std::nullopt
+                           : ChangedSince(kept.version, kept.nominated_version);
   if (changed) {
     scratch_rows_.clear();
     for (const NodeIndex row : *changed) {
@@ -233,6 +224,7 @@ bool Evaluator::UpdateOrder() {
     PutRows(feasible_);
   }
   kept.version = nodes_->version();
+  if (kept_->folds_nominations) kept.nominated_version = nominated_->version();
   order_ = &kept.order;
   if (kept.cycles_to_wait == 0) return true;
   kept.order.Reset(0);
@@ -303,7 +295,7 @@ void Evaluator::AddSpecialCandidates() {
   if (special_in_.size() < nodes_->row_count()) special_in_.resize(nodes_->row_count(), 0);
   for (const NodeIndex row : special_rows_) {
     const TotalsOrder::GroupId group = order_->GroupOf(row);
-    if (group == TotalsOrder::kNoGroup) continue;
+    if (group == TotalsOrder::kNoGroup || IsSpecial(row)) continue;
     special_in_[row] = special_cycle_;
     if (group >= specials_of_group_.size()) specials_of_group_.resize(group + 1);
     ++specials_of_group_[group];

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "berth/runtime/row_loops.h"
+
 namespace berth::runtime {
 
 void KeptEvaluation::Clear() {
@@ -33,6 +35,11 @@ void KeptEvaluation::Count(framework::VerdictId verdict, int sign) {
 
 void KeptEvaluation::Recount() {
   verdict_counts.clear();
+  feasible_count = CountOf(verdicts, framework::kVerdictOk);
+  if (feasible_count == verdicts.size()) {
+    verdict_counts.assign(1, static_cast<std::uint32_t>(feasible_count));
+    return;
+  }
   feasible_count = 0;
   for (const framework::VerdictId verdict : verdicts) Count(verdict, +1);
 }

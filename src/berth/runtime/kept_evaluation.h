@@ -55,6 +55,9 @@ struct KeptEvaluation {
   std::uint64_t version = 0;  // of the node table when last brought up to date; 0: never
   std::uint64_t nodes_version = 0;
   std::uint64_t rebuild = 0;  // which looking at all rows it was, of the evaluator's
+  // The verdicts respect other pods' nominations, as of this version of them.
+  bool folds_nominations = false;
+  std::uint64_t nominated_version = 0;
 
   // Forgets everything, but not the room it took.
   void Clear();
@@ -70,6 +73,7 @@ struct KeptOrder {
   std::vector<framework::GroupingPlugin::Marks> marks;  // of each plugin that groups, as the order has them
   std::uint64_t rebuild = 0;                            // of the evaluation that it follows; 0: of none yet
   std::uint64_t version = 0;                            // of the node table
+  std::uint64_t nominated_version = 0;
   // Rows fell in too many groups; until then no order is tried.
   std::uint32_t cycles_to_wait = 0;
 

@@ -191,7 +191,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     framework::PostFilterResult result;
     for (const auto& side : sides_) {
       Evaluator& evaluator = *side->evaluator;
-      const Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), nominations_.rows().rows(), seed, now_);
+      const Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), &nominations_.rows(), seed, now_);
       if (outcome.result == Result::kFeasible) return Bind(*pod, outcome.node);
       if (outcome.result == Result::kNoNodes) return;
       ASSERT_EQ(outcome.result, Result::kRefused);

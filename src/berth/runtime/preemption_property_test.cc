@@ -34,10 +34,11 @@ struct Cluster {
       for (const PodInfoPtr& pod : on_node) cache.SetPod(pod);
     }
   }
-  std::vector<NominatedOnRow> Nominated(const framework::NodeTable& table) const {
-    std::vector<NominatedOnRow> rows;
-    for (const auto& [node, on_node] : nominated) rows.push_back({table.Find(node), on_node});
-    return rows;
+  void Nominate(const framework::NodeTable& table, framework::NominatedRows& rows) const {
+    for (const auto& [name, on_node] : nominated) {
+      const NodeIndex row = table.Find(name);
+      if (row != framework::kNoNode) rows.Set(row, on_node);
+    }
   }
 };
 
@@ -130,7 +131,9 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     NullHandle handle;
     const auto profile = MakeProfile(handle);
     Evaluator evaluator(*profile, {.form = Form::kPlain});
-    (void)evaluator.Evaluate(pod, cache.nodes(), other.Nominated(cache.nodes()), 1, Time{});
+    framework::NominatedRows nominated;
+    other.Nominate(cache.nodes(), nominated);
+    (void)evaluator.Evaluate(pod, cache.nodes(), &nominated, 1, Time{});
     return evaluator.StatusOf(cache.nodes().Find(node)).IsSuccess();
   }
 
@@ -188,16 +191,15 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     for (const Budget& budget : cluster.budgets) handle_.store.Set(budget);
     cache::Cache cache;
     cluster.Fill(cache);
-    const auto nominated = cluster.Nominated(cache.nodes());
+    framework::NominatedRows nominated;
+    cluster.Nominate(cache.nodes(), nominated);
     // With these at hand the plugin may work from what it keeps, of which there is nothing yet.
-    framework::NominatedRows nominated_rows;
-    for (const NominatedOnRow& on_row : nominated) nominated_rows.Set(on_row.row, on_row.pods);
-    handle_.nominations = ++check_count_ % 2 == 0 ? &nominated_rows : nullptr;
+    handle_.nominations = ++check_count_ % 2 == 0 ? &nominated : nullptr;
     const PodInfoPtr pod = Template("preemptor").Priority(50).Request("cpu", dice_.Pick({"300m", "1", "3"})).Info();
     for (const Form form : {Form::kPlain, Form::kReuse}) {
       const auto profile = MakeProfile(handle_);
       Evaluator evaluator(*profile, {.form = form, .with_detail = true});
-      if (evaluator.Evaluate(pod, cache.nodes(), nominated, dice_.Seed(), Time{}).result != Result::kRefused) return;
+      if (evaluator.Evaluate(pod, cache.nodes(), &nominated, dice_.Seed(), Time{}).result != Result::kRefused) return;
       std::map<std::string, Found> want;
       bool needs_nobody = false;
       for (const NodeIndex row : cache.nodes().rows()) {
@@ -231,7 +233,7 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(PreemptionAgrees, WithItsSpecification) {
-  for (int i = 0; i < 20 && !HasFailure(); ++i) {
+  for (int i = 0; i < 40 && !HasFailure(); ++i) {
     handle_.store = framework::Objects();
     Check();
   }

@@ -40,7 +40,7 @@ void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
 }
 
 Status Evaluator::Get(NodeIndex row) const {
-  if (kept_ == nullptr) return absent_status_;
+  if (kept_ == nullptr || nominated_row_ != framework::kNoNode) return absent_status_;
   if (order_ != nullptr) {
     const TotalsOrder::GroupId group = order_->GroupOf(row);
     if (group != TotalsOrder::kNoGroup) {
@@ -57,7 +57,7 @@ Status Evaluator::Get(NodeIndex row) const {
 std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const {
   std::vector<std::pair<Status, std::size_t>> counts;
   if (!kept_ || nodes_ == nullptr || outcome_.result == Result::kNoNodes) return counts;
-  if (outcome_.feasible_count == nodes_->node_count()) return counts;
+  if (outcome_.is_nominated_node || outcome_.feasible_count == nodes_->node_count()) return counts;
   if (!uses_cycle_verdicts_) {
     std::vector<std::size_t> by_verdict(kept_->verdict_counts.begin(), kept_->verdict_counts.end());
     by_verdict.resize(kept_->statuses.size());
@@ -182,16 +182,7 @@ std::string Evaluator::FilterErrorText(const Status& status) {
 }
 
 Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) {
-  std::span<const framework::PodInfoPtr> nominated;
-  if (!nominated_.empty()) {
-    if (!nominated_by_row_) {
-      nominated_by_row_.emplace();
-      for (const NominatedOnRow& on_row : nominated_) nominated_by_row_->emplace(on_row.row, on_row.pods);
-    }
-    const auto it = nominated_by_row_->find(nodes_->Find(node.name()));
-    if (it != nominated_by_row_->end()) nominated = it->second;
-  }
-  Status status = RunFiltersTwice(state, pod, node, nominated);
+  Status status = RunFiltersTwice(state, pod, node, PodsNominatedFor(nodes_->Find(node.name())));
   if (status.IsSuccess() || status.IsRejected()) return status;
   return Status::Error(FilterErrorText(status));
 }

@@ -44,7 +44,8 @@ class Dice {
 
 inline testing::NodeBuilder RandomNode(Dice& dice, std::string name) {
   using enum api::TaintEffect;
-  testing::NodeBuilder node(std::move(name));
+  testing::NodeBuilder node(name);
+  if (!dice.OneIn(12)) node.Label("kubernetes.io/hostname", dice.OneIn(40) ? "shared" : name);
   node.Allocatable("cpu", dice.Pick({"1", "2", "4", "500m"})).Allocatable("memory", dice.Pick({"1Gi", "4Gi", "16Gi"}));
   node.Allocatable("pods", dice.Pick({"1", "3", "110"}));
   if (dice.OneIn(3)) node.Allocatable("example.com/gpu", dice.Pick({"1", "4"}));
@@ -84,6 +85,18 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
   }
   if (dice.OneIn(3)) pod.Priority(dice.Pick({-5, 10, 100}));
   if (dice.OneIn(15)) pod.AntiAffinity(testing::AffinityTerm("zone", api::LabelSelector{}));
+  if (dice.OneIn(2)) pod.Label("app", dice.Pick({"a", "b"}));
+  const auto selector = [&dice] { return testing::Labels({{"app", dice.Pick({"a", "b"})}}); };
+  const auto key = [&dice] { return dice.Pick({"zone", "kubernetes.io/hostname"}); };
+  using enum api::UnsatisfiableConstraintAction;
+  if (dice.OneIn(5)) {
+    pod.Spread(
+        testing::SpreadConstraint(1 + dice.Below(3), key(), selector(), dice.Pick({kDoNotSchedule, kScheduleAnyway})));
+  }
+  if (dice.OneIn(10)) pod.Affinity(testing::AffinityTerm(key(), selector()));
+  if (dice.OneIn(10)) pod.AntiAffinity(testing::AffinityTerm(key(), selector()));
+  if (dice.OneIn(8)) pod.PreferredAffinity(1 + dice.Below(50), testing::AffinityTerm(key(), selector()));
+  if (dice.OneIn(8)) pod.PreferredAntiAffinity(1 + dice.Below(50), testing::AffinityTerm(key(), selector()));
   return pod;
 }
 

@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include "berth/base/random.h"
+#include "berth/plugins/helper/row_runs.h"
 #include "berth/runtime/evaluator.h"
 #include "berth/runtime/guarded.h"
+#include "berth/runtime/row_loops.h"
 
 namespace berth::runtime {
 
@@ -36,22 +38,32 @@ void Evaluator::PlanScores() {
 // out of range: the cycle then asks the plugins about its feasible nodes only, and reports what it meets there.
 bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
   KeptEvaluation& kept = *kept_;
-  for (const NodeIndex row : rows) kept.fixed[row] = 0;
-  const auto are_in_range = [rows](std::span<const std::int64_t> scores, std::int64_t max) {
-    return std::all_of(rows.begin(), rows.end(), [=](NodeIndex row) { return scores[row] >= 0 && scores[row] <= max; });
+  const auto range_of = [rows](std::span<const std::int64_t> scores) {
+    MinMax range;
+    plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+      const MinMax of_run = MinMaxOf(scores.subspan(first, count));
+      range = {std::min(range.min, of_run.min), std::max(range.max, of_run.max)};
+    });
+    return range;
   };
   for (ScoreColumn& column : kept.columns) {
     if (!ScoreRowsInto(column.score, rows, column.raw).IsSuccess()) return false;
-    if (!are_in_range(column.raw, kRawScoreMax)) return false;
-    column.is_zero =
-        column.is_zero && std::all_of(rows.begin(), rows.end(), [&](NodeIndex row) { return column.raw[row] == 0; });
+    const MinMax range = range_of(column.raw);
+    if (range.min < 0 || range.max > kRawScoreMax) return false;
+    column.is_zero = column.is_zero && range.max == 0;
   }
+  plugins::FillRows(rows, std::span(kept.fixed), std::int64_t{0});
   scratch_scores_.resize(nodes_->row_count());
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
     if (!kept.is_fixed_score[s]) continue;
     if (!ScoreRowsInto(s, rows, scratch_scores_).IsSuccess()) return false;
-    if (!are_in_range(scratch_scores_, framework::kNodeScoreMax)) return false;
-    for (const NodeIndex row : rows) kept.fixed[row] += plugins_.score[s].weight * scratch_scores_[row];
+    const MinMax range = range_of(scratch_scores_);
+    if (range.min < 0 || range.max > framework::kNodeScoreMax) return false;
+    if (range.max == 0) continue;
+    plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+      AddWeighted(std::span(kept.fixed).subspan(first, count), std::span(scratch_scores_).subspan(first, count),
+                  plugins_.score[s].weight);
+    });
   }
   return true;
 }
