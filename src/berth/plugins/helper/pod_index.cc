@@ -64,6 +64,8 @@ void PodIndex::Sync(const framework::NodeTable& nodes) {
     const std::size_t dropped = log_.size() - kLogMax / 2;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
     log_base_ += dropped;
+    // All pods of a large cluster may have come at once.
+    if (log_.capacity() > 4 * kLogMax) log_.shrink_to_fit();
   }
 }
 
