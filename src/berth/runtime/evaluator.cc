@@ -1,6 +1,7 @@
 #include "berth/runtime/evaluator.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "berth/base/random.h"
 #include "berth/plugins/helper/row_runs.h"
@@ -443,11 +444,36 @@ bool Evaluator::PlanKept() {
     kept.needs_cluster |= plugin.ScoreDependsOn() == Dependency::kCluster;
     kept.is_fixed_score[s] = normalization == Normalization::kNone;
     if (normalization != Normalization::kNone) {
-      kept.columns.push_back({s, normalization, std::vector<std::int64_t>(kept.verdicts.size()), true});
+      std::vector<std::int64_t> raw;
+      if (!kept.spare.empty()) {
+        raw = std::move(kept.spare.back());
+        kept.spare.pop_back();
+      }
+      raw.resize(kept.verdicts.size());
+      kept.columns.push_back({s, normalization, std::move(raw), true});
     }
   }
   kept.has_plan = true;
   return true;
+}
+
+// Asks the kept filters about these rows, which ascend, and the kept scores about those that pass.
+void Evaluator::KeepRows(std::span<const NodeIndex> rows) {
+  std::vector<VerdictId>& verdicts = kept_->verdicts;
+  plugins::FillRows(rows, std::span(verdicts), kVerdictOk);
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    if (is_filter_active_[f] && is_filter_kept_[f]) FilterRowsInto(f, rows, verdicts);
+  }
+  if (kept_->folds_nominations) FoldNominations(rows);
+  if (!are_scores_kept_) return;
+  const bool is_run = rows.back() - rows.front() == rows.size() - 1;
+  if (!is_run || CountOf(std::span(verdicts).subspan(rows.front(), rows.size()), kVerdictOk) != rows.size()) {
+    feasible_.clear();
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(feasible_),
+                 [&](NodeIndex row) { return verdicts[row] == kVerdictOk; });
+    rows = feasible_;
+  }
+  are_scores_kept_ = KeepScores(rows);
 }
 
 // Brings the kept verdicts and scores of the pod's class up to date with the node table. What plugins fail at is not
@@ -471,32 +497,25 @@ void Evaluator::UpdateKept() {
   if (!all_rows && changed->empty()) return;
   kept.Resize(nodes_->row_count());
 
-  std::vector<NodeIndex>& live = scratch_live_;  // those of the rows that hold a node
+  std::span<const NodeIndex> live = nodes_->rows();  // those of the rows that hold a node
   if (all_rows) {
-    std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
+    if (live.size() < kept.verdicts.size()) std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
     for (ScoreColumn& column : kept.columns) column.is_zero = true;
     kept.rebuild = ++rebuild_count_;
-    live.assign(nodes_->rows().begin(), nodes_->rows().end());
   } else {
     scratch_rows_.assign(changed->begin(), changed->end());
     std::sort(scratch_rows_.begin(), scratch_rows_.end());
     scratch_rows_.erase(std::unique(scratch_rows_.begin(), scratch_rows_.end()), scratch_rows_.end());
     for (const NodeIndex row : scratch_rows_) kept.Count(kept.verdicts[row], -1);
-    live.clear();
+    scratch_live_.clear();
     for (const NodeIndex row : scratch_rows_) {
       kept.verdicts[row] = kVerdictNoNode;
-      if (nodes_->Info(row).has_node()) live.push_back(row);
+      if (nodes_->Info(row).has_node()) scratch_live_.push_back(row);
     }
+    live = scratch_live_;
   }
-  plugins::FillRows(live, std::span(kept.verdicts), kVerdictOk);
-  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
-    if (is_filter_active_[f] && is_filter_kept_[f]) FilterRowsInto(f, live, kept.verdicts);
-  }
-  if (kept.folds_nominations) FoldNominations(live);
-  if (!all_rows || CountOf(kept.verdicts, kVerdictOk) != live.size()) {
-    std::erase_if(live, [&](NodeIndex row) { return kept.verdicts[row] != kVerdictOk; });
-  }
-  are_scores_kept_ = are_scores_kept_ && KeepScores(live);
+  for (; !live.empty(); live = live.subspan(std::min(live.size(), kRowsAtOnce)))
+    KeepRows(live.first(std::min(live.size(), kRowsAtOnce)));
   if (!are_scores_kept_) kept.version = 0;
   if (all_rows) {
     kept.Recount();

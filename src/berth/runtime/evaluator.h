@@ -115,6 +115,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
 
   static constexpr std::size_t kStatusesMax = 4096;
   static constexpr std::size_t kSeenMax = 65536;
+  // Rows that all plugins are asked about before the next rows, so that what they read and write stays in the cache.
+  static constexpr std::size_t kRowsAtOnce = 4096;
   // Asking about groups must be worth it: beyond these the rows are asked one by one, for a while.
   static constexpr std::size_t kGroupsMin = 64;
   static constexpr std::size_t kRowsPerGroup = 8;
@@ -149,6 +151,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   void PlanFilters();
   bool PlanKept();
   void UpdateKept();
+  void KeepRows(std::span<const NodeIndex> rows);
   bool KeepScores(std::span<const NodeIndex> rows);
   void FilterRowsInto(std::size_t filter, std::span<const NodeIndex> rows, std::span<VerdictId> verdicts);
   bool EvaluateRows(std::span<const NodeIndex> rows);

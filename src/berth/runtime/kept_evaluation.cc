@@ -12,6 +12,8 @@ void KeptEvaluation::Clear() {
   empty.fixed = std::move(fixed);
   empty.verdict_counts = std::move(verdict_counts);
   empty.verdict_counts.clear();
+  empty.spare = std::move(spare);
+  for (ScoreColumn& column : columns) empty.spare.push_back(std::move(column.raw));
   *this = std::move(empty);
 }
 
