@@ -1,42 +1,80 @@
 #include "berth/apiserver/object.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "berth/base/check.h"
 #include "berth/codec/json.h"
 
 namespace berth::apiserver {
 namespace {
 
-// Appends JSON text piece by piece, so that the place of the resourceVersion is known.
+// Appends a text with its quotes. What needs an escape is rare, and left to the library.
+void AppendText(std::string& out, json::string_view text) {
+  const bool is_plain = std::none_of(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == '"' || c == '\\'; });
+  if (!is_plain) {
+    out += json::serialize(text);
+    return;
+  }
+  out += '"';
+  out.append(text.data(), text.size());
+  out += '"';
+}
+
+// As json::serialize writes it, without its machinery for texts in pieces. Documents are as deep as the parser lets
+// them be.
+void AppendValue(std::string& out, const json::value& value) {
+  switch (value.kind()) {
+    case json::kind::null: out += "null"; return;
+    case json::kind::bool_: out += value.get_bool() ? "true" : "false"; return;
+    case json::kind::int64: out += std::to_string(value.get_int64()); return;
+    case json::kind::uint64: out += std::to_string(value.get_uint64()); return;
+    case json::kind::double_: out += json::serialize(value); return;
+    case json::kind::string: AppendText(out, value.get_string()); return;
+    case json::kind::array: {
+      out += '[';
+      bool is_first = true;
+      for (const json::value& element : value.get_array()) {
+        if (!std::exchange(is_first, false)) out += ',';
+        AppendValue(out, element);
+      }
+      out += ']';
+      return;
+    }
+    case json::kind::object: {
+      out += '{';
+      bool is_first = true;
+      for (const auto& entry : value.get_object()) {
+        if (!std::exchange(is_first, false)) out += ',';
+        AppendText(out, entry.key());
+        out += ':';
+        AppendValue(out, entry.value());
+      }
+      out += '}';
+      return;
+    }
+  }
+}
+
+// Appends the members of an object piece by piece, so that the place of the resourceVersion is known.
 class Writer {
  public:
   explicit Writer(std::string& out) : out_(out) {}
 
-  void Value(const json::value& value) {
-    serializer_.reset(&value);
-    Drain();
-  }
+  void Value(const json::value& value) { AppendValue(out_, value); }
   void Key(std::string_view key, bool& is_first) {
     out_ += is_first ? '{' : ',';
     is_first = false;
-    serializer_.reset(json::string_view(key.data(), key.size()));
-    Drain();
+    AppendText(out_, {key.data(), key.size()});
     out_ += ':';
   }
 
  private:
-  void Drain() {
-    while (!serializer_.done()) {
-      const auto piece = serializer_.read(buffer_, sizeof(buffer_));
-      out_.append(piece.data(), piece.size());
-    }
-  }
-
   std::string& out_;
-  json::serializer serializer_;
-  char buffer_[4096];
 };
 
-void WriteMetadata(Writer& writer, StoredObject& draft, const json::object& metadata) {
+void WriteMetadata(Writer& writer, std::string& out, StoredObject& draft, const json::object& metadata) {
   bool is_first = true;
   for (const auto& entry : metadata) {
     if (entry.key() == "resourceVersion") continue;
@@ -44,10 +82,27 @@ void WriteMetadata(Writer& writer, StoredObject& draft, const json::object& meta
     writer.Value(entry.value());
   }
   writer.Key("resourceVersion", is_first);
-  draft.bytes += '"';
-  draft.version_begin = draft.bytes.size();
-  draft.bytes += "\"}";
+  out += '"';
+  draft.version_begin = out.size();
+  out += "\"}";
 }
+
+// True for a pod to which a binding adds a node and the first condition, and nothing else: as it was created.
+bool IsFreshPod(const ResourceType& type, const json::object& document) {
+  if (type.kind != "Pod" || !type.group.empty()) return false;
+  const json::object* spec = ObjectMember(document, "spec");
+  const json::object* status = ObjectMember(document, "status");
+  return spec != nullptr && !spec->empty() && status != nullptr && !status->empty() &&
+         FindMember(*spec, "nodeName") == nullptr && FindMember(*spec, "schedulingGates") == nullptr &&
+         FindMember(*status, "conditions") == nullptr && FindMember(*status, "nominatedNodeName") == nullptr;
+}
+
+// Room for a resourceVersion, which Seal() puts in.
+constexpr std::size_t kVersionDigitsMax = 20;
+// Of the text that a document is written to before its size is known.
+constexpr std::size_t kDraftBytes = 4096;
+// Of a request's documents: most fit into one piece.
+constexpr std::size_t kRequestBytes = std::size_t{16} << 10;
 
 std::string FieldText(const json::value* value) {
   if (value == nullptr || value->is_null()) return {};
@@ -95,25 +150,60 @@ StoredObject MakeDraft(const ResourceType& type, const json::object& document) {
     draft.fields.push_back(FieldText(type.field ? type.field(document, field) : nullptr));
   }
 
-  draft.bytes.reserve(1024);
-  Writer writer(draft.bytes);
+  std::string bytes;
+  bytes.reserve(kDraftBytes);
+  Writer writer(bytes);
   bool is_first = true;
   for (const std::string_view key : {"kind", "apiVersion", "metadata"}) {
     const json::value* value = FindMember(document, key);
     if (value == nullptr) continue;
     writer.Key(key, is_first);
     if (key == "metadata") {
-      WriteMetadata(writer, draft, *metadata);
+      WriteMetadata(writer, bytes, draft, *metadata);
     } else {
       writer.Value(*value);
     }
   }
+  std::size_t spec_end = 0;
+  std::size_t status_end = 0;
   for (const auto& entry : document) {
     if (entry.key() == "kind" || entry.key() == "apiVersion" || entry.key() == "metadata") continue;
     writer.Key(entry.key(), is_first);
     writer.Value(entry.value());
+    if (entry.key() == "spec") spec_end = bytes.size() - 1;
+    if (entry.key() == "status") status_end = bytes.size() - 1;
   }
-  draft.bytes += '}';
+  bytes += '}';
+  if (!draft.is_being_deleted && spec_end < status_end && IsFreshPod(type, document)) {
+    const json::value* generation = FindMember(*metadata, "generation");
+    draft.fresh = {.spec_tail = bytes.size() - spec_end,
+                   .status_tail = bytes.size() - status_end,
+                   .generation = generation != nullptr && generation->is_int64() ? generation->get_int64() : 0};
+  }
+  // What is kept for long takes no more memory than it needs.
+  draft.bytes.reserve(bytes.size() + kVersionDigitsMax);
+  draft.bytes = bytes;
+  return draft;
+}
+
+StoredObject WithSpecAndStatus(const StoredObject& pod, std::string_view spec, std::string_view status) {
+  BERTH_CHECK(pod.fresh.spec_tail != 0, pod.key);
+  StoredObject draft;
+  draft.key = pod.key;
+  draft.name_begin = pod.name_begin;
+  draft.uid = pod.uid;
+  draft.labels = pod.labels;
+  draft.fields = pod.fields;
+  draft.owner_uids = pod.owner_uids;
+  draft.version_begin = pod.version_begin;
+  draft.version_length = pod.version_length;
+  const std::string_view bytes = pod.bytes;
+  const std::size_t spec_end = bytes.size() - pod.fresh.spec_tail;
+  const std::size_t status_end = bytes.size() - pod.fresh.status_tail;
+  draft.bytes.reserve(bytes.size() + spec.size() + status.size() + kVersionDigitsMax);
+  draft.bytes.append(bytes.substr(0, spec_end)).append(spec);
+  draft.bytes.append(bytes.substr(spec_end, status_end - spec_end)).append(status);
+  draft.bytes.append(bytes.substr(status_end));
   return draft;
 }
 
@@ -152,7 +242,7 @@ json::object ParseStored(const StoredObject& object, json::storage_ptr storage) 
   return std::move(parsed->as_object());
 }
 
-json::storage_ptr RequestStorage() { return json::make_shared_resource<json::monotonic_resource>(); }
+json::storage_ptr RequestStorage() { return json::make_shared_resource<json::monotonic_resource>(kRequestBytes); }
 
 const json::value* FindMember(const json::object& object, std::string_view name) {
   return object.if_contains(json::string_view(name.data(), name.size()));

@@ -232,9 +232,15 @@ Outcome<Done> Registry::ResolvePriority(json::object& pod) const {
   return Done();
 }
 
-Outcome<StoredObject> Registry::Draft(const ServedType& served, json::object document) {
-  if (served.to_stored != nullptr) served.to_stored(document);
-  StoredObject draft = MakeDraft(*served.stored, document);
+Outcome<StoredObject> Registry::Draft(const ServedType& served, const json::object& document) {
+  StoredObject draft;
+  if (served.to_stored == nullptr) {
+    draft = MakeDraft(*served.stored, document);
+  } else {
+    json::object stored(document, document.storage());
+    served.to_stored(stored);
+    draft = MakeDraft(*served.stored, stored);
+  }
   if (draft.bytes.size() > kObjectBytesMax) {
     return TooLarge("the object would have " + std::to_string(draft.bytes.size()) + " bytes: at most " +
                     std::to_string(kObjectBytesMax) + " are kept");
@@ -395,7 +401,7 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
       BERTH_ASSIGN_OR_RETURN(document, PrepareUpdate(served, *current, old, std::move(document), options));
     }
     const bool is_finished = MayBeRemoved(MutableObject(document, "metadata"));
-    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, std::move(document)));
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (!is_finished && SameContent(draft, *current)) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
     const Time now = clock_.Now();
@@ -407,6 +413,17 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     }
   }
   return ModifiedConflict(*served.type, name);
+}
+
+bool Registry::UpdateText(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                          const TextChange& change) {
+  const ObjectPtr current = store_.Get(served.table, ObjectKey(namespace_name, name));
+  if (current == nullptr) return false;
+  std::optional<StoredObject> draft = change(*current);
+  if (!draft || draft->bytes.size() > kObjectBytesMax) return false;
+  if (store_.Put(served.table, current, *std::move(draft), clock_.Now()) == nullptr) return false;
+  changed_(served.table);
+  return true;
 }
 
 Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
@@ -423,7 +440,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     const Time now = clock_.Now();
     const Removal removal = MarkDeleted(served.IsPods(), document, options, now);
     if (removal == Removal::kAlreadyPending) return Deleted{current, false};
-    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, std::move(document)));
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
     if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
     if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, 0);

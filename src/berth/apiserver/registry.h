@@ -109,6 +109,12 @@ class Registry {
   Outcome<Written> Update(const ServedType& served, std::string_view namespace_name, std::string_view name,
                           const Change& change, const UpdateOptions& options);
 
+  // The same for a change that needs no parsed document: the new draft from the current object as it is stored. False
+  // when `change` gave none, or another writer was faster; then Update() does the work, or says why not.
+  using TextChange = std::function<std::optional<StoredObject>(const StoredObject& current)>;
+  bool UpdateText(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                  const TextChange& change);
+
   Outcome<Deleted> Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
                           const DeleteOptions& options);
 
@@ -119,7 +125,7 @@ class Registry {
   // What the pod's PriorityClass means for its spec; 403 when there is no such class.
   Outcome<Done> ResolvePriority(json::object& pod) const;
   // The store's spelling of a document, ready to be put.
-  static Outcome<StoredObject> Draft(const ServedType& served, json::object document);
+  static Outcome<StoredObject> Draft(const ServedType& served, const json::object& document);
   json::object ParseServed(const ServedType& served, const StoredObject& object,
                            const json::storage_ptr& storage) const;
 

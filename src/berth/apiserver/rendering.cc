@@ -11,7 +11,7 @@ std::string ApiVersion(const ResourceType& type) {
 }
 
 json::object Document(const Rendering& rendering, const StoredObject& object, std::int64_t resource_version) {
-  json::object document = ParseStored(object);
+  json::object document = ParseStored(object, RequestStorage());
   MutableObject(document, "metadata")["resourceVersion"] = std::to_string(resource_version);
   if (rendering.served->from_stored != nullptr) rendering.served->from_stored(document);
   return document;

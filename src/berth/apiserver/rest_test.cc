@@ -590,6 +590,57 @@ TEST_P(Rest, WatchesOverTheTransport) {
   EXPECT_EQ(refused.status(), 404);
 }
 
+// A pod that is as it was created is bound by splices into its text; a binding with annotations takes the way through
+// the document.
+TEST(Bindings, WriteTheSameWordsOnBothWays) {
+  struct Case {
+    const char* name;
+    const char* metadata;
+    const char* spec;
+  };
+  const Case cases[] = {
+      {"plain", "", ""},
+      {"labels and owner",
+       R"(,"labels":{"a":"b"},"annotations":{"by":"hand"},"ownerReferences":[{"apiVersion":"apps/v1",)"
+       R"("kind":"ReplicaSet","name":"r","uid":"u","controller":true}])",
+       ""},
+      {"braces and quotes", R"(,"annotations":{"a":"}\"}]"})", R"(,"priority":0,"hostname":"h")"}};
+  ManualClock clock;
+  ApiServer server(ResourceTypes(), clock);
+  const net::Handler handler = server.handler();
+  const std::string path = std::string(kPods) + "/twin";
+  for (const Case& c : cases) {
+    std::vector<std::string> texts;
+    for (const char* annotations : {"", R"(,"annotations":{"by":"hand"})"}) {
+      const Answer made = Call(handler, "POST", kPods,
+                               R"({"metadata":{"name":"twin")" + std::string(c.metadata) +
+                                   R"(},"spec":{"containers":[{"name":"c","image":"i"}])" + c.spec + "}}");
+      ASSERT_EQ(made.status, 201) << c.name << made.response.body;
+      clock.Advance(std::chrono::seconds(5));
+      const Answer done = Call(handler, "POST", path + "/binding",
+                               R"({"metadata":{"name":"twin")" + std::string(annotations) +
+                                   R"(},"target":{"kind":"Node","name":"node-1"}})");
+      ASSERT_EQ(done.status, 201) << c.name << done.response.body;
+      const Answer bound = Call(handler, "GET", path);
+      EXPECT_EQ(bound.Text("spec.nodeName"), "node-1") << c.name;
+      EXPECT_EQ(bound.Text("status.conditions.0.type"), "PodScheduled") << c.name;
+      json::object document = bound.body.as_object();
+      for (const char* each : {"uid", "resourceVersion", "annotations", "creationTimestamp"}) {
+        document["metadata"].as_object().erase(each);
+      }
+      json::object& condition = document["status"].at("conditions").at(0).as_object();
+      EXPECT_EQ(StringMember(condition, "lastTransitionTime"), FormatRfc3339(clock.Now())) << c.name;
+      condition.erase("lastTransitionTime");
+      texts.push_back(json::serialize(document));
+      const Answer listed = Call(handler, "GET", std::string(kPods) + "?fieldSelector=spec.nodeName%3Dnode-1");
+      EXPECT_EQ(listed.Text("items.0.metadata.name"), "twin") << c.name;
+      EXPECT_EQ(Call(handler, "POST", path + "/binding", BindingJson("twin", "n2")).status, 409) << c.name;
+      ASSERT_EQ(Call(handler, "DELETE", path + "?gracePeriodSeconds=0").status, 200) << c.name;
+    }
+    EXPECT_EQ(texts[0], texts[1]) << c.name;
+  }
+}
+
 // A watch of more than the connection may hold unread is sent as the peer reads, and not cut off.
 TEST(RestOverHttp, LargeInitialStatesAreSentAsTheyAreRead) {
   ManualClock clock;

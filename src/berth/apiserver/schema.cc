@@ -196,6 +196,30 @@ void ForEachObject(const SchemaField& field, Value& value, const std::string& pa
   }
 }
 
+bool HasUnknown(const SchemaType& type, const json::object& object);
+
+bool HasUnknownBelow(const SchemaField& field, const json::value& value, SchemaShape shape) {
+  if (field.kind != SchemaKind::kObject || field.type == nullptr) return false;
+  const auto is_unknown_in = [&](const json::value& element) {
+    return HasUnknownBelow(field, element, SchemaShape::kSingle);
+  };
+  if (const json::array* list = value.if_array(); list != nullptr && shape == SchemaShape::kList) {
+    return std::any_of(list->begin(), list->end(), is_unknown_in);
+  }
+  const json::object* object = value.if_object();
+  if (object == nullptr || shape == SchemaShape::kList) return false;
+  if (shape == SchemaShape::kSingle) return HasUnknown(*field.type, *object);
+  return std::any_of(object->begin(), object->end(), [&](const auto& entry) { return is_unknown_in(entry.value()); });
+}
+
+// The same question as CollectUnknown's, at less cost: the usual document has none, and needs no paths.
+bool HasUnknown(const SchemaType& type, const json::object& object) {
+  return std::any_of(object.begin(), object.end(), [&](const auto& entry) {
+    const SchemaField* field = type.Find(entry.key());
+    return field == nullptr || HasUnknownBelow(*field, entry.value(), field->shape);
+  });
+}
+
 void CollectUnknown(const SchemaType& type, const json::object& object, const std::string& path,
                     std::vector<std::string>& unknown) {
   for (const auto& [key, value] : object) {
@@ -277,12 +301,15 @@ std::optional<std::size_t> BadBase64At(std::string_view text) {
 
 class TypeChecker {
  public:
-  std::optional<std::string> Check(const SchemaType& type, const json::object& object, const std::string& path) {
+  std::optional<std::string> Check(const SchemaType& type, const json::object& object) {
     for (const auto& [key, value] : object) {
       const SchemaField* field = type.Find(key);
       if (field == nullptr || value.is_null()) continue;
-      const std::string field_path = Join(path, key);
-      if (auto wrong = CheckField(type, *field, value, field_path)) return wrong;
+      const std::size_t size_before = path_.size();
+      if (!path_.empty()) path_ += '.';
+      path_.append(key.data(), key.size());
+      if (auto wrong = CheckField(type, *field, value, path_)) return wrong;
+      path_.resize(size_before);
     }
     return std::nullopt;
   }
@@ -339,7 +366,7 @@ class TypeChecker {
       case SchemaKind::kQuantity: return CheckQuantity(value);
       case SchemaKind::kObject:
         fits = value.is_object();
-        if (fits) return Check(*field.type, value.get_object(), path);
+        if (fits) return Check(*field.type, value.get_object());
         break;
     }
     return fits ? std::nullopt : Wrong(owner, field, SchemaShape::kSingle, value, path);
@@ -367,9 +394,98 @@ class TypeChecker {
     return "json: cannot unmarshal " + what + " into Go struct field " + std::string(owner.name) + "." + path +
            " of type " + GoType(field, shape);
   }
+
+  std::string path_;  // of the value at hand
 };
 
 // --- Duplicate keys --------------------------------------------------------------------------------------------------
+
+// Whether a JSON text surely has no duplicate keys; the usual case, answered without a copy. A text with keys that hold
+// escapes, or with objects of many members, is left to DuplicateScanner.
+class DistinctScanner {
+ public:
+  explicit DistinctScanner(std::string_view text) : text_(text) {}
+
+  bool IsDistinct() { return Value(); }
+
+ private:
+  static constexpr int kDepthMax = 512;
+  static constexpr std::size_t kMembersMax = 64;
+
+  char Skip() {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
+      ++at_;
+    }
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+
+  // The string at the cursor with its quotes; empty at the end of the text.
+  std::string_view Literal() {
+    const std::size_t start = at_;
+    if (at_ >= text_.size() || text_[at_] != '"') return {};
+    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
+      if (text_[at_] == '\\') ++at_;
+    }
+    if (at_ >= text_.size()) return {};
+    ++at_;
+    return text_.substr(start, at_ - start);
+  }
+
+  bool Value() {
+    const char c = Skip();
+    if (c == '"') return !Literal().empty();
+    if (c == '{' || c == '[') {
+      if (++depth_ > kDepthMax) return false;
+      ++at_;
+      const std::size_t keys_before = keys_.size();
+      const bool is_distinct = c == '{' ? Members(keys_before) : Elements();
+      keys_.resize(keys_before);
+      --depth_;
+      return is_distinct;
+    }
+    const std::size_t start = at_;
+    while (at_ < text_.size() && std::string_view(",]} \n\t\r").find(text_[at_]) == std::string_view::npos) ++at_;
+    return at_ > start;
+  }
+
+  bool Members(std::size_t first_key) {
+    if (Skip() == '}') return ++at_, true;
+    while (true) {
+      Skip();
+      const std::string_view key = Literal();
+      if (key.empty() || key.find('\\') != std::string_view::npos || keys_.size() - first_key >= kMembersMax)
+        return false;
+      if (std::find(keys_.begin() + static_cast<std::ptrdiff_t>(first_key), keys_.end(), key) != keys_.end()) {
+        return false;
+      }
+      keys_.push_back(key);
+      if (Skip() != ':') return false;
+      ++at_;
+      if (!Value()) return false;
+      const char next = Skip();
+      ++at_;
+      if (next == '}') return true;
+      if (next != ',') return false;
+    }
+  }
+
+  bool Elements() {
+    if (Skip() == ']') return ++at_, true;
+    while (true) {
+      if (!Value()) return false;
+      const char next = Skip();
+      ++at_;
+      if (next == ']') return true;
+      if (next != ',') return false;
+    }
+  }
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  std::vector<std::string_view> keys_;  // of the objects that are open, from the outermost on
+};
 
 // Walks a JSON text once. It trusts the text to be valid and gives up, finding nothing more, where it is not.
 class DuplicateScanner {
@@ -505,7 +621,8 @@ const SchemaType* FindMetaSchema(std::string_view name) {
 
 std::vector<std::string> UnknownFields(const ResourceType& type, const json::object& object) {
   std::vector<std::string> unknown;
-  if (const SchemaType* schema = FindSchema(type.group, type.version, type.kind)) {
+  if (const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
+      schema != nullptr && HasUnknown(*schema, object)) {
     CollectUnknown(*schema, object, std::string(), unknown);
   }
   return unknown;
@@ -515,12 +632,15 @@ void DropUnknownFields(const ResourceType& type, json::object& object) {
   if (const SchemaType* schema = FindSchema(type.group, type.version, type.kind)) DropUnknown(*schema, object);
 }
 
-std::vector<std::string> DuplicateFields(std::string_view json_text) { return DuplicateScanner(json_text).Scan(); }
+std::vector<std::string> DuplicateFields(std::string_view json_text) {
+  if (DistinctScanner(json_text).IsDistinct()) return {};
+  return DuplicateScanner(json_text).Scan();
+}
 
 std::optional<std::string> WrongType(const ResourceType& type, const json::object& object) {
   const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
   if (schema == nullptr) return std::nullopt;
-  return TypeChecker().Check(*schema, object, std::string());
+  return TypeChecker().Check(*schema, object);
 }
 
 std::string WrongTypeMessage(const ResourceType& type, std::string_view error) {

@@ -65,7 +65,13 @@ TEST(DuplicateFields, AreFoundInOrder) {
                         {"empty containers", R"({"a":{},"b":[],"c":[ ],"d":{ },"d":null})", {R"(duplicate field "d")"}},
                         {"no JSON", R"({"a":1,"a")", {}},
                         {"cut off in a string", R"({"a":"x)", {}},
+                        {"key of another object", R"({"a":{"x":1},"b":{"x":1},"x":1})", {}},
+                        {"after a list of objects", R"({"a":[{"b":1},{"b":1}],"a":1})", {R"(duplicate field "a")"}},
                         {"nothing", "", {}}};
+  std::string many = "{";
+  for (int i = 0; i < 200; ++i) many += "\"k" + std::to_string(i) + "\":1,";
+  EXPECT_EQ(DuplicateFields(many + "\"z\":1}"), std::vector<std::string>{});
+  EXPECT_EQ(DuplicateFields(many + "\"k199\":1}"), std::vector<std::string>{"duplicate field \"k199\""});
   for (const Case& c : cases) {
     if (std::string_view(c.name) == "no JSON") {
       EXPECT_LE(DuplicateFields(c.text).size(), 1U);

@@ -120,12 +120,18 @@ ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, 
   draft.bytes.reserve(draft.bytes.size() + 20);
   const std::lock_guard lock(mutex_);
   Table& table = tables_[id];
-  const auto found = table.objects.find(draft.key);
-  if ((found == table.objects.end() ? nullptr : found->second) != expected) return nullptr;
+  const auto found = table.objects.lower_bound(draft.key);
+  const bool is_new = found == table.objects.end() || found->first != draft.key;
+  if (is_new ? expected != nullptr : found->second != expected) return nullptr;
   ObjectPtr object = Seal(std::move(draft), ++version_);
-  if (found == table.objects.end()) {
-    table.objects.emplace(object->key, object);
-    ++table.namespace_counts[std::string(object->namespace_name())];
+  if (is_new) {
+    table.objects.emplace_hint(found, object->key, object);
+    const auto count = table.namespace_counts.find(object->namespace_name());
+    if (count != table.namespace_counts.end()) {
+      ++count->second;
+    } else {
+      table.namespace_counts.emplace(object->namespace_name(), 1);
+    }
   } else {
     found->second = object;
   }

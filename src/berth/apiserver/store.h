@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include <absl/container/btree_map.h>
+
 #include "berth/apiserver/object.h"
 #include "berth/apiserver/selectors.h"
 #include "berth/base/time.h"
@@ -107,7 +109,7 @@ class Store {
   };
   struct Table {
     TableOptions options;
-    std::map<std::string, ObjectPtr, std::less<>> objects;
+    absl::btree_map<std::string, ObjectPtr, std::less<>> objects;
     std::map<std::string, std::size_t, std::less<>> namespace_counts;
     std::deque<StoreEvent> history;
     std::uint64_t history_begin = 0;  // sequence of history.front()

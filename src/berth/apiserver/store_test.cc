@@ -41,6 +41,43 @@ TEST(StoredObjectTest, SplicesItsVersion) {
   EXPECT_EQ(resealed->bytes.find("41"), std::string::npos);
 }
 
+TEST(StoredObjectTest, WritesWhatTheLibraryWouldWrite) {
+  const json::value odd = Json(
+      R"({"text":"\u0001\n\t\"\\/é\u007f","numbers":[0,-1,18446744073709551615,1.5,1e300,-0.0],"flags":[true,false,null],)"
+      R"("empty":[{},[],""],"k\"ey\u0002":{"a":{"b":[[1],[2,3]]}}})");
+  json::object document{{"kind", "ConfigMap"},
+                        {"apiVersion", "v1"},
+                        {"metadata", json::object{{"name", "a"}, {"resourceVersion", ""}}},
+                        {"data", odd}};
+  EXPECT_EQ(MakeDraft(TestTypes()[3], document).bytes, json::serialize(document));
+}
+
+TEST(StoredObjectTest, KnowsAFreshPod) {
+  const auto draft = [](const char* spec, const char* status) {
+    return MakeDraft(TestTypes()[0], {{"kind", "Pod"},
+                                      {"apiVersion", "v1"},
+                                      {"metadata", json::object{{"name", "a"}, {"namespace", "n"}}},
+                                      {"spec", Json(spec)},
+                                      {"status", Json(status)}});
+  };
+  const ObjectPtr pod = Seal(draft(R"({"a":"}"})", R"({"phase":"Pending"})"), 123456);
+  ASSERT_NE(pod->fresh.spec_tail, 0U);
+  const ObjectPtr changed = Seal(WithSpecAndStatus(*pod, R"(,"b":1)", R"(,"c":[2])"), 7);
+  EXPECT_EQ(changed->bytes,
+            R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"n","resourceVersion":"7"},)"
+            R"("spec":{"a":"}","b":1},"status":{"phase":"Pending","c":[2]}})");
+  EXPECT_EQ(changed->fresh.spec_tail, 0U);
+  for (const auto& [spec, status] :
+       std::vector<std::pair<const char*, const char*>>{{"{}", R"({"phase":"Pending"})"},
+                                                        {R"({"a":1})", "{}"},
+                                                        {R"({"nodeName":"n"})", R"({"phase":"Pending"})"},
+                                                        {R"({"schedulingGates":[]})", R"({"phase":"Pending"})"},
+                                                        {R"({"a":1})", R"({"conditions":[]})"},
+                                                        {R"({"a":1})", R"({"nominatedNodeName":"n"})"}}) {
+    EXPECT_EQ(draft(spec, status).fresh.spec_tail, 0U) << spec << status;
+  }
+}
+
 TEST(StoreTest, WritersWithAnOldViewAreTooLate) {
   Store store({TableOptions()});
   const ObjectPtr first = store.Put(0, nullptr, Draft("n", "a", "1"), Time());

@@ -1,6 +1,7 @@
 #include "berth/apiserver/subresources.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,6 +140,26 @@ bool MayEvictUnready(const StoredObject& budget, const json::object* pod_status)
   return desired > 0 && Integer(status, "currentHealthy") >= desired;
 }
 
+bool HasStrings(const json::object* metadata, std::string_view name) {
+  const json::object* entries = metadata == nullptr ? nullptr : ObjectMember(*metadata, name);
+  return entries != nullptr && !entries->empty();
+}
+
+// The pod on its node, in the same words as BindPod's usual way; nullopt for a pod that is not as it was created.
+std::optional<StoredObject> BindFreshPod(const ResourceType& type, const StoredObject& pod, std::string_view node,
+                                         Time now) {
+  if (pod.fresh.spec_tail == 0) return std::nullopt;
+  json::object status(RequestStorage());
+  SetPodCondition(status, "PodScheduled", "", "", pod.fresh.generation, now);
+  const std::string node_text = json::serialize(json::string_view(node.data(), node.size()));
+  StoredObject bound =
+      WithSpecAndStatus(pod, ",\"nodeName\":" + node_text, ",\"conditions\":" + json::serialize(status["conditions"]));
+  for (std::size_t i = 0; i < type.selectable_fields.size() && i < bound.fields.size(); ++i) {
+    if (type.selectable_fields[i] == "spec.nodeName") bound.fields[i] = node;
+  }
+  return bound;
+}
+
 }  // namespace
 
 Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_view namespace_name,
@@ -174,6 +195,13 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
       metadata == nullptr ? std::string_view() : StringMember(*metadata, "resourceVersion");
   const ResourceType& type = *pods.type;
   const std::string name(pod_name);
+  const bool is_plain =
+      !is_dry_run && version.empty() && !HasStrings(metadata, "annotations") && !HasStrings(metadata, "labels");
+  if (is_plain && registry.UpdateText(pods, namespace_name, pod_name, [&](const StoredObject& pod) {
+        return uid.empty() || uid == pod.uid ? BindFreshPod(type, pod, node, registry.Now()) : std::nullopt;
+      })) {
+    return Done();
+  }
   const auto bind = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
     const json::object& current_metadata = *ObjectMember(*current, "metadata");
     const std::string_view current_uid = StringMember(current_metadata, "uid");

@@ -4,6 +4,11 @@
 #include <utility>
 
 namespace berth::codec {
+namespace {
+
+constexpr std::size_t kParserStackBytes = 4096;
+
+}  // namespace
 
 Expected<json::value> ParseJson(std::string_view text, ParseLimits limits, json::storage_ptr storage) {
   if (text.size() > limits.bytes_max) {
@@ -13,7 +18,9 @@ Expected<json::value> ParseJson(std::string_view text, ParseLimits limits, json:
   json::parse_options options;
   options.max_depth = static_cast<std::size_t>(limits.depth_max);
   try {
-    json::stream_parser parser({}, options);
+    // The parser's own stack begins here instead of on the heap.
+    unsigned char stack[kParserStackBytes];
+    json::stream_parser parser({}, options, stack, sizeof(stack));
     parser.reset(std::move(storage));
     boost::system::error_code failure;
     const std::size_t consumed = parser.write_some(text.data(), text.size(), failure);
