@@ -3,17 +3,18 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include <absl/container/btree_map.h>
 #include <simdjson.h>
 
 #include "berth/api/meta.h"
 #include "berth/api/selector.h"
 #include "berth/base/expected.h"
+#include "berth/base/hash_map.h"
 #include "berth/base/time.h"
 #include "berth/codec/json.h"
 
@@ -75,14 +76,20 @@ template <typename View>
 class ObjectIndex {
  public:
   using Ptr = std::shared_ptr<const View>;
-  using Group = std::map<std::string, Ptr>;
   template <typename Value>
-  using Sorted =
-      std::map<std::string, Value, std::less<>>;  // looked up by std::string_view; the same order in each run
+  using Sorted = absl::btree_map<std::string, Value, std::less<>>;  // by std::string_view; the same order in each run
+  using Group = Sorted<Ptr>;
 
   void Put(const Ptr& object) {
     const std::string key = object->Key();
-    Erase(key);
+    const auto known = by_key_.find(key);
+    if (known != by_key_.end()) {
+      if (TakePlace(*known->second, key, object)) {
+        known->second = object;
+        return;
+      }
+      Erase(key);
+    }
     by_uid_[object->uid] = object;
     GroupOf(*object)[key] = object;
     by_key_[key] = object;
@@ -100,7 +107,10 @@ class ObjectIndex {
     if (group->second.empty()) groups.erase(group);
   }
   Ptr Find(std::string_view key) const { return FindIn(by_key_, key); }
-  Ptr FindUid(std::string_view uid) const { return FindIn(by_uid_, uid); }
+  Ptr FindUid(std::string_view uid) const {
+    const auto found = by_uid_.find(uid);
+    return found == by_uid_.end() ? nullptr : found->second;
+  }
   // Copies, since what is done for an object may change the index.
   Group Owned(std::string_view owner_uid) const { return FindIn(by_owner_, owner_uid); }
   Group Orphans(std::string_view namespace_name) const { return FindIn(orphans_, namespace_name); }
@@ -115,12 +125,25 @@ class ObjectIndex {
     const auto found = map.find(key);
     return found == map.end() ? Value() : found->second;
   }
+  // An object that is only another version of the one it follows, as most are, takes its place by uid and in its group.
+  bool TakePlace(const View& before, const std::string& key, const Ptr& object) {
+    const auto owner = [](const View& view) {
+      return view.controller ? std::string_view(view.controller->uid) : std::string_view();
+    };
+    if (before.uid != object->uid || before.controller.has_value() != object->controller.has_value() ||
+        owner(before) != owner(*object)) {
+      return false;
+    }
+    by_uid_[object->uid] = object;
+    GroupOf(*object)[key] = object;
+    return true;
+  }
   Group& GroupOf(const View& object) {
     return object.controller ? by_owner_[object.controller->uid] : orphans_[object.namespace_name];
   }
 
   Sorted<Ptr> by_key_;
-  Sorted<Ptr> by_uid_;
+  StringHashMap<Ptr> by_uid_;
   Sorted<Group> by_owner_;
   Sorted<Group> orphans_;
 };
