@@ -1,0 +1,70 @@
+"""What one instance of berth can bind a second: the slowest of its stages, from measured costs.
+
+A pod passes four stages that work side by side: the core's one thread, the threads that decode and do I/O, the API
+server with etcd, and etcd's writes. Where all share one machine, its cores are a fifth limit. Times are CPU seconds.
+"""
+
+import collections
+import json
+
+# What berth's I/O costs a pod: two watch events decoded at 2 us, three requests over TLS at 20 us (binding, event, and
+# sometimes a status). A whole process measured beside a real API server took 190 us in all with few pods a turn, so
+# this is the lower of two figures; the other one is IO_S_MEASURED.
+IO_S = 2 * 2e-6 + 3 * 20e-6
+IO_S_MEASURED = 185e-6
+# kube-apiserver and etcd together for a pod that is created, bound and has its event: bench/cluster, `basic` live.
+API_S = 2.55e-3
+WRITES_PER_POD = 2  # binding and event; the creation is not the scheduler's
+
+Limits = collections.namedtuple("Limits", "pods_per_s by")
+
+
+def read_costs(path):
+    """Core CPU seconds a pod by workload and number of nodes, from lines of berth-bench --json."""
+    costs = collections.defaultdict(dict)
+    with open(path, encoding="utf-8") as file:
+        for text in file:
+            line = json.loads(text)
+            costs[line["workload"]][line["nodes"]] = line["cpu_s_per_1000_pods"] / 1000
+    return costs
+
+
+def per_row(costs):
+    """(fixed seconds, seconds a row) of the line through the smallest and the largest cluster measured."""
+    few, many = min(costs), max(costs)
+    if few == many:
+        raise ValueError("two sizes are needed")
+    slope = (costs[many] - costs[few]) / (many - few)
+    return max(0.0, costs[few] - slope * few), slope
+
+
+def limits(core_s, io_s, io_threads, writes_per_s, api_s=0.0, cores=None):
+    """Pods a second of one instance, and what limits them.
+
+    `cores` is the machine's number where the API server runs on it too, None where that has machines of its own."""
+    if io_threads < 1 or min(core_s, io_s, writes_per_s) <= 0:
+        raise ValueError("every stage costs something")
+    stages = {
+        "core": 1 / core_s,
+        "I/O threads": io_threads / io_s,
+        "API writes": writes_per_s / WRITES_PER_POD,
+    }
+    if cores is not None:
+        stages["cores"] = cores / (core_s + io_s + api_s)
+    by = min(stages, key=stages.get)
+    return Limits(stages[by], by)
+
+
+def parallel_gain(pass_s, fixed_s, threads, handover_s):
+    """How many times as fast a cycle gets when its pass over the rows is spread over threads.
+
+    The pass is divided evenly; handing the ranges out and waiting for the last costs `handover_s` a cycle. Memory
+    bandwidth is taken as unlimited, which flatters many threads."""
+    before = pass_s + fixed_s
+    after = fixed_s + (pass_s / threads + handover_s if threads > 1 else pass_s)
+    return before / after
+
+
+def rows_to_break_even(row_s, threads, handover_s):
+    """Rows from which on spreading a pass over threads is not slower than one thread."""
+    return handover_s / (row_s * (1 - 1 / threads))
