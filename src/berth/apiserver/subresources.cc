@@ -149,11 +149,15 @@ bool HasStrings(const json::object* metadata, std::string_view name) {
 std::optional<StoredObject> BindFreshPod(const ResourceType& type, const StoredObject& pod, std::string_view node,
                                          Time now) {
   if (pod.fresh.spec_tail == 0) return std::nullopt;
-  json::object status(RequestStorage());
-  SetPodCondition(status, "PodScheduled", "", "", pod.fresh.generation, now);
+  // The members in SetPodCondition's order.
+  std::string condition = R"(,"conditions":[{"type":"PodScheduled",)";
+  if (pod.fresh.generation > 0) {
+    condition.append(R"("observedGeneration":)").append(std::to_string(pod.fresh.generation)).append(",");
+  }
+  condition.append(R"("status":"True","lastProbeTime":null,"lastTransitionTime":")");
+  condition.append(FormatRfc3339(now)).append("\"}]");
   const std::string node_text = json::serialize(json::string_view(node.data(), node.size()));
-  StoredObject bound =
-      WithSpecAndStatus(pod, ",\"nodeName\":" + node_text, ",\"conditions\":" + json::serialize(status["conditions"]));
+  StoredObject bound = WithSpecAndStatus(pod, ",\"nodeName\":" + node_text, condition);
   for (std::size_t i = 0; i < type.selectable_fields.size() && i < bound.fields.size(); ++i) {
     if (type.selectable_fields[i] == "spec.nodeName") bound.fields[i] = node;
   }
