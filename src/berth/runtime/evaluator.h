@@ -231,12 +231,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::uint64_t nominated_key_count_ = 0;
   StringHashMap<std::uint64_t> shared_orders_;  // ids in orders_, by what the order rests on
   std::uint64_t shared_order_count_ = 0;
-  // By class, some: when it last came, and how many special rows beyond what was worth it its cycles have looked at.
-  struct Visit {
-    std::uint64_t version = 0;  // of the node table
-    std::uint64_t special_rows = 0;
-  };
-  absl::flat_hash_map<std::uint64_t, Visit> visits_;
+  absl::flat_hash_map<std::uint64_t, std::uint64_t> class_versions_;  // of the table, when a class last came; some
 
   // This cycle.
   framework::PodInfoPtr pod_;
@@ -276,8 +271,6 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<NodeIndex> special_rows_;    // ascending
   std::vector<std::uint32_t> special_in_;  // by row: the cycle in which it was special last
   std::uint32_t special_cycle_ = 0;
-  Visit* visit_ = nullptr;
-  std::size_t special_free_ = 0;
   std::vector<std::uint32_t> specials_of_level_, specials_of_group_;  // of order_; all 0 between cycles
   std::string scratch_key_;
   std::vector<std::uint32_t> scratch_marks_;

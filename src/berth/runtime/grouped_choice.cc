@@ -152,25 +152,21 @@ bool Evaluator::CollectMarks(MarkKind kind, std::size_t special_max) {
 }
 
 // An order that many classes share costs each of them its special rows in every cycle; one of its own costs it the rows
-// that changed since its last cycle, and before that all rows once. Classes that take turns fare better with the first,
-// one that comes in numbers with the second: when what it has paid too much would have bought it its own.
+// that changed since its last cycle. Classes that take turns fare better with the first, one that comes in numbers with
+// the second.
 std::size_t Evaluator::SpecialMax() {
   if (groupers_.empty()) return 0;
-  if (visits_.size() > kSeenMax) visits_.clear();
-  visit_ = &visits_[pod_->pod_class->id];
-  const std::uint64_t behind = nodes_->version() - visit_->version;
-  visit_->version = nodes_->version();
-  special_free_ = kSpecialAnyway + static_cast<std::size_t>(std::min<std::uint64_t>(behind, kSpecialMax));
-  // A special row costs about three times as much as a row that is put in its place.
-  return visit_->special_rows * 3 < nodes_->row_count() ? kSpecialMax : special_free_;
+  if (class_versions_.size() > kSeenMax) class_versions_.clear();
+  std::uint64_t& last = class_versions_[pod_->pod_class->id];
+  const std::uint64_t behind = nodes_->version() - last;
+  last = nodes_->version();
+  return kSpecialAnyway + static_cast<std::size_t>(std::min<std::uint64_t>(behind, kSpecialMax));
 }
 
 // Decides whose order it will be, and asks the plugins for their marks.
 bool Evaluator::PlanMarks() {
   std::uint64_t id = 0;
   if (CollectMarks(MarkKind::kShared, SpecialMax())) {
-    if (!groupers_.empty() && special_rows_.size() > special_free_)
-      visit_->special_rows += special_rows_.size() - special_free_;
     id = SharedOrderId();
     kept_order_ = orders_.Find(id);
   } else {
