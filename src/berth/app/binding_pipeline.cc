@@ -7,8 +7,8 @@
 namespace berth::app {
 namespace {
 
-constexpr int kWindowMin = 16;           // answers, so that one slow one does not count as a trend
-constexpr double kTolerance = 2.0;       // latency over the best one that is taken for noise
+constexpr int kWindowMin = 16;            // answers, so that one slow one does not count as a trend
+constexpr double kTolerance = 2.0;        // latency over the best one that is taken for noise
 constexpr double kBestForgotten = 1.001;  // a window
 
 }  // namespace

@@ -163,8 +163,8 @@ void ColumnNodeTable::UpdatePod(NodeIndex row, framework::PodInfoPtr pod) {
 }
 
 void ColumnNodeTable::UpdatePod(NodeIndex row, const framework::PodInfoPtr& before, framework::PodInfoPtr pod) {
-  // The end and the start of a pod are not of its class, and yet there are plugins that do not count pods that are being
-  // deleted, and preemption compares victims by their start.
+  // The end and the start of a pod are not of its class, and yet there are plugins that do not count pods that are
+  // being deleted, and preemption compares victims by their start.
   const bool is_same = before != nullptr && before->pod_class == pod->pod_class &&
                        before->deletion_time.has_value() == pod->deletion_time.has_value() &&
                        before->start_time == pod->start_time;

@@ -134,8 +134,8 @@ class FilterPlugin : public virtual Plugin {
   // Success, kUnschedulable, kUnschedulableAndUnresolvable; anything else ends the cycle with an error.
   virtual Status Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const = 0;
 
-  // Column form: for each of `rows` where verdicts[row] is kVerdictOk, puts this plugin's verdict there. `verdicts` is
-  // indexed by row and at least nodes.row_count() long.
+  // Column form: for each of `rows`, which ascend, where verdicts[row] is kVerdictOk, puts this plugin's verdict there.
+  // `verdicts` is indexed by row and at least nodes.row_count() long.
   virtual void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                           std::span<VerdictId> verdicts, StatusTable& statuses) const;
 };
@@ -175,7 +175,7 @@ class ScorePlugin : public virtual Plugin {
   virtual std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex row, const NodeInfo& node,
                              Status& status) const = 0;
 
-  // Column form: raw scores of `rows` into scores[row].
+  // Column form: raw scores of `rows`, which ascend, into scores[row].
   virtual void ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                          std::span<std::int64_t> scores, Status& status) const;
 
@@ -184,8 +184,9 @@ class ScorePlugin : public virtual Plugin {
 };
 
 // A plugin whose answers rest on pods anywhere, but which for the pods of one class sees of a node a few numbers only
-// (marks), such as the values of its topology labels and the number of matching pods on it: within a cycle rows of equal
-// marks get the same verdict and score. The runtime then asks about one row of each group instead of all rows.
+// (marks), such as the values of its topology labels and the number of matching pods on it: within a cycle rows of
+// equal marks get the same verdict and score. The runtime then asks about one row of each group instead of all rows,
+// and these rows do not ascend.
 //
 // The marks of a row may change only when the table says that the row has changed, or with Marks::version.
 class GroupingPlugin : public virtual Plugin {
@@ -233,9 +234,9 @@ class FilterRunner {
   virtual Status RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) = 0;
   virtual Status RunRemovePod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
   virtual Status RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) = 0;
-  // A number if what the filters say of a node, in this cycle and in dry runs, rests on nothing but the pod's class, that
-  // node with its pods and the pods nominated for it: then it holds for later cycles of the class that give the same
-  // number, until one of these changes.
+  // A number if what the filters say of a node, in this cycle and in dry runs, rests on nothing but the pod's class,
+  // that node with its pods and the pods nominated for it: then it holds for later cycles of the class that give the
+  // same number, until one of these changes.
   virtual std::optional<std::uint64_t> NodeEpoch() const { return std::nullopt; }
 };
 

@@ -24,8 +24,8 @@ struct HostPort {
 struct PodClass {
   std::uint64_t id = 0;  // unique in the process, never reused
   // The same for classes that ask the same of a node taken alone: they differ in labels, controller, priority, pod
-  // (anti-)affinity and spread constraints at most, and in the namespace where no volume or claim makes it matter. Never
-  // reused; 0: shared with none.
+  // (anti-)affinity and spread constraints at most, and in the namespace where no volume or claim makes it matter.
+  // Never reused; 0: shared with none.
   std::uint64_t placement_id = 0;
   std::string namespace_name;
   api::StringMap labels;

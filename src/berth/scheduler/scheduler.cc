@@ -131,8 +131,7 @@ bool Scheduler::ScheduleOne(Time now) {
   }
   nominations_.Update(queue_->nominator(), cache_.nodes());
   const std::uint64_t seed = random_.Next();
-  const runtime::Outcome& outcome =
-      profile->evaluator.Evaluate(pod, cache_.nodes(), &nominations_.rows(), seed, now);
+  const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), &nominations_.rows(), seed, now);
 
   decision.seed = seed;
   decision.node_count = static_cast<std::uint32_t>(outcome.node_count);
