@@ -116,15 +116,23 @@ void WatchHub::Schedule() {
     return;
   }
   if (is_scheduled_.exchange(true)) return;
-  io_->Post([weak = weak_from_this()] {
+  const auto dispatch = [weak = weak_from_this()] {
     if (const auto hub = weak.lock()) hub->Dispatch(false);
-  });
+  };
+  // A clock that was set back is no reason to wait.
+  const Duration since = clock_.Now() - Time(Duration(last_dispatch_.load()));
+  if (since >= Duration::zero() && since < kWatchGatherTime) {
+    (void)io_->PostAfter(kWatchGatherTime - since, dispatch);  // the handle only cancels
+  } else {
+    io_->Post(dispatch);
+  }
 }
 
 void WatchHub::Tick() { Dispatch(true); }
 
 void WatchHub::Dispatch(bool is_tick) {
   is_scheduled_.store(false);
+  if (io_ != nullptr) last_dispatch_.store(clock_.Now().time_since_epoch().count());
   const std::lock_guard dispatch_lock(dispatch_mutex_);
   std::vector<bool> dirty(watches_.size());
   {

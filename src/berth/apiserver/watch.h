@@ -31,6 +31,10 @@ inline constexpr std::size_t kWatchEventsPerRead = 512;
 inline constexpr Duration kBookmarkInterval = std::chrono::minutes(1);
 inline constexpr Duration kWatchPollInterval = std::chrono::milliseconds(10);  // of paused watches
 
+// Under a load of writes, events are sent at most once in this time: a batch costs hardly more than one event. An event
+// after a time of silence goes at once.
+inline constexpr Duration kWatchGatherTime = std::chrono::milliseconds(1);
+
 struct WatchRequest {
   Rendering rendering;
   Selector selector;
@@ -101,6 +105,7 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
   bool is_shut_ = false;
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> is_scheduled_{false};
+  std::atomic<Duration::rep> last_dispatch_{0};  // when it began, since the epoch
 
   std::mutex dispatch_mutex_;                               // guards watches_: held while events are sent
   std::vector<std::list<std::unique_ptr<Watch>>> watches_;  // by table

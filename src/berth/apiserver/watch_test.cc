@@ -258,5 +258,25 @@ TEST_F(SmallHistoryTest, EventObjectsAreBoundedInNumberAndTime) {
   EXPECT_EQ(watch->Take().size(), 4u);
 }
 
+// Events are gathered for a moment by the server's clock, which may stand still, jump on or be set back.
+TEST(WatchGathering, EveryEventComesWhateverTheClockDoes) {
+  ManualClock clock;
+  net::IoContext io;
+  net::IoContext client_io;
+  ApiServer server(TestTypes(), clock, {.io = &io});
+  const auto transport = server.InProcessTransport(client_io);
+  StreamedWatch watch(*transport, std::string(kPods) + "?watch=true");
+  int made = 0;
+  for (const Duration step : {Duration(0), Duration(0), Duration(1), Duration(-1), Duration(1'000),
+                              Duration(-10'000'000), Duration(60'000'000), Duration(0)}) {
+    clock.Advance(step);
+    const std::string name = "p" + std::to_string(made++);
+    const Answer answer = Call(*transport, "POST", kPods, PodJson(name));
+    ASSERT_EQ(answer.status, 201);
+    EXPECT_EQ(watch.Next(), "ADDED " + name + "@" + answer.Text("metadata.resourceVersion"));
+  }
+  watch.Cancel();
+}
+
 }  // namespace
 }  // namespace berth::apiserver
