@@ -2,6 +2,7 @@
 // pods anywhere are asked about one row of each group that they tell apart (framework::GroupingPlugin), and the best
 // row of a group is known.
 #include <algorithm>
+#include <climits>
 
 #include "berth/base/check.h"
 #include "berth/base/random.h"
@@ -65,12 +66,10 @@ bool Evaluator::ChooseByScan() {
   if (!outcome_.is_scored) return true;
   outcome_.total = best.total;
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-    const framework::PreScorePlugin* prepares = pre_score_of_[s];
     if (!is_score_kept_[s] || kept_->is_fixed_score[s]) continue;
     const auto column = std::find_if(kept_->columns.begin(), kept_->columns.end(),
                                      [s](const ScoreColumn& candidate) { return candidate.score == s; });
     if (column == kept_->columns.end()) continue;  // PreScore skipped it
-    BERTH_CHECK(prepares == nullptr || column->is_zero);
     outcome_.total += plugins_.score[s].weight * Normalized(column->normalization, 0, 0);
   }
   return true;
