@@ -27,7 +27,6 @@ constexpr std::size_t kShownLineMax = 80;
 constexpr int kPageTries = 4;  // of a page after the first, whose continue token is worth keeping
 constexpr Duration kPageTimeout = std::chrono::seconds(60);
 
-constexpr std::string_view kJsonType = "application/json";
 constexpr std::string_view kProtobufListTypes = "application/vnd.kubernetes.protobuf, application/json";
 constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.protobuf;stream=watch, application/json";
 
