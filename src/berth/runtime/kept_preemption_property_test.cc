@@ -114,7 +114,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     }
     pods_.push_back(pod);
   }
-  void Remove(const std::string& uid) {
+  void Remove(std::string uid) {  // a copy: it may be the uid of the pod that goes
     cache_.RemovePod(uid);
     std::erase_if(pods_, [&](const PodInfoPtr& pod) { return pod->uid == uid; });
   }
