@@ -160,7 +160,6 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   nodes_ = &nodes;
   nominated_ = nominated;
   do_nominations_matter_ = nominated != nullptr && nominated->MatterTo(*pod);
-  nominated_row_ = kNoNode;
   seed_ = seed;
   now_ = now;
   state_ = CycleState();
@@ -236,7 +235,7 @@ bool Evaluator::TryNominatedNode(NodeIndex row) {
   Status status = RunFiltersTwice(state, *pod_, nodes_->Info(row), PodsNominatedFor(row));
   if (status.IsSuccess()) {
     outcome_.result = Result::kFeasible;
-    outcome_.node = nominated_row_ = row;
+    outcome_.node = row;
     outcome_.feasible_count = 1;
     outcome_.is_nominated_node = true;
     if (options_.with_detail) outcome_.feasible = outcome_.best = outcome_.evaluated = {row};
@@ -522,9 +521,7 @@ void Evaluator::UpdateKept() {
   } else {
     for (const NodeIndex row : scratch_rows_) kept.Count(kept.verdicts[row], +1);
   }
-  for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
-    if (kept.verdict_counts[id] > 0 && !kept.statuses.Get(id).IsRejected()) kept.version = 0;
-  }
+  if (HasErrorCount()) kept.version = 0;
 }
 
 bool Evaluator::FindErrorVerdict(std::span<const NodeIndex> rows) {

@@ -237,8 +237,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   framework::PodInfoPtr pod_;
   const framework::NodeTable* nodes_ = nullptr;
   const framework::NominatedRows* nominated_ = nullptr;
-  bool do_nominations_matter_ = false;            // other pods' nominations, to this pod
-  NodeIndex nominated_row_ = framework::kNoNode;  // the pod's nominated node, when it alone was asked about and passed
+  bool do_nominations_matter_ = false;  // other pods' nominations, to this pod
   std::uint64_t seed_ = 0;
   Time now_{};
   framework::CycleState state_;
@@ -268,7 +267,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   MarkKind mark_kind_ = MarkKind::kShared;
   std::vector<framework::GroupingPlugin::Marks> group_marks_;  // parallel to groupers_
   std::size_t marks_width_ = 0;
-  std::vector<NodeIndex> special_rows_;    // ascending
+  std::vector<NodeIndex> special_rows_;    // some may be there twice
   std::vector<std::uint32_t> special_in_;  // by row: the cycle in which it was special last
   std::uint32_t special_cycle_ = 0;
   std::vector<std::uint32_t> specials_of_level_, specials_of_group_;  // of order_; all 0 between cycles

@@ -65,12 +65,8 @@ bool Evaluator::ChooseByScan() {
   outcome_.is_scored = kept_->feasible_count > 1 && !plugins_.score.empty();
   if (!outcome_.is_scored) return true;
   outcome_.total = best.total;
-  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
-    if (!is_score_kept_[s] || kept_->is_fixed_score[s]) continue;
-    const auto column = std::find_if(kept_->columns.begin(), kept_->columns.end(),
-                                     [s](const ScoreColumn& candidate) { return candidate.score == s; });
-    if (column == kept_->columns.end()) continue;  // PreScore skipped it
-    outcome_.total += plugins_.score[s].weight * Normalized(column->normalization, 0, 0);
+  for (const ScoreColumn& column : kept_->columns) {
+    outcome_.total += plugins_.score[column.score].weight * Normalized(column.normalization, 0, 0);
   }
   return true;
 }

@@ -40,7 +40,7 @@ void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
 }
 
 Status Evaluator::Get(NodeIndex row) const {
-  if (kept_ == nullptr || nominated_row_ != framework::kNoNode) return absent_status_;
+  if (kept_ == nullptr || outcome_.is_nominated_node) return absent_status_;
   if (order_ != nullptr) {
     const TotalsOrder::GroupId group = order_->GroupOf(row);
     if (group != TotalsOrder::kNoGroup) {
