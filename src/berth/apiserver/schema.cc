@@ -400,24 +400,18 @@ class TypeChecker {
 
 // --- Duplicate keys --------------------------------------------------------------------------------------------------
 
-// Whether a JSON text surely has no duplicate keys; the usual case, answered without a copy. A text with keys that hold
-// escapes, or with objects of many members, is left to DuplicateScanner.
-class DistinctScanner {
- public:
-  explicit DistinctScanner(std::string_view text) : text_(text) {}
+// A place in a JSON text.
+class JsonCursor {
+ protected:
+  static constexpr int kDepthMax = 512;  // of the values that are looked into
 
-  bool IsDistinct() { return Value(); }
+  explicit JsonCursor(std::string_view text) : text_(text) {}
 
- private:
-  static constexpr int kDepthMax = 512;
-  static constexpr std::size_t kMembersMax = 64;
-
-  char Skip() {
+  void SkipSpace() {
     while (at_ < text_.size() &&
            (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
       ++at_;
     }
-    return at_ < text_.size() ? text_[at_] : '\0';
   }
 
   // The string at the cursor with its quotes; empty at the end of the text.
@@ -430,6 +424,26 @@ class DistinctScanner {
     if (at_ >= text_.size()) return {};
     ++at_;
     return text_.substr(start, at_ - start);
+  }
+
+  const std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+// Whether a JSON text surely has no duplicate keys; the usual case, answered without a copy. A text with keys that hold
+// escapes, or with objects of many members, is left to DuplicateScanner.
+class DistinctScanner : private JsonCursor {
+ public:
+  explicit DistinctScanner(std::string_view text) : JsonCursor(text) {}
+
+  bool IsDistinct() { return Value(); }
+
+ private:
+  static constexpr std::size_t kMembersMax = 64;
+
+  char Skip() {
+    SkipSpace();
+    return at_ < text_.size() ? text_[at_] : '\0';
   }
 
   bool Value() {
@@ -481,16 +495,14 @@ class DistinctScanner {
     }
   }
 
-  const std::string_view text_;
-  std::size_t at_ = 0;
   int depth_ = 0;
   std::vector<std::string_view> keys_;  // of the objects that are open, from the outermost on
 };
 
 // Walks a JSON text once. It trusts the text to be valid and gives up, finding nothing more, where it is not.
-class DuplicateScanner {
+class DuplicateScanner : private JsonCursor {
  public:
-  explicit DuplicateScanner(std::string_view text) : text_(text) {}
+  explicit DuplicateScanner(std::string_view text) : JsonCursor(text) {}
 
   std::vector<std::string> Scan() {
     Value(std::string());
@@ -498,27 +510,6 @@ class DuplicateScanner {
   }
 
  private:
-  static constexpr int kDepthMax = 512;
-
-  void SkipSpace() {
-    while (at_ < text_.size() &&
-           (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) {
-      ++at_;
-    }
-  }
-
-  // The string literal at the cursor with its quotes; empty at the end of the text.
-  std::string_view Literal() {
-    const std::size_t start = at_;
-    if (at_ >= text_.size() || text_[at_] != '"') return {};
-    for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_) {
-      if (text_[at_] == '\\') ++at_;
-    }
-    if (at_ >= text_.size()) return {};
-    ++at_;
-    return text_.substr(start, at_ - start);
-  }
-
   bool Value(const std::string& path) {
     SkipSpace();
     if (at_ >= text_.size() || depth_ >= kDepthMax) return false;
@@ -580,8 +571,6 @@ class DuplicateScanner {
     return text_[at_++] == ',' || closed_;
   }
 
-  std::string_view text_;
-  std::size_t at_ = 0;
   int depth_ = 0;
   bool closed_ = false;
   std::vector<std::string> duplicates_;
