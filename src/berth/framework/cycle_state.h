@@ -19,6 +19,21 @@ class StateData {
 
 class CycleState {
  public:
+  CycleState() = default;
+  CycleState(const CycleState&) = default;
+  CycleState(CycleState&&) = default;
+  CycleState& operator=(const CycleState&) = default;
+  // Keeps the room that it has when `other` is empty: each cycle begins so.
+  CycleState& operator=(CycleState&& other) noexcept {
+    if (other.entries_.empty()) {
+      entries_.clear();
+    } else {
+      entries_ = std::move(other.entries_);
+    }
+    return *this;
+  }
+  ~CycleState() = default;
+
   // `key` must outlive the state: a string literal.
   void Write(std::string_view key, std::shared_ptr<StateData> data) {
     for (auto& [k, d] : entries_) {

@@ -103,11 +103,13 @@ struct Operation {
   using Next = std::function<Operation(const StepResult&)>;
 
   static Operation Done(Status status = Status::Success()) { return {std::move(status), {}, {}, {}, {}}; }
-  static Operation Write(ApiWrite write) { return {Status::Success(), {std::move(write)}, {}, {}, {}}; }
+  static Operation Write(ApiWrite write) { return Write(std::move(write), {}); }
   static Operation Run(Work work) { return {Status::Success(), {}, std::move(work), {}, {}}; }
   // What to do after an answer, which `next` gets.
   static Operation Write(ApiWrite write, Next next) {
-    return {Status::Success(), {std::move(write)}, {}, {}, std::move(next)};
+    Operation operation{Status::Success(), {}, {}, {}, std::move(next)};
+    operation.writes.push_back(std::move(write));  // an initializer list would copy it
+    return operation;
   }
   static Operation WriteAll(std::vector<ApiWrite> writes, Next next) {
     return {Status::Success(), std::move(writes), {}, {}, std::move(next)};

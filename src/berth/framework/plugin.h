@@ -75,6 +75,8 @@ class QueueSortPlugin : public virtual Plugin {
  public:
   // True when `a` is to be scheduled before `b`. A strict weak order.
   virtual bool Less(const QueuedPod& a, const QueuedPod& b) const = 0;
+  // True when Less is: of higher priority or, between equals, of the earlier timestamp. The queue then need not ask.
+  virtual bool IsPriorityThenTime() const { return false; }
 };
 
 struct PreFilterResult {

@@ -16,7 +16,13 @@ std::string_view ToString(Code code) {
 }
 
 Status::Status(Code code, std::vector<std::string> reasons) {
-  if (code != Code::kSuccess) rep_ = std::make_shared<const Rep>(Rep{code, std::move(reasons), {}});
+  // Plugins say this of most pods: it is there once, and has no owners to count.
+  static const Rep kSkipped{Code::kSkip, {}, {}};
+  if (code == Code::kSkip && reasons.empty()) {
+    rep_ = std::shared_ptr<const Rep>(std::shared_ptr<const Rep>(), &kSkipped);
+  } else if (code != Code::kSuccess) {
+    rep_ = std::make_shared<const Rep>(Rep{code, std::move(reasons), {}});
+  }
 }
 
 const std::vector<std::string>& Status::reasons() const {

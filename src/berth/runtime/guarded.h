@@ -29,7 +29,8 @@ framework::Operation GuardedOperation(Call&& call) {
     operation = call();
     return framework::Status();
   });
-  return thrown.IsSuccess() ? operation : framework::Operation::Done(thrown);
+  if (!thrown.IsSuccess()) operation = framework::Operation::Done(thrown);
+  return operation;
 }
 
 }  // namespace berth::runtime

@@ -10,6 +10,7 @@ class PrioritySort final : public framework::QueueSortPlugin {
  public:
   std::string_view Name() const override { return names::kPrioritySort; }
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override;
+  bool IsPriorityThenTime() const override { return true; }
 };
 
 }  // namespace berth::plugins
