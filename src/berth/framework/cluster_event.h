@@ -97,6 +97,9 @@ using QueueingHintFn = std::function<QueueingHint(const PodInfo& pod, const Even
 struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;
+  // Of the waiting pod the hint reads its class alone, and whether the event is about that very pod (by uid): its
+  // answer then holds for all pods of the class that the event is not about.
+  bool is_hint_of_class = false;
 };
 
 }  // namespace berth::framework

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
+#include "berth/base/text_hash.h"
 #include "berth/queue/rejectors.h"
 #include "berth/queue/scheduling_queue.h"
 
@@ -23,14 +23,16 @@ struct Entry {
   const Profile* profile = nullptr;
   Group* group = nullptr;      // its rejectors; null: none
   std::uint64_t sequence = 0;  // of its arrival: what comes first among equals
+  std::size_t uid_hash = 0;    // as the indexes have them
+  std::size_t name_hash = 0;
   Place place = kNowhere;
-  std::uint32_t position = 0;  // in a heap, or in group->waiting
+  std::uint32_t position = 0;  // in a heap
   Time backoff_expiration{};   // in the back-off heaps
   framework::Status gate;      // why it is gated
-  // In flight:
-  std::uint64_t event_sequence = 0;  // of the first event that happened after it was popped
-  Entry* earlier = nullptr;          // the neighbours, in the order of popping
+  // In flight the neighbours in the order of popping, waiting those of the same class and group.
+  Entry* earlier = nullptr;
   Entry* later = nullptr;
+  std::uint64_t event_sequence = 0;  // in flight: of the first event that happened after it was popped
 };
 
 // Entries in stable places, used again after they are freed.
@@ -55,12 +57,15 @@ class EntryPool {
 // What an entry is found by. Reads the pod that the entry holds, so keys need no copy and survive a newer object.
 struct ByUid {
   using Key = std::string_view;
-  static Key KeyOf(const Entry& entry) { return entry.info.pod->uid; }
+  static Key KeyOf(const framework::PodInfo& pod) { return pod.uid; }
+  static std::size_t HashOf(Key uid) { return HashText(uid); }
+  static constexpr std::size_t Entry::* kHash = &Entry::uid_hash;
 };
 struct ByName {
   using Key = std::pair<std::string_view, std::string_view>;  // namespace, name
   static Key KeyOf(const framework::PodInfo& pod) { return {pod.namespace_name(), pod.name}; }
-  static Key KeyOf(const Entry& entry) { return KeyOf(*entry.info.pod); }
+  static std::size_t HashOf(const Key& key) { return HashText(key.second) + 31 * HashText(key.first); }
+  static constexpr std::size_t Entry::* kHash = &Entry::name_hash;
 };
 
 // A hash set of entries. Hashes are kept beside the pointers, so that growing touches no pod.
@@ -69,18 +74,16 @@ class EntryIndex {
  public:
   using Key = typename By::Key;
 
-  Entry* Find(const Key& key) const {
-    const auto slot = slots_.find(Probe{absl::Hash<Key>()(key), &key});
+  Entry* Find(const Key& key) const { return Find(key, By::HashOf(key)); }
+  // With the hash of the key.
+  Entry* Find(const Key& key, std::size_t hash) const {
+    const auto slot = slots_.find(Probe{hash, &key});
     return slot == slots_.end() ? nullptr : slot->entry;
   }
-  // Without effect when the key is there already.
-  void Put(Entry* entry) { slots_.insert(Slot{absl::Hash<Key>()(By::KeyOf(*entry)), entry}); }
-  // Without effect when another entry has the key.
-  void Erase(const Entry* entry) {
-    const Key key = By::KeyOf(*entry);
-    const auto slot = slots_.find(Probe{absl::Hash<Key>()(key), &key});
-    if (slot != slots_.end() && slot->entry == entry) slots_.erase(slot);
-  }
+  // The key must not be there. The entry's hash must be set.
+  void Put(Entry* entry) { slots_.insert(Slot{entry->*By::kHash, entry}); }
+  // Without effect when the entry is not there.
+  void Erase(Entry* entry) { slots_.erase(Slot{entry->*By::kHash, entry}); }
   auto begin() const { return slots_.begin(); }
   auto end() const { return slots_.end(); }
 
@@ -100,10 +103,10 @@ class EntryIndex {
   };
   struct Equal {
     using is_transparent = void;
-    bool operator()(const Slot& a, const Slot& b) const {
-      return a.entry == b.entry || (a.hash == b.hash && By::KeyOf(*a.entry) == By::KeyOf(*b.entry));
+    bool operator()(const Slot& a, const Slot& b) const { return a.entry == b.entry; }
+    bool operator()(const Slot& a, const Probe& b) const {
+      return a.hash == b.hash && By::KeyOf(*a.entry->info.pod) == *b.key;
     }
-    bool operator()(const Slot& a, const Probe& b) const { return a.hash == b.hash && By::KeyOf(*a.entry) == *b.key; }
     bool operator()(const Probe& a, const Slot& b) const { return (*this)(b, a); }
   };
 

@@ -9,68 +9,74 @@
 
 namespace berth::queue {
 
-// `Less` is a strict total order on const T&, and may only change its mind about an element together with Reorder.
+// What an element is ordered by stands beside it, so that comparing touches no element.
+template <typename T, typename KeyType>
+struct HeapSlot {
+  KeyType key;
+  T* element = nullptr;
+};
+
+// `Less` is a strict total order on const HeapSlot<T, Less::Key>&, and may only change its mind about an element
+// together with Reorder.
 template <typename T, typename Less>
 class IndexedHeap {
  public:
+  using Key = typename Less::Key;
+  using Slot = HeapSlot<T, Key>;
+
   explicit IndexedHeap(Less less) : less_(std::move(less)) {}
 
   bool empty() const { return slots_.empty(); }
   std::size_t size() const { return slots_.size(); }
-  T* front() const { return slots_.front(); }
+  T* front() const { return slots_.front().element; }
+  const Slot& front_slot() const { return slots_.front(); }
 
-  void Push(T* element) {
-    slots_.push_back(element);
-    SiftUp(slots_.size() - 1, element);
-  }
-
-  T* Pop() {
-    T* const top = slots_.front();
-    Remove(top);
-    return top;
+  void Push(T* element, Key key) {
+    slots_.emplace_back();
+    SiftUp(slots_.size() - 1, {std::move(key), element});
   }
 
   void Remove(T* element) {
     const std::size_t hole = element->position;
-    T* const last = slots_.back();
+    Slot last = std::move(slots_.back());
     slots_.pop_back();
-    if (last != element) FillHole(hole, last);
+    if (last.element != element) FillHole(hole, std::move(last));
   }
 
   // The order of `element` has changed.
-  void Reorder(T* element) { FillHole(element->position, element); }
+  void Reorder(T* element, Key key) { FillHole(element->position, {std::move(key), element}); }
 
  private:
   // Goes down along the smaller children to a leaf and up again from there: a replacement comes from the bottom and
   // mostly belongs there, so this takes about half the comparisons of the textbook way.
-  void FillHole(std::size_t hole, T* element) {
+  void FillHole(std::size_t hole, Slot slot) {
     for (;;) {
       std::size_t child = 2 * hole + 1;
       if (child >= slots_.size()) break;
-      if (child + 1 < slots_.size() && less_(*slots_[child + 1], *slots_[child])) ++child;
-      Put(hole, slots_[child]);
+      if (child + 1 < slots_.size() && less_(slots_[child + 1], slots_[child])) ++child;
+      Put(hole, std::move(slots_[child]));
       hole = child;
     }
-    SiftUp(hole, element);
+    SiftUp(hole, std::move(slot));
   }
 
-  void SiftUp(std::size_t hole, T* element) {
+  void SiftUp(std::size_t hole, Slot slot) {
     while (hole > 0) {
       const std::size_t parent = (hole - 1) / 2;
-      if (!less_(*element, *slots_[parent])) break;
-      Put(hole, slots_[parent]);
+      if (!less_(slot, slots_[parent])) break;
+      Put(hole, std::move(slots_[parent]));
       hole = parent;
     }
-    Put(hole, element);
+    Put(hole, std::move(slot));
   }
 
-  void Put(std::size_t slot, T* element) {
-    slots_[slot] = element;
-    element->position = static_cast<std::uint32_t>(slot);
+  void Put(std::size_t at, Slot slot) {
+    slot.element->position = static_cast<std::uint32_t>(at);
+    slots_[at] = std::move(slot);
   }
 
   Less less_;
-  std::vector<T*> slots_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace berth::queue

@@ -1,11 +1,15 @@
 // Nominator, Backoff, update events, registrations: the queue's smaller parts.
+#include <algorithm>
 #include <map>
+#include <memory>
 
 #include <gtest/gtest.h>
 
+#include "berth/base/random.h"
 #include "berth/queue/backoff.h"
 #include "berth/queue/nominator.h"
 #include "berth/queue/queue_testing.h"
+#include "berth/queue/run_and_heap.h"
 #include "berth/queue/update_events.h"
 
 namespace berth::queue {
@@ -87,6 +91,54 @@ TEST(Backoff, Windows) {
   EXPECT_FALSE(Backoff::IsOver(kStart, kStart + 999999us));
   EXPECT_TRUE(Backoff::IsOver(kStart, kStart + 1s));
   EXPECT_TRUE(Backoff::IsOver(Time::min(), Time()));
+}
+
+struct Numbered {
+  std::uint32_t position = 0;
+  std::uint64_t key = 0;
+};
+struct LessNumber {
+  using Key = std::uint64_t;
+  bool operator()(const HeapSlot<Numbered, Key>& a, const HeapSlot<Numbered, Key>& b) const { return a.key < b.key; }
+};
+
+// Against a sorted list, with elements that come in order, out of order, leave from anywhere and change their order.
+TEST(RunAndHeap, GivesTheLeast) {
+  Random random(7);
+  RunAndHeap<Numbered, LessNumber> queue(LessNumber{});
+  std::vector<std::unique_ptr<Numbered>> all;
+  std::vector<Numbered*> inside;
+  std::uint64_t next = 1'000'000;
+  const auto least = [&] { return *std::ranges::min_element(inside, {}, &Numbered::key); };
+  for (int step = 0; step < 40'000; ++step) {
+    // It grows for a while, then shrinks to nothing, and so on.
+    const bool grows = step / 8000 % 2 == 0;
+    const std::uint64_t action = random.Below(10);
+    if (inside.empty() || action < (grows ? 6U : 2U)) {
+      Numbered* const element = all.emplace_back(std::make_unique<Numbered>()).get();
+      element->key = random.Below(8) == 0 ? ++next - 500'000 : ++next + 500'000;
+      queue.Push(element, element->key);
+      inside.push_back(element);
+    } else if (action < 8) {
+      Numbered* const front = least();
+      ASSERT_EQ(queue.front(), front) << step;
+      queue.Remove(front);
+      std::erase(inside, front);
+    } else {
+      Numbered* const some = inside[random.Below(inside.size())];
+      if (action == 8) {
+        queue.Remove(some);
+        std::erase(inside, some);
+      } else {
+        some->key = ++next + random.Below(2) * 500'000;
+        queue.Reorder(some, some->key);
+      }
+    }
+    ASSERT_EQ(queue.size(), inside.size());
+    if (!inside.empty() && step % 7 == 0) {
+      ASSERT_EQ(queue.front(), least()) << step;
+    }
+  }
 }
 
 TEST(UpdateEvents, OfAPod) {

@@ -27,13 +27,28 @@ QueueingHint Moody(const PodInfo& pod, const EventObjects& event) {
   return (pod.name.size() + pod.name.back() + node) % 2 == 0 ? QueueingHint::kQueue : QueueingHint::kSkip;
 }
 
+// Some classes, some nodes; the pod that the event is about always.
+QueueingHint MoodyOfClass(const PodInfo& pod, const EventObjects& event) {
+  if (event.new_pod != nullptr && event.new_pod->uid == pod.uid) return QueueingHint::kQueue;
+  const auto node = event.new_node == nullptr ? 0U : event.new_node->metadata.name.size();
+  return (pod.labels().size() + pod.spec().tolerations.size() + node) % 2 == 0 ? QueueingHint::kQueue
+                                                                               : QueueingHint::kSkip;
+}
+
 ProfileHooks MakeHooks(const Gate& a, const Gate& b) {
   ProfileHooks hooks;
   hooks.pre_enqueue = {&a, &b};
-  hooks.events = {{"Fit", {events::kPodDelete, nullptr}},      {"Fit", {events::kNodeAdd, Moody}},
-                  {"Affinity", {events::kNodeLabel, nullptr}}, {"Slow", {events::kNodeAdd, Moody}},
-                  {"Slow", {events::kPodToleration, nullptr}}, {"Any", {events::kWildcard, Moody}},
-                  {"GateA", {events::kGatesGone, nullptr}},    {"GateB", {events::kNodeLabel, Moody}}};
+  hooks.events = {{"Fit", {events::kPodDelete, nullptr}},
+                  {"Fit", {events::kNodeAdd, Moody}},
+                  {"Affinity", {events::kNodeLabel, nullptr}},
+                  {"Slow", {events::kNodeAdd, Moody}},
+                  {"Slow", {events::kPodToleration, nullptr}},
+                  {"Any", {events::kWildcard, Moody}},
+                  {"GateA", {events::kGatesGone, nullptr}},
+                  {"GateB", {events::kNodeLabel, Moody}},
+                  {"Fit", {events::kAssignedPodAdd, MoodyOfClass, true}},
+                  {"Affinity", {events::kNodeTaint, MoodyOfClass, true}},
+                  {"Slow", {events::kNodeTaint, MoodyOfClass, true}}};
   return hooks;
 }
 
@@ -311,12 +326,37 @@ std::string Describe(const Twin& twin) {
   return text;
 }
 
+// Pods of equal classes share one.
+PodInfoPtr ShareClass(const PodInfoPtr& pod, std::vector<PodInfoPtr>& models) {
+  const auto model = std::ranges::find_if(models, [&](const PodInfoPtr& other) {
+    return other->spec() == pod->spec() && other->labels() == pod->labels();
+  });
+  if (model == models.end()) return models.emplace_back(pod);
+  auto shared = std::make_shared<PodInfo>(*pod);
+  shared->pod_class = (*model)->pod_class;
+  return shared;
+}
+
+// As PrioritySort, and says so.
+class ByKey final : public framework::QueueSortPlugin {
+ public:
+  std::string_view Name() const override { return "PrioritySort"; }
+  bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override { return plain_.Less(a, b); }
+  bool IsPriorityThenTime() const override { return true; }
+
+ private:
+  PriorityThenTime plain_;
+};
+
 class QueueProperty : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(QueueProperty, AgreesWithItsTwin) {
   Random random(GetParam());
   const auto chance = [&](std::uint64_t percent) { return random.Below(100) < percent; };
-  PriorityThenTime sort;
+  const PriorityThenTime asked;
+  const ByKey by_key;
+  const framework::QueueSortPlugin& sort = GetParam() % 2 == 0 ? static_cast<const framework::QueueSortPlugin&>(asked)
+                                                               : static_cast<const framework::QueueSortPlugin&>(by_key);
   Gate gate_a("GateA"), gate_b("GateB");
   bool is_b_shut = false;
   gate_b.extra = [&](const PodInfo& pod) { return is_b_shut && pod.name.back() % 3 == 0; };
@@ -329,6 +369,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
   Time now = kStart + 123456us;
   std::vector<QueuedPodInfo> popped;  // some of them done already
   std::map<std::string, PodInfoPtr> newest;
+  std::vector<PodInfoPtr> models;
   const auto sketch = [&] {
     const std::string name = "p" + std::to_string(random.Below(24));
     PodSketch pod{.name = name, .priority = static_cast<std::int32_t>(random.Below(3))};
@@ -341,7 +382,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
     if (const auto known = newest.find(pod.uid); known != newest.end()) {
       pod.scheduler_name = known->second->spec().scheduler_name;
     }
-    return MakePodInfo(pod);
+    return ShareClass(MakePodInfo(pod), models);
   };
   const auto plugins = [&](std::uint64_t percent) {
     Set set;
@@ -380,7 +421,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
                 twin.AddUnschedulable(info, unschedulable, pending, now));
     } else if (action < 64 && !popped.empty()) {
       const std::size_t chosen = random.Below(popped.size());
-      queue.Done(popped[chosen].pod->uid);
+      chance(50) ? queue.Done(popped[chosen]) : queue.Done(popped[chosen].pod->uid);
       twin.Done(popped[chosen].pod->uid);
       if (chance(60)) popped.erase(popped.begin() + static_cast<std::ptrdiff_t>(chosen));
     } else if (action < 74) {

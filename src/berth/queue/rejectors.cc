@@ -6,11 +6,16 @@
 #include <tuple>
 #include <utility>
 
+#include "berth/queue/entry.h"
+
 namespace berth::queue {
 namespace {
 
 using framework::ClusterEvent;
 using framework::QueueingHint;
+
+// What a group keeps of the room that its waiting pods took.
+constexpr std::size_t kClassesKept = 1024;
 
 constexpr std::uint32_t kNoProfile = std::numeric_limits<std::uint32_t>::max();
 
@@ -28,6 +33,39 @@ QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo
 }
 
 }  // namespace
+
+void Group::Link(Entry* entry) {
+  const framework::PodClass* const pod_class = entry->info.pod->pod_class.get();
+  const auto [at, is_new] = waiting_of_class.try_emplace(pod_class, waiting.size());
+  if (is_new) waiting.push_back({pod_class, nullptr});
+  Entry*& first = waiting[at->second].first;
+  entry->earlier = nullptr;
+  entry->later = first;
+  if (first != nullptr) first->earlier = entry;
+  first = entry;
+}
+
+void Group::Unlink(Entry* entry) {
+  if (entry->later != nullptr) entry->later->earlier = entry->earlier;
+  Entry* const later = std::exchange(entry->later, nullptr);
+  if (Entry* const earlier = std::exchange(entry->earlier, nullptr)) {
+    earlier->later = later;
+    return;
+  }
+  const auto at = waiting_of_class.find(entry->info.pod->pod_class.get());
+  const std::size_t position = at->second;
+  waiting[position].first = later;
+  if (later != nullptr) return;
+  waiting_of_class.erase(at);
+  if (position + 1 < waiting.size()) {
+    waiting[position] = waiting.back();
+    waiting_of_class[waiting[position].pod_class] = position;
+  }
+  waiting.pop_back();
+  if (!waiting.empty() || waiting.capacity() <= kClassesKept) return;
+  waiting = {};
+  waiting_of_class = {};
+}
 
 Rejectors::Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles) {
   // By name, so that ids do not depend on the hash table's order.
@@ -51,8 +89,11 @@ Rejectors::Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles) {
 }
 
 const Profile* Rejectors::FindProfile(std::string_view scheduler_name) const {
+  if (latest_profile_ != nullptr && latest_name_ == scheduler_name) return latest_profile_;
   const auto profile = profile_by_name_.find(scheduler_name);
-  return profile == profile_by_name_.end() ? nullptr : profile->second;
+  if (profile == profile_by_name_.end()) return nullptr;
+  latest_name_ = scheduler_name;
+  return latest_profile_ = profile->second;
 }
 
 PluginId Rejectors::InternPlugin(std::string_view name) {
@@ -130,7 +171,10 @@ const Relevance& Rejectors::RelevanceOf(Group& group, EventId event) {
     const bool is_pending = Has(group.pending, plugin);
     if (!is_pending && !Has(group.unschedulable, plugin)) continue;
     if (!ClusterEvent::Matches(registrations[i].event.event, incoming)) continue;
-    slot->matches.push_back({&registrations[i].event.hint, is_pending});
+    const framework::ClusterEventWithHint& registered = registrations[i].event;
+    const bool is_of_class = !registered.hint || registered.is_hint_of_class;
+    slot->matches.push_back({&registered.hint, is_pending, is_of_class});
+    slot->is_of_class &= is_of_class;
   }
   // The order cannot change the answer, only how soon it is found.
   std::ranges::sort(slot->matches, {}, [](const Relevance::Match& match) {

@@ -41,10 +41,18 @@ struct Relevance {
   // One registration that matches the event, of one of the group's rejectors.
   struct Match {
     const framework::QueueingHintFn* hint;
-    bool is_pending;  // from a plugin that answered kPending
+    bool is_pending;   // from a plugin that answered kPending
+    bool is_of_class;  // the hint is, or there is none
   };
   std::vector<Match> matches;  // pending ones first; within each kind those without a hint first
   bool reaches_gate = true;    // false: the group is gated, and its gating plugin has not registered for the event
+  bool is_of_class = true;     // all matches are
+};
+
+// The pods of one class that wait in one group, chained by Entry::earlier and later.
+struct WaitingClass {
+  const framework::PodClass* pod_class = nullptr;
+  Entry* first = nullptr;
 };
 
 // One set of rejectors and the pods that wait because of it.
@@ -54,11 +62,16 @@ struct Group {
   std::vector<PluginId> pending;        // sorted
   PluginId gating = kNoPlugin;
   bool flushes = true;  // takes part in the flush of long-waiting pods
-  std::vector<Entry*> waiting;
+  std::vector<WaitingClass> waiting;
+  absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // positions in `waiting`
   std::size_t nonempty_position = 0;
   std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not asked yet
 
   bool is_gated() const { return gating != kNoPlugin; }
+  // `entry` is in no list.
+  void Link(Entry* entry);
+  // Of the class that the entry's pod had when it was linked.
+  void Unlink(Entry* entry);
 };
 
 class Rejectors {
@@ -99,6 +112,8 @@ class Rejectors {
 
   std::vector<std::unique_ptr<Profile>> profiles_;
   StringHashMap<const Profile*> profile_by_name_;
+  mutable const Profile* latest_profile_ = nullptr;
+  mutable std::string latest_name_;
   std::vector<std::string> plugin_names_;
   StringHashMap<PluginId> plugin_by_name_;
   absl::flat_hash_map<PluginId, std::vector<framework::ClusterEvent>> events_by_plugin_;  // over all profiles

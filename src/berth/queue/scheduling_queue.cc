@@ -9,6 +9,7 @@
 #include "berth/queue/in_flight.h"
 #include "berth/queue/indexed_heap.h"
 #include "berth/queue/rejectors.h"
+#include "berth/queue/run_and_heap.h"
 #include "berth/queue/update_events.h"
 
 namespace berth::queue {
@@ -29,28 +30,53 @@ Time FlushWindow(Time time) {
   return Time(time.time_since_epoch() / kUnschedulableFlushPeriod * kUnschedulableFlushPeriod);
 }
 
-// Orders of the three heaps. Arrival decides between equals, which makes the order total and the queue deterministic.
+// What the three heaps order by. Arrival decides between equals, which makes the order total and the queue
+// deterministic.
+struct OrderKey {
+  Time backoff_expiration{};  // of the back-off heaps
+  std::int32_t priority = 0;
+  Time timestamp{};
+  std::uint64_t sequence = 0;
+};
+using Slot = HeapSlot<Entry, OrderKey>;
+
 struct ActiveLess {
+  using Key = OrderKey;
   const framework::QueueSortPlugin* sort;
-  bool operator()(const Entry& a, const Entry& b) const {
-    const QueuedPod left{*a.info.pod, a.info.timestamp};
-    const QueuedPod right{*b.info.pod, b.info.timestamp};
+  bool is_by_key = sort->IsPriorityThenTime();
+  bool operator()(const Slot& a, const Slot& b) const {
+    if (is_by_key) {
+      if (a.key.priority != b.key.priority) return a.key.priority > b.key.priority;
+      if (a.key.timestamp != b.key.timestamp) return a.key.timestamp < b.key.timestamp;
+      return a.key.sequence < b.key.sequence;
+    }
+    const QueuedPod left{*a.element->info.pod, a.key.timestamp};
+    const QueuedPod right{*b.element->info.pod, b.key.timestamp};
     if (sort->Less(left, right)) return true;
-    return a.sequence < b.sequence && !sort->Less(right, left);
+    return a.key.sequence < b.key.sequence && !sort->Less(right, left);
   }
 };
 struct BackoffLess {
+  using Key = OrderKey;
   ActiveLess active;
-  bool operator()(const Entry& a, const Entry& b) const {
-    return a.backoff_expiration != b.backoff_expiration ? a.backoff_expiration < b.backoff_expiration : active(a, b);
+  bool operator()(const Slot& a, const Slot& b) const {
+    if (a.key.backoff_expiration != b.key.backoff_expiration) {
+      return a.key.backoff_expiration < b.key.backoff_expiration;
+    }
+    return active(a, b);
   }
 };
 struct ErrorBackoffLess {
-  bool operator()(const Entry& a, const Entry& b) const {
-    return a.backoff_expiration != b.backoff_expiration ? a.backoff_expiration < b.backoff_expiration
-                                                        : a.sequence < b.sequence;
+  using Key = OrderKey;
+  bool operator()(const Slot& a, const Slot& b) const {
+    return a.key.backoff_expiration != b.key.backoff_expiration ? a.key.backoff_expiration < b.key.backoff_expiration
+                                                                : a.key.sequence < b.key.sequence;
   }
 };
+
+OrderKey KeyOf(const Entry& entry) {
+  return {entry.backoff_expiration, entry.info.pod->priority(), entry.info.timestamp, entry.sequence};
+}
 
 Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
   try {
@@ -75,9 +101,11 @@ class SchedulingQueue::Impl {
   // ---- Records ----
 
   // A record for a pod that has none.
-  Entry* Create(PodInfoPtr pod) {
+  Entry* Create(PodInfoPtr pod, std::size_t uid_hash, std::size_t name_hash) {
     Entry* const entry = pool.Take();
     entry->info.pod = std::move(pod);
+    entry->uid_hash = uid_hash;
+    entry->name_hash = name_hash;
     entry->profile = rejectors.FindProfile(entry->info.pod->spec().scheduler_name);
     entry->sequence = ++last_sequence;
     by_uid.Put(entry);
@@ -94,7 +122,11 @@ class SchedulingQueue::Impl {
 
   void SetPod(Entry* entry, PodInfoPtr pod) {
     BERTH_DCHECK(entry->info.pod->uid == pod->uid, pod->uid);
+    const bool is_waiting = entry->place == Place::kUnschedulable || entry->place == Place::kGated;
+    const bool is_moved = is_waiting && entry->info.pod->pod_class != pod->pod_class;
+    if (is_moved) entry->group->Unlink(entry);
     entry->info.pod = std::move(pod);
+    if (is_moved) entry->group->Link(entry);
   }
 
   // ---- Places ----
@@ -122,18 +154,14 @@ class SchedulingQueue::Impl {
       group->nonempty_position = nonempty_groups.size();
       nonempty_groups.push_back(group);
     }
-    entry->position = static_cast<std::uint32_t>(group->waiting.size());
-    group->waiting.push_back(entry);
+    group->Link(entry);
     if (group->flushes) oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
   }
 
   void Unpark(Entry* entry) {
     Group* const group = entry->group;
     --(group->is_gated() ? gated_count : unschedulable_count);
-    Entry* const last = group->waiting.back();
-    group->waiting[entry->position] = last;
-    last->position = entry->position;
-    group->waiting.pop_back();
+    group->Unlink(entry);
     if (!group->waiting.empty()) return;
     Group* const last_group = nonempty_groups.back();
     nonempty_groups[group->nonempty_position] = last_group;
@@ -179,7 +207,7 @@ class SchedulingQueue::Impl {
     }
     if (!entry->info.initial_attempt_timestamp) entry->info.initial_attempt_timestamp = now;
     entry->place = Place::kActive;
-    active.Push(entry);
+    active.Push(entry, KeyOf(*entry));
     return true;
   }
 
@@ -189,7 +217,7 @@ class SchedulingQueue::Impl {
     entry->backoff_expiration = expiration;
     // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
     entry->place = entry->group == nullptr ? Place::kErrorBackoff : Place::kBackoff;
-    entry->group == nullptr ? error_backoff.Push(entry) : backoff.Push(entry);
+    entry->group == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
   }
 
   void Requeue(Entry* entry, Strategy strategy, Time now) {
@@ -209,13 +237,16 @@ class SchedulingQueue::Impl {
   // ---- Calls ----
 
   void Add(PodInfoPtr pod, Time now) {
-    if (by_uid.Find(pod->uid) != nullptr) return Update(nullptr, std::move(pod), now);
+    const std::size_t uid_hash = ByUid::HashOf(pod->uid);
+    if (by_uid.Find(pod->uid, uid_hash) != nullptr) return Update(nullptr, std::move(pod), now);
     // A queued pod of the same name is an older incarnation, whose deletion was missed.
-    if (Entry* const namesake = by_name.Find(ByName::KeyOf(*pod)); namesake != nullptr) {
+    const ByName::Key name = ByName::KeyOf(*pod);
+    const std::size_t name_hash = ByName::HashOf(name);
+    if (Entry* const namesake = by_name.Find(name, name_hash); namesake != nullptr) {
       nominator.DeleteNominated(namesake->info.pod->uid);
       Erase(namesake);
     }
-    Entry* const entry = Create(std::move(pod));
+    Entry* const entry = Create(std::move(pod), uid_hash, name_hash);
     entry->info.timestamp = now;
     if (MoveToActive(entry, now) && !entry->info.pod->nominated_node_name.empty()) {
       nominator.AddNominatedPod(entry->info.pod);
@@ -235,8 +266,8 @@ class SchedulingQueue::Impl {
     const PodInfoPtr before = old_pod != nullptr ? old_pod : entry->info.pod;
     nominator.UpdateNominated(before.get(), pod);
     switch (entry->place) {
-      case Place::kActive: SetPod(entry, std::move(pod)); return active.Reorder(entry);
-      case Place::kBackoff: SetPod(entry, std::move(pod)); return backoff.Reorder(entry);
+      case Place::kActive: SetPod(entry, std::move(pod)); return active.Reorder(entry, KeyOf(*entry));
+      case Place::kBackoff: SetPod(entry, std::move(pod)); return backoff.Reorder(entry, KeyOf(*entry));
       case Place::kErrorBackoff: return SetPod(entry, std::move(pod));
       default: return UpdateWaiting(entry, before, std::move(pod), now);
     }
@@ -270,14 +301,19 @@ class SchedulingQueue::Impl {
     ++entry->info.attempts;
     entry->group = nullptr;
     in_flight.Add(entry);
+    entry->info.record = entry;
+    entry->info.record_sequence = entry->sequence;
     return entry->info;
   }
 
   bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable,
                         const std::set<std::string>& pending, Time now) {
-    Entry* entry = by_uid.Find(info.pod->uid);
+    const std::size_t uid_hash = ByUid::HashOf(info.pod->uid);
+    Entry* entry = by_uid.Find(info.pod->uid, uid_hash);
     if (entry != nullptr && entry->place != Place::kInFlight) return false;
-    if (by_name.Find(ByName::KeyOf(*info.pod)) != nullptr) {
+    const ByName::Key name = ByName::KeyOf(*info.pod);
+    const std::size_t name_hash = ByName::HashOf(name);
+    if (by_name.Find(name, name_hash) != nullptr) {
       if (entry != nullptr) Erase(entry);
       return false;
     }
@@ -291,12 +327,13 @@ class SchedulingQueue::Impl {
     const Profile* const profile = rejectors.FindProfile(info.pod->spec().scheduler_name);
     Group* const group = rejectors.Intern(profile, unschedulable, pending);
     if (entry == nullptr) {
-      entry = Create(info.pod);
+      entry = Create(info.pod, uid_hash, name_hash);
     } else if (group != nullptr) {
       strategy = StrategyAfterFlight(*entry, *info.pod, *group);
     }
     Detach(entry);
     entry->info = std::move(info);
+    entry->name_hash = name_hash;
     by_name.Put(entry);
     entry->profile = profile;
     entry->group = group;
@@ -321,25 +358,68 @@ class SchedulingQueue::Impl {
     if (entry != nullptr && entry->place == Place::kInFlight) Erase(entry);
   }
 
+  void Done(const QueuedPodInfo& popped) {
+    // Records are used again, and each time get another number.
+    auto* const entry = const_cast<Entry*>(static_cast<const Entry*>(popped.record));
+    if (entry == nullptr || entry->sequence != popped.record_sequence) return Done(popped.pod->uid);
+    if (entry->place == Place::kInFlight) Erase(entry);
+  }
+
   void Move(const ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit) {
     const EventId id = rejectors.InternEvent(event);
     if (!rejectors.IsOfInterest(id)) return;
     // Moving a pod changes the lists that are walked here, so the moves come after.
     to_move.clear();
+    const Happening happening{id, source, limit, OwnerOf(source.old_pod), OwnerOf(source.new_pod)};
     for (Group* const group : nonempty_groups) {
       const Relevance& relevance = rejectors.RelevanceOf(*group, id);
       if (!relevance.reaches_gate) continue;
       if (relevance.matches.empty() && group->profile != nullptr && !event.IsWildcard()) continue;
-      for (Entry* const entry : group->waiting) {
-        const PodInfo& pod = *entry->info.pod;
-        if (limit.priority_max && pod.priority() > *limit.priority_max) continue;
-        if (!limit.excluded_uid.empty() && pod.uid == limit.excluded_uid) continue;
-        const Strategy strategy = rejectors.IsWorthRequeuing(pod, *group, id, source);
-        if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
+      const bool is_of_class = relevance.is_of_class && !event.IsWildcard();
+      for (const WaitingClass& waiting : group->waiting) {
+        if (limit.priority_max && waiting.pod_class->priority() > *limit.priority_max) continue;
+        if (is_of_class && !MayHelp(waiting, happening)) continue;
+        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
+          if (!happening.IsExcluded(*entry)) ChooseOne(entry, happening);
+        }
       }
     }
     for (const auto& [entry, strategy] : to_move) Requeue(entry, strategy, now);
     in_flight.Record(id, source);
+  }
+
+  // What a call of Move is about.
+  struct Happening {
+    EventId id;
+    const EventSource& source;
+    const MoveLimit& limit;
+    const Entry* old_owner;  // the pods of the event, where they are here themselves
+    const Entry* new_owner;
+
+    bool IsExcluded(const Entry& entry) const {
+      return !limit.excluded_uid.empty() && entry.info.pod->uid == limit.excluded_uid;
+    }
+  };
+
+  const Entry* OwnerOf(const PodInfoPtr& pod) const {
+    return pod == nullptr || nonempty_groups.empty() ? nullptr : by_uid.Find(pod->uid);
+  }
+
+  void ChooseOne(Entry* entry, const Happening& happening) {
+    const Strategy strategy =
+        rejectors.IsWorthRequeuing(*entry->info.pod, *entry->group, happening.id, happening.source);
+    if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
+  }
+
+  // False when no pod of the class is helped. Hints of the class tell only the event's own pods from the others.
+  bool MayHelp(const WaitingClass& waiting, const Happening& happening) {
+    const Entry* const first = waiting.first;
+    for (const Entry* owner : {happening.old_owner, happening.new_owner}) {
+      if (owner == nullptr || owner->group != first->group) continue;
+      if (owner->info.pod->pod_class == first->info.pod->pod_class) return true;
+    }
+    return rejectors.IsWorthRequeuing(*first->info.pod, *first->group, happening.id, happening.source) !=
+           Strategy::kSkip;
   }
 
   void Activate(std::string_view uid, Time now) {
@@ -364,15 +444,18 @@ class SchedulingQueue::Impl {
   void FlushUnschedulable(Time now) {
     if (last_flush && FlushWindow(now) <= *last_flush) return;
     last_flush = FlushWindow(now);
+    if (oldest_waiting == Time::max() || now - oldest_waiting <= unschedulable_max) return;
     oldest_waiting = Time::max();
     to_move.clear();
     for (Group* const group : nonempty_groups) {
       if (!group->flushes) continue;
-      for (Entry* const entry : group->waiting) {
-        if (now - entry->info.timestamp > unschedulable_max) {
-          to_move.emplace_back(entry, Strategy::kAfterBackoff);
-        } else {
-          oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
+      for (const WaitingClass& waiting : group->waiting) {
+        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
+          if (now - entry->info.timestamp > unschedulable_max) {
+            to_move.emplace_back(entry, Strategy::kAfterBackoff);
+          } else {
+            oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
+          }
         }
       }
     }
@@ -432,7 +515,7 @@ class SchedulingQueue::Impl {
   EntryIndex<ByName> by_name;  // without those in flight
   std::uint64_t last_sequence = 0;
 
-  IndexedHeap<Entry, ActiveLess> active;
+  RunAndHeap<Entry, ActiveLess> active;
   IndexedHeap<Entry, BackoffLess> backoff;
   IndexedHeap<Entry, ErrorBackoffLess> error_backoff;
   InFlight in_flight;
@@ -462,6 +545,7 @@ bool SchedulingQueue::AddUnschedulable(QueuedPodInfo info, const std::set<std::s
   return impl_->AddUnschedulable(std::move(info), unschedulable_plugins, pending_plugins, now);
 }
 void SchedulingQueue::Done(std::string_view uid) { impl_->Done(uid); }
+void SchedulingQueue::Done(const QueuedPodInfo& popped) { impl_->Done(popped); }
 void SchedulingQueue::Move(const ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit) {
   impl_->Move(event, source, now, limit);
 }
@@ -474,9 +558,9 @@ void SchedulingQueue::Tick(Time now) {
 }
 std::optional<Time> SchedulingQueue::NextWake() const { return impl_->NextWake(); }
 
-bool SchedulingQueue::Contains(std::string_view uid) const {
+const PodInfoPtr* SchedulingQueue::FindWaiting(std::string_view uid) const {
   const Entry* const entry = impl_->by_uid.Find(uid);
-  return entry != nullptr && entry->place != Place::kInFlight;
+  return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.pod : nullptr;
 }
 bool SchedulingQueue::IsInFlight(std::string_view uid) const {
   const Entry* const entry = impl_->by_uid.Find(uid);

@@ -40,6 +40,9 @@ struct QueuedPodInfo {
   std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
   bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
+  // The queue's own, of a pod in flight: where it is recorded.
+  const void* record = nullptr;
+  std::uint64_t record_sequence = 0;
 };
 
 // The objects of an event, kept alive while a pod in flight may still need them. Those that do not apply are null.
@@ -123,10 +126,13 @@ class SchedulingQueue {
 
   // The attempt needs the queue no longer: events are not recorded for this pod any more. Harmless when repeated.
   void Done(std::string_view uid);
+  // The same for what Pop returned, found without its uid.
+  void Done(const QueuedPodInfo& popped);
 
   // Something happened in the cluster: waiting pods that it may help go to activeQ or, while they back off, to the
-  // back-off heap. Costs next to nothing when no plugin that refused a waiting pod has registered for the event. The
-  // event is recorded for the pods in flight, whatever `limit` says.
+  // back-off heap. Costs next to nothing when no plugin that refused a waiting pod has registered for the event, and
+  // little for each class of waiting pods that it does not help, where the hints read the class alone. The event is
+  // recorded for the pods in flight, whatever `limit` says.
   void Move(const framework::ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit = {});
 
   // These pods go to activeQ at once (where PreEnqueue lets them); those in flight are tried again if they fail.
@@ -139,8 +145,9 @@ class SchedulingQueue {
   // When Tick has something to do next, whatever happens in between; nullopt: only after some other call.
   std::optional<Time> NextWake() const;
 
-  // True for a pod in any place but in flight.
-  bool Contains(std::string_view uid) const;
+  // The pod in any place but in flight; null: it is not here. Valid until the next change.
+  const framework::PodInfoPtr* FindWaiting(std::string_view uid) const;
+  bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
   bool IsInFlight(std::string_view uid) const;
   std::optional<PodStanding> Find(std::string_view uid) const;
   // All pods, in flight included, by namespace and name.

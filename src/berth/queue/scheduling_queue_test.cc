@@ -516,6 +516,99 @@ TEST_F(SchedulingQueueTest, AnUpdateOfAWaitingPodMovesItWhenARejectorWantsIt) {
   }
 }
 
+// What waiting pods cost an event.
+class WaitingClassesTest : public testing::Test {
+ protected:
+  static constexpr int kClasses = 3;
+  static constexpr int kPodsAClass = 50;
+
+  WaitingClassesTest() {
+    const auto hint = [this](const PodInfo& pod, const EventObjects& event) {
+      ++asked;
+      const bool is_own = event.new_pod != nullptr && event.new_pod->uid == pod.uid;
+      return is_own || pod.priority() == helped ? QueueingHint::kQueue : QueueingHint::kSkip;
+    };
+    ProfileHooks hooks;
+    hooks.events = {{"Fit", {events::kNodeAdd, hint, true}},
+                    {"Fit", {events::kAssignedPodAdd, hint, true}},
+                    {"Fit", {events::kNodeLabel, hint}},
+                    {"Other", {events::kNodeTaint, hint}}};
+    queue = std::make_unique<SchedulingQueue>(
+        SchedulingQueue::Options(), sort, absl::flat_hash_map<std::string, ProfileHooks>{{"default-scheduler", hooks}});
+    for (int c = 0; c < kClasses; ++c) {
+      const PodInfoPtr model = MakePodInfo({.name = "model", .priority = c});
+      for (int i = 0; i < kPodsAClass; ++i) {
+        auto pod = std::make_shared<PodInfo>(*model);
+        pod->name = "p" + std::to_string(c) + "-" + std::to_string(i);
+        pod->uid = "uid-" + pod->name;
+        pods.push_back(pod);
+        queue->Add(pod, kStart);
+      }
+    }
+    while (const auto popped = queue->Pop(kStart)) queue->AddUnschedulable(*popped, {"Fit"}, {}, kStart);
+    EXPECT_EQ(queue->unschedulable_count(), pods.size());
+  }
+
+  // After the back-off, so that who is helped is active.
+  std::size_t Move(const ClusterEvent& event, EventSource source = {}, MoveLimit limit = {}) {
+    asked = 0;
+    queue->Move(event, source, kStart + 10s, limit);
+    return queue->active_count();
+  }
+
+  PriorityThenTime sort;
+  int helped = -1;
+  int asked = 0;
+  std::vector<PodInfoPtr> pods;
+  std::unique_ptr<SchedulingQueue> queue;
+};
+
+TEST_F(WaitingClassesTest, NobodyIsAskedAboutAnEventThatNoRejectorWants) {
+  EXPECT_EQ(Move(events::kNodeTaint), 0U);
+  EXPECT_EQ(asked, 0);
+}
+
+TEST_F(WaitingClassesTest, AHintOfTheClassIsAskedOnceAClass) {
+  EXPECT_EQ(Move(events::kNodeAdd), 0U);
+  EXPECT_EQ(asked, kClasses);
+  EXPECT_EQ(Move(events::kNodeAdd, {}, {.priority_max = 0}), 0U);
+  EXPECT_EQ(asked, 1);
+  helped = 1;
+  EXPECT_EQ(Move(events::kNodeAdd, {}, {.excluded_uid = "uid-p1-49"}), kPodsAClass - 1U);
+  EXPECT_LE(asked, kClasses + kPodsAClass);
+  EXPECT_EQ(queue->Find("uid-p1-49")->place, Place::kUnschedulable);
+}
+
+TEST_F(WaitingClassesTest, AHintOfThePodIsAskedEachTime) {
+  Move(events::kNodeLabel);
+  EXPECT_EQ(asked, kClasses * kPodsAClass);
+}
+
+TEST_F(WaitingClassesTest, ThePodOfTheEventIsAskedItself) {
+  const PodInfoPtr own = pods[kPodsAClass + 7];
+  EXPECT_EQ(Move(events::kAssignedPodAdd, {.new_pod = own}), 1U);
+  EXPECT_EQ(queue->Find(own->uid)->place, Place::kActive);
+  // It counts by uid: here its own class has changed.
+  const PodInfoPtr other = pods[3];
+  auto changed = std::make_shared<PodInfo>(*other);
+  changed->pod_class = pods.back()->pod_class;
+  EXPECT_EQ(Move(events::kAssignedPodAdd, {.new_pod = changed}), 2U);
+  EXPECT_EQ(queue->Find(other->uid)->place, Place::kActive);
+}
+
+TEST_F(WaitingClassesTest, AnUpdateTakesThePodToItsNewClass) {
+  auto changed = std::make_shared<PodInfo>(*pods[5]);
+  changed->pod_class = pods.back()->pod_class;
+  queue->Update(pods[5], changed, kStart);
+  for (const PodInfoPtr& pod : pods) {
+    if (pod->pod_class == pods[0]->pod_class && pod != pods[5]) queue->Delete(pod->uid);
+  }
+  EXPECT_EQ(Move(events::kNodeAdd), 0U);
+  EXPECT_EQ(asked, kClasses - 1);
+  helped = changed->priority();
+  EXPECT_EQ(Move(events::kNodeAdd), kPodsAClass + 1U);
+}
+
 TEST_F(SchedulingQueueTest, UpdateOfAnUnknownPodAddsIt) {
   queue->Update(nullptr, MakePodInfo({.name = "a"}), now);
   EXPECT_EQ(PlaceOf("a"), Place::kActive);

@@ -14,6 +14,12 @@ inline framework::ClusterEventWithHint OnNode(framework::ActionType actions, fra
   return {{framework::EventResource::kNode, actions}, std::move(hint)};
 }
 
+// With a hint that reads of the waiting pod its class alone, and whether the event is about that very pod.
+inline framework::ClusterEventWithHint OfClass(framework::ClusterEventWithHint event) {
+  event.is_hint_of_class = true;
+  return event;
+}
+
 inline framework::QueueingHint QueueIf(bool helps) {
   return helps ? framework::QueueingHint::kQueue : framework::QueueingHint::kSkip;
 }
