@@ -140,6 +140,9 @@ class FilterPlugin : public virtual Plugin {
   // `verdicts` is indexed by row and at least nodes.row_count() long.
   virtual void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                           std::span<VerdictId> verdicts, StatusTable& statuses) const;
+
+  // True when the plugin refuses no node to this pod, as it can tell without a look at the rows. Asked after PreFilter.
+  virtual bool RefusesNone(const Cycle&, const PodInfo&) const { return false; }
 };
 
 // How raw scores become 0..100. Upstream: helper.DefaultNormalizeScore.
@@ -172,6 +175,9 @@ class ScorePlugin : public virtual Plugin {
   // True when this pod's score, normalised, is 0 on every node. Asked as PreScoreSkips is, and for the same reason; for
   // plugins without PreScore.
   virtual bool ScoresNothing(const Cycle&, const PodInfo&) const { return false; }
+  // The raw score, 0 or more, that every node has for this pod; nullopt: the plugin cannot tell without a look at the
+  // rows. Asked after PreScore, where that is kept with the class.
+  virtual std::optional<std::int64_t> ScoreOfAll(const Cycle&, const PodInfo&) const { return std::nullopt; }
 
   // The raw score of a feasible node. The status is an out-parameter because it is success but for broken plugins.
   virtual std::int64_t Score(const Cycle& cycle, const PodInfo& pod, NodeIndex row, const NodeInfo& node,
@@ -183,6 +189,25 @@ class ScorePlugin : public virtual Plugin {
 
   // Only with kCustom: turns raw scores of all feasible nodes into 0..100.
   virtual Status NormalizeScore(const Cycle&, const PodInfo&, std::span<NodeScore>) const { return {}; }
+};
+
+// A plugin whose answers rest on the amounts of a node: on the columns of the node table for allocatable, requested and
+// nonzero cpu and memory, for pods and their number, and nothing else. The runtime then asks about many nodes at once:
+// in tables that have these columns alone, with one row for all nodes of equal amounts, or with two rows for any number
+// of nodes, `emptiest` and `fullest`. The first has the largest of their allocatable and the smallest of their other
+// amounts, the second the opposite.
+class AmountsPlugin : public virtual Plugin {
+ public:
+  // Whether it is so for this pod, as long as no amount is unusual (NodeTable::Columns::unusual_count). A filter's
+  // verdict of nodes whose emptiest and fullest have the same one is then that one, and scores are normalised with
+  // kNone and 0 to kNodeScoreMax. Asked after PreFilter, and after PreScore where that is kept with the class.
+  virtual bool RestsOnAmounts(const Cycle& cycle, const PodInfo& pod) const = 0;
+  // For a plugin that scores: bounds[i] becomes a score that none of the nodes between rows i of the two exceeds. Both
+  // have bounds.size() rows.
+  virtual void ScoreBounds(const Cycle& /*emptiest*/, const Cycle& /*fullest*/, const PodInfo&,
+                           std::span<std::int64_t> bounds) const {
+    for (std::int64_t& bound : bounds) bound = kNodeScoreMax;
+  }
 };
 
 // A plugin whose answers rest on pods anywhere, but which for the pods of one class sees of a node a few numbers only
