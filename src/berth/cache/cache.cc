@@ -35,7 +35,7 @@ void Cache::ForgetPod(std::string_view uid) {
   RemovePod(uid);
 }
 
-Cache::PodChange Cache::SetPod(PodInfoPtr pod) {
+Cache::PodChange Cache::SetPod(PodInfoPtr pod, PodInfoPtr* before) {
   const Probe probe = ProbeFor(pod->uid);
   const auto it = pods_.find(probe);
   if (it == pods_.end()) {
@@ -44,6 +44,7 @@ Cache::PodChange Cache::SetPod(PodInfoPtr pod) {
     return PodChange::kAdded;
   }
   const Entry& entry = *it;
+  if (before != nullptr) *before = entry.pod;
   const bool was_assumed = std::exchange(entry.is_assumed, false);
   if (was_assumed) --assumed_count_;
   if (entry.pod->node_name == pod->node_name) {

@@ -16,7 +16,9 @@
 #include <string>
 #include <string_view>
 
-#include "berth/base/hash_map.h"
+#include <absl/container/flat_hash_set.h>
+
+#include "berth/base/text_hash.h"
 #include "berth/cache/column_node_table.h"
 #include "berth/framework/pod_info.h"
 
@@ -38,8 +40,9 @@ class Cache {
   // Ends an assumption that came to nothing. The pod must be assumed.
   void ForgetPod(std::string_view uid);
 
-  // What the API server says of an assigned pod. kMoved: it runs elsewhere than assumed or known.
-  PodChange SetPod(framework::PodInfoPtr pod);
+  // What the API server says of an assigned pod. kMoved: it runs elsewhere than assumed or known. `before`, if given,
+  // gets the object that was known.
+  PodChange SetPod(framework::PodInfoPtr pod, framework::PodInfoPtr* before = nullptr);
   // False when it is not known.
   bool RemovePod(std::string_view uid);
 
@@ -74,7 +77,7 @@ class Cache {
     bool operator()(const Entry& a, const Probe& b) const { return a.hash == b.hash && a.pod->uid == b.uid; }
     bool operator()(const Probe& a, const Entry& b) const { return (*this)(b, a); }
   };
-  static Probe ProbeFor(std::string_view uid) { return {TransparentStringHash()(uid), uid}; }
+  static Probe ProbeFor(std::string_view uid) { return {HashText(uid), uid}; }
   const Entry* Find(std::string_view uid) const;
   void Assume(framework::PodInfoPtr pod, framework::NodeIndex row);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "berth/framework/pod_requests.h"
 
@@ -14,21 +15,24 @@ using framework::PodInfo;
 // Writes values one after another, each self-delimiting, so that different values give different bytes.
 class KeyWriter {
  public:
-  explicit KeyWriter(std::string& out) : out_(out) { out_.clear(); }
+  // `buffer` keeps its room from key to key and is longer than the key.
+  explicit KeyWriter(std::vector<char>& buffer) : buffer_(buffer) {}
+
+  std::string_view key() const { return {buffer_.data(), size_}; }
 
   void Add(std::string_view text) {
-    Add(static_cast<std::uint64_t>(text.size()));
-    out_.append(text);
+    char* const at = Reserve(text.size() + kNumberMax);
+    size_ += PutNumber(text.size(), at);
+    if (!text.empty()) std::memcpy(buffer_.data() + size_, text.data(), text.size());
+    size_ += text.size();
   }
-  void Add(std::uint64_t number) {
-    while (number >= 0x80) {
-      out_.push_back(static_cast<char>(number | 0x80));
-      number >>= 7;
-    }
-    out_.push_back(static_cast<char>(number));
+  void Add(std::uint64_t number) { size_ += PutNumber(number, Reserve(kNumberMax)); }
+  void AddBytes(const void* bytes, std::size_t count) {
+    std::memcpy(Reserve(count), bytes, count);
+    size_ += count;
   }
   void AddSigned(std::int64_t number) { Add(static_cast<std::uint64_t>(number)); }
-  void Add(bool flag) { out_.push_back(flag ? 1 : 0); }
+  void Add(bool flag) { Add(std::uint64_t{flag}); }
 
   void Add(const api::StringMap& map) {
     Add(static_cast<std::uint64_t>(map.size()));
@@ -42,7 +46,7 @@ class KeyWriter {
     for (const auto& [name, quantity] : list) {
       Add(std::string_view(name));
       const auto nanos = quantity.nanos();
-      out_.append(reinterpret_cast<const char*>(&nanos), sizeof(nanos));
+      AddBytes(&nanos, sizeof(nanos));
     }
   }
   void Add(const std::vector<std::string>& texts) {
@@ -155,8 +159,25 @@ class KeyWriter {
   }
 
  private:
-  std::string& out_;
+  static constexpr std::size_t kNumberMax = 10;
+
+  static std::size_t PutNumber(std::uint64_t number, char* at) {
+    std::size_t count = 0;
+    for (; number >= 0x80; number >>= 7) at[count++] = static_cast<char>(number | 0x80);
+    at[count++] = static_cast<char>(number);
+    return count;
+  }
+  char* Reserve(std::size_t count) {
+    if (buffer_.size() - size_ < count) buffer_.resize(2 * (size_ + count));
+    return buffer_.data() + size_;
+  }
+
+  std::vector<char>& buffer_;
+  std::size_t size_ = 0;
 };
+
+// Longer keys are rare.
+constexpr std::size_t kBufferKept = std::size_t{1} << 20;
 
 bool IsResizeInfeasible(const api::Pod& pod) {
   const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
@@ -235,11 +256,12 @@ void WriteRest(const api::Pod& pod, KeyWriter& key) {
 }  // namespace
 
 std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
-  KeyWriter key(key_);
-  WritePlacement(pod, key);
-  const std::size_t placement_size = key_.size();
-  WriteRest(pod, key);
-  auto& slot = classes_[key_];
+  KeyWriter writer(buffer_);
+  WritePlacement(pod, writer);
+  const std::size_t placement_size = writer.key().size();
+  WriteRest(pod, writer);
+  const std::string_view key = writer.key();
+  auto& slot = classes_[key];
   if (auto known = slot.lock()) return known;
   auto made = std::make_shared<PodClass>();
   made->id = next_id_++;
@@ -252,12 +274,13 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   made->pod_resources = pod.status.pod_resources;
   made->is_resize_infeasible = IsResizeInfeasible(pod);
   framework::DerivePodClass(*made);
-  Placement& placement = placements_[std::string_view(key_).substr(0, placement_size)];
+  Placement& placement = placements_[key.substr(0, placement_size)];
   if (placement.latest.expired()) placement.id = made->id;
   placement.latest = made;
   made->placement_id = placement.id;
   slot = made;
   SweepWhenGrown();
+  if (buffer_.size() > kBufferKept) buffer_ = {};
   return made;
 }
 

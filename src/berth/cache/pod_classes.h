@@ -2,12 +2,18 @@
 // differs between them. Single-threaded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
 
 #include "berth/api/pod.h"
-#include "berth/base/hash_map.h"
+#include "berth/base/text_hash.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::cache {
@@ -20,17 +26,24 @@ class PodClasses {
   std::size_t size() const { return classes_.size(); }
 
  private:
+  struct KeyHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view key) const { return HashText(key); }
+  };
+  template <typename Value>
+  using Table = absl::flat_hash_map<std::string, Value, KeyHash, std::equal_to<>>;
+
   std::shared_ptr<const framework::PodClass> Classify(const api::Pod& pod);
   void SweepWhenGrown();
 
   // Keyed by the exact bytes of all that makes the class, so that equal keys are equal classes.
-  StringHashMap<std::weak_ptr<const framework::PodClass>> classes_;
+  Table<std::weak_ptr<const framework::PodClass>> classes_;
   struct Placement {
     std::uint64_t id = 0;
     std::weak_ptr<const framework::PodClass> latest;
   };
-  StringHashMap<Placement> placements_;
-  std::string key_;  // scratch
+  Table<Placement> placements_;
+  std::vector<char> buffer_;  // scratch
   std::size_t sweep_at_ = 1024;
   std::uint64_t next_id_ = 1;
 };

@@ -34,6 +34,7 @@ struct Scheduler::Binding {
   std::size_t step = 0;                             // next plugin of the phase
   std::string_view plugin;                          // whose operation is under way
   Step doing;                                       // of that operation
+  framework::NodeIndex row = framework::kNoNode;    // of the chosen node when the pod was assumed
   std::uint64_t operation = 0;                      // 0: none under way
   int reads = 0;                                    // how often its outcome had to be read, for the delays
   std::string refusal;  // of a binding whose earlier posts may have taken effect: believed once the pod was read so

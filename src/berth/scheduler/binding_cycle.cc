@@ -27,8 +27,19 @@ constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
 // An API server that has just started forbids what it has not read the rules for yet: that often, over a few seconds, a
 // binding that is forbidden is tried again before it counts as failed.
 constexpr int kForbiddenReadsMax = 5;
+constexpr std::size_t kFreeBindingsMax = 256;
 
 PodRef RefOf(const PodInfo& pod) { return {pod.namespace_name(), pod.name, pod.uid, pod.resource_version}; }
+
+framework::BindWrite PlainBinding(const PodInfo& assumed) { return {RefOf(assumed), assumed.node_name}; }
+
+// Whether the write is the binding that can be told from the pod itself.
+bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
+  const auto* bind = std::get_if<framework::BindWrite>(&write);
+  return bind != nullptr && bind->node_name == assumed.node_name && bind->pod.uid == assumed.uid &&
+         bind->pod.name == assumed.name && bind->pod.namespace_name == assumed.namespace_name() &&
+         bind->pod.resource_version == assumed.resource_version;
+}
 
 // A refusal with the plugin's name, an error with the place where it happened.
 Status NamedFailure(std::string_view point, std::string_view plugin, const Status& status) {
@@ -70,14 +81,10 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
     waits.push_back({std::string(plugin->Name()), timeout, now_ + timeout});
   }
 
-  auto made = std::make_unique<Binding>();
-  Binding& binding = *made;
-  binding.profile = &profile;
-  binding.queued = std::move(queued);
-  binding.assumed = assumed;
+  Binding& binding = MakeBinding(profile, std::move(queued), assumed);
+  binding.row = row;
   binding.permits = std::move(waits);
   for (const PermitWait& wait : binding.permits) deadlines_.emplace(wait.deadline, assumed->uid);
-  bindings_.emplace(assumed->uid, std::move(made));
 
   for (framework::PreBindPlugin* plugin : plugins.pre_bind) {
     const Status status = Guarded([&] { return plugin->PreBindPreFlight(*assumed); });
@@ -97,6 +104,50 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
     outputs_.emplace_back(Write{next_operation_++, std::move(write)});
   }
   if (binding.permits.empty()) ContinueBinding(binding);
+}
+
+Scheduler::Binding& Scheduler::MakeBinding(Profile& profile, queue::QueuedPodInfo&& queued, const PodInfoPtr& assumed) {
+  std::unique_ptr<Binding> made;
+  if (free_bindings_.empty()) {
+    made = std::make_unique<Binding>();
+  } else {
+    made = std::move(free_bindings_.back());
+    free_bindings_.pop_back();
+  }
+  Binding& binding = *made;
+  binding.profile = &profile;
+  binding.queued = std::move(queued);
+  binding.assumed = assumed;
+  bindings_.emplace(assumed->uid, std::move(made));
+  return binding;
+}
+
+std::unique_ptr<Scheduler::Binding> Scheduler::TakeBinding(std::string_view uid) {
+  const auto it = bindings_.find(uid);
+  if (it == bindings_.end()) return nullptr;
+  std::unique_ptr<Binding> binding = std::move(it->second);
+  bindings_.erase(it);
+  return binding;
+}
+
+void Scheduler::EndBinding(Binding& binding) {
+  DropDeadlines(binding);
+  ForgetOperation(binding);
+  std::unique_ptr<Binding> ended = TakeBinding(binding.assumed->uid);
+  if (free_bindings_.size() >= kFreeBindingsMax) return;
+  *ended = Binding();
+  free_bindings_.push_back(std::move(ended));
+}
+
+// Whether the chosen node is still there: in the row that it had, mostly.
+bool Scheduler::HasItsNode(const Binding& binding) const {
+  const cache::ColumnNodeTable& nodes = cache_.nodes();
+  const std::string& name = binding.assumed->node_name;
+  if (binding.row < nodes.row_count()) {
+    const framework::NodeInfo& info = nodes.Info(binding.row);
+    if (info.has_node() && info.name() == name) return true;
+  }
+  return nodes.Find(name) != framework::kNoNode;
 }
 
 // Reserve or Permit refused the node. As in upstream the message counts one node: the chosen one.
@@ -130,7 +181,7 @@ void Scheduler::Unreserve(Profile& profile, const PodInfoPtr& assumed) {
 void Scheduler::ContinueBinding(Binding& binding) {
   const PodInfo& pod = *binding.assumed;
   if (binding.phase == Phase::kPermit) {
-    queue_->Done(pod.uid);
+    queue_->Done(binding.queued);
     binding.phase = Phase::kPreBind;
     binding.step = 0;
   }
@@ -145,7 +196,7 @@ void Scheduler::ContinueBinding(Binding& binding) {
     binding.step = 0;
   }
   // The node may have gone while plugins were waited for; a binding to it would strand the pod.
-  if (cache_.nodes().Find(pod.node_name) == framework::kNoNode) {
+  if (!HasItsNode(binding)) {
     FailBinding(binding, Status::Error("node \"" + pod.node_name + "\" was deleted before the pod was bound to it"), {},
                 {});
     return;
@@ -166,6 +217,8 @@ void Scheduler::RunOperation(Binding& binding, Operation&& operation) {
   if (operation.is_done()) {
     OperationEnded(binding, operation.status);
   } else {
+    binding.doing.is_plain_binding =
+        operation.writes.size() == 1 && IsPlain(operation.writes.front(), *binding.assumed);
     EmitStep(binding.doing, std::move(operation), NewOperation(binding));
   }
 }
@@ -174,7 +227,7 @@ void Scheduler::RunOperation(Binding& binding, Operation&& operation) {
 void Scheduler::StepEnded(Binding& binding, const framework::StepResult& result) {
   if (!result.error && result.status.IsSuccess() && binding.doing.next_write + 1 < binding.doing.writes.size()) {
     ++binding.doing.next_write;
-    outputs_.emplace_back(Write{NewOperation(binding), binding.doing.writes[binding.doing.next_write]});
+    EmitWrite(binding.doing, NewOperation(binding));
     return;
   }
   if (const Operation::Next next = std::exchange(binding.doing.next, nullptr)) {
@@ -199,7 +252,8 @@ Scheduler::Binding* Scheduler::BindingOf(std::uint64_t operation) {
   const auto it = operations_.find(operation);
   if (it == operations_.end()) return nullptr;
   Binding* const binding = it->second;
-  ForgetOperation(*binding);
+  operations_.erase(it);
+  binding->operation = 0;
   return binding;
 }
 
@@ -281,7 +335,7 @@ void Scheduler::On(PodReadDone&& input) {
   }
   // Not bound, but the lost request may still be on its way. The same binding again has the same effect whichever comes
   // first, so the room stays taken and nobody is promised it twice.
-  if (cache_.nodes().Find(binding->assumed->node_name) == framework::kNoNode) {
+  if (!HasItsNode(*binding)) {
     FailBinding(
         *binding,
         Status::Error("node \"" + binding->assumed->node_name + "\" was deleted before the pod was bound to it"), {},
@@ -293,7 +347,9 @@ void Scheduler::On(PodReadDone&& input) {
     OperationEnded(*binding, Status::Error(binding->refusal));
     return;
   }
-  outputs_.emplace_back(Write{NewOperation(*binding), binding->doing.writes[binding->doing.next_write]});
+  Step& doing = binding->doing;
+  if (doing.is_plain_binding) doing.writes[doing.next_write] = PlainBinding(*binding->assumed);
+  EmitWrite(doing, NewOperation(*binding));
 }
 
 void Scheduler::FinishBinding(Binding& binding) {
@@ -305,7 +361,7 @@ void Scheduler::FinishBinding(Binding& binding) {
   note.append("Successfully assigned ").append(pod->namespace_name()).append("/").append(pod->name);
   note.append(" to ").append(pod->node_name);
   Emit(profile, *pod, false, "Scheduled", "Binding", std::move(note));
-  if (cache_.nodes().Find(pod->node_name) == framework::kNoNode) {
+  if (!HasItsNode(binding)) {
     // The API server does not check that a node exists: without a word the pod would stay where nothing runs it.
     Emit(profile, *pod, true, "NodeNotFound", "Binding",
          "node \"" + pod->node_name +
@@ -313,9 +369,7 @@ void Scheduler::FinishBinding(Binding& binding) {
     log::Warning("scheduler", "Pod is bound to a node that was deleted meanwhile",
                  {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
-  DropDeadlines(binding);
-  ForgetOperation(binding);
-  bindings_.erase(bindings_.find(pod->uid));
+  EndBinding(binding);
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
     Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
     // Informational: nothing waits for it and a failure changes nothing.
@@ -328,10 +382,8 @@ void Scheduler::FinishBinding(Binding& binding) {
 void Scheduler::DropBinding(Binding& binding) {
   const PodInfoPtr pod = binding.assumed;
   Profile& profile = *binding.profile;
-  queue_->Done(pod->uid);
-  DropDeadlines(binding);
-  ForgetOperation(binding);
-  bindings_.erase(bindings_.find(pod->uid));
+  queue_->Done(binding.queued);
+  EndBinding(binding);
   Unreserve(profile, pod);
   queue_->Move({framework::EventResource::kAssignedPod, framework::action::kDelete}, {.old_pod = pod}, now_);
 }
@@ -346,8 +398,8 @@ void Scheduler::DropDeadlines(const Binding& binding) {
 // against the events since its Pop. Without `point` the status is not a plugin's own failure.
 void Scheduler::FailBinding(Binding& binding, const Status& status, std::string_view point, std::string_view plugin) {
   ForgetOperation(binding);
-  const auto node = bindings_.extract(binding.assumed->uid);
-  BERTH_CHECK(!node.empty(), binding.assumed->uid);
+  const std::unique_ptr<Binding> taken = TakeBinding(binding.assumed->uid);
+  BERTH_CHECK(taken != nullptr, binding.assumed->uid);
   Profile& profile = *binding.profile;
   const PodInfoPtr assumed = binding.assumed;
   const bool is_permit = binding.phase == Phase::kPermit && point.empty();

@@ -26,9 +26,8 @@ void Scheduler::On(PodSet&& input) {
 }
 
 void Scheduler::SetAssignedPod(PodInfoPtr pod) {
-  const PodInfoPtr* known = cache_.FindPod(pod->uid);
-  const PodInfoPtr old = known ? *known : nullptr;
-  const auto change = cache_.SetPod(pod);
+  PodInfoPtr old;
+  const auto change = cache_.SetPod(pod, &old);
   if (change == cache::Cache::PodChange::kUpdated) {
     for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod))
       queue_->Move(event, {.old_pod = old, .new_pod = pod}, now_);
@@ -38,9 +37,15 @@ void Scheduler::SetAssignedPod(PodInfoPtr pod) {
     log::Warning("scheduler", "Pod runs on another node than assumed",
                  {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
   }
-  queue_->Delete(pod->uid);
+  // An assumed pod is in no queue: it was taken out to be decided, and is put back only when the assumption ends.
+  if (change != cache::Cache::PodChange::kConfirmed) {
+    queue_->Delete(pod->uid);
+  } else if (!queue_->nominator().empty()) {
+    queue_->nominator().DeleteNominated(pod->uid);
+  }
   queue_->Move({EventResource::kAssignedPod, action::kAdd}, {.new_pod = pod}, now_);
   // The watch may be faster than the answer to the binding, or the only one of the two to arrive.
+  if (bindings_.empty() || change == cache::Cache::PodChange::kAdded) return;
   const auto it = bindings_.find(pod->uid);
   if (it == bindings_.end()) return;
   Binding& binding = *it->second;
@@ -52,7 +57,10 @@ void Scheduler::SetAssignedPod(PodInfoPtr pod) {
 }
 
 void Scheduler::SetPendingPod(PodInfoPtr pod) {
-  if (const auto it = bindings_.find(pod->uid); it != bindings_.end()) {
+  if (cache_.FindPod(pod->uid) != nullptr) {
+    const auto it = bindings_.find(pod->uid);
+    // A watch that lags behind a binding of ours shows the pod without its node for a while.
+    if (it == bindings_.end()) return;
     Binding& binding = *it->second;
     binding.queued.pod = pod;
     if (pod->deletion_time && binding.phase == Phase::kPermit) {
@@ -61,18 +69,16 @@ void Scheduler::SetPendingPod(PodInfoPtr pod) {
     }
     return;
   }
-  // A watch that lags behind a binding of ours shows the pod without its node for a while.
-  if (cache_.FindPod(pod->uid) != nullptr) return;
   if (ProfileOf(*pod) == nullptr) {
     queue_->Delete(pod->uid);
     return;
   }
-  const auto standing = queue_->Contains(pod->uid) ? queue_->Find(pod->uid) : std::nullopt;
-  if (!standing) {
-    queue_->Add(pod, now_);
+  const PodInfoPtr* const standing = queue_->FindWaiting(pod->uid);
+  if (standing == nullptr) {
+    queue_->Add(std::move(pod), now_);
     return;
   }
-  const PodInfoPtr old = standing->pod;
+  const PodInfoPtr old = *standing;
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
   queue_->Update(old, pod, now_);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name)

@@ -9,18 +9,30 @@
 
 namespace berth::scheduler {
 
+using framework::ApiWrite;
 using framework::Operation;
 using framework::PodInfo;
 
 // Begins the operation's first step; its outcome comes back under `number`.
 void Scheduler::EmitStep(Step& step, Operation&& operation, std::uint64_t number) {
-  step = {std::move(operation.writes), 0, std::move(operation.next)};
+  step.writes = std::move(operation.writes);
+  step.next_write = 0;
+  step.next = std::move(operation.next);
   if (operation.work) {
     outputs_.emplace_back(Work{number, std::move(operation.work)});
   } else if (!step.writes.empty()) {
-    outputs_.emplace_back(Write{number, step.writes.front()});
+    EmitWrite(step, number);
   } else {
     timers_.emplace(now_ + operation.delay, number);
+  }
+}
+
+void Scheduler::EmitWrite(Step& step, std::uint64_t number) {
+  ApiWrite& write = step.writes[step.next_write];
+  if (std::holds_alternative<framework::BindWrite>(write) && !step.is_plain_binding) {
+    outputs_.emplace_back(Write{number, write});
+  } else {
+    outputs_.emplace_back(Write{number, std::move(write)});
   }
 }
 
@@ -33,13 +45,14 @@ void Scheduler::StartBackground(Operation&& operation) {
 }
 
 bool Scheduler::BackgroundEnded(std::uint64_t operation, const framework::StepResult& result) {
+  if (background_.empty()) return false;
   auto node = background_.extract(operation);
   if (node.empty()) return false;
   Step step = std::move(node.mapped());
   if (!result.error && result.status.IsSuccess() && step.next_write + 1 < step.writes.size()) {
     ++step.next_write;
     const std::uint64_t number = next_operation_++;
-    outputs_.emplace_back(Write{number, step.writes[step.next_write]});
+    EmitWrite(step, number);
     background_.emplace(number, std::move(step));
     return true;
   }

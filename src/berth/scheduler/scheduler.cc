@@ -69,8 +69,10 @@ std::vector<framework::ObjectKind> Scheduler::ObjectsRead() const {
 
 Scheduler::Profile* Scheduler::ProfileOf(const PodInfo& pod) {
   const std::string& wanted = pod.spec().scheduler_name;
-  const auto it = profiles_.find(wanted.empty() ? api::kDefaultSchedulerName : std::string_view(wanted));
-  return it == profiles_.end() ? nullptr : it->second.get();
+  const std::string_view name = wanted.empty() ? api::kDefaultSchedulerName : std::string_view(wanted);
+  if (latest_profile_ != nullptr && latest_profile_->plugins->scheduler_name == name) return latest_profile_;
+  const auto it = profiles_.find(name);
+  return it == profiles_.end() ? nullptr : latest_profile_ = it->second.get();
 }
 
 void Scheduler::Handle(Input input, Time now) {

@@ -21,8 +21,10 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/base/hash_map.h"
+#include <absl/container/flat_hash_map.h>
+
 #include "berth/base/random.h"
+#include "berth/base/text_hash.h"
 #include "berth/cache/cache.h"
 #include "berth/cache/pod_classes.h"
 #include "berth/queue/row_nominations.h"
@@ -88,11 +90,16 @@ class Scheduler {
   friend class CoreHandle;
   struct Profile;
   struct Binding;
-  // What an operation is doing: its writes one by one, its work, or waiting.
+  // What an operation is doing: its writes one by one, its work, or waiting. Writes are given away as they come up, but
+  // for bindings, which may have to be posted again.
   struct Step {
     std::vector<framework::ApiWrite> writes;
     std::size_t next_write = 0;
     framework::Operation::Next next;
+    bool is_plain_binding = false;  // a binding that follows from the pod, and so was given away all the same
+  };
+  struct UidHash {
+    std::size_t operator()(std::string_view uid) const { return HashText(uid); }
   };
   enum class Phase : std::uint8_t { kPermit, kPreBind, kBind, kRead };
   // What an attempt's failure does to the pod's nomination.
@@ -129,6 +136,7 @@ class Scheduler {
   void RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
                       const framework::Status& status);
   void ContinueBinding(Binding& binding);
+  bool HasItsNode(const Binding& binding) const;
   void RunOperation(Binding& binding, framework::Operation&& operation);
   void StepEnded(Binding& binding, const framework::StepResult& result);
   void OperationEnded(Binding& binding, const framework::Status& status);
@@ -138,12 +146,18 @@ class Scheduler {
   void DropBinding(Binding& binding);  // the pod is gone, or not ours to bind any more
   void DropDeadlines(const Binding& binding);
   void Unreserve(Profile& profile, const framework::PodInfoPtr& assumed);
+  // The binding whose operation this was; it is under way no longer. Null: there is none.
   Binding* BindingOf(std::uint64_t operation);
+  Binding& MakeBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed);
+  // Out of bindings_; null when it is not there.
+  std::unique_ptr<Binding> TakeBinding(std::string_view uid);
+  void EndBinding(Binding& binding);
 
   void StartBackground(framework::Operation&& operation);
   // False when `operation` is not one of the background.
   bool BackgroundEnded(std::uint64_t operation, const framework::StepResult& result);
   void EmitStep(Step& step, framework::Operation&& operation, std::uint64_t number);
+  void EmitWrite(Step& step, std::uint64_t number);
   bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message);
   void ClearNomination(const framework::PodInfo& pod);
 
@@ -163,7 +177,9 @@ class Scheduler {
   cache::PodClasses classes_;
   std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
   std::unique_ptr<queue::SchedulingQueue> queue_;
-  StringViewHashMap<std::unique_ptr<Binding>> bindings_;     // by the uid of Binding::assumed
+  // By the uid of Binding::assumed. Each of these pods is in the cache as well.
+  absl::flat_hash_map<std::string_view, std::unique_ptr<Binding>, UidHash, std::equal_to<>> bindings_;
+  std::vector<std::unique_ptr<Binding>> free_bindings_;      // to be used again, a few
   absl::flat_hash_map<std::uint64_t, Binding*> operations_;  // those under way, one a binding at most
   std::set<std::pair<Time, std::string>> deadlines_;         // Permit deadlines and retries, with the pod's uid
   // Operations of no pod's binding cycle. Each pod that preempts has one at most.
@@ -171,6 +187,7 @@ class Scheduler {
   std::set<std::pair<Time, std::uint64_t>> timers_;  // operations that wait
   std::uint64_t next_operation_ = 1;
   std::vector<Output> outputs_;
+  Profile* latest_profile_ = nullptr;  // that ProfileOf found
   queue::RowNominations nominations_;
   DecisionLog decisions_;
   Counts counts_;
