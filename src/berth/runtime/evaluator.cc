@@ -71,6 +71,10 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
   }
   for (const FilterPlugin* plugin : plugins_.filter)
     filter_grouper_.push_back(dynamic_cast<const framework::GroupingPlugin*>(plugin));
+  for (const FilterPlugin* plugin : plugins_.filter)
+    filter_amounts_.push_back(dynamic_cast<const framework::AmountsPlugin*>(plugin));
+  for (const WeightedScore& score : plugins_.score)
+    score_amounts_.push_back(dynamic_cast<const framework::AmountsPlugin*>(score.plugin));
   const auto check = [this](const auto& asked, const std::vector<bool>& are_kept) {
     for (std::size_t i = 0; i < asked.size(); ++i) {
       const framework::Plugin* plugin = nullptr;
@@ -169,6 +173,7 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   post_filter_message_.clear();
   uses_cycle_verdicts_ = false;
   order_ = nullptr;
+  is_chosen_by_blocks_ = false;
   if (nodes.node_count() == 0) {
     kept_ = nullptr;
     outcome_.result = Result::kNoNodes;
@@ -208,6 +213,11 @@ void Evaluator::FindNode() {
     // What the class could keep about all other nodes nobody asks for.
     (void)PlanKept();
     are_scores_kept_ = false;
+  } else if (ChooseByBlocks()) {
+    if (!options_.with_detail) return;
+    UpdateKept();
+    AddDetail(rows);
+    return;
   } else {
     UpdateKept();
   }

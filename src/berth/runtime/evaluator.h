@@ -19,6 +19,7 @@
 #include "berth/base/hash_map.h"
 #include "berth/framework/nominated_rows.h"
 #include "berth/framework/plugin.h"
+#include "berth/runtime/block_choice.h"
 #include "berth/runtime/kept_cache.h"
 #include "berth/runtime/kept_evaluation.h"
 #include "berth/runtime/profile_plugins.h"
@@ -40,6 +41,8 @@ struct EvaluatorOptions {
   // the node table.
   std::size_t class_bytes_max = std::size_t{64} << 20;
   std::size_t class_bytes_per_row_max = std::size_t{24} << 10;
+  // Tables with fewer rows are scanned for pods that are the first of their kind, instead of kept in blocks.
+  std::size_t block_rows_min = 256;
 };
 
 enum class Result : std::uint8_t {
@@ -108,6 +111,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
 
   // How many placements it keeps verdicts and scores for.
   std::size_t kept_count() const { return evaluations_.size(); }
+  // How many pods it found a node for by blocks.
+  std::uint64_t block_choice_count() const { return block_choice_count_; }
 
  private:
   using NodeIndex = framework::NodeIndex;
@@ -166,6 +171,10 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool ScoreCandidates();
   bool HasErrorCount() const;
 
+  // The choice by blocks of similar rows, for pods that are the first of their kind: false when that cannot be.
+  bool ChooseByBlocks();
+  bool PlanBlocks();
+
   // The choice by groups of rows (grouped_choice.cc). Each is false when it cannot tell, and has then changed nothing.
   bool CanChooseFromKept() const;
   bool ChooseFromKept();
@@ -217,7 +226,12 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   Groupers score_grouper_;                                      // by score plugin
   bool shares_placements_ = true;                               // what is kept holds for all classes of a placement
 
+  std::vector<const framework::AmountsPlugin*> filter_amounts_;  // by filter; null: it is none
+  std::vector<const framework::AmountsPlugin*> score_amounts_;   // by score plugin
+
   // Kept between pods.
+  BlockChoice block_choice_;
+  std::uint64_t block_choice_count_ = 0;
   KeptCache<KeptEvaluation> evaluations_;  // by KeyOf()
   KeptCache<KeptOrder> orders_;            // by the same, or by the class where plugins group
   // Of the last pod that was the first of its kind, and in forms that keep nothing. What is never met again takes no
@@ -244,6 +258,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   KeptEvaluation* kept_ = nullptr;
   bool is_kept_fresh_ = false;          // kept_ is fresh_
   const TotalsOrder* order_ = nullptr;  // null: this cycle's choice was not made by groups
+  bool is_chosen_by_blocks_ = false;
+  BlockChoice::Question block_question_;
+  std::int64_t block_constant_ = 0;  // the same for all nodes
   std::vector<bool> is_filter_active_;
   std::vector<bool> is_pre_filter_skipped_;
   std::vector<const framework::PreFilterPlugin*> extensions_;  // those to tell of pods that come and go

@@ -41,6 +41,11 @@ void Evaluator::CollectRefusals(std::span<const NodeIndex> rows) {
 
 Status Evaluator::Get(NodeIndex row) const {
   if (kept_ == nullptr || outcome_.is_nominated_node) return absent_status_;
+  if (is_chosen_by_blocks_) {
+    const NodeInfo& node = nodes_->Info(row);
+    CycleState state = state_.Clone();
+    return node.has_node() ? RunFilters(state, *pod_, node) : absent_status_;
+  }
   if (order_ != nullptr) {
     const TotalsOrder::GroupId group = order_->GroupOf(row);
     if (group != TotalsOrder::kNoGroup) {

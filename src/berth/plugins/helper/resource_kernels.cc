@@ -1,5 +1,6 @@
 #include "berth/plugins/helper/resource_kernels.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -136,6 +137,41 @@ BERTH_ALWAYS_INLINE void BalanceOfTwoLoop(const std::array<ResourceRows, 2>& res
   }
 }
 
+// A resource's fraction over some rows, without the pod and with it, and what the pod adds to it.
+struct FractionBounds {
+  double low, high, low_with, high_with, added_low, added_high;
+};
+
+// Division, addition and the like round, but never past the rounded result of larger operands: bounds of the operands
+// give bounds of what BalanceOfTwo computes.
+BERTH_ALWAYS_INLINE FractionBounds BoundsOfFraction(const ResourceRows& emptiest, const ResourceRows& fullest,
+                                                    std::size_t i) {
+  const auto least = static_cast<double>(emptiest.allocated[i]);
+  const auto most = static_cast<double>(fullest.allocated[i]);
+  const auto large = static_cast<double>(emptiest.allocatable[i]);
+  const auto small = static_cast<double>(fullest.allocatable[i]);
+  const auto request = static_cast<double>(emptiest.pod_request);
+  const auto at_most_1 = [](double fraction) { return fraction < 1 ? fraction : 1; };
+  return {at_most_1(least / large),
+          at_most_1(most / small),
+          at_most_1((least + request) / large),
+          at_most_1((most + request) / small),
+          (most + request) / small <= 1 ? request / large : 0,
+          request / small};
+}
+
+BERTH_ALWAYS_INLINE std::int64_t BoundOfBalance(const FractionBounds& a, const FractionBounds& b) {
+  const double gap_with = std::max(0.0, std::max(a.low_with - b.high_with, b.low_with - a.high_with));
+  const double gap_without = std::max(a.high - b.low, b.high - a.low);
+  const std::int32_t by_range = BalanceOf(gap_with, 0) - BalanceOf(gap_without, 0);
+  // The fractions come no nearer to each other than by what the pod adds to one more than to the other, half of which
+  // counts. What is cut off may make it 1 more, and rounding a little.
+  constexpr double kRounding = 1e-9;
+  const double nearer = std::max(a.added_high - b.added_low, b.added_high - a.added_low);
+  const std::int32_t by_request = static_cast<std::int32_t>(std::min(nearer, 2.0) * 50 + kRounding) + 1;
+  return 50 + ((50 + std::min(by_range, by_request)) >> 1);
+}
+
 template <CpuLevel kLevel>
 BERTH_ALWAYS_INLINE void WeightedShareOf(ShareOf share, const std::array<ResourceRows, 2>& resources,
                                          const std::array<std::int64_t, 2>& weights, std::size_t count,
@@ -218,6 +254,14 @@ void BalanceOfTwo(const std::array<ResourceRows, 2>& resources, std::size_t coun
 #endif
   (void)level;
   return BalanceOfTwoLoop<CpuLevel::kBaseline>(resources, count, scores);
+}
+
+void BoundsOfBalance(const std::array<ResourceRows, 2>& emptiest, const std::array<ResourceRows, 2>& fullest,
+                     std::size_t count, std::int64_t* bounds) {
+  for (std::size_t i = 0; i < count; ++i) {
+    bounds[i] =
+        BoundOfBalance(BoundsOfFraction(emptiest[0], fullest[0], i), BoundsOfFraction(emptiest[1], fullest[1], i));
+  }
 }
 
 }  // namespace berth::plugins

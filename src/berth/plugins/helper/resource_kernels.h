@@ -59,4 +59,9 @@ void WeightedShare(ShareOf share, const std::array<ResourceRows, 2>& resources,
 void BalanceOfTwo(const std::array<ResourceRows, 2>& resources, std::size_t count, std::int64_t* scores,
                   CpuLevel level = BestCpuLevel());
 
+// Of each pair of rows, one with the largest allocatable and the smallest allocated amounts of a set of rows and one
+// with the opposite: a score that BalanceOfTwo gives none of these rows more than. Demands what BalanceOfTwo does.
+void BoundsOfBalance(const std::array<ResourceRows, 2>& emptiest, const std::array<ResourceRows, 2>& fullest,
+                     std::size_t count, std::int64_t* bounds);
+
 }  // namespace berth::plugins

@@ -93,6 +93,40 @@ std::int64_t Balance(const Columns& c, std::size_t i, bool with_pod) {
   return static_cast<std::int64_t>((1 - std::abs((fractions[0] - fractions[1]) / 2)) * 100);
 }
 
+TEST(ResourceKernels, BoundBalancesFromAbove) {
+  Random random(13);
+  for (int round = 0; round < 2000; ++round) {
+    Columns all = Draw(random, 1 + (round % 2 == 0 ? 0 : random.Below(6)));
+    // Nodes that are a little different, in half of the rounds.
+    for (int r = 0; r < 2 && round % 4 > 1; ++r) {
+      for (std::size_t i = 1; i < all.size(); ++i) {
+        const auto near = [&](std::int64_t value) { return value - static_cast<std::int64_t>(random.Below(3)); };
+        all.allocatable[r][i] = std::max<std::int64_t>(1, near(all.allocatable[r][0]));
+        all.allocated[r][i] = std::max<std::int64_t>(0, near(all.allocated[r][0]));
+      }
+    }
+    Columns emptiest(1);
+    Columns fullest(1);
+    for (int r = 0; r < 2; ++r) {
+      const auto [small, large] = std::minmax_element(all.allocatable[r].begin(), all.allocatable[r].end());
+      const auto [least, most] = std::minmax_element(all.allocated[r].begin(), all.allocated[r].end());
+      emptiest.allocatable[r][0] = *large;
+      emptiest.allocated[r][0] = *least;
+      fullest.allocatable[r][0] = *small;
+      fullest.allocated[r][0] = *most;
+      emptiest.request[r] = fullest.request[r] = all.request[r];
+    }
+    std::vector<std::int64_t> scores(all.size());
+    BalanceOfTwo(all.Rows(), all.size(), scores.data());
+    std::int64_t bound = 0;
+    BoundsOfBalance(emptiest.Rows(), fullest.Rows(), 1, &bound);
+    for (const std::int64_t score : scores) ASSERT_LE(score, bound) << "round " << round;
+    if (all.size() == 1) {
+      ASSERT_EQ(scores[0], bound) << "round " << round;
+    }
+  }
+}
+
 TEST(ResourceKernels, ScoreExactlyAtEveryLevel) {
   Random random(7);
   for (int round = 0; round < 400; ++round) {

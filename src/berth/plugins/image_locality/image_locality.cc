@@ -68,6 +68,15 @@ std::int64_t ImageLocality::Score(const framework::Cycle& cycle, const framework
   return ToScore(sum, pod.spec());
 }
 
+std::optional<std::int64_t> ImageLocality::ScoreOfAll(const framework::Cycle& cycle,
+                                                      const framework::PodInfo& pod) const {
+  bool is_known = false;
+  ForEachImage(pod.spec(), [&](const std::string& image) {
+    is_known = is_known || cycle.nodes.ImageNodeCount(NormalizedName(image)) > 0;
+  });
+  return is_known ? std::nullopt : std::optional(ToScore(0, pod.spec()));
+}
+
 void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                               std::span<const NodeIndex> rows, std::span<std::int64_t> scores,
                               framework::Status&) const {

@@ -19,6 +19,7 @@ class ImageLocality final : public framework::ScorePlugin {
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
+  std::optional<std::int64_t> ScoreOfAll(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
 };
 
 }  // namespace berth::plugins

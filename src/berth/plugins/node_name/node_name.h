@@ -21,6 +21,9 @@ class NodeName final : public framework::FilterPlugin, public framework::Enqueue
   void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                   std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                   framework::StatusTable& statuses) const override;
+  bool RefusesNone(const framework::Cycle&, const framework::PodInfo& pod) const override {
+    return pod.node_name.empty();
+  }
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 };

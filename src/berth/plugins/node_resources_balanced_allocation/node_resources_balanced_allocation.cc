@@ -102,6 +102,19 @@ std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycl
   return RequestsNothing(pod_requests) ? 0 : ScoreOf(source, pod_requests);
 }
 
+bool NodeResourcesBalancedAllocation::RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo&) const {
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  return state != nullptr && scored_.CpuAndMemoryRows(cycle.nodes, state->pod_requests);
+}
+
+void NodeResourcesBalancedAllocation::ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest,
+                                                  const framework::PodInfo&, std::span<std::int64_t> bounds) const {
+  const auto* state = emptiest.state.Read<PreScoreState>(kPreScoreKey);
+  const auto low = scored_.CpuAndMemoryRows(emptiest.nodes, state->pod_requests);
+  const auto high = scored_.CpuAndMemoryRows(fullest.nodes, state->pod_requests);
+  BoundsOfBalance(*low, *high, bounds.size(), bounds.data());
+}
+
 void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                                 std::span<const NodeIndex> rows, std::span<std::int64_t> scores,
                                                 Status&) const {

@@ -13,6 +13,7 @@ namespace berth::plugins {
 
 class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
                                               public framework::ScorePlugin,
+                                              public framework::AmountsPlugin,
                                               public framework::ObjectReader {
  public:
   // With `handle`, devices count where a class of them stands behind a resource.
@@ -33,6 +34,10 @@ class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
+
+  bool RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  void ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest, const framework::PodInfo& pod,
+                   std::span<std::int64_t> bounds) const override;
 
   std::vector<framework::ObjectKind> ObjectsRead() const override;
   std::uint64_t Epoch() const override { return scored_.MayCountDevices() ? scored_.DeviceEpoch() : 0; }

@@ -334,6 +334,22 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   });
 }
 
+bool NodeResourcesFit::RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo&) const {
+  const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
+  const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
+  if (wanted == nullptr || wanted->request.ephemeral_storage_bytes > 0 || !wanted->request.scalars.empty())
+    return false;
+  return state != nullptr && KernelShare() && scored_.CpuAndMemoryRows(cycle.nodes, state->pod_requests);
+}
+
+// Less used and more to use is never worse to kLeastAllocated, and never better to kMostAllocated.
+void NodeResourcesFit::ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest,
+                                   const framework::PodInfo& pod, std::span<std::int64_t> bounds) const {
+  const framework::Cycle& best = KernelShare() == ShareOf::kFree ? emptiest : fullest;
+  Status status;
+  ScoreRows(best, pod, best.nodes.rows(), bounds, status);
+}
+
 std::optional<ShareOf> NodeResourcesFit::KernelShare() const {
   for (const ScoredResources::Entry& entry : scored_.entries()) {
     if (entry.weight < 1 || entry.weight > kKernelWeightMax) return std::nullopt;

@@ -35,6 +35,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                                public framework::FilterPlugin,
                                public framework::PreScorePlugin,
                                public framework::ScorePlugin,
+                               public framework::AmountsPlugin,
                                public framework::ObjectReader,
                                public framework::EnqueueExtensions {
  public:
@@ -67,6 +68,10 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
+
+  bool RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+  void ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest, const framework::PodInfo& pod,
+                   std::span<std::int64_t> bounds) const override;
 
   std::vector<framework::ObjectKind> ObjectsRead() const override;
   std::uint64_t Epoch() const override;

@@ -32,10 +32,14 @@ Status NodeUnschedulable::Filter(const framework::Cycle&, const framework::PodIn
   return Status::UnschedulableAndUnresolvable(std::string(kReason));
 }
 
+bool NodeUnschedulable::RefusesNone(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
+  return cycle.nodes.columns().unschedulable_count == 0 || ToleratesCordon(pod);
+}
+
 void NodeUnschedulable::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                    std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                    framework::StatusTable& statuses) const {
-  if (cycle.nodes.columns().unschedulable_count == 0 || ToleratesCordon(pod)) return;
+  if (RefusesNone(cycle, pod)) return;
   const auto& is_unschedulable = cycle.nodes.columns().is_unschedulable;
   CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
   for (const framework::NodeIndex row : rows) {

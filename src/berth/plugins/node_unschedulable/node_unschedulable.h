@@ -20,6 +20,7 @@ class NodeUnschedulable final : public framework::FilterPlugin, public framework
   void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                   std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                   framework::StatusTable& statuses) const override;
+  bool RefusesNone(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 };

@@ -24,6 +24,9 @@ class TaintToleration final : public framework::FilterPlugin,
   void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                   std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                   framework::StatusTable& statuses) const override;
+  bool RefusesNone(const framework::Cycle& cycle, const framework::PodInfo&) const override {
+    return cycle.nodes.columns().tainted_count == 0;
+  }
 
   // Never skips: without taints every node scores 100.
   framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }
@@ -38,6 +41,9 @@ class TaintToleration final : public framework::FilterPlugin,
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
+  std::optional<std::int64_t> ScoreOfAll(const framework::Cycle& cycle, const framework::PodInfo&) const override {
+    return cycle.nodes.columns().tainted_count == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+  }
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 };

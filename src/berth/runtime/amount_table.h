@@ -1,0 +1,69 @@
+// AmountTable: a node table whose rows have amounts of cpu, memory and pods, and nothing else: what
+// framework::AmountsPlugin is asked with. Single-threaded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "berth/framework/node_table.h"
+
+namespace berth::runtime {
+
+// The amounts of a node. Those up to kCapacityCount are what it has, the others what of it is taken.
+inline constexpr std::size_t kAmountCount = 8;
+inline constexpr std::size_t kCapacityCount = 3;
+using Amounts = std::array<std::int64_t, kAmountCount>;
+inline constexpr std::array<std::vector<std::int64_t> framework::NodeTable::Columns::*, kAmountCount> kAmountColumns{
+    &framework::NodeTable::Columns::allocatable_cpu_milli,  &framework::NodeTable::Columns::allocatable_memory_bytes,
+    &framework::NodeTable::Columns::allocatable_pods,       &framework::NodeTable::Columns::requested_cpu_milli,
+    &framework::NodeTable::Columns::requested_memory_bytes, &framework::NodeTable::Columns::nonzero_cpu_milli,
+    &framework::NodeTable::Columns::nonzero_memory_bytes,   &framework::NodeTable::Columns::pod_count};
+
+inline Amounts AmountsOf(const framework::NodeTable::Columns& columns, framework::NodeIndex row) {
+  Amounts amounts;
+  for (std::size_t i = 0; i < kAmountCount; ++i) amounts[i] = (columns.*kAmountColumns[i])[row];
+  return amounts;
+}
+
+class AmountTable final : public framework::NodeTable {
+ public:
+  // New rows have a capacity of 1 each, of which nothing is taken.
+  void Resize(std::size_t row_count);
+  void Set(framework::NodeIndex row, const Amounts& amounts);
+  Amounts Get(framework::NodeIndex row) const { return AmountsOf(columns_, row); }
+
+  std::size_t row_count() const override { return rows_.size(); }
+  std::span<const framework::NodeIndex> rows() const override { return rows_; }
+  std::size_t node_count() const override { return rows_.size(); }
+  framework::NodeIndex Find(std::string_view) const override { return framework::kNoNode; }
+  const framework::NodeInfo& Info(framework::NodeIndex) const override { return no_info_; }
+  const Columns& columns() const override { return columns_; }
+  const std::vector<api::Taint>& TaintSet(std::uint32_t) const override { return no_taints_; }
+  std::size_t taint_set_count() const override { return 1; }
+  std::span<const framework::ValueId> LabelColumn(std::string_view) const override { return no_values_; }
+  std::optional<framework::ValueId> FindValue(std::string_view) const override { return std::nullopt; }
+  std::string_view Value(framework::ValueId) const override { return {}; }
+  std::size_t value_count() const override { return 1; }
+  std::uint64_t values_version() const override { return 0; }
+  std::int64_t ImageNodeCount(std::string_view) const override { return 0; }
+  std::int64_t ImageSizeBytes(std::string_view) const override { return 0; }
+  std::span<const framework::NodeIndex> ImageRows(std::string_view) const override { return {}; }
+  std::uint64_t version() const override { return 0; }
+  std::optional<std::span<const framework::NodeIndex>> ChangedSince(std::uint64_t) const override {
+    return std::nullopt;
+  }
+  std::uint64_t nodes_version() const override { return 0; }
+
+ private:
+  Columns columns_;
+  std::vector<framework::NodeIndex> rows_;
+  std::vector<framework::ValueId> no_values_;
+  std::vector<api::Taint> no_taints_;
+  framework::NodeInfo no_info_;
+};
+
+}  // namespace berth::runtime

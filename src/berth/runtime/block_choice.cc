@@ -1,0 +1,170 @@
+#include "berth/runtime/block_choice.h"
+
+#include <algorithm>
+
+#include "berth/runtime/guarded.h"
+
+namespace berth::runtime {
+
+using framework::kVerdictOk;
+using framework::NodeIndex;
+using framework::Status;
+using framework::VerdictId;
+
+bool BlockChoice::IsWorthwhile(const framework::NodeTable& nodes) {
+  const std::size_t cost = blocks_.UpdateCost(nodes);
+  if (cost > nodes.row_count()) {
+    saved_ += nodes.row_count();
+    if (saved_ < cost) return false;
+    saved_ = 0;
+  }
+  blocks_.Update(nodes);
+  return true;
+}
+
+bool BlockChoice::Find(const framework::Cycle& cycle, const framework::PodInfo& pod, const Question& question,
+                       framework::StatusTable& statuses, std::vector<std::uint32_t>& counts) {
+  cycle_ = &cycle;
+  pod_ = &pod;
+  question_ = &question;
+  statuses_ = &statuses;
+  best_total_ = INT64_MIN;
+  best_count_ = 0;
+  best_kinds_.clear();
+  verdicts_.resize(blocks_.kinds().row_count());
+  scores_.resize(blocks_.kinds().row_count());
+  totals_.resize(blocks_.kinds().row_count());
+  if (!FilterBlocks() || !BoundBlocks() || !CountRefused(counts)) return false;
+
+  // The block that promises most, then those that promise no less than it gave.
+  const auto first = static_cast<BlockId>(std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());
+  if (bounds_[first] == INT64_MIN) return true;
+  if (!ScoreKinds({&first, 1})) return false;
+  block_ids_.clear();
+  for (BlockId block = 0; block < blocks_.block_count(); ++block) {
+    if (block != first && bounds_[block] != INT64_MIN && bounds_[block] >= best_total_) block_ids_.push_back(block);
+  }
+  return block_ids_.empty() || ScoreKinds(block_ids_);
+}
+
+bool BlockChoice::FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
+                               std::vector<VerdictId>& verdicts) {
+  const framework::Cycle cycle{table, cycle_->state, cycle_->seed, cycle_->now};
+  for (const NodeIndex row : rows) verdicts[row] = kVerdictOk;
+  for (const Filter& filter : question_->filters) {
+    statuses_->SetPlugin(filter.plugin->Name(), filter.position);
+    const Status failed = Guarded([&] {
+      filter.plugin->FilterRows(cycle, *pod_, rows, verdicts, *statuses_);
+      return Status();
+    });
+    if (!failed.IsSuccess()) return false;
+  }
+  return true;
+}
+
+bool BlockChoice::FilterBlocks() {
+  emptiest_verdicts_.resize(blocks_.block_count());
+  fullest_verdicts_.resize(blocks_.block_count());
+  return FilterRowsOf(blocks_.emptiest(), blocks_.emptiest().rows(), emptiest_verdicts_) &&
+         FilterRowsOf(blocks_.fullest(), blocks_.fullest().rows(), fullest_verdicts_);
+}
+
+// INT64_MIN where no row is feasible.
+bool BlockChoice::BoundBlocks() {
+  const std::size_t count = blocks_.block_count();
+  bounds_.assign(count, 0);
+  const framework::Cycle emptiest{blocks_.emptiest(), cycle_->state, cycle_->seed, cycle_->now};
+  const framework::Cycle fullest{blocks_.fullest(), cycle_->state, cycle_->seed, cycle_->now};
+  scores_.resize(std::max(scores_.size(), count));
+  for (const Score& score : question_->scores) {
+    const Status failed = Guarded([&] {
+      score.as_amounts->ScoreBounds(emptiest, fullest, *pod_, std::span(scores_).first(count));
+      return Status();
+    });
+    if (!failed.IsSuccess()) return false;
+    for (BlockId block = 0; block < count; ++block) bounds_[block] += score.weight * scores_[block];
+  }
+  for (BlockId block = 0; block < count; ++block) {
+    const bool are_refused = emptiest_verdicts_[block] != kVerdictOk;
+    if (blocks_.kind_count(block) == 0 || are_refused) bounds_[block] = INT64_MIN;
+  }
+  return true;
+}
+
+void BlockChoice::AddKindsOf(BlockId block) {
+  const auto first = static_cast<NodeIndex>(block * AmountBlocks::kKindsPerBlock);
+  for (NodeIndex i = 0; i < blocks_.kind_count(block); ++i) kind_rows_.push_back(first + i);
+}
+
+bool BlockChoice::CountRefused(std::vector<std::uint32_t>& counts) {
+  counts.clear();
+  const auto add = [&counts](VerdictId verdict, std::size_t count) {
+    if (verdict >= counts.size()) counts.resize(verdict + 1, 0);
+    counts[verdict] += static_cast<std::uint32_t>(count);
+  };
+  kind_rows_.clear();
+  for (BlockId block = 0; block < blocks_.block_count(); ++block) {
+    if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
+      add(emptiest_verdicts_[block], blocks_.row_count(block));
+    } else {
+      AddKindsOf(block);
+    }
+  }
+  if (kind_rows_.empty()) return true;
+  if (!FilterRowsOf(blocks_.kinds(), kind_rows_, verdicts_)) return false;
+  for (const NodeIndex kind : kind_rows_) add(verdicts_[kind], blocks_.RowsOf(kind).size());
+  return true;
+}
+
+bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
+  kind_rows_.clear();
+  for (const BlockId block : blocks) {
+    const std::size_t begin = kind_rows_.size();
+    AddKindsOf(block);
+    if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
+      for (const NodeIndex kind : std::span(kind_rows_).subspan(begin)) verdicts_[kind] = kVerdictOk;
+    } else {
+      // Only the feasible ones are scored, as everywhere.
+      kind_rows_.erase(std::remove_if(kind_rows_.begin() + static_cast<std::ptrdiff_t>(begin), kind_rows_.end(),
+                                      [this](NodeIndex kind) { return verdicts_[kind] != kVerdictOk; }),
+                       kind_rows_.end());
+    }
+  }
+  if (kind_rows_.empty()) return true;
+  std::sort(kind_rows_.begin(), kind_rows_.end());
+  const framework::Cycle cycle{blocks_.kinds(), cycle_->state, cycle_->seed, cycle_->now};
+  for (const NodeIndex kind : kind_rows_) totals_[kind] = 0;
+  for (const Score& score : question_->scores) {
+    Status status;
+    const Status failed = Guarded([&] {
+      score.plugin->ScoreRows(cycle, *pod_, kind_rows_, scores_, status);
+      return status;
+    });
+    if (!failed.IsSuccess()) return false;
+    for (const NodeIndex kind : kind_rows_) totals_[kind] += score.weight * scores_[kind];
+  }
+  std::int64_t best = best_total_;
+  for (const NodeIndex kind : kind_rows_) best = std::max(best, totals_[kind]);
+  if (best > best_total_) {
+    best_total_ = best;
+    best_count_ = 0;
+    best_kinds_.clear();
+  }
+  for (const NodeIndex kind : kind_rows_) {
+    if (totals_[kind] != best) continue;
+    best_kinds_.push_back(kind);
+    best_count_ += blocks_.RowsOf(kind).size();
+  }
+  return true;
+}
+
+NodeIndex BlockChoice::NthBest(std::size_t n) const {
+  for (const NodeIndex kind : best_kinds_) {
+    const std::span<const NodeIndex> rows = blocks_.RowsOf(kind);
+    if (n < rows.size()) return rows[n];
+    n -= rows.size();
+  }
+  return framework::kNoNode;
+}
+
+}  // namespace berth::runtime
