@@ -220,7 +220,7 @@ class GroupingPlugin : public virtual Plugin {
  public:
   struct Marks {
     std::size_t width = 0;      // numbers a row; 0: all rows are alike
-    std::uint64_t version = 0;  // of the meaning of the numbers, among all that the plugin gave for this pod's class
+    std::uint64_t version = 0;  // of the numbers' meaning: equal versions mean equal marks whatever the class
     bool operator==(const Marks&) const = default;
   };
   // Marks of the class, or marks that other classes have as well: those rest on node objects alone.
@@ -228,7 +228,7 @@ class GroupingPlugin : public virtual Plugin {
 
   // Asked after PreFilter. nullopt: this pod's nodes cannot be grouped in this cycle.
   virtual std::optional<Marks> MarksOf(const Cycle& cycle, const PodInfo& pod) const = 0;
-  // Shared marks: equal versions mean equal marks whatever the class. Appends to `special` the rows about which they do
+  // Shared marks: those that rest on node objects alone. Appends to `special` the rows about which they do
   // not tell all, because pods there matter; each of these is a group of its own. nullopt: there are none, or more than
   // `special_max` special rows; `special` is then undefined.
   virtual std::optional<Marks> SharedMarksOf(const Cycle&, const PodInfo&, std::size_t /*special_max*/,

@@ -129,7 +129,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // Rows that the shared marks do not tell all about: so many at most, and so many anyway.
   static constexpr std::size_t kSpecialMax = 4096;
   static constexpr std::size_t kSpecialAnyway = 64;
-  static constexpr std::size_t kSharedOrdersMax = 4096;
+  static constexpr std::size_t kOrderIdsMax = 16384;
 
   // What a plugin that the class cannot keep is as a GroupingPlugin; null: it is none.
   using Groupers = std::vector<const framework::GroupingPlugin*>;
@@ -183,8 +183,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool PlanGroups();
   bool PlanMarks();
   bool CollectMarks(MarkKind kind, std::size_t special_max);
-  std::uint64_t SharedOrderId();
-  std::size_t SpecialMax();
+  std::uint64_t OrderId();
+  std::size_t SpecialMax(std::uint64_t own_id);
   bool UpdateOrder();
   void PutRows(std::span<const NodeIndex> rows);
   void CollectCandidates();
@@ -233,7 +233,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   BlockChoice block_choice_;
   std::uint64_t block_choice_count_ = 0;
   KeptCache<KeptEvaluation> evaluations_;  // by KeyOf()
-  KeptCache<KeptOrder> orders_;            // by the same, or by the class where plugins group
+  KeptCache<KeptOrder> orders_;            // by OrderId()
   // Of the last pod that was the first of its kind, and in forms that keep nothing. What is never met again takes no
   // room of its own.
   KeptEvaluation fresh_;
@@ -243,9 +243,10 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::uint64_t rebuild_count_ = 0;
   absl::flat_hash_map<std::pair<std::uint64_t, std::int32_t>, std::uint64_t> nominated_keys_;
   std::uint64_t nominated_key_count_ = 0;
-  StringHashMap<std::uint64_t> shared_orders_;  // ids in orders_, by what the order rests on
-  std::uint64_t shared_order_count_ = 0;
-  absl::flat_hash_map<std::uint64_t, std::uint64_t> class_versions_;  // of the table, when a class last came; some
+  StringHashMap<std::uint64_t> order_ids_;  // ids in orders_, by what the order rests on; some
+  std::uint64_t order_id_count_ = 0;
+  // Of the table, when an order of own marks could last have been used; some.
+  absl::flat_hash_map<std::uint64_t, std::uint64_t> order_versions_;
 
   // This cycle.
   framework::PodInfoPtr pod_;

@@ -146,47 +146,52 @@ bool Evaluator::CollectMarks(MarkKind kind, std::size_t special_max) {
   return true;
 }
 
-// An order that many classes share costs each of them its special rows in every cycle; one of its own costs it the rows
-// that changed since its last cycle. Classes that take turns fare better with the first, one that comes in numbers with
-// the second.
-std::size_t Evaluator::SpecialMax() {
-  if (groupers_.empty()) return 0;
-  if (class_versions_.size() > kSeenMax) class_versions_.clear();
-  std::uint64_t& last = class_versions_[pod_->pod_class->id];
+// An order of shared marks costs each class its special rows in every cycle; one of its own marks costs the rows that
+// changed since it was last used. Classes that take turns fare better with the first, one that comes in numbers with
+// the second, and so do classes that have their own marks in common. So many special rows are worth it, for who would
+// choose by the order `own_id` otherwise.
+std::size_t Evaluator::SpecialMax(std::uint64_t own_id) {
+  if (order_versions_.size() > kSeenMax) order_versions_.clear();
+  std::uint64_t& last = order_versions_[own_id];
   const std::uint64_t behind = nodes_->version() - last;
   last = nodes_->version();
   return kSpecialAnyway + static_cast<std::size_t>(std::min<std::uint64_t>(behind, kSpecialMax));
 }
 
-// Decides whose order it will be, and asks the plugins for their marks.
+// Decides which order it will be, and asks the plugins for their marks.
 bool Evaluator::PlanMarks() {
-  std::uint64_t id = 0;
-  if (CollectMarks(MarkKind::kShared, SpecialMax())) {
-    id = SharedOrderId();
-    kept_order_ = orders_.Find(id);
-  } else {
+  const bool is_shared = CollectMarks(MarkKind::kShared, groupers_.empty() ? 0 : kSpecialAnyway);
+  std::uint64_t id = is_shared ? OrderId() : 0;
+  if (!is_shared) {
     if (groupers_.empty() || !CollectMarks(MarkKind::kOwn, 0)) return false;
-    id = pod_->pod_class->id * 2 + 1;
-    kept_order_ = orders_.Find(id);
-    if (kept_order_ == nullptr && IsFirstSight(~id)) return false;
+    id = OrderId();
+    const std::size_t special_max = SpecialMax(id);
+    if (special_max > kSpecialAnyway && CollectMarks(MarkKind::kShared, special_max)) {
+      id = OrderId();
+    } else if (!CollectMarks(MarkKind::kOwn, 0) || (orders_.Find(id) == nullptr && IsFirstSight(~id))) {
+      return false;
+    }
   }
+  kept_order_ = orders_.Find(id);
   if (kept_order_ == nullptr) kept_order_ = &orders_.Add(id, std::make_unique<KeptOrder>());
   return true;
 }
 
-std::uint64_t Evaluator::SharedOrderId() {
+// Of the order of what is kept and of the marks that were just collected.
+std::uint64_t Evaluator::OrderId() {
   const auto add = [this](std::uint64_t number) {
     scratch_key_.append(reinterpret_cast<const char*>(&number), sizeof(number));
   };
   scratch_key_.clear();
   add(key_);
+  add(static_cast<std::uint64_t>(mark_kind_));
   for (std::size_t g = 0; g < groupers_.size(); ++g) {
     add(reinterpret_cast<std::uintptr_t>(groupers_[g]));
     add(group_marks_[g].version);
   }
-  if (shared_orders_.size() > kSharedOrdersMax) shared_orders_.clear();
-  const auto [it, is_new] = shared_orders_.try_emplace(scratch_key_, shared_order_count_ * 2);
-  if (is_new) ++shared_order_count_;
+  if (order_ids_.size() > kOrderIdsMax) order_ids_.clear();
+  const auto [it, is_new] = order_ids_.try_emplace(scratch_key_, order_id_count_);
+  if (is_new) ++order_id_count_;
   return it->second;
 }
 

@@ -91,16 +91,6 @@ std::size_t TopologyCounter::Bytes() const {
          touched_.capacity() * sizeof(touched_[0]);
 }
 
-AffinityCounts::AffinityCounts(std::shared_ptr<const framework::PodClass> pod_class, PodTerms terms)
-    : pod_class_(std::move(pod_class)) {
-  SetTerms(std::move(terms));
-}
-
-void AffinityCounts::SetTerms(PodTerms terms) {
-  terms_ = std::move(terms);
-  matches_itself_ = MatchesAll(terms_.required_affinity, *pod_class_);
-}
-
 std::int64_t AffinityCounts::Get(CountKind kind, Topology::KeyIndex key, Topology::Ordinal ordinal) const {
   for (const TopologyCounter& counter : counters_) {
     if (counter.kind() == kind && counter.key() == key) return counter.Get(ordinal);
@@ -122,6 +112,14 @@ std::size_t AffinityCounts::PairCount(CountKind kind) const {
   return count;
 }
 
+std::uint64_t AffinityCounts::MarksVersion(std::uint64_t way, std::uint64_t& numbers) const {
+  if (marks_version_.number == 0 || marks_version_.counters_version != counters_version() ||
+      marks_version_.way != way) {
+    marks_version_ = {counters_version(), way, ++numbers};
+  }
+  return marks_version_.number;
+}
+
 std::uint32_t AffinityCounts::CounterFor(CountKind kind, Topology::KeyIndex key, const Topology& topology) {
   for (std::uint32_t i = 0; i < counters_.size(); ++i) {
     if (counters_[i].kind() == kind && counters_[i].key() == key) return i;
@@ -132,12 +130,9 @@ std::uint32_t AffinityCounts::CounterFor(CountKind kind, Topology::KeyIndex key,
 
 std::size_t AffinityCounts::Bytes() const {
   std::size_t bytes = sizeof(*this) + effects_.capacity() * sizeof(CounterEffect) +
-                      effects_of_slot_.capacity() * (sizeof(std::uint32_t) + sizeof(Range) + 1);
+                      effects_of_kind_.capacity() * (sizeof(KindId) + sizeof(Range) + 1);
   for (const TopologyCounter& counter : counters_) bytes += counter.Bytes();
-  const std::size_t term_count = terms_.required_affinity.size() + terms_.required_anti_affinity.size() +
-                                 terms_.preferred_affinity.size() + terms_.preferred_anti_affinity.size();
-  // The class itself lives on only for this; its labels and terms are small beside the rest.
-  return bytes + 1024 + term_count * 256;
+  return bytes;
 }
 
 }  // namespace berth::plugins

@@ -1,15 +1,16 @@
-// AffinityCounts: for one class of incoming pods, how the pods that run now bear on it, as sums by (topology key,
+// AffinityCounts: for one kind of incoming pods, how the pods that run now bear on it, as sums by (topology key,
 // value): what InterPodAffinity's filter and score read. AffinityIndex keeps them up to date. Core's thread only.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
 
-#include "berth/plugins/inter_pod_affinity/affinity_terms.h"
+#include "berth/plugins/inter_pod_affinity/pod_kinds.h"
 #include "berth/plugins/inter_pod_affinity/topology.h"
 
 namespace berth::plugins {
@@ -77,18 +78,24 @@ class TopologyCounter {
 
 class AffinityCounts {
  public:
-  AffinityCounts(std::shared_ptr<const framework::PodClass> pod_class, PodTerms terms);
+  using KindId = PodKinds::KindId;
 
-  const PodTerms& terms() const { return terms_; }  // with the namespaces merged
+  AffinityCounts(KindId kind, std::shared_ptr<const CarriedTerms> terms, bool matches_itself)
+      : kind_(kind), terms_(std::move(terms)), matches_itself_(matches_itself) {}
+
+  const PodTerms& terms() const { return terms_->parsed; }  // with the namespaces merged
   // The pod matches all of its own required affinity terms.
   bool matches_itself() const { return matches_itself_; }
 
   const std::vector<TopologyCounter>& counters() const { return counters_; }
-  // Another one where the list of counters differs, also between the counts that one class had at different times.
+  // Another one where the list of counters differs, also between the counts that one kind had at different times.
   std::uint64_t counters_version() const { return counters_base_ + counters_.size(); }
   std::int64_t Get(CountKind kind, Topology::KeyIndex key, Topology::Ordinal ordinal) const;
   // Whether any pod is counted.
   bool Any(CountKind kind) const;
+  // A number for marks that rest on the counters in this way: another one where either differs, also from that of other
+  // counts. `numbers` grows.
+  std::uint64_t MarksVersion(std::uint64_t way, std::uint64_t& numbers) const;
   // How many (key, value) pairs have a sum other than 0.
   std::size_t PairCount(CountKind kind) const;
 
@@ -105,28 +112,30 @@ class AffinityCounts {
   };
 
   std::uint32_t CounterFor(CountKind kind, Topology::KeyIndex key, const Topology& topology);
-  void SetTerms(PodTerms terms);
   std::size_t Bytes() const;
 
-  std::shared_ptr<const framework::PodClass> pod_class_;
-  PodTerms terms_;
-  bool matches_itself_ = false;
+  const KindId kind_;
+  const std::shared_ptr<const CarriedTerms> terms_;
+  const bool matches_itself_;
   std::vector<TopologyCounter> counters_;
   std::uint64_t counters_base_ = 0;
 
-  // How the running classes bear on this one; those that do not are not listed.
-  absl::flat_hash_map<std::uint32_t, Range> effects_of_slot_;
+  // How the running kinds bear on this one; those that do not are not listed.
+  absl::flat_hash_map<KindId, Range> effects_of_kind_;
   std::vector<CounterEffect> effects_;
-  std::size_t slots_seen_ = 0;
+  std::size_t kinds_seen_ = 0;
 
-  api::StringMap namespace_labels_;
-  std::uint64_t namespaces_version_ = 0;
   // As of what the sums are.
   std::uint64_t log_position_ = 0;
   std::uint64_t moves_ = 0;
   std::size_t recount_cost_ = 0;  // rows that the last full count looked at
   std::uint64_t last_used_ = 0;
   std::size_t bytes_ = 0;
+  struct {
+    std::uint64_t counters_version = 0;
+    std::uint64_t way = 0;
+    std::uint64_t number = 0;  // 0: none yet
+  } mutable marks_version_;
 };
 
 }  // namespace berth::plugins

@@ -1,20 +1,17 @@
 // AffinityIndex: the pods of one node table by class, so that what they mean for an incoming pod is found without a
 // walk over them. A placement changes one row; only what it brought or took is looked at.
 //
-// Everything happens between classes, which the pods of one workload share: a running class is tested against an
-// incoming one once, and hash tables by label and value leave few to test. Core's thread only.
+// Everything happens between kinds of classes (PodKinds): a kind of running pods is tested against an incoming one
+// once, and all classes of an incoming kind have their sums in common. Core's thread only.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
 
-#include "berth/base/hash_map.h"
 #include "berth/framework/node_table.h"
 #include "berth/plugins/inter_pod_affinity/affinity_counts.h"
 
@@ -22,20 +19,20 @@ namespace berth::plugins {
 
 class AffinityIndex {
  public:
-  // Bound on what is kept for incoming classes; those that were not used for longest go.
+  // Bound on what is kept for incoming kinds; those that were not used for longest go.
   static constexpr std::size_t kCountsBytesMax = std::size_t{64} << 20;
-  // Changes that are kept for classes which were not asked about for a while; they count anew when it was longer.
+  // Changes that are kept for kinds which were not asked about for a while; they count anew when it was longer.
   static constexpr std::size_t kLogMax = 65536;
-  // Running classes without a pod that are kept beyond as many as there are with one; then the index begins anew.
-  static constexpr std::size_t kDeadSlotsMax = 4096;
-  // Up to so many new running classes are tested one by one against an incoming one that is asked about again.
+  // Classes without a running pod that are kept beyond as many as there are with one; then the index begins anew.
+  static constexpr std::size_t kDeadClassesMax = 4096;
+  // Up to so many new running kinds are tested one by one against an incoming one that is asked about again.
   static constexpr std::size_t kDirectTestsMax = 64;
 
   // `namespaces` must outlive the index. Required affinity terms of running pods count `hard_weight` in scores, if that
   // is above 0.
   // `id` tells it from others.
   AffinityIndex(const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight, std::uint64_t id)
-      : namespaces_(namespaces), hard_weight_(hard_weight), id_(id) {}
+      : namespaces_(namespaces), hard_weight_(hard_weight), id_(id), kinds_(namespaces) {}
 
   // Brings the index up to date. The table must not change as long as anything below is asked.
   void Sync(const framework::NodeTable& nodes);
@@ -44,58 +41,51 @@ class AffinityIndex {
   // Whether any running pod has terms of its own.
   bool HasCarriers() const { return carrier_count_ > 0; }
 
-  // The sums for a pod of that class, up to date. They are changed by the next call for the class after the table has
-  // changed.
+  // The sums for a pod of that class, up to date; classes of one kind share them. They are changed by the next call for
+  // the kind after the table has changed.
   std::shared_ptr<const AffinityCounts> CountsFor(const std::shared_ptr<const framework::PodClass>& pod_class);
 
-  // What one more running pod of class `running` would add for pods of the counts' class; kScore is left out.
-  std::vector<AffinityEffect> EffectsOf(const AffinityCounts& counts, const framework::PodClass& running);
+  // What one more pod of class `running` would add to `counts`, which are those of class `incoming`; kScore is left
+  // out.
+  std::vector<AffinityEffect> EffectsOf(const AffinityCounts& counts,
+                                        const std::shared_ptr<const framework::PodClass>& incoming,
+                                        const std::shared_ptr<const framework::PodClass>& running);
 
   const Topology& topology() const { return topology_; }
   Topology& topology() { return topology_; }
   std::uint64_t id() const { return id_; }
   // How often it began anew, and with it the numbering of keys and values.
   std::uint64_t reset_count() const { return reset_count_; }
-  // How many classes of incoming pods it holds sums for.
+  // How many kinds of incoming pods it holds sums for.
   std::size_t counts_count() const { return counts_.size(); }
 
  private:
-  using SlotId = std::uint32_t;
+  using ClassId = PodKinds::ClassId;
+  using KindId = PodKinds::KindId;
 
-  // A class with running pods.
+  // The running pods of a class.
   struct Slot {
-    std::shared_ptr<const framework::PodClass> pod_class;
-    std::unique_ptr<const PodTerms> terms;  // null: none
     absl::flat_hash_map<framework::NodeIndex, std::int32_t> count_by_row;
     std::int64_t pod_count = 0;
   };
   struct Change {
-    SlotId slot = 0;
+    ClassId pod_class = 0;
     framework::NodeIndex row = 0;
     std::int32_t pods = 0;
   };
-  // Slots by what a term can ask for: "namespace\0label\0value", with an empty namespace for any, or the namespace.
-  using Buckets = StringHashMap<std::vector<SlotId>>;
 
+  bool HasDeadClasses() const { return kinds_.class_count() > 2 * live_class_count_ + kDeadClassesMax; }
   void Reset();
   void SyncRow(framework::NodeIndex row);
   void Count(const std::shared_ptr<const framework::PodClass>& pod_class, framework::NodeIndex row, std::int32_t pods);
-  SlotId SlotFor(const std::shared_ptr<const framework::PodClass>& pod_class);
-  void AddCarrier(SlotId id);
-  void AddCarriedTerm(SlotId id, const AffinityTerm& term);
-  void AddToPodBuckets(SlotId id);
+  ClassId ClassFor(const std::shared_ptr<const framework::PodClass>& pod_class);
 
-  bool RefreshNamespaces(AffinityCounts& counts);
   void Match(AffinityCounts& counts);
-  void AddEffects(AffinityCounts& counts, SlotId id);
-  void CollectEffects(const AffinityCounts& counts, const framework::PodClass& running, const PodTerms* terms);
-  void CollectCandidates(const AffinityCounts& counts);
-  void CollectCarriers(std::string_view namespace_name, const api::StringMap& labels);
-  void CollectMatching(const AffinityTerm& term);
-  void CollectFrom(const Buckets& buckets, std::string_view key);
+  void AddEffects(AffinityCounts& counts, KindId running);
+  void CollectEffects(KindId incoming, KindId running);
   void CountAll(AffinityCounts& counts);
   void Replay(AffinityCounts& counts);
-  void Apply(AffinityCounts& counts, SlotId id, framework::NodeIndex row, std::int32_t pods);
+  void Apply(AffinityCounts& counts, AffinityCounts::Range effects, framework::NodeIndex row, std::int32_t pods) const;
   void Account(AffinityCounts& counts);
 
   const framework::ObjectStore<api::Namespace>& namespaces_;
@@ -112,27 +102,23 @@ class AffinityIndex {
   std::vector<bool> is_row_used_;  // a pod was counted there
   std::uint64_t moves_ = 0;        // how often nodes with pods changed a value: all sums are counted anew
 
-  std::vector<Slot> slots_;
-  absl::flat_hash_map<const framework::PodClass*, SlotId> slot_of_class_;
-  std::size_t live_slot_count_ = 0;
+  PodKinds kinds_;
+  std::vector<Slot> slots_;  // by class
+  std::size_t live_class_count_ = 0;
   std::int64_t carrier_count_ = 0;
-  Buckets carriers_;  // by what their terms ask the incoming pod for
-  bool has_pod_buckets_ = false;
-  Buckets pods_;  // by what they are; filled when first asked for
 
   std::vector<Change> log_;
   std::uint64_t log_base_ = 0;
   std::uint64_t reset_at_ = 0;  // position of the log
 
-  absl::flat_hash_map<const framework::PodClass*, std::shared_ptr<AffinityCounts>> counts_;
+  absl::flat_hash_map<KindId, std::shared_ptr<AffinityCounts>> counts_;
   std::size_t counts_bytes_ = 0;
   std::uint64_t uses_ = 0;
-  std::uint64_t matches_ = 0;  // how often a class was matched anew
+  std::uint64_t matches_ = 0;  // how often counters were laid out
 
   // Scratch.
   std::vector<AffinityEffect> found_effects_;
-  std::vector<SlotId> candidates_;
-  std::string bucket_;
+  std::vector<KindId> candidates_;
 };
 
 }  // namespace berth::plugins

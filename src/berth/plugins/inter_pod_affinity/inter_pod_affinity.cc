@@ -271,13 +271,13 @@ framework::PreFilterResult InterPodAffinity::PreFilter(const Cycle& cycle, const
   return {};
 }
 
-Status InterPodAffinity::UpdateWithPod(const Cycle& cycle, const PodInfo& other, const NodeInfo& node,
-                                       std::int64_t sign) const {
+Status InterPodAffinity::UpdateWithPod(const Cycle& cycle, const PodInfo& pod, const PodInfo& other,
+                                       const NodeInfo& node, std::int64_t sign) const {
   const auto* state = cycle.state.Read<PreFilterState>(kPreFilterStateKey);
   if (state == nullptr) return NoPreFilterState();
   std::vector<Delta> deltas;
   AffinityIndex& index = *state->index;
-  for (const AffinityEffect& effect : index.EffectsOf(*state->counts, *other.pod_class)) {
+  for (const AffinityEffect& effect : index.EffectsOf(*state->counts, pod.pod_class, other.pod_class)) {
     const std::string* value = node.node().metadata.labels.Find(index.topology().name(effect.key));
     if (value == nullptr) continue;
     const Topology::Ordinal ordinal = index.topology().InternOrdinal(effect.key, *value);
@@ -289,13 +289,14 @@ Status InterPodAffinity::UpdateWithPod(const Cycle& cycle, const PodInfo& other,
   return {};
 }
 
-Status InterPodAffinity::AddPod(const Cycle& cycle, const PodInfo&, const PodInfo& other, const NodeInfo& node) const {
-  return UpdateWithPod(cycle, other, node, +1);
+Status InterPodAffinity::AddPod(const Cycle& cycle, const PodInfo& pod, const PodInfo& other,
+                                const NodeInfo& node) const {
+  return UpdateWithPod(cycle, pod, other, node, +1);
 }
 
-Status InterPodAffinity::RemovePod(const Cycle& cycle, const PodInfo&, const PodInfo& other,
+Status InterPodAffinity::RemovePod(const Cycle& cycle, const PodInfo& pod, const PodInfo& other,
                                    const NodeInfo& node) const {
-  return UpdateWithPod(cycle, other, node, -1);
+  return UpdateWithPod(cycle, pod, other, node, -1);
 }
 
 Status InterPodAffinity::Filter(const Cycle& cycle, const PodInfo&, const NodeInfo& node) const {
@@ -439,7 +440,7 @@ std::optional<framework::GroupingPlugin::Marks> InterPodAffinity::MarksOf(const 
   for (std::size_t i = 0; i < counters.size(); ++i) {
     if (MarksBySum(counters[i], index->topology())) by_sum |= std::uint64_t{1} << i;
   }
-  return Marks{2 * counters.size(), counts->counters_version() + (by_sum << 16)};
+  return Marks{2 * counters.size(), counts->MarksVersion(by_sum, versions_made_)};
 }
 
 // Shared marks are the values of the keys with few of them; of keys that tell the nodes apart only whether a node has
@@ -467,8 +468,8 @@ std::optional<framework::GroupingPlugin::Marks> InterPodAffinity::SharedMarksOf(
   std::string text = std::to_string(index->id()) + "/" + std::to_string(index->reset_count());
   for (const SharedKey& key : keys) text += (key.is_by_sum ? "?" : "=") + std::to_string(key.key);
   if (shared_versions_.size() > kSharedVersionsMax) shared_versions_.clear();
-  const auto [it, is_new] = shared_versions_.try_emplace(std::move(text), shared_versions_made_ + 1);
-  if (is_new) ++shared_versions_made_;
+  const auto [it, is_new] = shared_versions_.try_emplace(std::move(text), versions_made_ + 1);
+  if (is_new) ++versions_made_;
   return Marks{keys.size(), it->second};
 }
 

@@ -91,8 +91,9 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
 
   Prepared Prepare(const framework::Cycle& cycle, const framework::PodInfo& pod) const;
   bool IgnoresPodsWithout(const framework::PodInfo& pod) const;
-  framework::Status UpdateWithPod(const framework::Cycle& cycle, const framework::PodInfo& other,
-                                  const framework::NodeInfo& node, std::int64_t sign) const;
+  framework::Status UpdateWithPod(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                                  const framework::PodInfo& other, const framework::NodeInfo& node,
+                                  std::int64_t sign) const;
 
   const std::int32_t hard_affinity_weight_;
   const bool ignores_preferred_terms_of_existing_pods_;
@@ -103,7 +104,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   // Versions of shared marks, by what they rest on. Bounded; numbers are not used again.
   static constexpr std::size_t kSharedVersionsMax = 4096;
   mutable StringHashMap<std::uint64_t> shared_versions_;
-  mutable std::uint64_t shared_versions_made_ = 0;
+  mutable std::uint64_t versions_made_ = 0;  // of marks, those of a class included
 };
 
 }  // namespace berth::plugins

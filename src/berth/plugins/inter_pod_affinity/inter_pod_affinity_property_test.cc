@@ -165,7 +165,7 @@ class Generator {
   }
   api::PodAffinityTerm Term() {
     api::PodAffinityTerm term;
-    if (!OneIn(12)) term.selector = Selector(OneIn(3) ? "tier" : "app", {"a", "b", "c"});
+    if (!OneIn(12)) term.selector = Selector(OneIn(3) ? "tier" : OneIn(20) ? "build" : "app", {"a", "b", "c"});
     if (OneIn(60)) term.selector = api::LabelSelector{{{"app", api::SelectorOperator::kUnknown, {}, "Odd"}}};
     if (OneIn(4)) term.namespaces.push_back(Namespace());
     if (OneIn(8)) term.namespaces.push_back(Namespace());
@@ -193,6 +193,12 @@ class Cluster {
  public:
   explicit Cluster(std::uint64_t seed) : generator(seed) {
     for (std::uint64_t i = 0; i < 3 + seed % 23; ++i) kinds_.push_back(generator.Pod().Build());
+    // Others that differ in what few terms ask for.
+    for (std::uint64_t i = 0; i < seed % 7; ++i) {
+      api::Pod like = generator.Pick(kinds_);
+      like.metadata.labels.Set("build", generator.Text({"a", "b"}));
+      kinds_.push_back(std::move(like));
+    }
     for (const char* name : {"red", "green"}) SetNamespace(name);
   }
 
@@ -417,7 +423,7 @@ TEST(InterPodAffinity, WhatNobodyHasAnyMoreIsForgotten) {
     auto builder = MakePod("p" + std::to_string(i)).Label("job", std::to_string(i)).AntiAffinity(term);
     return builder.Node("n");
   };
-  constexpr int kJobs = 3 * static_cast<int>(AffinityIndex::kDeadSlotsMax);
+  constexpr int kJobs = 3 * static_cast<int>(AffinityIndex::kDeadClassesMax);
   std::size_t most = 0;
   for (int i = 0; i < kJobs; ++i) {
     const PodInfoPtr pod = classes.MakePodInfo(make(i).Build());
@@ -431,7 +437,7 @@ TEST(InterPodAffinity, WhatNobodyHasAnyMoreIsForgotten) {
     table.RemovePod(row, pod->uid);
     most = std::max(most, index.counts_count());
   }
-  EXPECT_LE(most, 2 * AffinityIndex::kDeadSlotsMax);
+  EXPECT_LE(most, 2 * AffinityIndex::kDeadClassesMax);
   index.Sync(table);
   EXPECT_FALSE(index.HasCarriers());
 }
