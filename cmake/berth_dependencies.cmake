@@ -8,6 +8,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(Boost 1.81 REQUIRED COMPONENTS json)
 find_package(spdlog REQUIRED)
 find_library(RE2_LIBRARY re2 REQUIRED)
+find_library(NGHTTP2_LIBRARY nghttp2 REQUIRED)
 find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_reader.hpp REQUIRED)
 
 # Third-party headers are SYSTEM headers: their warnings are not ours to fix.
@@ -25,6 +26,7 @@ berth_third_party(json Boost::json)
 berth_third_party(spdlog spdlog::spdlog)
 berth_third_party(re2 ${RE2_LIBRARY} Threads::Threads)
 berth_third_party(net Boost::headers OpenSSL::SSL OpenSSL::Crypto Threads::Threads)
+berth_third_party(http2 ${NGHTTP2_LIBRARY})
 berth_third_party(cli CLI11::CLI11)
 find_package(CLI11 REQUIRED)
 

@@ -8,9 +8,8 @@
 namespace berth::app {
 namespace {
 
-// Bindings, at most 64 at once, and status patches, 16, should not wait for each other.
-constexpr int kConnectionsMax = 80;
-constexpr int kEventConnectionsMax = 8;
+// Bindings, at most 64 at once, status patches, 16, and events, 8, should not wait for each other.
+constexpr int kConnectionsMax = 88;
 
 Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, const Clock& clock) {
   if (options.kubeconfig.empty() && options.master.empty()) {
@@ -33,8 +32,6 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   std::unique_ptr<Connection> connection(new Connection(clock));
   connection->server_ = config.server;
   BERTH_ASSIGN_OR_RETURN(connection->transport_, client::MakeTransport(connection->io_, config, kConnectionsMax));
-  BERTH_ASSIGN_OR_RETURN(connection->events_transport_,
-                         client::MakeTransport(connection->io_, config, kEventConnectionsMax));
   client::RestClientOptions rest;
   rest.headers = config.headers;
   rest.qps = options.qps.value_or(0);
@@ -42,7 +39,7 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   client::SetContentTypes(rest, options.content_type, options.accept_content_types);
   connection->rest_ =
       std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
-  connection->events_ = std::make_unique<client::RestClient>(connection->loop_, *connection->events_transport_,
+  connection->events_ = std::make_unique<client::RestClient>(connection->loop_, *connection->transport_,
                                                              config.credentials, seed + 1, rest);
   return connection;
 }

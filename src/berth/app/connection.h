@@ -21,7 +21,8 @@ class Connection {
   ~Connection();
 
   client::RestClient& rest() { return *rest_; }
-  // For events: connections of its own.
+  // For events, with a rate limit of their own. Over one transport with the others: what is sent at the same time then
+  // goes in one piece.
   client::RestClient& events() { return *events_; }
   const std::string& server() const { return server_; }
 
@@ -35,7 +36,6 @@ class Connection {
   client::IoEventLoop loop_;
   std::string server_;
   std::unique_ptr<net::Transport> transport_;
-  std::unique_ptr<net::Transport> events_transport_;
   std::unique_ptr<client::RestClient> rest_;
   std::unique_ptr<client::RestClient> events_;
 };

@@ -18,6 +18,13 @@
 namespace berth::net {
 namespace {
 
+// Several records of the largest size.
+constexpr std::size_t kReadAheadBytes = std::size_t{64} << 10;
+
+// As ALPN wants them: each with its length, the preferred one first.
+constexpr unsigned char kHttp11[] = "\x08http/1.1";
+constexpr unsigned char kHttp2OrHttp11[] = "\x02h2\x08http/1.1";
+
 struct BioFree {
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
@@ -145,7 +152,6 @@ SSL_CTX* NewContext(const SSL_METHOD* method) {
 
 int ChooseHttp11(SSL*, const unsigned char** chosen, unsigned char* chosen_size, const unsigned char* offered,
                  unsigned int offered_size, void*) {
-  static constexpr unsigned char kHttp11[] = "\x08http/1.1";
   unsigned char* selected = nullptr;
   const int result = SSL_select_next_proto(&selected, chosen_size, kHttp11, sizeof(kHttp11) - 1, offered, offered_size);
   *chosen = selected;
@@ -178,8 +184,11 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeClient(const TlsClie
     return InvalidError("the system's trusted certificates could not be loaded: " + TakeOpensslReason());
   }
   SSL_CTX_set_verify(context->get(), options.verify_peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
-  static constexpr unsigned char kHttp11[] = "\x08http/1.1";
-  SSL_CTX_set_alpn_protos(context->get(), kHttp11, sizeof(kHttp11) - 1);
+  if (options.offers_http2) {
+    SSL_CTX_set_alpn_protos(context->get(), kHttp2OrHttp11, sizeof(kHttp2OrHttp11) - 1);
+  } else {
+    SSL_CTX_set_alpn_protos(context->get(), kHttp11, sizeof(kHttp11) - 1);
+  }
   return context;
 }
 
@@ -339,6 +348,22 @@ Channel::Step Channel::Write(std::string_view bytes) {
   const int result = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &sent);
   if (result == 1) return {Outcome::kDone, sent};
   return TlsResult(result, "TLS failed");
+}
+
+void Channel::OfferHttp1Only() { SSL_set_alpn_protos(ssl_, kHttp11, sizeof(kHttp11) - 1); }
+
+bool Channel::is_http2() const {
+  if (ssl_ == nullptr) return false;
+  const unsigned char* chosen = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_, &chosen, &size);
+  return std::string_view(reinterpret_cast<const char*>(chosen), size) == "h2";
+}
+
+void Channel::KeepBuffers() {
+  if (ssl_ == nullptr) return;
+  SSL_clear_mode(ssl_, SSL_MODE_RELEASE_BUFFERS);
+  SSL_set_default_read_buffer_len(ssl_, kReadAheadBytes);
 }
 
 bool Channel::HasBufferedInput() const { return ssl_ != nullptr && SSL_has_pending(ssl_) == 1; }

@@ -56,6 +56,12 @@ class Channel {
 
   Socket& socket() { return socket_; }
   bool is_tls() const { return ssl_ != nullptr; }
+  // Before the handshake of a client.
+  void OfferHttp1Only();
+  // After the handshake: both sides have agreed on HTTP/2.
+  bool is_http2() const;
+  // For a connection that is never idle for long: TLS keeps its buffers, and reads as much at once as they hold.
+  void KeepBuffers();
 
   // After connecting or accepting: no delay, no blocking.
   Expected<void> Prepare();

@@ -21,20 +21,26 @@ bool IsFramingHeader(std::string_view name) {
 
 }  // namespace
 
-Expected<std::string> SerializeRequest(const ClientSettings& settings, const Request& request) {
+Expected<void> CheckRequest(const Request& request) {
   if (!IsToken(request.method)) return InvalidError("invalid HTTP method: it must be a word such as GET");
   if (!IsTargetText(request.target) || request.target.front() != '/') {
     return InvalidError("invalid request target: it must begin with / and have nothing that needs percent-encoding");
   }
+  for (const Header& header : request.headers) {
+    if (!IsToken(header.name) || !IsHeaderValue(header.value)) {
+      return InvalidError("invalid header \"" + (IsToken(header.name) ? header.name : std::string("?")) +
+                          "\": names are words, values have no line breaks or control characters");
+    }
+  }
+  return {};
+}
+
+std::string SerializeRequest(const ClientSettings& settings, const Request& request) {
   std::size_t size = 128 + settings.prefix.size() + request.target.size() + request.body.size();
   bool has_host = false;
   for (const Header& header : request.headers) {
     size += header.name.size() + header.value.size() + 4;
     has_host = has_host || EqualsIgnoreCase(header.name, "Host");
-    if (!IsToken(header.name) || !IsHeaderValue(header.value)) {
-      return InvalidError("invalid header \"" + (IsToken(header.name) ? header.name : std::string("?")) +
-                          "\": names are words, values have no line breaks or control characters");
-    }
   }
   std::string wire;
   wire.reserve(size);
@@ -47,33 +53,85 @@ Expected<std::string> SerializeRequest(const ClientSettings& settings, const Req
   if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD" && request.method != "DELETE")) {
     wire.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
   }
-  return std::move(wire.append("\r\n").append(request.body));
+  wire.append("\r\n").append(request.body);
+  return wire;
 }
 
-ClientStream::ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, StreamOptions options,
-                           StreamCallbacks callbacks, Forget forget)
+ClientStream::ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, Request request,
+                           StreamOptions options, StreamCallbacks callbacks, Forget forget)
     : loop_(loop),
       settings_(std::move(settings)),
       options_(options),
       forget_(std::move(forget)),
       callbacks_(std::move(callbacks)),
+      request_(std::move(request)),
       parser_(HttpParser::Kind::kResponse) {}
 
-void ClientStream::Start(Expected<std::string> wire) {
+bool ClientStream::Begin() {
   {
     const std::lock_guard lock(mutex_);
-    if (is_over_) return;
+    if (is_over_) return false;
   }
-  if (!wire.ok()) {
-    End(wire.error());
-    return;
+  has_begun_ = true;
+  if (const auto checked = CheckRequest(request_); !checked.ok()) {
+    End(checked.error());
+    return false;
   }
-  wire_ = std::move(wire).value();
-  parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
   timer_.emplace(loop_.io);
   last_byte_ = std::chrono::steady_clock::now();
   ArmTimer(last_byte_ + options_.head_timeout);
-  link_ = std::make_shared<Link>(loop_, settings_->link);
+  return true;
+}
+
+void ClientStream::StartOn(const std::shared_ptr<Http2Connection>& connection) {
+  if (is_closed_) return;
+  http2_id_ = connection->Submit(request_, request_.body, *this);
+  if (http2_id_ == 0) return End(Unavailable(where() + ": the connection takes no further requests", false));
+  http2_ = connection;
+}
+
+void ClientStream::OnHttp2Head(Response&& head) {
+  last_byte_ = std::chrono::steady_clock::now();
+  if (head.status < 200 || head.status > 299) {
+    refusal_ = std::move(head);
+  } else {
+    DeliverHead(head);
+  }
+}
+
+void ClientStream::OnHttp2Body(std::string_view bytes) {
+  if (is_head_delivered_) {
+    last_byte_ = std::chrono::steady_clock::now();
+    DeliverBytes(bytes);
+    return;
+  }
+  refusal_.body.append(bytes.substr(0, kRefusalBodyBytesMax - refusal_.body.size()));
+  if (refusal_.body.size() == kRefusalBodyBytesMax) {
+    DeliverRefusal(std::move(refusal_), std::exchange(refusal_.body, {}));
+  }
+}
+
+void ClientStream::OnHttp2End(const Http2End& end) {
+  const auto self = shared_from_this();
+  http2_id_ = 0;
+  if (end.how == Http2End::How::kTooLarge) {
+    End(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
+  } else if (end.how != Http2End::How::kComplete) {
+    has_http2_answer_begun_ = refusal_.status != 0;
+    written_ = end.was_sent ? 1 : 0;
+    OnBroken(end.reason);
+  } else if (is_head_delivered_) {
+    End({});
+  } else {
+    DeliverRefusal(std::move(refusal_), std::exchange(refusal_.body, {}));
+  }
+}
+
+void ClientStream::Dial() {
+  if (is_closed_) return;
+  wire_ = SerializeRequest(*settings_, request_);
+  parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
+  link_ = std::make_shared<Link>(loop_, settings_->link, false);
   link_->Dial([self = shared_from_this()](Expected<void> result) {
     if (self->is_closed_) return;
     if (!result.ok()) {
@@ -102,7 +160,7 @@ void ClientStream::Abandon(bool is_loop_stopped) {
     }
     Close();
   } else {
-    End(Error{ErrorCode::kCancelled, where() + ": cancelled: the client was closed", link_ != nullptr});
+    End(Error{ErrorCode::kCancelled, where() + ": cancelled: the client was closed", has_begun_});
   }
 }
 
@@ -134,6 +192,8 @@ void ClientStream::Close() {
   timer_.reset();
   if (link_) link_->Close();
   link_.reset();
+  if (http2_ && http2_id_ != 0) http2_->Reset(http2_id_);
+  http2_.reset();
   forget_(self);
   StreamCallbacks dropped;  // Destroyed after the lock is given back: it may own anything.
   const std::lock_guard lock(mutex_);
@@ -150,6 +210,7 @@ void ClientStream::ArmTimer(SteadyTime when) {
 
 void ClientStream::OnTimer() {
   const SteadyTime now = std::chrono::steady_clock::now();
+  const auto http2 = http2_;
   if (!is_head_delivered_) {
     End(Error{ErrorCode::kTimeout, where() + ": no answer within " + FormatGoDuration(options_.head_timeout),
               written_ > 0});
@@ -157,8 +218,9 @@ void ClientStream::OnTimer() {
     End(Error{ErrorCode::kTimeout, where() + ": the stream was silent for " + FormatGoDuration(options_.idle_timeout),
               true});
   } else {
-    ArmTimer(last_byte_ + options_.idle_timeout);
+    return ArmTimer(last_byte_ + options_.idle_timeout);
   }
+  if (http2) http2->Doubt(is_head_delivered_ ? options_.idle_timeout : options_.head_timeout);
 }
 
 void ClientStream::ArmRead() {
@@ -265,26 +327,13 @@ bool ClientStream::Deliver(bool is_complete) {
   if (!parser_.is_head_done() || parser_.response().status < 200) return true;
   const bool is_refusal = !is_head_delivered_ && (parser_.response().status < 200 || parser_.response().status > 299);
   if (is_refusal) {
-    const bool is_full = parser_.body().size() > kRefusalBodyBytesMax;
-    if (!is_complete && !is_full) return true;
-    if (is_full) parser_.body().resize(kRefusalBodyBytesMax);
-    parser_.response().body = std::move(parser_.body());
-    is_complete = true;
+    if (!is_complete && parser_.body().size() <= kRefusalBodyBytesMax) return true;
+    DeliverRefusal(std::move(parser_.response()), std::move(parser_.body()));
+    return false;
   }
-  if (!is_head_delivered_) {
-    is_head_delivered_ = true;
-    if (!CallBack([&] {
-          if (callbacks_.on_head) callbacks_.on_head(parser_.response());
-        }))
-      return false;
-    if (!is_complete) ArmTimer(last_byte_ + options_.idle_timeout);
-  }
-  if (!is_refusal && !parser_.body().empty()) {
-    const bool goes_on = CallBack([&] {
-      if (callbacks_.on_bytes) callbacks_.on_bytes(parser_.body());
-    });
-    if (!goes_on) return false;
-    last_byte_ = std::chrono::steady_clock::now();  // The silence while the callback ran was ours.
+  if (!is_head_delivered_ && !DeliverHead(parser_.response())) return false;
+  if (!parser_.body().empty()) {
+    if (!DeliverBytes(parser_.body())) return false;
     parser_.body().clear();
   }
   if (!is_complete) return true;
@@ -292,11 +341,38 @@ bool ClientStream::Deliver(bool is_complete) {
   return false;
 }
 
+bool ClientStream::DeliverHead(const Response& head) {
+  is_head_delivered_ = true;
+  const bool goes_on = CallBack([&] {
+    if (callbacks_.on_head) callbacks_.on_head(head);
+  });
+  if (goes_on) ArmTimer(last_byte_ + options_.idle_timeout);
+  return goes_on;
+}
+
+bool ClientStream::DeliverBytes(std::string_view bytes) {
+  const bool goes_on = CallBack([&] {
+    if (callbacks_.on_bytes) callbacks_.on_bytes(bytes);
+  });
+  last_byte_ = std::chrono::steady_clock::now();  // The silence while the callback ran was ours.
+  return goes_on;
+}
+
+void ClientStream::DeliverRefusal(Response&& head, std::string&& body) {
+  head.body = std::move(body);
+  if (head.body.size() > kRefusalBodyBytesMax) head.body.resize(kRefusalBodyBytesMax);
+  is_head_delivered_ = true;
+  const bool goes_on = CallBack([&] {
+    if (callbacks_.on_head) callbacks_.on_head(head);
+  });
+  if (goes_on) End({});
+}
+
 void ClientStream::OnBroken(const std::string& reason) {
   const std::string detail = reason.empty() ? "" : ": " + reason;
   if (is_head_delivered_) {
     End(Unavailable(where() + ": the stream was cut short" + detail, true));
-  } else if (parser_.has_started()) {
+  } else if (has_http2_answer_begun_ || parser_.has_started()) {
     End(Unavailable(where() + ": the answer was cut short" + detail, true));
   } else {
     End(Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : detail),

@@ -1,5 +1,5 @@
-// ClientStream: one Stream() of the HTTP client, on a connection of its own. Besides it, what streams and pooled
-// connections have in common. For the sources of this folder; on its loop's thread where not said otherwise.
+// ClientStream: one Stream() of the HTTP client, on a connection of its own or as one of many over HTTP/2. For the
+// sources of this folder; on its loop's thread where not said otherwise.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "berth/net/http_client.h"
+#include "berth/net/client_settings.h"
+#include "berth/net/http2_connection.h"
 #include "berth/net/http_parser.h"
 #include "berth/net/io_context_impl.h"
 #include "berth/net/link.h"
@@ -20,41 +21,31 @@ namespace berth::net {
 
 // Answers of the 1xx kind before the real one.
 inline constexpr int kInterimAnswersMax = 8;
-// Reads from one connection before the others of the loop get their turn.
-inline constexpr int kReadsPerTurn = 16;
-inline constexpr std::size_t kAnswerHeaderBytesMax = std::size_t{256} << 10;
 
-// What the connections of one client have in common. Immutable.
-struct ClientSettings {
-  LinkOptions link;
-  std::string where;   // "host:port", for errors
-  std::string host;    // the Host header
-  std::string prefix;  // before every target
-  HttpClientOptions options;
-};
-
-// The request as bytes, head and body in one piece so that it is one write. kInvalid when it cannot be sent as it is.
-Expected<std::string> SerializeRequest(const ClientSettings& settings, const Request& request);
-
-inline Error Unavailable(std::string message, bool outcome_unknown) {
-  return {ErrorCode::kUnavailable, std::move(message), outcome_unknown};
-}
-
-class ClientStream : public std::enable_shared_from_this<ClientStream> {
+class ClientStream final : public Http2Reader, public std::enable_shared_from_this<ClientStream> {
  public:
   using Forget = std::function<void(const std::shared_ptr<ClientStream>&)>;
 
   // `forget` is called when it closes. `loop` must outlive the open stream.
-  ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, StreamOptions options,
+  ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, Request request, StreamOptions options,
                StreamCallbacks callbacks, Forget forget);
 
-  void Start(Expected<std::string> wire);
+  // The time for the head begins to run. False: it is over already.
+  bool Begin();
+  // Then one of these three.
+  void Dial();
+  void StartOn(const std::shared_ptr<Http2Connection>& connection);
+  void Fail(const Error& error) { End(error); }
 
   // Any thread, callbacks included.
   void Cancel();
 
   // The client goes away: ends with kCancelled, or without a word where the loop has stopped.
   void Abandon(bool is_loop_stopped);
+
+  void OnHttp2Head(Response&& head) override;
+  void OnHttp2Body(std::string_view bytes) override;
+  void OnHttp2End(const Http2End& end) override;
 
  private:
   // Calls back unless cancelled; false when the stream is over afterwards.
@@ -72,6 +63,9 @@ class ClientStream : public std::enable_shared_from_this<ClientStream> {
   // These two: false when the stream is over.
   bool Parse();
   bool Deliver(bool is_complete);
+  bool DeliverHead(const Response& head);
+  bool DeliverBytes(std::string_view bytes);
+  void DeliverRefusal(Response&& head, std::string&& body);
   void OnBroken(const std::string& reason);
   const std::string& where() const { return settings_->where; }
 
@@ -86,6 +80,12 @@ class ClientStream : public std::enable_shared_from_this<ClientStream> {
   int callback_depth_ = 0;     // guarded by mutex_
   StreamCallbacks callbacks_;  // guarded by mutex_
 
+  const Request request_;
+  std::shared_ptr<Http2Connection> http2_;
+  std::int32_t http2_id_ = 0;  // 0: not, or no longer, one of the connection's
+  Response refusal_;           // that comes over HTTP/2
+  bool has_http2_answer_begun_ = false;
+
   std::shared_ptr<Link> link_;
   std::optional<boost::asio::steady_timer> timer_;
   HttpParser parser_;
@@ -95,6 +95,7 @@ class ClientStream : public std::enable_shared_from_this<ClientStream> {
   SteadyTime last_byte_;
   int interim_answers_ = 0;
   bool is_closed_ = false;
+  bool has_begun_ = false;
   bool is_head_delivered_ = false;
   bool is_read_armed_ = false;
   bool is_write_armed_ = false;

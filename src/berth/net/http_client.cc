@@ -11,6 +11,7 @@
 
 #include "berth/net/channel.h"
 #include "berth/net/client_stream.h"
+#include "berth/net/http2_connection.h"
 #include "berth/net/http_parser.h"
 #include "berth/net/io_context_impl.h"
 #include "berth/net/link.h"
@@ -19,9 +20,13 @@
 
 // One thread, the loop's, owns everything here but two doors: the inbox of Send() and the cancel flag of a stream.
 //
-//   Send() -> inbox -> waiting -> in flight (on a Connection) -> completions -> done
+//   Send() -> inbox -> waiting -> in flight (on a Connection or an Http2Call) -> completions -> done
 //                         ^            |
 //                         +-- again, when a kept-alive connection was already closed
+//
+// Which protocol a TLS server speaks shows with the first connection; until then no second one is opened, and streams
+// wait for it. Where it is HTTP/2 everything goes over one connection, and further ones are opened only when the peer
+// allows too few requests at once on it. A connection of another protocol than the last one changes the mode.
 
 namespace berth::net {
 namespace {
@@ -33,8 +38,10 @@ using Wait = Channel::Socket::wait_type;
 constexpr int kAttemptsMax = 3;
 
 // One Send() on its way. A node of exactly one of the lists in the picture above, so that it never moves in memory.
+class Http2Call;
 struct Exchange {
-  std::string wire;
+  Request request;
+  std::string wire;  // of HTTP/1.1
   Transport::Done done;
   SteadyTime deadline;
   Duration timeout{};
@@ -42,6 +49,7 @@ struct Exchange {
   bool is_repeatable = false;  // GET and HEAD
   bool is_head = false;
   int attempts = 0;
+  std::shared_ptr<Http2Call> call;  // while it is in flight over HTTP/2
 };
 using ExchangeList = std::list<Exchange>;
 
@@ -68,6 +76,7 @@ class Client : public std::enable_shared_from_this<Client> {
   void OnConnected(const std::shared_ptr<Connection>& connection);
   void OnConnectFailed(const std::shared_ptr<Connection>& connection, const Error& error);
   void Forget(const std::shared_ptr<Connection>& connection);
+  void OnHttp2Change(const std::shared_ptr<Http2Connection>& connection);
   void Pump();
 
   void RemoveStream(const std::shared_ptr<ClientStream>& stream) {
@@ -75,6 +84,7 @@ class Client : public std::enable_shared_from_this<Client> {
     streams_.erase(stream);
   }
 
+  const std::shared_ptr<const ClientSettings>& settings_ptr() const { return settings_; }
   const ClientSettings& settings() const { return *settings_; }
   Loop& loop() { return loop_; }
   IoContext::Impl& io() { return io_; }
@@ -82,9 +92,17 @@ class Client : public std::enable_shared_from_this<Client> {
   bool is_closed() const { return is_closed_; }
 
  private:
+  enum class Mode : std::uint8_t { kUnknown, kHttp1, kHttp2 };
+
   void DrainInbox();
+  void LaunchStream(const std::shared_ptr<ClientStream>& stream);
+  std::shared_ptr<Http2Connection> Http2WithRoom();
+  void PumpHttp2();
+  bool MayConnect() const;
+  void FailWaiting(const Error& error);
   void ArmDeadline();
   void OnDeadline();
+  void EndLate(Exchange* late);
   void ArmIdle();
   void OnIdle();
   void PostCompletions();
@@ -111,7 +129,10 @@ class Client : public std::enable_shared_from_this<Client> {
   std::optional<boost::asio::steady_timer> idle_timer_;
   bool is_idle_armed_ = false;
 
-  std::unordered_set<std::shared_ptr<Connection>> connections_;  // all of them, in any state
+  Mode mode_;
+  std::vector<std::shared_ptr<Http2Connection>> http2_;
+  std::deque<std::shared_ptr<ClientStream>> waiting_streams_;    // for HTTP/2, or to know whether it is
+  std::unordered_set<std::shared_ptr<Connection>> connections_;  // of HTTP/1.1, in any state; and those that are made
   std::deque<std::shared_ptr<Connection>> idle_;                 // the longest idle in front; used from the back
   int connecting_ = 0;
   std::deque<Completion> completions_;
@@ -123,7 +144,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   explicit Connection(std::shared_ptr<Client> client)
       : client_(std::move(client)),
-        link_(std::make_shared<Link>(client_->loop(), client_->settings().link)),
+        link_(std::make_shared<Link>(client_->loop(), client_->settings().link, true)),
         parser_(HttpParser::Kind::kResponse) {}
 
   void Connect() {
@@ -134,9 +155,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
         client->OnConnectFailed(self, result.error());
         return;
       }
-      self->ArmRead();
+      if (!self->link_->channel().is_http2()) self->ArmRead();
       self->client_->OnConnected(self);
     });
+  }
+
+  bool is_http2() { return link_->channel().is_http2(); }
+  // Leaves nothing but a shell, that is to be forgotten.
+  std::shared_ptr<Link> TakeLink() {
+    is_closed_ = true;
+    return link_;
   }
 
   // False when the peer has closed it meanwhile, or sent what nobody asked for.
@@ -145,6 +173,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Begin(ExchangeList::iterator exchange) {
     exchange_ = exchange;
     exchange->attempts++;
+    if (exchange->wire.empty()) exchange->wire = SerializeRequest(client_->settings(), exchange->request);
     written_ = 0;
     has_write_failed_ = false;
     has_answer_begun_ = false;
@@ -382,21 +411,99 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool has_served_ = false;
 };
 
+// An exchange on a connection that speaks HTTP/2.
+class Http2Call final : public Http2Reader, public std::enable_shared_from_this<Http2Call> {
+ public:
+  Http2Call(std::shared_ptr<Client> client, ExchangeList::iterator exchange,
+            std::shared_ptr<Http2Connection> connection)
+      : client_(std::move(client)), exchange_(exchange), connection_(std::move(connection)) {}
+  ~Http2Call() override { Leave(); }
+
+  // False when the connection takes no request any more.
+  bool Begin() {
+    // The exchange keeps its body: the peer may refuse it, and it is sent again.
+    id_ = connection_->Submit(exchange_->request, exchange_->request.body, *this);
+    return id_ != 0;
+  }
+
+  void Leave() {
+    if (id_ != 0) connection_->Reset(std::exchange(id_, 0));
+  }
+
+  const std::shared_ptr<Http2Connection>& connection() const { return connection_; }
+  ExchangeList::iterator exchange() const { return exchange_; }
+
+  void OnHttp2Head(Response&& head) override {
+    response_ = std::move(head);
+    // With another certificate, which only another connection takes, the answer may be a better one.
+    const auto& tls = client_->settings().link.tls;
+    if (response_.status == 401 && tls && tls->client_certificate_pem) connection_->Retire();
+  }
+
+  void OnHttp2Body(std::string_view bytes) override {
+    if (response_.body.size() + bytes.size() > exchange_->body_bytes_max) {
+      return Finish(
+          Error{ErrorCode::kTooLarge,
+                where() + ": the answer's body is longer than " + std::to_string(exchange_->body_bytes_max) + " bytes",
+                true});
+    }
+    response_.body.append(bytes);
+  }
+
+  void OnHttp2End(const Http2End& end) override {
+    id_ = 0;
+    using How = Http2End::How;
+    const bool is_safe = end.how == How::kRefused || (exchange_->is_repeatable && response_.status == 0);
+    switch (end.how) {
+      case How::kComplete: return Finish(std::move(response_));
+      case How::kTooLarge: return Finish(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
+      case How::kRefused:
+      case How::kBroken: break;
+    }
+    if (is_safe && exchange_->attempts < kAttemptsMax) {
+      const auto self = shared_from_this();
+      exchange_->call.reset();
+      return client_->Again(exchange_);
+    }
+    const std::string detail = end.reason.empty() ? "" : ": " + end.reason;
+    const bool is_unknown = end.how != How::kRefused;
+    if (response_.status != 0) return Finish(Unavailable(where() + ": the answer was cut short" + detail, true));
+    Finish(Unavailable(where() + (detail.empty() ? ": the connection was closed before an answer came" : detail),
+                       is_unknown));
+  }
+
+ private:
+  // The last thing it does.
+  void Finish(Expected<Response> result) {
+    const auto self = shared_from_this();
+    client_->Complete(client_->in_flight(), exchange_, std::move(result));
+  }
+
+  const std::string& where() const { return client_->settings().where; }
+
+  const std::shared_ptr<Client> client_;
+  const ExchangeList::iterator exchange_;
+  const std::shared_ptr<Http2Connection> connection_;
+  std::int32_t id_ = 0;
+  Response response_;
+};
+
 Client::Client(IoContext::Impl& io, Loop& loop, ClientSettings settings)
     : io_(io),
       loop_(loop),
       settings_(std::make_shared<const ClientSettings>(std::move(settings))),
       deadline_timer_(loop.io),
-      idle_timer_(loop.io) {}
+      idle_timer_(loop.io),
+      mode_(settings_->link.tls && settings_->link.tls->offers_http2 ? Mode::kUnknown : Mode::kHttp1) {}
 
 void Client::Send(Request request, SendOptions options, Transport::Done done) {
-  auto wire = SerializeRequest(*settings_, request);
+  const auto checked = CheckRequest(request);
   ExchangeList made(1);
   Exchange& exchange = made.front();
   exchange.done = std::move(done);
   std::optional<Error> refusal;
-  if (!wire.ok()) {
-    refusal = wire.error();
+  if (!checked.ok()) {
+    refusal = checked.error();
   } else if (queued_.fetch_add(1) >= settings_->options.queued_requests_max) {
     queued_.fetch_sub(1);
     refusal = Error{ErrorCode::kTooManyRequests, settings_->where + ": " +
@@ -407,12 +514,12 @@ void Client::Send(Request request, SendOptions options, Transport::Done done) {
     boost::asio::post(loop_.io, [done = std::move(exchange.done), error = std::move(*refusal)] { done(error); });
     return;
   }
-  exchange.wire = std::move(wire).value();
   exchange.timeout = options.timeout;
   exchange.deadline = SteadyAfter(options.timeout);
   exchange.body_bytes_max = options.body_bytes_max;
   exchange.is_head = request.method == "HEAD";
   exchange.is_repeatable = exchange.is_head || request.method == "GET";
+  exchange.request = std::move(request);
   bool must_post = false;
   {
     const std::lock_guard lock(inbox_mutex_);
@@ -436,8 +543,55 @@ void Client::DrainInbox() {
   Pump();
 }
 
+// One that takes another request now.
+std::shared_ptr<Http2Connection> Client::Http2WithRoom() {
+  const auto found = std::find_if(http2_.begin(), http2_.end(), [](const auto& one) { return one->HasRoom(); });
+  return found == http2_.end() ? nullptr : *found;
+}
+
+void Client::PumpHttp2() {
+  while (!waiting_streams_.empty()) {
+    const auto connection = Http2WithRoom();
+    if (!connection) return;
+    const auto stream = std::move(waiting_streams_.front());
+    waiting_streams_.pop_front();
+    stream->StartOn(connection);
+  }
+  const auto requests_max = static_cast<std::size_t>(std::max(1, settings_->options.connections_max));
+  while (!waiting_.empty() && in_flight_.size() < requests_max) {
+    const auto connection = Http2WithRoom();
+    if (!connection) return;
+    const auto exchange = waiting_.begin();
+    const auto call = std::make_shared<Http2Call>(shared_from_this(), exchange, connection);
+    if (!call->Begin()) continue;  // It has no room any more.
+    exchange->attempts++;
+    exchange->call = call;
+    queued_.fetch_sub(1);
+    in_flight_.splice(in_flight_.end(), waiting_, exchange);
+  }
+}
+
+void Client::OnHttp2Change(const std::shared_ptr<Http2Connection>& connection) {
+  if (connection->is_closed()) std::erase(http2_, connection);
+  Pump();
+  ArmIdle();
+}
+
+// Whether there is a use for another connection.
+bool Client::MayConnect() const {
+  const auto count = connections_.size() + http2_.size();
+  if (count >= static_cast<std::size_t>(std::max(1, settings_->options.connections_max))) return false;
+  if (mode_ == Mode::kHttp1) return waiting_.size() > static_cast<std::size_t>(connecting_);
+  const auto requests_max = static_cast<std::size_t>(std::max(1, settings_->options.connections_max));
+  if (connecting_ > 0 || (waiting_streams_.empty() && in_flight_.size() >= requests_max)) return false;
+  if (!waiting_streams_.empty()) return true;
+  return !waiting_.empty() &&
+         std::none_of(http2_.begin(), http2_.end(), [](const auto& one) { return one->HasRoom(); });
+}
+
 void Client::Pump() {
   if (is_closed_) return;
+  if (!http2_.empty()) PumpHttp2();
   while (!waiting_.empty() && !idle_.empty()) {
     const auto connection = idle_.back();
     idle_.pop_back();
@@ -452,8 +606,7 @@ void Client::Pump() {
     in_flight_.splice(in_flight_.end(), waiting_, waiting_.begin());
     connection->Begin(std::prev(in_flight_.end()));
   }
-  while (waiting_.size() > static_cast<std::size_t>(connecting_) &&
-         connections_.size() < static_cast<std::size_t>(std::max(1, settings_->options.connections_max))) {
+  while (MayConnect()) {
     const auto connection = std::make_shared<Connection>(shared_from_this());
     connections_.insert(connection);
     ++connecting_;
@@ -463,7 +616,29 @@ void Client::Pump() {
 
 void Client::OnConnected(const std::shared_ptr<Connection>& connection) {
   --connecting_;
-  GiveBack(connection);
+  if (!connection->is_http2()) {
+    if (http2_.empty()) mode_ = Mode::kHttp1;
+    // Streams have connections of their own then.
+    for (const auto& stream : std::exchange(waiting_streams_, {})) stream->Dial();
+    return GiveBack(connection);
+  }
+  mode_ = Mode::kHttp2;
+  const auto on_change = [weak = weak_from_this()](const std::shared_ptr<Http2Connection>& changed) {
+    if (const auto self = weak.lock(); self && !self->is_closed_) self->OnHttp2Change(changed);
+  };
+  const auto http2 = std::make_shared<Http2Connection>(loop_, connection->TakeLink(), settings_, on_change);
+  Forget(connection);
+  http2_.push_back(http2);
+  http2->Start();
+  Pump();
+}
+
+void Client::FailWaiting(const Error& error) {
+  for (const auto& stream : std::exchange(waiting_streams_, {})) stream->Fail(error);
+  while (!waiting_.empty()) {
+    queued_.fetch_sub(1);
+    Complete(waiting_, waiting_.begin(), error);
+  }
 }
 
 void Client::OnConnectFailed(const std::shared_ptr<Connection>& connection, const Error& error) {
@@ -472,11 +647,7 @@ void Client::OnConnectFailed(const std::shared_ptr<Connection>& connection, cons
   Forget(connection);
   // Connections that are up, or may come up, serve those that wait. Without one there is no point in waiting: a retry,
   // with its back-off, is the caller's decision.
-  if (!connections_.empty()) return;
-  while (!waiting_.empty()) {
-    queued_.fetch_sub(1);
-    Complete(waiting_, waiting_.begin(), error);
-  }
+  if (connections_.empty() && http2_.empty()) FailWaiting(error);
 }
 
 void Client::GiveBack(const std::shared_ptr<Connection>& connection) {
@@ -549,35 +720,52 @@ void Client::ArmDeadline() {
 void Client::OnDeadline() {
   deadline_armed_.reset();
   const SteadyTime now = std::chrono::steady_clock::now();
-  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-    Exchange* const late = deadlines_.begin()->second;
-    const std::string within = "within " + FormatGoDuration(late->timeout);
-    const auto is_late = [late](const Exchange& exchange) { return &exchange == late; };
-    const auto busy = std::find_if(connections_.begin(), connections_.end(),
-                                   [late](const auto& connection) { return connection->exchange() == late; });
-    if (busy != connections_.end()) {
-      const auto connection = *busy;
-      const bool has_sent = connection->has_sent();
-      const auto exchange = connection->TakeExchange();
-      connection->Close();
-      Forget(connection);
-      Complete(in_flight_, exchange, Error{ErrorCode::kTimeout, settings_->where + ": no answer " + within, has_sent});
-    } else {
-      const auto exchange = std::find_if(waiting_.begin(), waiting_.end(), is_late);
-      BERTH_CHECK(exchange != waiting_.end());
-      queued_.fetch_sub(1);
-      Complete(waiting_, exchange,
-               Error{ErrorCode::kTimeout, settings_->where + ": no free connection " + within + ", nothing was sent"});
-    }
-  }
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) EndLate(deadlines_.begin()->second);
   ArmDeadline();
   Pump();
 }
 
+void Client::EndLate(Exchange* late) {
+  const std::string within = "within " + FormatGoDuration(late->timeout);
+  const auto no_answer = [&](bool has_sent) {
+    return Error{ErrorCode::kTimeout, settings_->where + ": no answer " + within, has_sent};
+  };
+  if (const auto call = late->call) {
+    const auto connection = call->connection();
+    const Duration timeout = late->timeout;
+    call->Leave();
+    Complete(in_flight_, call->exchange(), no_answer(true));
+    connection->Doubt(timeout);
+    return;
+  }
+  const auto busy = std::find_if(connections_.begin(), connections_.end(),
+                                 [late](const auto& connection) { return connection->exchange() == late; });
+  if (busy != connections_.end()) {
+    const auto connection = *busy;
+    const bool has_sent = connection->has_sent();
+    const auto exchange = connection->TakeExchange();
+    connection->Close();
+    Forget(connection);
+    return Complete(in_flight_, exchange, no_answer(has_sent));
+  }
+  const auto exchange =
+      std::find_if(waiting_.begin(), waiting_.end(), [late](const Exchange& one) { return &one == late; });
+  BERTH_CHECK(exchange != waiting_.end());
+  queued_.fetch_sub(1);
+  Complete(waiting_, exchange,
+           Error{ErrorCode::kTimeout, settings_->where + ": no free connection " + within + ", nothing was sent"});
+}
+
 void Client::ArmIdle() {
-  if (is_closed_ || is_idle_armed_ || idle_.empty()) return;
+  if (is_closed_ || is_idle_armed_) return;
+  std::optional<SteadyTime> since;
+  if (!idle_.empty()) since = idle_.front()->idle_since;
+  for (const auto& connection : http2_) {
+    if (connection->open() == 0) since = std::min(since.value_or(connection->last_use()), connection->last_use());
+  }
+  if (!since) return;
   is_idle_armed_ = true;
-  idle_timer_->expires_at(idle_.front()->idle_since + settings_->options.keep_alive_idle);
+  idle_timer_->expires_at(*since + settings_->options.keep_alive_idle);
   idle_timer_->async_wait([self = shared_from_this()](const error_code& ec) {
     self->is_idle_armed_ = false;
     if (!ec && !self->is_closed_) self->OnIdle();
@@ -591,15 +779,20 @@ void Client::OnIdle() {
     connection->Close();
     Forget(connection);
   }
+  std::erase_if(http2_, [&](const auto& connection) {
+    if (connection->open() > 0 || now - connection->last_use() < settings_->options.keep_alive_idle) return false;
+    connection->Close();
+    return true;
+  });
   ArmIdle();
 }
 
 std::shared_ptr<ClientStream> Client::StartStream(Request request, StreamOptions options, StreamCallbacks callbacks) {
-  auto wire = SerializeRequest(*settings_, request);
   const auto forget = [self = weak_from_this()](const std::shared_ptr<ClientStream>& closed) {
     if (const auto client = self.lock()) client->RemoveStream(closed);
   };
-  auto stream = std::make_shared<ClientStream>(loop_, settings_, options, std::move(callbacks), forget);
+  auto stream =
+      std::make_shared<ClientStream>(loop_, settings_, std::move(request), options, std::move(callbacks), forget);
   bool is_closing = false;
   {
     const std::lock_guard lock(inbox_mutex_);
@@ -610,10 +803,17 @@ std::shared_ptr<ClientStream> Client::StartStream(Request request, StreamOptions
     stream->Abandon(true);
     return stream;
   }
-  boost::asio::post(loop_.io, [self = shared_from_this(), stream, wire = std::move(wire)]() mutable {
-    if (!self->is_closed_) stream->Start(std::move(wire));
+  boost::asio::post(loop_.io, [self = shared_from_this(), stream] {
+    if (!self->is_closed_) self->LaunchStream(stream);
   });
   return stream;
+}
+
+void Client::LaunchStream(const std::shared_ptr<ClientStream>& stream) {
+  if (!stream->Begin()) return;
+  if (mode_ == Mode::kHttp1) return stream->Dial();
+  waiting_streams_.push_back(stream);
+  Pump();
 }
 
 void Client::Shutdown(bool is_loop_stopped) {
@@ -637,6 +837,14 @@ void Client::Shutdown(bool is_loop_stopped) {
   }
   connections_.clear();
   idle_.clear();
+  while (!in_flight_.empty()) {
+    const auto call = in_flight_.front().call;
+    call->Leave();
+    Complete(in_flight_, in_flight_.begin(),
+             Error{ErrorCode::kCancelled, settings_->where + ": cancelled: the client was closed", true});
+  }
+  for (const auto& connection : std::exchange(http2_, {})) connection->Close();
+  waiting_streams_.clear();
   if (is_loop_stopped) {
     completions_.clear();
   } else {

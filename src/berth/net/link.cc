@@ -86,6 +86,7 @@ void Link::StartTls() {
     Finish(std::move(error));
     return;
   }
+  if (!may_be_http2_) channel_->OfferHttp1Only();
   HandshakeStep();
 }
 

@@ -27,8 +27,9 @@ class Link : public std::enable_shared_from_this<Link> {
  public:
   using Done = std::function<void(Expected<void>)>;
 
-  // Both must outlive the open link.
-  Link(Loop& loop, const LinkOptions& options) : loop_(loop), options_(options) {}
+  // Both must outlive the open link. `may_be_http2`: it is offered, if the options allow it.
+  Link(Loop& loop, const LinkOptions& options, bool may_be_http2)
+      : loop_(loop), options_(options), may_be_http2_(may_be_http2) {}
 
   // Once. `done` is called from the loop, never from inside Dial, and not after Close.
   void Dial(Done done);
@@ -51,6 +52,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   Loop& loop_;
   const LinkOptions& options_;
+  const bool may_be_http2_;
   Done done_;
   std::optional<boost::asio::steady_timer> timer_;
   std::optional<Resolver> resolver_;
