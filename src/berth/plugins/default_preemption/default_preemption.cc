@@ -121,8 +121,9 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
 std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
   // The registration lets deletions reach a pod that PreEnqueue holds back; it is for the filters that refused the pod
   // to say when it may try again.
-  return {OnPod(framework::action::kDelete,
-                [](const PodInfo&, const framework::EventObjects&) { return framework::QueueingHint::kSkip; })};
+  return {OfClass(OnPod(framework::action::kDelete, [](const PodInfo&, const framework::EventObjects&) {
+    return framework::QueueingHint::kSkip;
+  }))};
 }
 
 }  // namespace berth::plugins

@@ -63,7 +63,8 @@ QueueingHint AfterNodeChange(const PodInfo& pod, const EventObjects& event) {
 
 std::vector<framework::ClusterEventWithHint> PodAffinityEvents() {
   using namespace framework::action;
-  return {OnPod(kAdd | kUpdatePodLabel | kDelete, AfterPodChange), OnNode(kAdd | kUpdateNodeLabel, AfterNodeChange)};
+  return {OfClass(OnPod(kAdd | kUpdatePodLabel | kDelete, AfterPodChange)),
+          OfClass(OnNode(kAdd | kUpdateNodeLabel, AfterNodeChange))};
 }
 
 }  // namespace berth::plugins

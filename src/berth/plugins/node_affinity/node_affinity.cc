@@ -168,15 +168,16 @@ void NodeAffinity::ScoreRows(const framework::Cycle& cycle, const framework::Pod
 
 std::vector<framework::ClusterEventWithHint> NodeAffinity::EventsToRegister() const {
   using namespace framework::action;
-  return {OnNode(kAdd | kUpdateNodeLabel, [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
-    if (event.new_node == nullptr) return framework::QueueingHint::kQueue;
-    const api::Node& node = *event.new_node;
-    if (added_required_ && !added_required_->Matches(node.metadata.name, node.metadata.labels)) {
-      return framework::QueueingHint::kSkip;
-    }
-    const Required required(pod.spec());
-    return QueueIf(required.Matches(node) && (event.old_node == nullptr || !required.Matches(*event.old_node)));
-  })};
+  return {OfClass(
+      OnNode(kAdd | kUpdateNodeLabel, [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
+        if (event.new_node == nullptr) return framework::QueueingHint::kQueue;
+        const api::Node& node = *event.new_node;
+        if (added_required_ && !added_required_->Matches(node.metadata.name, node.metadata.labels)) {
+          return framework::QueueingHint::kSkip;
+        }
+        const Required required(pod.spec());
+        return QueueIf(required.Matches(node) && (event.old_node == nullptr || !required.Matches(*event.old_node)));
+      }))};
 }
 
 }  // namespace berth::plugins

@@ -50,7 +50,7 @@ void NodePorts::FilterRows(const framework::Cycle& cycle, const framework::PodIn
 
 std::vector<framework::ClusterEventWithHint> NodePorts::EventsToRegister() const {
   using namespace framework::action;
-  return {OnPod(kDelete, AfterPodDeletion), OnNode(kAdd)};
+  return {OfClass(OnPod(kDelete, AfterPodDeletion)), OnNode(kAdd)};
 }
 
 }  // namespace berth::plugins

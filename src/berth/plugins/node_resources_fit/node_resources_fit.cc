@@ -373,12 +373,12 @@ std::uint64_t NodeResourcesFit::Epoch() const { return scored_.DeviceEpoch(); }
 
 std::vector<framework::ClusterEventWithHint> NodeResourcesFit::EventsToRegister() const {
   using namespace framework::action;
-  return {OnPod(kDelete | kUpdatePodScaleDown, AfterPodEvent),
-          OnNode(kAdd | kUpdateNodeAllocatable,
-                 [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
-                   return AfterNodeChange(pod, event);
-                 }),
-          {{framework::EventResource::kDeviceClass, kAdd | kUpdate}, AfterDeviceClassEvent}};
+  return {OfClass(OnPod(kDelete | kUpdatePodScaleDown, AfterPodEvent)),
+          OfClass(OnNode(kAdd | kUpdateNodeAllocatable,
+                         [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
+                           return AfterNodeChange(pod, event);
+                         })),
+          OfClass({{framework::EventResource::kDeviceClass, kAdd | kUpdate}, AfterDeviceClassEvent})};
 }
 
 }  // namespace berth::plugins

@@ -49,7 +49,8 @@ void NodeUnschedulable::FilterRows(const framework::Cycle& cycle, const framewor
 
 std::vector<framework::ClusterEventWithHint> NodeUnschedulable::EventsToRegister() const {
   using namespace framework::action;
-  return {OnNode(kAdd | kUpdateNodeTaint, AfterNodeChange), OnPod(kUpdatePodToleration, AfterTolerationChange)};
+  return {OfClass(OnNode(kAdd | kUpdateNodeTaint, AfterNodeChange)),
+          OnPod(kUpdatePodToleration, AfterTolerationChange)};
 }
 
 }  // namespace berth::plugins

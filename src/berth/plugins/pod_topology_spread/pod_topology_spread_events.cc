@@ -76,10 +76,11 @@ QueueingHint PodTopologySpread::AfterNodeChange(const PodInfo& pod, const EventO
 
 std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
   using namespace framework::action;
-  return {OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kDelete,
-                [this](const PodInfo& pod, const EventObjects& event) { return AfterPodChange(pod, event); }),
-          OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
-                 [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); })};
+  return {
+      OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kDelete,
+                    [this](const PodInfo& pod, const EventObjects& event) { return AfterPodChange(pod, event); })),
+      OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
+                     [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); }))};
 }
 
 }  // namespace berth::plugins

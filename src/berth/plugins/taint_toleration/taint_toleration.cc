@@ -101,7 +101,7 @@ void TaintToleration::ScoreRows(const framework::Cycle& cycle, const framework::
 
 std::vector<framework::ClusterEventWithHint> TaintToleration::EventsToRegister() const {
   using namespace framework::action;
-  return {OnNode(kAdd | kUpdateNodeTaint, AfterNodeChange),
+  return {OfClass(OnNode(kAdd | kUpdateNodeTaint, AfterNodeChange)),
           OnPod(kUpdatePodToleration, [](const framework::PodInfo& pod, const framework::EventObjects& event) {
             return QueueIf(IsOwnUpdate(pod, event));
           })};
