@@ -111,6 +111,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
 
   // How many placements it keeps verdicts and scores for.
   std::size_t kept_count() const { return evaluations_.size(); }
+  // From how many orders of rows it chooses by groups.
+  std::size_t order_count() const { return orders_.size(); }
   // How many pods it found a node for by blocks.
   std::uint64_t block_choice_count() const { return block_choice_count_; }
 
