@@ -57,9 +57,14 @@ void AmountBlocks::Rebuild(const framework::NodeTable& nodes) {
   kind_infos_.clear();
   free_kinds_.clear();
   kind_of_amounts_.clear();
+  odd_rows_.clear();
   kind_of_row_.assign(nodes.row_count(), kNoKind);
   index_in_kind_.assign(nodes.row_count(), 0);
   for (const NodeIndex row : nodes.rows()) {
+    if (IsOdd(row, nodes.columns())) {
+      odd_rows_.push_back(row);
+      continue;
+    }
     const Amounts amounts = AmountsOf(nodes.columns(), row);
     const auto it = kind_of_amounts_.find(amounts);
     const KindId kind = it != kind_of_amounts_.end() ? it->second : NewKind(amounts);
@@ -133,14 +138,27 @@ AmountBlocks::Cut AmountBlocks::CutOf(std::span<const KindId> kinds) const {
 
 void AmountBlocks::SetRow(NodeIndex row, const framework::NodeTable::Columns& columns) {
   const Amounts amounts = AmountsOf(columns, row);
+  const bool is_odd = IsOdd(row, columns);
+  SetOdd(row, is_odd);
   // Rows without a node hold zeros; a node without cpu is unusual.
-  const bool has_node = amounts[0] > 0;
+  const bool has_node = amounts[0] > 0 && !is_odd;
   const KindId kind = kind_of_row_[row];
   if (kind != kNoKind) {
     if (has_node && kind_infos_[kind].amounts == amounts) return;
     RemoveRow(row);
   }
   if (has_node) AddRow(row, amounts);
+}
+
+void AmountBlocks::SetOdd(NodeIndex row, bool is_odd) {
+  const auto at = std::lower_bound(odd_rows_.begin(), odd_rows_.end(), row);
+  const bool was_odd = at != odd_rows_.end() && *at == row;
+  if (is_odd == was_odd) return;
+  if (is_odd) {
+    odd_rows_.insert(at, row);
+  } else {
+    odd_rows_.erase(at);
+  }
 }
 
 void AmountBlocks::AddRow(NodeIndex row, const Amounts& amounts) {

@@ -1,5 +1,6 @@
 // AmountBlocks: the rows of the node table by their amounts. Rows of equal amounts are of one kind, kinds of similar
-// amounts are in one block, so that a look at the blocks tells which kinds can be of interest at all. Single-threaded.
+// amounts are in one block, so that a look at the blocks tells which kinds can be of interest at all. Odd rows are in
+// no block: those of nodes that are tainted, cordoned, or have an amount that is unusual. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +20,24 @@ class AmountBlocks {
 
   // About how much work Update() would be; a look at one row in a scan of all is 1.
   std::size_t UpdateCost(const framework::NodeTable& nodes) const;
-  // Follows `nodes`, always the same table, in which no amount is unusual.
+  // Follows `nodes`, always the same table.
   void Update(const framework::NodeTable& nodes);
 
+  // For kinds(), until the next call; before and after Update().
+  void StandFor(const framework::NodeTable& nodes) { kinds_.StandFor(&nodes); }
   // One row a kind. Block b has the first kind_count(b) rows from b * kKindsPerBlock on; the others mean nothing.
   const AmountTable& kinds() const { return kinds_; }
   // One row a block: the largest capacities and the smallest taken amounts of its kinds, and the opposite.
   const AmountTable& emptiest() const { return emptiest_; }
   const AmountTable& fullest() const { return fullest_; }
+
+  // At most this many rows of `nodes` are odd.
+  static std::size_t OddCountMax(const framework::NodeTable& nodes) {
+    const framework::NodeTable::Columns& columns = nodes.columns();
+    return columns.tainted_count + columns.unschedulable_count + columns.unusual_count;
+  }
+  // Ascending.
+  std::span<const framework::NodeIndex> odd_rows() const { return odd_rows_; }
 
   std::size_t block_count() const { return blocks_.size(); }
   std::size_t kind_count(BlockId block) const { return blocks_[block].kind_count; }
@@ -73,7 +84,11 @@ class AmountBlocks {
   void Rebuild(const framework::NodeTable& nodes);
   std::int32_t Build(std::span<KindId> kinds, std::size_t depth);
   bool IsLopsided() const;
+  static bool IsOdd(framework::NodeIndex row, const framework::NodeTable::Columns& columns) {
+    return columns.taint_set[row] != 0 || columns.is_unschedulable[row] != 0 || columns.is_unusual[row] != 0;
+  }
   void SetRow(framework::NodeIndex row, const framework::NodeTable::Columns& columns);
+  void SetOdd(framework::NodeIndex row, bool is_odd);
   void AddRow(framework::NodeIndex row, const Amounts& amounts);
   void RemoveRow(framework::NodeIndex row);
   KindId NewKind(const Amounts& amounts);
@@ -98,6 +113,7 @@ class AmountBlocks {
   std::vector<KindId> free_kinds_;
   std::vector<KindId> kind_at_;  // by row of kinds_
   absl::flat_hash_map<Amounts, KindId> kind_of_amounts_;
+  std::vector<framework::NodeIndex> odd_rows_;
   std::vector<KindId> kind_of_row_;           // by row of the node table
   std::vector<std::uint32_t> index_in_kind_;  // the same
 };

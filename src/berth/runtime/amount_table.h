@@ -1,5 +1,6 @@
 // AmountTable: a node table whose rows have amounts of cpu, memory and pods, and nothing else: what
-// framework::AmountsPlugin is asked with. Single-threaded.
+// framework::AmountsPlugin is asked with. Which images there are is as in the table that it stands for, though none of
+// its rows has one. Single-threaded.
 #pragma once
 
 #include <array>
@@ -35,6 +36,8 @@ class AmountTable final : public framework::NodeTable {
   void Resize(std::size_t row_count);
   void Set(framework::NodeIndex row, const Amounts& amounts);
   Amounts Get(framework::NodeIndex row) const { return AmountsOf(columns_, row); }
+  // Null: no table, and no image. Must live as long as it is set.
+  void StandFor(const framework::NodeTable* table) { table_ = table; }
 
   std::size_t row_count() const override { return rows_.size(); }
   std::span<const framework::NodeIndex> rows() const override { return rows_; }
@@ -49,8 +52,12 @@ class AmountTable final : public framework::NodeTable {
   std::string_view Value(framework::ValueId) const override { return {}; }
   std::size_t value_count() const override { return 1; }
   std::uint64_t values_version() const override { return 0; }
-  std::int64_t ImageNodeCount(std::string_view) const override { return 0; }
-  std::int64_t ImageSizeBytes(std::string_view) const override { return 0; }
+  std::int64_t ImageNodeCount(std::string_view image) const override {
+    return table_ == nullptr ? 0 : table_->ImageNodeCount(image);
+  }
+  std::int64_t ImageSizeBytes(std::string_view image) const override {
+    return table_ == nullptr ? 0 : table_->ImageSizeBytes(image);
+  }
   std::span<const framework::NodeIndex> ImageRows(std::string_view) const override { return {}; }
   std::uint64_t version() const override { return 0; }
   std::optional<std::span<const framework::NodeIndex>> ChangedSince(std::uint64_t) const override {
@@ -59,6 +66,7 @@ class AmountTable final : public framework::NodeTable {
   std::uint64_t nodes_version() const override { return 0; }
 
  private:
+  const framework::NodeTable* table_ = nullptr;
   Columns columns_;
   std::vector<framework::NodeIndex> rows_;
   std::vector<framework::ValueId> no_values_;

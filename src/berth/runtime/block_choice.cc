@@ -31,6 +31,7 @@ bool BlockChoice::Find(const framework::Cycle& cycle, const framework::PodInfo& 
   best_total_ = INT64_MIN;
   best_count_ = 0;
   best_kinds_.clear();
+  best_odd_rows_.clear();
   verdicts_.resize(blocks_.kinds().row_count());
   scores_.resize(blocks_.kinds().row_count());
   totals_.resize(blocks_.kinds().row_count());
@@ -158,13 +159,25 @@ bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
   return true;
 }
 
+void BlockChoice::Offer(NodeIndex odd_row, std::int64_t total) {
+  if (total < best_total_) return;
+  if (total > best_total_) {
+    best_total_ = total;
+    best_count_ = 0;
+    best_kinds_.clear();
+    best_odd_rows_.clear();
+  }
+  best_odd_rows_.push_back(odd_row);
+  ++best_count_;
+}
+
 NodeIndex BlockChoice::NthBest(std::size_t n) const {
   for (const NodeIndex kind : best_kinds_) {
     const std::span<const NodeIndex> rows = blocks_.RowsOf(kind);
     if (n < rows.size()) return rows[n];
     n -= rows.size();
   }
-  return framework::kNoNode;
+  return best_odd_rows_[n];
 }
 
 }  // namespace berth::runtime

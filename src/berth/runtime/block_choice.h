@@ -1,5 +1,6 @@
 // BlockChoice: the best node for a pod for which every plugin that has a say looks at a node's amounts alone, or says
-// the same of all nodes. Blocks of similar nodes that cannot hold the best one are left out. Single-threaded.
+// the same of all nodes. Blocks of similar nodes that cannot hold the best one are left out, and odd nodes
+// (AmountBlocks) left to the caller. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +35,24 @@ class BlockChoice {
   // that has been saved by scans of all rows, each of which is a call that returned false.
   bool IsWorthwhile(const framework::NodeTable& nodes);
 
+  // The nodes of `nodes` that are not odd, as far as plugins can tell that they say the same of all of them.
+  const framework::NodeTable& Plain(const framework::NodeTable& nodes) {
+    blocks_.StandFor(nodes);
+    return blocks_.kinds();
+  }
+  // After IsWorthwhile().
+  std::span<const framework::NodeIndex> odd_rows() const { return blocks_.odd_rows(); }
+
   // After IsWorthwhile(). `counts` becomes the number of rows by verdict. False: a plugin failed; then all that was
   // found means nothing.
   bool Find(const framework::Cycle& cycle, const framework::PodInfo& pod, const Question& question,
             framework::StatusTable& statuses, std::vector<std::uint32_t>& counts);
 
-  // Of the last Find(), when some row was feasible: the largest sum of weighted scores, and the rows that have it.
+  // After Find(): an odd row that is feasible, with its sum of weighted scores.
+  void Offer(framework::NodeIndex odd_row, std::int64_t total);
+
+  // Of the last Find() and what was offered since, when some row was feasible: the largest sum of weighted scores, and
+  // the rows that have it.
   std::int64_t best_total() const { return best_total_; }
   std::size_t best_count() const { return best_count_; }
   framework::NodeIndex NthBest(std::size_t n) const;
@@ -74,6 +87,7 @@ class BlockChoice {
   std::int64_t best_total_ = 0;
   std::size_t best_count_ = 0;
   std::vector<NodeIndex> best_kinds_;
+  std::vector<NodeIndex> best_odd_rows_;
 };
 
 }  // namespace berth::runtime

@@ -40,6 +40,8 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
     // Several blocks in some runs, and nodes that fill up in others.
     name_count_ = dice_.Pick({5, 40, 700});
     are_alike_ = dice_.OneIn(2);
+    are_some_odd_ = dice_.OneIn(2);
+    soft_taints_ = are_some_odd_ && dice_.OneIn(3);
     for (int i = 0; i < name_count_; ++i) SetNode(i);
     for (int i = name_count_ > 100 ? name_count_ : 0; i > 0; --i) Place("n" + std::to_string(dice_.Below(name_count_)));
   }
@@ -50,7 +52,16 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
     node.Allocatable("cpu", are_alike_ ? "4" : dice_.Pick({"4", "8", "3920m"}));
     node.Allocatable("memory", are_alike_ ? "32Gi" : of(16'000'000, 1000) + "Ki");
     node.Allocatable("pods", are_alike_ ? "30" : of(2, 20));
+    using enum api::TaintEffect;
+    if (are_some_odd_ && dice_.OneIn(40)) node.Taint("odd", "", soft_taints_ ? PickEffect() : kNoSchedule);
+    if (are_some_odd_ && dice_.OneIn(100)) node.Unschedulable();
+    if (are_some_odd_ && dice_.OneIn(100)) node.Allocatable("cpu", dice_.Pick({"0", "1000000000000"}));
     cache_.SetNode(node.Build());
+  }
+
+  api::TaintEffect PickEffect() {
+    using enum api::TaintEffect;
+    return dice_.Pick({kNoSchedule, kPreferNoSchedule});
   }
 
   PodInfoPtr NewPod(const std::string& node_name) {
@@ -60,6 +71,7 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
     if (!dice_.OneIn(8)) pod.Request("cpu", std::to_string(1 + dice_.Below(dice_.OneIn(4) ? 3000 : 300)) + "m");
     if (!dice_.OneIn(8)) pod.Request("memory", std::to_string(100 + dice_.Below(3000)) + "Mi");
     if (dice_.OneIn(30)) pod.Request("ephemeral-storage", "1Gi");
+    if (dice_.OneIn(3)) pod.Toleration(dice_.Pick({"odd", ""}), "Exists");
     if (!node_name.empty()) pod.Node(node_name);
     return classes_.MakePodInfo(pod.Build());
   }
@@ -127,6 +139,8 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
   std::vector<std::string> running_;
   int name_count_ = 0;
   bool are_alike_ = false;
+  bool are_some_odd_ = false;
+  bool soft_taints_ = false;
   int next_pod_ = 0;
 };
 
@@ -135,10 +149,10 @@ TEST_P(BlocksAgree, OverALongLife) {
     ChangeCluster();
     ScheduleOne();
   }
-  EXPECT_GT(blocks_->block_choice_count(), name_count_ > 100 ? 150 : 0);
+  EXPECT_GT(blocks_->block_choice_count(), name_count_ > 100 && !soft_taints_ ? 150 : 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, BlocksAgree, ::testing::Range<std::uint64_t>(1, 17));
+INSTANTIATE_TEST_SUITE_P(Seeds, BlocksAgree, ::testing::Range<std::uint64_t>(1, 25));
 
 }  // namespace
 }  // namespace berth::runtime

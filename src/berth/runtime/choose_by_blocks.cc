@@ -8,13 +8,23 @@
 namespace berth::runtime {
 
 using framework::kVerdictOk;
+using framework::NodeIndex;
 using framework::Status;
+
+namespace {
+
+// So many rows may be odd, and a part of all: they are looked at one by one.
+constexpr std::size_t kOddRowsAnyway = 16;
+constexpr std::size_t kOddShare = 16;
+
+}  // namespace
 
 // Asks the plugins that have a say in this cycle. False when one of them looks at more than a node's amounts.
 bool Evaluator::PlanBlocks() {
-  const framework::Cycle cycle{*nodes_, state_, seed_, now_};
+  const framework::Cycle cycle{block_choice_.Plain(*nodes_), state_, seed_, now_};
   block_question_.filters.clear();
   block_question_.scores.clear();
+  block_raw_scores_.assign(kept_->columns.size(), 0);
   block_constant_ = 0;
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
     const framework::FilterPlugin* plugin = plugins_.filter[f];
@@ -23,30 +33,83 @@ bool Evaluator::PlanBlocks() {
     block_question_.filters.push_back({plugin, static_cast<int>(f)});
   }
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    if (!kept_->is_fixed_score[s]) continue;
     const auto& [plugin, weight] = plugins_.score[s];
-    if (!is_score_kept_[s]) continue;  // idle, or has_cycle_scores_
-    const auto column = std::find_if(kept_->columns.begin(), kept_->columns.end(),
-                                     [s](const ScoreColumn& of) { return of.score == s; });
-    if (!kept_->is_fixed_score[s] && column == kept_->columns.end()) continue;  // PreScore skipped it
     if (const auto score = plugin->ScoreOfAll(cycle, *pod_)) {
-      if (*score < 0 || *score > kRawScoreMax) return false;
-      const std::int64_t normalized = Normalized(plugin->ScoreNormalization(), *score, *score);
-      if (normalized > framework::kNodeScoreMax) return false;
-      block_constant_ += weight * normalized;
-    } else if (kept_->is_fixed_score[s] && score_amounts_[s] != nullptr &&
-               score_amounts_[s]->RestsOnAmounts(cycle, *pod_)) {
+      if (*score < 0 || *score > framework::kNodeScoreMax) return false;
+      block_constant_ += weight * *score;
+    } else if (score_amounts_[s] != nullptr && score_amounts_[s]->RestsOnAmounts(cycle, *pod_)) {
       block_question_.scores.push_back({plugin, score_amounts_[s], weight});
     } else {
       return false;
     }
   }
+  for (std::size_t c = 0; c < kept_->columns.size(); ++c) {
+    const ScoreColumn& column = kept_->columns[c];
+    const auto& [plugin, weight] = plugins_.score[column.score];
+    const auto score = plugin->ScoreOfAll(cycle, *pod_);
+    if (!score || *score < 0 || *score > kRawScoreMax) return false;
+    block_raw_scores_[c] = *score;
+    block_constant_ += weight * Normalized(column.normalization, *score, *score);
+  }
+  return true;
+}
+
+// Adds the odd rows to the counts, and makes feasible_ the feasible ones. False when a filter fails.
+bool Evaluator::FilterOddRows() {
+  const std::span<const NodeIndex> rows = block_choice_.odd_rows();
+  feasible_.clear();
+  if (rows.empty()) return true;
+  scratch_verdicts_.resize(nodes_->row_count());
+  for (const NodeIndex row : rows) scratch_verdicts_[row] = kVerdictOk;
+  for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
+    if (is_filter_active_[f]) FilterRowsInto(f, rows, scratch_verdicts_);
+  }
+  for (const NodeIndex row : rows) {
+    const framework::VerdictId verdict = scratch_verdicts_[row];
+    if (verdict == kVerdictOk) {
+      feasible_.push_back(row);
+    } else if (!kept_->statuses.Get(verdict).IsRejected()) {
+      return false;
+    }
+    std::vector<std::uint32_t>& counts = kept_->verdict_counts;
+    if (verdict >= counts.size()) counts.resize(verdict + 1, 0);
+    ++counts[verdict];
+  }
+  return true;
+}
+
+// False when an odd row has another raw score than all others, so that it matters to how theirs are normalised.
+bool Evaluator::ScoreOddRows() {
+  if (feasible_.empty()) return true;
+  scratch_scores_.resize(nodes_->row_count());
+  for (std::size_t c = 0; c < kept_->columns.size(); ++c) {
+    if (!ScoreRowsInto(kept_->columns[c].score, feasible_, scratch_scores_).IsSuccess()) return false;
+    for (const NodeIndex row : feasible_) {
+      if (scratch_scores_[row] != block_raw_scores_[c]) return false;
+    }
+  }
+  totals_.assign(feasible_.size(), 0);
+  for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
+    if (!kept_->is_fixed_score[s]) continue;
+    const auto score = plugins_.score[s].plugin->ScoreOfAll({block_choice_.Plain(*nodes_), state_, seed_, now_}, *pod_);
+    if (!ScoreRowsInto(s, feasible_, scratch_scores_).IsSuccess()) return false;
+    for (std::size_t i = 0; i < feasible_.size(); ++i) {
+      const std::int64_t of_row = scratch_scores_[feasible_[i]];
+      if (of_row < 0 || of_row > framework::kNodeScoreMax) return false;
+      // What all others have the same of is not in their totals either.
+      totals_[i] += plugins_.score[s].weight * (of_row - score.value_or(0));
+    }
+  }
+  for (std::size_t i = 0; i < feasible_.size(); ++i) block_choice_.Offer(feasible_[i], totals_[i]);
   return true;
 }
 
 bool Evaluator::ChooseByBlocks() {
   if (options_.form != Form::kReuse || !is_kept_fresh_ || do_nominations_matter_) return false;
   if (has_cycle_filters_ || has_cycle_scores_ || nodes_->row_count() < options_.block_rows_min) return false;
-  if (nodes_->columns().unusual_count > 0 || !PlanKept()) return false;
+  if (AmountBlocks::OddCountMax(*nodes_) > kOddRowsAnyway + nodes_->row_count() / kOddShare || !PlanKept())
+    return false;
   bool can = false;
   const Status failed = Guarded([&] {
     can = PlanBlocks();
@@ -56,8 +119,8 @@ bool Evaluator::ChooseByBlocks() {
   const framework::Cycle cycle{*nodes_, state_, seed_, now_};
   std::vector<std::uint32_t>& counts = kept_->verdict_counts;
   // A pod that fits nowhere has every row looked at, for those who want to know why.
-  if (!block_choice_.Find(cycle, *pod_, block_question_, kept_->statuses, counts) || counts.empty() ||
-      counts[kVerdictOk] == 0) {
+  if (!block_choice_.Find(cycle, *pod_, block_question_, kept_->statuses, counts) || !FilterOddRows() ||
+      !ScoreOddRows() || counts.empty() || counts[kVerdictOk] == 0) {
     kept_->statuses = framework::StatusTable();
     counts.clear();
     return false;

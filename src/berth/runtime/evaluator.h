@@ -176,6 +176,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // The choice by blocks of similar rows, for pods that are the first of their kind: false when that cannot be.
   bool ChooseByBlocks();
   bool PlanBlocks();
+  bool FilterOddRows();
+  bool ScoreOddRows();
 
   // The choice by groups of rows (grouped_choice.cc). Each is false when it cannot tell, and has then changed nothing.
   bool CanChooseFromKept() const;
@@ -263,7 +265,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   const TotalsOrder* order_ = nullptr;  // null: this cycle's choice was not made by groups
   bool is_chosen_by_blocks_ = false;
   BlockChoice::Question block_question_;
-  std::int64_t block_constant_ = 0;  // the same for all nodes
+  // What all nodes have the same of: the raw scores of columns, parallel to kept_->columns, and their sum with others.
+  std::vector<std::int64_t> block_raw_scores_;
+  std::int64_t block_constant_ = 0;
   std::vector<bool> is_filter_active_;
   std::vector<bool> is_pre_filter_skipped_;
   std::vector<const framework::PreFilterPlugin*> extensions_;  // those to tell of pods that come and go
