@@ -178,6 +178,7 @@ class KeyWriter {
 
 // Longer keys are rare.
 constexpr std::size_t kBufferKept = std::size_t{1} << 20;
+constexpr std::size_t kLatestKeyMax = 4096;
 
 bool IsResizeInfeasible(const api::Pod& pod) {
   const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
@@ -261,8 +262,16 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   const std::size_t placement_size = writer.key().size();
   WriteRest(pod, writer);
   const std::string_view key = writer.key();
+  // Pods of one class often come one after another.
+  if (key == latest_key_) {
+    if (auto known = latest_.lock()) return known;
+  }
   auto& slot = classes_[key];
-  if (auto known = slot.lock()) return known;
+  latest_key_ = key.size() <= kLatestKeyMax ? key : std::string_view();
+  if (auto known = slot.lock()) {
+    latest_ = slot;
+    return known;
+  }
   auto made = std::make_shared<PodClass>();
   made->id = next_id_++;
   made->namespace_name = pod.metadata.namespace_name;
@@ -278,7 +287,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   if (placement.latest.expired()) placement.id = made->id;
   placement.latest = made;
   made->placement_id = placement.id;
-  slot = made;
+  latest_ = slot = made;
   SweepWhenGrown();
   if (buffer_.size() > kBufferKept) buffer_ = {};
   return made;
@@ -297,8 +306,8 @@ framework::PodInfoPtr PodClasses::MakePodInfo(const api::Pod& pod) {
   info->name = pod.metadata.name;
   info->uid = pod.metadata.uid;
   info->resource_version = pod.metadata.resource_version;
-  info->node_name = pod.spec.node_name;
-  info->nominated_node_name = pod.status.nominated_node_name;
+  if (!pod.spec.node_name.empty()) info->node_name = pod.spec.node_name;
+  if (!pod.status.nominated_node_name.empty()) info->nominated_node_name = pod.status.nominated_node_name;
   info->generation = pod.metadata.generation;
   info->creation_time = pod.metadata.creation_time;
   info->start_time = pod.status.start_time;

@@ -44,6 +44,8 @@ class PodClasses {
   };
   Table<Placement> placements_;
   std::vector<char> buffer_;  // scratch
+  std::string latest_key_;    // of latest_, the class that was given out last
+  std::weak_ptr<const framework::PodClass> latest_;
   std::size_t sweep_at_ = 1024;
   std::uint64_t next_id_ = 1;
 };

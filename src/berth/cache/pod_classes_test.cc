@@ -253,6 +253,20 @@ TEST(PodClasses, NeighbouringTextsDoNotRunTogether) {
   EXPECT_NE(first->pod_class, classes.MakePodInfo(b)->pod_class);
 }
 
+TEST(PodClasses, EachPodGetsItsOwnClassWhicheverCameBefore) {
+  PodClasses classes;
+  std::vector<api::Pod> pods(3, Base());
+  pods[1].metadata.labels.Set("app", "api");
+  pods[2].metadata.labels.Set("note", std::string(10'000, 'x'));
+  std::vector<framework::PodInfoPtr> first;
+  for (const api::Pod& pod : pods) first.push_back(classes.MakePodInfo(pod));
+  EXPECT_EQ(classes.size(), 3u);
+  for (const int i : {0, 2, 0, 0, 1, 2, 2, 1, 0}) {
+    const auto again = classes.MakePodInfo(pods[static_cast<std::size_t>(i)]);
+    EXPECT_EQ(again->pod_class, first[static_cast<std::size_t>(i)]->pod_class) << i;
+  }
+}
+
 TEST(PodClasses, ClassesDieWithTheirPods) {
   PodClasses classes;
   auto pod = classes.MakePodInfo(Base());

@@ -418,6 +418,20 @@ TEST_F(UnknownOutcomeTest, ItIsNotBoundYet) {
   EXPECT_EQ(h.Take(), Lines{kScheduled});
 }
 
+TEST_F(UnknownOutcomeTest, ABindersOwnBindingIsPostedAgainAsItWas) {
+  Add("Y").bind = [](const PodInfo& pod) {
+    return Operation::Write(framework::BindWrite{{pod.namespace_name(), "own-" + pod.name, pod.uid, {}}, "elsewhere"});
+  };
+  Harness& h = Start();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(h.Take(), Lines{"bind own-p to elsewhere"});
+    h.LoseAnswer();
+    h.Run(10s);
+    EXPECT_EQ(h.Take(), Lines{"read p"});
+    h.AnswerRead(h.Object(pod_));
+  }
+}
+
 TEST_F(UnknownOutcomeTest, SomebodyElseBoundIt) {
   Harness& h = StartLost();
   h.Set(MakeNode("b"));

@@ -32,7 +32,7 @@ void Scheduler::EmitWrite(Step& step, std::uint64_t number) {
   if (std::holds_alternative<framework::BindWrite>(write) && !step.is_plain_binding) {
     outputs_.emplace_back(Write{number, write});
   } else {
-    outputs_.emplace_back(Write{number, std::move(write)});
+    outputs_.emplace_back(std::in_place_type<Write>, number, std::move(write));
   }
 }
 
