@@ -5,6 +5,7 @@
 #include <ctime>
 #include <random>
 
+#include <malloc.h>
 #include <unistd.h>
 
 namespace berth::app {
@@ -24,6 +25,15 @@ void BlockSignals() {
   const sigset_t set = EndingSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+void ShareMemory() {
+  constexpr int kMebibyte = 1 << 20;
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TOP_PAD, kMebibyte);
+  mallopt(M_TRIM_THRESHOLD, 4 * kMebibyte);
+  // Setting any of these ends the adaptation that would have raised this one.
+  mallopt(M_MMAP_THRESHOLD, kMebibyte);
 }
 
 const char* WaitForSignal() {

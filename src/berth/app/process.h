@@ -13,6 +13,10 @@ namespace berth::app {
 // error of its write instead of a signal.
 void BlockSignals();
 
+// Before any thread is started: one heap for all of them, which grows and shrinks in large steps. A scheduler's threads
+// take turns, so that they do not meet at its lock; heaps of their own would go back and forth by pages.
+void ShareMemory();
+
 // Blocks until SIGINT or SIGTERM; returns its name.
 const char* WaitForSignal();
 

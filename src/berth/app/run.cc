@@ -35,6 +35,7 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
 }  // namespace
 
 int RunScheduler(const RunOptions& options) {
+  ShareMemory();
   const auto configuration = Configuration(options);
   if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
   const SystemClock clock;

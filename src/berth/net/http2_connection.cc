@@ -114,11 +114,10 @@ void Http2Connection::ArmWrite() {
   });
 }
 
-// After what else the loop has to do now: that may have more to send.
 void Http2Connection::PostFlush() {
   if (is_flush_posted_ || is_closed_) return;
   is_flush_posted_ = true;
-  boost::asio::post(loop_.io, [self = shared_from_this()] {
+  loop_.AtTurnEnd([self = shared_from_this()] {
     self->is_flush_posted_ = false;
     self->Flush();
     self->AfterTurn();

@@ -527,7 +527,13 @@ void Client::Send(Request request, SendOptions options, Transport::Done done) {
     inbox_.splice(inbox_.end(), made);
     must_post = !std::exchange(is_inbox_posted_, true);
   }
-  if (must_post) boost::asio::post(loop_.io, [self = shared_from_this()] { self->DrainInbox(); });
+  if (!must_post) return;
+  auto drain = [self = shared_from_this()] { self->DrainInbox(); };
+  if (loop_.IsCurrent()) {
+    loop_.Defer(std::move(drain));
+  } else {
+    boost::asio::post(loop_.io, std::move(drain));
+  }
 }
 
 void Client::DrainInbox() {
@@ -691,7 +697,7 @@ void Client::Complete(ExchangeList& list, ExchangeList::iterator exchange, Expec
 void Client::PostCompletions() {
   if (is_completions_posted_) return;
   is_completions_posted_ = true;
-  boost::asio::post(loop_.io, [self = shared_from_this()] {
+  loop_.Defer([self = shared_from_this()] {
     self->is_completions_posted_ = false;
     self->RunCompletions();
   });

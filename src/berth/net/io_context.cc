@@ -9,9 +9,46 @@
 
 namespace berth::net {
 
+namespace {
+
+// Of deferred work between two looks at the sockets.
+constexpr Duration kTurnMax = std::chrono::milliseconds(1);
+
+}  // namespace
+
 SteadyTime SteadyAfter(Duration delay) {
   constexpr Duration kDelayMax = std::chrono::hours(24 * 365);
   return std::chrono::steady_clock::now() + std::clamp(delay, Duration::zero(), kDelayMax);
+}
+
+void Loop::Defer(std::function<void()> step) {
+  deferred_.push_back(std::move(step));
+  PostTurn();
+}
+
+void Loop::AtTurnEnd(std::function<void()> step) {
+  at_turn_end_.push_back(std::move(step));
+  PostTurn();
+}
+
+void Loop::PostTurn() {
+  if (is_turn_posted_) return;
+  is_turn_posted_ = true;
+  boost::asio::post(io, [this] { RunTurn(); });
+}
+
+void Loop::RunTurn() {
+  const SteadyTime end = std::chrono::steady_clock::now() + kTurnMax;
+  bool is_late = false;
+  while (!is_late && !io.stopped() && !(deferred_.empty() && at_turn_end_.empty())) {
+    auto& queue = deferred_.empty() ? at_turn_end_ : deferred_;
+    const std::function<void()> step = std::move(queue.front());
+    queue.pop_front();
+    step();
+    is_late = std::chrono::steady_clock::now() > end;
+  }
+  is_turn_posted_ = false;
+  if (!deferred_.empty() || !at_turn_end_.empty()) PostTurn();
 }
 
 IoContext::IoContext(int threads) : impl_(std::make_unique<Impl>()) {
@@ -31,7 +68,14 @@ IoContext::~IoContext() {
   }
 }
 
-void IoContext::Post(std::function<void()> work) { boost::asio::post(impl_->NextLoop().io, std::move(work)); }
+void IoContext::Post(std::function<void()> work) {
+  Loop& loop = impl_->NextLoop();
+  if (loop.IsCurrent()) {
+    loop.Defer(std::move(work));
+  } else {
+    boost::asio::post(loop.io, std::move(work));
+  }
+}
 
 std::function<void()> IoContext::PostAfter(Duration delay, std::function<void()> work) {
   TimerTable::Key key(SteadyAfter(delay), 0);

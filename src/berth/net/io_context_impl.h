@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,6 +33,21 @@ struct Loop {
   std::thread thread;
 
   bool IsCurrent() { return io.get_executor().running_in_this_thread(); }
+
+  // These on the loop's own thread. Runs `step` after what has been deferred before it, and after the caller. One step
+  // follows the other without a look at the sockets in between, which would be a system call each time, as long as
+  // they take less than a moment together.
+  void Defer(std::function<void()> step);
+  // The same, when nothing else is deferred any more: for what gathers.
+  void AtTurnEnd(std::function<void()> step);
+
+ private:
+  void PostTurn();
+  void RunTurn();
+
+  std::deque<std::function<void()>> deferred_;
+  std::deque<std::function<void()>> at_turn_end_;
+  bool is_turn_posted_ = false;
 };
 
 // The timers of PostAfter. It outlives the loops where a cancel function is kept, so it knows nothing of them.

@@ -1,6 +1,12 @@
 #include "berth/net/io_context.h"
 
 #include <gmock/gmock.h>
+#include <future>
+
+#include <atomic>
+
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "berth/net/test_peers.h"
@@ -98,6 +104,24 @@ TEST(IoContextTest, TimersAreThreadSafe) {
   }
   for (auto& thread : threads) thread.join();
   EXPECT_TRUE(seen.WaitFor([](int n) { return n == 600; }));
+}
+
+TEST(IoContextTest, WorkThatBringsMoreWorkKeepsTheTurnOnlyForAMoment) {
+  IoContext io;
+  std::atomic<bool> is_fired{false};
+  std::promise<void> done;
+  // What it posts runs in order, and still the timer gets its turn.
+  std::function<void()> again = [&] {
+    if (is_fired) {
+      done.set_value();
+    } else {
+      io.Post(again);
+    }
+  };
+  io.PostAfter(std::chrono::milliseconds(5), [&] { is_fired = true; });
+  io.Post(again);
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  io.Stop();
 }
 
 }  // namespace
