@@ -5,12 +5,15 @@ namespace berth::framework {
 StatusTable::StatusTable() : entries_(1) {}
 
 VerdictId StatusTable::Intern(const Status& status) {
-  const Status named = status.WithPlugin(plugin_);
   // A class meets a handful of distinct refusals; the newest are the likeliest.
   for (std::size_t i = entries_.size(); i-- > 1;) {
-    if (entries_[i].position == position_ && entries_[i].status == named) return static_cast<VerdictId>(i);
+    const Status& known = entries_[i].status;
+    if (entries_[i].position == position_ && known.code() == status.code() && known.plugin() == plugin_ &&
+        known.reasons() == status.reasons()) {
+      return static_cast<VerdictId>(i);
+    }
   }
-  entries_.push_back({named, position_});
+  entries_.push_back({status.WithPlugin(plugin_), position_});
   return static_cast<VerdictId>(entries_.size() - 1);
 }
 

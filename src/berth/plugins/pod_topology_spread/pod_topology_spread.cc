@@ -9,14 +9,12 @@
 #include <absl/container/inlined_vector.h>
 
 #include "berth/config/args.h"
-#include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/go_math.h"
 
 namespace berth::plugins {
 namespace {
 
 using api::UnsatisfiableConstraintAction;
-using framework::Code;
 using framework::Cycle;
 using framework::NodeIndex;
 using framework::NodeInfo;
@@ -360,8 +358,15 @@ void PodTopologySpread::FilterRows(const Cycle& cycle, const PodInfo& pod, std::
   if (state == nullptr || !state->differences.empty()) {
     return FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
   }
-  CachedRefusal missing(statuses, Code::kUnschedulableAndUnresolvable, kReasonMissingLabel);
-  CachedRefusal skewed(statuses, Code::kUnschedulable, kReason);
+  // Made once: nearly every pod meets them.
+  static const Status kMissing = Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
+  static const Status kSkewed = Status::Unschedulable(std::string(kReason));
+  framework::VerdictId missing = framework::kVerdictOk;
+  framework::VerdictId skewed = framework::kVerdictOk;
+  const auto refuse = [&](NodeIndex row, const Status& status, framework::VerdictId& id) {
+    if (id == framework::kVerdictOk) id = statuses.Intern(status);
+    verdicts[row] = id;
+  };
   const SpreadCounts::Group& hard = state->counts->hard();
   for (std::size_t i = 0; i < hard.constraints.size(); ++i) {
     const std::vector<DomainId>& domain_of = hard.key(i).by_row;
@@ -371,9 +376,9 @@ void PodTopologySpread::FilterRows(const Cycle& cycle, const PodInfo& pod, std::
       if (verdicts[row] != framework::kVerdictOk) continue;
       const DomainId domain = domain_of[row];
       if (domain == 0) {
-        verdicts[row] = missing.Get();
+        refuse(row, kMissing, missing);
       } else if (counts[domain] > count_max) {
-        verdicts[row] = skewed.Get();
+        refuse(row, kSkewed, skewed);
       }
     }
   }
