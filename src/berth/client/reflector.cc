@@ -599,7 +599,13 @@ class Reflector::Impl : public std::enable_shared_from_this<Impl> {
 
   void Report(const Error& error, Duration delay) {
     ++stats_.failures;
-    log::Warning("client", error.message, {{"resource", options_.name}, {"retry_in", FormatGoDuration(delay)}});
+    // Without an answer it is the same for every kind of object, and said once.
+    const bool is_away = error.code == ErrorCode::kUnavailable && status_ < 300;
+    const std::string lead = is_away ? "The API server is away, all watches go on when it is back: " : "";
+    if (!is_away || rest_.BeginOutage()) {
+      log::Warning("client", lead + error.message,
+                   {{"resource", options_.name}, {"retry_in", FormatGoDuration(delay)}});
+    }
     if (handler_.on_failure) handler_.on_failure(error);
   }
 

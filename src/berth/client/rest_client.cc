@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "berth/api/decode_protobuf_frame.h"
+#include "berth/base/log.h"
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
 #include "berth/net/url.h"
@@ -260,7 +261,12 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
                    });
   }
 
+  void EndOutage() {
+    if (std::exchange(is_away, false)) log::Info("client", "The API server answers again");
+  }
+
   void OnAnswer(const CallPtr& call, Expected<net::Response> result) {
+    if (result.ok()) EndOutage();
     if (!result.ok()) {
       const Error& error = result.error();
       const bool may_repeat = IsRead(call->request) || !error.outcome_unknown;
@@ -314,6 +320,7 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   std::uint64_t waiting_id_next = 0;
   double tokens = 0;
   Time tokens_at;
+  bool is_away = false;  // somebody has been told so
 
   std::mutex mutex;
   std::atomic<bool> is_closed{false};  // written under mutex
@@ -377,6 +384,7 @@ class RestClient::State::Watch : public std::enable_shared_from_this<Watch> {
 
   void OnHead(const net::Response& head) {
     if (is_done_) return;
+    state_->EndOutage();
     if (callbacks_.on_head) callbacks_.on_head(head);
     if (is_done_) return;
     if (IsSuccess(head.status)) {
@@ -517,6 +525,7 @@ std::unique_ptr<net::StreamHandle> RestClient::Stream(net::Request request, net:
   return std::make_unique<Handle>(std::move(watch));
 }
 
+bool RestClient::BeginOutage() { return !std::exchange(state_->is_away, true); }
 EventLoop& RestClient::loop() const { return state_->loop; }
 const RestClientOptions& RestClient::options() const { return state_->options; }
 

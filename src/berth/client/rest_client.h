@@ -88,6 +88,10 @@ class RestClient {
   [[nodiscard]] std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
                                                           RestStreamCallbacks callbacks);
 
+  // For those that try again by themselves, when no answer has come: true for the first of them since the server
+  // answered last, so that an outage makes one line of log. On the loop's thread.
+  bool BeginOutage();
+
   EventLoop& loop() const;
   const RestClientOptions& options() const;
 

@@ -52,6 +52,20 @@ TEST_F(RestClientTest, SendsWhoWeAreAndWhatWeSpeak) {
   EXPECT_EQ((*result)->body, R"({"kind":"Pod"})");
 }
 
+TEST_F(RestClientTest, AnOutageIsToldOnceUntilTheServerAnswers) {
+  EXPECT_TRUE(rest.BeginOutage());
+  EXPECT_FALSE(rest.BeginOutage());
+  Do(Make("GET"));
+  transport.Next()->Answer(200, "{}");
+  loop.Run();
+  EXPECT_TRUE(rest.BeginOutage());
+  const auto stream = rest.Stream(Make("GET"), {}, {});
+  loop.Run();
+  transport.LastStream()->Open();
+  loop.Run();
+  EXPECT_TRUE(rest.BeginOutage());
+}
+
 TEST_F(RestClientTest, KeepsTheCallersContentType) {
   net::Request request = Make("PATCH", "/x", "{}");
   request.headers.push_back({"content-type", "application/merge-patch+json"});

@@ -1,12 +1,10 @@
 #include "berth/net/io_context.h"
 
-#include <gmock/gmock.h>
+#include <atomic>
+#include <functional>
 #include <future>
 
-#include <atomic>
-
-#include <functional>
-
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "berth/net/test_peers.h"
