@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "berth/plugins/helper/row_runs.h"
 #include "berth/runtime/guarded.h"
+#include "berth/runtime/row_loops.h"
 
 namespace berth::runtime {
 
@@ -10,6 +12,12 @@ using framework::kVerdictOk;
 using framework::NodeIndex;
 using framework::Status;
 using framework::VerdictId;
+
+namespace {
+
+constexpr std::size_t kMoreAtOnce = 4;
+
+}  // namespace
 
 bool BlockChoice::IsWorthwhile(const framework::NodeTable& nodes) {
   const std::size_t cost = blocks_.UpdateCost(nodes);
@@ -37,15 +45,27 @@ bool BlockChoice::Find(const framework::Cycle& cycle, const framework::PodInfo& 
   totals_.resize(blocks_.kinds().row_count());
   if (!FilterBlocks() || !BoundBlocks() || !CountRefused(counts)) return false;
 
-  // The block that promises most, then those that promise no less than it gave.
-  const auto first = static_cast<BlockId>(std::max_element(bounds_.begin(), bounds_.end()) - bounds_.begin());
-  if (bounds_[first] == INT64_MIN) return true;
-  if (!ScoreKinds({&first, 1})) return false;
+  // Those that promise most first, more and more at a time, as long as they promise no less than was found.
   block_ids_.clear();
   for (BlockId block = 0; block < blocks_.block_count(); ++block) {
-    if (block != first && bounds_[block] != INT64_MIN && bounds_[block] >= best_total_) block_ids_.push_back(block);
+    if (bounds_[block] != INT64_MIN) block_ids_.push_back(block);
   }
-  return block_ids_.empty() || ScoreKinds(block_ids_);
+  const auto promises_more = [this](BlockId a, BlockId b) {
+    return bounds_[a] != bounds_[b] ? bounds_[a] > bounds_[b] : a < b;
+  };
+  std::size_t at_once = 1;
+  for (std::span<BlockId> left(block_ids_); !left.empty();) {
+    const auto end = std::remove_if(left.begin(), left.end(), [this](BlockId b) { return bounds_[b] < best_total_; });
+    left = left.first(static_cast<std::size_t>(end - left.begin()));
+    if (left.empty()) break;
+    at_once = std::min(at_once, left.size());
+    std::nth_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(at_once - 1), left.end(), promises_more);
+    std::sort(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(at_once));
+    if (!ScoreKinds(left.first(at_once))) return false;
+    left = left.subspan(at_once);
+    at_once *= kMoreAtOnce;
+  }
+  return true;
 }
 
 bool BlockChoice::FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
@@ -132,9 +152,9 @@ bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
     }
   }
   if (kind_rows_.empty()) return true;
-  std::sort(kind_rows_.begin(), kind_rows_.end());
   const framework::Cycle cycle{blocks_.kinds(), cycle_->state, cycle_->seed, cycle_->now};
-  for (const NodeIndex kind : kind_rows_) totals_[kind] = 0;
+  plugins::FillRows<std::int64_t>(kind_rows_, totals_, 0);
+  const auto for_each_run = [this](const auto& visit) { plugins::ForEachRun(kind_rows_, kind_rows_.size(), visit); };
   for (const Score& score : question_->scores) {
     Status status;
     const Status failed = Guarded([&] {
@@ -142,21 +162,27 @@ bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
       return status;
     });
     if (!failed.IsSuccess()) return false;
-    for (const NodeIndex kind : kind_rows_) totals_[kind] += score.weight * scores_[kind];
+    for_each_run([&](NodeIndex first, std::size_t count) {
+      AddWeighted(std::span(totals_).subspan(first, count), std::span(scores_).subspan(first, count), score.weight);
+    });
   }
-  std::int64_t best = best_total_;
-  for (const NodeIndex kind : kind_rows_) best = std::max(best, totals_[kind]);
+  for_each_run([&](NodeIndex first, std::size_t count) { AddBest(first, count); });
+  return true;
+}
+
+void BlockChoice::AddBest(NodeIndex first, std::size_t count) {
+  const std::int64_t best = MinMaxOf(std::span(totals_).subspan(first, count)).max;
+  if (best < best_total_) return;
   if (best > best_total_) {
     best_total_ = best;
     best_count_ = 0;
     best_kinds_.clear();
   }
-  for (const NodeIndex kind : kind_rows_) {
+  for (NodeIndex kind = first; kind < first + count; ++kind) {
     if (totals_[kind] != best) continue;
     best_kinds_.push_back(kind);
     best_count_ += blocks_.RowsOf(kind).size();
   }
-  return true;
 }
 
 void BlockChoice::Offer(NodeIndex odd_row, std::int64_t total) {

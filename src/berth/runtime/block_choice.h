@@ -65,7 +65,9 @@ class BlockChoice {
   bool FilterBlocks();
   bool BoundBlocks();
   bool CountRefused(std::vector<std::uint32_t>& counts);
+  // `blocks` ascend.
   bool ScoreKinds(std::span<const BlockId> blocks);
+  void AddBest(NodeIndex first, std::size_t count);
   bool FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
                     std::vector<VerdictId>& verdicts);
   void AddKindsOf(BlockId block);
