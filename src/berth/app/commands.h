@@ -27,6 +27,7 @@ struct RunOptions {
   std::string config;          // a KubeSchedulerConfiguration file
   std::string scheduler_name;  // renames the default profile; not with config
   std::optional<std::uint64_t> seed;
+  std::string metrics_bind_address;  // plain HTTP; empty: not served
 };
 
 struct ApiServerCommandOptions {

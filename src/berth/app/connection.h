@@ -25,6 +25,8 @@ class Connection {
   // goes in one piece.
   client::RestClient& events() { return *events_; }
   const std::string& server() const { return server_; }
+  // For other servers; its callbacks come on the same loop.
+  net::IoContext& io() { return io_; }
 
   // Ends the loop: no callback runs afterwards.
   void Stop() { io_.Stop(); }

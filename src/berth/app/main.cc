@@ -65,6 +65,8 @@ int Main(int argc, char** argv) {
   run_command->add_option("--scheduler-name", run.scheduler_name,
                           "the schedulerName of the pods to take; default: default-scheduler");
   run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged");
+  run_command->add_option("--metrics-bind-address", run.metrics_bind_address,
+                          "address and port of GET /metrics, over plain HTTP; default: not served");
   run_command->add_option("--leader-elect", leader_elect, "false, or unset: not in this version")
       ->expected(0, 1)
       ->default_str("");

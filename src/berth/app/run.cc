@@ -2,6 +2,7 @@
 
 #include "berth/app/commands.h"
 #include "berth/app/connection.h"
+#include "berth/app/metrics.h"
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
@@ -9,6 +10,7 @@
 #include "berth/config/default.h"
 #include "berth/config/load.h"
 #include "berth/config/validate.h"
+#include "berth/net/http_server.h"
 
 namespace berth::app {
 namespace {
@@ -32,6 +34,22 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
   return configuration;
 }
 
+Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, const std::string& listen,
+                                                        const PrometheusMetrics& metrics) {
+  net::HttpServerOptions options;
+  options.listen = listen;
+  options.connections_max = 64;
+  return net::StartHttpServer(
+      io, std::move(options), [&metrics](const net::Request& request, const std::shared_ptr<net::ResponseWriter>& to) {
+        const bool is_known = request.target == "/metrics" || request.target.starts_with("/metrics?");
+        if (request.method != "GET" || !is_known) {
+          to->Send({is_known ? 405 : 404, {{"Content-Type", "text/plain"}}, "GET /metrics is all there is\n"});
+          return;
+        }
+        to->Send({200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, metrics.Text()});
+      });
+}
+
 }  // namespace
 
 int RunScheduler(const RunOptions& options) {
@@ -52,7 +70,12 @@ int RunScheduler(const RunOptions& options) {
   auto connection = Connection::Make(connection_options, clock, seed);
   if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
 
+  PrometheusMetrics metrics;
   ShellOptions shell_options;
+  shell_options.metrics = &metrics;
+  shell_options.make_client = [&io = (*connection)->io()](net::HttpClientOptions to) {
+    return net::MakeHttpClient(io, std::move(to));
+  };
   shell_options.seed = seed;
   shell_options.hostname = HostName();
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
@@ -60,6 +83,15 @@ int RunScheduler(const RunOptions& options) {
   if (!shell.ok()) {
     return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
                     cli::kExitUsage);
+  }
+
+  net::IoContext metrics_io;
+  std::unique_ptr<net::HttpServer> metrics_server;
+  if (!options.metrics_bind_address.empty()) {
+    auto served = ServeMetrics(metrics_io, options.metrics_bind_address, metrics);
+    if (!served.ok()) return FailWith(served.error().Wrap("--metrics-bind-address"), cli::kExitUsage);
+    metrics_server = std::move(*served);
+    log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server->address() + "/metrics"}});
   }
 
   std::string names;

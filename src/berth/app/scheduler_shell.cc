@@ -63,7 +63,7 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& eve
       clock_(clock),
       options_(std::move(options)),
       writer_(rest),
-      handle_([this](framework::PermitDecision decision) { Push(std::move(decision)); }) {
+      handle_([this](framework::PermitDecision decision) { Push(std::move(decision)); }, *options_.metrics) {
   status_writer_ = std::make_unique<StatusWriter>(writer_, rest_.loop());
   // Events are for people to read: they stand back while pods wait to be bound.
   bindings_ = std::make_unique<BindingPipeline>(writer_, rest_.loop(), BindingPipeline::Options{},
@@ -85,6 +85,18 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
   core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
   core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
   shell->core_ = std::make_unique<scheduler::Scheduler>(core, shell->handle_, std::move(profiles));
+  const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
+    return InvalidError("other servers cannot be asked here");
+  };
+  BERTH_ASSIGN_OR_RETURN(
+      shell->outside_,
+      OutsidePoller::Make(
+          shell->core_->outside_sources(), rest, shell->options_.make_client ? shell->options_.make_client : no_client,
+          [pool = &shell->workers_](std::function<void()> work) { pool->Run(std::move(work)); },
+          *shell->options_.metrics, core.seed,
+          [pushed_to = shell.get()](std::size_t source, OutsidePoller::Data data) {
+            pushed_to->Push(scheduler::OutsideDone{source, std::move(data)});
+          }));
   shell->MakeInformers();
   return shell;
 }
@@ -182,6 +194,7 @@ void SchedulerShell::Start() {
   nodes_->Start();
   pods_->Start();
   for (const auto& informer : objects_) informer->Start();
+  rest_.loop().Dispatch([this] { outside_->Start(); });
 }
 
 void SchedulerShell::Push(Input input) {
@@ -353,6 +366,7 @@ void SchedulerShell::Perform(Output&& output) {
     record.note = std::move(event->note);
     record.scheduler_name = std::move(event->reporting_controller);
     record.regarding = ReferenceTo(std::move(event->regarding));
+    record.regarding.kind = std::move(event->kind);
     recorder_->Record(std::move(record));
   } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
     workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
@@ -450,6 +464,7 @@ void SchedulerShell::Stop(Duration grace) {
   }
   changed_.notify_all();
   room_.notify_all();
+  if (outside_) outside_->Stop();
   if (pods_) pods_->Stop();
   if (nodes_) nodes_->Stop();
   for (const auto& informer : objects_) informer->Stop();

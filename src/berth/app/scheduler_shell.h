@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "berth/app/outside_poller.h"
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
 #include "berth/client/api_writer.h"
@@ -42,6 +43,9 @@ struct ShellOptions {
   std::size_t bindings_max = 128;
   // Called by the thread that runs the core, after each decision.
   std::function<void(const scheduler::Decision&)> on_decision;
+  // Makes clients on the event loop of `rest`, for plugins that ask other servers; empty: no plugin may.
+  OutsidePoller::MakeClient make_client;
+  framework::Metrics* metrics = &framework::Metrics::None();  // outlives the shell
 };
 
 class SchedulerShell final {
@@ -107,6 +111,7 @@ class SchedulerShell final {
   std::unique_ptr<client::EventRecorder> recorder_;
   scheduler::CoreHandle handle_;
   std::unique_ptr<scheduler::Scheduler> core_;  // guarded by core_mutex_ once it runs
+  std::unique_ptr<OutsidePoller> outside_;
   std::unique_ptr<client::Informer<api::Pod>> pods_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::vector<std::unique_ptr<client::Informer<framework::AnyObject>>> objects_;  // of the kinds that plugins read

@@ -33,6 +33,8 @@ class Cache {
   framework::NodeIndex SetNode(std::shared_ptr<const api::Node> node) { return nodes_.SetNode(std::move(node)); }
   void RemoveNode(std::string_view name) { nodes_.RemoveNode(name); }
 
+  void NoteChange(framework::NodeIndex row) { nodes_.NoteChange(row); }
+
   // Counts the pod on pod->node_name before the API server has said so. It must not be known.
   void AssumePod(framework::PodInfoPtr pod);
   // The same where the row of that node is at hand.

@@ -49,6 +49,9 @@ class ColumnNodeTable final : public framework::NodeTable {
   // The pods stay until they are removed one by one.
   void RemoveNode(std::string_view node_name);
 
+  // Something outside has changed what is to be said of the node in this row.
+  void NoteChange(NodeIndex row) { Touch(row); }
+
   // Adds a pod to the row of pod->node_name; a node that is not known yet gets a row that rows() does not list.
   NodeIndex AddPod(framework::PodInfoPtr pod);
   // To the row of that node, which has one.

@@ -188,7 +188,7 @@ bool IsResizeInfeasible(const api::Pod& pod) {
 bool IsEphemeral(const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; }
 
 // What a node taken alone is asked for: PodClass::placement_id. What few pods have follows a mask that says so.
-void WritePlacement(const api::Pod& pod, KeyWriter& key) {
+void WritePlacement(const api::Pod& pod, const api::StringMap& annotations, KeyWriter& key) {
   const api::PodSpec& spec = pod.spec;
   const bool has_volumes = !spec.volumes.empty();
   const bool has_claims = !spec.resource_claims.empty();
@@ -198,7 +198,8 @@ void WritePlacement(const api::Pod& pod, KeyWriter& key) {
   key.Add(static_cast<std::uint64_t>((has_volumes ? 1 : 0) | (has_claims ? 2 : 0) | (is_alone ? 4 : 0) |
                                      (spec.host_network ? 8 : 0) | (spec.host_users ? 0 : 16) |
                                      (spec.node_affinity ? 32 : 0) | (has_statuses ? 64 : 0) |
-                                     (IsResizeInfeasible(pod) ? 128 : 0)));
+                                     (IsResizeInfeasible(pod) ? 128 : 0) | (annotations.empty() ? 0 : 256)));
+  if (!annotations.empty()) key.Add(annotations);
   key.Add(spec.node_selector);
   if (spec.node_affinity) key.Add(*spec.node_affinity);
   key.Add(static_cast<std::uint64_t>(spec.tolerations.size()));
@@ -256,9 +257,18 @@ void WriteRest(const api::Pod& pod, KeyWriter& key) {
 
 }  // namespace
 
+api::StringMap PodClasses::AnnotationsOf(const api::Pod& pod) const {
+  std::vector<api::StringMap::Entry> read;
+  for (const std::string& key : annotations_) {
+    if (const std::string* value = pod.metadata.annotations.Find(key)) read.emplace_back(key, *value);
+  }
+  return api::StringMap(std::move(read));
+}
+
 std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   KeyWriter writer(buffer_);
-  WritePlacement(pod, writer);
+  api::StringMap annotations = AnnotationsOf(pod);
+  WritePlacement(pod, annotations, writer);
   const std::size_t placement_size = writer.key().size();
   WriteRest(pod, writer);
   const std::string_view key = writer.key();
@@ -276,6 +286,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   made->id = next_id_++;
   made->namespace_name = pod.metadata.namespace_name;
   made->labels = pod.metadata.labels;
+  made->annotations = std::move(annotations);
   made->controller = pod.metadata.controller;
   made->spec = pod.spec;
   made->spec.node_name.clear();

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
@@ -20,6 +21,9 @@ namespace berth::cache {
 
 class PodClasses {
  public:
+  // `annotations`: the keys of those that plugins read.
+  explicit PodClasses(std::vector<std::string> annotations = {}) : annotations_(std::move(annotations)) {}
+
   // The pod as the core keeps it. A class lives as long as one of its pods.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
 
@@ -34,8 +38,10 @@ class PodClasses {
   using Table = absl::flat_hash_map<std::string, Value, KeyHash, std::equal_to<>>;
 
   std::shared_ptr<const framework::PodClass> Classify(const api::Pod& pod);
+  api::StringMap AnnotationsOf(const api::Pod& pod) const;
   void SweepWhenGrown();
 
+  const std::vector<std::string> annotations_;
   // Keyed by the exact bytes of all that makes the class, so that equal keys are equal classes.
   Table<std::weak_ptr<const framework::PodClass>> classes_;
   struct Placement {

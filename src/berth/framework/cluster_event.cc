@@ -15,7 +15,7 @@ bool ClusterEvent::Matches(const ClusterEvent& registered, const ClusterEvent& i
 }
 
 std::string ClusterEvent::Label() const {
-  static constexpr std::array<std::string_view, 15> kResources = {"Pod",
+  static constexpr std::array<std::string_view, 16> kResources = {"Pod",
                                                                   "AssignedPod",
                                                                   "UnschedulablePod",
                                                                   "Node",
@@ -29,6 +29,7 @@ std::string ClusterEvent::Label() const {
                                                                   "resource.k8s.io/ResourceClaim",
                                                                   "resource.k8s.io/ResourceSlice",
                                                                   "resource.k8s.io/DeviceClass",
+                                                                  "OutsideData",
                                                                   "*"};
   static constexpr std::array<std::pair<ActionType, std::string_view>, 15> kActions = {
       {{action::kAdd, "Add"},

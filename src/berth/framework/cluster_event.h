@@ -28,6 +28,7 @@ enum class EventResource : std::uint8_t {
   kResourceClaim,
   kResourceSlice,
   kDeviceClass,
+  kOutsideData,  // berth's own: outside_data.h
   kWildcard,
 };
 
@@ -71,6 +72,7 @@ struct EventObjects {
   const api::Node* new_node = nullptr;
   const AnyObject* old_object = nullptr;
   const AnyObject* new_object = nullptr;
+  std::string_view outside_plugin{};  // of kOutsideData: whose data changed
 
   // The object before or after the event; null when there is none of that kind.
   template <typename T>

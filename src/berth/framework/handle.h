@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/metrics.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/operation.h"
 #include "berth/framework/pod_info.h"
@@ -26,14 +27,15 @@ struct PermitDecision {
   std::string message;  // why it is rejected
 };
 
-// An events.k8s.io/v1 Event about a pod.
+// An events.k8s.io/v1 Event about a pod, or about a node.
 struct PodEvent {
-  PodRef regarding;
+  PodRef regarding;  // of a node: without a namespace
   std::string reporting_controller;  // the schedulerName of the profile that speaks
   bool is_warning = false;
   std::string reason;
   std::string action;
   std::string note;
+  std::string kind = "Pod";  // or "Node"
 };
 
 class Handle {
@@ -47,6 +49,8 @@ class Handle {
   // The nodes as they are now, for work that outlasts a scheduling cycle; null where the handle has none. Read between
   // evaluations, as the core's other inputs are.
   virtual const NodeTable* nodes() const { return nullptr; }
+
+  virtual Metrics& metrics() const { return Metrics::None(); }
 
   // Carries out an operation that no pod's binding cycle waits for. Its status is dropped: `next` sees every outcome.
   virtual void Start(Operation operation) = 0;

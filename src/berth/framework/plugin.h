@@ -150,8 +150,16 @@ enum class Normalization : std::uint8_t {
   kNone,        // raw scores are 0..100 already
   kMax,         // score * 100 / max; all 0 when max is 0
   kMaxReverse,  // 100 - score * 100 / max; all 100 when max is 0
-  kCustom,      // NormalizeScore
+  // For policies that decide, and leave it to others to break ties: nodes of the lowest raw score get 100, the others
+  // 99 at most and the less the higher theirs is, those of kNoRawScore 0 (100 when there are no others).
+  kLowestFirst,
+  kCustom,  // NormalizeScore
 };
+
+// Raw scores from 0 to this one are normalised without overflow, and to 0..100.
+inline constexpr std::int64_t kRawScoreMax = INT64_MAX / kNodeScoreMax;
+// With kLowestFirst: the node comes after all that have a raw score.
+inline constexpr std::int64_t kNoRawScore = kRawScoreMax;
 
 struct NodeScore {
   NodeIndex row = kNoNode;
@@ -330,6 +338,13 @@ class BindPlugin : public virtual Plugin {
 class PostBindPlugin : public virtual Plugin {
  public:
   virtual Operation PostBind(const PodInfo& pod) = 0;
+};
+
+// Which of a pod's annotations the plugin reads (PodClass::annotations): the others tell no classes apart, and are not
+// kept.
+class AnnotationReader : public virtual Plugin {
+ public:
+  virtual std::vector<std::string> PodAnnotationsRead() const = 0;
 };
 
 // Which kinds of objects, beside nodes and pods, the plugin reads through its Handle.

@@ -29,6 +29,7 @@ struct PodClass {
   std::uint64_t placement_id = 0;
   std::string namespace_name;
   api::StringMap labels;
+  api::StringMap annotations;  // those that some plugin reads (AnnotationReader)
   std::optional<api::OwnerReference> controller;
   api::PodSpec spec;  // without node_name; scheduler_name and priority included
   // Only where they change what the pod requests (in-place resize).

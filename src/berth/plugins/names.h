@@ -27,5 +27,12 @@ inline constexpr std::string_view kInterPodAffinity = "InterPodAffinity";
 inline constexpr std::string_view kNodeDeclaredFeatures = "NodeDeclaredFeatures";
 
 inline constexpr std::string_view kRandom = "Random";
+inline constexpr std::string_view kRoundRobin = "RoundRobin";
+inline constexpr std::string_view kBestPrice = "BestPrice";
+inline constexpr std::string_view kSpotFirst = "SpotFirst";
+inline constexpr std::string_view kZoneBalance = "ZoneBalance";
+inline constexpr std::string_view kLoadAware = "LoadAware";
+inline constexpr std::string_view kNodeLabelMatch = "NodeLabelMatch";
+inline constexpr std::string_view kExternalHealth = "ExternalHealth";
 
 }  // namespace berth::plugins::names

@@ -66,6 +66,15 @@ PluginRegistration WithHandle(std::string_view name) {
           }};
 }
 
+// One of berth's own: Plugin::Create(const config::PluginArgs&, Handle&) reads its arguments itself
+// (helper/policy_args.h).
+template <typename Plugin>
+PluginRegistration Policy(std::string_view name) {
+  return {name, [](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            return Plugin::Create(args, handle);
+          }};
+}
+
 template <typename Plugin>
 PluginRegistration WithoutArgs(std::string_view name) {
   return {name, [name](const config::PluginArgs& args, framework::Handle&) -> Created {

@@ -53,6 +53,7 @@ struct EventSource {
   std::shared_ptr<const api::Node> new_node;
   std::optional<framework::AnyObject> old_object;  // of another kind
   std::optional<framework::AnyObject> new_object;
+  std::string outside_plugin{};  // whose data from outside changed
 
   framework::EventObjects View() const {
     return {old_pod.get(),
@@ -60,7 +61,8 @@ struct EventSource {
             old_node.get(),
             new_node.get(),
             old_object ? &*old_object : nullptr,
-            new_object ? &*new_object : nullptr};
+            new_object ? &*new_object : nullptr,
+            outside_plugin};
   }
 };
 

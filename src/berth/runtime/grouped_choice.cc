@@ -66,7 +66,7 @@ bool Evaluator::ChooseByScan() {
   if (!outcome_.is_scored) return true;
   outcome_.total = best.total;
   for (const ScoreColumn& column : kept_->columns) {
-    outcome_.total += plugins_.score[column.score].weight * Normalized(column.normalization, 0, 0);
+    outcome_.total += plugins_.score[column.score].weight * Normalized(column.normalization, 0, {});
   }
   return true;
 }

@@ -23,17 +23,17 @@ struct ScoreColumn {
   bool is_zero = true;  // no raw score was other than 0 since all rows were last looked at
 };
 
-// Raw scores from 0 to this one are normalised without overflow, and to 0..100.
-inline constexpr std::int64_t kRawScoreMax = INT64_MAX / framework::kNodeScoreMax;
+// What scores are normalised with: of kLowestFirst the smallest, and the largest other than kNoRawScore; of the others
+// the largest, and at least 0.
+struct RawRange {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+};
+RawRange RawRangeOf(framework::Normalization normalization, std::span<const std::int64_t> raw);
 
-// DefaultNormalizeScore for one score. Scores that are too large wrap around, as Go's do.
-inline std::int64_t Normalized(framework::Normalization normalization, std::int64_t raw, std::int64_t max) {
-  using framework::Normalization;
-  if (normalization != Normalization::kMax && normalization != Normalization::kMaxReverse) return raw;
-  const std::int64_t share =
-      max == 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(raw) * framework::kNodeScoreMax) / max;
-  return normalization == Normalization::kMax ? share : framework::WrappingSub(framework::kNodeScoreMax, share);
-}
+// One score normalised. kMax and kMaxReverse: upstream's DefaultNormalizeScore; scores that are too large wrap around,
+// as Go's do.
+std::int64_t Normalized(framework::Normalization normalization, std::int64_t raw, const RawRange& range);
 
 struct KeptEvaluation {
   // From PreFilter and PreScore plugins whose answer rests on the class alone.

@@ -49,7 +49,7 @@ bool Evaluator::KeepScores(std::span<const NodeIndex> rows) {
   for (ScoreColumn& column : kept.columns) {
     if (!ScoreRowsInto(column.score, rows, column.raw).IsSuccess()) return false;
     const MinMax range = range_of(column.raw);
-    if (range.min < 0 || range.max > kRawScoreMax) return false;
+    if (range.min < 0 || range.max > framework::kRawScoreMax) return false;
     column.is_zero = column.is_zero && range.max == 0;
   }
   plugins::FillRows(rows, std::span(kept.fixed), std::int64_t{0});
@@ -157,15 +157,14 @@ bool Evaluator::AddScores(std::size_t score) {
 // normalized_ holds raw scores before.
 void Evaluator::Normalize(Normalization normalization) {
   if (normalization == Normalization::kNone) return;
-  std::int64_t max = 0;
-  for (const std::int64_t raw : normalized_) max = std::max(max, raw);
+  const RawRange range = RawRangeOf(normalization, normalized_);
   // Most nodes have the raw score of their neighbour, and a division costs more than all the rest.
   std::int64_t last_raw = 0;
-  std::int64_t last = Normalized(normalization, 0, max);
+  std::int64_t last = Normalized(normalization, 0, range);
   for (std::int64_t& value : normalized_) {
     if (value != last_raw) {
       last_raw = value;
-      last = Normalized(normalization, value, max);
+      last = Normalized(normalization, value, range);
     }
     value = last;
   }

@@ -14,10 +14,14 @@ class Scheduler;
 class CoreHandle final : public framework::Handle {
  public:
   // `decide` brings a plugin's decision to the core as an input, from any thread.
-  explicit CoreHandle(std::function<void(framework::PermitDecision)> decide) : decide_(std::move(decide)) {}
+  // `metrics` must outlive it.
+  explicit CoreHandle(std::function<void(framework::PermitDecision)> decide,
+                      framework::Metrics& metrics = framework::Metrics::None())
+      : decide_(std::move(decide)), metrics_(metrics) {}
 
   void Decide(framework::PermitDecision decision) override { decide_(std::move(decision)); }
   const framework::Objects& objects() const override { return objects_; }
+  framework::Metrics& metrics() const override { return metrics_; }
   const framework::NodeTable* nodes() const override;
   const framework::NominatedRows* nominated_rows() const override;
   void Start(framework::Operation operation) override;
@@ -32,6 +36,7 @@ class CoreHandle final : public framework::Handle {
   friend class Scheduler;
 
   const std::function<void(framework::PermitDecision)> decide_;
+  framework::Metrics& metrics_;
   framework::Objects objects_;
   Scheduler* scheduler_ = nullptr;
 };

@@ -14,6 +14,7 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/operation.h"
+#include "berth/framework/outside_data.h"
 #include "berth/framework/status.h"
 
 namespace berth::scheduler {
@@ -59,8 +60,14 @@ struct WorkDone {
   framework::Status status;
 };
 
+// A request to a source of data from outside has ended.
+struct OutsideDone {
+  std::size_t source = 0;  // index into Scheduler::outside_sources()
+  Expected<std::shared_ptr<const framework::OutsideData>> data;
+};
+
 using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, ObjectGone, WriteDone, PodReadDone, WorkDone,
-                           framework::PermitDecision>;
+                           OutsideDone, framework::PermitDecision>;
 
 // --- Outputs ---
 

@@ -18,9 +18,29 @@ std::string RunningPlugin(std::string_view point, std::string_view plugin, std::
   return text.append(point).append(" plugin \"").append(plugin).append("\": ").append(message);
 }
 
+namespace {
+
+std::vector<std::string> AnnotationsRead(const std::vector<std::unique_ptr<runtime::ProfilePlugins>>& profiles) {
+  std::set<std::string> keys;
+  for (const auto& profile : profiles) {
+    for (const auto& plugin : profile->owned) {
+      const auto* reader = dynamic_cast<const framework::AnnotationReader*>(plugin.get());
+      if (reader == nullptr) continue;
+      for (std::string& key : reader->PodAnnotationsRead()) keys.insert(std::move(key));
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
 Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
                      std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles)
-    : options_(options), handle_(handle), random_(options.seed), decisions_(options.decisions_max) {
+    : options_(options),
+      handle_(handle),
+      random_(options.seed),
+      classes_(AnnotationsRead(profiles)),
+      decisions_(options.decisions_max) {
   BERTH_CHECK(!profiles.empty());
   BERTH_CHECK(handle.scheduler_ == nullptr, "the handle has a scheduler already");
   handle.scheduler_ = this;
@@ -51,6 +71,7 @@ Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
     profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options_.evaluator));
   }
   queue_ = std::make_unique<queue::SchedulingQueue>(options_.queue, *sort, std::move(hooks));
+  FindOutsideSources();
 }
 
 Scheduler::~Scheduler() { handle_.scheduler_ = nullptr; }

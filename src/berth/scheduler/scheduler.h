@@ -76,6 +76,14 @@ class Scheduler {
   // The kinds of objects whose ObjectSet and ObjectGone the plugins need, ascending.
   std::vector<framework::ObjectKind> ObjectsRead() const;
 
+  // What the plugins want to be told from outside: the answer to the request i is OutsideDone{i, ...}.
+  struct OutsideRequest {
+    std::string scheduler_name;  // of the profile
+    std::string plugin;
+    framework::OutsideSource source;
+  };
+  const std::vector<OutsideRequest>& outside_sources() const { return outside_sources_; }
+
   // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
   std::size_t binding_count() const { return bindings_.size(); }
   // Operations that only wait for time to pass, such as a PreBind that waits for a volume.
@@ -124,8 +132,10 @@ class Scheduler {
   void On(WriteDone&& input);
   void On(PodReadDone&& input);
   void On(WorkDone&& input);
+  void On(OutsideDone&& input);
   void On(framework::PermitDecision&& input);
 
+  void FindOutsideSources();
   void SetAssignedPod(framework::PodInfoPtr pod);
   void SetPendingPod(framework::PodInfoPtr pod);
   void ForgetDeletedPod(const PodGone& gone);
@@ -188,6 +198,9 @@ class Scheduler {
   std::uint64_t next_operation_ = 1;
   std::vector<Output> outputs_;
   Profile* latest_profile_ = nullptr;  // that ProfileOf found
+  std::vector<OutsideRequest> outside_sources_;
+  // Parallel to these: who asked, and which of its sources it is.
+  std::vector<std::pair<framework::OutsideDataReader*, std::size_t>> outside_readers_;
   queue::RowNominations nominations_;
   DecisionLog decisions_;
   Counts counts_;
