@@ -10,6 +10,7 @@
 #include "berth/base/random.h"
 #include "berth/client/base64.h"
 #include "berth/client/file.h"
+#include "berth/net/url.h"
 
 namespace berth::app {
 namespace {

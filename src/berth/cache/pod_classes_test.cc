@@ -229,6 +229,22 @@ TEST(PodClasses, WhatMattersSeparates) {
   }
 }
 
+TEST(PodClasses, AnnotationsSeparateWhereAPluginReadsThem) {
+  PodClasses classes({"berth.dev/max-price"});
+  const auto info_with = [&classes](api::StringMap annotations) {
+    api::Pod pod = testing::MakePod("p").Build();
+    pod.metadata.annotations = std::move(annotations);
+    return classes.MakePodInfo(pod);
+  };
+  const auto plain = info_with({});
+  const auto other = info_with({{"checksum/config", "1"}});
+  const auto priced = info_with({{"berth.dev/max-price", "0.1"}, {"checksum/config", "2"}});
+  EXPECT_EQ(plain->pod_class, other->pod_class);
+  EXPECT_NE(plain->pod_class, priced->pod_class);
+  EXPECT_NE(plain->pod_class->placement_id, priced->pod_class->placement_id);
+  EXPECT_EQ(priced->pod_class->annotations, (api::StringMap{{"berth.dev/max-price", "0.1"}}));
+}
+
 TEST(PodClasses, PodsWithClaimsMadeFromTheirNamesAreAlone) {
   PodClasses classes;
   api::Pod one = Base();

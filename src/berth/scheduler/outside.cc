@@ -4,6 +4,7 @@
 
 #include "berth/base/check.h"
 #include "berth/runtime/guarded.h"
+#include "berth/scheduler/binding.h"
 #include "berth/scheduler/scheduler.h"
 
 namespace berth::scheduler {
@@ -17,7 +18,7 @@ void Scheduler::FindOutsideSources() {
       if (reader == nullptr) continue;
       std::vector<framework::OutsideSource> sources = reader->OutsideSources();
       for (std::size_t i = 0; i < sources.size(); ++i) {
-        outside_sources_.push_back({name, std::string(plugin->Name()), std::move(sources[i])});
+        outside_sources_.push_back(OutsideRequest{name, std::string(plugin->Name()), std::move(sources[i])});
         outside_readers_.emplace_back(reader, i);
       }
     }

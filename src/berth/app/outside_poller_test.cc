@@ -1,0 +1,216 @@
+#include "berth/app/outside_poller.h"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/app/metrics.h"
+#include "berth/client/client_fakes.h"
+
+namespace berth::app {
+namespace {
+
+using namespace std::chrono_literals;
+using client::FakeTransport;
+
+struct Text final : framework::OutsideData {
+  explicit Text(std::string_view said) : text(said) {}
+  std::string text;
+};
+
+// A transport that the poller owns and the test reads.
+class Borrowed final : public net::Transport {
+ public:
+  explicit Borrowed(FakeTransport& to) : to_(to) {}
+  void Send(net::Request request, net::SendOptions options, Done done) override {
+    to_.Send(std::move(request), options, std::move(done));
+  }
+  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
+                                            net::StreamCallbacks callbacks) override {
+    return to_.Stream(std::move(request), options, std::move(callbacks));
+  }
+
+ private:
+  FakeTransport& to_;
+};
+
+class OutsidePollerTest : public ::testing::Test {
+ protected:
+  static framework::OutsideSource Source(std::string url) {
+    framework::OutsideSource source;
+    source.name = "prices";
+    source.url = std::move(url);
+    source.interval = 10s;
+    source.timeout = 3s;
+    source.parse = [](std::string_view body) -> Expected<std::shared_ptr<const framework::OutsideData>> {
+      if (body == "bad") return InvalidError("line 1: not a price");
+      if (body == "throws") throw std::runtime_error("oops");
+      return std::shared_ptr<const framework::OutsideData>(std::make_shared<Text>(body));
+    };
+    return source;
+  }
+
+  Expected<std::unique_ptr<OutsidePoller>> Make(framework::OutsideSource source) {
+    return OutsidePoller::Make(
+        {{"cheap", "BestPrice", std::move(source)}}, rest,
+        [this](net::HttpClientOptions options) -> Expected<std::unique_ptr<net::Transport>> {
+          base_urls.push_back(options.base_url);
+          return std::unique_ptr<net::Transport>(std::make_unique<Borrowed>(other));
+        },
+        [](const std::function<void()>& work) { work(); }, metrics, 1,
+        [this](std::size_t, OutsidePoller::Data data) {
+          said.push_back(data.ok() ? static_cast<const Text&>(**data).text : "error: " + data.error().message);
+        });
+  }
+
+  client::FakeLoop loop;
+  FakeTransport api_server, other;
+  client::RestClient rest{loop, api_server, nullptr, 1};
+  PrometheusMetrics metrics;
+  std::vector<std::string> base_urls, said;
+};
+
+TEST_F(OutsidePollerTest, AsksAtIntervals) {
+  const auto poller = Make(Source("http://prices:9090/list?zone=a"));
+  ASSERT_TRUE(poller.ok()) << poller.error().message;
+  EXPECT_EQ(base_urls, (std::vector<std::string>{"http://prices:9090"}));
+  (*poller)->Start();
+  const auto first = other.Next();
+  EXPECT_EQ(first->request.target, "/list?zone=a");
+  EXPECT_EQ(first->options.timeout, 3s);
+  first->Answer(200, "0.10");
+  loop.Run();
+  EXPECT_EQ(said, (std::vector<std::string>{"0.10"}));
+  loop.Advance(8s);
+  EXPECT_EQ(other.Waiting(), 0U) << "the interval is not over, nor nine tenths of it";
+  loop.Advance(4s);
+  ASSERT_EQ(other.Waiting(), 1U);
+  other.Next()->Answer(200, "0.20");
+  loop.Run();
+  EXPECT_EQ(said.back(), "0.20");
+}
+
+TEST_F(OutsidePollerTest, AsksTheApiServerWithItsOwnClient) {
+  const auto poller = Make(Source("/apis/metrics.k8s.io/v1beta1/nodes"));
+  ASSERT_TRUE(poller.ok());
+  EXPECT_TRUE(base_urls.empty());
+  (*poller)->Start();
+  const auto call = api_server.Next();
+  EXPECT_EQ(call->request.target, "/apis/metrics.k8s.io/v1beta1/nodes");
+  call->Answer(404, R"({"kind":"Status","message":"the server could not find the requested resource"})");
+  loop.Run();
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_NE(said[0].find("could not find the requested resource"), std::string::npos) << said[0];
+}
+
+TEST_F(OutsidePollerTest, FailuresAreToldAndAskedForLessOften) {
+  const auto poller = Make(Source("http://prices:9090"));
+  (*poller)->Start();
+  other.Next()->Answer(500, "down");
+  loop.Run();
+  loop.Advance(12s);
+  EXPECT_EQ(other.Waiting(), 0U) << "twice the interval after a failure";
+  loop.Advance(12s);
+  other.Next()->Fail(ErrorCode::kTimeout, false, "no answer within 3 s");
+  loop.Run();
+  loop.Advance(50s);
+  other.Next()->Answer(200, "bad");
+  loop.Run();
+  loop.Advance(100s);
+  other.Next()->Answer(200, "throws");
+  loop.Run();
+  EXPECT_EQ(said,
+            (std::vector<std::string>{"error: answered with status 500", "error: no answer within 3 s",
+                                      "error: line 1: not a price", "error: the answer could not be read: oops"}));
+  for (int i = 0; i < 20; ++i) {  // never less often than every five minutes, and a tenth
+    loop.Advance(331s);
+    ASSERT_EQ(other.Waiting(), 1U) << i;
+    other.Next()->Answer(503, "");
+    loop.Run();
+  }
+  loop.Advance(331s);
+  other.Next()->Answer(200, "fine");
+  loop.Run();
+  loop.Advance(12s);
+  EXPECT_EQ(other.Waiting(), 1U) << "back at the interval";
+  EXPECT_NE(metrics.Text().find(R"(berth_outside_requests_total{plugin="BestPrice",profile="cheap",result="error",)"
+                                R"(source="prices"} 24)"),
+            std::string::npos)
+      << metrics.Text();
+}
+
+TEST_F(OutsidePollerTest, NothingIsToldAfterStop) {
+  const auto poller = Make(Source("http://prices:9090"));
+  (*poller)->Start();
+  const auto call = other.Next();
+  (*poller)->Stop();
+  call->Answer(200, "late");
+  loop.Advance(60s);
+  EXPECT_TRUE(said.empty());
+  EXPECT_EQ(other.Waiting(), 0U);
+}
+
+TEST_F(OutsidePollerTest, CredentialsAreReadForEachRequest) {
+  const std::string path = testing::TempDir() + "/outside_poller_basic_auth";
+  std::ofstream(path) << "berth:secret\n";
+  framework::OutsideSource source = Source("https://prices");
+  source.basic_auth_file = path;
+  const auto poller = Make(source);
+  (*poller)->Start();
+  const auto call = other.Next();
+  const auto header_of = [](const FakeTransport::Call& of) {
+    for (const net::Header& header : of.request.headers) {
+      if (header.name == "Authorization") return header.value;
+    }
+    return std::string();
+  };
+  EXPECT_EQ(header_of(*call), "Basic YmVydGg6c2VjcmV0");
+  std::ofstream(path) << "nobody";
+  call->Answer(200, "0.1");
+  loop.Run();
+  loop.Advance(12s);
+  EXPECT_EQ(said.back(), "error: " + path + ": want one line, user:password");
+  std::filesystem::remove(path);
+}
+
+TEST_F(OutsidePollerTest, BadSourcesAreRefusedAtOnce) {
+  const struct {
+    std::string url;
+    std::string ca_file;
+    std::string error;
+  } kCases[] = {
+      {"prices:9090", "", "plugin \"BestPrice\": prices: "},
+      {"", "", "plugin \"BestPrice\": prices: "},
+      {"ftp://prices", "", "plugin \"BestPrice\": prices: "},
+      {"https://prices", "/does/not/exist", "plugin \"BestPrice\": prices: /does/not/exist: "},
+  };
+  for (const auto& test_case : kCases) {
+    framework::OutsideSource source = Source(test_case.url);
+    source.ca_file = test_case.ca_file;
+    const auto poller = Make(source);
+    ASSERT_FALSE(poller.ok()) << test_case.url;
+    EXPECT_TRUE(poller.error().message.starts_with(test_case.error)) << poller.error().message;
+  }
+}
+
+TEST(PrometheusMetrics, WritesTheTextFormat) {
+  PrometheusMetrics metrics;
+  metrics.GetCounter("berth_things_total", "Things.", {{"kind", "a"}}).Add();
+  metrics.GetCounter("berth_things_total", "Things.", {{"kind", "a"}}).Add(2);
+  metrics.GetCounter("berth_things_total", "Things.", {{"kind", "b\"c"}}).Add();
+  metrics.GetGauge("berth_level", "Level.", {}).Set(0.5);
+  const std::string text = metrics.Text();
+  for (const char* line : {"# HELP berth_things_total Things.\n", "# TYPE berth_things_total counter\n",
+                           "berth_things_total{kind=\"a\"} 3\n", "berth_things_total{kind=\"b\\\"c\"} 1\n",
+                           "# TYPE berth_level gauge\n", "berth_level 0.5\n"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line << text;
+  }
+}
+
+}  // namespace
+}  // namespace berth::app
