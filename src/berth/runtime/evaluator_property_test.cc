@@ -123,7 +123,8 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   }
   if (dice.OneIn(8)) {
     Puppet& p = add("Wild");
-    p.normalization = dice.Pick({Normalization::kNone, Normalization::kMax, Normalization::kMaxReverse});
+    p.normalization =
+        dice.Pick({Normalization::kNone, Normalization::kMax, Normalization::kMaxReverse, Normalization::kLowestFirst});
     p.score = [](const framework::Cycle&, const PodInfo&, const NodeInfo& node, Status& status) -> std::int64_t {
       if (HasLabel(node, "zone", "a") && node.pods().size() == 2) return -7;
       if (HasLabel(node, "zone", "b") && node.pods().size() == 1) return kLarge;
