@@ -6,7 +6,8 @@ ClusterEventWithHint OutsideDataEvent(std::string_view plugin) {
   return {{EventResource::kOutsideData, action::kUpdate},
           [plugin = std::string(plugin)](const PodInfo&, const EventObjects& event) {
             return event.outside_plugin == plugin ? QueueingHint::kQueue : QueueingHint::kSkip;
-          }};
+          },
+          true};
 }
 
 }  // namespace berth::framework
