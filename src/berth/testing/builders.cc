@@ -101,6 +101,7 @@ framework::PodInfoPtr MakePodInfo(const api::Pod& pod) {
   pod_class->id = next_id++;
   pod_class->namespace_name = pod.metadata.namespace_name;
   pod_class->labels = pod.metadata.labels;
+  pod_class->annotations = pod.metadata.annotations;
   pod_class->controller = pod.metadata.controller;
   pod_class->spec = pod.spec;
   pod_class->spec.node_name.clear();
@@ -152,6 +153,10 @@ PodBuilder& PodBuilder::Uid(std::string uid) {
 }
 PodBuilder& PodBuilder::Label(std::string_view key, std::string_view value) {
   pod_.metadata.labels.Set(key, value);
+  return *this;
+}
+PodBuilder& PodBuilder::Annotation(std::string_view key, std::string_view value) {
+  pod_.metadata.annotations.Set(key, value);
   return *this;
 }
 PodBuilder& PodBuilder::Node(std::string name) {
@@ -308,6 +313,10 @@ NodeBuilder::NodeBuilder(std::string name) {
 
 NodeBuilder& NodeBuilder::Label(std::string_view key, std::string_view value) {
   node_.metadata.labels.Set(key, value);
+  return *this;
+}
+NodeBuilder& NodeBuilder::Annotation(std::string_view key, std::string_view value) {
+  node_.metadata.annotations.Set(key, value);
   return *this;
 }
 NodeBuilder& NodeBuilder::Allocatable(std::string_view resource, std::string_view amount) {

@@ -39,7 +39,7 @@ api::TopologySpreadConstraint SpreadConstraint(
     std::int32_t max_skew, std::string topology_key, std::optional<api::LabelSelector> selector,
     api::UnsatisfiableConstraintAction action = api::UnsatisfiableConstraintAction::kDoNotSchedule);
 
-// A class of its own for the pod, with everything derived. Ids are unique in the process.
+// A class of its own for the pod, with everything derived and all annotations. Ids are unique in the process.
 framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
 
 // By default: namespace "default", uid "uid-NAMESPACE-NAME", the default scheduler, one container without requests.
@@ -50,6 +50,7 @@ class PodBuilder {
   PodBuilder& Namespace(std::string name);
   PodBuilder& Uid(std::string uid);
   PodBuilder& Label(std::string_view key, std::string_view value);
+  PodBuilder& Annotation(std::string_view key, std::string_view value);
   PodBuilder& Node(std::string name);
   PodBuilder& Nominated(std::string node_name);
   PodBuilder& Priority(std::int32_t priority);
@@ -100,6 +101,7 @@ class NodeBuilder {
   explicit NodeBuilder(std::string name);
 
   NodeBuilder& Label(std::string_view key, std::string_view value);
+  NodeBuilder& Annotation(std::string_view key, std::string_view value);
   NodeBuilder& Allocatable(std::string_view resource, std::string_view amount);
   NodeBuilder& WithoutAllocatable();
   NodeBuilder& Taint(std::string key, std::string value, api::TaintEffect effect);
