@@ -48,9 +48,10 @@ bool Evaluator::PlanBlocks() {
     const ScoreColumn& column = kept_->columns[c];
     const auto& [plugin, weight] = plugins_.score[column.score];
     const auto score = plugin->ScoreOfAll(cycle, *pod_);
-    if (!score || *score < 0 || *score > kRawScoreMax) return false;
+    if (!score || *score < 0 || *score > framework::kRawScoreMax) return false;
     block_raw_scores_[c] = *score;
-    block_constant_ += weight * Normalized(column.normalization, *score, *score);
+    const RawRange range = RawRangeOf(column.normalization, std::span(&*score, 1));
+    block_constant_ += weight * Normalized(column.normalization, *score, range);
   }
   return true;
 }
