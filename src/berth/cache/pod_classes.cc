@@ -260,6 +260,12 @@ void WriteRest(const api::Pod& pod, KeyWriter& key) {
 api::StringMap PodClasses::AnnotationsOf(const api::Pod& pod) const {
   std::vector<api::StringMap::Entry> read;
   for (const std::string& key : annotations_) {
+    if (key.ends_with('/')) {
+      for (const auto& entry : pod.metadata.annotations) {
+        if (entry.first.starts_with(key)) read.push_back(entry);
+      }
+      continue;
+    }
     if (const std::string* value = pod.metadata.annotations.Find(key)) read.emplace_back(key, *value);
   }
   return api::StringMap(std::move(read));

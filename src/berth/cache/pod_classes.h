@@ -21,7 +21,7 @@ namespace berth::cache {
 
 class PodClasses {
  public:
-  // `annotations`: the keys of those that plugins read.
+  // `annotations`: the keys of those that plugins read, and prefixes, which end with a slash.
   explicit PodClasses(std::vector<std::string> annotations = {}) : annotations_(std::move(annotations)) {}
 
   // The pod as the core keeps it. A class lives as long as one of its pods.

@@ -245,6 +245,18 @@ TEST(PodClasses, AnnotationsSeparateWhereAPluginReadsThem) {
   EXPECT_EQ(priced->pod_class->annotations, (api::StringMap{{"berth.dev/max-price", "0.1"}}));
 }
 
+TEST(PodClasses, APrefixStandsForAllAnnotationsThatBeginWithIt) {
+  PodClasses classes({"berth.dev/max-price", "match.berth.dev/"});
+  api::Pod pod = testing::MakePod("p").Build();
+  pod.metadata.annotations = {{"match.berth.dev/disk", "ssd"},
+                              {"match.berth.dev/arch", "arm64"},
+                              {"match.berth.devil/arch", "x"},
+                              {"berth.dev/max-price", "1"}};
+  EXPECT_EQ(classes.MakePodInfo(pod)->pod_class->annotations,
+            (api::StringMap{
+                {"berth.dev/max-price", "1"}, {"match.berth.dev/arch", "arm64"}, {"match.berth.dev/disk", "ssd"}}));
+}
+
 TEST(PodClasses, PodsWithClaimsMadeFromTheirNamesAreAlone) {
   PodClasses classes;
   api::Pod one = Base();

@@ -246,7 +246,11 @@ class GroupingPlugin : public virtual Plugin {
   // Puts the marks of rows[i] at marks[i * stride], `width` numbers.
   virtual void MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
                         std::span<std::uint32_t> marks, std::size_t stride) const = 0;
-  // PreScore, for a plugin that has it: `feasible` holds one row of each group, and the group has sizes[i] rows.
+  // Appends rows that are a group of their own in this cycle, whatever their marks: those that the plugin would rather
+  // have than any other. A few tens at most, for each costs as much as a group. Asked after MarksOf or SharedMarksOf.
+  virtual void SingleOut(const Cycle&, const PodInfo&, std::vector<NodeIndex>& /*rows*/) const {}
+  // PreScore, for a plugin that has it: `feasible` holds one row of each group, and the group has sizes[i] rows. A
+  // failure makes the runtime ask PreScore instead, with all feasible rows.
   virtual Status PreScoreGroups(const Cycle&, const PodInfo&, std::span<const NodeIndex> /*feasible*/,
                                 std::span<const std::size_t> /*sizes*/) const {
     return Status::Skip();
@@ -344,6 +348,7 @@ class PostBindPlugin : public virtual Plugin {
 // kept.
 class AnnotationReader : public virtual Plugin {
  public:
+  // Keys, and prefixes of keys: these end with a slash, as no key does.
   virtual std::vector<std::string> PodAnnotationsRead() const = 0;
 };
 

@@ -136,6 +136,7 @@ bool Evaluator::CollectMarks(MarkKind kind, std::size_t special_max) {
     const Status failed = Guarded([&] {
       marks = kind == MarkKind::kOwn ? plugin->MarksOf(cycle, *pod_)
                                      : plugin->SharedMarksOf(cycle, *pod_, special_max, special_rows_);
+      if (marks) plugin->SingleOut(cycle, *pod_, special_rows_);
       return Status();
     });
     if (!failed.IsSuccess() || !marks) return false;
