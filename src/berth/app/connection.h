@@ -34,7 +34,10 @@ class Connection {
  private:
   explicit Connection(const Clock& clock) : loop_(io_, clock) {}
 
-  net::IoContext io_;
+  // One after the other come the answer to a binding, the watch's word of it and the answer to an event.
+  static constexpr Duration kGather = std::chrono::milliseconds(3);
+
+  net::IoContext io_{1, kGather};
   client::IoEventLoop loop_;
   std::string server_;
   std::unique_ptr<net::Transport> transport_;

@@ -26,6 +26,8 @@ using scheduler::Output;
 
 namespace {
 
+// Events are for people to read: when few come, they are sent a few at once.
+constexpr Duration kEventsGather = std::chrono::milliseconds(100);
 // Decisions between two looks at the inputs.
 constexpr int kDecisionsPerTurn = 64;
 // What the event loop's thread does for the core before it looks at its sockets again.
@@ -71,6 +73,7 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& eve
   client::EventRecorderOptions recorder;
   recorder.hostname = options_.hostname;
   recorder.seed = options_.seed;
+  recorder.gather = kEventsGather;
   recorder_ = std::make_unique<client::EventRecorder>(events_rest, recorder);
 }
 

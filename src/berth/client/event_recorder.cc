@@ -30,6 +30,7 @@ constexpr std::size_t kNoteBytesMax = 1024;  // what the API server accepts, as 
 constexpr std::size_t kInstanceBytesMax = 128;
 constexpr std::size_t kNameBytesMax = 253;
 constexpr int kForbiddenTriesMax = 6;
+constexpr std::size_t kGatheredMax = 64;
 constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr int kLogLinesPerMinute = 10;
 
@@ -137,6 +138,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   std::size_t Flush(Duration timeout) {
     std::unique_lock lock(mutex_);
+    if (!queue_.empty()) PostPump();
     is_idle_.wait_for(lock, timeout, [this] { return is_stopped_ || Queued() == 0; });
     return Queued();
   }
@@ -156,9 +158,11 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   void Stop() {
     std::function<void()> cancel_pause;
     std::function<void()> cancel_sweep;
+    std::function<void()> cancel_gather;
     {
       const std::lock_guard lock(mutex_);
       is_stopped_ = true;
+      cancel_gather = std::move(cancel_gather_);
       cancel_pause = std::move(cancel_pause_);
       cancel_sweep = std::move(cancel_sweep_);
       queue_.clear();
@@ -166,6 +170,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     is_idle_.notify_all();
     if (cancel_pause) cancel_pause();
     if (cancel_sweep) cancel_sweep();
+    if (cancel_gather) cancel_gather();
   }
 
  private:
@@ -319,7 +324,20 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   void Push(Item item) {
     queue_.push_back(std::move(item));
-    PostPump();
+    if (in_flight_ > 0 || options_.gather == Duration{0}) return PostPump();
+    if (queue_.size() >= kGatheredMax) return PostPump();
+    if (std::exchange(is_gathering_, true)) return;
+    cancel_gather_ = loop_.PostAfter(options_.gather, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->EndGathering();
+    });
+  }
+
+  void EndGathering() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_gathering_ = false;
+    }
+    Pump();
   }
 
   void PostPump() {
@@ -520,6 +538,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   bool is_paused_ = false;
   int failures_ = 0;
   std::function<void()> cancel_pause_;
+  bool is_gathering_ = false;
+  std::function<void()> cancel_gather_;
 
   absl::flat_hash_map<SeriesKey, Series> series_;
   std::deque<std::pair<SeriesKey, std::uint64_t>> series_order_;  // oldest first; those of ended series are skipped

@@ -17,6 +17,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::ElementsAre;
+using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 Event Scheduled(const std::string& pod, const std::string& version = "7") {
@@ -197,6 +198,28 @@ TEST_F(EventRecorderTest, SendsOnlySoManyAtOnce) {
   for (int i = 0; i < 20; ++i) Record(Scheduled("web-" + std::to_string(i)));
   EXPECT_EQ(transport.Waiting(), 8U);
   EXPECT_EQ(AnswerAll().size(), 20U);
+}
+
+TEST_F(EventRecorderTest, GathersWhatComesOneByOne) {
+  Make({.gather = 100ms});
+  Record(Scheduled("web-1"));
+  loop.Advance(60ms);
+  Record(Scheduled("web-2"));
+  EXPECT_EQ(transport.Waiting(), 0U);
+  loop.Advance(40ms);
+  EXPECT_EQ(transport.Waiting(), 2U) << "the first has waited long enough";
+  Record(Scheduled("web-3"));
+  EXPECT_EQ(transport.Waiting(), 3U) << "while some are under way nothing waits";
+  AnswerAll();
+  Record(Scheduled("web-4"));
+  EXPECT_EQ(transport.Waiting(), 0U);
+  EXPECT_EQ(recorder->Flush(Duration(0)), 1U);
+  loop.Run();
+  EXPECT_EQ(transport.Waiting(), 1U) << "whoever waits for the last is not kept waiting";
+  AnswerAll();
+  loop.Advance(200ms);
+  for (int i = 0; i < 64; ++i) Record(Scheduled("many-" + std::to_string(i)));
+  EXPECT_GT(transport.Waiting(), 0U) << "enough have come";
 }
 
 TEST_F(EventRecorderTest, KeepsEverythingWhileTheServerIsAway) {

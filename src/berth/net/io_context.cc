@@ -13,12 +13,26 @@ namespace {
 
 // Of deferred work between two looks at the sockets.
 constexpr Duration kTurnMax = std::chrono::milliseconds(1);
+// A turn that takes longer has enough to do: more is waiting already.
+constexpr Duration kShortTurnMax = std::chrono::microseconds(500);
 
 }  // namespace
 
 SteadyTime SteadyAfter(Duration delay) {
   constexpr Duration kDelayMax = std::chrono::hours(24 * 365);
   return std::chrono::steady_clock::now() + std::clamp(delay, Duration::zero(), kDelayMax);
+}
+
+void Loop::Run(Duration gather) {
+  if (gather == Duration{0}) {
+    io.run();
+    return;
+  }
+  while (io.run_one() > 0) {
+    const SteadyTime begin = std::chrono::steady_clock::now();
+    io.poll();
+    if (!io.stopped() && std::chrono::steady_clock::now() - begin < kShortTurnMax) std::this_thread::sleep_for(gather);
+  }
 }
 
 void Loop::Defer(std::function<void()> step) {
@@ -51,11 +65,11 @@ void Loop::RunTurn() {
   if (!deferred_.empty() || !at_turn_end_.empty()) PostTurn();
 }
 
-IoContext::IoContext(int threads) : impl_(std::make_unique<Impl>()) {
+IoContext::IoContext(int threads, Duration gather) : impl_(std::make_unique<Impl>()) {
   for (int i = 0; i < std::max(1, threads); ++i) impl_->loops.push_back(std::make_unique<Loop>());
   impl_->timer = std::make_unique<boost::asio::steady_timer>(impl_->loops.front()->io);
   for (auto& loop : impl_->loops) {
-    loop->thread = std::thread([io = &loop->io] { io->run(); });
+    loop->thread = std::thread([each = loop.get(), gather] { each->Run(gather); });
   }
 }
 

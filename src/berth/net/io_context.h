@@ -11,8 +11,10 @@ namespace berth::net {
 
 class IoContext {
  public:
-  // `threads` run the loop; 1 makes every callback of this context run on the same thread.
-  explicit IoContext(int threads = 1);
+  // `threads` run the loop; 1 makes every callback of this context run on the same thread. After a short turn a thread
+  // rests for `gather`, so that what arrives one after the other is met in one turn: waking up costs more than most of
+  // what there is to do. What arrives while nothing happens is met at once.
+  explicit IoContext(int threads = 1, Duration gather = Duration{0});
   ~IoContext();
   IoContext(const IoContext&) = delete;
   IoContext& operator=(const IoContext&) = delete;

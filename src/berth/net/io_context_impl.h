@@ -32,6 +32,9 @@ struct Loop {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work = boost::asio::make_work_guard(io);
   std::thread thread;
 
+  // Until the loop is stopped.
+  void Run(Duration gather);
+
   bool IsCurrent() { return io.get_executor().running_in_this_thread(); }
 
   // These on the loop's own thread. Runs `step` after what has been deferred before it, and after the caller. One step

@@ -31,6 +31,17 @@ TEST(IoContextTest, PostRunsOnTheLoopInOrder) {
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
+TEST(IoContextTest, AThreadThatGathersRestsAfterATurn) {
+  constexpr auto kGather = milliseconds(100);
+  IoContext io(1, kGather);
+  std::promise<std::chrono::steady_clock::duration> waited;
+  io.Post([&] {
+    const auto begin = std::chrono::steady_clock::now();
+    io.PostAfter(milliseconds(1), [&waited, begin] { waited.set_value(std::chrono::steady_clock::now() - begin); });
+  });
+  EXPECT_GE(waited.get_future().get(), kGather / 2);
+}
+
 TEST(IoContextTest, TimersRunInTheOrderOfTheirTimes) {
   IoContext io;
   Watched<std::vector<int>> seen;

@@ -21,10 +21,12 @@
 #include "berth/plugins/priority_sort/priority_sort.h"
 #include "berth/plugins/random/random.h"
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
+#include "berth/plugins/spot_first/spot_first.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
 #include "berth/plugins/volume_restrictions/volume_restrictions.h"
 #include "berth/plugins/volume_zone/volume_zone.h"
+#include "berth/plugins/zone_balance/zone_balance.h"
 
 namespace berth::plugins {
 namespace {
@@ -145,6 +147,8 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithoutArgs<DefaultBinder>(names::kDefaultBinder),
       WithoutArgs<NodeDeclaredFeatures>(names::kNodeDeclaredFeatures),
       WithoutArgs<RandomScore>(names::kRandom),
+      Policy<SpotFirst>(names::kSpotFirst),
+      Policy<ZoneBalance>(names::kZoneBalance),
   };
   return kPlugins;
 }

@@ -25,7 +25,7 @@ TEST(Registry, EveryPluginIsMadeUnderItsName) {
       EXPECT_EQ((*plugin)->Name(), registration.name);
     }
   }
-  EXPECT_EQ(names.size(), 21u);
+  EXPECT_GE(names.size(), 21u);
 }
 
 TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
