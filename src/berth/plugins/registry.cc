@@ -11,6 +11,7 @@
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
 #include "berth/plugins/node_declared_features/node_declared_features.h"
+#include "berth/plugins/node_label_match/node_label_match.h"
 #include "berth/plugins/node_name/node_name.h"
 #include "berth/plugins/node_ports/node_ports.h"
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
@@ -20,6 +21,7 @@
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/plugins/priority_sort/priority_sort.h"
 #include "berth/plugins/random/random.h"
+#include "berth/plugins/round_robin/round_robin.h"
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
 #include "berth/plugins/spot_first/spot_first.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
@@ -147,6 +149,8 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithoutArgs<DefaultBinder>(names::kDefaultBinder),
       WithoutArgs<NodeDeclaredFeatures>(names::kNodeDeclaredFeatures),
       WithoutArgs<RandomScore>(names::kRandom),
+      WithoutArgs<RoundRobin>(names::kRoundRobin),
+      Policy<NodeLabelMatch>(names::kNodeLabelMatch),
       Policy<SpotFirst>(names::kSpotFirst),
       Policy<ZoneBalance>(names::kZoneBalance),
   };

@@ -1,29 +1,36 @@
 #include "berth/plugins/random/random.h"
 
+#include <algorithm>
+
 #include "berth/base/random.h"
 
 namespace berth::plugins {
 namespace {
 
-// Depends on seed and row alone, so that the order in which rows are asked, and which of them are, does not matter. All
-// rows draw from the same distribution and ties are broken by chance, so no node is favoured.
-std::int64_t Draw(std::uint64_t seed, framework::NodeIndex row) {
-  constexpr std::uint64_t kOddMultiplier = 0xd1342543de82ef95ULL;
-  Random random(Random(seed).Next() + kOddMultiplier * row);
-  return static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(framework::kNodeScoreMax) + 1));
-}
+using framework::NodeIndex;
+
+// The cycle's seed also breaks ties between nodes of equal scores: these draws are others.
+constexpr std::uint64_t kOwnStream = 0xd1342543de82ef95ULL;
+
+NodeIndex Draw(Random& random, std::span<const NodeIndex> rows) { return rows[random.Below(rows.size())]; }
 
 }  // namespace
 
-std::int64_t RandomScore::Score(const framework::Cycle& cycle, const framework::PodInfo&, framework::NodeIndex row,
-                                const framework::NodeInfo&, framework::Status&) const {
-  return Draw(cycle.seed, row);
+// Rejection sampling: rows are drawn until one is feasible, so each feasible row has the same chance, and which rows
+// are feasible need not be known before. When none of the first draws is, all feasible rows are drawn from.
+void RandomScore::First(const framework::Cycle& cycle, const framework::PodInfo&, std::vector<NodeIndex>& rows) const {
+  Random random(cycle.seed ^ kOwnStream);
+  for (std::size_t i = 0; i < kFirstMax; ++i) rows.push_back(Draw(random, cycle.nodes.rows()));
 }
 
-void RandomScore::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo&,
-                            std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
-                            framework::Status&) const {
-  for (const framework::NodeIndex row : rows) scores[row] = Draw(cycle.seed, row);
+NodeIndex RandomScore::Pick(const framework::Cycle& cycle, const framework::PodInfo&,
+                            std::span<const NodeIndex> feasible) const {
+  Random random(cycle.seed ^ kOwnStream);
+  for (std::size_t i = 0; i < kFirstMax; ++i) {
+    const NodeIndex row = Draw(random, cycle.nodes.rows());
+    if (std::binary_search(feasible.begin(), feasible.end(), row)) return row;
+  }
+  return Draw(random, feasible);
 }
 
 }  // namespace berth::plugins

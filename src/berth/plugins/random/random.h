@@ -1,22 +1,22 @@
-// Random: a policy of berth's own. Scores every node by chance, so that each feasible node is equally likely to be
-// chosen when no other plugin scores. The same cycle seed gives the same scores.
+// Random: a policy of berth's own. Every feasible node has the same chance in each cycle, whatever the other plugins
+// say of it. The same cycle seed gives the same node.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/plugins/helper/row_picker.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class RandomScore final : public framework::ScorePlugin {
+class RandomScore final : public RowPicker {
  public:
   std::string_view Name() const override { return names::kRandom; }
 
-  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
-  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
-                     const framework::NodeInfo& node, framework::Status& status) const override;
-  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
-                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
-                 framework::Status& status) const override;
+ private:
+  void First(const framework::Cycle& cycle, const framework::PodInfo& pod,
+             std::vector<framework::NodeIndex>& rows) const override;
+  framework::NodeIndex Pick(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                            std::span<const framework::NodeIndex> feasible) const override;
+  std::string_view StateKey() const override { return "PreScoreRandom"; }
 };
 
 }  // namespace berth::plugins

@@ -1,6 +1,8 @@
 #include "berth/plugins/random/random.h"
 
-#include <map>
+#include <algorithm>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -9,49 +11,106 @@
 namespace berth::plugins {
 namespace {
 
+using framework::NodeIndex;
 using testing::MakeNode;
 using testing::MakePod;
 
-TEST(RandomScore, TheSameSeedGivesTheSameScores) {
-  TestCluster cluster({MakeNode("a"), MakeNode("b")});
-  const auto pod = MakePod("p").Info();
+// The row that alone has the raw score 0.
+NodeIndex Picked(const RandomScore& plugin, TestCluster& cluster, const framework::PodInfo& pod, std::uint64_t seed,
+                 std::span<const NodeIndex> feasible) {
+  cluster.Forget();
+  const framework::Cycle cycle = cluster.cycle(seed);
+  EXPECT_TRUE(plugin.PreScore(cycle, pod, feasible).IsSuccess());
+  std::vector<std::int64_t> scores(cluster.table().row_count(), 7);
   framework::Status status;
-  const auto score = [&](std::uint64_t seed) {
-    return RandomScore().Score(cluster.cycle(seed), *pod, 1, cluster.table().Info(1), status);
-  };
-  EXPECT_EQ(score(7), score(7));
-  std::map<std::int64_t, int> seen;
-  for (std::uint64_t seed = 0; seed < 100; ++seed) ++seen[score(seed)];
-  EXPECT_GT(seen.size(), 20u);
-  EXPECT_EQ(RandomScore().ScoreDependsOn(), framework::Dependency::kCycle);
+  plugin.ScoreRows(cycle, pod, feasible, scores, status);
+  EXPECT_TRUE(status.IsSuccess());
+  EXPECT_EQ(std::count(scores.begin(), scores.end(), 0), 1);
+  EXPECT_EQ(std::count(scores.begin(), scores.end(), 1), static_cast<std::ptrdiff_t>(feasible.size()) - 1);
+  return static_cast<NodeIndex>(std::find(scores.begin(), scores.end(), 0) - scores.begin());
 }
 
-TEST(RandomScore, EveryNodeHasTheSameChance) {
-  constexpr int kNodes = 5;
-  constexpr int kCycles = 10'000;
-  TestCluster cluster;
-  for (int i = 0; i < kNodes; ++i) cluster.Add(MakeNode("n" + std::to_string(i)));
+std::vector<testing::NodeBuilder> Nodes(int count) {
+  std::vector<testing::NodeBuilder> nodes;
+  for (int i = 0; i < count; ++i) nodes.push_back(MakeNode("n" + std::to_string(i)));
+  return nodes;
+}
+
+TEST(RandomScore, TheSameSeedGivesTheSameNode) {
+  TestCluster cluster(Nodes(50));
   const auto pod = MakePod("p").Info();
-  std::vector<double> wins(kNodes);
-  std::vector<std::int64_t> scores(kNodes);
-  framework::Status status;
-  for (std::uint64_t seed = 0; seed < kCycles; ++seed) {
-    RandomScore().ScoreRows(cluster.cycle(seed), *pod, cluster.table().rows(), scores, status);
-    std::int64_t best = -1;
-    std::vector<int> winners;
-    for (int i = 0; i < kNodes; ++i) {
-      const std::int64_t score = scores[static_cast<std::size_t>(i)];
-      ASSERT_GE(score, 0);
-      ASSERT_LE(score, framework::kNodeScoreMax);
-      if (score > best) winners.clear();
-      if (score >= best) winners.push_back(i);
-      best = std::max(best, score);
+  const RandomScore plugin;
+  const auto rows = cluster.table().rows();
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(Picked(plugin, cluster, *pod, seed, rows), Picked(plugin, cluster, *pod, seed, rows));
+}
+
+// Pearson's statistic over `cycles` picks among rows that should be equally likely.
+double ChiSquare(TestCluster& cluster, std::span<const NodeIndex> feasible, int cycles) {
+  const auto pod = MakePod("p").Info();
+  const RandomScore plugin;
+  std::vector<int> picks(cluster.table().row_count());
+  for (int seed = 0; seed < cycles; ++seed)
+    ++picks[Picked(plugin, cluster, *pod, static_cast<std::uint64_t>(seed), feasible)];
+  const double expected = static_cast<double>(cycles) / static_cast<double>(feasible.size());
+  double sum = 0;
+  for (const NodeIndex row : feasible) sum += (picks[row] - expected) * (picks[row] - expected) / expected;
+  return sum;
+}
+
+TEST(RandomScore, EveryFeasibleNodeHasTheSameChance) {
+  struct Case {
+    const char* name;
+    int nodes;
+    NodeIndex one_of;  // each so many-th node is feasible
+    double max;        // exceeded by one in a thousand seeds, were the nodes equally likely
+  };
+  // With one node of 300 feasible among draws of 32, most cycles fall back on drawing from the feasible ones.
+  for (const Case& test : {Case{"all of five", 5, 1, 18.47}, Case{"all of forty", 40, 1, 72.06},
+                           Case{"a third", 60, 3, 43.82}, Case{"few", 1500, 300, 18.47}}) {
+    SCOPED_TRACE(test.name);
+    TestCluster cluster(Nodes(test.nodes));
+    std::vector<NodeIndex> feasible;
+    for (const NodeIndex row : cluster.table().rows()) {
+      if (row % test.one_of == 0) feasible.push_back(row);
     }
-    for (const int winner : winners)
-      wins[static_cast<std::size_t>(winner)] += 1.0 / static_cast<double>(winners.size());
+    EXPECT_LT(ChiSquare(cluster, feasible, 10'000), test.max);
   }
-  // Fair would be 2000 each, with a standard deviation of 40.
-  for (const double won : wins) EXPECT_NEAR(won, kCycles / kNodes, 200);
+}
+
+TEST(RandomScore, WithGroupsItPicksTheSame) {
+  TestCluster cluster(Nodes(30));
+  const auto pod = MakePod("p").Info();
+  const RandomScore plugin;
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    std::vector<NodeIndex> feasible;
+    for (const NodeIndex row : cluster.table().rows()) {
+      if ((row + seed) % 3 != 0) feasible.push_back(row);
+    }
+    const NodeIndex picked = Picked(plugin, cluster, *pod, seed, feasible);
+    cluster.Forget();
+    const framework::Cycle cycle = cluster.cycle(seed);
+    std::vector<NodeIndex> groups;
+    plugin.SingleOut(cycle, *pod, groups);
+    std::erase_if(groups,
+                  [&](NodeIndex row) { return std::find(feasible.begin(), feasible.end(), row) == feasible.end(); });
+    ASSERT_TRUE(plugin.PreScoreGroups(cycle, *pod, groups, {}).IsSuccess());
+    framework::Status status;
+    EXPECT_EQ(plugin.Score(cycle, *pod, picked, cluster.table().Info(picked), status), 0);
+  }
+}
+
+TEST(RandomScore, WithNoneOfThoseSingledOutFeasibleAllRowsAreAskedAbout) {
+  TestCluster cluster(Nodes(3));
+  const auto pod = MakePod("p").Info();
+  EXPECT_FALSE(RandomScore().PreScoreGroups(cluster.cycle(), *pod, std::vector<NodeIndex>{7}, {}).IsSuccess());
+}
+
+TEST(RandomScore, WithoutPreScoreItSaysWhatIsMissing) {
+  TestCluster cluster(Nodes(1));
+  framework::Status status;
+  (void)RandomScore().Score(cluster.cycle(), *MakePod("p").Info(), 0, cluster.table().Info(0), status);
+  EXPECT_EQ(status.Message(), "Random scores nothing where it is not enabled at preScore as well");
 }
 
 }  // namespace
