@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "berth/plugins/best_price/best_price.h"
 #include "berth/plugins/default_binder/default_binder.h"
 #include "berth/plugins/default_preemption/default_preemption.h"
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
@@ -151,6 +152,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithoutArgs<RandomScore>(names::kRandom),
       WithoutArgs<RoundRobin>(names::kRoundRobin),
       Policy<NodeLabelMatch>(names::kNodeLabelMatch),
+      Policy<BestPrice>(names::kBestPrice),
       Policy<SpotFirst>(names::kSpotFirst),
       Policy<ZoneBalance>(names::kZoneBalance),
   };

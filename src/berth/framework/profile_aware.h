@@ -1,0 +1,16 @@
+// For plugins whose metrics and messages name the profile that they work for.
+#pragma once
+
+#include <string_view>
+
+#include "berth/framework/plugin.h"
+
+namespace berth::framework {
+
+class ProfileAware : public virtual Plugin {
+ public:
+  // Called once, before any cycle: the schedulerName of the profile that this instance belongs to.
+  virtual void SetProfile(std::string_view scheduler_name) = 0;
+};
+
+}  // namespace berth::framework
