@@ -51,8 +51,10 @@ TEST(OwnerPods, TellsOwnersApart) {
       {"none in another namespace", MakePod("p"), MakePod("q").Namespace("other"), false, false},
   };
   for (const auto& test : kCases) {
-    const auto& a = *test.a.Info()->pod_class;
-    const auto& b = *test.b.Info()->pod_class;
+    const auto pod_a = test.a.Info();
+    const auto pod_b = test.b.Info();
+    const framework::PodClass& a = *pod_a->pod_class;
+    const framework::PodClass& b = *pod_b->pod_class;
     EXPECT_EQ(OwnerPods::HaveSameOwner(a, b, Owners::kControllers), test.by_controller) << test.name;
     EXPECT_EQ(OwnerPods::HaveSameOwner(a, b, Owners::kAll), test.by_labels) << test.name;
     EXPECT_FALSE(OwnerPods::HaveSameOwner(a, b, Owners::kNone)) << test.name;

@@ -62,9 +62,10 @@ TEST_F(SpotFirstRetry, APodThatInsistsWaitsForASpotNode) {
   Start(0);
   harness_->Set(MakeNode("a"));
   harness_->Set(MakePod("p").Annotation(kAnnotation, "required"));
-  EXPECT_EQ(Run(),
-            "status p Unschedulable: 0/1 nodes are available: 1 node(s) weren't spot nodes, which the pod requires. "
-            "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
+  EXPECT_EQ(
+      Run(),
+      "status p Unschedulable: 0/1 nodes are available: 1 node(s) weren't spot nodes, which the pod requires. "
+      "no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
   harness_->Set(MakeNode("b"));
   EXPECT_EQ(harness_->core.queue().unschedulable_count(), 1U) << "no node for it";
   harness_->Set(Spot("a"));
@@ -92,7 +93,8 @@ TEST_F(SpotFirstRetry, AShareThatIsDueWaitsForAnOnDemandNode) {
   harness_->Set(Web("p"));
   EXPECT_EQ(Run(),
             "status p Unschedulable: 0/1 nodes are available: 1 node(s) were spot nodes, of which the pod's controller "
-            "may use no more yet. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.");
+            "may use no more yet. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is "
+            "not helpful for scheduling.");
   harness_->Set(MakePod("other").Node("a"));
   EXPECT_EQ(harness_->core.queue().unschedulable_count(), 1U) << "of no concern";
   harness_->Set(MakeNode("b"));

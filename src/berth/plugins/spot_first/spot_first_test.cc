@@ -126,7 +126,9 @@ class SpotFirstTest : public ::testing::Test {
     std::string text;
     for (const char* node : {"spot", "on-demand"}) {
       const bool is_skipped = pre_filter.status.IsSkip();
-      if (is_skipped) EXPECT_EQ(cluster_.Filter(plugin, *info, node), "ok");
+      if (is_skipped) {
+        EXPECT_EQ(cluster_.Filter(plugin, *info, node), "ok");
+      }
       const std::string said = cluster_.Filter(plugin, *info, node);
       text += std::string(node) + ": " + (said == "ok" ? std::to_string(cluster_.Score(plugin, *info, node)) : said);
       if (node == std::string("spot")) text += ", ";
