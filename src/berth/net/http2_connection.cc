@@ -71,13 +71,13 @@ void Http2Connection::Doubt(Duration waited) {
   is_doubted_ = true;
   session_.Ping();
   PostFlush();
-  doubt_timer_.emplace(loop_.io, SteadyAfter(settings_->link.connect_timeout));
+  doubt_timer_.emplace(loop_.io, SteadyAfter(settings_->options.ping_timeout));
   doubt_timer_->async_wait([self = shared_from_this()](const error_code& ec) {
     if (!ec && self->is_doubted_) self->Break("the server has fallen silent");
   });
 }
 
-void Http2Connection::Break(const std::string& reason) {
+void Http2Connection::Break(std::string reason) {
   if (is_closed_) return;
   const auto self = shared_from_this();
   is_closed_ = true;

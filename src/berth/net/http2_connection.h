@@ -36,10 +36,10 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   // No further request begins; it closes after the last answer.
   void Retire();
   // An answer has not come within `waited`: where nothing else has come for a good part of it either, the peer is asked
-  // for a sign of life. Until it gives one no further request begins, and it gets as long as for a new connection.
+  // for a sign of life. Until it gives one no further request begins, and it is given up after ping_timeout.
   void Doubt(Duration waited);
   // The peer is given up: every reader is told, with `reason`. Not from inside a reader's call.
-  void Break(const std::string& reason);
+  void Break(std::string reason);
   // Nobody is told anything more.
   void Close();
 

@@ -130,6 +130,7 @@ TEST(Http2Test, Failures) {
        "the answer was cut short",
        1},
       {"closed", {.then = Then::kClose}, ErrorCode::kUnavailable, true, "closed before an answer came", 1},
+      {"cut", {.then = Then::kAbort}, ErrorCode::kUnavailable, true, ": connection reset by peer", 1},
       {"no HTTP/2", {.then = Then::kGarbage}, ErrorCode::kUnavailable, true, "does not keep to HTTP/2", 1},
       {"left out by GOAWAY", {.then = Then::kGoAway}, ErrorCode::kUnavailable, false, "REFUSED_STREAM", 3},
       {"body too large", {.body = std::string(2000, 'x')}, ErrorCode::kTooLarge, true, "longer than 1000 bytes", 1},
@@ -176,25 +177,37 @@ TEST(Http2Test, GoesOnAfterTheServerHasGone) {
   }
 }
 
+// Opens a watch, and after it answers nothing more on that connection.
+Answer FallSilentAfterWatch(const Request& request, int) {
+  return Answer{.then = request.target == "/base/watch" ? Then::kFallSilent : Then::kEnd};
+}
+
+TEST(Http2Test, OthersNeedNotWaitForADoubtedConnection) {
+  Http2Peer peer(FallSilentAfterWatch);
+  IoContext io;
+  const auto client = MakeClient(io, OptionsFor(peer));
+  StreamRecorder recorder;
+  const auto handle = client->Stream({"GET", "/watch"}, {}, recorder.Callbacks());
+  ASSERT_TRUE(recorder.log.WaitFor([](const StreamLog& log) { return !log.heads.empty(); }));
+  const auto late = SendAndWait(*client, {"POST", "/"}, {.timeout = std::chrono::milliseconds(30)});
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
+  EXPECT_TRUE(late.error().outcome_unknown);
+  const auto next = SendAndWait(*client, {"POST", "/"});
+  ASSERT_TRUE(next.ok()) << next.error().message;
+  EXPECT_EQ(peer.connections(), 2);
+}
+
 TEST(Http2Test, ADeadConnectionIsGivenUp) {
-  Http2Peer peer([](const Request& request, int connection) {
-    if (request.target == "/base/watch") return Answer{.then = Then::kKeepOpen};
-    return Answer{.then = connection == 0 ? Then::kHang : Then::kEnd};
-  });
+  Http2Peer peer(FallSilentAfterWatch);
   IoContext io;
   HttpClientOptions options = OptionsFor(peer);
-  options.connect_timeout = std::chrono::seconds(1);
+  options.ping_timeout = std::chrono::milliseconds(30);
   const auto client = MakeClient(io, std::move(options));
   StreamRecorder recorder;
   const auto handle = client->Stream({"GET", "/watch"}, {}, recorder.Callbacks());
   ASSERT_TRUE(recorder.log.WaitFor([](const StreamLog& log) { return !log.heads.empty(); }));
-  const auto late = SendAndWait(*client, {"POST", "/"}, {.timeout = std::chrono::milliseconds(100)});
-  ASSERT_FALSE(late.ok());
-  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
-  EXPECT_TRUE(late.error().outcome_unknown);
-  // Others need not wait for the proof.
-  ASSERT_TRUE(SendAndWait(*client, {"POST", "/"}).ok());
-  EXPECT_EQ(peer.connections(), 2);
+  EXPECT_FALSE(SendAndWait(*client, {"POST", "/"}, {.timeout = std::chrono::milliseconds(30)}).ok());
   EXPECT_THAT(recorder.WaitForEnd().ends.front().error().message, HasSubstr("the server has fallen silent"));
 }
 
@@ -208,7 +221,7 @@ TEST(Http2Test, ASlowAnswerAloneDoesNotEndTheConnection) {
   StreamRecorder recorder;
   const auto handle = client->Stream({"GET", "/watch"}, {}, recorder.Callbacks());
   ASSERT_TRUE(recorder.log.WaitFor([](const StreamLog& log) { return !log.heads.empty(); }));
-  const auto late = SendAndWait(*client, {"GET", "/slow"}, {.timeout = std::chrono::milliseconds(100)});
+  const auto late = SendAndWait(*client, {"GET", "/slow"}, {.timeout = std::chrono::milliseconds(30)});
   ASSERT_FALSE(late.ok());
   EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
   ASSERT_TRUE(SendAndWait(*client, {"GET", "/"}).ok());
@@ -258,25 +271,35 @@ TEST(Http2Test, StreamEndings) {
     std::vector<int> statuses;
     std::string bytes;
     std::string want;  // empty: ended properly
+    StreamOptions options = {.head_timeout = kPatience, .idle_timeout = kPatience};
   };
+  constexpr std::chrono::milliseconds kSoon(30);
   const std::vector<Case> cases = {
       {"whole", {.body = "bytes"}, {200}, "bytes", ""},
       {"refusal", {.status = 410, .body = "Gone"}, {410}, "", ""},
       {"reset", {.body = "half", .then = Then::kReset, .code = 2}, {200}, "half", "the stream was cut short"},
       {"no answer", {.status = 0, .then = Then::kReset, .code = 2}, {}, "", "INTERNAL_ERROR"},
       {"closed", {.then = Then::kClose}, {}, "", "closed before an answer came"},
-      {"silence", {.body = "half", .then = Then::kKeepOpen}, {200}, "half", "silent for"},
-      {"nothing", {.then = Then::kSayNothing}, {}, "", "no answer within"},
+      {"cut", {.then = Then::kAbort}, {}, "", ": connection reset by peer"},
+      {"silence",
+       {.body = "half", .then = Then::kKeepOpen},
+       {200},
+       "half",
+       "silent for 30ms",
+       {.head_timeout = kPatience, .idle_timeout = kSoon}},
+      {"nothing",
+       {.then = Then::kSayNothing},
+       {},
+       "",
+       "no answer within 30ms",
+       {.head_timeout = kSoon, .idle_timeout = kPatience}},
   };
   for (const Case& c : cases) {
     Http2Peer peer([&](const Request&, int) { return c.answer; });
     IoContext io;
     const auto client = MakeClient(io, OptionsFor(peer));
     StreamRecorder recorder;
-    const bool is_timed = c.name == "silence" || c.name == "nothing";
-    const Duration patience = is_timed ? std::chrono::milliseconds(500) : std::chrono::milliseconds(20'000);
-    const auto handle =
-        client->Stream({"GET", "/"}, {.head_timeout = patience, .idle_timeout = patience}, recorder.Callbacks());
+    const auto handle = client->Stream({"GET", "/"}, c.options, recorder.Callbacks());
     const StreamLog log = recorder.WaitForEnd();
     ASSERT_EQ(log.ends.size(), 1U) << c.name;
     EXPECT_EQ(log.ends.front().ok(), c.want.empty()) << c.name;

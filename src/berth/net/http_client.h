@@ -28,6 +28,8 @@ struct HttpClientOptions {
   // Waiting for a connection; beyond it Send() answers kTooManyRequests at once.
   std::size_t queued_requests_max = 200'000;
   Duration connect_timeout = std::chrono::seconds(10);
+  // For a sign of life from a connection on which answers are overdue (HTTP/2); then it is given up.
+  Duration ping_timeout = std::chrono::seconds(10);
   Duration keep_alive_idle = std::chrono::seconds(50);  // an idle connection older than this is not used again
 };
 

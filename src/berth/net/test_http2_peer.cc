@@ -1,6 +1,7 @@
 #include "berth/net/test_http2_peer.h"
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <memory>
 
@@ -52,7 +53,8 @@ struct Http2Peer::Session {
   std::map<std::int32_t, Stream> streams;
   std::string raw;  // sent as it is, after what is due
   bool must_close = false;
-  bool must_hang = false;
+  bool must_abort = false;
+  bool falls_silent = false;  // once what is due has been sent
 
   static Session& Of(void* user) { return *static_cast<Session*>(user); }
 
@@ -87,6 +89,7 @@ struct Http2Peer::Session {
     if (stream.sent < stream.answer.body.size()) return static_cast<ssize_t>(taken);
     switch (stream.answer.then) {
       case Answer::Then::kKeepOpen:
+      case Answer::Then::kFallSilent:
         if (taken == 0) return NGHTTP2_ERR_DEFERRED;
         break;
       case Answer::Then::kReset:
@@ -106,11 +109,12 @@ struct Http2Peer::Session {
     const Answer& answer = stream.answer;
     switch (answer.then) {
       case Answer::Then::kSayNothing: return;
-      case Answer::Then::kHang: must_hang = true; return;
+      case Answer::Then::kFallSilent: falls_silent = true; break;
       case Answer::Then::kGoAway:
         nghttp2_submit_goaway(session, NGHTTP2_FLAG_NONE, std::max(0, id - 2), NGHTTP2_NO_ERROR, nullptr, 0);
         return;
       case Answer::Then::kClose: must_close = true; return;
+      case Answer::Then::kAbort: must_close = must_abort = true; return;
       case Answer::Then::kGarbage: raw = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"; return;
       default: break;
     }
@@ -130,15 +134,18 @@ struct Http2Peer::Session {
     }
   }
 
+  // All that is due in one piece, so that a head and a short body arrive together.
   bool Write() {
-    const std::uint8_t* data = nullptr;
+    std::string due;
     for (;;) {
+      const std::uint8_t* data = nullptr;
       const auto size = nghttp2_session_mem_send(session, &data);
       if (size < 0) return false;
       if (size == 0) break;
-      if (SSL_write(ssl, data, static_cast<int>(size)) <= 0) return false;
+      due += Text(data, static_cast<std::size_t>(size));
     }
-    return raw.empty() || SSL_write(ssl, raw.data(), static_cast<int>(raw.size())) > 0;
+    due += raw;
+    return due.empty() || SSL_write(ssl, due.data(), static_cast<int>(due.size())) > 0;
   }
 
   void Run(std::uint32_t streams_max) {
@@ -155,11 +162,13 @@ struct Http2Peer::Session {
     nghttp2_session_callbacks_del(callbacks);
     const nghttp2_settings_entry setting{NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, streams_max};
     nghttp2_submit_settings(session, NGHTTP2_FLAG_NONE, &setting, 1);
-    while ((must_hang || Write()) && !must_close) {
+    bool is_silent = false;
+    while ((is_silent || Write()) && !must_close) {
+      is_silent = falls_silent;
       std::uint8_t buffer[16384];
       const int received = SSL_read(ssl, buffer, sizeof(buffer));
       if (received <= 0) break;
-      if (!must_hang && nghttp2_session_mem_recv(session, buffer, static_cast<std::size_t>(received)) < 0) break;
+      if (!is_silent && nghttp2_session_mem_recv(session, buffer, static_cast<std::size_t>(received)) < 0) break;
     }
     nghttp2_session_del(session);
   }
@@ -216,6 +225,11 @@ void Http2Peer::Run() {
 }
 
 void Http2Peer::Serve(int fd, int connection) {
+  // OpenSSL writes with write(2): where the client has gone that is an error for this thread, not the end of all.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   SSL* const ssl = SSL_new(context_);
   SSL_set_fd(ssl, fd);
   if (SSL_accept(ssl) == 1) {
@@ -224,6 +238,15 @@ void Http2Peer::Serve(int fd, int connection) {
     session.connection = connection;
     session.ssl = ssl;
     session.Run(streams_max_);
+    if (session.must_abort) {
+      const linger now{1, 0};
+      ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    } else {
+      // To close while bytes of the client are unread would be a reset.
+      ::shutdown(fd, SHUT_WR);
+      char unread[4096];
+      while (::recv(fd, unread, sizeof(unread), 0) > 0) continue;
+    }
   }
   SSL_free(ssl);
   const std::lock_guard lock(mutex_);

@@ -24,12 +24,13 @@ class Http2Peer {
     enum class Then : std::uint8_t {
       kEnd,
       kKeepOpen,    // the body goes on, but nothing comes
-      kHang,        // nothing more is answered on this connection, whatever comes
+      kFallSilent,  // the same, and nothing more is answered on this connection, whatever comes
       kSayNothing,  // not even a head
       kReset,       // with `code`, after the body, or without a head where the status is 0
       kGoAway,      // GOAWAY that leaves this request out, then no more from this connection
       kFinish,      // GOAWAY after it, in good order
-      kClose,       // the connection is cut, at once
+      kClose,       // the connection is closed, at once
+      kAbort,       // the same, with a reset
       kGarbage,     // bytes that are no frame
     };
     int status = 200;
