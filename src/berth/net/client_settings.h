@@ -15,6 +15,8 @@ namespace berth::net {
 // Reads from one connection before the others of the loop get their turn.
 inline constexpr int kReadsPerTurn = 16;
 inline constexpr std::size_t kAnswerHeaderBytesMax = std::size_t{256} << 10;
+// Answers of the 1xx kind before the real one.
+inline constexpr int kInterimAnswersMax = 8;
 
 // Immutable.
 struct ClientSettings {

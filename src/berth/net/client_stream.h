@@ -19,9 +19,6 @@
 
 namespace berth::net {
 
-// Answers of the 1xx kind before the real one.
-inline constexpr int kInterimAnswersMax = 8;
-
 class ClientStream final : public Http2Reader, public std::enable_shared_from_this<ClientStream> {
  public:
   using Forget = std::function<void(const std::shared_ptr<ClientStream>&)>;

@@ -23,6 +23,19 @@ int ListenOnLoopback(std::uint16_t& port) {
 
 }  // namespace
 
+std::unique_ptr<Transport> MakeClient(IoContext& io, const std::string& url, HttpClientOptions options) {
+  options.base_url = url;
+  auto client = MakeHttpClient(io, std::move(options));
+  BERTH_CHECK(client.ok(), client.ok() ? "" : client.error().message);
+  return std::move(client).value();
+}
+
+std::unique_ptr<HttpServer> MakeServer(IoContext& io, Handler handler, HttpServerOptions options) {
+  auto server = StartHttpServer(io, std::move(options), std::move(handler));
+  BERTH_CHECK(server.ok(), server.ok() ? "" : server.error().message);
+  return std::move(server).value();
+}
+
 Expected<Response> SendAndWait(Transport& transport, Request request, SendOptions options) {
   const auto promise = std::make_shared<std::promise<Expected<Response>>>();
   auto future = promise->get_future();

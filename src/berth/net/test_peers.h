@@ -52,6 +52,10 @@ class Watched {
   T value_;
 };
 
+// For options that are known to be good.
+std::unique_ptr<Transport> MakeClient(IoContext& io, const std::string& url, HttpClientOptions options = {});
+std::unique_ptr<HttpServer> MakeServer(IoContext& io, Handler handler, HttpServerOptions options = {});
+
 // Sends and waits for the answer.
 Expected<Response> SendAndWait(Transport& transport, Request request, SendOptions options = {});
 
