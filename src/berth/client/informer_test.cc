@@ -1,12 +1,10 @@
 #include "berth/client/informer.h"
 
-#include <map>
 #include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/base/random.h"
 #include "berth/client/client_fakes.h"
 #include "berth/codec/json_reader.h"
 
@@ -582,143 +580,6 @@ TEST_F(InformerTest, StopsAndDiesAnywhere) {
   StartWith({});
   informer.reset();  // while it watches
   EXPECT_EQ(transport.LiveStreams(), 0U);
-}
-
-// Safety and liveness under random trouble: what the handler was told adds up to what the server has, with each
-// object's life in order, whatever the network did.
-TEST_F(InformerTest, AddsUpToTheServersState) {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Random random(seed);
-    struct Change {
-      std::uint64_t version;
-      std::string line;
-    };
-    std::map<std::string, std::string> server;  // name to JSON
-    std::vector<Change> history;
-    std::uint64_t version = 100;
-    std::uint64_t compacted = 0;
-    std::map<std::string, std::string> told;
-    std::size_t errors = 0;
-
-    Informer<Thing>::Options options;
-    options.name = "things";
-    options.path = "/api/v1/things";
-    options.page_size = 3;
-    options.decode = DecodeThing;
-    options.seed = seed;
-    Informer<Thing>::Handler handler;
-    handler.on_add = [&](auto o) { errors += told.emplace(o->name, o->value).second ? 0 : 1; };
-    handler.on_update = [&](auto before, auto o) {
-      errors += told.contains(o->name) && told[o->name] == before->value ? 0 : 1;
-      told[o->name] = o->value;
-    };
-    handler.on_delete = [&](auto o) {
-      errors += told.contains(o->name) && told[o->name] == o->value ? 0 : 1;
-      told.erase(o->name);
-    };
-    Informer<Thing> subject(rest, std::move(options), std::move(handler));
-    subject.Start();
-    loop.Run();
-
-    const auto change = [&] {
-      const std::string name(1, static_cast<char>('a' + random.Below(8)));
-      const std::string next = std::to_string(++version);
-      const bool exists = server.contains(name);
-      const std::string object = Object(name, next, "v" + next, exists && random.Below(6) > 0 ? "same" : "u" + next);
-      if (exists && random.Below(3) == 0) {
-        server.erase(name);
-        history.push_back({version, Line("DELETED", object)});
-      } else {
-        server[name] = object;
-        history.push_back({version, Line(exists ? "MODIFIED" : "ADDED", object)});
-      }
-    };
-    std::map<std::string, std::pair<std::uint64_t, std::vector<std::string>>> continued;
-    int tokens = 0;
-    const auto answer_list = [&] {
-      const auto call = transport.Next();
-      if (random.Below(6) == 0) return call->Fail(ErrorCode::kUnavailable, false);
-      const std::string& target = call->request.target;
-      const auto at = target.find("continue=");
-      std::vector<std::string> rest_of_list;
-      std::uint64_t list_version = version;
-      if (at != std::string::npos) {
-        if (random.Below(5) == 0) return call->Answer(410, kGone);
-        std::tie(list_version, rest_of_list) = continued[target.substr(at + 9)];
-      } else {
-        for (const auto& [name, object] : server) rest_of_list.push_back(object);
-      }
-      std::string token;
-      if (target.find("limit=") != std::string::npos && rest_of_list.size() > 3) {
-        token = "t" + std::to_string(tokens++);
-        continued[token] = {list_version, {rest_of_list.begin() + 3, rest_of_list.end()}};
-        rest_of_list.resize(3);
-      }
-      call->Answer(200, List(std::to_string(list_version), rest_of_list, token));
-    };
-    std::size_t watch_at = 0;  // in history
-    FakeTransport::FakeStream* open = nullptr;
-    const auto serve_watch = [&](bool in_peace) {
-      auto& stream = Stream();
-      if (open != &stream) {
-        open = &stream;
-        const auto at = stream.request.target.find("resourceVersion=");
-        const std::uint64_t from = std::stoull(stream.request.target.substr(at + 16));
-        if (from < compacted) {
-          stream.Head(410, kGone);
-          return stream.End();
-        }
-        stream.Open();
-        watch_at = 0;
-        while (watch_at < history.size() && history[watch_at].version <= from) ++watch_at;
-      }
-      while (watch_at < history.size() && stream.IsLive()) {
-        const std::string& line = history[watch_at].line;
-        if (!in_peace && random.Below(12) == 0) {
-          stream.Bytes(line.substr(0, random.Below(line.size())));
-          if (stream.IsLive()) stream.End(Error{ErrorCode::kUnavailable, "lost"});
-          return;
-        }
-        if (!in_peace && random.Below(15) == 0 && watch_at > 0) stream.Bytes(history[watch_at - 1].line);
-        if (!in_peace && random.Below(20) == 0) stream.Bytes("garbage\n");
-        if (!in_peace && random.Below(25) == 0) stream.Bytes(Line("ERROR", kGone));
-        stream.Bytes(line);
-        ++watch_at;
-      }
-    };
-    for (int step = 0; step < 150; ++step) {
-      switch (random.Below(6)) {
-        case 0:
-        case 1: change(); break;
-        case 2:
-          if (transport.Waiting() > 0) answer_list();
-          break;
-        case 3:
-          if (transport.LiveStreams() > 0) serve_watch(false);
-          break;
-        case 4: loop.Advance(milliseconds(random.Below(4000))); break;
-        default:
-          if (random.Below(5) == 0) compacted = version;
-          break;
-      }
-      loop.Run();
-    }
-    for (int step = 0; step < 60; ++step) {
-      if (transport.Waiting() > 0) answer_list();
-      if (transport.LiveStreams() > 0) serve_watch(true);
-      loop.Advance(seconds(5));
-    }
-    std::map<std::string, std::string> want;
-    for (const auto& [name, object] : server) {
-      const auto from = object.find("\"value\":\"") + 9;
-      want[name] = object.substr(from, object.find('"', from) - from);
-    }
-    EXPECT_EQ(told, want);
-    EXPECT_EQ(errors, 0U);
-    subject.Stop();
-    while (transport.Waiting() > 0) transport.Next()->Fail(ErrorCode::kCancelled, false);
-  }
 }
 
 }  // namespace

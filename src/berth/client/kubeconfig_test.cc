@@ -15,6 +15,7 @@
 
 #include "berth/client/base64.h"
 #include "berth/client/client_fakes.h"
+#include "berth/client/test_files.h"
 #include "berth/net/test_certificates.h"
 
 namespace berth::client {
@@ -25,35 +26,6 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-// A clock that tests set, starting at the real time: certificates are made with that.
-class SettableClock final : public Clock {
- public:
-  Time Now() const override { return now_.load(); }
-  void Advance(Duration by) { now_ = now_.load() + by; }
-
- private:
-  std::atomic<Time> now_{SystemClock().Now()};
-};
-
-class TempFolder {
- public:
-  TempFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "berth-client-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  std::string Path(const std::string& name) const { return path_ + '/' + name; }
-  std::string Write(const std::string& name, std::string_view text, int mode = 0600) const {
-    std::filesystem::create_directories(std::filesystem::path(Path(name)).parent_path());
-    std::ofstream(Path(name), std::ios::binary | std::ios::trunc) << text;
-    ::chmod(Path(name).c_str(), static_cast<mode_t>(mode));
-    return Path(name);
-  }
-
- private:
-  std::string path_;
-};
 
 // What Get gives, waiting for a plugin's thread.
 Expected<std::string> Wait(Credentials& credentials) {
