@@ -59,6 +59,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
         done_(std::move(done)) {}
 
   void Ask() {
+    if (source_.is_clock) return Ended(std::shared_ptr<const framework::OutsideData>());
     net::Request request;
     request.target = address_.target;
     request.headers.push_back({"Accept", "application/json"});
@@ -186,7 +187,7 @@ Expected<std::unique_ptr<OutsidePoller>> OutsidePoller::Make(
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const framework::OutsideSource& source = requests[i].source;
     const std::string who = "plugin \"" + requests[i].plugin + "\": " + source.name;
-    auto address = Split(source.url);
+    auto address = source.is_clock ? Expected<Address>(Address()) : Split(source.url);
     if (!address.ok()) return address.error().Wrap(who);
     std::unique_ptr<net::Transport> transport;
     if (!address->base.empty()) {
@@ -205,8 +206,9 @@ Expected<std::unique_ptr<OutsidePoller>> OutsidePoller::Make(
       if (!made.ok()) return made.error().Wrap(who);
       transport = std::move(*made);
     }
-    poller->sources_.push_back(std::make_shared<Source>(i, requests[i], std::move(*address), std::move(transport), rest,
-                                                        run_work, metrics, seed + i, done));
+    poller->sources_.push_back(
+        std::make_shared<Source>(i, requests[i], std::move(*address), std::move(transport), rest, run_work,
+                                 source.is_clock ? framework::Metrics::None() : metrics, seed + i, done));
   }
   return poller;
 }

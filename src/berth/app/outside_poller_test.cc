@@ -144,6 +144,27 @@ TEST_F(OutsidePollerTest, FailuresAreToldAndAskedForLessOften) {
       << metrics.Text();
 }
 
+TEST_F(OutsidePollerTest, AClockAsksNobody) {
+  framework::OutsideSource source;
+  source.name = "clock";
+  source.is_clock = true;
+  source.interval = 10s;
+  int ticks = 0;
+  const auto poller = OutsidePoller::Make(
+      {{"cheap", "BestPrice", source}}, rest,
+      [](net::HttpClientOptions) -> Expected<std::unique_ptr<net::Transport>> { return InvalidError("asked"); },
+      [](const std::function<void()>& work) { work(); }, metrics, 1,
+      [&](std::size_t, const OutsidePoller::Data& data) { ticks += data.ok() && *data == nullptr ? 1 : 0; });
+  ASSERT_TRUE(poller.ok()) << poller.error().message;
+  (*poller)->Start();
+  loop.Run();
+  EXPECT_EQ(ticks, 1);
+  for (int i = 0; i < 3; ++i) loop.Advance(12s);
+  EXPECT_EQ(ticks, 4);
+  EXPECT_EQ(api_server.Waiting() + other.Waiting(), 0U);
+  EXPECT_EQ(metrics.Text().find("berth_outside_requests_total"), std::string::npos) << "it is no request";
+}
+
 TEST_F(OutsidePollerTest, NothingIsToldAfterStop) {
   const auto poller = Make(Source("http://prices:9090"));
   (*poller)->Start();

@@ -24,6 +24,9 @@ struct OutsideData {
 
 struct OutsideSource {
   std::string name;  // as messages and metrics call it: "prometheus"
+  // Nothing is asked: once an interval the plugin is told the time, with data that are null. For what grows old on its
+  // own while a source that fails is asked less and less often. Of what follows only `interval` counts.
+  bool is_clock = false;
   // "http://host:port/path?query" or "https://...". A path ("/apis/metrics.k8s.io/...") is asked of the API server,
   // with the scheduler's own credentials.
   std::string url;

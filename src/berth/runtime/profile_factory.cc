@@ -7,6 +7,7 @@
 
 #include "berth/config/default.h"
 #include "berth/config/expand.h"
+#include "berth/framework/profile_aware.h"
 
 namespace berth::runtime {
 namespace {
@@ -43,16 +44,18 @@ class Instances {
     if (const auto it = made_.find(name); it != made_.end()) return it->second;
     const auto registered =
         std::find_if(registry_.begin(), registry_.end(), [&](const auto& r) { return r.name == name; });
+    error_.reset();
     if (registered == registry_.end()) return nullptr;
     const config::PluginArgs* args = profile_.FindArgs(name);
     auto created = registered->create(args ? *args : config::DefaultArgs(name), handle_);
     if (!created.ok()) {
-      if (!error_) error_ = created.error().Wrap("initializing plugin \"" + std::string(name) + "\"");
+      error_ = created.error().Wrap("initializing plugin \"" + std::string(name) + "\"");
       return nullptr;
     }
     return made_.emplace(std::string(name), std::move(*created)).first->second;
   }
 
+  // What went wrong with the plugin that was asked for last.
   const std::optional<Error>& error() const { return error_; }
 
  private:
@@ -72,10 +75,13 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
   std::vector<Instances> instances;
   for (const config::Profile& profile : configuration.profiles) instances.emplace_back(profile, registry, handle);
   std::optional<Error> plugin_error;
-  // The lookup does not say which profile asks; what a plugin implements does not depend on its arguments.
+  // The lookup does not say which profile asks; what a plugin implements does not depend on its arguments. A profile
+  // that does not use the plugin has none for it, which matters to those that cannot do without.
   const auto lookup = [&](std::string_view name) -> std::optional<config::ExtensionPointSet> {
     for (Instances& own : instances) {
       if (const std::shared_ptr<Plugin> plugin = own.Get(name)) return PointsOf(*plugin);
+    }
+    for (const Instances& own : instances) {
       if (own.error() && !plugin_error) plugin_error = own.error();
     }
     return std::nullopt;
@@ -95,6 +101,7 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
                    ? instances[p].error()->Wrap("profile \"" + from.scheduler_name + "\"")
                    : InvalidError("profile \"" + from.scheduler_name + "\": plugin \"" + name + "\" does not exist");
       }
+      if (auto* aware = dynamic_cast<framework::ProfileAware*>(plugin.get())) aware->SetProfile(to->scheduler_name);
       to->owned.push_back(std::move(plugin));
     }
     const auto fill = [&]<typename T>(ExtensionPoint point, std::vector<T*>& list) {
