@@ -7,8 +7,10 @@
 #include "berth/plugins/default_binder/default_binder.h"
 #include "berth/plugins/default_preemption/default_preemption.h"
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
+#include "berth/plugins/external_health/external_health.h"
 #include "berth/plugins/image_locality/image_locality.h"
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
+#include "berth/plugins/load_aware/load_aware.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
 #include "berth/plugins/node_declared_features/node_declared_features.h"
@@ -150,11 +152,13 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithoutArgs<DefaultBinder>(names::kDefaultBinder),
       WithoutArgs<NodeDeclaredFeatures>(names::kNodeDeclaredFeatures),
       WithoutArgs<RandomScore>(names::kRandom),
+      Policy<SpotFirst>(names::kSpotFirst),
+      Policy<ZoneBalance>(names::kZoneBalance),
       WithoutArgs<RoundRobin>(names::kRoundRobin),
       Policy<NodeLabelMatch>(names::kNodeLabelMatch),
       Policy<BestPrice>(names::kBestPrice),
-      Policy<SpotFirst>(names::kSpotFirst),
-      Policy<ZoneBalance>(names::kZoneBalance),
+      Policy<LoadAware>(names::kLoadAware),
+      Policy<ExternalHealth>(names::kExternalHealth),
   };
   return kPlugins;
 }

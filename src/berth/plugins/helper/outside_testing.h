@@ -1,0 +1,75 @@
+// What the tests of policies that decide by data from outside share. Tests only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/base/check.h"
+#include "berth/config/default.h"
+#include "berth/framework/handle.h"
+#include "berth/framework/node_table.h"
+#include "berth/scheduler/scheduler_testing.h"
+#include "berth/testing/fake_handle.h"
+
+namespace berth::plugins {
+
+// A handle with a node table, and metrics that can be read.
+class MeteredHandle final : public framework::Handle, public framework::Metrics {
+ public:
+  void Decide(framework::PermitDecision) override {}
+  const framework::Objects& objects() const override { return fake_.objects(); }
+  const framework::NodeTable* nodes() const override { return table; }
+  framework::Metrics& metrics() const override { return const_cast<MeteredHandle&>(*this); }
+  void Start(framework::Operation) override {}
+  void Emit(framework::PodEvent) override {}
+  std::vector<framework::PodInfoPtr> NominatedPods(std::string_view) const override { return {}; }
+  framework::PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
+  void ClearNomination(const framework::PodInfo&) override {}
+  bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
+  void Activate(std::string_view) override {}
+
+  framework::Counter& GetCounter(std::string_view name, std::string_view, const Labels& labels) override {
+    return At(name, labels);
+  }
+  framework::Gauge& GetGauge(std::string_view name, std::string_view, const Labels& labels) override {
+    return At(name, labels);
+  }
+  double Value(const std::string& key) const {
+    const auto it = values_.find(key);
+    return it == values_.end() ? -1 : it->second.value;
+  }
+
+  const framework::NodeTable* table = nullptr;
+
+ private:
+  struct Cell final : framework::Counter, framework::Gauge {
+    void Add(double amount) override { value += amount; }
+    void Set(double to) override { value = to; }
+    double value = 0;
+  };
+  Cell& At(std::string_view name, const Labels& labels) {
+    std::string key(name);
+    for (const auto& [label, value] : labels) key += "," + label + "=" + value;
+    return values_[key];
+  }
+  testing::FakeHandle fake_;
+  std::map<std::string, Cell> values_;
+};
+
+// The default profile with one more plugin.
+inline scheduler::Profiles ProfilesWith(std::string_view plugin, std::int64_t weight, std::string args) {
+  scheduler::Profiles profiles;
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  config::Profile& profile = configuration.profiles.front();
+  profile.plugins.multi_point.enabled.push_back({std::string(plugin), weight});
+  profile.plugin_config.push_back({std::string(plugin), config::RawArgs{std::move(args)}});
+  auto made = runtime::MakeProfiles(configuration, InTreePlugins(), *profiles.handle);
+  BERTH_CHECK(made.ok(), made.error().message);
+  static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
+  return profiles;
+}
+
+}  // namespace berth::plugins
