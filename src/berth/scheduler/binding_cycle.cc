@@ -324,7 +324,7 @@ void Scheduler::On(PodReadDone&& input) {
     return;
   }
   if (!node.empty()) {  // Somebody else bound it.
-    const PodInfoPtr pod = classes_.MakePodInfo(*input.pod);
+    const PodInfoPtr pod = MakePodInfo(*input.pod);
     DropBinding(*binding);
     SetAssignedPod(pod);
     return;

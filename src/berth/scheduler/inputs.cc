@@ -13,9 +13,18 @@ using framework::EventResource;
 using framework::PodInfoPtr;
 namespace action = framework::action;
 
+// Whoever asks for a pod's scheduler afterwards asks its class.
+PodInfoPtr Scheduler::MakePodInfo(const api::Pod& pod) {
+  const std::string_view annotated = AnnotatedScheduler(options_.pods, pod);
+  if (annotated.empty()) return classes_.MakePodInfo(pod);
+  api::Pod renamed = pod;
+  renamed.spec.scheduler_name = annotated;
+  return classes_.MakePodInfo(renamed);
+}
+
 void Scheduler::On(PodSet&& input) {
   const api::Pod& object = *input.pod;
-  const PodInfoPtr pod = classes_.MakePodInfo(object);
+  const PodInfoPtr pod = MakePodInfo(object);
   if (pod->is_terminal) {
     ForgetDeletedPod({object.metadata.namespace_name, object.metadata.name, object.metadata.uid});
   } else if (!pod->node_name.empty()) {
@@ -69,7 +78,7 @@ void Scheduler::SetPendingPod(PodInfoPtr pod) {
     }
     return;
   }
-  if (ProfileOf(*pod) == nullptr) {
+  if (ProfileOf(*pod) == nullptr || !options_.pods.Serves(pod->namespace_name())) {
     queue_->Delete(pod->uid);
     return;
   }

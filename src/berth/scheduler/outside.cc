@@ -23,10 +23,16 @@ void Scheduler::FindOutsideSources() {
       }
     }
   }
+  outside_heard_.resize(outside_sources_.size());
+  outside_unheard_ = outside_sources_.size();
 }
 
 void Scheduler::On(OutsideDone&& input) {
   BERTH_CHECK(input.source < outside_readers_.size(), input.source);
+  if (!outside_heard_[input.source]) {
+    outside_heard_[input.source] = true;
+    --outside_unheard_;
+  }
   const auto& [reader, index] = outside_readers_[input.source];
   framework::OutsideChange change;
   const framework::Status told = runtime::Guarded([&, reader = reader, index = index] {

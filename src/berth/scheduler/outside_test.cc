@@ -95,6 +95,15 @@ TEST_F(OutsideTest, SourcesAreListedWithWhoAsks) {
   EXPECT_EQ(sources[0].source.url, "http://doors");
 }
 
+TEST_F(OutsideTest, ASourceIsHeardWhenItHasAnsweredOrFailed) {
+  EXPECT_TRUE(Harness().core.HasHeardOutside()) << "nobody is asked";
+  EXPECT_FALSE(harness->core.HasHeardOutside());
+  Fail("no answer");
+  EXPECT_TRUE(harness->core.HasHeardOutside());
+  Say("a");
+  EXPECT_TRUE(harness->core.HasHeardOutside());
+}
+
 TEST_F(OutsideTest, AnAnswerDropsTheVerdictsOfItsNodesAndNoOthers) {
   for (const char* name : {"a", "b", "c"}) harness->Set(testing::MakeNode(name));
   harness->Set(testing::MakePod("p1"));

@@ -101,6 +101,36 @@ void Scheduler::Handle(Input input, Time now) {
   std::visit([this](auto&& value) { On(std::move(value)); }, std::move(input));
 }
 
+// Refused pods back off in a heap from which Pop takes them as soon as activeQ is empty; those that met an error wait
+// there. A nominated pod waits for its victims to go.
+bool Scheduler::HasSettled() const {
+  return bindings_.empty() && background_.empty() && queue_->active_count() == 0 && queue_->backoff_count() == 0 &&
+         queue_->nominator().empty();
+}
+
+std::vector<UnplacedPod> Scheduler::Unplaced() const {
+  std::map<std::string, std::string> found;
+  for (const queue::PodStanding& standing : queue_->Dump()) {
+    std::string& why = found[standing.pod->Key()];
+    const Decision* decision = decisions_.Find(standing.pod->uid);
+    if (standing.place == queue::Place::kGated) {
+      why = standing.gating_plugin + ": " + standing.gating_message;
+    } else if (decision != nullptr && !decision->message.empty()) {
+      why = decision->message;
+    } else if (standing.pod->scheduled_condition && !standing.pod->scheduled_condition->message.empty()) {
+      why = standing.pod->scheduled_condition->message;
+    } else {
+      why = "has not been tried";
+    }
+  }
+  for (const auto& [uid, binding] : bindings_)
+    found[binding->assumed->Key()] = "is still being bound to " + binding->assumed->node_name;
+  std::vector<UnplacedPod> unplaced;
+  unplaced.reserve(found.size());
+  for (auto& [key, why] : found) unplaced.push_back({key, std::move(why)});
+  return unplaced;
+}
+
 void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
   outputs.clear();
   outputs.swap(outputs_);

@@ -34,6 +34,7 @@
 #include "berth/scheduler/core_handle.h"
 #include "berth/scheduler/decision_log.h"
 #include "berth/scheduler/io.h"
+#include "berth/scheduler/pod_choice.h"
 
 namespace berth::scheduler {
 
@@ -42,6 +43,13 @@ struct SchedulerOptions {
   queue::SchedulingQueue::Options queue;
   runtime::EvaluatorOptions evaluator;
   std::size_t decisions_max = 4096;
+  PodChoice pods;
+};
+
+// A pod of ours that has no node.
+struct UnplacedPod {
+  std::string key;  // "namespace/name"
+  std::string why;  // one line
 };
 
 struct Counts {
@@ -83,6 +91,13 @@ class Scheduler {
     framework::OutsideSource source;
   };
   const std::vector<OutsideRequest>& outside_sources() const { return outside_sources_; }
+  // Each of these has been answered, or has failed, once.
+  bool HasHeardOutside() const { return outside_unheard_ == 0; }
+
+  // Every pod of ours is placed, refused or gated: unless something changes outside, nothing is left to do.
+  bool HasSettled() const;
+  // By key.
+  std::vector<UnplacedPod> Unplaced() const;
 
   // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
   std::size_t binding_count() const { return bindings_.size(); }
@@ -136,6 +151,7 @@ class Scheduler {
   void On(framework::PermitDecision&& input);
 
   void FindOutsideSources();
+  framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
   void SetAssignedPod(framework::PodInfoPtr pod);
   void SetPendingPod(framework::PodInfoPtr pod);
   void ForgetDeletedPod(const PodGone& gone);
@@ -201,6 +217,8 @@ class Scheduler {
   std::vector<OutsideRequest> outside_sources_;
   // Parallel to these: who asked, and which of its sources it is.
   std::vector<std::pair<framework::OutsideDataReader*, std::size_t>> outside_readers_;
+  std::vector<bool> outside_heard_;  // parallel, too
+  std::size_t outside_unheard_ = 0;
   queue::RowNominations nominations_;
   DecisionLog decisions_;
   Counts counts_;
