@@ -63,11 +63,14 @@ TEST(IoContextTest, CancelledTimersDoNotRun) {
   IoContext io;
   Watched<int> seen;
   std::vector<std::function<void()>> cancels;
-  for (int i = 0; i < 10; ++i) {
-    cancels.push_back(io.PostAfter(milliseconds(20), [&seen, i] { seen.Update([i](int& sum) { sum += 1 << i; }); }));
-  }
-  for (std::size_t i = 0; i < 10; i += 2) cancels[i]();
-  cancels[0]();
+  // From the loop, so that none can run before it is cancelled.
+  io.Post([&] {
+    for (int i = 0; i < 10; ++i) {
+      cancels.push_back(io.PostAfter(milliseconds(20), [&seen, i] { seen.Update([i](int& sum) { sum += 1 << i; }); }));
+    }
+    for (std::size_t i = 0; i < 10; i += 2) cancels[i]();
+    cancels[0]();
+  });
   ASSERT_TRUE(seen.WaitFor([](int sum) { return sum == 0b1010101010; }));
   cancels[1]();  // Has run already.
 }
