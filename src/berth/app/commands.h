@@ -48,10 +48,25 @@ struct DemoOptions {
   std::uint64_t seed = 1;
 };
 
+enum class PriceAction : std::uint8_t { kList, kSet, kRandom, kImport, kClear };
+
+struct PriceOptions {
+  ConnectionOptions connection;
+  PriceAction action = PriceAction::kList;
+  std::string annotation;             // its key; empty: the usual ones
+  std::string selector;               // of nodes by labels; not with kSet
+  std::string node;                   // kSet
+  std::string price;                  // kSet
+  std::optional<std::uint64_t> seed;  // kRandom
+  std::string file;                   // kImport
+  bool dry_run = false;               // not with kList
+};
+
 int RunScheduler(const RunOptions& options);
 int RunApiServer(const ApiServerCommandOptions& options);
 int RunKubelets(const KubeletsOptions& options);
 int RunDemo(const DemoOptions& options);
+int RunPrice(const PriceOptions& options);
 
 // The whole program: parses the command line and runs the subcommand.
 int Main(int argc, char** argv);

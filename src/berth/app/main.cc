@@ -1,4 +1,4 @@
-// The command line. The only file that includes CLI11.
+// The command line. With price_flags.cc the only file that includes CLI11.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/commands.h"
+#include "berth/app/price_flags.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/cli/exit_codes.h"
@@ -121,6 +122,10 @@ int Main(int argc, char** argv) {
       ->capture_default_str();
   demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();
 
+  PriceOptions price;
+  CLI::App* price_command = AddPriceCommand(app, price);
+  AddConnection(*price_command, price.connection);
+
   try {
     app.parse(NormalizedArguments(argc, argv));
   } catch (const CLI::Success& help) {
@@ -134,6 +139,7 @@ int Main(int argc, char** argv) {
   if (run_command->parsed()) return RunScheduler(run);
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
+  if (price_command->parsed()) return RunPrice(price);
   return RunDemo(demo);
 }
 

@@ -1,0 +1,242 @@
+// berth price: prices of nodes as annotations, for the BestPrice policy, on any cluster.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "berth/api/selector.h"
+#include "berth/app/commands.h"
+#include "berth/app/connection.h"
+#include "berth/app/node_prices.h"
+#include "berth/app/price_plan.h"
+#include "berth/app/process.h"
+#include "berth/cli/terminal.h"
+#include "berth/client/file.h"
+#include "berth/plugins/best_price/best_price_args.h"
+#include "berth/plugins/best_price/price.h"
+
+namespace berth::app {
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(100);
+constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
+// With fewer nodes it is over before anybody could read how far it is.
+constexpr std::size_t kProgressNodesMin = 100;
+constexpr std::size_t kTypesShownMax = 5;
+
+// One line on standard error that is written over and goes away in the end; nothing where that is no terminal.
+class ProgressLine {
+ public:
+  ~ProgressLine() {
+    if (is_shown_) terminal_.Write("\r\x1b[K");
+  }
+  ProgressLine() = default;
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void Show(const std::string& text) {
+    if (!terminal_.IsTty()) return;
+    terminal_.Write("\r\x1b[K" + text);
+    is_shown_ = true;
+  }
+
+ private:
+  cli::FileTerminal terminal_{STDERR_FILENO};
+  bool is_shown_ = false;
+};
+
+// nullopt: a signal has come first. `tick` is called now and then.
+template <typename T>
+std::optional<T> Wait(std::future<T> result, const std::function<void()>& tick) {
+  while (result.wait_for(kTick) != std::future_status::ready) {
+    if (HasSignal()) return std::nullopt;
+    tick();
+  }
+  return result.get();
+}
+
+// What is wrong with the options before any server is asked.
+Expected<void> CheckOptions(const PriceOptions& options) {
+  if (!options.annotation.empty() && !api::IsQualifiedName(options.annotation))
+    return InvalidError("--annotation \"" + cli::Printable(options.annotation) + "\": want the key of an annotation");
+  if (const auto selector = api::ParseLabelSelector(options.selector); !selector.ok())
+    return selector.error().Wrap("--selector");
+  if (options.action != PriceAction::kSet) return {};
+  if (!api::IsDnsSubdomain(options.node))
+    return InvalidError("\"" + cli::Printable(options.node) + "\" is not the name of a node");
+  if (!plugins::ParsePrice(options.price)) return InvalidError(plugins::NotAPrice(options.price));
+  return {};
+}
+
+Expected<TypePrices> ReadFile(const std::string& path) {
+  BERTH_ASSIGN_OR_RETURN(const std::string text, client::ReadSmallFile(path, kFileBytesMax));
+  auto prices = ParseTypePrices(text);
+  if (!prices.ok()) return InvalidError(path + ": " + prices.error().message);
+  return prices;
+}
+
+// Those nodes keep what they have.
+void TellWhatIsLeftAlone(const ImportPlan& plan) {
+  std::size_t shown = 0;
+  std::string types;
+  for (const auto& [type, count] : plan.unknown_types) {
+    if (shown++ == kTypesShownMax) break;
+    types += (types.empty() ? "" : ", ") + cli::Printable(type) + " (" + std::to_string(count) + ')';
+  }
+  if (plan.unknown_types.size() > kTypesShownMax)
+    types += " and " + std::to_string(plan.unknown_types.size() - kTypesShownMax) + " more types";
+  if (!types.empty())
+    std::fprintf(stderr, "berth: left alone, the file has no price for their type: %s\n", types.c_str());
+  if (plan.nodes_without_type > 0) {
+    std::fprintf(stderr, "berth: left alone, without a label node.kubernetes.io/instance-type: %zu\n",
+                 plan.nodes_without_type);
+  }
+}
+
+class PriceCommand {
+ public:
+  PriceCommand(const PriceOptions& options, Connection& connection)
+      : options_(options),
+        connection_(connection),
+        key_(options.annotation.empty() ? std::string(plugins::kPriceAnnotation) : options.annotation) {}
+
+  int Run(const TypePrices& file) {
+    const auto nodes = ReadNodes();
+    if (!nodes) return FailWith({ErrorCode::kCancelled, "interrupted: nothing was changed"});
+    if (!nodes->ok()) return FailWith(nodes->error());
+    switch (options_.action) {
+      case PriceAction::kList: return List(**nodes);
+      case PriceAction::kSet: {
+        const std::string* before = (*nodes)->front().annotations.Find(key_);
+        return Change({{options_.node, before ? std::optional(*before) : std::nullopt, options_.price}});
+      }
+      case PriceAction::kRandom: {
+        const std::uint64_t seed = options_.seed.value_or(RandomSeed());
+        if (!options_.seed) std::fprintf(stderr, "berth: --seed %llu\n", static_cast<unsigned long long>(seed));
+        return Change(RandomPrices(**nodes, key_, seed));
+      }
+      case PriceAction::kImport: {
+        ImportPlan plan = ImportPrices(**nodes, key_, file);
+        TellWhatIsLeftAlone(plan);
+        return Change(std::move(plan.changes));
+      }
+      case PriceAction::kClear: break;
+    }
+    return Change(ClearPrices(**nodes, key_));
+  }
+
+ private:
+  std::vector<std::string> Keys() const {
+    if (options_.action != PriceAction::kList || !options_.annotation.empty()) return {key_};
+    return plugins::BestPriceArgs().annotations;
+  }
+
+  std::optional<Expected<std::vector<PricedNode>>> ReadNodes() {
+    const auto promise = std::make_shared<std::promise<Expected<std::vector<PricedNode>>>>();
+    const auto done = [promise](Expected<std::vector<PricedNode>> nodes) { promise->set_value(std::move(nodes)); };
+    const auto count = std::make_shared<std::atomic<std::size_t>>(0);
+    if (options_.action == PriceAction::kSet) {
+      GetNode(connection_.rest(), options_.node, Keys(), done);
+    } else {
+      NodeListOptions list;
+      list.label_selector = options_.selector;
+      list.annotations = Keys();
+      ListNodes(connection_.rest(), std::move(list), count, done);
+    }
+    ProgressLine progress;
+    return Wait(promise->get_future(), [&] {
+      if (*count >= kProgressNodesMin) progress.Show(std::to_string(*count) + " nodes read");
+    });
+  }
+
+  static int List(const std::vector<PricedNode>& nodes, const std::vector<std::string>& keys) {
+    cli::FileTerminal terminal(STDOUT_FILENO);
+    const cli::Table table = PriceTable(nodes, keys);
+    for (const std::string& line : table.Lines({terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : 0}))
+      terminal.Write(line + "\n");
+    return 0;
+  }
+  int List(const std::vector<PricedNode>& nodes) const { return List(nodes, Keys()); }
+
+  int Change(std::vector<PriceChange> changes) {
+    std::vector<PriceChange> needed;
+    for (const PriceChange& change : changes) {
+      if (change.before != change.after) needed.push_back(change);
+    }
+    const auto tell = [this](const PriceChange& change, const char* remark) {
+      std::printf("%s%s\n", ChangeLine(change, key_).c_str(), remark);
+    };
+    if (options_.dry_run) {
+      for (const PriceChange& change : changes)
+        tell(change, change.before == change.after ? " (unchanged, dry run)" : " (dry run)");
+      return 0;
+    }
+    std::size_t ended = 0;
+    const auto outcome = Patch(needed, ended);
+    if (!outcome) {
+      return FailWith({ErrorCode::kCancelled, "interrupted: " + std::to_string(ended) + " of " +
+                                                  std::to_string(needed.size()) + " nodes have been dealt with"});
+    }
+    std::size_t next = 0;
+    for (const PriceChange& change : changes) {
+      if (change.before == change.after) {
+        tell(change, " (unchanged)");
+      } else if (const auto state = outcome->states[next++]; state == NodePatcher::State::kDone) {
+        tell(change, "");
+      } else if (state == NodePatcher::State::kGone) {
+        tell(change, " (the node is gone)");
+      }
+    }
+    std::fflush(stdout);
+    if (outcome->failures == 0) return 0;
+    const auto done = std::ranges::count(outcome->states, NodePatcher::State::kDone);
+    Error error = outcome->first_error;
+    error.message =
+        std::to_string(done) + " of " + std::to_string(needed.size()) + " nodes were changed; " + error.message;
+    return FailWith(error);
+  }
+
+  std::optional<NodePatcher::Outcome> Patch(const std::vector<PriceChange>& changes, std::size_t& ended) {
+    const auto promise = std::make_shared<std::promise<NodePatcher::Outcome>>();
+    NodePatcher patcher(connection_.rest(), key_, changes);
+    patcher.Start([promise](NodePatcher::Outcome outcome) { promise->set_value(std::move(outcome)); });
+    ProgressLine progress;
+    auto outcome = Wait(promise->get_future(), [&] {
+      if (changes.size() >= kProgressNodesMin)
+        progress.Show(std::to_string(patcher.ended_count()) + " of " + std::to_string(changes.size()) + " nodes");
+    });
+    ended = patcher.ended_count();
+    return outcome;
+  }
+
+  const PriceOptions& options_;
+  Connection& connection_;
+  const std::string key_;  // that is written
+};
+
+}  // namespace
+
+int RunPrice(const PriceOptions& options) {
+  if (const auto valid = CheckOptions(options); !valid.ok()) return FailWith(valid.error(), cli::kExitUsage);
+  TypePrices file;
+  if (options.action == PriceAction::kImport) {
+    auto read = ReadFile(options.file);
+    if (!read.ok()) return FailWith(read.error(), cli::kExitUsage);
+    file = std::move(*read);
+  }
+  const SystemClock clock;
+  auto connection = Connection::Make(options.connection, clock, RandomSeed());
+  if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
+  const int status = PriceCommand(options, **connection).Run(file);
+  (*connection)->Stop();
+  return status;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,16 @@
+// The flags of `berth price`.
+#pragma once
+
+#include "berth/app/commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth::app {
+
+// Adds the subcommand and its own subcommands, which set `options`; its connection flags are the caller's to add. Both
+// arguments must outlive the parsing.
+CLI::App* AddPriceCommand(CLI::App& app, PriceOptions& options);
+
+}  // namespace berth::app
