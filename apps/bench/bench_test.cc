@@ -104,6 +104,28 @@ TEST(Workloads, DeploymentsComeOneAfterAnotherOrInterleaved) {
   EXPECT_EQ(mixed_kinds, (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
 }
 
+TEST(Workloads, PodsAreOfTheProfileThatIsMeasured) {
+  Bench bench("basic", {.nodes = 5});
+  bench.profiles.front()->scheduler_name = "best-price";
+  bench.Run();
+  EXPECT_EQ(bench.result.bound, 0u) << "the pods are the default profile's";
+  Bench own("basic", {.nodes = 5});
+  own.profiles.front()->scheduler_name = own.workload.scheduler_name = "best-price";
+  own.Run();
+  EXPECT_EQ(own.result.bound, 10u);
+}
+
+TEST(Workloads, PodsOfPoliciesMayHaveOwners) {
+  Bench bench("policies", {.nodes = 12, .deployments = 3});
+  EXPECT_EQ(bench.workload.measured.kinds, 3);
+  EXPECT_EQ(bench.workload.objects.size(), 3u);
+  PodSource source(Group::kMeasured, bench.workload.measured);
+  EXPECT_TRUE(source.Make(0)->metadata.controller.has_value());
+  EXPECT_NE(source.Make(0)->metadata.annotations.Find("cluster.type"), nullptr);
+  bench.Run();
+  EXPECT_EQ(bench.result.bound, 24u);
+}
+
 TEST(Driver, PreemptionTakesAsManyAsItNeeds) {
   Bench bench("preemption", {.nodes = 10});
   bench.Run();

@@ -18,8 +18,9 @@ Driver::Driver(scheduler::Scheduler& core, const Workload& workload, Observer* o
     : core_(core),
       workload_(workload),
       observer_(observer),
-      sources_{PodSource(Group::kExisting, workload.existing), PodSource(Group::kMeasured, workload.measured),
-               PodSource(Group::kSide, workload.side)} {
+      sources_{PodSource(Group::kExisting, workload.existing, workload.scheduler_name),
+               PodSource(Group::kMeasured, workload.measured, workload.scheduler_name),
+               PodSource(Group::kSide, workload.side, workload.scheduler_name)} {
   placements_.nodes = workload.shape.nodes;
   placements_.zones = workload.shape.zones;
 }

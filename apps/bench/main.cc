@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,6 +14,8 @@
 #include <vector>
 
 #include "berth/config/default.h"
+#include "berth/config/load.h"
+#include "berth/config/validate.h"
 #include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
 #include "berth/scheduler/scheduler.h"
@@ -29,6 +33,7 @@ constexpr int kVerifiedByDefault = 100;
 
 struct Options {
   std::string workload = "basic";
+  std::string config;  // a file; empty: the default configuration
   bench::Shape shape;
   std::uint64_t seed = 1;
   std::optional<int> verify_every;  // 0: by default
@@ -50,9 +55,12 @@ struct Report {
 int Usage() {
   std::fprintf(stderr,
                "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--zones Z] [--seed S]\n"
-               "                   [--deployments D] [--interleaved] [--amount A] [--verify[=K]] [--clear] [--json]\n"
+               "                   [--deployments D] [--interleaved] [--amount A] [--config FILE] [--verify[=K]]\n"
+               "                   [--clear] [--json]\n"
+               "  --config FILE the first profile of this configuration schedules all pods, not the default one\n"
                "  --verify[=K]  evaluates each K-th cycle again in the plain form and compares (default: about %d "
-               "cycles)\n"
+               "cycles);\n"
+               "                not with --config, for a policy may know more than nodes and pods\n"
                "  --clear       takes the measured pods away at the end and tells the memory that is left\n"
                "workloads (existing and measured pods for each node):\n",
                kVerifiedByDefault);
@@ -97,11 +105,27 @@ std::optional<Options> ParseOptions(int argc, char** argv) {
       options.seed = std::strtoull(argv[++i], nullptr, 10);
     } else if (arg == "--workload") {
       options.workload = argv[++i];
+    } else if (arg == "--config") {
+      options.config = argv[++i];
     } else {
       return std::nullopt;
     }
   }
+  if (options.verify_every && !options.config.empty()) return std::nullopt;
   return options;
+}
+
+// The first profile of the file, or the default one.
+Expected<config::KubeSchedulerConfiguration> ReadConfiguration(const std::string& path) {
+  if (path.empty()) return config::DefaultConfiguration();
+  std::ifstream file(path);
+  if (!file) return InvalidError(path + ": cannot be read");
+  auto configuration =
+      config::LoadConfiguration(std::string(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()));
+  if (!configuration.ok()) return configuration.error().Wrap(path);
+  if (const auto valid = config::ValidateConfiguration(*configuration); !valid.ok()) return valid.error().Wrap(path);
+  configuration->profiles.resize(1);
+  return configuration;
 }
 
 struct Figures {
@@ -148,12 +172,13 @@ void PrintJson(const Report& report) {
   const bench::RunResult& run = report.run;
   const bench::Shape& shape = report.workload.shape;
   std::printf(
-      "{\"workload\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"deployments\":%d,\"interleaved\":%s,\"amount\":%"
+      "{\"workload\":\"%s\",\"profile\":\"%s\",\"nodes\":%d,\"existing\":%d,\"pods\":%d,\"deployments\":%d,"
+      "\"interleaved\":%s,\"amount\":%"
       "d,"
       "\"seed\":%llu,\"pods_per_s\":%.0f,\"cpu_s_per_1000_pods\":%.6f,\"instructions_per_pod\":%s,"
       "\"allocations_per_pod\":%.2f,\"allocated_bytes_per_pod\":%.0f,",
-      report.options.workload.c_str(), shape.nodes, shape.existing, shape.pods, std::max(0, shape.deployments),
-      shape.interleaved ? "true" : "false", std::max(0, shape.amount),
+      report.options.workload.c_str(), report.workload.scheduler_name.c_str(), shape.nodes, shape.existing, shape.pods,
+      std::max(0, shape.deployments), shape.interleaved ? "true" : "false", std::max(0, shape.amount),
       static_cast<unsigned long long>(report.options.seed), figures.pods_s, figures.cpu_s_per_1000,
       figures.instructions_per_pod ? Number("%.0f", *figures.instructions_per_pod).c_str() : "null",
       figures.allocations_per_pod, figures.bytes_per_pod);
@@ -228,10 +253,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "berth-bench: --workload %s: unknown\n", options->workload.c_str());
     return Usage();
   }
-  const bench::Workload workload = bench::MakeWorkload(*entry, options->shape);
+  bench::Workload workload = bench::MakeWorkload(*entry, options->shape);
+  const auto configuration = ReadConfiguration(options->config);
+  if (!configuration.ok()) {
+    std::fprintf(stderr, "berth-bench: %s\n", configuration.error().message.c_str());
+    return 2;
+  }
+  workload.scheduler_name = configuration->profiles.front().scheduler_name;
 
   scheduler::CoreHandle handle([](framework::PermitDecision) {});
-  auto profiles = runtime::MakeProfiles(config::DefaultConfiguration(), plugins::InTreePlugins(), handle);
+  auto profiles = runtime::MakeProfiles(*configuration, plugins::InTreePlugins(), handle);
   if (!profiles.ok()) {
     std::fprintf(stderr, "berth-bench: %s\n", profiles.error().message.c_str());
     return 2;

@@ -301,6 +301,26 @@ void AddDeployments(Workload& w, int count, bool with_services) {
 void MakeDefaultSpreading(Workload& w) { AddDeployments(w, 100, true); }
 void MakeDeployments(Workload& w) { AddDeployments(w, 1000, false); }
 
+// What policies read, on nodes and pods: prices, spot and on-demand nodes, measured load, two types of nodes of which
+// the pods want one. With --deployments the pods are of so many ReplicaSets.
+void MakePolicies(Workload& w) {
+  if (w.shape.deployments > 0) AddDeployments(w, w.shape.deployments, false);
+  w.node = [](api::Node& node, int i) {
+    static constexpr const char* kPrices[] = {"0.05", "0.10", "0.20", "0.40", "0.80", "1.60"};
+    const bool is_spot = i / 3 % 3 == 0;  // in every zone
+    node.metadata.annotations = {{"berth.dev/price", kPrices[i / 2 % 6]},
+                                 {"berth.dev/cpu-usage", std::to_string(200 + i * 37 % 3000) + "m"},
+                                 {"berth.dev/memory-usage", std::to_string(1 + i * 53 % 24) + "Gi"}};
+    node.metadata.labels.Set("karpenter.sh/capacity-type", is_spot ? "spot" : "on-demand");
+    node.metadata.labels.Set("node.kubernetes.io/instance-type", i % 2 == 0 ? "m7g.xlarge" : "m7i.xlarge");
+    node.metadata.labels.Set("cluster.type", i % 2 == 0 ? "raspberry" : "xeon");
+  };
+  w.measured.dress = [dress = w.measured.dress](api::Pod& pod, int kind) {
+    dress(pod, kind);
+    pod.metadata.annotations.Set("cluster.type", "raspberry");
+  };
+}
+
 // --- Bad input ---
 
 // How much of it, unless the user says so.
@@ -400,6 +420,8 @@ const std::vector<WorkloadEntry>& Workloads() {
        2, MakeDefaultSpreading},
       {"deployments", "pods of 1,000 Deployments with ReplicaSets, one Deployment after another or --interleaved", 0,
        10, MakeDeployments},
+      {"policies", "plain pods, or of --deployments ReplicaSets, on nodes with prices, spot labels and measured load",
+       1, 2, MakePolicies},
       {"hugenode", "bad input: every hundredth node reports 10^15 CPUs", 1, 2, MakeHugeNode},
       {"manyterms", "bad input: 500 (--amount) anti-affinity terms a pod", 1, 0.1, MakeManyTerms},
       {"manyvalues",

@@ -24,11 +24,11 @@ void SetNumbered(std::string& text, std::string_view prefix, long number) {
 }
 
 // What a pod of no kind yet looks like.
-std::shared_ptr<api::Pod> BarePod(Group group) {
+std::shared_ptr<api::Pod> BarePod(Group group, const std::string& scheduler_name) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.namespace_name = kNamespaces[static_cast<int>(group)];
   pod->metadata.creation_time = Time{std::chrono::seconds(1'700'000'000)};
-  pod->spec.scheduler_name = api::kDefaultSchedulerName;
+  pod->spec.scheduler_name = scheduler_name;
   api::Container container;
   container.name = "pause";
   container.image = "pause";
@@ -87,7 +87,7 @@ const std::shared_ptr<api::Pod>& PodSource::Make(int i) {
   if (kinds_.empty()) kinds_.resize(static_cast<std::size_t>(recipe_.kinds));
   std::shared_ptr<api::Pod>& pod = kinds_[kind];
   if (!pod) {
-    pod = BarePod(group_);
+    pod = BarePod(group_, scheduler_name_);
     recipe_.dress(*pod, static_cast<int>(kind));
   } else if (pod.use_count() > 1) {
     pod = std::make_shared<api::Pod>(*pod);  // the scheduler kept the last one

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/api/node.h"
@@ -63,7 +64,8 @@ class Feed {
 };
 
 struct Workload {
-  Shape shape;  // nothing in it is a default any more
+  Shape shape;                                             // nothing in it is a default any more
+  std::string scheduler_name{api::kDefaultSchedulerName};  // of all pods
   Recipe existing;
   Recipe measured;
   Recipe side;
@@ -101,7 +103,8 @@ std::shared_ptr<const api::Node> MakeNode(const Workload& workload, int i);
 class PodSource {
  public:
   // `recipe` must outlive it.
-  PodSource(Group group, const Recipe& recipe) : group_(group), recipe_(recipe) {}
+  PodSource(Group group, const Recipe& recipe, std::string scheduler_name = std::string(api::kDefaultSchedulerName))
+      : group_(group), recipe_(recipe), scheduler_name_(std::move(scheduler_name)) {}
 
   // Pod i as new, valid until the next call. Each call gives it a newer resource version.
   const std::shared_ptr<api::Pod>& Make(int i);
@@ -110,6 +113,7 @@ class PodSource {
  private:
   const Group group_;
   const Recipe& recipe_;
+  const std::string scheduler_name_;
   std::vector<std::shared_ptr<api::Pod>> kinds_;
   long version_ = 0;
 };
