@@ -1,6 +1,8 @@
 """berth price against `berth apiserver`, and pods of the ready profile best-price that follow the prices."""
 
 import re
+import signal
+import socket
 import subprocess
 import unittest
 import urllib.request
@@ -129,6 +131,15 @@ class Price(BerthTest):
             self.assertRegex(err, "listing nodes")
             _, err = self.price(None, "list", status=2)
             self.assertRegex(err, "kubeconfig|KUBERNETES_SERVICE_HOST|--master")
+
+    def test_it_can_be_interrupted(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            price = Process(self, "price", "list", "--master", f"http://127.0.0.1:{silent.getsockname()[1]}")
+            connection, _ = silent.accept()
+            with connection:
+                connection.recv(1)  # it has asked, and would wait for long
+                self.assertEqual(price.end(signal.SIGINT), 1)
+        self.assertEqual(price.lines("err"), ["berth: interrupted: nothing was changed"])
 
     def test_many_nodes_come_in_pages(self):
         _, api = self.api_server()
