@@ -34,12 +34,17 @@ TEST(IoContextTest, PostRunsOnTheLoopInOrder) {
 TEST(IoContextTest, AThreadThatGathersRestsAfterATurn) {
   constexpr auto kGather = milliseconds(100);
   IoContext io(1, kGather);
-  std::promise<std::chrono::steady_clock::duration> waited;
-  io.Post([&] {
-    const auto begin = std::chrono::steady_clock::now();
-    io.PostAfter(milliseconds(1), [&waited, begin] { waited.set_value(std::chrono::steady_clock::now() - begin); });
-  });
-  EXPECT_GE(waited.get_future().get(), kGather / 2);
+  // Not after a turn that took long, as any may on a busy machine.
+  bool has_rested = false;
+  for (int i = 0; i < 50 && !has_rested; ++i) {
+    std::promise<std::chrono::steady_clock::duration> waited;
+    io.Post([&] {
+      const auto begin = std::chrono::steady_clock::now();
+      io.PostAfter(milliseconds(1), [&waited, begin] { waited.set_value(std::chrono::steady_clock::now() - begin); });
+    });
+    has_rested = waited.get_future().get() >= kGather / 2;
+  }
+  EXPECT_TRUE(has_rested);
 }
 
 TEST(IoContextTest, TimersRunInTheOrderOfTheirTimes) {
