@@ -24,8 +24,8 @@ profiles:
   - schedulerName: spot-first
     plugins:
 )";
-  text += filters ? "      multiPoint: {enabled: [{name: SpotFirst, weight: 1300}]}\n"
-                  : "      score: {enabled: [{name: SpotFirst, weight: 1300}]}\n";
+  text += filters ? "      multiPoint: {enabled: [{name: SpotFirst, weight: 1600}]}\n"
+                  : "      score: {enabled: [{name: SpotFirst, weight: 1600}]}\n";
   return text + "    pluginConfig: [{name: SpotFirst, args: {onDemandShare: " + std::to_string(share) + "}}]\n";
 }
 

@@ -30,7 +30,7 @@ apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
   - schedulerName: default-scheduler
-    plugins: {multiPoint: {enabled: [{name: SpotFirst, weight: 1300}]}}
+    plugins: {multiPoint: {enabled: [{name: SpotFirst, weight: 1600}]}}
     pluginConfig: [{name: SpotFirst, args: {onDemandShare: )" +
                                                        std::to_string(share) + "}}]\n");
   BERTH_CHECK(configuration.ok(), configuration.error().message);

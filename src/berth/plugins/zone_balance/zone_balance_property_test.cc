@@ -27,7 +27,7 @@ kind: KubeSchedulerConfiguration
 profiles:
   - schedulerName: zone-balance
     plugins:
-      multiPoint: {enabled: [{name: ZoneBalance, weight: 1300}]}
+      multiPoint: {enabled: [{name: ZoneBalance, weight: 1600}]}
     pluginConfig: [{name: ZoneBalance, args: {weights: )") +
          (equal ? "equal" : "freeCapacity") + "}}]\n";
 }
