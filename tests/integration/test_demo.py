@@ -42,6 +42,17 @@ class Demo(BerthTest):
         self.assertTrue(all(last), demo.lines("out"))
         self.assertLessEqual({match.group(2) for match in last}, {"node-1", "node-2"})
 
+    def test_more_pods_than_fit(self):
+        """The demo ends when the scheduler has refused the rest, not when its time is up."""
+        demo = Process(self, "demo", "--nodes", "1", "--replicas", "120")  # a node takes 40 of them
+        self.assertEqual(demo.wait(60), 1)
+        lines = demo.lines("err")
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"^berth: demo: 80 of 120 pods have no room: 0/1 nodes are available: 1 Insufficient cpu\. .*"
+                                   r"More --nodes would give it to them\.$")
+        shown = [line for line in demo.lines("out")[-120:] if POD_LINE.match(line)]
+        self.assertEqual(len(shown), 40)
+
     def test_one_screen_on_a_terminal(self):
         master, slave = pty.openpty()
         self.addCleanup(os.close, master)

@@ -1,4 +1,5 @@
-"""Every command that README.md and CONTRIBUTING.md tell people to type exists, with its flags. Nothing heavy is run."""
+"""Every command that README.md, CONTRIBUTING.md and the policies' pages tell people to type exists, with its flags. Nothing
+heavy is run."""
 
 import re
 import shlex
@@ -7,20 +8,28 @@ import unittest
 
 from support import ROOT, BerthTest, berth_binary, clean_environment
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md")
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")))
+FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```", re.S | re.M)
 BERTH = ("berth", "build/release/bin/berth")
 
 
 def command_lines(text: str) -> list[list[str]]:
     """The commands of fenced blocks, of table cells and of inline code, as words; comments and continued lines are folded in."""
     lines = []
-    for block in re.findall(r"```(?:sh|bash|console)?\n(.*?)```", text, re.S):
-        for line in block.replace("\\\n", " ").splitlines():
-            lines += re.split(r"&&|;|\|", line.removeprefix("$ ").split(" #")[0])
-    outside = re.sub(r"```.*?```", "", text, flags=re.S)
+    for language, block in FENCE.findall(text):
+        if language not in ("", "sh", "bash", "console"):
+            continue
+        typed = block.replace("\\\n", " ").splitlines()
+        if any(line.startswith("$ ") for line in typed):  # the others are what it printed
+            typed = [line for line in typed if line.startswith("$ ")]
+        for line in typed:
+            lines += re.split(r"&&|;|\|", line.strip().removeprefix("$ ").split(" #")[0])
+    outside = FENCE.sub("", text)
     lines += [code.replace("\\|", "|") for code in re.findall(r"`([^`\n]+)`", outside)]
     commands = []
     for line in lines:
+        if not line.strip().startswith(("./dev", *BERTH)):
+            continue
         words = shlex.split(re.sub(r"[\[\]]", " ", line), comments=True)
         if words and (words[0] == "./dev" or words[0] in BERTH):
             commands.append(words)
@@ -41,16 +50,15 @@ class Documents(BerthTest):
         cls.dev = {name for line in usage.splitlines() for name in re.findall(r"(?:^\./dev|\|) ([a-z0-9]+)", line)} | {"help"}
         cls.flags = {}
 
-    def flags_of(self, subcommand: str) -> set[str]:
+    def flags_of(self, *subcommand: str) -> set[str]:
         if subcommand not in self.flags:
-            arguments = [subcommand] if subcommand else []
-            self.flags[subcommand] = set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", output(berth_binary(), *arguments, "--help")))
+            self.flags[subcommand] = set(re.findall(r"(?<![\w-])--?[a-z][a-z0-9-]*", output(berth_binary(), *subcommand, "--help")))
         return self.flags[subcommand]
 
-    def check_flags(self, words: list[str], subcommand: str) -> None:
+    def check_flags(self, words: list[str], *subcommand: str) -> None:
         for word in words:
             if word.startswith("-"):
-                self.assertIn(word.split("=")[0], self.flags_of(subcommand), f"berth {subcommand} --help does not know it")
+                self.assertIn(word.split("=")[0], self.flags_of(*subcommand), f"berth {' '.join(subcommand)} --help does not know it")
 
     def check(self, words: list[str]) -> None:
         if words[0] == "./dev":
@@ -63,11 +71,15 @@ class Documents(BerthTest):
         if len(words) == 1:
             return
         if words[1].startswith("-"):
-            self.check_flags(words[1:], "")
+            self.check_flags(words[1:])
             return
         subcommands = re.findall(r"(?m)^ {2}([a-z]+) {2,}", output(berth_binary(), "--help"))
         self.assertIn(words[1], subcommands, "berth --help does not list it")
-        self.check_flags(words[2:], words[1])
+        nested = re.findall(r"(?m)^ {2}([a-z]+) {2,}", output(berth_binary(), words[1], "--help"))
+        if len(words) > 2 and words[2] in nested:
+            self.check_flags(words[3:], words[1], words[2])
+        else:
+            self.check_flags(words[2:], words[1])
 
     def test_every_command_exists(self):
         for document in DOCUMENTS:

@@ -27,7 +27,10 @@ struct RunOptions {
   std::string config;          // a KubeSchedulerConfiguration file
   std::string scheduler_name;  // renames the default profile; not with config
   std::optional<std::uint64_t> seed;
-  std::string metrics_bind_address;  // plain HTTP; empty: not served
+  std::string metrics_bind_address;       // plain HTTP; empty: not served
+  bool pods_by_annotation = false;        // see scheduler::PodChoice
+  std::optional<std::string> namespaces;  // separated by commas; default: every one
+  bool once = false;
 };
 
 struct ApiServerCommandOptions {
@@ -46,6 +49,7 @@ struct DemoOptions {
   int nodes = 5;
   int replicas = 3;
   std::uint64_t seed = 1;
+  std::string policy;  // the policy to show, on a cluster of its own; empty: the plain demo
 };
 
 enum class PriceAction : std::uint8_t { kList, kSet, kRandom, kImport, kClear };

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "berth/app/commands.h"
+#include "berth/app/demo_pods.h"
 #include "berth/app/embedded_cluster.h"
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
@@ -18,8 +19,6 @@
 #include "berth/cli/exit_codes.h"
 #include "berth/cli/table.h"
 #include "berth/cli/terminal.h"
-#include "berth/codec/json.h"
-#include "berth/codec/json_reader.h"
 #include "berth/config/default.h"
 
 namespace berth::app {
@@ -28,31 +27,6 @@ namespace {
 constexpr auto kTimeLimit = std::chrono::seconds(120);
 constexpr auto kFrame = std::chrono::milliseconds(100);
 constexpr const char* kSchedulerName = "berth";
-
-std::string NginxDeployment(int replicas) {
-  using codec::json::array;
-  using codec::json::object;
-  const object labels{{"app", "nginx"}};
-  const object container{{"name", "nginx"},
-                         {"image", "nginx:1.27"},
-                         {"resources", object{{"requests", object{{"cpu", "100m"}, {"memory", "128Mi"}}}}}};
-  return codec::WriteJson(
-      object{{"apiVersion", "apps/v1"},
-             {"kind", "Deployment"},
-             {"metadata", object{{"name", "nginx"}, {"namespace", "default"}, {"labels", labels}}},
-             {"spec", object{{"replicas", replicas},
-                             {"selector", object{{"matchLabels", labels}}},
-                             {"template", object{{"metadata", object{{"labels", labels}}},
-                                                 {"spec", object{{"schedulerName", kSchedulerName},
-                                                                 {"containers", array{container}}}}}}}}});
-}
-
-struct ShownPod {
-  std::string name;
-  std::string phase;
-  std::string node;
-  std::string uid;
-};
 
 // What the screen shows, filled from the event loop and the core's thread.
 class Board {
@@ -102,16 +76,6 @@ class Board {
   std::map<std::string, std::string> why_;  // by uid
 };
 
-cli::Table::Style StyleOf(const cli::Terminal& terminal) {
-  return {terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : 0};
-}
-
-std::string TextAt(simdjson::dom::element object, std::initializer_list<std::string_view> path) {
-  const auto found = codec::FindPath(object, path);
-  std::string_view text;
-  return found && found->get(text) == simdjson::SUCCESS ? std::string(text) : std::string();
-}
-
 }  // namespace
 
 int RunDemo(const DemoOptions& options) {
@@ -135,25 +99,10 @@ int RunDemo(const DemoOptions& options) {
   auto shell = SchedulerShell::Make(configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
   if (!shell.ok()) return FailWith(shell.error());
 
-  client::Informer<ShownPod>::Options watch;
-  watch.name = "pods";
-  watch.path = "/api/v1/namespaces/default/pods";
-  watch.label_selector = "app=nginx";
-  watch.decode = [](const simdjson::dom::element& object) -> Expected<std::shared_ptr<const ShownPod>> {
-    std::string phase = TextAt(object, {"status", "phase"});
-    if (!TextAt(object, {"metadata", "deletionTimestamp"}).empty()) phase = "Terminating";
-    return std::shared_ptr<const ShownPod>(std::make_shared<ShownPod>(
-        ShownPod{TextAt(object, {"metadata", "name"}), std::move(phase), TextAt(object, {"spec", "nodeName"}),
-                 TextAt(object, {"metadata", "uid"})}));
-  };
-  client::Informer<ShownPod>::Handler handler;
-  handler.on_add = [&board](const std::shared_ptr<const ShownPod>& pod) { board.SetPod(*pod); };
-  handler.on_update = [&board](const std::shared_ptr<const ShownPod>&, const std::shared_ptr<const ShownPod>& pod) {
-    board.SetPod(*pod);
-  };
-  handler.on_delete = [&board](const std::shared_ptr<const ShownPod>& pod) { board.RemovePod(pod->name); };
-  client::Informer<ShownPod> informer(cluster.rest(), std::move(watch), std::move(handler));
-  informer.Start();
+  const auto informer = WatchPods(
+      cluster.rest(), [&board](const ShownPod& pod) { board.SetPod(pod); },
+      [&board](const std::string& name) { board.RemovePod(name); });
+  informer->Start();
 
   const auto deadline = std::chrono::steady_clock::now() + kTimeLimit;
   bool is_interrupted = false;
@@ -188,11 +137,8 @@ int RunDemo(const DemoOptions& options) {
   if (!show_until("an embedded API server with " + std::to_string(options.nodes) + " simulated nodes", nodes_ready)) {
     return fail("the simulated nodes did not get ready within " + std::to_string(kTimeLimit.count()) + " s");
   }
-  net::Request create;
-  create.method = "POST";
-  create.target = "/apis/apps/v1/namespaces/default/deployments";
-  create.body = NginxDeployment(options.replicas);
-  if (const auto created = cluster.rest().DoSync(std::move(create)); !created.ok())
+  const DemoWorkload nginx{"nginx", options.replicas};
+  if (const auto created = CreateWorkload(cluster.rest(), nginx, kSchedulerName); !created.ok())
     return fail(created.error().message);
 
   // The pods wait for a scheduler of their name; then berth starts.
@@ -202,17 +148,28 @@ int RunDemo(const DemoOptions& options) {
     return fail("the Deployment's pods did not appear");
   }
   (*shell)->Start();
-  const auto all_running = [&] { return board.running() == options.replicas; };
-  if (!show_until("Deployment nginx, berth at work", all_running)) {
+  std::vector<scheduler::UnplacedPod> unplaced;
+  // All that fit are running, and the scheduler has refused the others.
+  const auto is_over = [&] {
+    if (board.running() == options.replicas) return true;
+    if (!(*shell)->HasSettled()) return false;
+    unplaced = (*shell)->Unplaced();
+    return !unplaced.empty() && board.running() + static_cast<int>(unplaced.size()) == options.replicas;
+  };
+  if (!show_until("Deployment nginx, berth at work", is_over)) {
     return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) +
-                " pods were running after " + std::to_string(kTimeLimit.count()) +
-                " s: more --nodes would give the others room");
+                " pods were running after " + std::to_string(kTimeLimit.count()) + " s");
   }
+  const bool all_running = board.running() == options.replicas;
   screen.Finish();
   if (!terminal.IsTty()) {  // The screen ends with this; a file has seen its lines one by one.
     for (const std::string& line : board.Lines(StyleOf(terminal))) terminal.Write(line + "\n");
   }
-  if (!options.serve) return end(cli::kExitOk);
+  if (!all_running) {
+    std::fprintf(stderr, "berth: demo: %zu of %d pods have no room: %s More --nodes would give it to them.\n",
+                 unplaced.size(), options.replicas, unplaced.front().why.c_str());
+  }
+  if (!options.serve) return end(all_running ? cli::kExitOk : cli::kExitFailed);
   std::printf(
       "\nThe cluster is at http://%s until you press Ctrl-C. In another terminal:\n"
       "  kubectl --server http://%s get nodes,pods -o wide\n"

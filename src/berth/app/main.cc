@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/commands.h"
+#include "berth/app/demo_policies.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
@@ -68,6 +69,15 @@ int Main(int argc, char** argv) {
   run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged");
   run_command->add_option("--metrics-bind-address", run.metrics_bind_address,
                           "address and port of GET /metrics, over plain HTTP; default: not served");
+  run_command->add_flag(
+      "--pods-by-annotation", run.pods_by_annotation,
+      "take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName "
+      "is unset or default-scheduler");
+  run_command->add_option("--namespaces", run.namespaces,
+                          "take pods of these namespaces only, separated by commas; default: of every namespace");
+  run_command->add_flag("--once", run.once,
+                        "place what is pending and end: with 0 when every pod was placed, else with 1 and a line for "
+                        "each that was not");
   run_command->add_option("--leader-elect", leader_elect, "false, or unset: not in this version")
       ->expected(0, 1)
       ->default_str("");
@@ -114,13 +124,20 @@ int Main(int argc, char** argv) {
   demo_command->add_option("--listen", demo.listen, "where, with --serve")
       ->check(CheckAddress, "")
       ->capture_default_str();
-  demo_command->add_option("--nodes", demo.nodes, "simulated nodes")
-      ->check(CLI::Range(1, 5'000))
-      ->capture_default_str();
-  demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
+  CLI::Option* const demo_nodes = demo_command->add_option("--nodes", demo.nodes, "simulated nodes")
+                                      ->check(CLI::Range(1, 5'000))
+                                      ->capture_default_str();
+  CLI::Option* const demo_replicas =
+      demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")
+          ->check(CLI::Range(1, 10'000))
+          ->capture_default_str();
   demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();
+  demo_command
+      ->add_option("--policy", demo.policy,
+                   "show a policy on a cluster where its effect is plain to see: " + PolicyDemoNames())
+      ->check(CheckPolicyDemo, "")
+      ->excludes(demo_nodes)
+      ->excludes(demo_replicas);
 
   PriceOptions price;
   CLI::App* price_command = AddPriceCommand(app, price);
@@ -140,7 +157,7 @@ int Main(int argc, char** argv) {
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (price_command->parsed()) return RunPrice(price);
-  return RunDemo(demo);
+  return demo.policy.empty() ? RunDemo(demo) : RunPolicyDemo(demo);
 }
 
 }  // namespace berth::app

@@ -1,11 +1,23 @@
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
+#include "berth/api/meta.h"
 #include "berth/app/commands.h"
 #include "berth/app/connection.h"
 #include "berth/app/metrics.h"
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
+#include "berth/cli/exit_codes.h"
+#include "berth/cli/text.h"
 #include "berth/client/file.h"
 #include "berth/config/default.h"
 #include "berth/config/load.h"
@@ -50,6 +62,53 @@ Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, cons
       });
 }
 
+// With --once, how long a pod is waited for that met an error or waits for its victims to go, while none is placed.
+constexpr auto kPatience = std::chrono::seconds(30);
+constexpr auto kLook = std::chrono::milliseconds(20);
+
+bool IsNamespace(const std::string& name) {
+  return api::IsDnsSubdomain(name) && name.size() <= 63 && name.find('.') == std::string::npos;
+}
+
+Expected<std::set<std::string, std::less<>>> ParseNamespaces(const std::optional<std::string>& list) {
+  std::set<std::string, std::less<>> names;
+  for (std::size_t begin = 0; list && begin <= list->size();) {
+    const std::size_t end = std::min(list->find(',', begin), list->size());
+    std::string name = list->substr(begin, end - begin);
+    if (!IsNamespace(name)) return InvalidError("--namespaces: \"" + name + "\" is no name of a namespace");
+    names.insert(std::move(name));
+    begin = end + 1;
+  }
+  return names;
+}
+
+// Until nothing is left to do, or a signal comes.
+void WaitUntilPlaced(const SchedulerShell& shell) {
+  std::uint64_t placed = 0;
+  auto latest = std::chrono::steady_clock::now();
+  while (!shell.HasSettled() && !HasSignal()) {
+    const std::uint64_t count = shell.counts().scheduled;
+    const auto now = std::chrono::steady_clock::now();
+    if (count != placed || !shell.HasSynced()) latest = now;
+    if (now - latest > kPatience) return;
+    placed = count;
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+// The exit status; a line for each pod without a node.
+int ReportUnplaced(SchedulerShell& shell) {
+  if (!shell.HasSynced()) {
+    std::fprintf(stderr, "berth: ended before the cluster's objects had been listed\n");
+    return cli::kExitFailed;
+  }
+  const std::vector<scheduler::UnplacedPod> unplaced = shell.Unplaced();
+  for (const scheduler::UnplacedPod& pod : unplaced)
+    std::printf("%s: %s\n", pod.key.c_str(), cli::Printable(pod.why).c_str());
+  std::fflush(stdout);
+  return unplaced.empty() ? cli::kExitOk : cli::kExitFailed;
+}
+
 }  // namespace
 
 int RunScheduler(const RunOptions& options) {
@@ -58,6 +117,8 @@ int RunScheduler(const RunOptions& options) {
   if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
   const SystemClock clock;
   const std::uint64_t seed = options.seed.value_or(RandomSeed());
+  auto namespaces = ParseNamespaces(options.namespaces);
+  if (!namespaces.ok()) return FailWith(namespaces.error(), cli::kExitUsage);
 
   ConnectionOptions connection_options = options.connection;
   // As upstream: with a configuration file its own connection counts; the flags fill in what it leaves out.
@@ -78,6 +139,8 @@ int RunScheduler(const RunOptions& options) {
   };
   shell_options.seed = seed;
   shell_options.hostname = HostName();
+  shell_options.pods = {options.pods_by_annotation, std::move(*namespaces)};
+  shell_options.waits_for_outside_data = options.once;
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
                                     std::move(shell_options));
   if (!shell.ok()) {
@@ -102,14 +165,21 @@ int RunScheduler(const RunOptions& options) {
   }
   log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
   (*shell)->Start();
-  const char* signal = WaitForSignal();
-  log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
+  int status = cli::kExitOk;
+  if (options.once) {
+    WaitUntilPlaced(**shell);
+    status = ReportUnplaced(**shell);
+    (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
+  } else {
+    const char* signal = WaitForSignal();
+    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
+  }
   (*shell)->Stop(std::chrono::seconds(kShutdownGraceSeconds));
   (*connection)->Stop();
   const scheduler::Counts counts = (*shell)->counts();
   log::Info("app", "Ended",
             {{"scheduled", counts.scheduled}, {"unschedulable", counts.unschedulable}, {"errors", counts.errors}});
-  return 0;
+  return status;
 }
 
 }  // namespace berth::app

@@ -85,6 +85,7 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
   BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, plugins::InTreePlugins(), shell->handle_));
   scheduler::SchedulerOptions core;
   core.seed = shell->options_.seed;
+  core.pods = shell->options_.pods;
   core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
   core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
   shell->core_ = std::make_unique<scheduler::Scheduler>(core, shell->handle_, std::move(profiles));
@@ -220,6 +221,32 @@ void SchedulerShell::Push(Input input) {
   }
 }
 
+bool SchedulerShell::HasSettled() const {
+  const std::lock_guard lock(mutex_);
+  return is_settled_ && inputs_.empty();
+}
+
+std::vector<scheduler::UnplacedPod> SchedulerShell::Unplaced() {
+  const std::lock_guard core_lock(core_mutex_);
+  return core_->Unplaced();
+}
+
+void SchedulerShell::FlushStatuses(Duration limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto pending = std::make_shared<std::promise<std::size_t>>();
+    // What the core wants written goes before.
+    rest_.loop().Post([this, pending] {
+      PerformOutputs();
+      pending->set_value(status_writer_->pending());
+    });
+    auto answer = pending->get_future();
+    if (answer.wait_until(deadline) != std::future_status::ready || answer.get() == 0) return;
+    if (std::chrono::steady_clock::now() > deadline) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
 scheduler::Counts SchedulerShell::counts() const {
   const std::lock_guard lock(mutex_);
   return counts_;
@@ -308,12 +335,14 @@ SchedulerShell::TurnResult SchedulerShell::TakeTurn(Taker taker) {
     const std::lock_guard lock(mutex_);
     batch_.swap(inputs_);
     can_decide = is_synced_ && !is_draining_;
+    is_settled_ = false;
   }
   // The core's time must not run backwards when somebody sets the clock.
   const Time now = last_turn_ = std::max(last_turn_, clock_.Now());
   for (Input& input : batch_) core_->Handle(std::move(input), now);
   batch_.clear();
   core_->Tick(now);
+  if (options_.waits_for_outside_data && !core_->HasHeardOutside()) can_decide = false;
   if (can_decide) DecideSome(taker, now, result);
   std::vector<Output> outputs;
   core_->TakeOutputs(outputs);
@@ -326,6 +355,7 @@ SchedulerShell::TurnResult SchedulerShell::TakeTurn(Taker taker) {
     std::move(outputs.begin(), outputs.end(), std::back_inserter(outputs_));
   }
   counts_ = core_->counts();
+  is_settled_ = can_decide && !result.has_more && core_->HasSettled();
   is_idle_ = is_draining_ && BusyBindings() == 0 && inputs_.empty();
   if (is_idle_) idle_.notify_all();
   const bool is_earlier = wake && (!wake_at_ || *wake < *wake_at_);

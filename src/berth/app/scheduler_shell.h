@@ -46,6 +46,9 @@ struct ShellOptions {
   // Makes clients on the event loop of `rest`, for plugins that ask other servers; empty: no plugin may.
   OutsidePoller::MakeClient make_client;
   framework::Metrics* metrics = &framework::Metrics::None();  // outlives the shell
+  scheduler::PodChoice pods;
+  // Decides nothing before each source of data from outside has answered, or failed, once.
+  bool waits_for_outside_data = false;
 };
 
 class SchedulerShell final {
@@ -72,6 +75,17 @@ class SchedulerShell final {
 
   // All objects that the profiles' plugins read have been listed once.
   bool HasSynced() const;
+
+  // Everything that has been heard of is done: each pod of ours is placed and said to be so, refused, or gated. Any
+  // thread.
+  bool HasSettled() const;
+
+  // Pods of ours without a node, by key. Any thread but the core's.
+  std::vector<scheduler::UnplacedPod> Unplaced();
+
+  // Waits until the API server has taken all that is known about pods' status, at most `limit`. Not on the loop's
+  // thread.
+  void FlushStatuses(Duration limit);
 
   // As the core counts, a moment ago. Any thread.
   scheduler::Counts counts() const;
@@ -134,7 +148,8 @@ class SchedulerShell final {
   bool is_trimmed_ = false;   // memory was given back after the lists
   bool is_draining_ = false;  // decide nothing more
   bool is_stopped_ = false;
-  bool is_idle_ = false;  // draining and no binding under way
+  bool is_idle_ = false;     // draining and no binding under way
+  bool is_settled_ = false;  // nothing was left to do after the latest turn
   scheduler::Counts counts_;
   std::size_t unsynced_ = 0;  // informers that have not listed yet
 

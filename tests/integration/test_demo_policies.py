@@ -1,0 +1,159 @@
+"""berth demo --policy: each policy shows its effect, and its page in docs shows what the demo prints.
+
+BERTH_UPDATE_DOCS=1 writes the pages' output blocks anew; review the difference.
+"""
+
+import os
+import re
+import signal
+import unittest
+
+from support import ROOT, Api, BerthTest, Process, free_port, wait_until
+
+POLICIES = ["random", "round-robin", "best-price", "spot-first", "zone-balance", "load-aware", "node-label-match", "external-health"]
+ROW = re.compile(r"^(node-\d+) +(.*)$")
+
+
+class Shown:
+    """What a demo printed: a row a node, before and after, with the column that matters and the pods of each workload."""
+
+    def __init__(self, lines: list[str]):
+        self.lines = lines
+        self.before = self._table(lines.index("Before:"))
+        self.after = self._table(lines.index("After:"))
+
+    def _table(self, at: int) -> dict[str, tuple[str, list[int]]]:
+        title = self.lines[at + 1]
+        count = len(re.findall(r"PODS(?: OF \S+)?", title))
+        rows = {}
+        for line in self.lines[at + 2:]:
+            match = ROW.match(line)
+            if not match:
+                break
+            words = match.group(2).split()
+            rows[match.group(1)] = (" ".join(words[:-count]), [int(word) for word in words[-count:]])
+        return rows
+
+    def pods(self, workload: int = 0) -> dict[str, int]:
+        return {node: counts[workload] for node, (_, counts) in self.after.items()}
+
+    def by_column(self, workload: int = 0) -> dict[str, int]:
+        sums: dict[str, int] = {}
+        for shown, counts in self.after.values():
+            sums[shown] = sums.get(shown, 0) + counts[workload]
+        return sums
+
+
+class DemoPolicies(BerthTest):
+    def demo(self, policy: str, *more: str) -> Shown:
+        demo = Process(self, "demo", "--policy", policy, *more)
+        self.assertEqual(demo.wait(90), 0, demo.lines("err"))
+        self.assertEqual(demo.lines("err"), [])
+        shown = Shown(demo.lines("out"))
+        self.assertEqual(list(shown.before), list(shown.after))
+        self.assertFalse(any(sum(counts) for _, counts in shown.before.values()), "pods wait before")
+        self.assertNotIn("Not placed:", shown.lines)
+        return shown
+
+    def check(self, policy: str) -> Shown:
+        """The demo with seed 1, which the policy's page shows."""
+        shown = self.demo(policy, "--seed", "1")
+        page = ROOT / "docs" / "policies" / f"{policy}.md"
+        command = f"$ berth demo --policy {policy} --seed 1"
+        block = "\n".join(["```", command, *shown.lines, "```"])
+        pattern = re.compile(r"```\n" + re.escape(command) + r"\n.*?\n```", re.S)
+        text = page.read_text()
+        if os.environ.get("BERTH_UPDATE_DOCS") == "1":
+            if not pattern.search(text):
+                text = text.rstrip("\n") + "\n\n## See it\n\n" + block + "\n"
+            page.write_text(pattern.sub(lambda _: block, text))
+        else:
+            found = pattern.search(text)
+            self.assertTrue(found, f"{page.name} does not show {command}")
+            self.assertEqual(found.group(0), block, f"{page.name} shows something else than the demo prints")
+        return shown
+
+    def test_random(self):
+        counts = self.check("random").pods()
+        self.assertEqual(sum(counts.values()), 30)
+        self.assertGreater(len(set(counts.values())), 1, "dice would not fall so evenly")
+        others = {tuple(self.demo("random", "--seed", str(seed)).pods().values()) for seed in (2, 3)}
+        self.assertGreater(len(others | {tuple(counts.values())}), 1, "another seed, another outcome")
+
+    def test_round_robin(self):
+        shown = self.check("round-robin")
+        both = [shown.pods(0)[f"node-{i}"] + shown.pods(1)[f"node-{i}"] for i in range(1, 6)]
+        self.assertEqual(both, [3, 3, 2, 2, 2])
+
+    def test_best_price(self):
+        counts = self.check("best-price").pods()
+        self.assertEqual(counts, {"node-1": 0, "node-2": 4, "node-3": 0, "node-4": 4, "node-5": 0, "node-6": 2})
+
+    def test_spot_first(self):
+        shown = self.check("spot-first")
+        spot = {name for name, (capacity, _) in shown.after.items() if capacity.startswith("spot")}
+        self.assertEqual(len(spot), 3)
+        self.assertEqual({shown.pods(1)[name] for name in spot}, {4}, "spot nodes are full")
+        self.assertEqual(sum(shown.pods(1).values()), 14)
+        self.assertEqual([shown.pods(0)[name] for name in spot], [0, 0, 0], "who never wants spot is not there")
+        self.assertEqual(sum(shown.pods(0).values()), 2)
+
+    def test_zone_balance(self):
+        shown = self.check("zone-balance")
+        for workload, each in ((0, 2), (1, 4)):
+            zones: dict[str, int] = {}
+            for zone, count in shown.by_column(workload).items():
+                zones[zone.split()[0]] = zones.get(zone.split()[0], 0) + count
+            self.assertEqual(zones, {"zone-a": each, "zone-b": each, "zone-c": each // 2})
+
+    def test_load_aware(self):
+        counts = self.check("load-aware").pods()
+        self.assertEqual((counts["node-1"], counts["node-5"]), (0, 0), "hot nodes get nothing")
+        self.assertEqual((counts["node-3"], counts["node-4"], counts["node-2"]), (5, 2, 0), "the idle one first, then what is idle then")
+
+    def test_node_label_match(self):
+        shown = self.check("node-label-match")
+        self.assertEqual(shown.by_column(0), {"<none>": 0, "raspberry": 6, "server": 0})
+        self.assertEqual(shown.by_column(1), {"<none>": 0, "raspberry": 0, "server": 3})
+
+    def test_external_health(self):
+        shown = self.check("external-health")
+        self.assertEqual(shown.by_column(), {"UP": 6, "DOWN": 0})
+        self.assertTrue([line for line in shown.lines if "ExternalHealth" in line and "PING CRITICAL - Packet loss = 100%" in line],
+                        "the refusal is in Nagios' words")
+
+    def test_serve(self):
+        address = f"127.0.0.1:{free_port()}"
+        demo = Process(self, "demo", "--policy", "best-price", "--serve", "--listen", address)
+        demo.wait_for("out", re.escape(f"http://{address}"))
+        api = Api(address)
+        # node-1 becomes the cheapest; the next pods see it.
+        status, answer = api.call("PATCH", "/api/v1/nodes/node-1", {"metadata": {"annotations": {"berth.dev/price": "0.01"}}}, Api.MERGE_PATCH)
+        self.assertEqual(status, 200, answer)
+        status, answer = api.call("PATCH", "/apis/apps/v1/namespaces/default/deployments/web/scale", {"spec": {"replicas": 13}}, Api.MERGE_PATCH)
+        self.assertEqual(status, 200, answer)
+        wait_until("three more pods are on node-1",
+                   lambda: [p["spec"].get("nodeName") for p in api.pods()].count("node-1") == 3)
+        self.assertEqual(demo.end(signal.SIGTERM), 0, demo.lines("err"))
+
+    def test_unknown_policy(self):
+        demo = Process(self, "demo", "--policy", "bestprice")
+        self.assertEqual(demo.wait(20), 2)
+        lines = demo.lines("err")
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn('there is no policy "bestprice"; the nearest is best-price, of ' + ", ".join(POLICIES), lines[0])
+
+    def test_the_policy_has_a_cluster_of_its_own(self):
+        for flag in ("--nodes", "--replicas"):
+            demo = Process(self, "demo", "--policy", "random", flag, "3")
+            self.assertEqual(demo.wait(20), 2)
+            self.assertIn(flag, demo.lines("err")[0])
+
+    def test_control_c(self):
+        demo = Process(self, "demo", "--policy", "random")
+        demo.wait_for("out", "^Before:")
+        self.assertEqual(demo.end(signal.SIGINT), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
