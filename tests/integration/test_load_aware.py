@@ -19,7 +19,7 @@ REQUESTS = "berth_outside_requests_total"
 
 
 def profile(name: str, arguments: dict) -> dict:
-    return {"schedulerName": name, "plugins": {"multiPoint": {"enabled": [{"name": "LoadAware", "weight": 1300}]}},
+    return {"schedulerName": name, "plugins": {"multiPoint": {"enabled": [{"name": "LoadAware", "weight": 1600}]}},
             "pluginConfig": [{"name": "LoadAware", "args": arguments}]}
 
 

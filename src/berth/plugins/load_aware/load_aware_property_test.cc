@@ -43,7 +43,7 @@ class Model {
  public:
   explicit Model(std::uint64_t seed)
       : random_(seed),
-        harness_(ProfilesWith(names::kLoadAware, 1300,
+        harness_(ProfilesWith(names::kLoadAware, 1600,
                               R"({"source":"prometheus","hotThreshold":80,"measurementWindow":"30s","freshness":"60s",)"
                               R"("prometheus":{"url":"http://p","cpuQuery":"c","memoryQuery":"m"}})")) {
     for (std::uint64_t i = 0, count = 2 + random_.Below(9); i < count; ++i) {
