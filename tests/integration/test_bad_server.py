@@ -117,11 +117,12 @@ class BadServer(BerthTest):
         return [line for line in berth.lines("err") if re.match(r"[WE]\d{4} ", line)]
 
     def complains(self, berth: Process, *patterns: str) -> None:
-        """One line names the resource, the cause and when it is tried again."""
-        for resource in ("nodes", "pods"):
-            wait_until(f"berth complains about {resource}: {self.warnings(berth)}",
-                       lambda: [line for line in self.warnings(berth) if f"listing {resource}" in line])
-        lines = [line for line in self.warnings(berth) if "listing nodes" in line]
+        """One line names the resource, the cause and when it is tried again. Of many lists that fail for the same reason
+        the first one says it."""
+        def complaints() -> list:
+            return [line for line in self.warnings(berth) if "while listing" in line]
+        wait_until(f"berth complains: {self.warnings(berth)}", complaints)
+        lines = complaints()
         self.assertRegex(lines[0], r"retry_in=")
         for pattern in patterns:
             self.assertRegex(lines[0], pattern)

@@ -123,7 +123,8 @@ struct Http2Peer::Session {
       return;
     }
     const std::string status = std::to_string(answer.status);
-    std::vector<nghttp2_nv> fields = {Field(":status", status)};
+    const std::string status_name = ":status";  // fields refer to texts
+    std::vector<nghttp2_nv> fields = {Field(status_name, status)};
     for (const Header& header : answer.headers) fields.push_back(Field(header.name, header.value));
     nghttp2_data_provider provider{};
     provider.source.ptr = &stream;
