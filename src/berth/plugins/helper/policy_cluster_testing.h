@@ -106,6 +106,30 @@ class PolicyCluster {
     cache.AssumePod(std::exchange(pending_, nullptr));
   }
 
+  // Nodes, running pods and the kinds of pods that come change for a while; `check` sees each pod that is placed.
+  template <typename SetNode, typename NodeName, typename MakeTemplate, typename Check>
+  void Live(std::vector<testing::PodBuilder>& templates, SetNode set_node, NodeName node_name,
+            MakeTemplate make_template, Check check) {
+    for (int step = 0; step < 120 && !::testing::Test::HasFailure(); ++step) {
+      switch (dice.Below(8)) {
+        case 0: set_node(); break;
+        case 1: Remove(node_name()); break;
+        case 2: EndSomePod(); break;
+        case 3:
+        case 4: RemoveSomePod(); break;
+        case 5: Run(dice.PickFrom(templates), node_name()); break;
+        case 6:
+          templates[static_cast<std::size_t>(dice.Below(static_cast<int>(templates.size())))] = make_template();
+          break;
+        default: break;
+      }
+      for (int i = dice.Below(4); i > 0; --i) {
+        check(Schedule(dice.PickFrom(templates)));
+        Assume();
+      }
+    }
+  }
+
   const framework::NodeTable& nodes() const { return cache.nodes(); }
 
   runtime::Dice dice;

@@ -134,22 +134,9 @@ class ZoneBalanceProperty : public ::testing::TestWithParam<std::uint64_t> {
 };
 
 TEST_P(ZoneBalanceProperty, TheZoneThatIsDueComesFirst) {
-  for (int step = 0; step < 120 && !HasFailure(); ++step) {
-    switch (cluster_.dice.Below(8)) {
-      case 0: SetNode(); break;
-      case 1: cluster_.Remove(NodeName()); break;
-      case 2: cluster_.EndSomePod(); break;
-      case 3:
-      case 4: cluster_.RemoveSomePod(); break;
-      case 5: cluster_.Run(cluster_.dice.PickFrom(templates_), NodeName()); break;
-      case 6: templates_[static_cast<std::size_t>(cluster_.dice.Below(6))] = Template(); break;
-      default: break;
-    }
-    for (int i = cluster_.dice.Below(4); i > 0; --i) {
-      Check(cluster_.Schedule(cluster_.dice.PickFrom(templates_)));
-      cluster_.Assume();
-    }
-  }
+  cluster_.Live(
+      templates_, [this] { SetNode(); }, [this] { return NodeName(); }, [this] { return Template(); },
+      [this](const PolicyCluster::Placed& placed) { Check(placed); });
   EXPECT_GT(decided_, 5) << "a cluster that decides nothing proves nothing";
   if (HasFailure()) ADD_FAILURE() << "replay with seed " << GetParam();
 }
