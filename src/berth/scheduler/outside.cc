@@ -33,10 +33,10 @@ void Scheduler::On(OutsideDone&& input) {
     outside_heard_[input.source] = true;
     --outside_unheard_;
   }
-  const auto& [reader, index] = outside_readers_[input.source];
+  const auto& source = outside_readers_[input.source];
   framework::OutsideChange change;
-  const framework::Status told = runtime::Guarded([&, reader = reader, index = index] {
-    change = reader->OnOutsideData(index, input.data, now_);
+  const framework::Status told = runtime::Guarded([&] {
+    change = source.first->OnOutsideData(source.second, input.data, now_);
     return framework::Status();
   });
   // What it threw over may have changed its mind about any node.
