@@ -10,6 +10,8 @@ namespace {
 // By the driver's clock: what one cycle, or one pod's arrival, takes; and how long nothing may move.
 constexpr Duration kTick{10};
 constexpr Time kLongAgo{std::chrono::seconds(1'700'000'000)};
+// Longer than the core waits before it drops what nobody uses.
+constexpr Duration kIdle = std::chrono::minutes(6);
 constexpr Duration kPatience = std::chrono::minutes(15);
 
 }  // namespace
@@ -117,6 +119,12 @@ RunResult Driver::Run(const Meter& meter) {
 void Driver::Clear() {
   for (int i = 0; i < workload_.shape.pods; ++i) RemovePod(Group::kMeasured, i);
   Settle();
+  // What pods leave behind is kept for a while.
+  for (int i = 0; i < 3; ++i) {
+    now_ += kIdle;
+    core_.Tick(now_);
+    Settle();
+  }
 }
 
 void Driver::StepIfDue() {

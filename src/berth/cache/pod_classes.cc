@@ -305,13 +305,12 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   placement.latest = made;
   made->placement_id = placement.id;
   latest_ = slot = made;
-  SweepWhenGrown();
+  if (classes_.size() >= sweep_at_) Sweep();
   if (buffer_.size() > kBufferKept) buffer_ = {};
   return made;
 }
 
-void PodClasses::SweepWhenGrown() {
-  if (classes_.size() < sweep_at_) return;
+void PodClasses::Sweep() {
   absl::erase_if(classes_, [](const auto& entry) { return entry.second.expired(); });
   // A class of a placement whose latest class is gone keeps its id; the next one to come begins another.
   absl::erase_if(placements_, [](const auto& entry) { return entry.second.latest.expired(); });

@@ -27,6 +27,9 @@ class PodClasses {
   // The pod as the core keeps it. A class lives as long as one of its pods.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
 
+  // Forgets classes without a pod, as it does by itself when their number doubles: they hold memory until then.
+  void Sweep();
+
   std::size_t size() const { return classes_.size(); }
 
  private:
@@ -39,7 +42,6 @@ class PodClasses {
 
   std::shared_ptr<const framework::PodClass> Classify(const api::Pod& pod);
   api::StringMap AnnotationsOf(const api::Pod& pod) const;
-  void SweepWhenGrown();
 
   const std::vector<std::string> annotations_;
   // Keyed by the exact bytes of all that makes the class, so that equal keys are equal classes.

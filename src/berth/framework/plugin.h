@@ -57,6 +57,9 @@ class Plugin {
   // True when what the plugin says for Dependency::kNode or kCluster is the same for all pod classes of one
   // PodClass::placement_id: the runtime then keeps it once for all of them.
   virtual bool ReadsPlacementOnly() const { return false; }
+  // Called between scheduling cycles, when minutes have gone by: what the plugin keeps for later pods and was not used
+  // since the last call may go.
+  virtual void DropIdle() {}
 };
 
 // Whether the pod may enter activeQ. Any status but success gates it.

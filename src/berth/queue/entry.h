@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -39,7 +39,7 @@ struct Entry {
 class EntryPool {
  public:
   Entry* Take() {
-    if (free_.empty()) return &entries_.emplace_back();
+    if (free_.empty()) AddBlock();
     Entry* const entry = free_.back();
     free_.pop_back();
     return entry;
@@ -50,7 +50,15 @@ class EntryPool {
   }
 
  private:
-  std::deque<Entry> entries_;
+  // One by one they would lie between what comes and goes with pods, and hold its pages for ever.
+  static constexpr std::size_t kBlock = 128;
+
+  void AddBlock() {
+    blocks_.push_back(std::make_unique<Entry[]>(kBlock));
+    for (std::size_t i = kBlock; i-- > 0;) free_.push_back(&blocks_.back()[i]);
+  }
+
+  std::vector<std::unique_ptr<Entry[]>> blocks_;
   std::vector<Entry*> free_;
 };
 

@@ -158,6 +158,26 @@ void Evaluator::BoundKept() {
   orders_.Bound(bytes_max / 2);
 }
 
+void Evaluator::DropIdle() {
+  // The last cycle's state may share what plugins drop.
+  pod_ = nullptr;
+  state_ = CycleState();
+  fresh_ = KeptEvaluation();
+  fresh_key_ = 0;
+  kept_ = nullptr;
+  order_ = nullptr;
+  kept_order_ = nullptr;
+  evaluations_.DropIdle();
+  orders_.DropIdle();
+  for (const auto& plugin : plugins_.owned) {
+    // One that throws has kept what it has.
+    static_cast<void>(Guarded([&] {
+      plugin->DropIdle();
+      return framework::Status();
+    }));
+  }
+}
+
 const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
                                    const framework::NominatedRows* nominated, std::uint64_t seed, Time now) {
   pod_ = pod;

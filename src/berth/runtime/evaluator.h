@@ -109,6 +109,10 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
                               const framework::PodInfo& other, const framework::NodeInfo& node) override;
   std::optional<std::uint64_t> NodeEpoch() const override;
 
+  // Between cycles, when some minutes have gone by: drops what no pod has used since the last call, of its own and of
+  // the plugins. Nothing may be asked about the last outcome any more.
+  void DropIdle();
+
   // How many placements it keeps verdicts and scores for.
   std::size_t kept_count() const { return evaluations_.size(); }
   // From how many orders of rows it chooses by groups.

@@ -324,6 +324,9 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     if (dice_.OneIn(8)) builder.Nominated(NodeName());
     const PodInfoPtr pod = Instance(builder, "");
     UpdateNominations();
+    if (dice_.OneIn(30)) {
+      for (const Contender& contender : contenders_) contender.evaluator->DropIdle();
+    }
     const std::uint64_t seed = dice_.Seed();
     std::map<bool, std::string> wanted;
     std::vector<NodeIndex> best;

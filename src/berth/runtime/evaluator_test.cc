@@ -527,6 +527,25 @@ TEST_P(ReuseTest, ClassesAreBounded) {
   EXPECT_GE(most, 2u);
 }
 
+TEST_P(ReuseTest, WhatIsNotUsedForAPeriodGoes) {
+  Add("Puppet");
+  const auto evaluate = [this](const char* label) {
+    for (int times = 0; times < 2; ++times)
+      (void)Evaluate(classes_.MakePodInfo(MakePod("p").Label("i", label).Build()));
+  };
+  evaluate("a");
+  evaluate("b");
+  const std::size_t both = evaluator_->kept_count();
+  ASSERT_GE(both, 1u);
+  evaluator_->DropIdle();
+  EXPECT_EQ(evaluator_->kept_count(), both);
+  evaluate("b");
+  evaluator_->DropIdle();
+  EXPECT_EQ(evaluator_->kept_count(), 1u);
+  evaluator_->DropIdle();
+  EXPECT_EQ(evaluator_->kept_count(), 0u);
+}
+
 TEST_P(ReuseTest, ReasonsThatNeverRepeatDoNotPileUp) {
   int call = 0;
   Puppet& p = Add("Puppet");

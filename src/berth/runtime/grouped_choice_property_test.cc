@@ -97,6 +97,7 @@ TEST_P(GroupedChoice, ClassesOfEqualMarksShareAnOrder) {
 
 TEST_P(GroupedChoice, AgreesWithAllRowsWhilePodsAndNodesComeAndGo) {
   for (int step = 0; step < 60 && !HasFatalFailure(); ++step) {
+    if (dice_.OneIn(15)) by_groups_->DropIdle();
     switch (dice_.Below(6)) {
       case 0: SetNode(dice_.Below(kNodes)); break;
       case 1: cache_.RemoveNode(NodeName(dice_.Below(kNodes))); break;

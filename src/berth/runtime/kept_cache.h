@@ -20,13 +20,14 @@ class KeptCache {
     const auto it = entries_.find(id);
     if (it == entries_.end()) return nullptr;
     recency_.splice(recency_.begin(), recency_, it->second.recency);
+    it->second.period = period_;
     return it->second.kept.get();
   }
 
   // `id` must not be there.
   Kept& Add(std::uint64_t id, std::unique_ptr<Kept> kept) {
     recency_.push_front(id);
-    return *entries_.emplace(id, Entry{std::move(kept), 0, recency_.begin()}).first->second.kept;
+    return *entries_.emplace(id, Entry{std::move(kept), 0, period_, recency_.begin()}).first->second.kept;
   }
 
   // Tells that the newest value has the size that it has now. The newest one always stays.
@@ -44,18 +45,34 @@ class KeptCache {
     }
   }
 
+  // Ends a period: what was not used in it goes.
+  void DropIdle() {
+    while (!recency_.empty()) {
+      const auto oldest = entries_.find(recency_.back());
+      if (oldest->second.period == period_) break;
+      bytes_ -= oldest->second.bytes;
+      entries_.erase(oldest);
+      recency_.pop_back();
+    }
+    // What is asked for by and by must not keep the table of a burst.
+    if (entries_.empty()) entries_ = {};
+    ++period_;
+  }
+
   std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
     std::unique_ptr<Kept> kept;
     std::size_t bytes = 0;
+    std::uint64_t period = 0;  // the last one in which it was used
     std::list<std::uint64_t>::iterator recency;
   };
 
   absl::flat_hash_map<std::uint64_t, Entry> entries_;
   std::list<std::uint64_t> recency_;  // most recent first
   std::size_t bytes_ = 0;
+  std::uint64_t period_ = 0;
 };
 
 }  // namespace berth::runtime

@@ -184,6 +184,8 @@ bool Scheduler::ScheduleOne(Time now) {
   }
   nominations_.Update(queue_->nominator(), cache_.nodes());
   const std::uint64_t seed = random_.Next();
+  has_cycled_ = true;
+  if (!idle_at_) idle_at_ = now + kIdlePeriod;
   const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), &nominations_.rows(), seed, now);
 
   decision.seed = seed;
@@ -219,12 +221,23 @@ std::optional<Time> Scheduler::NextWake() const {
   std::optional<Time> wake = queue_->NextWake();
   if (!deadlines_.empty() && (!wake || deadlines_.begin()->first < *wake)) wake = deadlines_.begin()->first;
   if (!timers_.empty() && (!wake || timers_.begin()->first < *wake)) wake = timers_.begin()->first;
+  if (idle_at_ && (!wake || *idle_at_ < *wake)) wake = idle_at_;
   return wake;
+}
+
+void Scheduler::DropIdle() {
+  for (const auto& [name, profile] : profiles_) profile->evaluator.DropIdle();
+  classes_.Sweep();
+  idle_at_.reset();
+  // Once more without a cycle in between, and nothing is left.
+  if (has_cycled_) idle_at_ = now_ + kIdlePeriod;
+  has_cycled_ = false;
 }
 
 void Scheduler::Tick(Time now) {
   now_ = now;
   queue_->Tick(now);
+  if (idle_at_ && *idle_at_ <= now) DropIdle();
   while (!timers_.empty() && timers_.begin()->first <= now) {
     const std::uint64_t operation = timers_.begin()->second;
     timers_.erase(timers_.begin());

@@ -12,6 +12,7 @@
 //      +-----------+----------+--> failed: Unreserve, forget, back into the queue
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -184,6 +185,7 @@ class Scheduler {
   bool BackgroundEnded(std::uint64_t operation, const framework::StepResult& result);
   void EmitStep(Step& step, framework::Operation&& operation, std::uint64_t number);
   void EmitWrite(Step& step, std::uint64_t number);
+  void DropIdle();
   bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message);
   void ClearNomination(const framework::PodInfo& pod);
 
@@ -195,9 +197,15 @@ class Scheduler {
   // An answer to the operation under way finds the binding no more.
   void ForgetOperation(Binding& binding);
 
+  // What profiles keep of pods that come no more goes after twice this at most.
+  static constexpr Duration kIdlePeriod = std::chrono::minutes(5);
+
   const SchedulerOptions options_;
   CoreHandle& handle_;
   Time now_{};
+  // When this period ends; nullopt: nothing is kept, and the next cycle begins one.
+  std::optional<Time> idle_at_;
+  bool has_cycled_ = false;  // in this period
   Random random_;
   cache::Cache cache_;
   cache::PodClasses classes_;

@@ -272,6 +272,40 @@ TEST(Scheduler, OneClusterIsDividedAmongManyPods) {
   EXPECT_EQ(h.core.counts().unschedulable, 10u);
 }
 
+// Tells how often it was asked to drop what nobody uses.
+class Hoarder final : public framework::FilterPlugin {
+ public:
+  std::string_view Name() const override { return "Hoarder"; }
+  framework::Status Filter(const framework::Cycle&, const framework::PodInfo&,
+                           const framework::NodeInfo&) const override {
+    return {};
+  }
+  void DropIdle() override {
+    ++drops;
+    throw std::runtime_error("cannot let go");
+  }
+  int drops = 0;
+};
+
+TEST(Scheduler, LetsGoOfWhatPodsLeftBehind) {
+  Profiles profiles = DefaultProfiles();
+  const auto hoarder = std::make_shared<Hoarder>();
+  profiles.front()->owned.push_back(hoarder);
+  profiles.front()->filter.push_back(hoarder.get());
+  Harness h(std::move(profiles));
+  h.Set(MakeNode("a"));
+  h.Run(1h);
+  EXPECT_EQ(hoarder->drops, 0);
+  h.Set(MakePod("p"));
+  h.Run(4min);
+  EXPECT_EQ(hoarder->drops, 0);
+  // Once what was not used before this period, once what was used in it; then nothing is left to drop.
+  h.Run(7min);
+  EXPECT_EQ(hoarder->drops, 2);
+  h.Run(1h);
+  EXPECT_EQ(hoarder->drops, 2);
+}
+
 TEST(Scheduler, TheSeedDecides) {
   const auto run = [](std::uint64_t seed) {
     Harness h(DefaultProfiles(), {.seed = seed});

@@ -59,6 +59,9 @@ class CandidateSearch {
   CandidateChoice Choose(const framework::Cycle& cycle, const framework::PodInfo& pod,
                          const framework::NodeStatuses& statuses, framework::FilterRunner& filters);
 
+  // Drops what is kept of classes that were not asked about since the last call.
+  void DropIdle() { kept_.DropIdle(); }
+
  private:
   CandidateChoice ChooseAnew(const framework::Cycle& cycle, const framework::NodeStatuses& statuses,
                              DryRun& dry_run) const;

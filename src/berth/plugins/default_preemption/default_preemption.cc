@@ -118,6 +118,8 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   return result;
 }
 
+void DefaultPreemption::DropIdle() { search_->DropIdle(); }
+
 std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
   // The registration lets deletions reach a pod that PreEnqueue holds back; it is for the filters that refused the pod
   // to say when it may try again.

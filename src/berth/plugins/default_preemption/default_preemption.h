@@ -35,6 +35,7 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
     return {framework::ObjectKind::kPodDisruptionBudget};
   }
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
+  void DropIdle() override;
 
  private:
   framework::Handle& handle_;

@@ -32,6 +32,7 @@ class ClassCache {
     } else {
       recency_.splice(recency_.begin(), recency_, entry.recency);
     }
+    entry.period = period_;
     // Ids are unique among the classes of one scheduler; tests may have several.
     if (entry.pod_class != pod_class) {
       entry.pod_class = pod_class;
@@ -44,13 +45,21 @@ class ClassCache {
     return entries_.find(pod_class->id)->second.kept;
   }
 
+  // Ends a period: what was not used in it goes.
+  void DropIdle() {
+    while (!recency_.empty() && entries_.find(recency_.back())->second.period != period_) DropLast();
+    if (entries_.empty()) entries_ = {};
+    ++period_;
+  }
+
   std::size_t size() const { return entries_.size(); }
 
  private:
   struct Entry {
     std::shared_ptr<const framework::PodClass> pod_class;
     std::shared_ptr<Kept> kept;
-    std::size_t bytes = 0;  // as of the last Get()
+    std::size_t bytes = 0;     // as of the last Get()
+    std::uint64_t period = 0;  // of the last Get()
     std::list<std::uint64_t>::iterator recency;
   };
 
@@ -64,6 +73,7 @@ class ClassCache {
   std::size_t classes_max_;
   std::size_t bytes_max_;
   std::size_t bytes_ = 0;
+  std::uint64_t period_ = 0;
   absl::flat_hash_map<std::uint64_t, Entry> entries_;  // by PodClass::id
   std::list<std::uint64_t> recency_;                   // most recent first
 };

@@ -268,6 +268,15 @@ void AffinityIndex::Replay(AffinityCounts& counts) {
   counts.log_position_ = log_base_ + log_.size();
 }
 
+void AffinityIndex::DropIdle() {
+  absl::erase_if(counts_, [&](const auto& entry) {
+    if (entry.second->last_used_ > idle_uses_) return false;
+    counts_bytes_ -= entry.second->bytes_;
+    return true;
+  });
+  idle_uses_ = uses_;
+}
+
 // Keeps the sum of what all kinds hold below its bound. The counts just asked for are the newest and stay.
 void AffinityIndex::Account(AffinityCounts& counts) {
   const std::size_t bytes = counts.Bytes();

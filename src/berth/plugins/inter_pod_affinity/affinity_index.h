@@ -56,6 +56,8 @@ class AffinityIndex {
   std::uint64_t id() const { return id_; }
   // How often it began anew, and with it the numbering of keys and values.
   std::uint64_t reset_count() const { return reset_count_; }
+  // Drops the sums that nobody has asked for since the last call.
+  void DropIdle();
   // How many kinds of incoming pods it holds sums for.
   std::size_t counts_count() const { return counts_.size(); }
 
@@ -114,7 +116,8 @@ class AffinityIndex {
   absl::flat_hash_map<KindId, std::shared_ptr<AffinityCounts>> counts_;
   std::size_t counts_bytes_ = 0;
   std::uint64_t uses_ = 0;
-  std::uint64_t matches_ = 0;  // how often counters were laid out
+  std::uint64_t idle_uses_ = 0;  // uses_ as of the last DropIdle()
+  std::uint64_t matches_ = 0;    // how often counters were laid out
 
   // Scratch.
   std::vector<AffinityEffect> found_effects_;

@@ -238,6 +238,7 @@ InterPodAffinity::InterPodAffinity(const config::InterPodAffinityArgs& args, con
 InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
   const auto it =
       std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.nodes; });
+  is_used_ = true;
   if (it == indexes_.end()) {
     if (indexes_.size() == kTablesMax) indexes_.pop_back();
     indexes_.insert(indexes_.begin(), std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(),
@@ -250,6 +251,13 @@ InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const P
   const bool has_terms = !pod.spec().pod_affinity.empty() || !pod.spec().pod_anti_affinity.empty();
   if (!has_terms && !index->HasCarriers()) return {index, nullptr};
   return {index, index->CountsFor(pod.pod_class)};
+}
+
+void InterPodAffinity::DropIdle() {
+  // Without a pod in all that time it is cheaper to begin anew than to hold every running pod.
+  if (!is_used_) indexes_.clear();
+  for (const auto& index : indexes_) index->DropIdle();
+  is_used_ = false;
 }
 
 framework::PreFilterResult InterPodAffinity::PreFilter(const Cycle& cycle, const PodInfo& pod) const {

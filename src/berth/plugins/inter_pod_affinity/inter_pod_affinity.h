@@ -83,6 +83,8 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
+  void DropIdle() override;
+
  private:
   struct Prepared {
     std::shared_ptr<AffinityIndex> index;
@@ -101,6 +103,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   // Kept between pods; the most recently used table first.
   mutable std::vector<std::shared_ptr<AffinityIndex>> indexes_;
   mutable std::uint64_t indexes_made_ = 0;
+  mutable bool is_used_ = false;  // an index was, since the last DropIdle()
   // Versions of shared marks, by what they rest on. Bounded; numbers are not used again.
   static constexpr std::size_t kSharedVersionsMax = 4096;
   mutable StringHashMap<std::uint64_t> shared_versions_;

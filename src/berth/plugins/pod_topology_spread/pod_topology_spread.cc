@@ -273,8 +273,16 @@ SpreadIndex& PodTopologySpread::IndexFor(const framework::NodeTable& nodes) cons
   } else {
     std::rotate(indexes_.begin(), it, it + 1);
   }
+  is_used_ = true;
   indexes_.front()->Sync(nodes);
   return *indexes_.front();
+}
+
+void PodTopologySpread::DropIdle() {
+  classes_.DropIdle();
+  // Without a pod in all that time it is cheaper to begin anew than to hold every running pod.
+  if (!is_used_) indexes_.clear();
+  is_used_ = false;
 }
 
 std::shared_ptr<SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& pod, KeptClass& kept,

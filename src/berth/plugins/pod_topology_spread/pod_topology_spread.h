@@ -94,6 +94,8 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
   std::vector<framework::ObjectKind> ObjectsRead() const override;
 
+  void DropIdle() override;
+
  private:
   using Constraints = Expected<std::vector<SpreadConstraint>>;
 
@@ -135,6 +137,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   std::vector<api::TopologySpreadConstraint> default_constraints_;
   mutable std::uint64_t numbers_ = 0;                          // given so far
   mutable std::vector<std::unique_ptr<SpreadIndex>> indexes_;  // the one used last first
+  mutable bool is_used_ = false;                               // an index was, since the last DropIdle()
   mutable StringHashMap<std::uint64_t> shared_versions_;
   mutable ServiceIndex services_;
   mutable ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
