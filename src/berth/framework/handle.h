@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/base/expected.h"
 #include "berth/framework/metrics.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/operation.h"
@@ -29,13 +30,18 @@ struct PermitDecision {
 
 // An events.k8s.io/v1 Event about a pod, or about a node.
 struct PodEvent {
-  PodRef regarding;  // of a node: without a namespace
+  PodRef regarding;                  // of a node: without a namespace
   std::string reporting_controller;  // the schedulerName of the profile that speaks
   bool is_warning = false;
   std::string reason;
   std::string action;
   std::string note;
   std::string kind = "Pod";  // or "Node"
+};
+
+struct FileText {
+  std::string path;  // as it can be opened from anywhere in the process: for OutsideSource::file
+  std::string text;
 };
 
 class Handle {
@@ -70,6 +76,11 @@ class Handle {
   virtual bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) = 0;
   // Asks all PreEnqueue plugins again and puts the pod into activeQ if they agree.
   virtual void Activate(std::string_view uid) = 0;
+  // A file of this machine, for factories alone: what they need of it while the scheduler starts. A relative path
+  // counts from the folder of the configuration file. An error where the handle has no files.
+  virtual Expected<FileText> ReadFile(const std::string& path) const {
+    return InvalidError(path + ": no files can be read here");
+  }
 
   // What the instances of plugins in several profiles share, under a name that they agree on; empty until one of them
   // puts something there. It may use the handle as long as it lives.

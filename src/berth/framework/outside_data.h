@@ -27,6 +27,10 @@ struct OutsideSource {
   // Nothing is asked: once an interval the plugin is told the time, with data that are null. For what grows old on its
   // own while a source that fails is asked less and less often. Of what follows only `interval` counts.
   bool is_clock = false;
+  // A file of this machine instead of a URL. It is looked at once an interval; `parse` gets all of it, and the plugin
+  // its answer, when it is not what it was, when it cannot be read any more, and once at the beginning. A version that
+  // is refused is not offered again. Of the fields below `interval`, `body_bytes_max` and `parse` count.
+  std::string file;
   // "http://host:port/path?query" or "https://...". A path ("/apis/metrics.k8s.io/...") is asked of the API server,
   // with the scheduler's own credentials.
   std::string url;

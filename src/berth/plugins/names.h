@@ -34,5 +34,6 @@ inline constexpr std::string_view kZoneBalance = "ZoneBalance";
 inline constexpr std::string_view kLoadAware = "LoadAware";
 inline constexpr std::string_view kNodeLabelMatch = "NodeLabelMatch";
 inline constexpr std::string_view kExternalHealth = "ExternalHealth";
+inline constexpr std::string_view kScript = "Script";
 
 }  // namespace berth::plugins::names

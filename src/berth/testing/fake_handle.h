@@ -36,6 +36,11 @@ class FakeHandle final : public framework::Handle {
     return is_binding_cancellable;
   }
   void Activate(std::string_view uid) override { activated.emplace_back(uid); }
+  Expected<framework::FileText> ReadFile(const std::string& path) const override {
+    const auto it = files.find(path);
+    if (it == files.end()) return Error{ErrorCode::kNotFound, path + ": no such file or directory"};
+    return framework::FileText{path, it->second};
+  }
 
   framework::Objects store;
   const framework::NodeTable* table = nullptr;
@@ -43,6 +48,7 @@ class FakeHandle final : public framework::Handle {
   std::map<std::string, std::vector<framework::PodInfoPtr>, std::less<>> nominated;  // by node
   std::map<std::string, framework::PodInfoPtr, std::less<>> assigned;                // by uid
   bool is_binding_cancellable = false;
+  std::map<std::string, std::string> files;
 
   std::vector<framework::PermitDecision> decisions;
   std::vector<framework::Operation> started;

@@ -1,0 +1,129 @@
+// Sandbox: one Lua 5.4 state for a script that need not be trusted with the process: it reaches no file, clock, network
+// or chance, its calls end within bounds on instructions and memory, and it keeps nothing from one call to the next.
+//
+// What a script has at its top level becomes read-only when it is frozen, tables and all, so that an answer cannot
+// depend on what was asked before. Thread-compatible. Which functions there are, and what differs from Lua's, is in
+// docs/plugins/lua.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/base/random.h"
+#include "berth/codec/json.h"
+
+struct lua_State;
+struct lua_Debug;
+
+namespace berth::script {
+
+struct Limits {
+  // Of one call; as much again of work inside library functions (characters that a pattern looks at, entries that are
+  // sorted). Ten times as many while the script is loaded.
+  std::int64_t instructions_max = 100'000;
+  // Held at once. Four times as many may be asked for in one call, and no string or table may take more than a quarter.
+  std::size_t memory_bytes_max = std::size_t{8} << 20;
+};
+
+struct Failure {
+  enum class Kind : std::uint8_t {
+    kSyntax,
+    kRuntime,  // Lua's own errors, and those that the script raises
+    kRule,     // of the sandbox, or of who gave it its values: a field that does not exist, a write to a global
+    kLimit,
+  };
+  Kind kind = Kind::kRuntime;
+  int line = 0;  // 0: nobody knows
+  std::string message;
+};
+
+class Sandbox {
+ public:
+  static constexpr std::size_t kSourceBytesMax = std::size_t{256} << 10;
+  // Local variables of the script's top level, and others that outlive a call, that its functions use.
+  static constexpr std::size_t kWatchesMax = 256;
+
+  explicit Sandbox(Limits limits);
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  lua_State* lua() const { return lua_; }
+  static Sandbox& Of(lua_State* lua);
+
+  // Sets a global from a document, before Run().
+  void SetGlobal(const char* name, const codec::json::value& value);
+  // Runs the script's top level. False: failure() says why, here and below.
+  bool Run(std::string_view text);
+  // Takes the value off the stack and keeps it. Returns the index at which it stays, from which it may be copied.
+  int Pin();
+  // After the last Pin(): makes read-only all that the script can reach.
+  bool Freeze();
+  // The function and then its arguments are on top of the stack; they are replaced by `results` values, or by nothing.
+  bool Call(int arguments, int results);
+  const Failure& failure() const { return failure_; }
+
+  // For functions that scripts call. Each jumps out like lua_error(); nothing with a destructor may be alive.
+  [[noreturn]] static void RaiseRule(lua_State* lua, const char* format, ...) __attribute__((format(printf, 2, 3)));
+  void Charge(lua_State* lua, std::int64_t steps);
+  std::int64_t& steps_left() { return steps_left_; }
+  [[noreturn]] void RaiseOutOfSteps(lua_State* lua);
+
+  // What math.random draws from in the next call; nullopt: it may not draw, for the reason that was given last.
+  void SetRandom(std::optional<Random> random) { random_ = random; }
+  void SetNoRandomReason(const char* reason) { no_random_reason_ = reason; }
+
+ private:
+  friend struct SandboxLibrary;
+
+  enum class Over : std::uint8_t { kNone, kInstructions, kMemory };
+  // A variable that must be the same after each call. Both are stack indexes.
+  struct Watch {
+    int function = 0;
+    int upvalue = 0;
+    int value = 0;
+    std::string name;
+  };
+
+  static void* Allocate(void* self, void* block, std::size_t size_before, std::size_t size);
+  static void OnCount(lua_State* lua, lua_Debug* record);
+  static int OnError(lua_State* lua);
+
+  bool Guarded(int arguments, int results, std::int64_t instructions_max);
+  void TakeFailure(int status);
+  bool CheckWatches(int results);
+  void FreezeTable(int table, int queue, int seen);
+  bool WatchFunction(int function, int queue, int seen, std::vector<void*>& known);
+  void PushJson(const codec::json::value& value);
+
+  const Limits limits_;
+  lua_State* lua_ = nullptr;
+  int pinned_ = 0;
+  std::vector<Watch> watches_;
+  Failure failure_;
+
+  // Of the call under way.
+  bool is_guarded_ = false;
+  std::size_t used_bytes_ = 0;
+  std::size_t allocated_bytes_ = 0;
+  std::int64_t steps_left_ = 0;
+  Over over_ = Over::kNone;
+  bool is_rule_broken_ = false;
+  int error_line_ = 0;
+  std::optional<Random> random_;
+  const char* no_random_reason_ = "math.random draws within calls only";
+};
+
+// Puts the functions that scripts may use into the globals of a new state.
+void OpenLibrary(lua_State* lua);
+
+// Pushes the table that holds the entries of the table at `table`: it itself, or the one behind a frozen one. A table
+// is frozen exactly when it has a metatable, for scripts cannot set one.
+void PushEntries(lua_State* lua, int table);
+
+}  // namespace berth::script
