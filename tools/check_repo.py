@@ -41,6 +41,8 @@ MAY_INCLUDE = {
     "testing": None,  # used by tests only
     "sim": None,
 }
+# The one header that authors of plugins include.
+AUTHOR_HEADER = "src/berth/plugin.h"
 # Only tests may include these.
 TESTS_ONLY = {"testing", "sim"}
 
@@ -170,6 +172,26 @@ def check_includes(path: str, lines: list[str]) -> Iterator[Finding]:
             yield contract_finding(path, number, target)
 
 
+def check_author_headers(root: Path) -> Iterator[Finding]:
+    """What is installed for authors of plugins: AUTHOR_HEADER and what it includes, however far away."""
+    waiting, seen = [AUTHOR_HEADER], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not (root / path).is_file():
+            continue
+        seen.add(path)
+        for number, line in enumerate(without_comments(read_text(root / path) or "").split("\n"), 1):
+            include = INCLUDE.match(line)
+            if not include:
+                continue
+            kind, target = include.groups()
+            if kind == '"' and target.startswith("berth/"):
+                waiting.append("src/" + target)
+            elif kind == '"' or "/" in target or "." in target:
+                yield Finding(path, number, f"{target} is not of the standard library, and {AUTHOR_HEADER} leads here: a "
+                              "plugin is built with the installed headers and a compiler, nothing else")
+
+
 def contract_finding(path: str, number: int, target: str) -> Finding:
     return Finding(path, number, f"a contract of the framework or of a plugin includes only the standard library and "
                    f"berth/base, api and framework, so that a plugin can be built against it alone: not {target}")
@@ -238,6 +260,7 @@ def check(root: Path) -> list[Finding]:
             findings += check_clocks(path, lines)
             findings += check_sleeps(path, lines)
     findings += check_listed(files, cmake_texts)
+    findings += check_author_headers(root)
     return sorted(findings)
 
 

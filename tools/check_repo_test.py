@@ -71,6 +71,14 @@ class Rules(unittest.TestCase):
     def test_includes_in_comments_do_not_count(self) -> None:
         self.expect("src/berth/base/a.cc", '// #include "berth/api/pod.h"\n/*\n#include "berth/api/pod.h"\n*/\n', [])
 
+    def test_headers_of_authors_need_the_standard_library_alone(self) -> None:
+        for line, is_good in [("#include <vector>", True), ("#include <absl/hash/hash.h>", False), ("#include <malloc.h>", False),
+                              ('#include "absl/hash/hash.h"', False), ("// #include <absl/hash/hash.h>", True)]:
+            files = {"src/berth/plugin.h": include("berth/base/a.h"), "src/berth/base/a.h": "#pragma once\n" + line + "\n",
+                     "src/berth/base/b.h": "#include <absl/hash/hash.h>\n"}
+            with self.subTest(line=line):
+                self.assertEqual(findings_of(files), [] if is_good else ["src/berth/base/a.h:2"])
+
     def test_contracts_stand_alone(self) -> None:
         for path, line, is_good in [
             ("src/berth/framework/a.h", "#include <vector>", True),

@@ -4,6 +4,9 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "berth/base/edit_distance.h"
 
 namespace berth::config {
 namespace {
@@ -21,8 +24,12 @@ std::string TypeName(ExtensionPoint point) { return std::string(ToString(point))
 
 std::string Quoted(std::string_view text) { return '"' + std::string(text) + '"'; }
 
-Error DoesNotExist(ExtensionPoint point, std::string_view name) {
-  return InvalidError(TypeName(point) + ' ' + Quoted(name) + " does not exist");
+// Upstream's words; the nearest name comes after them.
+Error DoesNotExist(ExtensionPoint point, std::string_view name, std::span<const std::string_view> known) {
+  std::string text = TypeName(point) + ' ' + Quoted(name) + " does not exist";
+  if (const std::string_view nearest = NearestName(name, known); !nearest.empty())
+    text += "; the nearest name is " + Quoted(nearest);
+  return InvalidError(std::move(text));
 }
 
 Error AlreadyRegistered(ExtensionPoint point, std::string_view name) {
@@ -35,7 +42,8 @@ bool Contains(const auto& list, std::string_view name) {
 
 class Expansion {
  public:
-  Expansion(const Plugins& plugins, const PluginLookup& lookup) : plugins_(plugins) {
+  Expansion(const Plugins& plugins, const PluginLookup& lookup, std::span<const std::string_view> known)
+      : plugins_(plugins), known_(known) {
     const auto look_up = [&](const PluginSet& set) {
       for (const PluginRef& plugin : set.enabled) {
         names_.insert(plugin.name);
@@ -53,7 +61,7 @@ class Expansion {
     std::set<std::string_view> seen;
     for (const PluginRef& plugin : plugins_.points[point].enabled) {
       const auto found = implemented_.find(plugin.name);
-      if (found == implemented_.end()) return DoesNotExist(point, plugin.name);
+      if (found == implemented_.end()) return DoesNotExist(point, plugin.name, known_);
       if (!found->second.test(static_cast<std::size_t>(point))) {
         return InvalidError("plugin " + Quoted(plugin.name) + " does not extend " + TypeName(point) + " plugin");
       }
@@ -74,7 +82,7 @@ class Expansion {
     std::vector<std::string> overriding;
     for (const PluginRef& plugin : plugins_.multi_point.enabled) {
       const auto found = implemented_.find(plugin.name);
-      if (found == implemented_.end()) return DoesNotExist(point, plugin.name);
+      if (found == implemented_.end()) return DoesNotExist(point, plugin.name, known_);
       if (!found->second.test(static_cast<std::size_t>(point)) || Contains(set.disabled, plugin.name)) continue;
       if (Contains(listed, plugin.name)) {
         overriding.push_back(plugin.name);
@@ -118,14 +126,16 @@ class Expansion {
 
  private:
   const Plugins& plugins_;
+  const std::span<const std::string_view> known_;
   std::set<std::string> names_;
   std::map<std::string, ExtensionPointSet, std::less<>> implemented_;
 };
 
 }  // namespace
 
-Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLookup& lookup) {
-  const Expansion expansion(profile.plugins, lookup);
+Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLookup& lookup,
+                                        std::span<const std::string_view> known) {
+  const Expansion expansion(profile.plugins, lookup, known);
   ExpandedProfile expanded;
   expanded.scheduler_name = profile.scheduler_name;
   expanded.percentage_of_nodes_to_score = profile.percentage_of_nodes_to_score;
@@ -149,11 +159,11 @@ Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLook
   return expanded;
 }
 
-Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>& profiles,
-                                                      const PluginLookup& lookup) {
+Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>& profiles, const PluginLookup& lookup,
+                                                      std::span<const std::string_view> known) {
   std::vector<ExpandedProfile> expanded;
   for (const Profile& profile : profiles) {
-    auto result = ExpandProfile(profile, lookup);
+    auto result = ExpandProfile(profile, lookup, known);
     if (!result.ok()) return result.error().Wrap("creating profile for scheduler name " + profile.scheduler_name);
     expanded.push_back(std::move(result).value());
 

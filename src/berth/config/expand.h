@@ -5,6 +5,7 @@
 #include <bitset>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,13 @@ struct ExpandedProfile {
   std::vector<std::string> plugin_names;
 };
 
-Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLookup& lookup);
+// `known` are the names that there are: where it is not empty, the error about a name that there is not ends with the
+// nearest of them.
+Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLookup& lookup,
+                                        std::span<const std::string_view> known = {});
 
 // All profiles of a configuration, in order; they must share one queue sort plugin with the same arguments.
-Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>& profiles, const PluginLookup& lookup);
+Expected<std::vector<ExpandedProfile>> ExpandProfiles(const std::vector<Profile>& profiles, const PluginLookup& lookup,
+                                                      std::span<const std::string_view> known = {});
 
 }  // namespace berth::config

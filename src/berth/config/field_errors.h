@@ -1,6 +1,7 @@
 // The errors of one configuration, each with its field path, worded as upstream's field errors. Plain values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -21,6 +22,9 @@ class FieldErrors {
   void Duplicate(std::string_view path, std::string_view value);
   void Forbidden(std::string_view path, std::string_view message);
   void NotSupported(std::string_view path, std::string_view value, std::initializer_list<std::string_view> supported);
+
+  // How many have been noted.
+  std::size_t count() const { return messages_.size(); }
 
   // Success, the one error, or "[a, b]".
   Expected<void> Result() const;

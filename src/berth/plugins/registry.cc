@@ -45,7 +45,7 @@ Error WrongArgs(std::string_view name, std::string_view wanted) {
 // A plugin whose arguments are of type Args, made by `make(const Args&, Handle&)`.
 template <typename Args, typename Make>
 PluginRegistration WithArgs(std::string_view name, Make make) {
-  return {name, [name, make](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+  return {std::string(name), [name, make](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (std::holds_alternative<std::monostate>(args)) return Created(make(Args{}, handle));
             const Args* typed = std::get_if<Args>(&args);
             if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
@@ -56,7 +56,7 @@ PluginRegistration WithArgs(std::string_view name, Make make) {
 // The same for a plugin that uses its handle: Plugin(const Args&, Handle&).
 template <typename Plugin, typename Args>
 PluginRegistration WithArgsAndHandle(std::string_view name) {
-  return {name, [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (std::holds_alternative<std::monostate>(args)) return Created(std::make_unique<Plugin>(Args{}, handle));
             const Args* typed = std::get_if<Args>(&args);
             if (typed == nullptr) return WrongArgs(name, std::string(name) + "Args");
@@ -67,7 +67,7 @@ PluginRegistration WithArgsAndHandle(std::string_view name) {
 // Without arguments, for a plugin that uses its handle: Plugin(Handle&).
 template <typename Plugin>
 PluginRegistration WithHandle(std::string_view name) {
-  return {name, [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return Created(std::make_unique<Plugin>(handle));
           }};
@@ -77,14 +77,14 @@ PluginRegistration WithHandle(std::string_view name) {
 // (helper/policy_args.h).
 template <typename Plugin>
 PluginRegistration Policy(std::string_view name) {
-  return {name, [](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+  return {std::string(name), [](const config::PluginArgs& args, framework::Handle& handle) -> Created {
             return Plugin::Create(args, handle);
           }};
 }
 
 template <typename Plugin>
 PluginRegistration WithoutArgs(std::string_view name) {
-  return {name, [name](const config::PluginArgs& args, framework::Handle&) -> Created {
+  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle&) -> Created {
             if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
             return Created(std::make_unique<Plugin>());
           }};

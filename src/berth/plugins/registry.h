@@ -4,7 +4,7 @@
 
 #include <functional>
 #include <memory>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "berth/base/expected.h"
@@ -15,7 +15,7 @@
 namespace berth::plugins {
 
 struct PluginRegistration {
-  std::string_view name;
+  std::string name;
   // `args` are validated and have their defaults; std::monostate stands for the defaults. kInvalid for arguments of a
   // kind that the plugin does not take. `handle` must outlive the plugin.
   std::function<Expected<std::unique_ptr<framework::Plugin>>(const config::PluginArgs& args, framework::Handle& handle)>

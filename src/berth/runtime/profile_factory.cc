@@ -8,6 +8,7 @@
 #include "berth/config/default.h"
 #include "berth/config/expand.h"
 #include "berth/framework/profile_aware.h"
+#include "berth/runtime/guarded.h"
 
 namespace berth::runtime {
 namespace {
@@ -46,8 +47,7 @@ class Instances {
         std::find_if(registry_.begin(), registry_.end(), [&](const auto& r) { return r.name == name; });
     error_.reset();
     if (registered == registry_.end()) return nullptr;
-    const config::PluginArgs* args = profile_.FindArgs(name);
-    auto created = registered->create(args ? *args : config::DefaultArgs(name), handle_);
+    auto created = Create(*registered);
     if (!created.ok()) {
       error_ = created.error().Wrap("initializing plugin \"" + std::string(name) + "\"");
       return nullptr;
@@ -59,6 +59,18 @@ class Instances {
   const std::optional<Error>& error() const { return error_; }
 
  private:
+  // What a factory throws is its error.
+  Expected<std::unique_ptr<Plugin>> Create(const plugins::PluginRegistration& registered) {
+    Expected<std::unique_ptr<Plugin>> created = InvalidError("");
+    const framework::Status thrown = Guarded([&] {
+      const config::PluginArgs* args = profile_.FindArgs(registered.name);
+      created = registered.create(args ? *args : config::DefaultArgs(registered.name), handle_);
+      return framework::Status();
+    });
+    if (!thrown.IsSuccess()) return InvalidError(thrown.Message());
+    return created;
+  }
+
   const config::Profile& profile_;
   std::span<const plugins::PluginRegistration> registry_;
   framework::Handle& handle_;
@@ -86,7 +98,9 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     }
     return std::nullopt;
   };
-  auto expanded = config::ExpandProfiles(configuration.profiles, lookup);
+  std::vector<std::string_view> known;
+  for (const plugins::PluginRegistration& plugin : registry) known.push_back(plugin.name);
+  auto expanded = config::ExpandProfiles(configuration.profiles, lookup, known);
   if (plugin_error) return *plugin_error;
   if (!expanded.ok()) return expanded.error();
 

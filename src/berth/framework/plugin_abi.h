@@ -1,0 +1,114 @@
+// How a shared object with plugins says for which berth it was built. The scheduler reads this from the file before it
+// lets the system load it, so that nothing of a plugin runs whose types or calls might mean something else.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "berth/framework/handle.h"
+#include "berth/framework/outside_data.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/plugin_args.h"
+#include "berth/framework/plugin_registration.h"
+#include "berth/framework/profile_aware.h"
+
+// Raise it with every change to an installed header that a plugin built before would not survive and that no size
+// shows: a virtual function that is added, removed, moved or changed in a class that plugins derive from or call, a
+// member that changes its place or meaning, an enumerator that changes its number, a function that goes.
+#ifndef BERTH_PLUGIN_ABI_VERSION
+#define BERTH_PLUGIN_ABI_VERSION 1
+#endif
+
+namespace berth::framework {
+
+// Plain bytes without pointers, as they stand in the file. The first two members never move.
+struct PluginAbi {
+  char magic[16];
+  std::uint32_t abi_version;
+  std::uint32_t compiler_major;
+  std::uint64_t type_sizes;  // a hash of the sizes of what crosses the border
+  std::uint64_t language;    // __cplusplus
+  char compiler[16];         // "gcc", "clang"
+  char library[64];          // the C++ library with what changes its types
+  bool operator==(const PluginAbi&) const = default;
+};
+
+inline constexpr std::string_view kPluginAbiMagic = "berth plugin";
+// Where it stands in the file.
+inline constexpr std::string_view kPluginAbiSection = ".berth_plugin";
+// The function that appends the registrations.
+inline constexpr const char* kPluginEntry = "berth_plugins";
+using PluginEntry = void (*)(std::vector<PluginRegistration>&);
+
+namespace internal {
+
+template <typename... Types>
+constexpr std::uint64_t HashOfSizes() {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  ((hash = (hash ^ (sizeof(Types) * 64 + alignof(Types))) * 0x100000001b3), ...);
+  return hash;
+}
+
+template <std::size_t N>
+constexpr void Append(char (&to)[N], std::string_view text) {
+  std::size_t end = 0;
+  while (to[end] != '\0') ++end;
+  for (const char c : text) to[end++] = c;  // too long: no constant expression, and so no build
+}
+
+constexpr PluginAbi AbiOfThisBuild() {
+  PluginAbi abi{};
+  Append(abi.magic, kPluginAbiMagic);
+  abi.abi_version = BERTH_PLUGIN_ABI_VERSION;
+  abi.language = __cplusplus;
+#if defined(__clang__)
+  abi.compiler_major = __clang_major__;
+  Append(abi.compiler, "clang");
+#else
+  abi.compiler_major = __GNUC__;
+  Append(abi.compiler, "gcc");
+#endif
+#if defined(_LIBCPP_VERSION)
+  Append(abi.library, "libc++");
+#else
+  Append(abi.library, _GLIBCXX_USE_CXX11_ABI ? "libstdc++" : "libstdc++ with _GLIBCXX_USE_CXX11_ABI=0");
+#if defined(_GLIBCXX_DEBUG)
+  Append(abi.library, " with _GLIBCXX_DEBUG");
+#endif
+#endif
+  abi.type_sizes =
+      HashOfSizes<Error, Expected<void>, Status, Plugin, Cycle, CycleState, PodInfo, PodClass, NodeInfo, Resource,
+                  NodeTable, NodeTable::Columns, StatusTable, PreFilterResult, PostFilterResult, PreemptionReport,
+                  PermitResult, NodeScore, QueuedPod, Operation, ApiWrite, StepResult, ClusterEventWithHint,
+                  EventObjects, Handle, PodEvent, PermitDecision, Objects, AnyObject, OutsideSource, OutsideChange,
+                  PluginRegistration, api::Pod, api::PodSpec, api::Container, api::Node, api::ObjectMeta>();
+  return abi;
+}
+
+}  // namespace internal
+
+inline constexpr PluginAbi kPluginAbi = internal::AbiOfThisBuild();
+
+}  // namespace berth::framework
+
+// Makes a shared object of the plugins: BERTH_PLUGIN("NodeMatch", NodeMatch::Create), once, at the end of one source.
+// For several plugins BERTH_PLUGINS(berth::WithPlugin("A", A::Create), berth::WithPlugin("B", B::Create)).
+#define BERTH_PLUGIN(name, create) BERTH_PLUGINS(::berth::framework::WithPlugin(name, create))
+
+#define BERTH_PLUGINS(...)                                                                               \
+  extern "C" {                                                                                           \
+  __attribute__((visibility("default"),                                                                  \
+                 section(".berth_plugin"))) extern const ::berth::framework::PluginAbi berth_plugin_abi; \
+  const ::berth::framework::PluginAbi berth_plugin_abi = ::berth::framework::kPluginAbi;                 \
+  __attribute__((visibility("default"))) void berth_plugins(                                             \
+      ::std::vector<::berth::framework::PluginRegistration>& registrations);                             \
+  void berth_plugins(::std::vector<::berth::framework::PluginRegistration>& registrations) {             \
+    for (::berth::framework::PluginRegistration & plugin :                                               \
+         ::std::vector<::berth::framework::PluginRegistration>{__VA_ARGS__}) {                           \
+      registrations.push_back(::std::move(plugin));                                                      \
+    }                                                                                                    \
+  }                                                                                                      \
+  }                                                                                                      \
+  static_assert(true, "so that a semicolon may follow")

@@ -1,0 +1,7 @@
+#include "berth/framework/plugin_args.h"
+
+namespace berth::framework {
+
+PluginArgs::~PluginArgs() = default;
+
+}  // namespace berth::framework

@@ -1,0 +1,77 @@
+// All that a plugin of one's own needs: the one header to include. docs/guide has the way from nothing to a plugin that
+// runs in a cluster; examples/own-plugin is one in full.
+//
+// This header and those below it include the standard library and each other, nothing else.
+#pragma once
+
+#include <vector>
+
+#include "berth/framework/handle.h"
+#include "berth/framework/outside_data.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/plugin_abi.h"
+#include "berth/framework/plugin_args.h"
+#include "berth/framework/plugin_registration.h"
+#include "berth/framework/profile_aware.h"
+
+namespace berth {
+
+namespace action = framework::action;
+
+// Extension points and what else a plugin may be.
+using framework::AnnotationReader;
+using framework::BindPlugin;
+using framework::EnqueueExtensions;
+using framework::FilterPlugin;
+using framework::ObjectReader;
+using framework::OutsideDataReader;
+using framework::PermitPlugin;
+using framework::Plugin;
+using framework::PostBindPlugin;
+using framework::PostFilterPlugin;
+using framework::PreBindPlugin;
+using framework::PreEnqueuePlugin;
+using framework::PreFilterPlugin;
+using framework::PreScorePlugin;
+using framework::ProfileAware;
+using framework::QueueSortPlugin;
+using framework::ReservePlugin;
+using framework::ScorePlugin;
+
+// What they are given and what they answer.
+using framework::ClusterEvent;
+using framework::ClusterEventWithHint;
+using framework::Code;
+using framework::Cycle;
+using framework::CycleState;
+using framework::Dependency;
+using framework::EventObjects;
+using framework::EventResource;
+using framework::FilterRunner;
+using framework::Handle;
+using framework::kNodeScoreMax;
+using framework::kNoNode;
+using framework::NodeIndex;
+using framework::NodeInfo;
+using framework::NodeScore;
+using framework::NodeStatuses;
+using framework::Normalization;
+using framework::Operation;
+using framework::PermitResult;
+using framework::PluginArgs;
+using framework::PluginRegistration;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::PostFilterResult;
+using framework::PreFilterResult;
+using framework::QueuedPod;
+using framework::QueueingHint;
+using framework::StateData;
+using framework::Status;
+using framework::WithPlugin;
+
+// The whole of berth with these plugins beside its own: `berth run`, `berth demo` and all the rest. For main() to
+// return; it may start threads, and is called once. Needs to be linked with berth::berth.
+int RunScheduler(int argc, char** argv, std::vector<PluginRegistration> plugins = {});
+
+}  // namespace berth

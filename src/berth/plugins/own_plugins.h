@@ -1,0 +1,25 @@
+// Plugins of one's own, as framework/plugin_registration.h has them, in the registry beside those that come with berth.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/framework/plugin_registration.h"
+#include "berth/plugins/registry.h"
+
+namespace berth::plugins {
+
+struct OwnPlugin {
+  framework::PluginRegistration registration;
+  std::string file;  // that it was loaded from; empty: it is part of the program
+};
+
+// Its factory reads the arguments as they stand in the configuration. Wrong arguments, no plugin, and one that calls
+// itself by another name are errors that name the plugin.
+PluginRegistration RegistrationOf(framework::PluginRegistration own);
+
+// The plugins that come with berth, then these. Names are taken once: the error says what to do.
+Expected<std::vector<PluginRegistration>> AllPlugins(std::span<const OwnPlugin> own);
+
+}  // namespace berth::plugins
