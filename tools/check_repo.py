@@ -22,10 +22,11 @@ MAY_INCLUDE = {
     "api": ["base", "codec"],
     "cel": ["base", "api"],
     "framework": ["base", "codec", "api"],
+    "script": ["base", "codec"],
     "config": CORE + ["cel"],
     "cache": CORE + ["config"],
     "queue": CORE + ["config"],
-    "plugins": CORE + ["cel", "config"],
+    "plugins": CORE + ["cel", "config", "script"],
     "runtime": CORE + ["config", "cache", "queue", "plugins"],
     "scheduler": CORE + ["config", "cache", "queue", "plugins", "runtime"],
     # The runner of golden cases is a shell of its own around the core.

@@ -1,6 +1,9 @@
 #include "berth/app/outside_poller.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -16,6 +19,8 @@ namespace berth::app {
 namespace {
 
 constexpr int kDoublingsMax = 10;
+// A file may change twice within one tick of the file system's clock: what is younger than this is read again.
+constexpr auto kYoung = std::chrono::seconds(2);
 
 struct Address {
   std::string base;    // "http://host:port"; empty: the API server
@@ -30,6 +35,27 @@ Expected<Address> Split(const std::string& url) {
   if (address.target.front() == '?') address.target.insert(0, "/");
   BERTH_RETURN_IF_ERROR(net::ParseUrl(address.base));
   return address;
+}
+
+// What tells versions of a file apart without reading it. Links are followed, as those of a mounted config map.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  off_t size = 0;
+  std::int64_t modified_ns = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+
+std::optional<FileIdentity> IdentityOf(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino, status.st_size,
+                      status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
+
+bool IsYoung(const FileIdentity& file) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::nanoseconds(file.modified_ns) > now - kYoung;
 }
 
 std::string Trimmed(std::string text) {
@@ -60,6 +86,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
 
   void Ask() {
     if (source_.is_clock) return Ended(std::shared_ptr<const framework::OutsideData>());
+    if (!source_.file.empty()) return Look();
     net::Request request;
     request.target = address_.target;
     request.headers.push_back({"Accept", "application/json"});
@@ -116,6 +143,32 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     return "Basic " + client::EncodeBase64(pair);
   }
 
+  // At a file. Reading may wait for a disk.
+  void Look() {
+    run_work_([self = shared_from_this()] {
+      std::optional<Data> news = self->News();
+      self->rest_.loop().Post([self, news = std::move(news)]() mutable {
+        if (news) return self->Ended(std::move(*news));
+        const std::lock_guard lock(self->mutex_);
+        if (!self->is_stopped_) self->AskLater();
+      });
+    });
+  }
+
+  // nullopt: all is as it was told last. One at a time, beside the loop.
+  std::optional<Data> News() {
+    const std::optional<FileIdentity> identity = IdentityOf(source_.file);
+    if (identity && identity == known_file_) return std::nullopt;
+    auto text = client::ReadSmallFile(source_.file, source_.body_bytes_max);
+    known_file_ = text.ok() && identity && !IsYoung(*identity) ? identity : std::nullopt;
+    // An error instead of a text counts as one of its own.
+    std::string told = text.ok() ? "=" + *text : "!" + text.error().message;
+    if (told == told_) return std::nullopt;
+    told_ = std::move(told);
+    if (!text.ok()) return text.error();
+    return Parse(*text);
+  }
+
   void Answered(Expected<net::Response> response) {
     if (!response.ok()) return Ended(response.error());
     if (response->status != 200) {
@@ -132,6 +185,8 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
       return source_.parse(body);
     } catch (const std::exception& e) {
       return InvalidError(std::string("the answer could not be read: ") + e.what());
+    } catch (...) {
+      return InvalidError("the answer could not be read: unknown exception");
     }
   }
 
@@ -142,8 +197,12 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
       failures_ = 0;
     } else {
       failed_.Add();
-      // Said once a failure; how long it lasts is in the metric.
-      if (failures_++ == 0) {
+      // Said once a failure, and of each version of a file; how long it lasts is in the metric.
+      if (!source_.file.empty()) {
+        ++failures_;
+        log::Warning("outside", "A file is not taken up",
+                     {{"source", name_}, {"file", source_.file}, {"error", data.error().message}});
+      } else if (failures_++ == 0) {
         log::Warning("outside", "No data from outside",
                      {{"source", name_}, {"url", address_.base + address_.target}, {"error", data.error().message}});
       }
@@ -151,14 +210,20 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     const std::lock_guard lock(mutex_);
     if (is_stopped_) return;
     done_(index_, std::move(data));
+    AskLater();
+  }
+
+  // mutex_ is held.
+  void AskLater() {
     cancel_ = rest_.loop().PostAfter(NextDelay(), [self = shared_from_this()] { self->Ask(); });
   }
 
   // Up to a tenth early or late, so that many sources, and many schedulers, do not ask at once.
   Duration NextDelay() {
     Duration delay = source_.interval;
-    for (int i = 0; i < std::min(failures_, kDoublingsMax) && delay < kIntervalMax; ++i) delay *= 2;
-    if (failures_ > 0) delay = std::max(source_.interval, std::min(delay, kIntervalMax));
+    const int failures = source_.file.empty() ? failures_ : 0;
+    for (int i = 0; i < std::min(failures, kDoublingsMax) && delay < kIntervalMax; ++i) delay *= 2;
+    if (failures > 0) delay = std::max(source_.interval, std::min(delay, kIntervalMax));
     const auto tenths = static_cast<std::uint64_t>(delay.count() / 5);
     return delay - delay / 10 + Duration(tenths == 0 ? 0 : static_cast<Duration::rep>(random_.Below(tenths)));
   }
@@ -174,6 +239,9 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
   framework::Counter& failed_;
   Random random_;
   int failures_ = 0;
+  // Of a file, for News() alone.
+  std::optional<FileIdentity> known_file_;
+  std::string told_;
   std::mutex mutex_;  // guards what follows, and that `done` is not called after Stop()
   const Done done_;
   bool is_stopped_ = false;
@@ -187,7 +255,7 @@ Expected<std::unique_ptr<OutsidePoller>> OutsidePoller::Make(
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const framework::OutsideSource& source = requests[i].source;
     const std::string who = "plugin \"" + requests[i].plugin + "\": " + source.name;
-    auto address = source.is_clock ? Expected<Address>(Address()) : Split(source.url);
+    auto address = source.is_clock || !source.file.empty() ? Expected<Address>(Address()) : Split(source.url);
     if (!address.ok()) return address.error().Wrap(who);
     std::unique_ptr<net::Transport> transport;
     if (!address->base.empty()) {

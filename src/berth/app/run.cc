@@ -139,6 +139,7 @@ int RunScheduler(const RunOptions& options) {
   };
   shell_options.seed = seed;
   shell_options.hostname = HostName();
+  shell_options.read_file = PluginFiles(options.config);
   shell_options.pods = {options.pods_by_annotation, std::move(*namespaces)};
   shell_options.waits_for_outside_data = options.once;
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,

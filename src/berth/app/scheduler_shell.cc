@@ -65,7 +65,8 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, client::RestClient& eve
       clock_(clock),
       options_(std::move(options)),
       writer_(rest),
-      handle_([this](framework::PermitDecision decision) { Push(std::move(decision)); }, *options_.metrics) {
+      handle_([this](framework::PermitDecision decision) { Push(std::move(decision)); }, *options_.metrics,
+              options_.read_file) {
   status_writer_ = std::make_unique<StatusWriter>(writer_, rest_.loop());
   // Events are for people to read: they stand back while pods wait to be bound.
   bindings_ = std::make_unique<BindingPipeline>(writer_, rest_.loop(), BindingPipeline::Options{},

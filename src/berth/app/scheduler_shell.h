@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "berth/app/outside_poller.h"
+#include "berth/app/plugin_files.h"
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
 #include "berth/client/api_writer.h"
@@ -46,6 +47,7 @@ struct ShellOptions {
   // Makes clients on the event loop of `rest`, for plugins that ask other servers; empty: no plugin may.
   OutsidePoller::MakeClient make_client;
   framework::Metrics* metrics = &framework::Metrics::None();  // outlives the shell
+  ReadPluginFile read_file = PluginFiles("");                 // for plugins that are being made
   scheduler::PodChoice pods;
   // Decides nothing before each source of data from outside has answered, or failed, once.
   bool waits_for_outside_data = false;

@@ -157,6 +157,12 @@ std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator, fr
   for (const PluginRegistration& registration : InTreePlugins()) {
     config::PluginArgs args;
     if (registration.name == names::kExternalHealth) args = config::RawArgs{R"({"source":"nagios","url":"http://n"})"};
+    if (registration.name == names::kScript) {
+      args = config::RawArgs{
+          R"lua({"source":"function filter(pod, node) if node.metadata.labels.disk == '1' then return false, 'no' end )lua"
+          R"lua(return node.free.cpu_milli >= pod.requests.cpu_milli, 'over ' .. node.metadata.name, 'unresolvable' end )lua"
+          R"lua(function score(pod, node) return #node.pods * 7 % 101 end"})lua"};
+    }
     plugins.push_back(registration.create(args, handle).value());
   }
   api::NodeAffinity added;

@@ -26,6 +26,7 @@
 #include "berth/plugins/random/random.h"
 #include "berth/plugins/round_robin/round_robin.h"
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
+#include "berth/plugins/script/script.h"
 #include "berth/plugins/spot_first/spot_first.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
@@ -126,7 +127,31 @@ std::unique_ptr<framework::Plugin> MakeNodeAffinity(const config::NodeAffinityAr
   return std::make_unique<NodeAffinity>(args.added_affinity);
 }
 
+// The same for one of which a profile may have several: Plugin::Create(name, args, handle).
+template <typename Plugin>
+PluginRegistration NamedPolicy(std::string_view name) {
+  return {std::string(name),
+          [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            return Plugin::Create(name, args, handle);
+          },
+          [](std::string_view wanted, const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            return Plugin::Create(wanted, args, handle);
+          }};
+}
+
 }  // namespace
+
+const PluginRegistration* FindPlugin(std::span<const PluginRegistration> plugins, std::string_view name) {
+  for (const PluginRegistration& plugin : plugins) {
+    if (plugin.name == name) return &plugin;
+  }
+  const std::size_t slash = name.find('/');
+  if (slash == std::string_view::npos || slash + 1 == name.size()) return nullptr;
+  for (const PluginRegistration& plugin : plugins) {
+    if (plugin.create_named && plugin.name == name.substr(0, slash)) return &plugin;
+  }
+  return nullptr;
+}
 
 const std::vector<PluginRegistration>& InTreePlugins() {
   static const std::vector<PluginRegistration> kPlugins = {
@@ -159,6 +184,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Policy<BestPrice>(names::kBestPrice),
       Policy<LoadAware>(names::kLoadAware),
       Policy<ExternalHealth>(names::kExternalHealth),
+      NamedPolicy<Script>(names::kScript),
   };
   return kPlugins;
 }

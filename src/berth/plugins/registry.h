@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/expected.h"
@@ -20,7 +22,15 @@ struct PluginRegistration {
   // kind that the plugin does not take. `handle` must outlive the plugin.
   std::function<Expected<std::unique_ptr<framework::Plugin>>(const config::PluginArgs& args, framework::Handle& handle)>
       create;
+  // Where it is set a profile may have several of the plugin, each under a name and with arguments of its own: "NAME"
+  // and "NAME/anything". `name` is the one that is wanted.
+  std::function<Expected<std::unique_ptr<framework::Plugin>>(std::string_view name, const config::PluginArgs& args,
+                                                             framework::Handle& handle)>
+      create_named = {};
 };
+
+// The plugin that profiles call by that name; null when there is none.
+const PluginRegistration* FindPlugin(std::span<const PluginRegistration> plugins, std::string_view name);
 
 const std::vector<PluginRegistration>& InTreePlugins();
 

@@ -19,8 +19,8 @@ TEST(Registry, EveryPluginIsMadeUnderItsName) {
   for (const PluginRegistration& registration : InTreePlugins()) {
     SCOPED_TRACE(registration.name);
     EXPECT_TRUE(names.insert(registration.name).second) << "listed twice";
-    // There is no source that everybody has: its own tests make it.
-    if (registration.name == "ExternalHealth") continue;
+    // There is no source, nor a script, that everybody has: their own tests make them.
+    if (registration.name == "ExternalHealth" || registration.name == "Script") continue;
     for (const config::PluginArgs& args : {config::PluginArgs(), config::DefaultArgs(registration.name)}) {
       auto plugin = registration.create(args, handle);
       ASSERT_TRUE(plugin.ok()) << plugin.error().message;
@@ -41,6 +41,17 @@ TEST(Registry, ArgumentsOfAnotherKindAreRefused) {
                   ? "plugin \"Random\": arguments of another kind, want none"
                   : "plugin \"NodeAffinity\": arguments of another kind, want NodeAffinityArgs");
   }
+}
+
+TEST(Registry, SomeMayBeThereUnderSeveralNames) {
+  const auto& all = InTreePlugins();
+  const PluginRegistration* script = FindPlugin(all, "Script");
+  ASSERT_NE(script, nullptr);
+  EXPECT_EQ(FindPlugin(all, "Script/zones"), script);
+  EXPECT_EQ(FindPlugin(all, "Script/a/b"), script);
+  for (const char* name : {"Script/", "Scrip", "script/zones", "/zones", "Random/zones", ""})
+    EXPECT_EQ(FindPlugin(all, name), nullptr) << name;
+  EXPECT_EQ(FindPlugin(all, "Random")->name, "Random");
 }
 
 }  // namespace

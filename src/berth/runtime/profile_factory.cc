@@ -43,11 +43,10 @@ class Instances {
 
   std::shared_ptr<Plugin> Get(std::string_view name) {
     if (const auto it = made_.find(name); it != made_.end()) return it->second;
-    const auto registered =
-        std::find_if(registry_.begin(), registry_.end(), [&](const auto& r) { return r.name == name; });
+    const plugins::PluginRegistration* registered = plugins::FindPlugin(registry_, name);
     error_.reset();
-    if (registered == registry_.end()) return nullptr;
-    auto created = Create(*registered);
+    if (registered == nullptr) return nullptr;
+    auto created = Create(*registered, name);
     if (!created.ok()) {
       error_ = created.error().Wrap("initializing plugin \"" + std::string(name) + "\"");
       return nullptr;
@@ -55,16 +54,19 @@ class Instances {
     return made_.emplace(std::string(name), std::move(*created)).first->second;
   }
 
+  bool HasArgs(std::string_view name) const { return profile_.FindArgs(name) != nullptr; }
   // What went wrong with the plugin that was asked for last.
   const std::optional<Error>& error() const { return error_; }
 
  private:
   // What a factory throws is its error.
-  Expected<std::unique_ptr<Plugin>> Create(const plugins::PluginRegistration& registered) {
+  Expected<std::unique_ptr<Plugin>> Create(const plugins::PluginRegistration& registered, std::string_view name) {
     Expected<std::unique_ptr<Plugin>> created = InvalidError("");
     const framework::Status thrown = Guarded([&] {
-      const config::PluginArgs* args = profile_.FindArgs(registered.name);
-      created = registered.create(args ? *args : config::DefaultArgs(registered.name), handle_);
+      const config::PluginArgs* given = profile_.FindArgs(name);
+      const config::PluginArgs args = given != nullptr ? *given : config::DefaultArgs(name);
+      created =
+          registered.create_named ? registered.create_named(name, args, handle_) : registered.create(args, handle_);
       return framework::Status();
     });
     if (!thrown.IsSuccess()) return InvalidError(thrown.Message());
@@ -93,9 +95,12 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     for (Instances& own : instances) {
       if (const std::shared_ptr<Plugin> plugin = own.Get(name)) return PointsOf(*plugin);
     }
+    // A profile that has arguments for it knows best what is wrong.
+    std::optional<Error> error;
     for (const Instances& own : instances) {
-      if (own.error() && !plugin_error) plugin_error = own.error();
+      if (own.error() && (!error || own.HasArgs(name))) error = own.error();
     }
+    if (!plugin_error) plugin_error = error;
     return std::nullopt;
   };
   std::vector<std::string_view> known;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "berth/framework/handle.h"
@@ -14,10 +16,11 @@ class Scheduler;
 class CoreHandle final : public framework::Handle {
  public:
   // `decide` brings a plugin's decision to the core as an input, from any thread.
-  // `metrics` must outlive it.
+  // `metrics` must outlive it. `read_file` is asked while plugins are made; empty: they can read none.
   explicit CoreHandle(std::function<void(framework::PermitDecision)> decide,
-                      framework::Metrics& metrics = framework::Metrics::None())
-      : decide_(std::move(decide)), metrics_(metrics) {}
+                      framework::Metrics& metrics = framework::Metrics::None(),
+                      std::function<Expected<framework::FileText>(const std::string&)> read_file = {})
+      : decide_(std::move(decide)), metrics_(metrics), read_file_(std::move(read_file)) {}
 
   void Decide(framework::PermitDecision decision) override { decide_(std::move(decision)); }
   const framework::Objects& objects() const override { return objects_; }
@@ -31,12 +34,16 @@ class CoreHandle final : public framework::Handle {
   void ClearNomination(const framework::PodInfo& pod) override;
   bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) override;
   void Activate(std::string_view uid) override;
+  Expected<framework::FileText> ReadFile(const std::string& path) const override {
+    return read_file_ ? read_file_(path) : Handle::ReadFile(path);
+  }
 
  private:
   friend class Scheduler;
 
   const std::function<void(framework::PermitDecision)> decide_;
   framework::Metrics& metrics_;
+  const std::function<Expected<framework::FileText>(const std::string&)> read_file_;
   framework::Objects objects_;
   Scheduler* scheduler_ = nullptr;
 };
