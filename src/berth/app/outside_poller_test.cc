@@ -165,6 +165,67 @@ TEST_F(OutsidePollerTest, AClockAsksNobody) {
   EXPECT_EQ(metrics.Text().find("berth_outside_requests_total"), std::string::npos) << "it is no request";
 }
 
+TEST_F(OutsidePollerTest, AFileIsToldWhenItChanges) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(testing::TempDir()) / "outside_poller_file";
+  fs::remove_all(folder);
+  fs::create_directories(folder / "v1");
+  fs::create_directories(folder / "v2");
+  const std::string path = folder / "data";
+  const auto write = [](const fs::path& to, std::string_view text) { std::ofstream(to) << text; };
+  // As if nobody had touched it for an hour.
+  const auto age = [](const fs::path& of) { fs::last_write_time(of, fs::last_write_time(of) - std::chrono::hours(1)); };
+  write(folder / "v1" / "data", "one");
+  fs::create_symlink("v1", folder / "current");
+  fs::create_symlink("current/data", path);
+  framework::OutsideSource source = Source("");
+  source.file = path;
+  source.body_bytes_max = 100;
+  const auto poller = Make(source);
+  ASSERT_TRUE(poller.ok()) << poller.error().message;
+  (*poller)->Start();
+  const std::vector<std::string>& heard = said;
+  using Said = std::vector<std::string>;
+  const auto look = [&] { loop.Advance(12s); };
+  loop.Run();
+  EXPECT_EQ(heard, (Said{"one"}));
+  look();
+  EXPECT_EQ(heard.size(), 1U) << "it is what it was";
+
+  write(path, "two");  // the same size, within one tick of a coarse clock
+  look();
+  EXPECT_EQ(heard.back(), "two");
+  age(path);
+  look();
+  look();
+  EXPECT_EQ(heard.size(), 2U);
+  write(path, "bad");
+  look();
+  look();
+  EXPECT_EQ(heard, (Said{"one", "two", "error: line 1: not a price"})) << "each version is told once";
+
+  // As config maps change: the folder's link is replaced.
+  write(folder / "v2" / "data", "three");
+  fs::create_symlink("v2", folder / "next");
+  fs::rename(folder / "next", folder / "current");
+  look();
+  EXPECT_EQ(heard.back(), "three");
+  fs::remove(folder / "v2" / "data");
+  look();
+  look();
+  EXPECT_EQ(heard.size(), 5U);
+  EXPECT_EQ(heard.back(), "error: " + path + ": no such file or directory");
+  write(folder / "v2" / "data", std::string(101, 'x'));
+  look();
+  EXPECT_EQ(heard.back(), "error: " + path + ": longer than 100 bytes, is it the right file?");
+  write(folder / "v2" / "data", "four");
+  look();
+  EXPECT_EQ(heard.back(), "four") << "looked at once an interval whatever failed before";
+  EXPECT_EQ(heard.size(), 7U);
+  EXPECT_EQ(api_server.Waiting() + other.Waiting(), 0U);
+  fs::remove_all(folder);
+}
+
 TEST_F(OutsidePollerTest, NothingIsToldAfterStop) {
   const auto poller = Make(Source("http://prices:9090"));
   (*poller)->Start();
