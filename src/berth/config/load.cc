@@ -278,9 +278,7 @@ void ReadConfiguration(const json::value& document, FieldErrors& errors, KubeSch
   if (out.profiles.empty()) out.profiles.emplace_back();
   if (out.profiles.size() == 1 && !is_named) out.profiles[0].scheduler_name = api::kDefaultSchedulerName;
 
-  bool has_extender = false;
-  reader.List("extenders", [&](const json::value&, const std::string&) { has_extender = true; });
-  if (has_extender) reader.errors().Forbidden("extenders", "must be empty: berth does not call extenders yet");
+  ReadExtenders(reader, out.extenders);
 }
 
 }  // namespace

@@ -305,8 +305,6 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
        "profiles[0].plugins.placementScore.enabled: Forbidden: must be empty: the feature gate "
        "TopologyAwareWorkloadScheduling "
        "is off"},
-      {"extenders", "extenders: [{urlPrefix: http://x}]",
-       "extenders: Forbidden: must be empty: berth does not call extenders yet"},
       {"two errors", "parallelism: x\nenableProfiling: 1",
        "[parallelism: must be a whole number of 32 bits, not a string, enableProfiling: must be a boolean, not a "
        "number]"},

@@ -13,6 +13,7 @@
 
 #include "berth/base/time.h"
 #include "berth/config/args.h"
+#include "berth/config/extenders.h"
 
 namespace berth::config {
 
@@ -114,6 +115,7 @@ struct KubeSchedulerConfiguration {
   std::int64_t pod_max_backoff_seconds = 10;
   bool delay_cache_until_active = false;
   std::vector<Profile> profiles;
+  std::vector<Extender> extenders;  // as the file has them
 };
 
 }  // namespace berth::config

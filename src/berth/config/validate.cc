@@ -278,6 +278,7 @@ Expected<void> ValidateConfiguration(const KubeSchedulerConfiguration& configura
     errors.Invalid("podMaxBackoffSeconds", configuration.pod_max_backoff_seconds,
                    "must be greater than or equal to PodInitialBackoffSeconds");
   }
+  CheckExtenders(errors, configuration.extenders);
   return errors.Result();
 }
 

@@ -83,8 +83,10 @@ class Instances {
 }  // namespace
 
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
-    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::PluginRegistration> registry,
+    const config::KubeSchedulerConfiguration& given, std::span<const plugins::PluginRegistration> registry,
     framework::Handle& handle) {
+  config::KubeSchedulerConfiguration configuration = given;
+  BERTH_RETURN_IF_ERROR(config::IgnoreResources(configuration.extenders, configuration.profiles));
   std::vector<std::unique_ptr<ProfilePlugins>> profiles;
   std::vector<Instances> instances;
   for (const config::Profile& profile : configuration.profiles) instances.emplace_back(profile, registry, handle);

@@ -13,7 +13,8 @@
 
 namespace berth::runtime {
 
-// `handle` must outlive the plugins. The errors are upstream's: an unknown plugin, arguments that the plugin refuses, a
+// `handle` must outlive the plugins. Resources that extenders manage and the scheduler is to ignore reach
+// NodeResourcesFit. The errors are upstream's: an unknown plugin, arguments that the plugin refuses, a
 // profile without a bind plugin and the like, with the profile's name. After the name of an unknown plugin comes the
 // nearest one of the registry.
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
