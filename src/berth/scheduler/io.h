@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
@@ -66,8 +68,26 @@ struct OutsideDone {
   Expected<std::shared_ptr<const framework::OutsideData>> data;
 };
 
+enum class ExtenderVerb : std::uint8_t { kFilter, kPrioritize, kBind };
+
+// What an extender said; of kBind nothing but that it did.
+struct ExtenderAnswer {
+  // kFilter: the nodes that are left, in its order, and why others are not. They are among those it was asked about.
+  std::vector<std::string> node_names{};
+  std::vector<std::pair<std::string, std::string>> failed_nodes{};
+  std::vector<std::pair<std::string, std::string>> failed_and_unresolvable_nodes{};
+  // kPrioritize: its own scores, not weighed.
+  std::vector<std::pair<std::string, std::int64_t>> scores{};
+};
+
+// An AskExtender has ended. The error's message is what the pod is told.
+struct ExtenderDone {
+  std::uint64_t operation = 0;
+  Expected<ExtenderAnswer> answer;
+};
+
 using Input = std::variant<PodSet, PodGone, NodeSet, NodeGone, ObjectSet, ObjectGone, WriteDone, PodReadDone, WorkDone,
-                           OutsideDone, framework::PermitDecision>;
+                           OutsideDone, framework::PermitDecision, ExtenderDone>;
 
 // --- Outputs ---
 
@@ -81,6 +101,15 @@ struct Work {
 };
 using EmitEvent = framework::PodEvent;
 
-using Output = std::variant<Write, Work, EmitEvent>;
+// A question to an extender about a pod and these nodes; of kBind the one that it is to be bound to.
+struct AskExtender {
+  std::uint64_t operation = 0;
+  std::size_t extender = 0;  // index into SchedulerOptions::extenders
+  ExtenderVerb verb = ExtenderVerb::kFilter;
+  framework::PodRef pod;
+  std::vector<std::string> node_names{};
+};
+
+using Output = std::variant<Write, Work, EmitEvent, AskExtender>;
 
 }  // namespace berth::scheduler

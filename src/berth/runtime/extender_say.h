@@ -1,0 +1,33 @@
+// ExtenderSay: what extenders have said so far about the nodes, for the evaluation of a pod that they are asked about.
+// A plain value.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/status.h"
+
+namespace berth::runtime {
+
+// The name that stands for all extenders among the plugins that refused a pod: any event lets it try again.
+inline constexpr std::string_view kExtenderName = "Extender";
+
+struct ExtenderSay {
+  // The evaluation ends with the filters: Outcome::feasible holds the rows that passed, and no node is chosen. Where
+  // the pod's nominated node passes, alone, it is Outcome::node.
+  bool filters_only = false;
+  // The pod's nominated node is not tried first and alone.
+  bool skips_nominated = false;
+
+  // Without filters_only: only these nodes are left. A node that passes the filters now, and is not among them, counts
+  // as `refused` says, or as one that nobody has looked at.
+  StringHashSet passed;
+  StringHashMap<framework::Status> refused;
+  // Extenders left fewer nodes than there were.
+  bool has_refused = false;
+  // Added to the totals of the score plugins; weights are in it.
+  StringHashMap<std::int64_t> scores;
+};
+
+}  // namespace berth::runtime
