@@ -15,6 +15,7 @@
 #include "berth/base/check.h"
 #include "berth/base/log.h"
 #include "berth/codec/json_reader.h"
+#include "berth/framework/guarded.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
@@ -404,13 +405,7 @@ void SchedulerShell::Perform(Output&& output) {
     recorder_->Record(std::move(record));
   } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
     workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
-      framework::Status status;
-      try {
-        status = run();
-      } catch (const std::exception& e) {
-        status = framework::Status::Error(std::string("panic: ") + e.what());
-      }
-      Push(scheduler::WorkDone{operation, std::move(status)});
+      Push(scheduler::WorkDone{operation, framework::Guarded(run)});
     });
   }
 }

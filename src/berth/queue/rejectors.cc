@@ -1,11 +1,11 @@
 #include "berth/queue/rejectors.h"
 
 #include <algorithm>
-#include <exception>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "berth/framework/guarded.h"
 #include "berth/queue/entry.h"
 
 namespace berth::queue {
@@ -24,12 +24,10 @@ bool Has(const std::vector<PluginId>& sorted, PluginId id) { return std::ranges:
 // A hint that fails must not strand the pod.
 QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo& pod,
                  const framework::EventObjects& event) {
-  if (!hint) return QueueingHint::kQueue;
-  try {
-    return hint(pod, event);
-  } catch (const std::exception&) {
-    return QueueingHint::kQueue;
-  }
+  QueueingHint said = QueueingHint::kQueue;
+  if (!hint) return said;
+  const framework::Status failed = framework::GuardedCall([&] { said = hint(pod, event); });
+  return failed.IsSuccess() ? said : QueueingHint::kQueue;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "berth/queue/scheduling_queue.h"
 
 #include <algorithm>
-#include <exception>
 
 #include "berth/base/check.h"
+#include "berth/base/log.h"
+#include "berth/framework/guarded.h"
 #include "berth/queue/backoff.h"
 #include "berth/queue/entry.h"
 #include "berth/queue/in_flight.h"
@@ -40,21 +41,48 @@ struct OrderKey {
 };
 using Slot = HeapSlot<Entry, OrderKey>;
 
-struct ActiveLess {
-  using Key = OrderKey;
-  const framework::QueueSortPlugin* sort;
-  bool is_by_key = sort->IsPriorityThenTime();
-  bool operator()(const Slot& a, const Slot& b) const {
-    if (is_by_key) {
-      if (a.key.priority != b.key.priority) return a.key.priority > b.key.priority;
-      if (a.key.timestamp != b.key.timestamp) return a.key.timestamp < b.key.timestamp;
-      return a.key.sequence < b.key.sequence;
-    }
+// Asks the plugin. What its Less throws over is ordered by priority and time, and said once.
+class Sort {
+ public:
+  explicit Sort(const framework::QueueSortPlugin& plugin) : plugin_(plugin) {
+    Note(framework::GuardedCall([&] { is_by_key_ = plugin.IsPriorityThenTime(); }));
+  }
+
+  bool Less(const Slot& a, const Slot& b) {
+    if (is_by_key_) return IsBefore(a.key, b.key);
     const QueuedPod left{*a.element->info.pod, a.key.timestamp};
     const QueuedPod right{*b.element->info.pod, b.key.timestamp};
-    if (sort->Less(left, right)) return true;
-    return a.key.sequence < b.key.sequence && !sort->Less(right, left);
+    bool is_before = false;
+    const Status failed = framework::GuardedCall([&] {
+      is_before = plugin_.Less(left, right) || (a.key.sequence < b.key.sequence && !plugin_.Less(right, left));
+    });
+    if (failed.IsSuccess()) return is_before;
+    Note(failed);
+    return IsBefore(a.key, b.key);
   }
+
+ private:
+  static bool IsBefore(const OrderKey& a, const OrderKey& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
+    return a.sequence < b.sequence;
+  }
+  void Note(const Status& failed) {
+    if (failed.IsSuccess() || has_failed_) return;
+    has_failed_ = true;
+    log::Warning("queue", "A QueueSort plugin fails: pods are in the order of priority and time where it does",
+                 {{"plugin", plugin_.Name()}, {"error", failed.Message()}});
+  }
+
+  const framework::QueueSortPlugin& plugin_;
+  bool is_by_key_ = false;
+  bool has_failed_ = false;
+};
+
+struct ActiveLess {
+  using Key = OrderKey;
+  Sort* sort;
+  bool operator()(const Slot& a, const Slot& b) const { return sort->Less(a, b); }
 };
 struct BackoffLess {
   using Key = OrderKey;
@@ -79,11 +107,12 @@ OrderKey KeyOf(const Entry& entry) {
 }
 
 Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
-  try {
-    return plugin.PreEnqueue(pod);
-  } catch (const std::exception& error) {
-    return Status::Error(error.what());
+  Status status = framework::Guarded([&] { return plugin.PreEnqueue(pod); });
+  if (status.code() == framework::Code::kError) {
+    log::Warning("queue", "A PreEnqueue plugin fails: the pod is held back",
+                 {{"plugin", plugin.Name()}, {"pod", pod.Key()}, {"error", status.Message()}});
   }
+  return status;
 }
 
 }  // namespace
@@ -93,9 +122,10 @@ class SchedulingQueue::Impl {
   Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
       : unschedulable_max(options.unschedulable_max),
         backoff_policy{options.initial_backoff, options.max_backoff},
+        order(sort),
         rejectors(std::move(profiles)),
-        active(ActiveLess{&sort}),
-        backoff(BackoffLess{{&sort}}),
+        active(ActiveLess{&order}),
+        backoff(BackoffLess{{&order}}),
         error_backoff(ErrorBackoffLess{}) {}
 
   // ---- Records ----
@@ -509,6 +539,7 @@ class SchedulingQueue::Impl {
 
   const Duration unschedulable_max;
   const Backoff backoff_policy;
+  Sort order;
   Rejectors rejectors;
   EntryPool pool;
   EntryIndex<ByUid> by_uid;

@@ -267,7 +267,7 @@ TEST_F(SchedulingQueueTest, TheNextGateMayCloseWhenTheFirstOpens) {
 TEST_F(SchedulingQueueTest, AGateThatThrowsHoldsThePodAndSaysWhy) {
   Add({.name = "a", .gates = {"GateA-throws"}});
   EXPECT_EQ(PlaceOf("a"), Place::kGated);
-  EXPECT_EQ(queue->Find("uid-a")->gating_message, "no idea");
+  EXPECT_EQ(queue->Find("uid-a")->gating_message, "panic: no idea");
 }
 
 TEST_F(SchedulingQueueTest, TheGateIsAskedOnTheWayToBackoffAndNotAgainAfterIt) {

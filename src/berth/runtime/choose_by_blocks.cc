@@ -93,7 +93,11 @@ bool Evaluator::ScoreOddRows() {
   totals_.assign(feasible_.size(), 0);
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
     if (!kept_->is_fixed_score[s]) continue;
-    const auto score = plugins_.score[s].plugin->ScoreOfAll({block_choice_.Plain(*nodes_), state_, seed_, now_}, *pod_);
+    std::optional<std::int64_t> score;
+    const Status failed = GuardedCall([&] {
+      score = plugins_.score[s].plugin->ScoreOfAll({block_choice_.Plain(*nodes_), state_, seed_, now_}, *pod_);
+    });
+    if (!failed.IsSuccess()) return false;
     if (!ScoreRowsInto(s, feasible_, scratch_scores_).IsSuccess()) return false;
     for (std::size_t i = 0; i < feasible_.size(); ++i) {
       const std::int64_t of_row = scratch_scores_[feasible_[i]];

@@ -26,6 +26,13 @@ using framework::VerdictId;
 
 namespace {
 
+// What a plugin says once and for all; `otherwise` where it throws.
+template <typename T, typename Call>
+T Said(T otherwise, Call&& call) {
+  T said = otherwise;
+  return GuardedCall([&] { said = call(); }).IsSuccess() ? said : otherwise;
+}
+
 // Go prints a slice of strings as [a b].
 std::string GoList(const std::vector<std::string>& names) {
   std::string out = "[";
@@ -47,23 +54,28 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
   // later answers that cycle's own.
   std::set<std::string_view> prepared_in_cycle;
   for (const framework::PreFilterPlugin* plugin : plugins_.pre_filter) {
-    is_pre_filter_kept_.push_back(keeps && plugin->PreFilterDependsOn() == Dependency::kNode);
+    const auto depends_on = Said(Dependency::kCycle, [&] { return plugin->PreFilterDependsOn(); });
+    is_pre_filter_kept_.push_back(keeps && depends_on == Dependency::kNode);
+    has_extensions_.push_back(Said(false, [&] { return plugin->HasPreFilterExtensions(); }));
     if (!is_pre_filter_kept_.back()) prepared_in_cycle.insert(plugin->Name());
   }
   for (const FilterPlugin* plugin : plugins_.filter) {
     const auto prepares = std::find_if(plugins_.pre_filter.begin(), plugins_.pre_filter.end(),
                                        [plugin](const auto* other) { return other->Name() == plugin->Name(); });
     pre_filter_of_.push_back(static_cast<std::size_t>(prepares - plugins_.pre_filter.begin()));
-    is_filter_kept_.push_back(is_kept(plugin->FilterDependsOn()) && !prepared_in_cycle.contains(plugin->Name()));
+    filter_depends_on_.push_back(Said(Dependency::kCycle, [&] { return plugin->FilterDependsOn(); }));
+    is_filter_kept_.push_back(is_kept(filter_depends_on_.back()) && !prepared_in_cycle.contains(plugin->Name()));
   }
   for (const framework::PreScorePlugin* plugin : plugins_.pre_score) {
-    is_pre_score_kept_.push_back(keeps && plugin->PreScoreDependsOn() == Dependency::kNode);
+    const auto depends_on = Said(Dependency::kCycle, [&] { return plugin->PreScoreDependsOn(); });
+    is_pre_score_kept_.push_back(keeps && depends_on == Dependency::kNode);
     if (!is_pre_score_kept_.back()) prepared_in_cycle.insert(plugin->Name());
   }
   for (const WeightedScore& score : plugins_.score) {
-    is_score_kept_.push_back(is_kept(score.plugin->ScoreDependsOn()) &&
-                             !prepared_in_cycle.contains(score.plugin->Name()) &&
-                             score.plugin->ScoreNormalization() != Normalization::kCustom);
+    score_depends_on_.push_back(Said(Dependency::kCycle, [&] { return score.plugin->ScoreDependsOn(); }));
+    normalization_.push_back(Said(Normalization::kNone, [&] { return score.plugin->ScoreNormalization(); }));
+    is_score_kept_.push_back(is_kept(score_depends_on_.back()) && !prepared_in_cycle.contains(score.plugin->Name()) &&
+                             normalization_.back() != Normalization::kCustom);
     const auto prepares = std::find_if(plugins_.pre_score.begin(), plugins_.pre_score.end(),
                                        [&](const auto* plugin) { return plugin->Name() == score.plugin->Name(); });
     pre_score_of_.push_back(prepares == plugins_.pre_score.end() ? nullptr : *prepares);
@@ -83,7 +95,7 @@ Evaluator::Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options) : 
       } else {
         plugin = asked[i];
       }
-      if (are_kept[i] && !plugin->ReadsPlacementOnly()) shares_placements_ = false;
+      if (are_kept[i] && !Said(false, [&] { return plugin->ReadsPlacementOnly(); })) shares_placements_ = false;
     }
   };
   check(plugins_.pre_filter, is_pre_filter_kept_);
@@ -117,14 +129,24 @@ bool Evaluator::IsFirstSight(std::uint64_t key) {
   return seen_.insert(key).second;
 }
 
-KeptEvaluation& Evaluator::EvaluationFor(const PodInfo& pod) {
+// nullopt, and why, when a plugin fails.
+std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
+  std::uint64_t epoch = 0;
+  for (const auto& plugin : plugins_.owned) {
+    const Status failed = GuardedCall([&] { epoch += plugin->Epoch(); });
+    if (failed.IsSuccess()) continue;
+    if (error != nullptr) *error = "running Epoch of plugin \"" + std::string(plugin->Name()) + "\": " + failed.Message();
+    return std::nullopt;
+  }
+  return epoch;
+}
+
+KeptEvaluation& Evaluator::EvaluationFor(const PodInfo& pod, std::uint64_t epoch) {
   is_kept_fresh_ = true;
   if (options_.form != Form::kReuse) {
     fresh_.Clear();
     return fresh_;
   }
-  std::uint64_t epoch = 0;
-  for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
   const std::uint64_t key = key_ = KeyOf(pod);
   KeptEvaluation* kept = evaluations_.Find(key);
   if (kept == nullptr) {
@@ -199,7 +221,9 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
     outcome_.result = Result::kNoNodes;
     return outcome_;
   }
-  kept_ = &EvaluationFor(*pod);
+  const std::optional<std::uint64_t> epoch = options_.form == Form::kReuse ? EpochOfAll(&outcome_.error) : 0;
+  kept_ = epoch ? &EvaluationFor(*pod, *epoch) : nullptr;
+  if (kept_ == nullptr) return outcome_;
   FindNode();
   BoundKept();
   return outcome_;
@@ -412,8 +436,7 @@ bool Evaluator::RunPreFilter() {
 void Evaluator::PlanFilters() {
   extensions_.clear();
   for (std::size_t i = 0; i < plugins_.pre_filter.size(); ++i) {
-    if (!is_pre_filter_skipped_[i] && plugins_.pre_filter[i]->HasPreFilterExtensions())
-      extensions_.push_back(plugins_.pre_filter[i]);
+    if (!is_pre_filter_skipped_[i] && has_extensions_[i]) extensions_.push_back(plugins_.pre_filter[i]);
   }
   const auto& filters = plugins_.filter;
   is_filter_active_.assign(filters.size(), true);
@@ -454,7 +477,7 @@ bool Evaluator::PlanKept() {
   kept.pre_score.assign(plugins_.pre_score.size(), std::nullopt);
   kept.is_fixed_score.assign(plugins_.score.size(), false);
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
-    kept.needs_cluster |= is_filter_kept_[f] && plugins_.filter[f]->FilterDependsOn() == Dependency::kCluster;
+    kept.needs_cluster |= is_filter_kept_[f] && filter_depends_on_[f] == Dependency::kCluster;
   }
   std::set<std::string_view> skipped;
   for (std::size_t i = 0; i < plugins_.pre_score.size(); ++i) {
@@ -469,8 +492,8 @@ bool Evaluator::PlanKept() {
   for (std::size_t s = 0; s < plugins_.score.size(); ++s) {
     const ScorePlugin& plugin = *plugins_.score[s].plugin;
     if (!is_score_kept_[s] || skipped.contains(plugin.Name())) continue;
-    const Normalization normalization = plugin.ScoreNormalization();
-    kept.needs_cluster |= plugin.ScoreDependsOn() == Dependency::kCluster;
+    const Normalization normalization = normalization_[s];
+    kept.needs_cluster |= score_depends_on_[s] == Dependency::kCluster;
     kept.is_fixed_score[s] = normalization == Normalization::kNone;
     if (normalization != Normalization::kNone) {
       std::vector<std::int64_t> raw;

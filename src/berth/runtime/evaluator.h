@@ -154,7 +154,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
 
   std::uint64_t KeyOf(const framework::PodInfo& pod);
   bool IsFirstSight(std::uint64_t key);
-  KeptEvaluation& EvaluationFor(const framework::PodInfo& pod);
+  std::optional<std::uint64_t> EpochOfAll(std::string* error) const;
+  KeptEvaluation& EvaluationFor(const framework::PodInfo& pod, std::uint64_t epoch);
   void BoundKept();
 
   void FindNode();
@@ -228,6 +229,11 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   std::vector<bool> is_filter_kept_;
   std::vector<bool> is_pre_score_kept_;
   std::vector<bool> is_score_kept_;
+  // By plugin: what it said when the evaluator was made.
+  std::vector<bool> has_extensions_;
+  std::vector<framework::Dependency> filter_depends_on_;
+  std::vector<framework::Dependency> score_depends_on_;
+  std::vector<framework::Normalization> normalization_;
   std::vector<std::size_t> pre_filter_of_;                      // by filter: index of its PreFilter; past the end: none
   std::vector<const framework::PreScorePlugin*> pre_score_of_;  // by score plugin; null: it has none
   Groupers filter_grouper_;                                     // by filter

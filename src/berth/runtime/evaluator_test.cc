@@ -332,7 +332,8 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
       {"an error ends it", say({Status::Error("first"), false, ""}), say({Status(), true, "b"}), Code::kError, "",
        false, " first"},
       {"so does an exception", [](const PodInfo&) -> PostFilterResult { throw std::runtime_error("oops"); },
-       say({Status(), true, "b"}), Code::kError, "", false, " panic: oops"},
+       say({Status(), true, "b"}), Code::kError, "", false,
+       " running PostFilter plugin \"First\": panic: oops"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);

@@ -140,6 +140,7 @@ bool Evaluator::CollectMarks(MarkKind kind, std::size_t special_max) {
       return Status();
     });
     if (!failed.IsSuccess() || !marks) return false;
+    std::erase_if(special_rows_, [this](NodeIndex row) { return row >= nodes_->row_count(); });
     group_marks_.push_back(*marks);
     marks_width_ += marks->width;
   }
@@ -204,26 +205,30 @@ bool Evaluator::UpdateOrder() {
   const auto changed = kept.rebuild != kept_->rebuild || has_other_marks
                            ? std::nullopt
                            : ChangedSince(kept.version, kept.nominated_version);
-  if (changed) {
-    scratch_rows_.clear();
-    for (const NodeIndex row : *changed) {
-      if (kept_->verdicts[row] == kVerdictOk) {
-        scratch_rows_.push_back(row);
-      } else {
-        kept.order.Remove(row);
+  const Status failed = GuardedCall([&] {
+    if (changed) {
+      scratch_rows_.clear();
+      for (const NodeIndex row : *changed) {
+        if (kept_->verdicts[row] == kVerdictOk) {
+          scratch_rows_.push_back(row);
+        } else {
+          kept.order.Remove(row);
+        }
       }
+      PutRows(scratch_rows_);
+    } else {
+      kept.order.Reset(marks_width_);
+      kept.marks = group_marks_;
+      kept.rebuild = kept_->rebuild;
+      feasible_.clear();
+      for (const NodeIndex row : nodes_->rows()) {
+        if (kept_->verdicts[row] == kVerdictOk) feasible_.push_back(row);
+      }
+      PutRows(feasible_);
     }
-    PutRows(scratch_rows_);
-  } else {
-    kept.order.Reset(marks_width_);
-    kept.marks = group_marks_;
-    kept.rebuild = kept_->rebuild;
-    feasible_.clear();
-    for (const NodeIndex row : nodes_->rows()) {
-      if (kept_->verdicts[row] == kVerdictOk) feasible_.push_back(row);
-    }
-    PutRows(feasible_);
-  }
+  });
+  // A plugin that cannot mark the rows is asked about all of them instead.
+  if (!failed.IsSuccess()) kept.cycles_to_wait = kCyclesToWait;
   kept.version = nodes_->version();
   if (kept_->folds_nominations) kept.nominated_version = nominated_->version();
   order_ = &kept.order;

@@ -104,7 +104,11 @@ framework::PostFilterResult Evaluator::RunPostFilter() {
       result = plugin->PostFilter(with_detail, *pod_, *this, *this);
       return Status();
     });
-    if (!thrown.IsSuccess()) result.status = thrown;
+    if (!thrown.IsSuccess()) {
+      result = {};
+      result.status = Status::Error("running PostFilter plugin \"" + std::string(plugin->Name()) +
+                                    "\": " + thrown.Message());
+    }
     if (result.has_nomination) {
       kept_result.has_nomination = true;
       kept_result.nominated_node_name = result.nominated_node_name;
@@ -197,12 +201,9 @@ std::optional<std::uint64_t> Evaluator::NodeEpoch() const {
   if (outcome_.narrowed_to || !outcome_.pre_filter_status.IsSuccess()) return std::nullopt;
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
     if (!is_filter_active_[f]) continue;
-    if (!is_filter_kept_[f] || plugins_.filter[f]->FilterDependsOn() != framework::Dependency::kNode)
-      return std::nullopt;
+    if (!is_filter_kept_[f] || filter_depends_on_[f] != framework::Dependency::kNode) return std::nullopt;
   }
-  std::uint64_t epoch = 0;
-  for (const auto& plugin : plugins_.owned) epoch += plugin->Epoch();
-  return epoch;
+  return EpochOfAll(nullptr);
 }
 
 Status Evaluator::RunAddPod(CycleState& state, const PodInfo& pod, const PodInfo& other, const NodeInfo& node) {

@@ -122,7 +122,7 @@ bool Evaluator::AddScores(std::size_t score) {
   }
   const std::size_t count = feasible_.size();
   normalized_.resize(count);
-  if (plugin.ScoreNormalization() == Normalization::kCustom) {
+  if (normalization_[score] == Normalization::kCustom) {
     custom_scores_.resize(count);
     for (std::size_t i = 0; i < count; ++i) custom_scores_[i] = {feasible_[i], raw[feasible_[i]]};
     const Status status =
@@ -134,7 +134,7 @@ bool Evaluator::AddScores(std::size_t score) {
     for (std::size_t i = 0; i < count; ++i) normalized_[i] = custom_scores_[i].score;
   } else {
     for (std::size_t i = 0; i < count; ++i) normalized_[i] = raw[feasible_[i]];
-    Normalize(plugin.ScoreNormalization());
+    Normalize(normalization_[score]);
   }
   std::int64_t min = 0;
   std::int64_t max = 0;

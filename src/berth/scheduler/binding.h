@@ -4,8 +4,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "berth/base/log.h"
+#include "berth/framework/guarded.h"
 #include "berth/scheduler/scheduler.h"
 
 namespace berth::scheduler {
@@ -40,7 +43,18 @@ struct Scheduler::Binding {
   std::string refusal;  // of a binding whose earlier posts may have taken effect: believed once the pod was read so
   Time retry_at{};      // of a read that waits
   bool waits_to_read = false;
+  bool is_asking = false;  // a plugin is being called about it
 };
+
+// Asks a plugin, while the scheduler is made, for what stays the same. One that throws has none of it, and that is
+// said.
+template <typename Call>
+void AskOnce(const framework::Plugin& plugin, std::string_view what, Call&& call) {
+  const framework::Status failed = framework::GuardedCall(std::forward<Call>(call));
+  if (failed.IsSuccess()) return;
+  log::Warning("scheduler", "A plugin cannot say what it needs",
+               {{"plugin", plugin.Name()}, {"what", what}, {"error", failed.Message()}});
+}
 
 // Go's wrapping of a plugin's failure: `running PreBind plugin "X": ...`.
 std::string RunningPlugin(std::string_view point, std::string_view plugin, std::string_view message);

@@ -17,6 +17,7 @@ using framework::PodInfoPtr;
 using framework::PodRef;
 using framework::Status;
 using runtime::Guarded;
+using runtime::GuardedCall;
 using runtime::GuardedOperation;
 
 namespace {
@@ -45,6 +46,24 @@ bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
 Status NamedFailure(std::string_view point, std::string_view plugin, const Status& status) {
   return status.IsRejected() ? status.WithPlugin(plugin)
                              : Status::Error(RunningPlugin(point, plugin, status.Message()));
+}
+
+// Of a point whose failure changes nothing for the pod.
+void LogFailure(std::string_view point, std::string_view plugin, const PodInfo& pod, const Status& failed) {
+  log::Warning("scheduler", "A plugin fails",
+               {{"point", point}, {"plugin", plugin}, {"pod", pod.Key()}, {"error", failed.Message()}});
+}
+
+// In kube-scheduler's words, which leave out "plugin" here. A refusal is none of what the point allows.
+Status PreFlightFailure(std::string_view plugin, const Status& status) {
+  std::string text(plugin);
+  if (status.code() == framework::Code::kError) {
+    text = "running PreBindPreFlight \"" + text + "\": " + status.Message();
+  } else {
+    text = "PreBindPreFlight " + text + " returned \"" + std::string(ToString(status.code())) +
+           "\", which is unsupported. It is supposed to return Success, Skip, or Error status";
+  }
+  return Status::Error(std::move(text));
 }
 
 }  // namespace
@@ -90,7 +109,7 @@ void Scheduler::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, fr
     const Status status = Guarded([&] { return plugin->PreBindPreFlight(*assumed); });
     if (status.IsSkip()) continue;
     if (!status.IsSuccess()) {
-      FailBinding(binding, status, "PreBindPreFlight", plugin->Name());
+      FailBinding(binding, PreFlightFailure(plugin->Name(), status), {}, {});
       return;
     }
     binding.pre_bind.push_back(plugin);
@@ -169,12 +188,19 @@ void Scheduler::RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, 
 void Scheduler::Unreserve(Profile& profile, const PodInfoPtr& assumed) {
   const auto& reserve = profile.plugins->reserve;
   for (auto it = reserve.rbegin(); it != reserve.rend(); ++it) {
-    (void)Guarded([&] {
-      (*it)->Unreserve(*assumed, assumed->node_name);
-      return Status();
-    });
+    const Status failed = GuardedCall([&] { (*it)->Unreserve(*assumed, assumed->node_name); });
+    if (!failed.IsSuccess()) LogFailure("Unreserve", (*it)->Name(), *assumed, failed);
   }
   if (cache_.IsAssumed(assumed->uid)) cache_.ForgetPod(assumed->uid);
+}
+
+// Asks a plugin for an operation of this binding cycle, which it cannot end by its handle meanwhile.
+template <typename Call>
+Operation Scheduler::Asking(Binding& binding, Call&& call) {
+  binding.is_asking = true;
+  Operation operation = GuardedOperation(std::forward<Call>(call));
+  binding.is_asking = false;
+  return operation;
 }
 
 // Runs plugins until one has to be waited for, or the cycle ends. `binding` may be gone afterwards.
@@ -189,7 +215,7 @@ void Scheduler::ContinueBinding(Binding& binding) {
     if (binding.step < binding.pre_bind.size()) {
       framework::PreBindPlugin& plugin = *binding.pre_bind[binding.step++];
       binding.plugin = plugin.Name();
-      RunOperation(binding, GuardedOperation([&] { return plugin.PreBind(pod); }));
+      RunOperation(binding, Asking(binding, [&] { return plugin.PreBind(pod); }));
       return;
     }
     binding.phase = Phase::kBind;
@@ -205,7 +231,7 @@ void Scheduler::ContinueBinding(Binding& binding) {
   while (binding.step < bind.size()) {
     framework::BindPlugin& plugin = *bind[binding.step++];
     binding.plugin = plugin.Name();
-    Operation operation = GuardedOperation([&] { return plugin.Bind(pod); });
+    Operation operation = Asking(binding, [&] { return plugin.Bind(pod); });
     if (operation.is_done() && operation.status.IsSkip()) continue;
     RunOperation(binding, std::move(operation));
     return;
@@ -231,7 +257,7 @@ void Scheduler::StepEnded(Binding& binding, const framework::StepResult& result)
     return;
   }
   if (const Operation::Next next = std::exchange(binding.doing.next, nullptr)) {
-    RunOperation(binding, GuardedOperation([&] { return next(result); }));
+    RunOperation(binding, Asking(binding, [&] { return next(result); }));
     return;
   }
   OperationEnded(binding, result.error ? Status::Error(result.error->message) : result.status);
@@ -371,11 +397,10 @@ void Scheduler::FinishBinding(Binding& binding) {
   }
   EndBinding(binding);
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
-    Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
     // Informational: nothing waits for it and a failure changes nothing.
-    if (operation.work) outputs_.emplace_back(Work{next_operation_++, std::move(operation.work)});
-    for (framework::ApiWrite& write : operation.writes)
-      outputs_.emplace_back(Write{next_operation_++, std::move(write)});
+    Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
+    if (!operation.status.IsSuccess()) LogFailure("PostBind", plugin->Name(), *pod, operation.status);
+    StartBackground(std::move(operation));
   }
 }
 
@@ -431,12 +456,16 @@ void Scheduler::On(framework::PermitDecision&& input) {
   const auto wait = std::find_if(binding.permits.begin(), binding.permits.end(),
                                  [&](const PermitWait& w) { return w.plugin == input.plugin; });
   if (wait == binding.permits.end()) return;
-  deadlines_.erase({wait->deadline, input.pod_uid});
   if (!input.allow) {
     FailBinding(binding, Status::Unschedulable(input.message), {}, input.plugin);
     return;
   }
+  const Time deadline = wait->deadline;
   binding.permits.erase(wait);
+  // Another plugin may wait until the same moment.
+  if (std::none_of(binding.permits.begin(), binding.permits.end(),
+                   [deadline](const PermitWait& other) { return other.deadline == deadline; }))
+    deadlines_.erase({deadline, input.pod_uid});
   if (binding.permits.empty()) ContinueBinding(binding);
 }
 
@@ -444,7 +473,7 @@ bool Scheduler::CancelBinding(std::string_view uid, std::string_view plugin, std
   const auto it = bindings_.find(uid);
   if (it == bindings_.end()) return false;
   Binding& binding = *it->second;
-  if (binding.phase != Phase::kPermit && binding.phase != Phase::kPreBind) return false;
+  if (binding.is_asking || (binding.phase != Phase::kPermit && binding.phase != Phase::kPreBind)) return false;
   // An error and not a refusal, in the words of kube-scheduler: no plugin's hint has to let the pod try again. In
   // PreBind writes may be under way; their outcomes find no binding any more, and Unreserve gives up what they were
   // for.

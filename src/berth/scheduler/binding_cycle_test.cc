@@ -152,6 +152,17 @@ TEST_F(BindingTest, PermitWaitsForAll) {
   EXPECT_EQ(h.Take(), Lines{kScheduled});
 }
 
+TEST_F(BindingTest, TwoMayWaitUntilTheSameMoment) {
+  Add("X").permit = [](const PodInfo&) { return WaitFor(10s); };
+  Add("Y").permit = [](const PodInfo&) { return WaitFor(10s); };
+  Harness& h = Start();
+  h.Take();
+  h.Decide(pod_, "X", true);
+  h.Run(10s);
+  EXPECT_EQ(h.Take(), Failed("Unschedulable",
+                             "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin Y."));
+}
+
 TEST_F(BindingTest, PermitRejectsLater) {
   Add("X").permit = [](const PodInfo&) { return WaitFor(10s); };
   Harness& h = Start();
@@ -209,18 +220,17 @@ TEST_F(BindingTest, ADeletedPodStopsWaiting) {
 
 TEST_F(BindingTest, PreBindWritesAndWorks) {
   Add("X").pre_bind = [](const PodInfo& pod) {
-    framework::PodStatusWrite write;
-    write.pod.name = pod.name;
-    return Operation{Status(), {write, write}, {}};
+    framework::ObjectPatch write;
+    write.object.name = pod.name;
+    return Operation::WriteAll({write, write}, {});
   };
   Add("Y").pre_bind = [](const PodInfo&) { return Operation::Run([] { return Status(); }); };
   Add("Z").pre_flight = [] { return Status::Skip(); };
   Harness& h = Start();
-  h.answers_status = true;
-  EXPECT_EQ(h.Take(), (Lines{"status p nominates a", "status p"}));
+  EXPECT_EQ(h.Take(), (Lines{"status p nominates a", "patch p"}));
   EXPECT_FALSE(h.core.queue().IsInFlight("uid-default-p"));
   h.Answer();
-  EXPECT_EQ(h.Take(), Lines{"status p"});
+  EXPECT_EQ(h.Take(), Lines{"patch p"});
   h.Answer();
   EXPECT_EQ(h.Take(), Lines{"work"});
   h.AnswerWork();
@@ -244,8 +254,11 @@ TEST_F(BindingTest, PreBindFails) {
        "running PreBind plugin \"X\": panic: oops"},
       {"work", [](const PodInfo&) { return Operation::Run([] { return Status::Error("oops"); }); }, "SchedulerError",
        "running PreBind plugin \"X\": oops"},
-      {"write", [](const PodInfo&) { return Operation::Write(framework::PodStatusWrite{}); }, "SchedulerError",
+      {"write", [](const PodInfo&) { return Operation::Write(framework::ObjectPatch{}); }, "SchedulerError",
        "running PreBind plugin \"X\": conflict"},
+      {"a write that nobody answers", [](const PodInfo&) { return Operation::Write(framework::PodStatusWrite{}); },
+       "SchedulerError",
+       "running PreBind plugin \"X\": an operation with a PodStatusWrite: an ObjectPatch of the pod's status is meant"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
@@ -253,10 +266,9 @@ TEST_F(BindingTest, PreBindFails) {
     profiles_ = DefaultProfiles();
     Add("X").pre_bind = test.pre_bind;
     Harness& h = Start();
-    h.answers_status = true;
     Lines lines = h.Take();
     if (lines.back() == "work") h.AnswerWork();
-    if (lines.back() == "status ") h.Answer(Error{ErrorCode::kConflict, "conflict"});
+    if (lines.back() == "patch ") h.Answer(Error{ErrorCode::kConflict, "conflict"});
     const Lines more = h.Take();
     lines.insert(lines.end(), more.begin(), more.end());
     const Lines want = Failed(test.reason, test.message);
@@ -270,10 +282,24 @@ TEST_F(BindingTest, PreBindFails) {
 }
 
 TEST_F(BindingTest, PreFlightFails) {
-  Add("X").pre_flight = [] { return Status::Error("oops"); };
-  Harness& h = Start();
-  EXPECT_EQ(h.Take(), Failed("SchedulerError", "running PreBindPreFlight plugin \"X\": oops"));
-  EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
+  const struct {
+    Status said;
+    const char* message;
+  } cases[] = {
+      {Status::Error("oops"), "running PreBindPreFlight \"X\": oops"},
+      {Status::Unschedulable("no"),
+       "PreBindPreFlight X returned \"Unschedulable\", which is unsupported. It is supposed to return Success, Skip, "
+       "or "
+       "Error status"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.message);
+    profiles_ = DefaultProfiles();
+    Add("X").pre_flight = [&test] { return test.said; };
+    Harness& h = Start();
+    EXPECT_EQ(h.Take(), Failed("SchedulerError", test.message));
+    EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
+  }
 }
 
 TEST_F(BindingTest, BindersAreAskedUntilOneTakesThePod) {

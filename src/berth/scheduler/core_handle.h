@@ -1,6 +1,7 @@
 // CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@ class Scheduler;
 
 class CoreHandle final : public framework::Handle {
  public:
+  // So many operations and events of plugins that are just being made wait for the scheduler; more are dropped.
+  static constexpr std::size_t kEarlyMax = 1024;
+
   // `decide` brings a plugin's decision to the core as an input, from any thread.
   // `metrics` must outlive it. `read_file` is asked while plugins are made; empty: they can read none.
   explicit CoreHandle(std::function<void(framework::PermitDecision)> decide,
@@ -46,6 +50,8 @@ class CoreHandle final : public framework::Handle {
   const std::function<Expected<framework::FileText>(const std::string&)> read_file_;
   framework::Objects objects_;
   Scheduler* scheduler_ = nullptr;
+  std::vector<framework::Operation> early_operations_;
+  std::vector<framework::PodEvent> early_events_;
 };
 
 }  // namespace berth::scheduler

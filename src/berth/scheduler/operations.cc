@@ -1,7 +1,8 @@
 // Operations that run beside scheduling, and what plugins ask of the core through their handle.
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
-#include "berth/base/check.h"
 #include "berth/base/log.h"
 #include "berth/runtime/guarded.h"
 #include "berth/scheduler/core_handle.h"
@@ -13,6 +14,13 @@ using framework::ApiWrite;
 using framework::Operation;
 using framework::PodInfo;
 
+namespace {
+
+// What a plugin asks for beside this is a slip: a delay that time cannot be added to, or that ends before it begins.
+constexpr Duration kDelayMax = std::chrono::hours(24);
+
+}  // namespace
+
 // Begins the operation's first step; its outcome comes back under `number`.
 void Scheduler::EmitStep(Step& step, Operation&& operation, std::uint64_t number) {
   step.writes = std::move(operation.writes);
@@ -23,7 +31,7 @@ void Scheduler::EmitStep(Step& step, Operation&& operation, std::uint64_t number
   } else if (!step.writes.empty()) {
     EmitWrite(step, number);
   } else {
-    timers_.emplace(now_ + operation.delay, number);
+    timers_.emplace(now_ + std::clamp(operation.delay, Duration{0}, kDelayMax), number);
   }
 }
 
@@ -37,6 +45,10 @@ void Scheduler::EmitWrite(Step& step, std::uint64_t number) {
 }
 
 void Scheduler::StartBackground(Operation&& operation) {
+  if (const framework::Status wrong = framework::CheckOperation(operation); !wrong.IsSuccess()) {
+    log::Warning("scheduler", "A plugin wants what cannot be done", {{"error", wrong.Message()}});
+    return;
+  }
   if (operation.is_done()) return;
   Step step;
   const std::uint64_t number = next_operation_++;
@@ -58,6 +70,8 @@ bool Scheduler::BackgroundEnded(std::uint64_t operation, const framework::StepRe
   }
   if (!step.next) {
     if (result.error) log::Warning("scheduler", "A background write failed", {{"error", result.error->message}});
+    if (!result.status.IsSuccess())
+      log::Warning("scheduler", "Background work failed", {{"error", result.status.Message()}});
     return true;
   }
   StartBackground(runtime::GuardedOperation([&] { return step.next(result); }));
@@ -72,14 +86,26 @@ void Scheduler::ClearNomination(const PodInfo& pod) {
   outputs_.emplace_back(Write{next_operation_++, std::move(write)});
 }
 
+// What plugins began when they were made.
+void Scheduler::StartEarly() {
+  for (Operation& operation : std::exchange(handle_.early_operations_, {})) StartBackground(std::move(operation));
+  for (framework::PodEvent& event : std::exchange(handle_.early_events_, {})) outputs_.emplace_back(std::move(event));
+}
+
 void CoreHandle::Start(Operation operation) {
-  BERTH_CHECK(scheduler_ != nullptr, "a plugin works before its scheduler is there");
-  scheduler_->StartBackground(std::move(operation));
+  if (scheduler_ != nullptr) {
+    scheduler_->StartBackground(std::move(operation));
+  } else if (early_operations_.size() < kEarlyMax) {
+    early_operations_.push_back(std::move(operation));
+  }
 }
 
 void CoreHandle::Emit(framework::PodEvent event) {
-  BERTH_CHECK(scheduler_ != nullptr, "a plugin works before its scheduler is there");
-  scheduler_->outputs_.emplace_back(std::move(event));
+  if (scheduler_ != nullptr) {
+    scheduler_->outputs_.emplace_back(std::move(event));
+  } else if (early_events_.size() < kEarlyMax) {
+    early_events_.push_back(std::move(event));
+  }
 }
 
 std::vector<framework::PodInfoPtr> CoreHandle::NominatedPods(std::string_view node_name) const {

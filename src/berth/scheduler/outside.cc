@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
+#include "berth/base/log.h"
 #include "berth/runtime/guarded.h"
 #include "berth/scheduler/binding.h"
 #include "berth/scheduler/scheduler.h"
@@ -16,7 +17,8 @@ void Scheduler::FindOutsideSources() {
     for (const auto& plugin : profile->plugins->owned) {
       auto* reader = dynamic_cast<framework::OutsideDataReader*>(plugin.get());
       if (reader == nullptr) continue;
-      std::vector<framework::OutsideSource> sources = reader->OutsideSources();
+      std::vector<framework::OutsideSource> sources;
+      AskOnce(*plugin, "its sources of data from outside", [&] { sources = reader->OutsideSources(); });
       for (std::size_t i = 0; i < sources.size(); ++i) {
         outside_sources_.push_back(OutsideRequest{name, std::string(plugin->Name()), std::move(sources[i])});
         outside_readers_.emplace_back(reader, i);
@@ -35,12 +37,14 @@ void Scheduler::On(OutsideDone&& input) {
   }
   const auto& source = outside_readers_[input.source];
   framework::OutsideChange change;
-  const framework::Status told = runtime::Guarded([&] {
-    change = source.first->OnOutsideData(source.second, input.data, now_);
-    return framework::Status();
-  });
-  // What it threw over may have changed its mind about any node.
-  if (!told.IsSuccess()) change.all_nodes = true;
+  const framework::Status told =
+      runtime::GuardedCall([&] { change = source.first->OnOutsideData(source.second, input.data, now_); });
+  if (!told.IsSuccess()) {
+    // What it threw over may have changed its mind about any node.
+    change.all_nodes = true;
+    log::Warning("scheduler", "A plugin fails over data from outside",
+                 {{"plugin", outside_sources_[input.source].plugin}, {"error", told.Message()}});
+  }
   std::vector<NodeIndex> rows;
   if (change.all_nodes) {
     rows.assign(cache_.nodes().rows().begin(), cache_.nodes().rows().end());

@@ -26,7 +26,9 @@ std::vector<std::string> AnnotationsRead(const std::vector<std::unique_ptr<runti
     for (const auto& plugin : profile->owned) {
       const auto* reader = dynamic_cast<const framework::AnnotationReader*>(plugin.get());
       if (reader == nullptr) continue;
-      for (std::string& key : reader->PodAnnotationsRead()) keys.insert(std::move(key));
+      AskOnce(*plugin, "the annotations of pods that it reads", [&] {
+        for (std::string& key : reader->PodAnnotationsRead()) keys.insert(std::move(key));
+      });
     }
   }
   return {keys.begin(), keys.end()};
@@ -82,7 +84,9 @@ std::vector<framework::ObjectKind> Scheduler::ObjectsRead() const {
     for (const auto& plugin : profile->plugins->owned) {
       const auto* reader = dynamic_cast<const framework::ObjectReader*>(plugin.get());
       if (reader == nullptr) continue;
-      for (const framework::ObjectKind kind : reader->ObjectsRead()) kinds.insert(kind);
+      AskOnce(*plugin, "the kinds of objects that it reads", [&] {
+        for (const framework::ObjectKind kind : reader->ObjectsRead()) kinds.insert(kind);
+      });
     }
   }
   return {kinds.begin(), kinds.end()};
@@ -238,7 +242,10 @@ void Scheduler::Tick(Time now) {
   now_ = now;
   queue_->Tick(now);
   if (idle_at_ && *idle_at_ <= now) DropIdle();
-  while (!timers_.empty() && timers_.begin()->first <= now) {
+  StartEarly();
+  // What begins meanwhile is for the next Tick: an operation that goes on and on must not hold up all others.
+  const std::pair<Time, std::uint64_t> end{now, next_operation_};
+  while (!timers_.empty() && *timers_.begin() < end) {
     const std::uint64_t operation = timers_.begin()->second;
     timers_.erase(timers_.begin());
     if (BackgroundEnded(operation, {.now = now})) continue;

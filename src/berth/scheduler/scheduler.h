@@ -165,6 +165,8 @@ class Scheduler {
   void ContinueBinding(Binding& binding);
   bool HasItsNode(const Binding& binding) const;
   void RunOperation(Binding& binding, framework::Operation&& operation);
+  template <typename Call>
+  framework::Operation Asking(Binding& binding, Call&& call);
   void StepEnded(Binding& binding, const framework::StepResult& result);
   void OperationEnded(Binding& binding, const framework::Status& status);
   void ReadBinding(Binding& binding);
@@ -180,6 +182,7 @@ class Scheduler {
   std::unique_ptr<Binding> TakeBinding(std::string_view uid);
   void EndBinding(Binding& binding);
 
+  void StartEarly();
   void StartBackground(framework::Operation&& operation);
   // False when `operation` is not one of the background.
   bool BackgroundEnded(std::uint64_t operation, const framework::StepResult& result);

@@ -158,8 +158,7 @@ class Harness {
       } else {
         const Write& write = std::get<Write>(output);
         lines.push_back(Show(write.write));
-        if (!std::holds_alternative<framework::PodStatusWrite>(write.write) || answers_status)
-          operation = write.operation;
+        if (!std::holds_alternative<framework::PodStatusWrite>(write.write)) operation = write.operation;
       }
     }
     return lines;
@@ -184,7 +183,6 @@ class Harness {
   std::unique_ptr<CoreHandle> handle;
   Scheduler core;
   std::uint64_t operation = 0;
-  bool answers_status = false;  // status writes are answered too
   framework::Operation::Work work;
 
  private:

@@ -1,0 +1,60 @@
+// Calling plugins: what they throw becomes their own error, and nothing of ours.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "berth/framework/operation.h"
+#include "berth/framework/status.h"
+
+namespace berth::framework {
+
+// `call` returns a Status.
+template <typename Call>
+Status Guarded(Call&& call) {
+  try {
+    return call();
+  } catch (const std::exception& e) {
+    return Status::Error(std::string("panic: ") + e.what());
+  } catch (...) {
+    return Status::Error("panic: unknown exception");
+  }
+}
+
+// `call` returns nothing.
+template <typename Call>
+Status GuardedCall(Call&& call) {
+  return Guarded([&] {
+    call();
+    return Status();
+  });
+}
+
+// What is wrong with an operation that a plugin wants: nobody would ever answer it. Success: nothing is.
+inline Status CheckOperation(const Operation& operation) {
+  if (operation.work && !operation.writes.empty()) return Status::Error("an operation that writes and works at once");
+  for (const ApiWrite& write : operation.writes) {
+    // These two are the scheduler's own: it does not wait for the one, and learns a binding's outcome from the other.
+    if (std::holds_alternative<PodStatusWrite>(write))
+      return Status::Error("an operation with a PodStatusWrite: an ObjectPatch of the pod's status is meant");
+    if (std::holds_alternative<PodRead>(write))
+      return Status::Error("an operation with a PodRead: an ObjectRead of the pod is meant");
+  }
+  return {};
+}
+
+// `call` returns an Operation.
+template <typename Call>
+Operation GuardedOperation(Call&& call) {
+  Operation operation;
+  const Status failed = Guarded([&] {
+    operation = call();
+    return CheckOperation(operation);
+  });
+  if (!failed.IsSuccess()) operation = Operation::Done(failed);
+  return operation;
+}
+
+}  // namespace berth::framework
