@@ -1,3 +1,3 @@
-#include "berth/app/commands.h"
+#include "berth/plugin.h"
 
-int main(int argc, char** argv) { return berth::app::Main(argc, argv); }
+int main(int argc, char** argv) { return berth::RunScheduler(argc, argv); }

@@ -4,9 +4,15 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "berth/plugins/registry.h"
+
 namespace berth::app {
+
+// All that profiles may name: those that come with berth, and those of one's own.
+using KnownPlugins = std::span<const plugins::PluginRegistration>;
 
 // How long `berth run` waits for bindings under way when it is told to end, in seconds; as long again for events.
 inline constexpr int kShutdownGraceSeconds = 5;
@@ -49,6 +55,7 @@ struct DemoOptions {
   int nodes = 5;
   int replicas = 3;
   std::uint64_t seed = 1;
+  std::string config;  // a KubeSchedulerConfiguration file, whose first profile schedules; empty: the default one
   std::string policy;  // the policy to show, on a cluster of its own; empty: the plain demo
 };
 
@@ -66,13 +73,10 @@ struct PriceOptions {
   bool dry_run = false;               // not with kList
 };
 
-int RunScheduler(const RunOptions& options);
+int RunOnCluster(const RunOptions& options, KnownPlugins plugins);
 int RunApiServer(const ApiServerCommandOptions& options);
 int RunKubelets(const KubeletsOptions& options);
-int RunDemo(const DemoOptions& options);
+int RunDemo(const DemoOptions& options, KnownPlugins plugins);
 int RunPrice(const PriceOptions& options);
-
-// The whole program: parses the command line and runs the subcommand.
-int Main(int argc, char** argv);
 
 }  // namespace berth::app

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "berth/app/commands.h"
+#include "berth/app/configuration_file.h"
 #include "berth/app/demo_pods.h"
 #include "berth/app/embedded_cluster.h"
 #include "berth/app/process.h"
@@ -20,13 +21,14 @@
 #include "berth/cli/table.h"
 #include "berth/cli/terminal.h"
 #include "berth/config/default.h"
+#include "berth/net/http_client.h"
 
 namespace berth::app {
 namespace {
 
 constexpr auto kTimeLimit = std::chrono::seconds(120);
 constexpr auto kFrame = std::chrono::milliseconds(100);
-constexpr const char* kSchedulerName = "berth";
+constexpr const char* kSchedulerName = "berth";  // without a configuration
 
 // What the screen shows, filled from the event loop and the core's thread.
 class Board {
@@ -76,9 +78,19 @@ class Board {
   std::map<std::string, std::string> why_;  // by uid
 };
 
+Expected<config::KubeSchedulerConfiguration> Configuration(const DemoOptions& options) {
+  if (!options.config.empty()) return LoadConfigurationFile(options.config);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  configuration.profiles.front().scheduler_name = kSchedulerName;
+  return configuration;
+}
+
 }  // namespace
 
-int RunDemo(const DemoOptions& options) {
+int RunDemo(const DemoOptions& options, KnownPlugins plugins) {
+  const auto configuration = Configuration(options);
+  if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
+  const std::string& scheduler_name = configuration->profiles.front().scheduler_name;
   log::SetLevel(log::Level::kError);  // The screen is the demo's.
   const SystemClock clock;
   cli::FileTerminal terminal(STDOUT_FILENO);
@@ -88,16 +100,23 @@ int RunDemo(const DemoOptions& options) {
   EmbeddedCluster& cluster = **started;
 
   Board board;
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
-  configuration.profiles.front().scheduler_name = kSchedulerName;
   ShellOptions shell_options;
   shell_options.seed = options.seed;
   shell_options.hostname = HostName();
+  shell_options.plugins = plugins;
+  shell_options.read_file = PluginFiles(options.config);
+  shell_options.waits_for_outside_data = true;
+  shell_options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
+    return net::MakeHttpClient(io, std::move(to));
+  };
   shell_options.on_decision = [&board](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod->uid, decision.Why());
   };
-  auto shell = SchedulerShell::Make(configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
-  if (!shell.ok()) return FailWith(shell.error());
+  auto shell = SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
+  if (!shell.ok()) {
+    return options.config.empty() ? FailWith(shell.error())
+                                  : FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
+  }
 
   const auto informer = WatchPods(
       cluster.rest(), [&board](const ShownPod& pod) { board.SetPod(pod); },
@@ -138,13 +157,14 @@ int RunDemo(const DemoOptions& options) {
     return fail("the simulated nodes did not get ready within " + std::to_string(kTimeLimit.count()) + " s");
   }
   const DemoWorkload nginx{"nginx", options.replicas};
-  if (const auto created = CreateWorkload(cluster.rest(), nginx, kSchedulerName); !created.ok())
+  if (const auto created = CreateWorkload(cluster.rest(), nginx, scheduler_name); !created.ok())
     return fail(created.error().message);
 
   // The pods wait for a scheduler of their name; then berth starts.
   const auto has_pods = [&] { return board.pod_count() == options.replicas; };
-  if (!show_until("Deployment nginx, " + std::to_string(options.replicas) + " replicas, schedulerName: berth",
-                  has_pods)) {
+  if (!show_until(
+          "Deployment nginx, " + std::to_string(options.replicas) + " replicas, schedulerName: " + scheduler_name,
+          has_pods)) {
     return fail("the Deployment's pods did not appear");
   }
   (*shell)->Start();

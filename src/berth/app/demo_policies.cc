@@ -7,7 +7,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 #include "berth/app/nagios_stand_in.h"
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
+#include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
 #include "berth/cli/ansi_screen.h"
 #include "berth/cli/exit_codes.h"
@@ -41,20 +41,6 @@ constexpr std::size_t kNameWidthMax = 40;
 constexpr auto kFrame = std::chrono::milliseconds(50);
 
 std::string NodeName(std::size_t index) { return "node-" + std::to_string(index + 1); }
-
-// Letters to change, add or leave out until `a` is `b`.
-std::size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({changed, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row[b.size()];
-}
 
 // What the loop's and the core's thread tell, for the table.
 class Tally {
@@ -322,11 +308,10 @@ std::string PolicyDemoNames() {
 std::string CheckPolicyDemo(const std::string& name) {
   if (FindScenario(name) != nullptr) return "";
   const std::string shown = cli::CutToWidth(cli::Printable(name), kNameWidthMax);
-  const std::vector<PolicyScenario>& all = PolicyScenarios();
-  const auto nearest = std::min_element(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return EditDistance(shown, a.policy) < EditDistance(shown, b.policy);
-  });
-  return "there is no policy \"" + shown + "\"; the nearest is " + nearest->policy + ", of " + PolicyDemoNames();
+  std::vector<std::string_view> names;
+  for (const PolicyScenario& scenario : PolicyScenarios()) names.push_back(scenario.policy);
+  return "there is no policy \"" + shown + "\"; the nearest is " + std::string(NearestName(shown, names)) + ", of " +
+         PolicyDemoNames();
 }
 
 int RunPolicyDemo(const DemoOptions& options) {

@@ -1,17 +1,23 @@
 // The command line. With price_flags.cc the only file that includes CLI11.
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "berth/app/commands.h"
 #include "berth/app/demo_policies.h"
+#include "berth/app/plugin_loader.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/cli/exit_codes.h"
+#include "berth/plugin.h"
+#include "berth/plugins/own_plugins.h"
 
 namespace berth::app {
 namespace {
@@ -49,9 +55,24 @@ void AddConnection(CLI::App& command, ConnectionOptions& options) {
       ->check(CLI::NonNegativeNumber);
 }
 
-}  // namespace
+void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory) {
+  command.add_option("--plugin-dir", directory,
+                     "directory of shared objects (*.so) with plugins of one's own, made by berth_add_plugin()");
+}
 
-int Main(int argc, char** argv) {
+// All that come with berth, those of the program and those of the directory.
+Expected<std::vector<plugins::PluginRegistration>> AllPlugins(std::vector<PluginRegistration> of_program,
+                                                              const std::optional<std::string>& directory) {
+  std::vector<plugins::OwnPlugin> own;
+  for (PluginRegistration& plugin : of_program) own.push_back({std::move(plugin), {}});
+  if (directory) {
+    BERTH_ASSIGN_OR_RETURN(std::vector<plugins::OwnPlugin> loaded, LoadPlugins(*directory));
+    std::move(loaded.begin(), loaded.end(), std::back_inserter(own));
+  }
+  return plugins::AllPlugins(own);
+}
+
+int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_program) {
   CLI::App app{"berth: a drop-in Kubernetes scheduler", "berth"};
   app.set_version_flag("--version", std::string("berth " BERTH_VERSION));
   app.require_subcommand(1);
@@ -64,6 +85,8 @@ int Main(int argc, char** argv) {
   CLI::App* run_command = app.add_subcommand("run", "schedule the pods of a cluster");
   AddConnection(*run_command, run.connection);
   run_command->add_option("--config", run.config, "KubeSchedulerConfiguration file");
+  std::optional<std::string> plugin_directory;
+  AddPluginDirectory(*run_command, plugin_directory);
   run_command->add_option("--scheduler-name", run.scheduler_name,
                           "the schedulerName of the pods to take; default: default-scheduler");
   run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged");
@@ -132,12 +155,16 @@ int Main(int argc, char** argv) {
           ->check(CLI::Range(1, 10'000))
           ->capture_default_str();
   demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();
+  CLI::Option* const demo_config = demo_command->add_option(
+      "--config", demo.config, "KubeSchedulerConfiguration file whose first profile schedules the pods");
+  AddPluginDirectory(*demo_command, plugin_directory);
   demo_command
       ->add_option("--policy", demo.policy,
                    "show a policy on a cluster where its effect is plain to see: " + PolicyDemoNames())
       ->check(CheckPolicyDemo, "")
       ->excludes(demo_nodes)
-      ->excludes(demo_replicas);
+      ->excludes(demo_replicas)
+      ->excludes(demo_config);
 
   PriceOptions price;
   CLI::App* price_command = AddPriceCommand(app, price);
@@ -152,12 +179,20 @@ int Main(int argc, char** argv) {
     return cli::kExitUsage;
   }
   if (verbosity >= 4) log::SetLevel(log::Level::kDebug);
+  // Before signals are blocked and threads start: files of plugins are tried in child processes.
+  const auto known_plugins = AllPlugins(std::move(plugins_of_program), plugin_directory);
+  if (!known_plugins.ok()) return FailWith(known_plugins.error(), cli::kExitUsage);
   BlockSignals();
-  if (run_command->parsed()) return RunScheduler(run);
+  if (run_command->parsed()) return RunOnCluster(run, *known_plugins);
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (price_command->parsed()) return RunPrice(price);
-  return demo.policy.empty() ? RunDemo(demo) : RunPolicyDemo(demo);
+  return demo.policy.empty() ? RunDemo(demo, *known_plugins) : RunPolicyDemo(demo);
 }
 
+}  // namespace
 }  // namespace berth::app
+
+int berth::RunScheduler(int argc, char** argv, std::vector<PluginRegistration> plugins) {
+  return app::Main(argc, argv, std::move(plugins));
+}

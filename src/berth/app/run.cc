@@ -11,6 +11,7 @@
 
 #include "berth/api/meta.h"
 #include "berth/app/commands.h"
+#include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
 #include "berth/app/metrics.h"
 #include "berth/app/process.h"
@@ -18,24 +19,12 @@
 #include "berth/base/log.h"
 #include "berth/cli/exit_codes.h"
 #include "berth/cli/text.h"
-#include "berth/client/file.h"
 #include "berth/config/default.h"
-#include "berth/config/load.h"
 #include "berth/config/validate.h"
 #include "berth/net/http_server.h"
 
 namespace berth::app {
 namespace {
-
-Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
-  const auto text = client::ReadSmallFile(path);
-  if (!text.ok()) return text.error().Wrap("--config");
-  auto loaded = config::LoadConfiguration(*text);
-  if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
-  if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok())
-    return valid.error().Wrap("--config " + path);
-  return loaded;
-}
 
 Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& options) {
   if (!options.config.empty()) return LoadConfigurationFile(options.config);
@@ -111,7 +100,7 @@ int ReportUnplaced(SchedulerShell& shell) {
 
 }  // namespace
 
-int RunScheduler(const RunOptions& options) {
+int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
   ShareMemory();
   const auto configuration = Configuration(options);
   if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
@@ -140,6 +129,7 @@ int RunScheduler(const RunOptions& options) {
   shell_options.seed = seed;
   shell_options.hostname = HostName();
   shell_options.read_file = PluginFiles(options.config);
+  shell_options.plugins = plugins;
   shell_options.pods = {options.pods_by_annotation, std::move(*namespaces)};
   shell_options.waits_for_outside_data = options.once;
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
@@ -165,6 +155,7 @@ int RunScheduler(const RunOptions& options) {
     log::Warning("app", "Leader election is not in this version: see that no second scheduler of these names runs");
   }
   log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
+  for (const std::string& line : UnnoticedNames(*configuration, plugins)) log::Warning("app", line);
   (*shell)->Start();
   int status = cli::kExitOk;
   if (options.once) {

@@ -17,7 +17,6 @@
 #include "berth/codec/json_reader.h"
 #include "berth/framework/guarded.h"
 #include "berth/framework/object_kinds.h"
-#include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
 
 namespace berth::app {
@@ -84,7 +83,8 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
                                                                client::RestClient& events_rest, const Clock& clock,
                                                                ShellOptions options) {
   std::unique_ptr<SchedulerShell> shell(new SchedulerShell(rest, events_rest, clock, std::move(options)));
-  BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, plugins::InTreePlugins(), shell->handle_));
+  BERTH_ASSIGN_OR_RETURN(auto profiles,
+                         runtime::MakeProfiles(configuration, shell->options_.plugins, shell->handle_));
   scheduler::SchedulerOptions core;
   core.seed = shell->options_.seed;
   core.pods = shell->options_.pods;

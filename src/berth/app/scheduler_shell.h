@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "berth/client/rest_client.h"
 #include "berth/config/types.h"
 #include "berth/framework/handle.h"
+#include "berth/plugins/registry.h"
 #include "berth/scheduler/scheduler.h"
 
 namespace berth::app {
@@ -38,6 +40,8 @@ class StatusWriter;
 struct ShellOptions {
   std::uint64_t seed = 0;
   std::string hostname;
+  // What profiles may name. Looked at by Make() alone.
+  std::span<const plugins::PluginRegistration> plugins = plugins::InTreePlugins();
   // Binding cycles under way at once, at most: the core decides no further pod while there are this many, or twice as
   // many as the binding pipeline sends at once, which keeps that busy; more would only be more to settle at the end.
   // Those that wait for time to pass (a volume that is being made) do not count.

@@ -1,0 +1,20 @@
+// KubeSchedulerConfiguration from a file named on the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/app/commands.h"
+#include "berth/base/expected.h"
+#include "berth/config/types.h"
+
+namespace berth::app {
+
+// Loaded and validated; plugins are not made yet. Errors begin with "--config PATH".
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path);
+
+// A line for each name of a plugin that does not exist where upstream takes no notice: in pluginConfig and among those
+// that are disabled. Most are mistyped.
+std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration, KnownPlugins plugins);
+
+}  // namespace berth::app

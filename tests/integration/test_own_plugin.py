@@ -1,0 +1,205 @@
+"""A plugin of one's own: examples/own-plugin, built outside of the tree against an installed berth, and shared objects."""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import ROOT, Api, BerthTest, Process, clean_environment, node_of, pod, wait_until
+
+EXAMPLE = ROOT / "examples" / "own-plugin"
+BUILD = Path(os.environ["BERTH_BUILD"])
+PODS = "/api/v1/namespaces/default/pods"
+TEAM = "example.com/team"
+
+# Plugins that must not be loaded, and one whose name is taken.
+BAD_PLUGINS = {
+    "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
+project(bad LANGUAGES CXX)
+find_package(berth REQUIRED COMPONENTS plugin)
+berth_add_plugin(aborting aborting.cc)
+berth_add_plugin(newer newer.cc)
+berth_add_plugin(taken taken.cc)
+target_compile_definitions(newer PRIVATE BERTH_PLUGIN_ABI_VERSION=999)
+""",
+    "aborting.cc": """#include <berth/plugin.h>
+#include <cstdlib>
+[[maybe_unused]] const bool kAborts = (std::abort(), true);
+BERTH_PLUGIN("Aborting", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
+""",
+    "newer.cc": """#include <berth/plugin.h>
+BERTH_PLUGIN("Newer", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
+""",
+    "taken.cc": """#include <berth/plugin.h>
+BERTH_PLUGIN("NodeMatch", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
+""",
+}
+
+
+def run(*arguments: str) -> str:
+    """What the command says; a failure shows all of it."""
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=200, env=clean_environment())
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(arguments)}: {done.returncode}\n{done.stdout[-4000:]}\n{done.stderr[-4000:]}")
+    return done.stdout
+
+
+class OwnPlugin(BerthTest):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.temporary = tempfile.TemporaryDirectory(prefix="berth-own-plugin-")
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.root = Path(cls.temporary.name)
+        cls.prefix = cls.root / "prefix"
+        run("cmake", "--install", str(BUILD), "--prefix", str(cls.prefix))
+        cls.example = cls.root / "example"
+        shutil.copytree(EXAMPLE, cls.example)
+        cls.build(cls.example)
+        cls.bad = cls.root / "bad"
+        cls.bad.mkdir()
+        for name, text in BAD_PLUGINS.items():
+            (cls.bad / name).write_text(text)
+        cls.build(cls.bad)
+        # The directory of plugins as the README has it: the build's own.
+        cls.plugins = cls.example / "build"
+
+    @classmethod
+    def build(cls, folder: Path) -> None:
+        run("cmake", "-S", str(folder), "-B", str(folder / "build"), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={cls.prefix}",
+            f"-DCMAKE_CXX_COMPILER={os.environ['BERTH_CXX']}", "-DCMAKE_CXX_FLAGS=-O1 -Wall -Wextra -Werror")
+        run("cmake", "--build", str(folder / "build"))
+
+    def start(self, program: Path, *arguments: str) -> Process:
+        before = os.environ["BERTH_BINARY"]
+        os.environ["BERTH_BINARY"] = str(program)
+        try:
+            return Process(self, *arguments)
+        finally:
+            os.environ["BERTH_BINARY"] = before
+
+    def refusal(self, *arguments: str, program: Path | None = None) -> str:
+        """The one line that it says before it ends with 2."""
+        process = self.start(program or self.prefix / "bin/berth", "run", "--master", "http://127.0.0.1:1", *arguments)
+        self.assertEqual(process.wait(), 2, process.lines("err"))
+        lines = process.lines("err")
+        self.assertEqual(len(lines), 1, lines)
+        return lines[0].removeprefix("berth: ")
+
+    def place(self, program: Path, *arguments: str) -> None:
+        """Four nodes, two of them with a team: pods go where the plugin says."""
+        _, api = self.api_server()
+        for number, team in enumerate(["red", "blue", "", ""], 1):
+            api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node",
+                                         "metadata": {"name": f"n{number}", "labels": {TEAM: team} if team else {}},
+                                         "status": {"allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"}}})
+        berth = self.start(program, "run", "--master", api.url, "--config", str(self.example / "profile.yaml"), *arguments)
+        berth.wait_for("err", "Starting")
+        wanted = {}
+        for number in range(12):
+            team = ["red", "blue", ""][number % 3]
+            body = pod(f"p{number}", scheduler="node-match")
+            body["metadata"]["labels"] = {TEAM: team} if team else {}
+            api.create(PODS, body)
+            wanted[f"p{number}"] = {"red": {"n1"}, "blue": {"n2"}, "": {"n3", "n4"}}[team]
+        body = pod("lost", scheduler="node-match")
+        body["metadata"]["labels"] = {TEAM: "green"}
+        api.create(PODS, body)
+
+        placed = wait_until("all are bound", lambda: (p := self.placements(api)) and len(p) == 12 and p)
+        for name, nodes in wanted.items():
+            self.assertIn(placed[name], nodes, name)
+        message = wait_until("the lost one is refused", lambda: self.message(api, "lost"))
+        self.assertIn(f"4 node(s) didn't have the pod's {TEAM}", message)
+        # The event that it has registered for.
+        status, _ = api.call("PATCH", "/api/v1/nodes/n4", {"metadata": {"labels": {TEAM: "green"}}}, Api.MERGE_PATCH)
+        self.assertEqual(status, 200)
+        self.assertEqual(wait_until("it is tried again", lambda: node_of(api.get(f"{PODS}/lost"))), "n4")
+        self.assertEqual(berth.end(signal.SIGTERM), 0)
+
+    @staticmethod
+    def placements(api: Api) -> dict[str, str]:
+        return {p["metadata"]["name"]: node_of(p) for p in api.pods() if node_of(p)}
+
+    @staticmethod
+    def message(api: Api, name: str) -> str:
+        conditions = api.get(f"{PODS}/{name}").get("status", {}).get("conditions", [])
+        return next((c.get("message", "") for c in conditions if c["type"] == "PodScheduled" and c["status"] == "False"), "")
+
+    def test_a_scheduler_of_ones_own(self) -> None:
+        self.place(self.plugins / "own-scheduler")
+
+    def test_a_shared_object(self) -> None:
+        self.place(self.prefix / "bin/berth", "--plugin-dir", str(self.plugins))
+
+    def test_the_demo_takes_both(self) -> None:
+        for program, arguments in [(self.plugins / "own-scheduler", []),
+                                   (self.prefix / "bin/berth", ["--plugin-dir", str(self.plugins)])]:
+            demo = self.start(program, "demo", "--config", str(self.example / "profile.yaml"), *arguments)
+            self.assertEqual(demo.wait(), 0, demo.lines("err"))
+            self.assertTrue(demo.find("out", r"schedulerName: node-match"), demo.lines("out"))
+
+    def test_what_is_installed(self) -> None:
+        names = sorted(str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if path.is_file())
+        for name in ["bin/berth", "lib/libberth.a", "lib/cmake/berth/berthConfig.cmake", "include/berth/plugin.h",
+                     "share/berth/best-price.yaml"]:
+            self.assertIn(name, names)
+        for name in names:
+            self.assertRegex(name, r"^(bin/berth|lib/libberth\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|"
+                             r"include/berth/(plugin\.h|(base|api|framework)/\w+\.h))$")
+        # Nothing leads back to where it was built.
+        for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.h")]:
+            for place in (BUILD, ROOT):
+                self.assertNotIn(str(place), path.read_text(), path)
+
+    def test_arguments_are_told_by_their_path(self) -> None:
+        wrong = self.file("wrong.yaml", (self.example / "profile.yaml").read_text().replace("label:", "lable:"))
+        want = (f'--config {wrong}: initializing plugin "NodeMatch": plugin "NodeMatch": [args.label: Required value, '
+                'args.lable: unknown field; known here: apiVersion, kind, label, othersScore]')
+        self.assertEqual(self.refusal("--config", str(wrong), program=self.plugins / "own-scheduler"), want)
+        self.assertEqual(self.refusal("--config", str(wrong), "--plugin-dir", str(self.plugins)), want)
+        spaced = self.file("spaced.yaml", (self.example / "profile.yaml").read_text().replace(TEAM, '"a b"'))
+        self.assertIn('args.label: Invalid value: "a b": must be the key of a label',
+                      self.refusal("--config", str(spaced), "--plugin-dir", str(self.plugins)))
+
+    def test_unknown_names_lead_to_the_nearest(self) -> None:
+        typo = self.file("typo.yaml", (self.example / "profile.yaml").read_text().replace("{name: NodeMatch", "{name: NodeMacth"))
+        self.assertIn('PreFilterPlugin "NodeMacth" does not exist; the nearest name is "NodeMatch"',
+                      self.refusal("--config", str(typo), "--plugin-dir", str(self.plugins)))
+        self.assertIn('"NodeMacth" does not exist; the nearest name is "NodeName"', self.refusal("--config", str(typo)))
+
+    def test_bad_shared_objects_are_refused(self) -> None:
+        def directory(*files: Path) -> Path:
+            folder = self.folder()
+            for file in files:
+                shutil.copy(file, folder / file.name)
+            return folder
+
+        text = self.file("text.so", "hello, I am a text")
+        built = self.bad / "build"
+        for files, want in [
+            ([text], "text.so: is no shared object for this machine: build it with berth_add_plugin(), or take it away"),
+            ([built / "newer.so"],
+             "newer.so: is built for plugin ABI 999, and this berth is for 1: build it anew with the headers of this berth"),
+            ([built / "aborting.so"],
+             "aborting.so: crashes while it is loaded (signal 6, Aborted): look at what it does in the initialisers of its "
+             "global variables"),
+        ]:
+            folder = directory(*files)
+            self.assertEqual(self.refusal("--plugin-dir", str(folder)), f"{folder}/{want}")
+        twice = directory(self.plugins / "node_match.so", built / "taken.so")
+        self.assertEqual(self.refusal("--plugin-dir", str(twice)),
+                         f'{twice}/taken.so: plugin "NodeMatch": the name is taken by a plugin of {twice}/node_match.so: take '
+                         'one of the two away')
+        self.assertEqual(self.refusal("--plugin-dir", str(self.plugins), program=self.plugins / "own-scheduler"),
+                         f'{self.plugins}/node_match.so: plugin "NodeMatch": the name is taken by a plugin of this program: '
+                         'take one of the two away')
+        self.assertEqual(self.refusal("--plugin-dir", f"{twice}/none"),
+                         f"--plugin-dir {twice}/none: cannot be read: No such file or directory: it should be a directory "
+                         "with shared objects (*.so)")
+
+
+if __name__ == "__main__":
+    unittest.main()
