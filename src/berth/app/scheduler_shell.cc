@@ -11,6 +11,7 @@
 #include "berth/api/decode.h"
 #include "berth/api/decode_protobuf.h"
 #include "berth/app/binding_pipeline.h"
+#include "berth/app/http_extender.h"
 #include "berth/app/status_writer.h"
 #include "berth/base/check.h"
 #include "berth/base/log.h"
@@ -88,12 +89,15 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
   scheduler::SchedulerOptions core;
   core.seed = shell->options_.seed;
   core.pods = shell->options_.pods;
+  core.extenders = config::InCallOrder(configuration.extenders);
   core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
   core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
   shell->core_ = std::make_unique<scheduler::Scheduler>(core, shell->handle_, std::move(profiles));
   const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
     return InvalidError("other servers cannot be asked here");
   };
+  BERTH_RETURN_IF_ERROR(shell->MakeExtenders(
+      core.extenders, shell->options_.make_client ? shell->options_.make_client : no_client));
   BERTH_ASSIGN_OR_RETURN(
       shell->outside_,
       OutsidePoller::Make(
@@ -108,6 +112,16 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
 }
 
 SchedulerShell::~SchedulerShell() { Stop(Duration{0}); }
+
+Expected<void> SchedulerShell::MakeExtenders(std::vector<config::Extender> extenders,
+                                             const OutsidePoller::MakeClient& make_client) {
+  BERTH_ASSIGN_OR_RETURN(
+      extenders_, HttpExtenders::Make(
+                      std::move(extenders), rest_.loop(), make_client,
+                      [pool = &workers_](std::function<void()> work) { pool->Run(std::move(work)); },
+                      *options_.metrics, [this](scheduler::ExtenderDone done) { Push(std::move(done)); }));
+  return {};
+}
 
 void SchedulerShell::MakeInformers() {
   const auto synced = [this] {
@@ -126,14 +140,21 @@ void SchedulerShell::MakeInformers() {
   node_options.streams_list = true;
   node_options.keeps_objects = false;  // the core has them
   node_options.seed = options_.seed;
-  node_options.decode = [](const simdjson::dom::element& object) { return api::DecodeNode(object); };
-  node_options.decode_protobuf = [](std::string_view message) { return api::DecodeNodeProtobuf(message); };
+  node_options.decode = [this](const simdjson::dom::element& object) {
+    auto node = api::DecodeNode(object);
+    if (node.ok()) extenders_->SetNode(**node, object);
+    return node;
+  };
+  // Extenders are sent the objects whole, as JSON, and so they are asked for where one wants them.
+  if (!extenders_->wants_nodes())
+    node_options.decode_protobuf = [](std::string_view message) { return api::DecodeNodeProtobuf(message); };
   client::Informer<api::Node>::Handler node_handler;
   node_handler.on_add = [this](std::shared_ptr<const api::Node> node) { Push(scheduler::NodeSet{std::move(node)}); };
   node_handler.on_update = [this](const std::shared_ptr<const api::Node>&, std::shared_ptr<const api::Node> node) {
     Push(scheduler::NodeSet{std::move(node)});
   };
   node_handler.on_gone = [this](const client::Reflector::Identity& node) {
+    extenders_->RemoveNode(node.name, node.uid);
     Push(scheduler::NodeGone{std::string(node.name)});
   };
   node_handler.on_synced = synced;
@@ -147,14 +168,20 @@ void SchedulerShell::MakeInformers() {
   pod_options.streams_list = true;
   pod_options.keeps_objects = false;
   pod_options.seed = options_.seed + 1;
-  pod_options.decode = [](const simdjson::dom::element& object) { return api::DecodePod(object); };
-  pod_options.decode_protobuf = [](std::string_view message) { return api::DecodePodProtobuf(message); };
+  pod_options.decode = [this](const simdjson::dom::element& object) {
+    auto pod = api::DecodePod(object);
+    if (pod.ok()) extenders_->SetPod(**pod, object);
+    return pod;
+  };
+  if (!extenders_->wants_pods())
+    pod_options.decode_protobuf = [](std::string_view message) { return api::DecodePodProtobuf(message); };
   client::Informer<api::Pod>::Handler pod_handler;
   pod_handler.on_add = [this](std::shared_ptr<const api::Pod> pod) { Push(scheduler::PodSet{std::move(pod)}); };
   pod_handler.on_update = [this](const std::shared_ptr<const api::Pod>&, std::shared_ptr<const api::Pod> pod) {
     Push(scheduler::PodSet{std::move(pod)});
   };
   pod_handler.on_gone = [this](const client::Reflector::Identity& pod) {
+    extenders_->RemovePod(pod.uid);
     Push(scheduler::PodGone{std::string(pod.namespace_name), std::string(pod.name), std::string(pod.uid)});
   };
   pod_handler.on_synced = synced;
@@ -333,15 +360,23 @@ void SchedulerShell::RunOnLoop() {
 SchedulerShell::TurnResult SchedulerShell::TakeTurn(Taker taker) {
   TurnResult result;
   bool can_decide = false;
+  bool is_draining = false;
   {
     const std::lock_guard lock(mutex_);
     batch_.swap(inputs_);
-    can_decide = is_synced_ && !is_draining_;
+    is_draining = is_draining_;
+    can_decide = is_synced_ && !is_draining;
     is_settled_ = false;
   }
   // The core's time must not run backwards when somebody sets the clock.
   const Time now = last_turn_ = std::max(last_turn_, clock_.Now());
-  for (Input& input : batch_) core_->Handle(std::move(input), now);
+  if (is_draining) core_->CancelAsking("the scheduler ends");
+  for (Input& input : batch_) {
+    const bool was_asking = core_->is_asking();
+    core_->Handle(std::move(input), now);
+    // Extenders have answered, and with that a decision is made.
+    if (was_asking && !core_->is_asking() && options_.on_decision) options_.on_decision(core_->decisions().Newest());
+  }
   batch_.clear();
   core_->Tick(now);
   if (options_.waits_for_outside_data && !core_->HasHeardOutside()) can_decide = false;
@@ -371,7 +406,7 @@ void SchedulerShell::DecideSome(Taker taker, Time now, TurnResult& result) {
   for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < BindingsMax(); ++i) {
     result.has_more = core_->ScheduleOne(now);
     if (!result.has_more) return;
-    if (options_.on_decision) options_.on_decision(core_->decisions().Newest());
+    if (options_.on_decision && !core_->is_asking()) options_.on_decision(core_->decisions().Newest());
     if (taker == Taker::kLoop && clock_.Now() - begin > kTurnOnLoopMax) {
       result.took_long = true;
       break;
@@ -403,6 +438,8 @@ void SchedulerShell::Perform(Output&& output) {
     record.regarding = ReferenceTo(std::move(event->regarding));
     record.regarding.kind = std::move(event->kind);
     recorder_->Record(std::move(record));
+  } else if (auto* ask = std::get_if<scheduler::AskExtender>(&output)) {
+    extenders_->Ask(std::move(*ask));
   } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
     workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
       Push(scheduler::WorkDone{operation, framework::Guarded(run)});
@@ -494,6 +531,7 @@ void SchedulerShell::Stop(Duration grace) {
   changed_.notify_all();
   room_.notify_all();
   if (outside_) outside_->Stop();
+  if (extenders_) extenders_->Stop();
   if (pods_) pods_->Stop();
   if (nodes_) nodes_->Stop();
   for (const auto& informer : objects_) informer->Stop();

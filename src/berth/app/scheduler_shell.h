@@ -35,6 +35,7 @@
 namespace berth::app {
 
 class BindingPipeline;
+class HttpExtenders;
 class StatusWriter;
 
 struct ShellOptions {
@@ -106,6 +107,7 @@ class SchedulerShell final {
 
   SchedulerShell(client::RestClient& rest, client::RestClient& events_rest, const Clock& clock, ShellOptions options);
 
+  Expected<void> MakeExtenders(std::vector<config::Extender> extenders, const OutsidePoller::MakeClient& make_client);
   void MakeInformers();
   void MakeObjectInformer(framework::ObjectKind kind, std::function<void()> synced);
   void Push(scheduler::Input input);
@@ -132,6 +134,7 @@ class SchedulerShell final {
   scheduler::CoreHandle handle_;
   std::unique_ptr<scheduler::Scheduler> core_;  // guarded by core_mutex_ once it runs
   std::unique_ptr<OutsidePoller> outside_;
+  std::unique_ptr<HttpExtenders> extenders_;
   std::unique_ptr<client::Informer<api::Pod>> pods_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::vector<std::unique_ptr<client::Informer<framework::AnyObject>>> objects_;  // of the kinds that plugins read

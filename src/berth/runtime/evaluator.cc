@@ -135,7 +135,8 @@ std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
   for (const auto& plugin : plugins_.owned) {
     const Status failed = GuardedCall([&] { epoch += plugin->Epoch(); });
     if (failed.IsSuccess()) continue;
-    if (error != nullptr) *error = "running Epoch of plugin \"" + std::string(plugin->Name()) + "\": " + failed.Message();
+    if (error != nullptr)
+      *error = "running Epoch of plugin \"" + std::string(plugin->Name()) + "\": " + failed.Message();
     return std::nullopt;
   }
   return epoch;
@@ -201,10 +202,12 @@ void Evaluator::DropIdle() {
 }
 
 const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
-                                   const framework::NominatedRows* nominated, std::uint64_t seed, Time now) {
+                                   const framework::NominatedRows* nominated, std::uint64_t seed, Time now,
+                                   const ExtenderSay* extenders) {
   pod_ = pod;
   nodes_ = &nodes;
   nominated_ = nominated;
+  extenders_ = extenders;
   do_nominations_matter_ = nominated != nullptr && nominated->MatterTo(*pod);
   seed_ = seed;
   now_ = now;
@@ -235,7 +238,8 @@ void Evaluator::FindNode() {
   if (is_refused) return;
   // The nominated node goes first and alone: it was made free for this pod.
   NodeIndex refused_row = kNoNode;
-  if (!pod_->nominated_node_name.empty()) {
+  const bool tries_nominated = extenders_ == nullptr || !extenders_->skips_nominated;
+  if (tries_nominated && !pod_->nominated_node_name.empty()) {
     refused_row = nodes_->Find(pod_->nominated_node_name);
     if (refused_row != kNoNode && TryNominatedNode(refused_row)) return;
     if (!outcome_.nominated_status.IsRejected()) refused_row = kNoNode;
@@ -257,7 +261,7 @@ void Evaluator::FindNode() {
     // What the class could keep about all other nodes nobody asks for.
     (void)PlanKept();
     are_scores_kept_ = false;
-  } else if (ChooseByBlocks()) {
+  } else if (extenders_ == nullptr && ChooseByBlocks()) {
     if (!options_.with_detail) return;
     UpdateKept();
     AddDetail(rows);
@@ -266,7 +270,7 @@ void Evaluator::FindNode() {
     UpdateKept();
   }
 
-  if (CanChooseFromKept() && ChooseFromKept()) {
+  if (extenders_ == nullptr && CanChooseFromKept() && ChooseFromKept()) {
     if (options_.with_detail && outcome_.result == Result::kFeasible) AddDetail(rows);
     return;
   }
@@ -275,9 +279,17 @@ void Evaluator::FindNode() {
   if (refused_row != kNoNode && cycle_verdicts_[refused_row] == kVerdictNoNode)
     cycle_verdicts_[refused_row] = VerdictOf(outcome_.nominated_status);
   if (options_.with_detail) outcome_.evaluated.assign(rows.begin(), rows.end());
+  if (extenders_ != nullptr) ApplyExtenderFilters();
   if (feasible_.empty()) {
     outcome_.result = Result::kRefused;
     CollectRefusals(rows);
+    if (extenders_ != nullptr && extenders_->has_refused) outcome_.unschedulable_plugins.emplace(kExtenderName);
+    return;
+  }
+  if (extenders_ != nullptr && extenders_->filters_only) {
+    outcome_.result = Result::kFeasible;
+    outcome_.feasible = feasible_;
+    outcome_.feasible_count = feasible_.size();
     return;
   }
   ScoreFeasible();

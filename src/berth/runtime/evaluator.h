@@ -20,6 +20,7 @@
 #include "berth/framework/nominated_rows.h"
 #include "berth/framework/plugin.h"
 #include "berth/runtime/block_choice.h"
+#include "berth/runtime/extender_say.h"
 #include "berth/runtime/kept_cache.h"
 #include "berth/runtime/kept_evaluation.h"
 #include "berth/runtime/profile_plugins.h"
@@ -82,9 +83,11 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // `plugins` must outlive the evaluator.
   Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options);
 
-  // `nominated` may be null, and must live as long as the outcome is used.
+  // `nominated` may be null, and must live as long as the outcome is used; so must `extenders`, which is null for a pod
+  // that no extender is asked about.
   const Outcome& Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
-                          const framework::NominatedRows* nominated, std::uint64_t seed, Time now);
+                          const framework::NominatedRows* nominated, std::uint64_t seed, Time now,
+                          const ExtenderSay* extenders = nullptr);
 
   // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message().
   framework::PostFilterResult RunPostFilter();
@@ -205,6 +208,9 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   bool IsSpecial(NodeIndex row) const { return row < special_in_.size() && special_in_[row] == special_cycle_; }
   bool AddDetail(std::span<const NodeIndex> rows);
 
+  void ApplyExtenderFilters();
+  void AddExtenderScores();
+
   bool AddScores(std::size_t score);
   void Normalize(framework::Normalization normalization);
   void ChooseFromTotals();
@@ -266,6 +272,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   framework::PodInfoPtr pod_;
   const framework::NodeTable* nodes_ = nullptr;
   const framework::NominatedRows* nominated_ = nullptr;
+  const ExtenderSay* extenders_ = nullptr;
   bool do_nominations_matter_ = false;  // other pods' nominations, to this pod
   std::uint64_t seed_ = 0;
   Time now_{};

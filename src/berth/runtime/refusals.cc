@@ -197,7 +197,7 @@ Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& 
 }
 
 std::optional<std::uint64_t> Evaluator::NodeEpoch() const {
-  if (options_.form != Form::kReuse || !extensions_.empty()) return std::nullopt;
+  if (options_.form != Form::kReuse || !extensions_.empty() || extenders_ != nullptr) return std::nullopt;
   if (outcome_.narrowed_to || !outcome_.pre_filter_status.IsSuccess()) return std::nullopt;
   for (std::size_t f = 0; f < plugins_.filter.size(); ++f) {
     if (!is_filter_active_[f]) continue;

@@ -176,7 +176,7 @@ bool Evaluator::ScoreFeasible() {
   outcome_.result = Result::kFeasible;
   if (options_.with_detail) outcome_.feasible = feasible_;
   totals_.assign(feasible_.size(), 0);
-  if (feasible_.size() > 1 && !plugins_.score.empty()) {
+  if (feasible_.size() > 1 && (!plugins_.score.empty() || extenders_ != nullptr)) {
     if (!RunPreScore()) return false;
     outcome_.is_scored = true;
     const bool uses_fixed = are_scores_kept_ && !options_.with_detail;
@@ -188,6 +188,7 @@ bool Evaluator::ScoreFeasible() {
       const bool is_needless = is_score_idle_[s] && !options_.with_detail;
       if (is_score_active_[s] && !is_in_fixed && !is_needless && !AddScores(s)) return false;
     }
+    if (extenders_ != nullptr) AddExtenderScores();
     if (options_.with_detail) outcome_.totals = totals_;
   }
   ChooseFromTotals();

@@ -35,6 +35,7 @@ struct Scheduler::Binding {
   std::vector<PermitWait> permits;                  // still waited for
   std::vector<framework::PreBindPlugin*> pre_bind;  // those with something to do
   std::size_t step = 0;                             // next plugin of the phase
+  std::size_t extender = 0;                         // the next that may be asked to bind the pod
   std::string_view plugin;                          // whose operation is under way
   Step doing;                                       // of that operation
   framework::NodeIndex row = framework::kNoNode;    // of the chosen node when the pod was assumed

@@ -227,6 +227,7 @@ void Scheduler::ContinueBinding(Binding& binding) {
                 {});
     return;
   }
+  if (!options_.extenders.empty() && AskToBind(binding)) return;
   const auto& bind = binding.profile->plugins->bind;
   while (binding.step < bind.size()) {
     framework::BindPlugin& plugin = *bind[binding.step++];
@@ -266,7 +267,9 @@ void Scheduler::StepEnded(Binding& binding, const framework::StepResult& result)
 void Scheduler::OperationEnded(Binding& binding, const Status& status) {
   const bool is_bind = binding.phase == Phase::kBind;
   if (!status.IsSuccess()) {
-    FailBinding(binding, status, is_bind ? "Bind" : "PreBind", binding.plugin);
+    // An extender's failure is told in its own words.
+    const std::string_view point = binding.plugin.empty() ? "" : is_bind ? "Bind" : "PreBind";
+    FailBinding(binding, status, point, binding.plugin);
   } else if (is_bind) {
     FinishBinding(binding);
   } else {

@@ -3,6 +3,7 @@
 
 #include "berth/base/log.h"
 #include "berth/queue/update_events.h"
+#include "berth/scheduler/asking.h"
 #include "berth/scheduler/binding.h"
 #include "berth/scheduler/scheduler.h"
 
@@ -35,6 +36,7 @@ void Scheduler::On(PodSet&& input) {
 }
 
 void Scheduler::SetAssignedPod(PodInfoPtr pod) {
+  NoteAskedPod(pod);
   PodInfoPtr old;
   const auto change = cache_.SetPod(pod, &old);
   if (change == cache::Cache::PodChange::kUpdated) {
@@ -78,6 +80,7 @@ void Scheduler::SetPendingPod(PodInfoPtr pod) {
     }
     return;
   }
+  NoteAskedPod(pod);
   if (ProfileOf(*pod) == nullptr || !options_.pods.Serves(pod->namespace_name())) {
     queue_->Delete(pod->uid);
     return;
@@ -102,6 +105,7 @@ void Scheduler::MoveForNomination(const framework::PodInfo& pod, const PodInfoPt
 void Scheduler::On(PodGone&& input) { ForgetDeletedPod(input); }
 
 void Scheduler::ForgetDeletedPod(const PodGone& gone) {
+  if (asking_ && asking_->queued.pod->uid == gone.uid) CancelAsking("the pod was deleted while extenders were asked");
   if (const auto it = bindings_.find(gone.uid); it != bindings_.end()) {
     DropBinding(*it->second);
     // A confirmed pod is not assumed any more: DropBinding left it in the cache.

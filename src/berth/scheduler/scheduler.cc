@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
+#include "berth/scheduler/asking.h"
 #include "berth/scheduler/binding.h"
 
 namespace berth::scheduler {
@@ -52,6 +53,11 @@ Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
   for (auto& plugins : profiles) {
     queue::ProfileHooks& own = hooks[plugins->scheduler_name];
     own.pre_enqueue = plugins->pre_enqueue;
+    // Extenders cannot say what they wait for.
+    if (!options_.extenders.empty()) {
+      own.events.push_back({std::string(runtime::kExtenderName),
+                            {{framework::EventResource::kWildcard, framework::action::kAll}, nullptr}});
+    }
     // Of each plugin that can refuse a pod, once.
     std::vector<const framework::Plugin*> refusing;
     const auto add = [&](const auto& list) {
@@ -108,8 +114,8 @@ void Scheduler::Handle(Input input, Time now) {
 // Refused pods back off in a heap from which Pop takes them as soon as activeQ is empty; those that met an error wait
 // there. A nominated pod waits for its victims to go.
 bool Scheduler::HasSettled() const {
-  return bindings_.empty() && background_.empty() && queue_->active_count() == 0 && queue_->backoff_count() == 0 &&
-         queue_->nominator().empty();
+  return asking_ == nullptr && bindings_.empty() && background_.empty() && queue_->active_count() == 0 &&
+         queue_->backoff_count() == 0 && queue_->nominator().empty();
 }
 
 std::vector<UnplacedPod> Scheduler::Unplaced() const {
@@ -119,6 +125,8 @@ std::vector<UnplacedPod> Scheduler::Unplaced() const {
     const Decision* decision = decisions_.Find(standing.pod->uid);
     if (standing.place == queue::Place::kGated) {
       why = standing.gating_plugin + ": " + standing.gating_message;
+    } else if (asking_ && asking_->queued.pod->uid == standing.pod->uid) {
+      why = "extenders are being asked";
     } else if (decision != nullptr && !decision->message.empty()) {
       why = decision->message;
     } else if (standing.pod->scheduled_condition && !standing.pod->scheduled_condition->message.empty()) {
@@ -164,6 +172,7 @@ void Scheduler::Emit(const Profile& profile, const PodInfo& pod, bool is_warning
 
 bool Scheduler::ScheduleOne(Time now) {
   now_ = now;
+  if (asking_) return false;
   std::optional<queue::QueuedPodInfo> popped = queue_->Pop(now);
   if (!popped) return false;
   ++counts_.cycles;
@@ -190,17 +199,26 @@ bool Scheduler::ScheduleOne(Time now) {
   const std::uint64_t seed = random_.Next();
   has_cycled_ = true;
   if (!idle_at_) idle_at_ = now + kIdlePeriod;
-  const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), &nominations_.rows(), seed, now);
-
   decision.seed = seed;
+  if (!options_.extenders.empty() && WantsExtenders(*pod)) {
+    BeginAsking(*profile, std::move(*popped), decision, seed);
+    return true;
+  }
+  const runtime::Outcome& outcome = profile->evaluator.Evaluate(pod, cache_.nodes(), &nominations_.rows(), seed, now);
+  Conclude(*profile, std::move(*popped), outcome, decision);
+  return true;
+}
+
+void Scheduler::Conclude(Profile& profile, queue::QueuedPodInfo&& queued, const runtime::Outcome& outcome,
+                         Decision& decision) {
   decision.node_count = static_cast<std::uint32_t>(outcome.node_count);
   decision.feasible_count = static_cast<std::uint32_t>(outcome.feasible_count);
-  if (outcome.result != Result::kError) decision.refusals = profile->evaluator.RefusalCounts();
+  if (outcome.result != Result::kError) decision.refusals = profile.evaluator.RefusalCounts();
   if (outcome.result == Result::kFeasible) {
     decision.node_name = cache_.nodes().Info(outcome.node).name();
     decision.total = outcome.total;
-    StartBinding(*profile, std::move(*popped), outcome.node);
-    return true;
+    StartBinding(profile, std::move(queued), outcome.node);
+    return;
   }
 
   Failure failure;
@@ -210,15 +228,14 @@ bool Scheduler::ScheduleOne(Time now) {
   } else {
     failure.is_refusal = true;
     failure.unschedulable_plugins = outcome.unschedulable_plugins;
-    if (outcome.result == Result::kRefused && !profile->plugins->post_filter.empty()) {
-      const framework::PostFilterResult result = profile->evaluator.RunPostFilter();
+    if (outcome.result == Result::kRefused && !profile.plugins->post_filter.empty()) {
+      const framework::PostFilterResult result = profile.evaluator.RunPostFilter();
       failure.nomination = {result.has_nomination, result.nominated_node_name};
     }
-    failure.message = profile->evaluator.Message();
+    failure.message = profile.evaluator.Message();
   }
   decision.message = failure.message;
-  HandleFailure(*profile, std::move(*popped), std::move(failure));
-  return true;
+  HandleFailure(profile, std::move(queued), std::move(failure));
 }
 
 std::optional<Time> Scheduler::NextWake() const {

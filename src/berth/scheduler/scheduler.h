@@ -28,6 +28,7 @@
 #include "berth/base/text_hash.h"
 #include "berth/cache/cache.h"
 #include "berth/cache/pod_classes.h"
+#include "berth/config/extenders.h"
 #include "berth/queue/row_nominations.h"
 #include "berth/queue/scheduling_queue.h"
 #include "berth/runtime/evaluator.h"
@@ -45,6 +46,7 @@ struct SchedulerOptions {
   runtime::EvaluatorOptions evaluator;
   std::size_t decisions_max = 4096;
   PodChoice pods;
+  std::vector<config::Extender> extenders;  // in the order in which they are asked (config::InCallOrder)
 };
 
 // A pod of ours that has no node.
@@ -71,8 +73,13 @@ class Scheduler {
 
   void Handle(Input input, Time now);
 
-  // One scheduling cycle, if a pod is ready. False when none is.
+  // One scheduling cycle, if a pod is ready. False when none is, or while the last one waits for extenders: it ends
+  // with their answers, in Handle().
   bool ScheduleOne(Time now);
+  // The cycle that decisions().Newest() tells of waits for extenders.
+  bool is_asking() const { return asking_ != nullptr; }
+  // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
+  void CancelAsking(std::string_view why);
 
   // Does what is due by now: back-offs, Permit deadlines, retries.
   void Tick(Time now);
@@ -114,6 +121,7 @@ class Scheduler {
   friend class CoreHandle;
   struct Profile;
   struct Binding;
+  struct ExtenderCycle;
   // What an operation is doing: its writes one by one, its work, or waiting. Writes are given away as they come up, but
   // for bindings, which may have to be posted again.
   struct Step {
@@ -150,6 +158,7 @@ class Scheduler {
   void On(WorkDone&& input);
   void On(OutsideDone&& input);
   void On(framework::PermitDecision&& input);
+  void On(ExtenderDone&& input);
 
   void FindOutsideSources();
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
@@ -158,6 +167,25 @@ class Scheduler {
   void ForgetDeletedPod(const PodGone& gone);
   Profile* ProfileOf(const framework::PodInfo& pod);
   void MoveForNomination(const framework::PodInfo& pod, const framework::PodInfoPtr& source);
+
+  // What follows from an evaluation: the binding cycle, or the pod's failure.
+  void Conclude(Profile& profile, queue::QueuedPodInfo&& queued, const runtime::Outcome& outcome, Decision& decision);
+
+  bool WantsExtenders(const framework::PodInfo& pod) const;
+  void BeginAsking(Profile& profile, queue::QueuedPodInfo&& queued, Decision& decision, std::uint64_t seed);
+  const runtime::Outcome& EvaluateAsked(ExtenderCycle& asking);
+  void BeginFilters();
+  void Ask(std::size_t extender, ExtenderVerb verb);
+  void AskNextFilter();
+  void FiltersAsked();
+  void ForgetNominated();
+  void Answered(const config::Extender& extender, ExtenderDone&& input);
+  void TakeFilterAnswer(ExtenderAnswer&& answer);
+  void EndAsking();
+  void FailAsking(const std::string& message);
+  void NoteAskedPod(const framework::PodInfoPtr& pod);
+  bool AskToBind(Binding& binding);
+  void ExtenderBound(Binding& binding, const Expected<ExtenderAnswer>& answer);
 
   void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, framework::NodeIndex row);
   void RejectReserved(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
@@ -230,6 +258,7 @@ class Scheduler {
   std::vector<std::pair<framework::OutsideDataReader*, std::size_t>> outside_readers_;
   std::vector<bool> outside_heard_;  // parallel, too
   std::size_t outside_unheard_ = 0;
+  std::unique_ptr<ExtenderCycle> asking_;  // null: no cycle waits for extenders
   queue::RowNominations nominations_;
   DecisionLog decisions_;
   Counts counts_;

@@ -140,7 +140,7 @@ class Harness {
   }
 
   // What came out since the last call, a line each:
-  //   bind p to a | read p | work | status p [Unschedulable: message] [nominates a]
+  //   bind p to a | read p | work | status p [Unschedulable: message] [nominates a] | ask 0 filter p: a b
   //   Normal Scheduled p: note
   // The operation of the last write or work is the one that is answered next.
   Lines Take() {
@@ -151,6 +151,13 @@ class Harness {
       if (const auto* event = std::get_if<EmitEvent>(&output)) {
         lines.push_back(std::string(event->is_warning ? "Warning " : "Normal ") + event->reason + " " +
                         event->regarding.name + ": " + event->note);
+      } else if (auto* ask = std::get_if<AskExtender>(&output)) {
+        constexpr const char* kVerbs[] = {"filter", "prioritize", "bind"};
+        std::string line = "ask " + std::to_string(ask->extender) + " " + kVerbs[static_cast<int>(ask->verb)] + " " +
+                           ask->pod.name + ":";
+        for (const std::string& name : ask->node_names) line += " " + name;
+        lines.push_back(std::move(line));
+        asked.push_back(ask->operation);
       } else if (auto* todo = std::get_if<Work>(&output)) {
         work = std::move(todo->work);
         operation = todo->operation;
@@ -183,6 +190,7 @@ class Harness {
   std::unique_ptr<CoreHandle> handle;
   Scheduler core;
   std::uint64_t operation = 0;
+  std::vector<std::uint64_t> asked;  // questions to extenders, by operation
   framework::Operation::Work work;
 
  private:
