@@ -125,8 +125,7 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
          };
        },
        "applying score defaultWeights on Score plugins: plugin \"Puppet\" returns an invalid score 101, it should in "
-       "the range of "
-       "[0, 100] after normalizing"},
+       "the range of [0, 100] after normalizing (node \"b\")"},
       {"Score is out of range even when normalised",
        [](Puppet& p, const bool& is_broken) {
          p.normalization = Normalization::kMax;
@@ -135,8 +134,7 @@ TEST_P(EvaluatorTest, ErrorsEndTheCycleAndAreNotKept) {
          };
        },
        "applying score defaultWeights on Score plugins: plugin \"Puppet\" returns an invalid score -200, it should in "
-       "the range of "
-       "[0, 100] after normalizing"},
+       "the range of [0, 100] after normalizing (node \"b\")"},
       {"NormalizeScore fails",
        [](Puppet& p, const bool& is_broken) {
          p.normalization = Normalization::kCustom;
@@ -332,8 +330,7 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
       {"an error ends it", say({Status::Error("first"), false, ""}), say({Status(), true, "b"}), Code::kError, "",
        false, " first"},
       {"so does an exception", [](const PodInfo&) -> PostFilterResult { throw std::runtime_error("oops"); },
-       say({Status(), true, "b"}), Code::kError, "", false,
-       " running PostFilter plugin \"First\": panic: oops"},
+       say({Status(), true, "b"}), Code::kError, "", false, " running PostFilter plugin \"First\": panic: oops"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);

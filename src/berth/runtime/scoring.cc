@@ -108,7 +108,13 @@ bool Evaluator::AddScores(std::size_t score) {
   std::span<const std::int64_t> raw;
   if (are_scores_kept_) {
     for (const ScoreColumn& column : kept_->columns) {
-      if (column.score == score) raw = column.raw;
+      if (column.score != score) continue;
+      raw = column.raw;
+      if (!column.is_zero || options_.with_detail) continue;
+      // All nodes have the same of it, as most do of preferences.
+      const std::int64_t same = weight * Normalized(column.normalization, 0, {});
+      for (std::int64_t& total : totals_) total += same;
+      return true;
     }
   }
   if (raw.empty()) {
@@ -145,9 +151,11 @@ bool Evaluator::AddScores(std::size_t score) {
   if (min < 0 || max > framework::kNodeScoreMax) {
     const auto invalid = std::find_if(normalized_.begin(), normalized_.end(),
                                       [](std::int64_t value) { return value < 0 || value > framework::kNodeScoreMax; });
+    // Upstream's words, and the node.
+    const NodeIndex row = feasible_[static_cast<std::size_t>(invalid - normalized_.begin())];
     return Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
                 "\" returns an invalid score " + std::to_string(*invalid) +
-                ", it should in the range of [0, 100] after normalizing");
+                ", it should in the range of [0, 100] after normalizing (node \"" + nodes_->Info(row).name() + "\")");
   }
   for (std::size_t i = 0; i < count; ++i) totals_[i] += weight * normalized_[i];
   if (options_.with_detail) outcome_.scores.emplace_back(plugin.Name(), normalized_);

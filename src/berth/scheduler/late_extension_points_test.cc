@@ -151,9 +151,9 @@ TEST_F(ScoreTest, OneThatFails) {
                      [way](FewPods& p) { p.normalize = [way](std::span<NodeScore>) { return way.says(); }; },
                      "running Normalize on Score plugins: plugin \"FewPods\" failed with: " + way.message});
   }
-  const auto invalid = [](std::int64_t score) {
+  const auto invalid = [](std::int64_t score, const std::string& node) {
     return "applying score defaultWeights on Score plugins: plugin \"FewPods\" returns an invalid score " +
-           std::to_string(score) + ", it should in the range of [0, 100] after normalizing";
+           std::to_string(score) + ", it should in the range of [0, 100] after normalizing (node \"" + node + "\")";
   };
   for (const std::int64_t score :
        {std::int64_t{101}, std::int64_t{-1}, std::int64_t{INT64_MAX}, std::int64_t{INT64_MIN}}) {
@@ -162,7 +162,7 @@ TEST_F(ScoreTest, OneThatFails) {
                        p.score = [score](const NodeInfo&, Status&) { return score; };
                        p.normalize = [](std::span<NodeScore>) { return Status(); };
                      },
-                     invalid(score)});
+                     invalid(score, "a")});
     cases.push_back({"normalised to " + std::to_string(score),
                      [score](FewPods& p) {
                        p.normalize = [score](std::span<NodeScore> scores) {
@@ -170,7 +170,7 @@ TEST_F(ScoreTest, OneThatFails) {
                          return Status();
                        };
                      },
-                     invalid(score)});
+                     invalid(score, "c")});
   }
   for (const Case& test : cases) {
     SCOPED_TRACE(test.name);
