@@ -20,6 +20,7 @@
 #include "berth/runtime/profile_factory.h"
 #include "berth/scheduler/scheduler.h"
 #include "driver.h"
+#include "plugin_cost.h"
 #include "rules.h"
 #include "verifier.h"
 #include "workloads.h"
@@ -53,17 +54,19 @@ struct Report {
 };
 
 int Usage() {
-  std::fprintf(stderr,
-               "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--zones Z] [--seed S]\n"
-               "                   [--deployments D] [--interleaved] [--amount A] [--config FILE] [--verify[=K]]\n"
-               "                   [--clear] [--json]\n"
-               "  --config FILE the first profile of this configuration schedules all pods, not the default one\n"
-               "  --verify[=K]  evaluates each K-th cycle again in the plain form and compares (default: about %d "
-               "cycles);\n"
-               "                not with --config, for a policy may know more than nodes and pods\n"
-               "  --clear       takes the measured pods away at the end and tells the memory that is left\n"
-               "workloads (existing and measured pods for each node):\n",
-               kVerifiedByDefault);
+  std::fprintf(
+      stderr,
+      "usage: berth-bench [--workload NAME] [--nodes N] [--existing M] [--pods P] [--zones Z] [--seed S]\n"
+      "                   [--deployments D] [--interleaved] [--amount A] [--config FILE] [--verify[=K]]\n"
+      "                   [--clear] [--json]\n"
+      "       berth-bench plugin [--nodes N] [--pods P] [--rounds R] [--json]: what a plugin of one's own costs\n"
+      "  --config FILE the first profile of this configuration schedules all pods, not the default one\n"
+      "  --verify[=K]  evaluates each K-th cycle again in the plain form and compares (default: about %d "
+      "cycles);\n"
+      "                not with --config, for a policy may know more than nodes and pods\n"
+      "  --clear       takes the measured pods away at the end and tells the memory that is left\n"
+      "workloads (existing and measured pods for each node):\n",
+      kVerifiedByDefault);
   for (const bench::WorkloadEntry& entry : bench::Workloads()) {
     std::fprintf(stderr, "  %-28s %4g / %-4g %s\n", entry.name, entry.existing_per_node, entry.pods_per_node,
                  entry.about);
@@ -113,6 +116,27 @@ std::optional<Options> ParseOptions(int argc, char** argv) {
   }
   if (options.verify_every && !options.config.empty()) return std::nullopt;
   return options;
+}
+
+// `berth-bench plugin ...`: the exit status.
+int RunPlugin(int argc, char** argv) {
+  bench::PluginCostOptions options;
+  for (int i = 2; i < argc; ++i) {
+    const std::string arg = argv[i];
+    int* const number = arg == "--nodes"    ? &options.nodes
+                        : arg == "--pods"   ? &options.pods
+                        : arg == "--rounds" ? &options.rounds
+                                            : nullptr;
+    const auto value = number != nullptr && i + 1 < argc ? ParseNumber(argv[++i], 1) : std::nullopt;
+    if (value) {
+      *number = *value;
+    } else if (arg == "--json") {
+      options.json = true;
+    } else {
+      return Usage();
+    }
+  }
+  return bench::RunPluginCost(options);
 }
 
 // The first profile of the file, or the default one.
@@ -246,6 +270,7 @@ int Judge(const Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "plugin") return RunPlugin(argc, argv);
   const auto options = ParseOptions(argc, argv);
   if (!options) return Usage();
   const bench::WorkloadEntry* entry = bench::FindWorkload(options->workload);

@@ -1,0 +1,17 @@
+// berth-bench plugin: what a plugin of one's own in the plain form costs beside its own work. The same pods are
+// scheduled without it and with it, by turns.
+#pragma once
+
+namespace berth::bench {
+
+struct PluginCostOptions {
+  int nodes = 5000;
+  int pods = 2000;
+  int rounds = 5;  // the median of each form counts
+  bool json = false;
+};
+
+// Prints a table, or a line of JSON. The exit status: 1 when a run left a pod unbound.
+int RunPluginCost(const PluginCostOptions& options);
+
+}  // namespace berth::bench
