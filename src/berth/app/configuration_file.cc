@@ -1,6 +1,5 @@
 #include "berth/app/configuration_file.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -28,8 +27,7 @@ std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration
   std::vector<std::string> lines;
   for (const config::Profile& profile : configuration.profiles) {
     const auto look = [&](const std::string& name, const std::string& where) {
-      if (name == "*" || lines.size() == kLinesMax || plugins::FindPlugin(plugins, name) != nullptr)
-        return;
+      if (name == "*" || lines.size() == kLinesMax || plugins::FindPlugin(plugins, name) != nullptr) return;
       lines.push_back("profile \"" + profile.scheduler_name + "\": " + where + ": there is no plugin \"" + name +
                       "\"; the nearest name is \"" + std::string(NearestName(name, known)) + "\"");
     };

@@ -1,9 +1,11 @@
-// The plugin of examples/own-plugin, as part of a program and as a shared object: the same pods go to the same nodes.
+// The plugin of examples/own-plugin, as part of a program, as a shared object and as a script: the same pods go to the
+// same nodes.
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,26 @@ scheduler::Profiles ProfilesOf(const std::string& configuration_text, const std:
   BERTH_CHECK(made.ok(), made.error().message);
   static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
   return profiles;
+}
+
+// The profile of the example with Script instead.
+std::string AsScript(const std::string& script) {
+  std::string profile = R"(apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: node-match
+  plugins:
+    multiPoint:
+      enabled: [{name: Script, weight: 100}]
+  pluginConfig:
+  - name: Script
+    args:
+      args: {label: example.com/team}
+      source: |
+)";
+  std::istringstream lines(script);
+  for (std::string line; std::getline(lines, line);) profile += "        " + line + "\n";
+  return profile;
 }
 
 const char* const kTeams[] = {"", "", "red", "blue", "green"};
@@ -84,6 +106,8 @@ TEST(PluginForms, PlaceAThousandPodsAlike) {
   const auto loaded = LoadPlugins(NODE_MATCH_DIRECTORY);
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   EXPECT_EQ(Placements(ProfilesOf(profile, *loaded)), in_program);
+
+  EXPECT_EQ(Placements(ProfilesOf(AsScript(ReadFile("examples/own-plugin/node_match.lua")), {})), in_program);
 }
 
 }  // namespace
