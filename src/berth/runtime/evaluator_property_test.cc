@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -319,6 +320,50 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     for (const auto& [row, pods] : wanted) nominated_rows_.Set(row, pods);
   }
 
+  // What extenders may have said of some nodes: to leave them, to refuse them with and without a reason, scores.
+  ExtenderSay RandomSay() {
+    ExtenderSay say;
+    say.filters_only = dice_.OneIn(4);
+    say.skips_nominated = !say.filters_only || dice_.OneIn(2);
+    for (int i = 0; i < name_count_; ++i) {
+      const std::string name = "n" + std::to_string(i);
+      if (!dice_.OneIn(3)) {
+        say.passed.insert(name);
+      } else {
+        say.has_refused = true;
+        const auto code = dice_.Pick({framework::Code::kUnschedulable, framework::Code::kUnschedulableAndUnresolvable});
+        if (dice_.OneIn(2)) say.refused[name] = Status(code, {dice_.Pick({"no", "old"})}).WithPlugin(kExtenderName);
+      }
+      if (dice_.OneIn(2)) say.scores[name] = dice_.Pick<std::int64_t>({-7, 40, 1000, INT64_MAX});
+    }
+    return say;
+  }
+
+  // Against evaluations that know less: of the nodes that pass the filters those are left that extenders left, and what
+  // they say is added to the plugins' totals.
+  void CheckSay(const PodInfoPtr& pod, const ExtenderSay& say, const Outcome& got, std::uint64_t seed) {
+    if (say.filters_only || got.result == Result::kError || got.result == Result::kNoNodes) return;
+    Evaluator other(*profile_, {.form = Form::kPlain, .with_detail = true});
+    ExtenderSay filters;
+    filters.filters_only = filters.skips_nominated = true;
+    const Outcome passing = other.Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, &filters);
+    std::vector<NodeIndex> left;
+    if (passing.result == Result::kFeasible) left = passing.feasible;
+    std::erase_if(left, [&](NodeIndex row) { return !say.passed.contains(cache_.nodes().Info(row).name()); });
+    ASSERT_EQ(got.feasible, left);
+    ASSERT_EQ(got.result == Result::kFeasible, !left.empty());
+    ExtenderSay silent = say;
+    silent.scores.clear();
+    const Outcome plugins = other.Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, &silent);
+    ASSERT_EQ(got.totals.size(), plugins.totals.size());
+    for (std::size_t i = 0; i < got.totals.size(); ++i) {
+      const auto score = say.scores.find(cache_.nodes().Info(left[i]).name());
+      const std::int64_t added = score == say.scores.end() ? 0 : score->second;
+      ASSERT_EQ(static_cast<std::uint64_t>(got.totals[i]),
+                static_cast<std::uint64_t>(plugins.totals[i]) + static_cast<std::uint64_t>(added));
+    }
+  }
+
   void ScheduleOne() {
     testing::PodBuilder builder = dice_.PickFrom(templates_);
     if (dice_.OneIn(8)) builder.Nominated(NodeName());
@@ -331,8 +376,11 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     std::map<bool, std::string> wanted;
     std::vector<NodeIndex> best;
     const Outcome* outcome = nullptr;
+    std::optional<ExtenderSay> say;
+    if (dice_.OneIn(4)) say = RandomSay();
     for (Contender& c : contenders_) {
-      outcome = &c.evaluator->Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{});
+      outcome = &c.evaluator->Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, say ? &*say : nullptr);
+      if (say && &c == contenders_.data()) CheckSay(pod, *say, *outcome, seed);
       const std::string got = Describe(*c.evaluator, *outcome, cache_.nodes(), c.with_detail);
       if (wanted.empty()) {
         best = outcome->best;
@@ -341,12 +389,12 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
       }
       ASSERT_EQ(got, wanted[c.with_detail]) << c.name << " differs from plain; replay with seed " << GetParam();
       // Which of the best it is may depend on what was evaluated before.
-      if (outcome->result == Result::kFeasible) {
+      if (outcome->result == Result::kFeasible && outcome->node != framework::kNoNode) {
         ASSERT_NE(std::find(best.begin(), best.end(), outcome->node), best.end()) << c.name;
       }
     }
     ++results_[static_cast<int>(outcome->result)];
-    if (outcome->result != Result::kFeasible || dice_.OneIn(4)) return;
+    if (outcome->result != Result::kFeasible || outcome->node == framework::kNoNode || dice_.OneIn(4)) return;
     auto placed = std::make_shared<PodInfo>(*pod);
     placed->node_name = cache_.nodes().Info(outcome->node).name();
     cache_.AssumePod(placed);
