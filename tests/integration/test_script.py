@@ -139,9 +139,13 @@ class Script(BerthTest):
             status, answer = api.call("PATCH", f"/api/v1/nodes/{node}", {"metadata": {"labels": {"team": "blue"}}},
                                       content_type=Api.MERGE_PATCH)
             self.assertEqual(status, 200, answer)
+        example = ROOT / "examples" / "script"
+        page = (ROOT / "docs" / "plugins" / "lua.md").read_text()
+        self.assertIn("```lua\n" + (example / "spread-by-team.lua").read_text() + "```", page)
+        self.assertIn((example / "profile.yaml").read_text().partition("profiles:")[2], page)
         folder = self.folder()
         for name in ("spread-by-team.lua", "profile.yaml"):
-            (folder / name).write_text((ROOT / "examples" / "script" / name).read_text())
+            (folder / name).write_text((example / name).read_text())
         berth, _ = ready_berth(self, api, folder / "profile.yaml")
         where = []
         for i in range(5):
