@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/base/check.h"
+#include "berth/codec/json.h"
 #include "berth/config/default.h"
 #include "berth/plugins/own_plugins.h"
 #include "berth/runtime/profile_factory.h"
@@ -76,7 +77,8 @@ class TrivialBoth final : public framework::FilterPlugin, public framework::Scor
 struct Form {
   const char* name;
   const char* about;
-  std::function<std::unique_ptr<framework::Plugin>()> make;  // empty: no plugin
+  std::function<std::unique_ptr<framework::Plugin>()> make;  // empty: no plugin in C++
+  std::string script = {};                                   // the source of one; empty: none
 };
 
 template <typename Plugin>
@@ -85,6 +87,10 @@ std::function<std::unique_ptr<framework::Plugin>()> Maker(Dependency dependency)
 }
 
 std::vector<Form> Forms() {
+  const std::string compares_labels =
+      "function filter(pod, node) return node.metadata.labels['topology.kubernetes.io/zone'] ~= 'nowhere' end";
+  const std::string compares_numbers =
+      "function filter(pod, node) return node.free.cpu_milli >= pod.requests.cpu_milli end";
   return {
       {"none", "no plugin of one's own", {}},
       {"filter", "a filter that says nothing of what it rests on (kCycle)", Maker<TrivialFilter>(Dependency::kCycle)},
@@ -93,6 +99,12 @@ std::vector<Form> Forms() {
       {"score-node", "a score that rests on the node alone (kNode)", Maker<TrivialScore>(Dependency::kNode)},
       {"both", "a filter and a score in one, kCycle", Maker<TrivialBoth>(Dependency::kCycle)},
       {"both-node", "a filter and a score in one, kNode", Maker<TrivialBoth>(Dependency::kNode)},
+      {"lua-label", "a filter in Lua that compares a label", {}, compares_labels},
+      {"lua-number", "a filter in Lua that compares two numbers", {}, compares_numbers},
+      {"lua-node",
+       "the same, and declares that it rests on the node alone",
+       {},
+       "depends_on = 'node' " + compares_numbers},
   };
 }
 
@@ -104,6 +116,12 @@ double RunOnce(const Form& form, const PluginCostOptions& options) {
     own.push_back(
         {framework::WithPlugin(kName, [&](framework::PluginArgs&, framework::Handle&) { return form.make(); }), {}});
     configuration.profiles.front().plugins.multi_point.enabled.push_back({kName, 1});
+  }
+  if (!form.script.empty()) {
+    config::Profile& profile = configuration.profiles.front();
+    profile.plugins.multi_point.enabled.push_back({"Script", 1});
+    profile.plugin_config.push_back(
+        {"Script", config::RawArgs{codec::WriteJson(codec::json::object{{"source", form.script}})}});
   }
   const auto registry = plugins::AllPlugins(own);
   BERTH_CHECK(registry.ok(), registry.error().message);
