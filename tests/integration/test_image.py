@@ -1,0 +1,111 @@
+"""The image that tools/image.py makes: it says of itself what is true, and what is in it is enough to run berth."""
+
+import gzip
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import ROOT, berth_binary, clean_environment
+
+TOOL = ROOT / "tools" / "image.py"
+
+
+def make(out: Path, *arguments: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, str(TOOL), berth_binary(), "--out", str(out), *arguments], capture_output=True,
+                          text=True, timeout=120, check=False)
+
+
+class Image(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.temporary = tempfile.TemporaryDirectory(prefix="berth-image-")
+        cls.addClassCleanup(cls.temporary.cleanup)
+        cls.root = Path(cls.temporary.name)
+        (cls.root / "rule.lua").write_text("-- a rule\n")
+        cls.archive = cls.root / "image.tar"
+        done = make(cls.archive, "--tag", "example.com/berth:1", "--add", f"{cls.root}/rule.lua:/etc/berth/rule.lua")
+        assert done.returncode == 0, done.stderr
+        cls.said = done.stdout
+        with tarfile.open(cls.archive) as tar:
+            cls.files = {member.name: tar.extractfile(member).read() for member in tar.getmembers()}
+
+    def blob(self, descriptor: dict) -> bytes:
+        data = self.files["blobs/" + descriptor["digest"].replace(":", "/")]
+        self.assertEqual(len(data), descriptor["size"])
+        self.assertEqual("sha256:" + hashlib.sha256(data).hexdigest(), descriptor["digest"])
+        return data
+
+    def parts(self) -> tuple[dict, bytes]:
+        """The image's configuration and its layer, by the OCI layout."""
+        self.assertEqual(json.loads(self.files["oci-layout"]), {"imageLayoutVersion": "1.0.0"})
+        (index,) = json.loads(self.files["index.json"])["manifests"]
+        self.assertEqual(index["annotations"]["io.containerd.image.name"], "example.com/berth:1")
+        manifest = json.loads(self.blob(index))
+        (layer,) = manifest["layers"]
+        return json.loads(self.blob(manifest["config"])), self.blob(layer)
+
+    def test_describes_itself(self) -> None:
+        config, layer = self.parts()
+        self.assertEqual(config["config"]["Entrypoint"], ["/usr/bin/berth"])
+        self.assertEqual(config["config"]["User"], "65532:65532")
+        self.assertEqual(config["rootfs"]["diff_ids"], ["sha256:" + hashlib.sha256(gzip.decompress(layer)).hexdigest()])
+        # The same by what docker load reads.
+        (docker,) = json.loads(self.files["manifest.json"])
+        self.assertEqual(docker["RepoTags"], ["example.com/berth:1"])
+        self.assertEqual(json.loads(self.files[docker["Config"]]), config)
+        self.assertEqual([self.files[name] for name in docker["Layers"]], [layer])
+        self.assertIn("example.com/berth:1", self.said)
+
+    def test_is_the_same_every_time(self) -> None:
+        again = self.root / "again.tar"
+        done = make(again, "--tag", "example.com/berth:1", "--add", f"{self.root}/rule.lua:/etc/berth/rule.lua")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(again.read_bytes(), self.archive.read_bytes())
+
+    def test_holds_berth_and_what_it_needs(self) -> None:
+        _, layer = self.parts()
+        folder = self.root / "filesystem"
+        layer_file = self.root / "layer.tar"
+        layer_file.write_bytes(gzip.decompress(layer))
+        with tarfile.open(layer_file) as tar:
+            members = {member.name: member for member in tar.getmembers()}
+            tar.extractall(folder)
+        self.assertEqual((folder / "usr/bin/berth").read_bytes(), Path(berth_binary()).read_bytes())
+        self.assertEqual((folder / "etc/berth/rule.lua").read_text(), "-- a rule\n")
+        self.assertIn("berth:x:65532:", (folder / "etc/passwd").read_text())
+        for name, member in members.items():
+            self.assertEqual((member.uid, member.gid, member.mtime), (0, 0, 0), name)
+            self.assertFalse(member.mode & 0o6000, name)
+        # Nothing but berth and libraries is a program: no shell, no package manager.
+        programs = [name for name, member in members.items() if member.isfile() and member.mode & 0o111]
+        self.assertEqual([name for name in programs if ".so" not in name], ["usr/bin/berth"])
+
+        if os.geteuid() != 0:
+            self.skipTest("only root may change the root directory")
+        # The whole of berth at work with nothing but these files, as the image's user.
+        demo = subprocess.run(["chroot", "--userspec=65532:65532", str(folder), "/usr/bin/berth", "demo", "--nodes", "2"],
+                              capture_output=True, text=True, timeout=120, env=clean_environment(), check=False)
+        self.assertEqual(demo.returncode, 0, demo.stderr)
+        self.assertIn("Running", demo.stdout)
+
+    def test_refusals(self) -> None:
+        for arguments, said in [
+            (["--tag", "Berth:dev"], '"Berth:dev": want NAME:TAG'),
+            (["--add", "rule.lua"], '"rule.lua": want FILE:/path/in/the/image'),
+            (["--add", "rule.lua:etc/rule.lua"], "want FILE:/path/in/the/image"),
+            (["--add", "/nowhere/rule.lua:/etc/rule.lua"], "image: /nowhere/rule.lua: No such file or directory"),
+        ]:
+            done = make(self.root / "refused.tar", *arguments)
+            self.assertNotEqual(done.returncode, 0, arguments)
+            self.assertIn(said, done.stderr.splitlines()[-1])
+            self.assertFalse((self.root / "refused.tar").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

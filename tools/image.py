@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""An image of berth, assembled without a container engine: berth, the libraries it links, and nothing else.
+
+  image.py BERTH_BINARY --out FILE.tar [--tag berth:dev] [--add FILE:/path/in/the/image]...
+
+The archive is an OCI layout and what `docker save` writes at once, so that ctr, podman, skopeo, kind and docker all take
+it. The same files give the same archive, byte by byte.
+"""
+
+import argparse
+import gzip
+import hashlib
+import io
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import tarfile
+
+BERTH = "/usr/bin/berth"
+# Nobody, by number: Kubernetes' runAsNonRoot wants to see that it is not 0.
+USER = 65532
+TEXTS = {
+    "/etc/passwd": f"root:x:0:0:root:/:/sbin/nologin\nberth:x:{USER}:{USER}:berth:/:/sbin/nologin\n",
+    "/etc/group": f"root:x:0:\nberth:x:{USER}:\n",
+    "/etc/nsswitch.conf": "hosts: files dns\n",
+}
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+class Refused(Exception):
+    """One line on what is wrong."""
+
+
+def libraries(binary):
+    """What the program loads at its start, the loader included, by the paths at which it looks for them."""
+    listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False)
+    if listed.returncode != 0:
+        raise Refused(f"{binary}: not a program that is linked with shared libraries: {listed.stderr.strip()}")
+    found = set()
+    for line in listed.stdout.splitlines():
+        if missing := re.match(r"\s*(\S+) => not found", line):
+            raise Refused(f"{binary}: its library {missing[1]} is not on this machine")
+        if path := re.match(r"\s*(?:\S+ => )?(/\S+) \(0x", line):
+            found.add(path[1])
+    return sorted(found)
+
+
+def contents(binary, added):
+    """Files by their path in the image: (mode, bytes)."""
+    def read(path):
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise Refused(f"{path}: {error.strerror}") from error
+
+    files = {path: (0o644, text.encode()) for path, text in TEXTS.items()}
+    if os.path.exists(CERTIFICATES):
+        files[CERTIFICATES] = (0o644, read(CERTIFICATES))
+    for library in libraries(binary):
+        files[library] = (0o755, read(library))
+    files[BERTH] = (0o755, read(binary))
+    for source, path in added:
+        files[path] = (0o644, read(source))
+    return files
+
+
+def layer(files):
+    """A tar of the files and their folders, in order and without a trace of when and where it was made."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        folders = {"/tmp"}
+        for path in files:
+            while (path := os.path.dirname(path)) != "/":
+                folders.add(path)
+        for path in sorted(folders | set(files)):
+            info = tarfile.TarInfo(path.lstrip("/"))
+            if path in files:
+                info.mode, data = files[path]
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+            else:
+                info.type, info.mode = tarfile.DIRTYPE, 0o1777 if path == "/tmp" else 0o755
+                tar.addfile(info)
+    return raw.getvalue()
+
+
+def image(files, tag):
+    """The archive's own files by name."""
+    plain = layer(files)
+    packed = gzip.compress(plain, compresslevel=6, mtime=0)
+    architecture = ARCHITECTURES.get(platform.machine(), platform.machine())
+    config = json.dumps({
+        "created": "1970-01-01T00:00:00Z", "architecture": architecture, "os": "linux",
+        "config": {"Entrypoint": [BERTH], "User": f"{USER}:{USER}", "Env": ["PATH=/usr/bin"], "WorkingDir": "/"},
+        "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(plain).hexdigest()]},
+        "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "tools/image.py"}],
+    }, sort_keys=True).encode()
+    out = {"oci-layout": b'{"imageLayoutVersion":"1.0.0"}'}
+
+    def blob(data, media_type):
+        digest = hashlib.sha256(data).hexdigest()
+        out[f"blobs/sha256/{digest}"] = data
+        return {"mediaType": media_type, "digest": f"sha256:{digest}", "size": len(data)}
+
+    packed_blob = blob(packed, "application/vnd.oci.image.layer.v1.tar+gzip")
+    config_blob = blob(config, "application/vnd.oci.image.config.v1+json")
+    manifest = json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                           "config": config_blob, "layers": [packed_blob]}, sort_keys=True).encode()
+    name = "docker.io/library/" + tag if "/" not in tag else tag
+    index = blob(manifest, "application/vnd.oci.image.manifest.v1+json") | {
+        "platform": {"architecture": architecture, "os": "linux"},
+        "annotations": {"io.containerd.image.name": name, "org.opencontainers.image.ref.name": tag.split(":")[-1]}}
+    out["index.json"] = json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+                                    "manifests": [index]}, sort_keys=True).encode()
+
+    def path_of(descriptor):
+        return "blobs/sha256/" + descriptor["digest"].removeprefix("sha256:")
+
+    out["manifest.json"] = json.dumps([{"Config": path_of(config_blob), "RepoTags": [tag],
+                                        "Layers": [path_of(packed_blob)]}]).encode()
+    return out
+
+
+def parse_added(text):
+    source, separator, path = text.rpartition(":")
+    if not separator or not source or not path.startswith("/") or os.path.normpath(path) != path:
+        raise argparse.ArgumentTypeError(f'"{text}": want FILE:/path/in/the/image')
+    return source, path
+
+
+def parse_tag(text):
+    if not re.fullmatch(r"[a-z0-9]+([._/:-][a-z0-9]+)*:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}", text):
+        raise argparse.ArgumentTypeError(f'"{text}": want NAME:TAG, for example registry.example.com/berth:dev')
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description="An image of berth, without a container engine")
+    parser.add_argument("binary")
+    parser.add_argument("--out", required=True)
+    parser.add_argument("--tag", default="berth:dev", type=parse_tag)
+    parser.add_argument("--add", action="append", default=[], type=parse_added, metavar="FILE:/PATH")
+    options = parser.parse_args()
+    try:
+        files = contents(options.binary, options.add)
+    except Refused as refusal:
+        print(f"image: {refusal}", file=sys.stderr)
+        return 1
+    with tarfile.open(options.out, "w", format=tarfile.GNU_FORMAT) as tar:
+        for name, data in sorted(image(files, options.tag).items()):
+            info = tarfile.TarInfo(name)
+            info.mode, info.size = 0o644, len(data)
+            tar.addfile(info, io.BytesIO(data))
+    size = sum(len(data) for _, data in files.values())
+    print(f"{options.out}: {options.tag}, {len(files)} files, {size / 1e6:.0f} MB, runs as user {USER}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
