@@ -1,6 +1,7 @@
 #include "berth/config/extenders.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -159,9 +160,13 @@ void CheckExtenders(FieldErrors& errors, std::span<const Extender> extenders) {
   }
 }
 
-std::vector<Extender> InCallOrder(std::vector<Extender> extenders) {
-  std::stable_partition(extenders.begin(), extenders.end(), [](const Extender& each) { return !each.ignorable; });
-  return extenders;
+std::vector<Extender> InCallOrder(const std::vector<Extender>& extenders) {
+  std::vector<Extender> ordered;
+  for (const bool is_ignorable : {false, true}) {
+    std::copy_if(extenders.begin(), extenders.end(), std::back_inserter(ordered),
+                 [is_ignorable](const Extender& each) { return each.ignorable == is_ignorable; });
+  }
+  return ordered;
 }
 
 Expected<void> IgnoreResources(std::span<const Extender> extenders, std::vector<Profile>& profiles) {

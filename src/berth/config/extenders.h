@@ -2,6 +2,7 @@
 // Plain values.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -70,7 +71,7 @@ void ReadExtenders(ObjectReader& reader, std::vector<Extender>& out);
 void CheckExtenders(FieldErrors& errors, std::span<const Extender> extenders);
 
 // In the order in which they are asked: those that may be ignored after the others.
-std::vector<Extender> InCallOrder(std::vector<Extender> extenders);
+std::vector<Extender> InCallOrder(const std::vector<Extender>& extenders);
 
 // The resources that extenders want the scheduler to ignore replace NodeResourcesFit's own ignoredResources, in each
 // profile. As upstream fails where a profile has no arguments of that plugin.

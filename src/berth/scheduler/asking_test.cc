@@ -47,8 +47,8 @@ config::Extender Ignorable(config::Extender extender) {
 
 class World : public Harness {
  public:
-  explicit World(std::vector<config::Extender> extenders, std::uint64_t seed = 1)
-      : Harness(DefaultProfiles(), OptionsOf(std::move(extenders), seed)) {}
+  explicit World(const std::vector<config::Extender>& extenders, std::uint64_t seed = 1)
+      : Harness(DefaultProfiles(), OptionsOf(extenders, seed)) {}
 
   // The next answers: by default to the oldest question.
   void Reply(ExtenderAnswer answer) { Finish(std::move(answer)); }
@@ -71,10 +71,10 @@ class World : public Harness {
   }
 
  private:
-  static SchedulerOptions OptionsOf(std::vector<config::Extender> extenders, std::uint64_t seed) {
+  static SchedulerOptions OptionsOf(const std::vector<config::Extender>& extenders, std::uint64_t seed) {
     SchedulerOptions options;
     options.seed = seed;
-    options.extenders = config::InCallOrder(std::move(extenders));
+    options.extenders = config::InCallOrder(extenders);
     return options;
   }
 };
