@@ -1,4 +1,4 @@
-// The command line. With price_flags.cc the only file that includes CLI11.
+// The command line. With price_flags.cc and plugin_flags.cc the only file that includes CLI11.
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
@@ -11,6 +11,7 @@
 
 #include "berth/app/commands.h"
 #include "berth/app/demo_policies.h"
+#include "berth/app/plugin_flags.h"
 #include "berth/app/plugin_loader.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/process.h"
@@ -166,6 +167,9 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
       ->excludes(demo_replicas)
       ->excludes(demo_config);
 
+  PluginOptions plugin;
+  CLI::App* plugin_command = AddPluginCommand(app, plugin, plugin_directory);
+
   PriceOptions price;
   CLI::App* price_command = AddPriceCommand(app, price);
   AddConnection(*price_command, price.connection);
@@ -187,6 +191,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (price_command->parsed()) return RunPrice(price);
+  if (plugin_command->parsed()) return RunPlugin(plugin, *known_plugins);
   return demo.policy.empty() ? RunDemo(demo, *known_plugins) : RunPolicyDemo(demo);
 }
 
