@@ -21,6 +21,8 @@ struct SandboxLibrary {
   static void ForgiveRule(Sandbox& sandbox) { sandbox.is_rule_broken_ = false; }
   static Random& RandomOf(lua_State* lua) {
     Sandbox& sandbox = Sandbox::Of(lua);
+    if (!sandbox.random_ && sandbox.make_random_ != nullptr)
+      sandbox.random_ = sandbox.make_random_(sandbox.random_context_);
     if (!sandbox.random_) Sandbox::RaiseRule(lua, "%s", sandbox.no_random_reason_);
     return *sandbox.random_;
   }

@@ -180,6 +180,7 @@ bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max)
   over_ = Over::kNone;
   is_rule_broken_ = false;
   error_line_ = 0;
+  random_.reset();
   constexpr std::int64_t kHookMax = INT32_MAX;
   lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, static_cast<int>(std::min(instructions_max, kHookMax)));
   is_guarded_ = true;

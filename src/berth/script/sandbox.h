@@ -74,8 +74,13 @@ class Sandbox {
   std::int64_t& steps_left() { return steps_left_; }
   [[noreturn]] void RaiseOutOfSteps(lua_State* lua);
 
-  // What math.random draws from in the next call; nullopt: it may not draw, for the reason that was given last.
-  void SetRandom(std::optional<Random> random) { random_ = random; }
+  // What math.random draws from in a call, asked when it first does; nullopt: it may not draw, for the reason that was
+  // given last. `context` must outlive the sandbox.
+  using MakeRandom = std::optional<Random> (*)(const void* context);
+  void SetRandom(MakeRandom make, const void* context) {
+    make_random_ = make;
+    random_context_ = context;
+  }
   void SetNoRandomReason(const char* reason) { no_random_reason_ = reason; }
 
  private:
@@ -116,6 +121,8 @@ class Sandbox {
   bool is_rule_broken_ = false;
   int error_line_ = 0;
   std::optional<Random> random_;
+  MakeRandom make_random_ = nullptr;
+  const void* random_context_ = nullptr;
   const char* no_random_reason_ = "math.random draws within calls only";
 };
 

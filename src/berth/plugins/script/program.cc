@@ -57,6 +57,13 @@ std::uint64_t HashName(std::string_view name) {
   return hash;
 }
 
+// Of the call under way: of the cycle and the node, so that it does not matter which nodes were asked about before.
+std::optional<Random> RandomOfCall(const void* of) {
+  const ScriptContext& context = *static_cast<const ScriptContext*>(of);
+  if (context.pod == nullptr || context.is_kept) return std::nullopt;
+  return Random(context.cycle_seed ^ (context.node == nullptr ? 0 : HashName(context.node->name())));
+}
+
 std::string WithArticle(lua_State* lua, int type) { return std::string("a ") + lua_typename(lua, type); }
 
 std::string Shown(double value) {
@@ -69,6 +76,7 @@ std::string Shown(double value) {
 
 ScriptProgram::ScriptProgram(const ScriptArgs& args, std::string_view name) : name_(name), sandbox_(args.limits) {
   views_ = MakeScriptViews(sandbox_, context_);
+  sandbox_.SetRandom(&RandomOfCall, &context_);
 }
 
 Expected<std::unique_ptr<ScriptProgram>> ScriptProgram::Load(const ScriptArgs& args, std::string_view name,
@@ -156,6 +164,7 @@ Expected<void> ScriptProgram::Declare() {
   if (!depends_on.empty() && depends_on != "node" && depends_on != "cycle")
     return NotAsDeclared("depends_on is \"" + Printable(depends_on, 40) + "\": want \"node\" or \"cycle\"");
   declarations_.is_node_local = context_.is_kept = depends_on == "node";
+  if (context_.is_kept) sandbox_.SetNoRandomReason(kNoRandomWhereKept);
 
   BERTH_ASSIGN_OR_RETURN(const std::string normalization, TakeText("normalization"));
   if (normalization == "max") {
@@ -224,14 +233,13 @@ void ScriptProgram::Begin(const PodInfo& pod, const NodeInfo* node, std::uint64_
   context_.pod = &pod;
   context_.node = node;
   ++context_.call;
+  context_.cycle_seed = seed;
   is_nothing_ = false;
-  if (declarations_.is_node_local) {
-    sandbox_.SetRandom(std::nullopt);
-    sandbox_.SetNoRandomReason(kNoRandomWhereKept);
-  } else {
-    // Its own for each node, so that it does not matter which nodes were asked about before.
-    sandbox_.SetRandom(Random(seed ^ (node == nullptr ? 0 : HashName(node->name()))));
-  }
+}
+
+void ScriptProgram::EndRows() {
+  context_.nodes = nullptr;
+  for (ScriptContext::LabelColumn& column : context_.label_columns) column.values = {};
 }
 
 void ScriptProgram::End() {
@@ -296,8 +304,10 @@ std::string_view ScriptProgram::TakeReason() {
   return reason_;
 }
 
-ScriptProgram::FilterAnswer ScriptProgram::Filter(const PodInfo& pod, const NodeInfo& node, std::uint64_t seed) {
+ScriptProgram::FilterAnswer ScriptProgram::Filter(const PodInfo& pod, const NodeInfo& node, std::uint64_t seed,
+                                                  framework::NodeIndex row) {
   lua_State* lua = sandbox_.lua();
+  context_.row = row;
   if (!Call(filter_, pod, &node, seed, 3)) return {Verdict::kFailed, {}};
   const int type = lua_type(lua, -3);
   FilterAnswer answer;
@@ -340,7 +350,9 @@ std::optional<std::int64_t> ScriptProgram::TakeScore(const char* function, std::
   return std::nullopt;
 }
 
-std::optional<std::int64_t> ScriptProgram::Score(const PodInfo& pod, const NodeInfo& node, std::uint64_t seed) {
+std::optional<std::int64_t> ScriptProgram::Score(const PodInfo& pod, const NodeInfo& node, std::uint64_t seed,
+                                                 framework::NodeIndex row) {
+  context_.row = row;
   if (!Call(score_, pod, &node, seed, 1)) return std::nullopt;
   const bool is_raw = declarations_.normalization != Normalization::kNone;
   std::string problem;

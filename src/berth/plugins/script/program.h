@@ -55,11 +55,18 @@ class ScriptProgram {
 
   const ScriptDeclarations& declarations() const { return declarations_; }
 
-  // Each call with the seed of its cycle. Where one fails, error() says why.
+  // The calls until EndRows() are about rows of that table, which stays as it is: their columns are read instead of the
+  // nodes.
+  void BeginRows(const framework::NodeTable& nodes) { context_.nodes = &nodes; }
+  void EndRows();
+
+  // Each call with the seed of its cycle, and within BeginRows() the node's row. Where one fails, error() says why.
   PreFilterAnswer PreFilter(const framework::PodInfo& pod, std::uint64_t seed);
-  FilterAnswer Filter(const framework::PodInfo& pod, const framework::NodeInfo& node, std::uint64_t seed);
-  // Within 0..100, or 0..kRawScoreMax with a normalization. nullopt: it failed.
-  std::optional<std::int64_t> Score(const framework::PodInfo& pod, const framework::NodeInfo& node, std::uint64_t seed);
+  FilterAnswer Filter(const framework::PodInfo& pod, const framework::NodeInfo& node, std::uint64_t seed,
+                      framework::NodeIndex row = framework::kNoNode);
+  // Within 0..100, or from 0 to 2^53 with a normalization. nullopt: it failed.
+  std::optional<std::int64_t> Score(const framework::PodInfo& pod, const framework::NodeInfo& node, std::uint64_t seed,
+                                    framework::NodeIndex row = framework::kNoNode);
   // Replaces the scores. False: it failed.
   bool Normalize(const framework::PodInfo& pod, std::uint64_t seed, Scores& scores);
 

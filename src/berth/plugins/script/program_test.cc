@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/cache/column_node_table.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {
@@ -139,6 +140,60 @@ TEST(ScriptProgram, ReadsPodsAndNodes) {
                  std::string(test.expression) + ") end");
     ASSERT_NE(program, nullptr);
     EXPECT_EQ(Filter(*program, *pod, node), "refused: " + std::string(test.want)) << test.expression;
+  }
+}
+
+TEST(ScriptProgram, ColumnsSayWhatTheNodesSay) {
+  cache::ColumnNodeTable table;
+  const framework::NodeIndex a = table.SetNode(MakeNode("a").Label("zone", "a").Label("empty", "").Build());
+  const framework::NodeIndex b = table.SetNode(
+      MakeNode("b").Allocatable("cpu", "500m").Allocatable("nvidia.com/gpu", "4").Annotation("cost", "3").Build());
+  const auto running = MakePod("r").Request("cpu", "1").Request("memory", "2Gi").Node("b").Info();
+  table.AddPod(running);
+  std::string text = "function filter(pod, node) return false, table.concat({";
+  for (const char* expression : {"node.metadata.name",
+                                 "node.metadata.labels.zone",
+                                 "node.metadata.labels.empty",
+                                 "node.metadata.labels.missing",
+                                 "node.metadata.labels[1]",
+                                 "node.metadata.annotations.cost",
+                                 "node.allocatable.cpu_milli",
+                                 "node.allocatable.memory_bytes",
+                                 "node.allocatable.pods",
+                                 "node.allocatable.ephemeral_storage_bytes",
+                                 "node.allocatable['nvidia.com/gpu']",
+                                 "node.requested.cpu_milli",
+                                 "node.requested.memory_bytes",
+                                 "node.requested.pods",
+                                 "node.requested['nvidia.com/gpu']",
+                                 "node.free.cpu_milli",
+                                 "node.free.memory_bytes",
+                                 "node.free.pods",
+                                 "node.free['nvidia.com/gpu']",
+                                 "#node.pods",
+                                 "node.pods[1] and node.pods[1].metadata.name"})
+    text += "tostring(" + std::string(expression) + "),";
+  // More labels than there are columns for.
+  std::string labels = "function filter(pod, node) return false, table.concat({node.metadata.name,";
+  for (int i = 0; i < 12; ++i) labels += "tostring(node.metadata.labels.l" + std::to_string(i) + "),";
+  const auto pod = SomePod();
+  for (const std::string& one : {text, labels}) {
+    table.SetNode(MakeNode("a").Label("zone", "a").Label("empty", "").Build());
+    const auto program = MustLoad(one + "}, ' ') end");
+    ASSERT_NE(program, nullptr);
+    for (int round = 0; round < 2; ++round) {
+      for (const framework::NodeIndex row : {a, b}) {
+        const framework::NodeInfo& node = table.Info(row);
+        const std::string plain(program->Filter(*pod, node, 1).reason);
+        program->BeginRows(table);
+        const std::string from_columns(program->Filter(*pod, node, 1, row).reason);
+        program->EndRows();
+        EXPECT_EQ(from_columns, plain);
+        EXPECT_TRUE(plain.starts_with(node.name() + " ")) << plain;
+        EXPECT_FALSE(plain.ends_with("...")) << plain;
+      }
+      table.SetNode(MakeNode("a").Label("zone", "c").Label("l3", "x").Label("l11", "y").Build());
+    }
   }
 }
 

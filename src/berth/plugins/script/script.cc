@@ -57,6 +57,18 @@ class Refusals {
   std::vector<Known> known_;
 };
 
+// While it lives the program reads columns.
+class Rows {
+ public:
+  Rows(ScriptProgram& program, const framework::NodeTable& nodes) : program_(program) { program_.BeginRows(nodes); }
+  ~Rows() { program_.EndRows(); }
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+ private:
+  ScriptProgram& program_;
+};
+
 Status ToStatus(const ScriptProgram::FilterAnswer& answer, const std::string& title) {
   std::string reason = answer.reason.empty() ? "node(s) refused by the script " + title : std::string(answer.reason);
   return {answer.verdict == Verdict::kRefusedForGood ? Code::kUnschedulableAndUnresolvable : Code::kUnschedulable,
@@ -193,10 +205,11 @@ void Script::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const 
                         std::span<VerdictId> verdicts, framework::StatusTable& statuses) const {
   if (!program_->declarations().has_filter) return;
   Refusals refusals(statuses);
+  const Rows reading(*program_, cycle.nodes);
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;
     ScriptProgram::FilterAnswer answer{Verdict::kFailed, {}};
-    if (!HasOverrun(cycle)) answer = program_->Filter(pod, cycle.nodes.Info(row), cycle.seed);
+    if (!HasOverrun(cycle)) answer = program_->Filter(pod, cycle.nodes.Info(row), cycle.seed, row);
     if (answer.verdict == Verdict::kPass) continue;
     if (answer.verdict == Verdict::kFailed) {
       const Status failed = Failed(Point::kFilter, cycle);
@@ -232,6 +245,24 @@ std::int64_t Script::Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, co
   }
   status = Failed(Point::kScore, cycle);
   return 0;
+}
+
+// The plain form's twin: the rows up to the first error.
+void Script::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                       std::span<std::int64_t> scores, Status& status) const {
+  const bool has_score = program_->declarations().has_score;
+  const Rows reading(*program_, cycle.nodes);
+  for (const NodeIndex row : rows) {
+    std::optional<std::int64_t> score;
+    if (!has_score) {
+      score = 0;
+    } else if (!HasOverrun(cycle)) {
+      score = program_->Score(pod, cycle.nodes.Info(row), cycle.seed, row);
+    }
+    if (!score) status = Failed(Point::kScore, cycle);
+    scores[row] = score.value_or(0);
+    if (!status.IsSuccess()) return;
+  }
 }
 
 Status Script::NormalizeScore(const Cycle& cycle, const PodInfo& pod, std::span<framework::NodeScore> scores) const {

@@ -60,6 +60,9 @@ class Script final : public framework::PreFilterPlugin,
   std::optional<std::int64_t> ScoreOfAll(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
   framework::Status NormalizeScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                    std::span<framework::NodeScore> scores) const override;
 

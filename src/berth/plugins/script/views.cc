@@ -118,7 +118,26 @@ const api::StringMap& PodLabelsOf(lua_State* lua) { return PodOf(lua).labels(); 
 const api::StringMap& PodAnnotationsOf(lua_State* lua) { return PodOf(lua).pod_class->annotations; }
 const api::StringMap& NodeSelectorOf(lua_State* lua) { return PodOf(lua).spec().node_selector; }
 
-int NodeLabels(lua_State* lua) { return MapIndex(lua, NodeLabelsOf); }
+// The column of that label; null where it has none, as there are enough.
+ScriptContext::LabelColumn* ColumnOf(ScriptContext& context, std::string_view key) {
+  for (ScriptContext::LabelColumn& column : context.label_columns) {
+    if (column.key == key) return &column;
+  }
+  if (context.label_columns.size() == ScriptContext::kLabelColumnsMax) return nullptr;
+  return &context.label_columns.emplace_back(std::string(key), std::span<const framework::ValueId>());
+}
+
+int NodeLabels(lua_State* lua) {
+  ScriptContext& context = ContextOf(lua);
+  const std::string_view key = KeyOf(lua);
+  ScriptContext::LabelColumn* column = context.nodes == nullptr || key.empty() ? nullptr : ColumnOf(context, key);
+  if (column == nullptr) return MapIndex(lua, NodeLabelsOf);
+  if (column->values.empty()) column->values = context.nodes->LabelColumn(key);
+  const framework::ValueId value = column->values[context.row];
+  if (value != 0) return PushText(lua, context.nodes->Value(value));
+  lua_pushnil(lua);
+  return 1;
+}
 int NodeAnnotations(lua_State* lua) { return MapIndex(lua, NodeAnnotationsOf); }
 int PodLabels(lua_State* lua) { return MapIndex(lua, PodLabelsOf); }
 int NodeSelector(lua_State* lua) { return MapIndex(lua, NodeSelectorOf); }
@@ -215,7 +234,51 @@ int PushPodCount(lua_State* lua, std::int64_t count) {
 
 std::int64_t PodCountOf(const NodeInfo& node) { return static_cast<std::int64_t>(node.pods().size()); }
 
+using Columns = framework::NodeTable::Columns;
+
+// Pushes an amount that the table has a column of, where the node is a row; false: look at the node.
+// `amount(columns, row, resource)` gets which of cpu, memory and pods it is about.
+enum class Amount : std::uint8_t { kCpu, kMemory, kPods };
+template <typename Get>
+bool PushFromColumns(lua_State* lua, Get amount) {
+  const ScriptContext& context = ContextOf(lua);
+  if (context.nodes == nullptr) return false;
+  const std::string_view key = KeyOf(lua);
+  const Columns& columns = context.nodes->columns();
+  if (key == "cpu_milli") {
+    lua_pushinteger(lua, amount(columns, context.row, Amount::kCpu));
+  } else if (key == "memory_bytes") {
+    lua_pushinteger(lua, amount(columns, context.row, Amount::kMemory));
+  } else if (key == "pods") {
+    lua_pushinteger(lua, amount(columns, context.row, Amount::kPods));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::int64_t AllocatableAt(const Columns& columns, framework::NodeIndex row, Amount amount) {
+  switch (amount) {
+    case Amount::kCpu: return columns.allocatable_cpu_milli[row];
+    case Amount::kMemory: return columns.allocatable_memory_bytes[row];
+    case Amount::kPods: break;
+  }
+  return columns.allocatable_pods[row];
+}
+std::int64_t RequestedAt(const Columns& columns, framework::NodeIndex row, Amount amount) {
+  switch (amount) {
+    case Amount::kCpu: return columns.requested_cpu_milli[row];
+    case Amount::kMemory: return columns.requested_memory_bytes[row];
+    case Amount::kPods: break;
+  }
+  return columns.pod_count[row];
+}
+std::int64_t FreeAt(const Columns& columns, framework::NodeIndex row, Amount amount) {
+  return framework::WrappingSub(AllocatableAt(columns, row, amount), RequestedAt(columns, row, amount));
+}
+
 int Allocatable(lua_State* lua) {
+  if (PushFromColumns(lua, AllocatableAt)) return 1;
   const NodeInfo& node = NodeOf(lua);
   const std::string_view key = KeyOf(lua);
   if (key == "pods") return PushPodCount(lua, node.allocatable().pods);
@@ -224,6 +287,7 @@ int Allocatable(lua_State* lua) {
 }
 
 int Requested(lua_State* lua) {
+  if (PushFromColumns(lua, RequestedAt)) return 1;
   const NodeInfo& node = NodeOf(lua);
   const std::string_view key = KeyOf(lua);
   if (key == "pods") return PushPodCount(lua, PodCountOf(node));
@@ -232,6 +296,7 @@ int Requested(lua_State* lua) {
 }
 
 int Free(lua_State* lua) {
+  if (PushFromColumns(lua, FreeAt)) return 1;
   const NodeInfo& node = NodeOf(lua);
   const std::string_view key = KeyOf(lua);
   if (key == "pods") return PushPodCount(lua, framework::WrappingSub(node.allocatable().pods, PodCountOf(node)));
@@ -294,7 +359,11 @@ int NodePods(lua_State* lua) {
   return 1;
 }
 
-int NodePodsCount(lua_State* lua) { return PushPodCount(lua, PodCountOf(NodeOf(lua))); }
+int NodePodsCount(lua_State* lua) {
+  const ScriptContext& context = ContextOf(lua);
+  if (context.nodes != nullptr) return PushPodCount(lua, context.nodes->columns().pod_count[context.row]);
+  return PushPodCount(lua, PodCountOf(NodeOf(lua)));
+}
 
 // ---- pod ----
 
