@@ -83,7 +83,7 @@ constexpr PluginAbi AbiOfThisBuild() {
                   NodeTable, NodeTable::Columns, StatusTable, PreFilterResult, PostFilterResult, PreemptionReport,
                   PermitResult, NodeScore, QueuedPod, Operation, ApiWrite, StepResult, ClusterEventWithHint,
                   EventObjects, Handle, PodEvent, PermitDecision, Objects, AnyObject, OutsideSource, OutsideChange,
-                  PluginRegistration, api::Pod, api::PodSpec, api::Container, api::Node, api::ObjectMeta>();
+                  FileText, PluginRegistration, api::Pod, api::PodSpec, api::Container, api::Node, api::ObjectMeta>();
   return abi;
 }
 
@@ -95,8 +95,10 @@ inline constexpr PluginAbi kPluginAbi = internal::AbiOfThisBuild();
 
 // Makes a shared object of the plugins: BERTH_PLUGIN("NodeMatch", NodeMatch::Create), once, at the end of one source.
 // For several plugins BERTH_PLUGINS(berth::WithPlugin("A", A::Create), berth::WithPlugin("B", B::Create)).
+// In a program, whose objects are not those of a shared one, it is nothing.
 #define BERTH_PLUGIN(name, create) BERTH_PLUGINS(::berth::framework::WithPlugin(name, create))
 
+#if defined(__PIC__) && !defined(__PIE__)
 #define BERTH_PLUGINS(...)                                                                               \
   extern "C" {                                                                                           \
   __attribute__((visibility("default"),                                                                  \
@@ -112,3 +114,6 @@ inline constexpr PluginAbi kPluginAbi = internal::AbiOfThisBuild();
   }                                                                                                      \
   }                                                                                                      \
   static_assert(true, "so that a semicolon may follow")
+#else
+#define BERTH_PLUGINS(...) static_assert(true, "so that a semicolon may follow")
+#endif
