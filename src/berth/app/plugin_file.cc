@@ -77,7 +77,12 @@ bool IsPluginSection(const File& file, const Elf64_Shdr& names, const Elf64_Shdr
   return std::string_view(name, kSize - 1) == framework::kPluginAbiSection && name[kSize - 1] == '\0';
 }
 
-std::string Text(const char* text, std::size_t max) { return {text, ::strnlen(text, max)}; }
+// Whoever wrote it, it can be shown.
+std::string Text(const char* text, std::size_t max) {
+  std::string shown(text, ::strnlen(text, max));
+  for (char& c : shown) c = c >= ' ' && c < 0x7f ? c : '?';
+  return shown;
+}
 
 }  // namespace
 
