@@ -1,5 +1,5 @@
-// All that a plugin of one's own needs: the one header to include. docs/guide has the way from nothing to a plugin that
-// runs in a cluster; examples/own-plugin is one in full.
+// All that a plugin of one's own needs: the one header to include. docs/plugins/write-a-plugin.md has the way from
+// nothing to a plugin that runs in a cluster; examples/own-plugin is one in full.
 //
 // This header and those below it include the standard library and each other, nothing else.
 #pragma once

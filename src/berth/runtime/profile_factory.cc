@@ -122,7 +122,13 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
                    ? instances[p].error()->Wrap("profile \"" + from.scheduler_name + "\"")
                    : InvalidError("profile \"" + from.scheduler_name + "\": plugin \"" + name + "\" does not exist");
       }
-      if (auto* aware = dynamic_cast<framework::ProfileAware*>(plugin.get())) aware->SetProfile(to->scheduler_name);
+      if (auto* aware = dynamic_cast<framework::ProfileAware*>(plugin.get())) {
+        const framework::Status thrown = GuardedCall([&] { aware->SetProfile(to->scheduler_name); });
+        if (!thrown.IsSuccess()) {
+          return InvalidError("profile \"" + from.scheduler_name + "\": initializing plugin \"" + name +
+                              "\": " + thrown.Message());
+        }
+      }
       to->owned.push_back(std::move(plugin));
     }
     const auto fill = [&]<typename T>(ExtensionPoint point, std::vector<T*>& list) {

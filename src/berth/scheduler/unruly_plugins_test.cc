@@ -2,6 +2,7 @@
 // handle at odd moments: the scheduler goes on.
 #include <algorithm>
 
+#include "berth/framework/profile_aware.h"
 #include "berth/scheduler/extension_points_testing.h"
 
 namespace berth::scheduler {
@@ -54,7 +55,6 @@ class Unruly final : public framework::PreFilterPlugin,
 
   Dependency ScoreDependsOn() const override { return Trip("ScoreDependsOn", depends_on_); }
   Normalization ScoreNormalization() const override { return Trip("ScoreNormalization", Normalization::kNone); }
-  bool ScoresNothing(const Cycle&, const PodInfo&) const override { return Trip("ScoresNothing", false); }
   std::optional<std::int64_t> ScoreOfAll(const Cycle&, const PodInfo&) const override {
     return Trip("ScoreOfAll", std::optional<std::int64_t>());
   }
@@ -80,7 +80,6 @@ class Unruly final : public framework::PreFilterPlugin,
   bool RestsOnAmounts(const Cycle&, const PodInfo&) const override { return Trip("RestsOnAmounts", true); }
   void ScoreBounds(const Cycle&, const Cycle&, const PodInfo&, std::span<std::int64_t> bounds) const override {
     std::fill(bounds.begin(), bounds.end(), 50);
-    Trip("ScoreBounds", 0);
   }
 
   Status Reserve(const Cycle&, const PodInfo&, std::string_view) override { return {}; }
@@ -138,7 +137,6 @@ TEST_F(UnrulyTest, WhatAPluginThrowsWhenItIsAskedForAFactIsNotTheSchedulersEnd) 
                                    "PreScoreSkips",
                                    "ScoreDependsOn",
                                    "ScoreNormalization",
-                                   "ScoresNothing",
                                    "ScoreOfAll",
                                    "MarksOf",
                                    "SharedMarksOf",
@@ -147,7 +145,6 @@ TEST_F(UnrulyTest, WhatAPluginThrowsWhenItIsAskedForAFactIsNotTheSchedulersEnd) 
                                    "SingleOut",
                                    "a row to single out that is none",
                                    "RestsOnAmounts",
-                                   "ScoreBounds",
                                    "PodAnnotationsRead",
                                    "ObjectsRead",
                                    "OutsideSources",
@@ -160,11 +157,11 @@ TEST_F(UnrulyTest, WhatAPluginThrowsWhenItIsAskedForAFactIsNotTheSchedulersEnd) 
       Begin(function, depends_on);
       (void)h().core.ObjectsRead();
       if (!h().core.outside_sources().empty()) h().core.Handle(OutsideDone{0, Error{}}, h().now);
-      // A first pod of its kind, more of it, one of another kind.
+      // A first pod of its kind, more of it, and some of other kinds.
       for (const char* name : {"p1", "p2", "p3", "p4"}) h().Set(MakePod(name).Request("cpu", "1"));
-      h().Set(MakePod("q").Request("cpu", "2"));
+      for (const char* name : {"1100m", "1200m", "1300m", "1400m"}) h().Set(MakePod(name).Request("cpu", name));
       const Lines lines = RunAndTake();
-      EXPECT_EQ(lines.size(), 5u);
+      EXPECT_EQ(lines.size(), 8u);
       EXPECT_TRUE(std::all_of(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("bind "); }))
           << lines.back();
     }
@@ -194,6 +191,24 @@ TEST_F(UnrulyTest, WithoutItsEventsARefusedPodIsTriedAtEveryEvent) {
   RunAndTake();
   h().Set(MakeNode("b"));
   EXPECT_EQ(RunAndTake(10s).front(), "status p Unschedulable: 0/2 nodes are available: 2 no.");
+}
+
+TEST_F(UnrulyTest, OneThatCannotBeMadeEndsTheStartAndIsNamed) {
+  class Throws final : public framework::PostBindPlugin, public framework::ProfileAware {
+   public:
+    Throws(const char*, Handle&, bool at_once) {
+      if (at_once) throw std::runtime_error("oops");
+    }
+    std::string_view Name() const override { return "Throws"; }
+    void SetProfile(std::string_view) override { throw std::runtime_error("oops"); }
+    Operation PostBind(const PodInfo&) override { return Operation::Done(); }
+  };
+  for (const bool at_once : {true, false}) {
+    Register<Throws>("Throws", at_once);
+    const std::string error = StartError({"Throws"});
+    EXPECT_NE(error.find("initializing plugin \"Throws\": "), std::string::npos) << error;
+    EXPECT_NE(error.find("oops"), std::string::npos) << error;
+  }
 }
 
 // --- The handle at odd moments ---
