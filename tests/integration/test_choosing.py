@@ -84,6 +84,28 @@ class Choosing(BerthTest):
         self.assertEqual([(c["type"], c["status"], c["reason"]) for c in conditions], [("PodScheduled", "False", "Unschedulable")])
         self.remove_all()
 
+    def test_once_gives_up_those_that_fail_again_and_again(self):
+        config = self.file("broken.yaml", """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+- schedulerName: broken
+  plugins: {multiPoint: {enabled: [{name: Script}]}}
+  pluginConfig:
+  - name: Script
+    args: {source: 'function filter(pod, node) if pod.metadata.name == "bad" then error("cannot say") end return true end'}
+""")
+        self.create(pod("good", scheduler="broken"))
+        self.create(pod("bad", scheduler="broken"))
+        process = self.once("--config", str(config), "--once-patience", "3")
+        self.assertEqual(process.wait(), 1, process.lines("err"))
+        lines = process.lines("out")
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"^default/bad: .*cannot say")
+        self.assertTrue(self.node_of("good"))
+        self.remove_all()
+
     def test_once_ends_with_a_signal(self):
         process = Process(self, "run", "--once", "--master", f"http://127.0.0.1:{free_port()}")
         process.wait_for("err", "Starting")

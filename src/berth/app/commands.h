@@ -37,6 +37,8 @@ struct RunOptions {
   bool pods_by_annotation = false;        // see scheduler::PodChoice
   std::optional<std::string> namespaces;  // separated by commas; default: every one
   bool once = false;
+  // With `once`, how long a pod is waited for that met an error or waits for its victims, while none is placed.
+  int once_patience_s = 30;
 };
 
 struct ApiServerCommandOptions {

@@ -99,9 +99,17 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
       "is unset or default-scheduler");
   run_command->add_option("--namespaces", run.namespaces,
                           "take pods of these namespaces only, separated by commas; default: of every namespace");
-  run_command->add_flag("--once", run.once,
-                        "place what is pending and end: with 0 when every pod was placed, else with 1 and a line for "
-                        "each that was not");
+  CLI::Option* const once = run_command->add_flag(
+      "--once", run.once,
+      "place what is pending and end: with 0 when every pod was placed, else with 1 and a line for "
+      "each that was not");
+  run_command
+      ->add_option("--once-patience", run.once_patience_s,
+                   "with --once: seconds without a pod placed after which those are given up that met an error or wait "
+                   "for their victims to go")
+      ->check(CLI::Range(1, 86'400))
+      ->needs(once)
+      ->capture_default_str();
   run_command->add_option("--leader-elect", leader_elect, "false, or unset: not in this version")
       ->expected(0, 1)
       ->default_str("");

@@ -51,8 +51,6 @@ Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, cons
       });
 }
 
-// With --once, how long a pod is waited for that met an error or waits for its victims to go, while none is placed.
-constexpr auto kPatience = std::chrono::seconds(30);
 constexpr auto kLook = std::chrono::milliseconds(20);
 
 bool IsNamespace(const std::string& name) {
@@ -71,15 +69,15 @@ Expected<std::set<std::string, std::less<>>> ParseNamespaces(const std::optional
   return names;
 }
 
-// Until nothing is left to do, or a signal comes.
-void WaitUntilPlaced(const SchedulerShell& shell) {
+// Until nothing is left to do, no pod was placed for so long, or a signal comes.
+void WaitUntilPlaced(const SchedulerShell& shell, std::chrono::seconds patience) {
   std::uint64_t placed = 0;
   auto latest = std::chrono::steady_clock::now();
   while (!shell.HasSettled() && !HasSignal()) {
     const std::uint64_t count = shell.counts().scheduled;
     const auto now = std::chrono::steady_clock::now();
     if (count != placed || !shell.HasSynced()) latest = now;
-    if (now - latest > kPatience) return;
+    if (now - latest > patience) return;
     placed = count;
     std::this_thread::sleep_for(kLook);
   }
@@ -159,7 +157,7 @@ int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
   (*shell)->Start();
   int status = cli::kExitOk;
   if (options.once) {
-    WaitUntilPlaced(**shell);
+    WaitUntilPlaced(**shell, std::chrono::seconds(options.once_patience_s));
     status = ReportUnplaced(**shell);
     (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
   } else {
