@@ -222,6 +222,30 @@ int Format(lua_State* lua) {
   return 1;
 }
 
+// Lua takes strings for numbers where it must: not without end.
+int Arithmetic(lua_State* lua) {
+  for (int i = 1; i <= 2; ++i) {
+    if (lua_type(lua, i) == LUA_TSTRING && lua_rawlen(lua, i) > kNumeralBytesMax)
+      Sandbox::RaiseRule(lua, "a string of over %d bytes is no number", static_cast<int>(kNumeralBytesMax));
+  }
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  return 1;
+}
+
+int Byte(lua_State* lua) {
+  const auto size = static_cast<lua_Integer>(CheckText(lua, 1).size());
+  const lua_Integer first = luaL_optinteger(lua, 2, 1);
+  const lua_Integer last = luaL_optinteger(lua, 3, first);
+  // At most so many are asked for.
+  Sandbox::Of(lua).Charge(lua, first == last ? 1 : size);
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
+  return lua_gettop(lua);
+}
+
 // Where a search begins that was given `init`: 0 is the first character. More than the size: nowhere.
 std::size_t BeginOf(lua_Integer init, std::size_t size) {
   if (init > 0) return static_cast<std::size_t>(init) - 1;
@@ -512,10 +536,17 @@ void OpenLibrary(lua_State* lua) {
   PushLibrary(lua, LUA_STRLIBNAME);
   KeepOnly(lua, std::to_array({"byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper"}));
   Wrap(lua, "format", &Format);
+  Wrap(lua, "byte", &Byte);
   Set(lua, "find", &Find);
   Set(lua, "match", &MatchFunction);
   Set(lua, "gmatch", &EachMatch);
   Set(lua, "gsub", &GlobalSubstitute);
+
+  lua_pushliteral(lua, "");
+  lua_getmetatable(lua, -1);
+  for (const char* operation : {"__add", "__sub", "__mul", "__mod", "__pow", "__div", "__idiv", "__unm"})
+    Wrap(lua, operation, &Arithmetic);
+  lua_pop(lua, 2);
 
   PushLibrary(lua, LUA_TABLIBNAME);
   lua_getfield(lua, -1, "sort");

@@ -20,6 +20,7 @@ constexpr const char* kChunkName = "=script";
 constexpr std::string_view kChunkPrefix = "script:";
 constexpr std::size_t kMessageBytesMax = 300;
 constexpr std::int64_t kLoadingFactor = 10;
+constexpr std::size_t kStringHeaderMax = 32;
 constexpr int kMessageHandler = 1;  // its stack index
 constexpr int kStackSpare = 200;
 
@@ -116,6 +117,10 @@ void* Sandbox::Allocate(void* self, void* block, std::size_t size_before, std::s
   }
   // Lua takes it that blocks can always shrink.
   if (size > before && sandbox.is_guarded_) {
+    if (block == nullptr && size_before == LUA_TSTRING && size > kStringBytesMax + kStringHeaderMax) {
+      sandbox.is_string_refused_ = true;
+      return nullptr;
+    }
     const std::size_t max = sandbox.limits_.memory_bytes_max;
     const bool is_over =
         size > max / 4 || sandbox.used_bytes_ + (size - before) > max || sandbox.allocated_bytes_ + size > 4 * max;
@@ -180,6 +185,7 @@ bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max)
   over_ = Over::kNone;
   is_rule_broken_ = false;
   error_line_ = 0;
+  is_string_refused_ = false;
   random_.reset();
   constexpr std::int64_t kHookMax = INT32_MAX;
   lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, static_cast<int>(std::min(instructions_max, kHookMax)));
@@ -202,7 +208,9 @@ void Sandbox::TakeFailure(int status) {
         "over " + std::to_string(limits_.instructions_max) + " instructions (instructionsMax): does it loop for ever?";
   } else if (over_ == Over::kMemory) {
     failure_.kind = Failure::Kind::kLimit;
-    failure_.message = "over " + std::to_string(limits_.memory_bytes_max) + " bytes of memory (memoryBytesMax)";
+    failure_.message = is_string_refused_
+                           ? "a string of over " + std::to_string(kStringBytesMax) + " bytes"
+                           : "over " + std::to_string(limits_.memory_bytes_max) + " bytes of memory (memoryBytesMax)";
   } else if (lua_type(lua_, -1) == LUA_TSTRING) {
     std::size_t size = 0;
     const char* text = lua_tolstring(lua_, -1, &size);
@@ -270,6 +278,7 @@ bool Sandbox::Run(std::string_view text) {
   over_ = Over::kNone;
   is_rule_broken_ = false;
   error_line_ = 0;
+  is_string_refused_ = false;
   allocated_bytes_ = 0;
   is_guarded_ = true;
   // Text alone: a compiled chunk can be made to read any memory.

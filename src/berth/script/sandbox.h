@@ -26,7 +26,7 @@ struct Limits {
   // Of one call; as much again of work inside library functions (characters that a pattern looks at, entries that are
   // sorted). Ten times as many while the script is loaded.
   std::int64_t instructions_max = 100'000;
-  // Held at once. Four times as many may be asked for in one call, and no string or table may take more than a quarter.
+  // Held at once. Four times as many may be asked for in one call, and no table may take more than a quarter.
   std::size_t memory_bytes_max = std::size_t{8} << 20;
 };
 
@@ -45,6 +45,8 @@ struct Failure {
 class Sandbox {
  public:
   static constexpr std::size_t kSourceBytesMax = std::size_t{256} << 10;
+  // A single instruction may go through all of a string, or of two.
+  static constexpr std::size_t kStringBytesMax = std::size_t{64} << 10;
   // Local variables of the script's top level, and others that outlive a call, that its functions use.
   static constexpr std::size_t kWatchesMax = 256;
 
@@ -119,6 +121,7 @@ class Sandbox {
   std::int64_t steps_left_ = 0;
   Over over_ = Over::kNone;
   bool is_rule_broken_ = false;
+  bool is_string_refused_ = false;
   int error_line_ = 0;
   std::optional<Random> random_;
   MakeRandom make_random_ = nullptr;

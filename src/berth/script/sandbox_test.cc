@@ -108,6 +108,10 @@ TEST(Sandbox, Computes) {
       {"return tonumber('0x10') + tonumber(' 7 ') + tonumber('ff', 16)", "278"},
       {"return tonumber(('1'):rep(1000)) == nil", "true"},
       {"return math.floor(2.7) + math.max(1, 5) + math.tointeger(2.0)", "9"},
+      {"return '10' + 1 - ('2' * '3')", "5"},
+      {"return -'4' .. ('b'):byte() .. select('#', ('abc'):byte(1, -1))", "-4983"},
+      {"local ok, e = pcall(function() return ('1'):rep(300) + 1 end) return e",
+       "a string of over 200 bytes is no number"},
       {"local ok, e = pcall(error, 'no') return tostring(ok) .. e", "falseno"},
       {"local ok, e = pcall(function() return nil + 1 end) return ok", "false"},
       {"return select(2, pcall(error, {1}))[1]", "1"},
@@ -241,6 +245,7 @@ TEST(Sandbox, KeepsNothingBetweenCalls) {
 TEST(Sandbox, EndsWhateverTheScriptDoes) {
   const std::string instructions = "over 100000 instructions (instructionsMax): does it loop for ever?";
   const std::string memory = "over 8388608 bytes of memory (memoryBytesMax)";
+  const std::string string = "a string of over 65536 bytes";
   const struct {
     const char* body;
     const std::string& want;
@@ -251,19 +256,20 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
       {"while true do pcall(function() while true do end end) end", instructions},
       {"local function f() return f() end return f()", instructions},
       {"while true do pcall(error, 'x') end", instructions},
-      {"local s = 'x' while true do s = s .. s end", memory},
+      {"local s = 'x' while true do s = s .. s end", string},
       {"local t = {} while true do t[#t + 1] = ('x'):rep(1000) .. #t end", memory},
-      {"pcall(function() local s = 'x' while true do s = s .. s end end) return 1", memory},
+      {"pcall(function() local s = 'x' while true do s = s .. s end end) return 1", string},
       {"return ('x'):rep(1e9)", memory},
-      {"return ('x'):rep(1e6):rep(1e3)", memory},
-      {"while true do local s = ('x'):rep(1e6) end", memory},
-      {"return table.concat({('x'):rep(1e6), ('y'):rep(1e6), ('z'):rep(1e6)})", memory},
+      {"return ('x'):rep(1e6):rep(1e3)", string},
+      {"while true do local s = ('x'):rep(60000) end", memory},
+      {"return table.concat({('x'):rep(60000), ('y'):rep(60000), ('z'):rep(60000)})", string},
       {"local s = ('a'):rep(100) return s:find('.-.-.-.-.-.-.-b')", instructions},
       {"local s = ('a'):rep(100) return pcall(s.find, s, '.-.-.-.-.-.-.-b')", instructions},
       {"local s = ('a'):rep(100) return (s:gsub('.-.-.-.-.-.-.-b', ''))", instructions},
       {"local s = ('a'):rep(100) for _ in s:gmatch('.-.-.-.-.-.-.-b') do end", instructions},
-      {"local s = ('a'):rep(1e6) return s:find(('a'):rep(1e5) .. 'b', 1, true)", instructions},
+      {"local s = ('a'):rep(60000) return s:find(('a'):rep(1000) .. 'b', 1, true)", instructions},
       {"return table.concat({}, '', 1, 1 << 60)", instructions},
+      {"local s = ('a'):rep(50000) while true do s:byte(1, -1) end", instructions},
       {"local t = {} for i = 1, 20000 do t[i] = i end for i = 1, 1000 do table.insert(t, 1, i) end", instructions},
       {"local t = {} for i = 1, 9000 do t[i] = -i end for i = 1, 10 do table.sort(t) end", instructions},
       {"local t = {} for i = 1, 9000 do t[i] = -i end for i = 1, 10 do pairs(t) end", instructions},

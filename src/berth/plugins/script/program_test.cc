@@ -257,8 +257,11 @@ TEST(ScriptProgram, SaysWhatIsWrongWithACall) {
        "line 2: the global \"kept\" is set in a call: what a call leaves behind could change the next answer"},
       {"if node.metadata.name ~= 'made-up' then while true do end end return true",
        "line 2: over 100000 instructions (instructionsMax): does it loop for ever?"},
-      {"if node.metadata.name ~= 'made-up' then local s = 'x' while true do s = s .. s end end return true",
+      {"if node.metadata.name ~= 'made-up' then local t = {} while true do t[#t + 1] = ('x'):rep(60000) end end return "
+       "true",
        "over 8388608 bytes of memory (memoryBytesMax)"},
+      {"if node.metadata.name ~= 'made-up' then local s = 'x' while true do s = s .. s end end return true",
+       "a string of over 65536 bytes"},
   };
   for (const auto& test : kCases) {
     const auto program = MustLoad("function filter(pod, node)\n" + std::string(test.body) + "\nend");

@@ -77,6 +77,24 @@ function score(pod, node) return node.metadata.labels.zone == pod.metadata.label
       << refused;
 }
 
+TEST(Script, PreemptionHelpsWhereItSays) {
+  const auto said = [](const std::string& result) {
+    ScriptedCore core(
+        WithSource("depends_on = 'node'\nfunction filter(pod, node) return #node.pods < 1, " + result + " end"));
+    EXPECT_NE(core.harness, nullptr) << core.error;
+    core.harness->Set(MakeNode("a"));
+    core.harness->Set(MakePod("low").Node("a").Priority(1));
+    core.harness->Set(MakePod("high").Priority(10));
+    core.harness->Run();
+    return core.Take();
+  };
+  const std::string helped = said("'full'");
+  EXPECT_NE(helped.find("nominates a"), std::string::npos) << helped;
+  const std::string not_helped = said("'full', 'unresolvable'");
+  EXPECT_EQ(not_helped.find("nominates a"), std::string::npos) << not_helped;
+  EXPECT_NE(not_helped.find("Preemption is not helpful for scheduling"), std::string::npos) << not_helped;
+}
+
 TEST(Script, ThereMayBeSeveral) {
   ScriptedCore core(R"(
 apiVersion: kubescheduler.config.k8s.io/v1
