@@ -1,7 +1,7 @@
 #include <string>
 #include <string_view>
 
-#include "berth/apiserver/names.h"
+#include "berth/api/names.h"
 #include "berth/apiserver/registry.h"
 
 namespace berth::apiserver {
@@ -33,18 +33,18 @@ void ValidateName(const ResourceType& type, std::string_view name, std::vector<F
   } else if (type.group == "rbac.authorization.k8s.io") {
     Refuse(kField, name, NotPathSegment(name), errors);
   } else if (type.group.empty() && type.kind == "Namespace") {
-    Refuse(kField, name, NotDnsLabel(name), errors);
+    Refuse(kField, name, api::NotDnsLabel(name), errors);
   } else {
-    Refuse(kField, name, NotDnsSubdomain(name), errors);
+    Refuse(kField, name, api::NotDnsSubdomain(name), errors);
   }
 }
 
 void ValidateLabels(const json::object& labels, std::vector<FieldError>& errors) {
   constexpr std::string_view kField = "metadata.labels";
   for (const auto& entry : labels) {
-    Refuse(kField, entry.key(), NotQualifiedName(entry.key()), errors);
+    Refuse(kField, entry.key(), api::NotQualifiedName(entry.key()), errors);
     if (const json::string* text = entry.value().if_string()) {
-      Refuse(kField, View(*text), NotLabelValue(View(*text)), errors);
+      Refuse(kField, View(*text), api::NotLabelValue(View(*text)), errors);
     } else {
       Refuse(kField, json::serialize(entry.value()), {"a label must be a string"}, errors);
     }
@@ -57,7 +57,7 @@ void ValidateAnnotations(const json::object& annotations, std::vector<FieldError
   for (const auto& entry : annotations) {
     std::string lower(entry.key());  // upstream lets annotations have capitals before the slash as well
     for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    Refuse(kField, entry.key(), NotQualifiedName(lower), errors);
+    Refuse(kField, entry.key(), api::NotQualifiedName(lower), errors);
     if (const json::string* text = entry.value().if_string()) {
       bytes += entry.key().size() + text->size();
     } else {
@@ -85,7 +85,7 @@ std::vector<FieldError> ValidateMetadata(const ResourceType& type, const json::o
       if (text == nullptr) {
         Refuse(field, json::serialize((*finalizers)[i]), {"a finalizer must be a string"}, errors);
       } else {
-        Refuse(field, View(*text), NotQualifiedName(View(*text)), errors);
+        Refuse(field, View(*text), api::NotQualifiedName(View(*text)), errors);
       }
     }
   }

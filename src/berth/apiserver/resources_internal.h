@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/apiserver/names.h"
+#include "berth/api/names.h"
 #include "berth/apiserver/object.h"
 #include "berth/apiserver/resource.h"
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/api/names.h"
 #include "berth/api/quantity.h"
-#include "berth/apiserver/names.h"
 #include "berth/apiserver/resources_internal.h"
 #include "berth/base/time.h"
 
@@ -107,7 +107,7 @@ void ValidateWorkload(const json::object& object, const json::object* old, const
 
 std::int64_t PercentOf(const json::object& object, std::string_view member) {
   const std::string_view text = StringMember(object, member);
-  if (text.empty() || text.size() > 10 || !NotPercent(text).empty()) return 0;
+  if (text.empty() || text.size() > 10 || !api::NotPercent(text).empty()) return 0;
   return std::stoll(std::string(text.substr(0, text.size() - 1)));
 }
 
@@ -134,7 +134,8 @@ void ValidateKeys(const json::object& object, std::string_view member, Errors& e
   const json::object* data = ObjectMember(object, member);
   if (data == nullptr) return;
   for (const auto& pair : *data) {
-    AddInvalid(errors, std::string(member) + "[" + std::string(pair.key()) + "]", pair.key(), NotConfigKey(pair.key()));
+    AddInvalid(errors, std::string(member) + "[" + std::string(pair.key()) + "]", pair.key(),
+               api::NotConfigKey(pair.key()));
   }
 }
 
@@ -199,7 +200,7 @@ void ValidateReplicaSet(const json::object& object, const json::object* old, Err
 void ValidateStatefulSet(const json::object& object, const json::object* old, Errors& errors) {
   const json::object& spec = SpecOf(object);
   const std::string_view name = StringAt(object, {"metadata", "name"});
-  AddInvalid(errors, "metadata.name", name, NotDnsLabel(name));
+  AddInvalid(errors, "metadata.name", name, api::NotDnsLabel(name));
   const std::string_view policy = StringMember(spec, "podManagementPolicy");
   if (policy != "OrderedReady" && policy != "Parallel") {
     errors.push_back(Invalid("spec.podManagementPolicy", json::value(policy), "must be 'OrderedReady' or 'Parallel'"));
@@ -207,7 +208,7 @@ void ValidateStatefulSet(const json::object& object, const json::object* old, Er
   ValidateNonNegative(spec, "replicas", "spec", errors);
   ValidateNonNegative(spec, "minReadySeconds", "spec", errors);
   if (const std::string_view service = StringMember(spec, "serviceName"); !service.empty()) {
-    AddInvalid(errors, "spec.serviceName", service, NotDnsLabel(service));
+    AddInvalid(errors, "spec.serviceName", service, api::NotDnsLabel(service));
   }
   ValidateWorkload(object, old, {"statefulset", true, false, true}, errors);
   if (old == nullptr) return;
@@ -288,7 +289,7 @@ void ValidateService(const json::object& object, const json::object* old, Errors
     if (name.empty()) {
       if (ports.size() > 1) errors.push_back(Required(path + ".name"));
     } else {
-      AddInvalid(errors, path + ".name", name, NotDnsLabel(name));
+      AddInvalid(errors, path + ".name", name, api::NotDnsLabel(name));
       if (!names.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
     }
     const std::int64_t port = IntMember(*ports[i], "port");
@@ -298,7 +299,8 @@ void ValidateService(const json::object& object, const json::object* old, Errors
     ValidateOneOf(*ports[i], "protocol", path, {"SCTP", "TCP", "UDP"}, errors);
     if (const json::value* target = FindMember(*ports[i], "targetPort")) {
       if (target->is_string()) {
-        AddInvalid(errors, path + ".targetPort", View(target->get_string()), NotPortName(View(target->get_string())));
+        AddInvalid(errors, path + ".targetPort", View(target->get_string()),
+                   api::NotPortName(View(target->get_string())));
       } else if (IntMember(*ports[i], "targetPort") < 1 || IntMember(*ports[i], "targetPort") > 65535) {
         errors.push_back(Invalid(path + ".targetPort", *target, "must be between 1 and 65535, inclusive"));
       }
@@ -439,7 +441,7 @@ void ValidateClaimSpecOfVolume(const json::object& spec, const std::string& fiel
         Invalid(field + ".resources[storage]", *FindMember(*requests, "storage"), "must be greater than zero"));
   }
   if (const std::string_view name = StringMember(spec, "storageClassName"); !name.empty()) {
-    AddInvalid(errors, field + ".storageClassName", name, NotDnsSubdomain(name));
+    AddInvalid(errors, field + ".storageClassName", name, api::NotDnsSubdomain(name));
   }
   ValidateOneOf(spec, "volumeMode", field, {"Block", "Filesystem"}, errors);
 }
@@ -513,7 +515,7 @@ void ValidateStorageClass(const json::object& object, const json::object* old, E
     std::string lower = provisioner;
     std::transform(lower.begin(), lower.end(), lower.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    AddInvalid(errors, "provisioner", provisioner, NotQualifiedName(lower));
+    AddInvalid(errors, "provisioner", provisioner, api::NotQualifiedName(lower));
   }
   ValidateOneOf(object, "reclaimPolicy", "", {"Delete", "Retain"}, errors);
   ValidateOneOf(object, "volumeBindingMode", "", {"Immediate", "WaitForFirstConsumer"}, errors);
@@ -557,7 +559,7 @@ void ValidateCsiNode(const json::object& object, const json::object*, Errors& er
 
 void ValidateCsiStorageCapacity(const json::object& object, const json::object*, Errors& errors) {
   const std::string_view name = StringMember(object, "storageClassName");
-  AddInvalid(errors, "storageClassName", name, NotDnsSubdomain(name));
+  AddInvalid(errors, "storageClassName", name, api::NotDnsSubdomain(name));
   for (const char* member : {"capacity", "maximumVolumeSize"}) {
     if (const auto amount = QuantityAt(object, member); amount && amount->IsNegative()) {
       errors.push_back(Invalid(member, *FindMember(object, member), "must be greater than or equal to 0"));
@@ -575,7 +577,7 @@ void ValidateVolumeAttachment(const json::object& object, const json::object* ol
     errors.push_back(Required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName"));
   }
   const std::string_view node = StringMember(spec, "nodeName");
-  AddInvalid(errors, "spec.nodeName", node, NotDnsSubdomain(node));
+  AddInvalid(errors, "spec.nodeName", node, api::NotDnsSubdomain(node));
   if (old != nullptr) ValidateImmutable(object, *old, "spec", "spec", errors);
 }
 
@@ -620,7 +622,7 @@ void ValidateEvent(const json::object& object, const json::object* old, Errors& 
     const std::string controller_field = is_new_api ? "reportingController" : "reportingComponent";
     const std::string_view controller = StringMember(object, controller_field);
     if (controller.empty()) errors.push_back(Required(controller_field));
-    AddInvalid(errors, controller_field, controller, NotQualifiedName(controller));
+    AddInvalid(errors, controller_field, controller, api::NotQualifiedName(controller));
     struct Text {
       std::string_view member;
       std::string_view name;

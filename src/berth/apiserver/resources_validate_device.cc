@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "berth/apiserver/names.h"
+#include "berth/api/names.h"
 #include "berth/apiserver/resources_internal.h"
 
 namespace berth::apiserver::internal {
@@ -111,7 +111,7 @@ void ValidateDriver(std::string_view name, const std::string& field, Errors& err
   if (name.size() > kDriverBytesMax) errors.push_back(TooLong(field, kDriverBytesMax));
   std::string lower(name);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  AddInvalid(errors, field, name, NotDnsSubdomain(lower));
+  AddInvalid(errors, field, name, api::NotDnsSubdomain(lower));
 }
 
 void ValidatePoolName(std::string_view name, const std::string& field, Errors& errors) {
@@ -122,7 +122,7 @@ void ValidatePoolName(std::string_view name, const std::string& field, Errors& e
   if (name.size() > kPoolBytesMax) errors.push_back(TooLong(field, kPoolBytesMax));
   while (true) {
     const std::size_t slash = name.find('/');
-    AddInvalid(errors, field, name.substr(0, slash), NotDnsSubdomain(name.substr(0, slash)));
+    AddInvalid(errors, field, name.substr(0, slash), api::NotDnsSubdomain(name.substr(0, slash)));
     if (slash == std::string_view::npos) return;
     name.remove_prefix(slash + 1);
   }
@@ -185,13 +185,13 @@ void ValidateToleration(const json::object& toleration, const std::string& path,
   const std::string_view key = StringMember(toleration, "key");
   const std::string_view op = StringMember(toleration, "operator");
   const std::string_view value = StringMember(toleration, "value");
-  if (!key.empty()) AddInvalid(errors, path + ".key", key, NotQualifiedName(key));
+  if (!key.empty()) AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
   if (op == "Exists") {
     if (!value.empty()) {
       errors.push_back(Invalid(path + ".value", json::value(value), "must be empty for operator `Exists`"));
     }
   } else if (op == "Equal") {
-    AddInvalid(errors, path + ".value", value, NotLabelValue(value));
+    AddInvalid(errors, path + ".value", value, api::NotLabelValue(value));
   } else if (op.empty()) {
     errors.push_back(Required(path + ".operator"));
   } else {
@@ -206,7 +206,7 @@ void ValidateDemand(const json::object& demand, const std::string& path, Errors&
   if (device_class.empty()) {
     errors.push_back(Required(path + ".deviceClassName"));
   } else {
-    AddInvalid(errors, path + ".deviceClassName", device_class, NotDnsSubdomain(device_class));
+    AddInvalid(errors, path + ".deviceClassName", device_class, api::NotDnsSubdomain(device_class));
   }
   ValidateSelectors(demand, path, errors);
   const std::string_view mode = StringMember(demand, "allocationMode");
@@ -228,7 +228,7 @@ void ValidateDemand(const json::object& demand, const std::string& path, Errors&
 
 void ValidateRequestName(const json::object& request, const std::string& path, Errors& errors) {
   const std::string_view name = NameOf(request);
-  AddInvalid(errors, path + ".name", name, NotDnsLabel(name));
+  AddInvalid(errors, path + ".name", name, api::NotDnsLabel(name));
 }
 
 void ValidateRequest(const json::object& request, const std::string& path, Errors& errors) {
@@ -330,7 +330,7 @@ void ValidateBindingConditions(const json::object& owner, const std::string& pat
   const std::vector<std::string_view> conditions = StringsOf(owner, "bindingConditions");
   const std::vector<std::string_view> failures = StringsOf(owner, "bindingFailureConditions");
   const auto check = [&](std::string_view name, const std::string& field) {
-    AddInvalid(errors, field, name, NotQualifiedName(name));
+    AddInvalid(errors, field, name, api::NotQualifiedName(name));
   };
   ValidateStrings(owner, "bindingConditions", path, kConditionsMax, check, errors);
   ValidateStrings(owner, "bindingFailureConditions", path, kConditionsMax, check, errors);
@@ -357,7 +357,7 @@ void ValidateAllocation(const json::object& allocation, const std::string& field
     ValidateDriver(StringMember(result, "driver"), path + ".driver", errors);
     ValidatePoolName(StringMember(result, "pool"), path + ".pool", errors);
     const std::string_view device = StringMember(result, "device");
-    AddInvalid(errors, path + ".device", device, NotDnsLabel(device));
+    AddInvalid(errors, path + ".device", device, api::NotDnsLabel(device));
     ValidateBindingConditions(result, path, errors);
   };
   ValidateList(devices, "results", field + ".devices", kResultsMax, check_result, NoKey, errors);
@@ -392,7 +392,7 @@ void ValidateDeviceStatuses(const json::object& status, Errors& errors) {
     ValidateDriver(StringMember(device, "driver"), path + ".driver", errors);
     ValidatePoolName(StringMember(device, "pool"), path + ".pool", errors);
     const std::string_view name = StringMember(device, "device");
-    AddInvalid(errors, path + ".device", name, NotDnsLabel(name));
+    AddInvalid(errors, path + ".device", name, api::NotDnsLabel(name));
     const std::string id = DeviceId(device);
     if (!allocated.contains(id)) {
       errors.push_back(Invalid(path, json::value(id), "must be an allocated device in the claim"));
@@ -464,8 +464,8 @@ void ValidateAttribute(const json::object& attribute, const std::string& path, E
 void ValidateTaint(const json::object& taint, const std::string& path, Errors& errors) {
   const std::string_view key = StringMember(taint, "key");
   const std::string_view value = StringMember(taint, "value");
-  AddInvalid(errors, path + ".key", key, NotQualifiedName(key));
-  AddInvalid(errors, path + ".value", value, NotLabelValue(value));
+  AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
+  AddInvalid(errors, path + ".value", value, api::NotLabelValue(value));
   if (StringMember(taint, "effect").empty()) errors.push_back(Required(path + ".effect"));
   ValidateOneOf(taint, "effect", path, {"NoExecute", "NoSchedule", "None"}, errors);
 }
@@ -477,12 +477,12 @@ void ValidateCounters(const json::object& owner, std::string_view name_member, c
   if (name.empty()) {
     errors.push_back(Required(name_field));
   } else {
-    AddInvalid(errors, name_field, name, NotDnsLabel(name));
+    AddInvalid(errors, name_field, name, api::NotDnsLabel(name));
   }
   const json::object& counters = Part(owner, "counters");
   if (counters.empty()) errors.push_back(Required(path + ".counters"));
   if (counters.size() > kCountersMax) errors.push_back(TooMany(path + ".counters", counters.size(), kCountersMax));
-  for (const auto& pair : counters) AddInvalid(errors, path + ".counters", pair.key(), NotDnsLabel(pair.key()));
+  for (const auto& pair : counters) AddInvalid(errors, path + ".counters", pair.key(), api::NotDnsLabel(pair.key()));
 }
 
 // Which of the places are given, and that each one says something.
@@ -495,7 +495,7 @@ int ValidatePlaces(const json::object& owner, std::initializer_list<std::string_
       errors.push_back(Invalid(path + ".nodeName", "", empty_name));
     } else {
       ++places;
-      AddInvalid(errors, path + ".nodeName", name, NotDnsSubdomain(name));
+      AddInvalid(errors, path + ".nodeName", name, api::NotDnsSubdomain(name));
     }
   }
   if (const json::object* selector = ObjectMember(owner, "nodeSelector")) {
@@ -533,7 +533,7 @@ void ValidateDevicePlace(const json::object& device, bool is_wanted, const std::
 }
 
 void ValidateDevice(const json::object& device, bool has_own_place, const std::string& path, Errors& errors) {
-  AddInvalid(errors, path + ".name", NameOf(device), NotDnsLabel(NameOf(device)));
+  AddInvalid(errors, path + ".name", NameOf(device), api::NotDnsLabel(NameOf(device)));
   const json::object& attributes = Part(device, "attributes");
   const json::object& capacity = Part(device, "capacity");
   const std::size_t count = attributes.size() + capacity.size();
@@ -591,7 +591,7 @@ void ValidateDeviceClass(const json::object& object, const json::object*, Errors
   const std::string_view name = StringMember(spec, "extendedResourceName");
   const bool is_extended = name.find('/') != std::string_view::npos &&
                            name.find("kubernetes.io/") == std::string_view::npos && !name.starts_with("requests.") &&
-                           NotQualifiedName("requests." + std::string(name)).empty();
+                           api::NotQualifiedName("requests." + std::string(name)).empty();
   if (!is_extended) {
     errors.push_back(Invalid("spec.extendedResourceName", json::value(name), "must be a valid extended resource name"));
   }

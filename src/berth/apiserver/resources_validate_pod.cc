@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/api/names.h"
 #include "berth/api/quantity.h"
-#include "berth/apiserver/names.h"
 #include "berth/apiserver/resources_internal.h"
 
 namespace berth::apiserver::internal {
@@ -40,7 +40,7 @@ bool IsContainerResource(std::string_view name) {
 }
 
 void ValidateResourceName(std::string_view name, const std::string& field, Errors& errors) {
-  const std::vector<std::string> why = NotQualifiedName(name);
+  const std::vector<std::string> why = api::NotQualifiedName(name);
   AddInvalid(errors, field, name, why);
   if (name.find('/') != std::string_view::npos || IsContainerResource(name)) return;
   if (why.empty() && name != "pods" && name != "storage" && name != "services") {
@@ -140,7 +140,7 @@ void ValidatePorts(const json::object& container, const std::string& field, Cont
   for (const json::object* port : ObjectsOf(container, "ports")) {
     const std::string path = Indexed(field + ".ports", index++);
     if (const std::string name(StringMember(*port, "name")); !name.empty()) {
-      const std::vector<std::string> why = NotPortName(name);
+      const std::vector<std::string> why = api::NotPortName(name);
       AddInvalid(errors, path + ".name", name, why);
       if (why.empty() && !names.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
     }
@@ -176,7 +176,7 @@ void ValidateEnv(const json::object& container, const std::string& field, Errors
     if (name.empty()) {
       errors.push_back(Required(path + ".name"));
     } else {
-      AddInvalid(errors, path + ".name", name, NotEnvVarName(name));
+      AddInvalid(errors, path + ".name", name, api::NotEnvVarName(name));
     }
     const json::object* from = ObjectMember(*variable, "valueFrom");
     if (from == nullptr) continue;
@@ -213,7 +213,7 @@ void ValidateContainer(const json::object& container, const std::string& path, C
   if (name.empty()) {
     errors.push_back(Required(path + ".name"));
   } else {
-    AddInvalid(errors, path + ".name", name, NotDnsLabel(name));
+    AddInvalid(errors, path + ".name", name, api::NotDnsLabel(name));
     if (!context.names.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
   }
   const std::string_view image = StringMember(container, "image");
@@ -252,7 +252,7 @@ void ValidateTolerations(const json::object& spec, const std::string& field, Err
     const std::string_view op = StringMember(*toleration, "operator");
     const std::string_view value = StringMember(*toleration, "value");
     const std::string_view effect = StringMember(*toleration, "effect");
-    if (!key.empty()) AddInvalid(errors, path + ".key", key, NotQualifiedName(key));
+    if (!key.empty()) AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
     if (key.empty() && op != "Exists") {
       errors.push_back(
           Invalid(path + ".operator", json::value(op),
@@ -263,7 +263,7 @@ void ValidateTolerations(const json::object& spec, const std::string& field, Err
           Invalid(path + ".effect", json::value(effect), "effect must be 'NoExecute' when `tolerationSeconds` is set"));
     }
     if (op.empty() || op == "Equal") {
-      AddInvalid(errors, path + ".operator", value, NotLabelValue(value));
+      AddInvalid(errors, path + ".operator", value, api::NotLabelValue(value));
     } else if (op == "Exists") {
       if (!value.empty()) {
         errors.push_back(
@@ -296,7 +296,7 @@ void ValidateNodeRequirement(const json::object& requirement, const std::string&
       for (std::size_t i = 0; i < count; ++i) {
         if (!(*values)[i].is_string()) continue;
         const std::string_view value = View((*values)[i].get_string());
-        AddInvalid(errors, Indexed(path + ".values", i), value, NotDnsSubdomain(value));
+        AddInvalid(errors, Indexed(path + ".values", i), value, api::NotDnsSubdomain(value));
       }
     }
     return;
@@ -316,12 +316,12 @@ void ValidateNodeRequirement(const json::object& requirement, const std::string&
   } else {
     errors.push_back(Invalid(path + ".operator", json::value(op), "not a valid selector operator"));
   }
-  AddInvalid(errors, path + ".key", key, NotQualifiedName(key));
+  AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
   if (op == "Gt" || op == "Lt") return;
   for (std::size_t i = 0; i < count; ++i) {
     if (!(*values)[i].is_string()) continue;
     const std::string_view value = View((*values)[i].get_string());
-    AddInvalid(errors, Indexed(path + ".values", i), value, NotLabelValue(value));
+    AddInvalid(errors, Indexed(path + ".values", i), value, api::NotLabelValue(value));
   }
 }
 
@@ -365,7 +365,7 @@ void ValidateLabelKeys(const json::object& term, const std::string& path, Errors
     for (std::size_t i = 0; i < keys->size(); ++i) {
       if (!(*keys)[i].is_string()) continue;
       const std::string_view key = View((*keys)[i].get_string());
-      AddInvalid(errors, Indexed(field, i), key, NotQualifiedName(key));
+      AddInvalid(errors, Indexed(field, i), key, api::NotQualifiedName(key));
     }
   };
   check(match, path + ".matchLabelKeys");
@@ -389,13 +389,13 @@ void ValidatePodAffinityTerm(const json::object& term, const std::string& path, 
   if (const json::array* namespaces = ArrayMember(term, "namespaces")) {
     for (const json::value& each : *namespaces) {
       if (!each.is_string()) continue;
-      AddInvalid(errors, path + ".namespace", View(each.get_string()), NotDnsLabel(View(each.get_string())));
+      AddInvalid(errors, path + ".namespace", View(each.get_string()), api::NotDnsLabel(View(each.get_string())));
     }
   }
   ValidateLabelKeys(term, path, errors);
   const std::string_view key = StringMember(term, "topologyKey");
   if (key.empty()) errors.push_back(Required(path + ".topologyKey", "can not be empty"));
-  AddInvalid(errors, path + ".topologyKey", key, NotQualifiedName(key));
+  AddInvalid(errors, path + ".topologyKey", key, api::NotQualifiedName(key));
 }
 
 void ValidatePodAffinity(const json::object& affinity, const std::string& field, Errors& errors) {
@@ -520,7 +520,7 @@ void ValidateVolumes(const json::object& spec, const std::string& field, Contain
     if (name.empty()) {
       errors.push_back(Required(path + ".name"));
     } else {
-      AddInvalid(errors, path + ".name", name, NotDnsLabel(name));
+      AddInvalid(errors, path + ".name", name, api::NotDnsLabel(name));
       if (!context.volumes.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
     }
     bool has_source = false;
@@ -545,14 +545,14 @@ void ValidateClaims(const json::object& spec, const std::string& field, Containe
     } else if (!context.claims.insert(name).second) {
       errors.push_back(Duplicate(path + ".name", json::value(name)));
     } else {
-      AddInvalid(errors, path + ".name", name, NotDnsLabel(name));
+      AddInvalid(errors, path + ".name", name, api::NotDnsLabel(name));
     }
     const bool by_name = FindMember(*claim, "resourceClaimName") != nullptr;
     const bool by_template = FindMember(*claim, "resourceClaimTemplateName") != nullptr;
     for (const char* member : {"resourceClaimName", "resourceClaimTemplateName"}) {
       if (FindMember(*claim, member) == nullptr) continue;
       AddInvalid(errors, path + "." + member, StringMember(*claim, member),
-                 NotDnsSubdomain(StringMember(*claim, member)));
+                 api::NotDnsSubdomain(StringMember(*claim, member)));
     }
     if (by_name && by_template) {
       errors.push_back(
@@ -569,7 +569,7 @@ void ValidateGates(const json::object& spec, const std::string& field, Errors& e
   for (const json::object* gate : ObjectsOf(spec, "schedulingGates")) {
     const std::string path = Indexed(field + ".schedulingGates", index++);
     const std::string name(StringMember(*gate, "name"));
-    AddInvalid(errors, path, name, NotQualifiedName(name));
+    AddInvalid(errors, path, name, api::NotQualifiedName(name));
     if (!seen.insert(name).second) errors.push_back(Duplicate(path, json::value(name)));
   }
 }
@@ -791,7 +791,7 @@ void ValidateClaimStatuses(const json::object& status, const json::object& spec,
     if (!seen.insert(name).second) errors.push_back(Duplicate(path + ".name", json::value(name)));
     if (FindMember(*claim, "resourceClaimName") == nullptr) continue;
     const std::string_view made = StringMember(*claim, "resourceClaimName");
-    AddInvalid(errors, path + ".resourceClaimName", made, NotDnsSubdomain(made));
+    AddInvalid(errors, path + ".resourceClaimName", made, api::NotDnsSubdomain(made));
   }
 }
 
@@ -824,13 +824,13 @@ void ValidateExtendedClaimStatus(const json::object& status, const json::object&
                                "spec.initContainers.resources.requests or spec.containers.resources.requests"));
     }
     const std::string_view request = StringMember(*mappings[i], "requestName");
-    AddInvalid(errors, field + ".requestName", request, NotDnsLabel(request));
+    AddInvalid(errors, field + ".requestName", request, api::NotDnsLabel(request));
   }
   const std::string_view name = StringMember(*claim, "resourceClaimName");
   if (name.empty()) {
     errors.push_back(Required(field + ".resourceClaimName"));
   } else {
-    AddInvalid(errors, field + ".resourceClaimName", name, NotDnsSubdomain(name));
+    AddInvalid(errors, field + ".resourceClaimName", name, api::NotDnsSubdomain(name));
   }
 }
 
@@ -865,7 +865,8 @@ void ValidatePodSpec(const json::object& spec, const std::string& field, const P
   index = 0;
   for (const json::object* gate : ObjectsOf(spec, "readinessGates")) {
     const std::string_view type = StringMember(*gate, "conditionType");
-    AddInvalid(errors, Indexed(field + ".readinessGates", index++) + ".conditionType", type, NotQualifiedName(type));
+    AddInvalid(errors, Indexed(field + ".readinessGates", index++) + ".conditionType", type,
+               api::NotQualifiedName(type));
   }
   ValidateTopologySpread(spec, field, errors);
   ValidateGates(spec, field, errors);
@@ -874,10 +875,10 @@ void ValidatePodSpec(const json::object& spec, const std::string& field, const P
     errors.push_back(NotSupported(field + ".os", json::value(os), {"linux", "windows"}));
   }
   for (const char* member : {"serviceAccountName", "nodeName", "priorityClassName", "runtimeClassName"}) {
-    ValidateNameMember(spec, member, field, NotDnsSubdomain, errors);
+    ValidateNameMember(spec, member, field, api::NotDnsSubdomain, errors);
   }
-  ValidateNameMember(spec, "hostname", field, NotDnsLabel, errors);
-  ValidateNameMember(spec, "subdomain", field, NotDnsLabel, errors);
+  ValidateNameMember(spec, "hostname", field, api::NotDnsLabel, errors);
+  ValidateNameMember(spec, "subdomain", field, api::NotDnsLabel, errors);
   ValidateOneOf(spec, "preemptionPolicy", field, {"PreemptLowerPriority", "Never"}, errors);
   if (const json::value* deadline = FindMember(spec, "activeDeadlineSeconds")) {
     const std::int64_t seconds = IntMember(spec, "activeDeadlineSeconds");
@@ -910,8 +911,8 @@ void ValidateTaints(const json::object& node, Errors& errors) {
     const std::string key(StringMember(*taint, "key"));
     const std::string value(StringMember(*taint, "value"));
     const std::string effect(StringMember(*taint, "effect"));
-    AddInvalid(errors, path + ".key", key, NotQualifiedName(key));
-    AddInvalid(errors, path + ".value", value, NotLabelValue(value));
+    AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
+    AddInvalid(errors, path + ".value", value, api::NotLabelValue(value));
     if (effect.empty()) {
       errors.push_back(Required(path + ".effect"));
     } else if (!Contains(kEffects, effect)) {
@@ -944,11 +945,11 @@ void ValidatePod(const json::object& pod, const json::object* old, Errors& error
   }
   const json::object* status = ObjectMember(pod, "status");
   if (status == nullptr) return;
-  ValidateNameMember(*status, "nominatedNodeName", "status", NotDnsSubdomain, errors);
+  ValidateNameMember(*status, "nominatedNodeName", "status", api::NotDnsSubdomain, errors);
   std::size_t index = 0;
   for (const json::object* condition : ObjectsOf(*status, "conditions")) {
     const std::string_view type = StringMember(*condition, "type");
-    AddInvalid(errors, Indexed("status.conditions", index++) + ".Type", type, NotQualifiedName(type));
+    AddInvalid(errors, Indexed("status.conditions", index++) + ".Type", type, api::NotQualifiedName(type));
   }
   ValidateClaimStatuses(*status, spec, errors);
   ValidateExtendedClaimStatus(*status, spec, errors);

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "berth/api/names.h"
 #include "berth/api/quantity.h"
-#include "berth/apiserver/names.h"
 #include "berth/apiserver/resources_internal.h"
 
 namespace berth::apiserver::internal {
@@ -54,8 +54,9 @@ void ValidateLabels(const json::object& owner, std::string_view member, const st
   const json::object* labels = ObjectMember(owner, member);
   if (labels == nullptr) return;
   for (const auto& [key, value] : *labels) {
-    AddInvalid(errors, field, key, NotQualifiedName(key));
-    if (value.is_string()) AddInvalid(errors, field, View(value.get_string()), NotLabelValue(View(value.get_string())));
+    AddInvalid(errors, field, key, api::NotQualifiedName(key));
+    if (value.is_string())
+      AddInvalid(errors, field, View(value.get_string()), api::NotLabelValue(View(value.get_string())));
   }
 }
 
@@ -80,12 +81,12 @@ void ValidateLabelSelector(const json::object& selector, const std::string& fiel
       errors.push_back(Invalid(path + ".operator", json::value(op), "not a valid selector operator"));
     }
     const std::string_view key = StringMember(*requirement, "key");
-    AddInvalid(errors, path + ".key", key, NotQualifiedName(key));
+    AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
     if (!has_values) continue;
     for (std::size_t i = 0; i < values->size(); ++i) {
       if (!(*values)[i].is_string()) continue;
       const std::string_view value = View((*values)[i].get_string());
-      AddInvalid(errors, path + ".values[" + std::to_string(i) + "]", value, NotLabelValue(value));
+      AddInvalid(errors, path + ".values[" + std::to_string(i) + "]", value, api::NotLabelValue(value));
     }
   }
 }
@@ -112,7 +113,7 @@ void ValidateIntOrPercent(const json::object& object, std::string_view member, c
   const std::string path = field + "." + std::string(member);
   if (value->is_string()) {
     const std::string_view text = View(value->get_string());
-    AddInvalid(errors, path, text, NotPercent(text));
+    AddInvalid(errors, path, text, api::NotPercent(text));
   } else {
     ValidateNonNegative(object, member, field, errors);
   }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/api/names.h"
 #include "berth/config/field_errors.h"
 #include "berth/config/reader.h"
 #include "berth/config/types.h"
@@ -12,63 +13,15 @@
 namespace berth::config {
 namespace {
 
-constexpr std::string_view kNameShape =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
-    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-constexpr std::string_view kDomainShape =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
-constexpr std::size_t kNameBytesMax = 63;
-constexpr std::size_t kDomainBytesMax = 253;
-
-bool IsAlphanumeric(char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
-
-bool HasNameShape(std::string_view name) {
-  return !name.empty() && IsAlphanumeric(name.front()) && IsAlphanumeric(name.back()) &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
-}
-
-// Why it is no qualified name, in the API's words.
-std::vector<std::string> NotQualifiedName(std::string_view text) {
-  std::vector<std::string> why;
-  std::string_view name = text;
-  if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
-    const std::string_view prefix = text.substr(0, slash);
-    name = text.substr(slash + 1);
-    if (name.find('/') != std::string_view::npos) {
-      return {"a valid label key " + std::string(kNameShape) +
-              " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"};
-    }
-    if (prefix.empty()) {
-      why.emplace_back("prefix part must be non-empty");
-    } else {
-      if (prefix.size() > kDomainBytesMax)
-        why.push_back("prefix part must be no more than " + std::to_string(kDomainBytesMax) + " characters");
-      if (!api::IsDnsSubdomain(prefix.substr(0, kDomainBytesMax)))
-        why.push_back("prefix part " + std::string(kDomainShape));
-    }
-  }
-  if (name.empty()) {
-    why.emplace_back("name part must be non-empty");
-  } else if (name.size() > kNameBytesMax) {
-    why.push_back("name part must be no more than " + std::to_string(kNameBytesMax) + " bytes");
-  }
-  if (!HasNameShape(name)) why.push_back("name part " + std::string(kNameShape));
-  return why;
-}
-
 // Native resources have no domain, or one of Kubernetes' own; an extended one can be counted by a quota, as
 // "requests.NAME".
 bool IsExtendedResource(const std::string& name) {
   if (name.find('/') == std::string::npos || name.find("kubernetes.io/") != std::string::npos) return false;
-  return !name.starts_with("requests.") && NotQualifiedName("requests." + name).empty();
+  return !name.starts_with("requests.") && api::NotQualifiedName("requests." + name).empty();
 }
 
 void CheckManagedResource(FieldErrors& errors, const std::string& path, const std::string& name) {
-  const std::vector<std::string> why = NotQualifiedName(name);
+  const std::vector<std::string> why = api::NotQualifiedName(name);
   for (const std::string& reason : why) errors.Invalid(path, name, reason);
   if (why.empty() && !IsExtendedResource(name)) errors.Invalid(path, name, "is an invalid extended resource name");
 }

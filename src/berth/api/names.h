@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace berth::apiserver {
+namespace berth::api {
 
 // Why the text is none, one message a reason; empty when it is one.
 std::vector<std::string> NotDnsLabel(std::string_view text);       // RFC 1123 label: names of containers, namespaces
@@ -17,4 +17,4 @@ std::vector<std::string> NotConfigKey(std::string_view text);  // a key of a Con
 std::vector<std::string> NotEnvVarName(std::string_view text);
 std::vector<std::string> NotPercent(std::string_view text);  // "25%"
 
-}  // namespace berth::apiserver
+}  // namespace berth::api

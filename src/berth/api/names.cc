@@ -1,9 +1,9 @@
-#include "berth/apiserver/names.h"
+#include "berth/api/names.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace berth::apiserver {
+namespace berth::api {
 namespace {
 
 constexpr std::size_t kLabelBytesMax = 63;
@@ -147,4 +147,4 @@ std::vector<std::string> NotPercent(std::string_view text) {
       "validation is '[0-9]+%')"};
 }
 
-}  // namespace berth::apiserver
+}  // namespace berth::api
