@@ -29,6 +29,45 @@ class Reply:
         self.headers = headers or {}
 
 
+class QuietHandler(BaseHTTPRequestHandler):
+    def reply(self, status: int, headers: dict, body: bytes) -> None:
+        try:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+        except OSError:
+            pass  # whoever asked has gone
+
+    def log_message(self, *_):
+        pass
+
+
+class QuietServer(ThreadingHTTPServer):
+    """On a port of its own, in threads that nobody waits for."""
+
+    daemon_threads = True
+
+    def __init__(self, handler: type):
+        super().__init__(("127.0.0.1", 0), handler)
+
+    def handle_error(self, *_):
+        pass
+
+    def start(self, test: unittest.TestCase, closing: threading.Event) -> None:
+        """Serves until the test ends, and sets `closing` then."""
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+
+        def close() -> None:
+            closing.set()
+            self.shutdown()
+            self.server_close()
+
+        test.addCleanup(close)
+
+
 class OutsideServer:
     """Answers GET requests by `answers[path]`, each a Reply or a function of the handler that returns one; the path may
     be that of the beginning. Ended with the test."""
@@ -39,7 +78,7 @@ class OutsideServer:
         self._closing = threading.Event()
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             def do_GET(self):
                 outer.asked.append(self.path)
                 known = [path for path in outer.answers if self.path.startswith(path)]
@@ -47,34 +86,11 @@ class OutsideServer:
                 reply = reply(self) if callable(reply) else reply
                 if reply.after and outer._closing.wait(reply.after):
                     return
-                try:
-                    self.send_response(reply.status)
-                    for name, value in reply.headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(reply.body)))
-                    self.end_headers()
-                    self.wfile.write(reply.body)
-                except OSError:
-                    pass  # whoever asked has gone
+                self.reply(reply.status, reply.headers, reply.body)
 
-            def log_message(self, *_):
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        test.addCleanup(self.close)
-
-    def close(self) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
+        server = QuietServer(Handler)
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        server.start(test, self._closing)
 
 
 class Metrics:

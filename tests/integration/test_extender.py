@@ -7,9 +7,8 @@ import subprocess
 import threading
 import time
 import unittest
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from outside import Metrics, create_pod, find_pod, placed, refused
+from outside import Metrics, QuietHandler, QuietServer, create_pod, find_pod, placed, refused
 from support import Api, BerthTest, Certificates, Process, berth_binary, clean_environment, pod, wait_until
 
 REQUESTS = "berth_extender_requests_total"
@@ -26,7 +25,7 @@ class Extender:
         self.closing = threading.Event()
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Handler(QuietHandler):
             protocol_version = "HTTP/1.1"
             disable_nagle_algorithm = True
 
@@ -42,36 +41,13 @@ class Extender:
                 if isinstance(answer, tuple):
                     status, headers, answer = answer
                 data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-                try:
-                    self.send_response(status)
-                    for name, value in headers.items():
-                        self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(data)))
-                    self.end_headers()
-                    self.wfile.write(data)
-                except OSError:
-                    pass  # whoever asked has gone
+                self.reply(status, headers, data)
 
-            def log_message(self, *_):
-                pass
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
+        server = QuietServer(Handler)
         if tls is not None:
-            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._server.server_address[1]}/scheduler"
-        threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        test.addCleanup(self.close)
-
-    def close(self) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
+            server.socket = tls.wrap_socket(server.socket, server_side=True)
+        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{server.server_address[1]}/scheduler"
+        server.start(test, self.closing)
 
     def questions(self, verb: str, name: str) -> list[dict]:
         """About the pod of that name."""

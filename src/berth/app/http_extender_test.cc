@@ -16,25 +16,10 @@ namespace berth::app {
 namespace {
 
 using namespace std::chrono_literals;
+using client::BorrowedTransport;
 using client::FakeTransport;
 using scheduler::AskExtender;
 using scheduler::ExtenderVerb;
-
-// A transport that the extenders own and the test reads.
-class Borrowed final : public net::Transport {
- public:
-  explicit Borrowed(FakeTransport& to) : to_(to) {}
-  void Send(net::Request request, net::SendOptions options, Done done) override {
-    to_.Send(std::move(request), options, std::move(done));
-  }
-  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
-                                            net::StreamCallbacks callbacks) override {
-    return to_.Stream(std::move(request), options, std::move(callbacks));
-  }
-
- private:
-  FakeTransport& to_;
-};
 
 std::string PodJson(const std::string& name, const std::string& spec = "") {
   return R"({"kind":"Pod","apiVersion":"v1","metadata":{"name":")" + name + R"(","namespace":"default","uid":"uid-)" +
@@ -64,7 +49,7 @@ class HttpExtenderTest : public ::testing::Test {
         {std::move(extender)}, loop,
         [this](net::HttpClientOptions to) -> Expected<std::unique_ptr<net::Transport>> {
           options = std::move(to);
-          return std::unique_ptr<net::Transport>(std::make_unique<Borrowed>(server));
+          return std::unique_ptr<net::Transport>(std::make_unique<BorrowedTransport>(server));
         },
         [](const std::function<void()>& work) { work(); }, metrics,
         [this](scheduler::ExtenderDone done) { said.push_back(std::move(done)); });

@@ -16,27 +16,12 @@ namespace berth::app {
 namespace {
 
 using namespace std::chrono_literals;
+using client::BorrowedTransport;
 using client::FakeTransport;
 
 struct Text final : framework::OutsideData {
   explicit Text(std::string_view said) : text(said) {}
   std::string text;
-};
-
-// A transport that the poller owns and the test reads.
-class Borrowed final : public net::Transport {
- public:
-  explicit Borrowed(FakeTransport& to) : to_(to) {}
-  void Send(net::Request request, net::SendOptions options, Done done) override {
-    to_.Send(std::move(request), options, std::move(done));
-  }
-  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
-                                            net::StreamCallbacks callbacks) override {
-    return to_.Stream(std::move(request), options, std::move(callbacks));
-  }
-
- private:
-  FakeTransport& to_;
 };
 
 class OutsidePollerTest : public ::testing::Test {
@@ -60,7 +45,7 @@ class OutsidePollerTest : public ::testing::Test {
         {{"cheap", "BestPrice", std::move(source)}}, rest,
         [this](net::HttpClientOptions options) -> Expected<std::unique_ptr<net::Transport>> {
           base_urls.push_back(options.base_url);
-          return std::unique_ptr<net::Transport>(std::make_unique<Borrowed>(other));
+          return std::unique_ptr<net::Transport>(std::make_unique<BorrowedTransport>(other));
         },
         [](const std::function<void()>& work) { work(); }, metrics, 1,
         [this](std::size_t, OutsidePoller::Data data) {

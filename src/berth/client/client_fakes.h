@@ -172,4 +172,20 @@ inline std::string_view FindHeader(const net::Request& request, std::string_view
   return {};
 }
 
+// A transport for those who own theirs, while the test goes on reading `to`, which must outlive it.
+class BorrowedTransport final : public net::Transport {
+ public:
+  explicit BorrowedTransport(FakeTransport& to) : to_(to) {}
+  void Send(net::Request request, net::SendOptions options, Done done) override {
+    to_.Send(std::move(request), options, std::move(done));
+  }
+  std::unique_ptr<net::StreamHandle> Stream(net::Request request, net::StreamOptions options,
+                                            net::StreamCallbacks callbacks) override {
+    return to_.Stream(std::move(request), options, std::move(callbacks));
+  }
+
+ private:
+  FakeTransport& to_;
+};
+
 }  // namespace berth::client
