@@ -240,7 +240,7 @@ Expected<std::unique_ptr<HttpExtenders>> HttpExtenders::Make(std::vector<config:
     if (!options.ok()) return options.error().Wrap(who);
     auto transport = make_client(std::move(*options));
     if (!transport.ok()) return transport.error().Wrap(who);
-    const bool is_asked = !extender.filter_verb.empty() || !extender.prioritize_verb.empty();
+    const bool is_asked = extender.IsAskedInCycles();
     made->wants_pods_ |= is_asked;
     made->wants_nodes_ |= is_asked && !extender.node_cache_capable;
     made->extenders_.push_back(
@@ -261,7 +261,7 @@ void HttpExtenders::SetPod(const api::Pod& pod, const simdjson::dom::element& ob
   const bool is_wanted =
       pod.spec.node_name.empty() && std::any_of(extenders_.begin(), extenders_.end(), [&](const auto& one) {
         const config::Extender& extender = one->config();
-        return (!extender.filter_verb.empty() || !extender.prioritize_verb.empty()) && extender.IsInterested(pod.spec);
+        return extender.IsAskedInCycles() && extender.IsInterested(pod.spec);
       });
   if (!is_wanted) return RemovePod(pod.metadata.uid);
   pods_[pod.metadata.uid] = std::make_shared<const std::string>(ObjectForExtender(object));

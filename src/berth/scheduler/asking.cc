@@ -41,7 +41,7 @@ Status RefusalOf(framework::Code code, const std::string& reason) {
 
 bool Scheduler::WantsExtenders(const PodInfo& pod) const {
   return std::any_of(options_.extenders.begin(), options_.extenders.end(), [&](const config::Extender& extender) {
-    return (!extender.filter_verb.empty() || !extender.prioritize_verb.empty()) && extender.IsInterested(pod.spec());
+    return extender.IsAskedInCycles() && extender.IsInterested(pod.spec());
   });
 }
 
