@@ -14,28 +14,12 @@
 #include "berth/api/decode.h"
 #include "berth/api/decode_protobuf.h"
 #include "berth/api/encode_protobuf.h"
+#include "berth/base/base64.h"
 
 namespace berth::api {
 namespace {
 
 using protozero::pbf_writer;
-
-std::string FromBase64(std::string_view text) {
-  static constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kDigits.find(c);
-    if (digit == std::string_view::npos) break;
-    bits = bits << 6 | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes += static_cast<char>(bits >> count & 0xFF);
-  }
-  return bytes;
-}
 
 struct Line {
   std::string kind;
@@ -49,7 +33,7 @@ std::vector<Line> ReadLines(const std::string& name) {
   for (std::string text; std::getline(file, text);) {
     const auto line = ParseObject("line", text);
     lines.push_back({std::string(std::string_view((*line)["kind"])), simdjson::minify((*line)["json"]),
-                     FromBase64(std::string_view((*line)["protobuf"]))});
+                     DecodeBase64(std::string_view((*line)["protobuf"])).value()});
   }
   EXPECT_FALSE(lines.empty()) << name;
   return lines;

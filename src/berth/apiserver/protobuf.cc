@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "berth/apiserver/base64.h"
 #include "berth/apiserver/schema.h"
+#include "berth/base/base64.h"
 #include "berth/base/time.h"
 
 namespace berth::apiserver {

@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "berth/apiserver/base64.h"
 #include "berth/apiserver/canonical_quantity.h"
 #include "berth/apiserver/resource.h"
 #include "berth/apiserver/resources_internal.h"
+#include "berth/base/base64.h"
 
 namespace berth::apiserver {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "berth/app/extender_json.h"
+#include "berth/base/base64.h"
 #include "berth/base/log.h"
-#include "berth/client/base64.h"
 #include "berth/client/file.h"
 #include "berth/net/url.h"
 
@@ -38,7 +38,7 @@ std::string_view NameOf(ExtenderVerb verb) {
 // The text itself, or the file's; both empty: nothing.
 Expected<std::string> Pem(const std::string& data, const std::string& file, std::string_view field) {
   if (!data.empty()) {
-    auto decoded = client::DecodeBase64(data);
+    auto decoded = DecodeBase64(data);
     if (!decoded.ok()) return decoded.error().Wrap("tlsConfig." + std::string(field));
     return decoded;
   }

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
+#include "berth/base/base64.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
-#include "berth/client/base64.h"
 #include "berth/client/file.h"
 #include "berth/net/url.h"
 
@@ -140,7 +140,7 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     pair = Trimmed(std::move(pair));
     if (pair.find(':') == std::string::npos)
       return InvalidError(source_.basic_auth_file + ": want one line, user:password");
-    return "Basic " + client::EncodeBase64(pair);
+    return "Basic " + EncodeBase64(pair);
   }
 
   // At a file. Reading may wait for a disk.

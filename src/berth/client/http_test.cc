@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/base/base64.h"
 #include "berth/client/api_writer.h"
-#include "berth/client/base64.h"
 #include "berth/client/informer.h"
 #include "berth/client/kubeconfig.h"
 #include "berth/codec/json_reader.h"

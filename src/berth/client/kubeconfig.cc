@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "berth/client/base64.h"
+#include "berth/base/base64.h"
 #include "berth/client/certificate.h"
 #include "berth/client/file.h"
 #include "berth/codec/yaml.h"

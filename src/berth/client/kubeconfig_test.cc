@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/client/base64.h"
+#include "berth/base/base64.h"
 #include "berth/client/client_fakes.h"
 #include "berth/client/test_files.h"
 #include "berth/net/test_certificates.h"
@@ -74,21 +74,6 @@ class KubeconfigTest : public testing::Test {
   TempFolder folder;
   SettableClock clock;
 };
-
-TEST(Base64Test, GoesBothWays) {
-  for (const char* text : {"", "f", "fo", "foo", "foob", "fooba", "foobar"}) {
-    const auto decoded = DecodeBase64(EncodeBase64(text));
-    ASSERT_TRUE(decoded.ok()) << text;
-    EXPECT_EQ(*decoded, text);
-  }
-  EXPECT_EQ(EncodeBase64("foobar"), "Zm9vYmFy");
-  EXPECT_EQ(EncodeBase64("fo"), "Zm8=");
-  EXPECT_EQ(EncodeBase64("\xff\xfe"), "//4=");
-  EXPECT_EQ(DecodeBase64("Zm9v\nYmFy\r\n").value(), "foobar");
-  for (const char* text : {"Z", "Zm8", "Zm=v", "Zm9v=", "====", "Zm 9v", "Zm9v!", "Zg==Zg=="}) {
-    EXPECT_FALSE(DecodeBase64(text).ok()) << text;
-  }
-}
 
 TEST_F(KubeconfigTest, PicksTheContext) {
   const std::string text = R"(

@@ -1,4 +1,4 @@
-// Base64 as RFC 4648 has it (standard alphabet, padded), for kubeconfig data and basic authentication. Pure functions.
+// Base64 as RFC 4648 has it (standard alphabet, padded), as Kubernetes writes bytes in JSON. Pure functions.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 #include "berth/base/expected.h"
 
-namespace berth::client {
+namespace berth {
 
 std::string EncodeBase64(std::string_view bytes);
 
 // Line breaks are skipped, as Go's decoder does. kInvalid when anything else is no base64.
 Expected<std::string> DecodeBase64(std::string_view text);
 
-}  // namespace berth::client
+}  // namespace berth

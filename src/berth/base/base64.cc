@@ -1,8 +1,8 @@
-#include "berth/client/base64.h"
+#include "berth/base/base64.h"
 
 #include <cstdint>
 
-namespace berth::client {
+namespace berth {
 namespace {
 
 constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -51,4 +51,4 @@ Expected<std::string> DecodeBase64(std::string_view text) {
   return bytes;
 }
 
-}  // namespace berth::client
+}  // namespace berth
