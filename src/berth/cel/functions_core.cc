@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
+#include "berth/base/utf8.h"
 #include "berth/cel/calendar.h"
 #include "berth/cel/declarations.h"
-#include "berth/cel/utf8.h"
 
 namespace berth::cel {
 namespace {

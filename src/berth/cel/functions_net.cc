@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/cel/declarations.h"
-#include "berth/cel/utf8.h"
 
 namespace berth::cel {
 namespace {
@@ -14,8 +14,8 @@ namespace {
 using Arguments = std::span<const Value>;
 
 Error ParseAddrError(std::string_view text, std::string_view why, std::string_view at = {}) {
-  std::string message = "ParseAddr(" + Quote(text) + "): " + std::string(why);
-  if (!at.empty()) message += " (at " + Quote(at) + ")";
+  std::string message = "ParseAddr(" + GoQuoted(text) + "): " + std::string(why);
+  if (!at.empty()) message += " (at " + GoQuoted(at) + ")";
   return InvalidError(std::move(message));
 }
 
@@ -143,11 +143,11 @@ Expected<IpAddress> ReadIp(const std::string& text) {
   std::string_view zone;
   auto address = ParseAddr(text, zone);
   if (!address.ok()) {
-    return InvalidError("IP Address " + Quote(text) +
+    return InvalidError("IP Address " + GoQuoted(text) +
                         " parse error during conversion from string: " + address.error().message);
   }
-  if (!zone.empty()) return InvalidError("IP address " + Quote(text) + " with zone value is not allowed");
-  if (IsMapped(*address)) return InvalidError("IPv4-mapped IPv6 address " + Quote(text) + " is not allowed");
+  if (!zone.empty()) return InvalidError("IP address " + GoQuoted(text) + " with zone value is not allowed");
+  if (IsMapped(*address)) return InvalidError("IPv4-mapped IPv6 address " + GoQuoted(text) + " is not allowed");
   return address;
 }
 
@@ -188,8 +188,8 @@ std::string Show(const IpAddress& address) {
 
 Expected<Cidr> ReadCidr(const std::string& text) {
   const auto failure = [&](std::string_view why) {
-    return InvalidError("network address parse error during conversion from string: netip.ParsePrefix(" + Quote(text) +
-                        "): " + std::string(why));
+    return InvalidError("network address parse error during conversion from string: netip.ParsePrefix(" +
+                        GoQuoted(text) + "): " + std::string(why));
   };
   const std::size_t slash = text.rfind('/');
   if (slash == std::string::npos) return failure("no '/'");
@@ -205,10 +205,10 @@ Expected<Cidr> ReadCidr(const std::string& text) {
   int bits = 0;
   const auto [end, problem] = std::from_chars(bits_text.data(), bits_text.data() + bits_text.size(), bits);
   if (!is_plain || problem != std::errc() || end != bits_text.data() + bits_text.size()) {
-    return failure("bad bits after slash: " + Quote(bits_text));
+    return failure("bad bits after slash: " + GoQuoted(bits_text));
   }
   if (bits > (address->is_v4 ? 32 : 128)) return failure("prefix length out of range");
-  if (IsMapped(*address)) return InvalidError("IPv4-mapped IPv6 address " + Quote(text) + " is not allowed");
+  if (IsMapped(*address)) return InvalidError("IPv4-mapped IPv6 address " + GoQuoted(text) + " is not allowed");
   return Cidr{*address, bits};
 }
 

@@ -3,8 +3,8 @@
 #include <array>
 #include <utility>
 
+#include "berth/base/utf8.h"
 #include "berth/cel/declarations.h"
-#include "berth/cel/utf8.h"
 
 namespace berth::cel {
 namespace {
@@ -28,7 +28,7 @@ Value CharAt(Arguments arguments, WorkLimit&) {
   const auto size = static_cast<std::int64_t>(runes.size());
   if (index < 0 || index > size) return OutOfRange(index);
   if (index == size) return Value::String("");
-  return Value::String(ToString(runes, static_cast<std::size_t>(index), static_cast<std::size_t>(index) + 1));
+  return Value::String(TextOf(runes, static_cast<std::size_t>(index), static_cast<std::size_t>(index) + 1));
 }
 
 bool Both(Arguments arguments) { return arguments[0].Is(ValueKind::kString) && arguments[1].Is(ValueKind::kString); }
@@ -93,7 +93,7 @@ Value MapAscii(Arguments arguments, WorkLimit&) {
       rune = static_cast<char32_t>(static_cast<int>(rune) + shift);
     }
   }
-  return Value::String(ToString(runes, 0, runes.size()));
+  return Value::String(TextOf(runes, 0, runes.size()));
 }
 
 Value Replace(Arguments arguments, WorkLimit& work) {
@@ -166,7 +166,7 @@ Value Substring(Arguments arguments, WorkLimit&) {
   }
   if (begin < 0 || begin > size) return OutOfRange(begin);
   if (end < 0 || end > size) return OutOfRange(end);
-  return Value::String(ToString(runes, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)));
+  return Value::String(TextOf(runes, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)));
 }
 
 bool IsSpace(char32_t c) {

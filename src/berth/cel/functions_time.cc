@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/cel/calendar.h"
 #include "berth/cel/declarations.h"
-#include "berth/cel/utf8.h"
 
 namespace berth::cel {
 namespace {
@@ -125,7 +125,7 @@ Expected<std::int64_t> OffsetOf(std::string_view zone) {
     std::int32_t value = 0;
     const auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (failure != std::errc() || end != digits.data() + digits.size() || (digits != text && digits.starts_with('-'))) {
-      return InvalidError("strconv.Atoi: parsing " + Quote(text) + ": invalid syntax");
+      return InvalidError("strconv.Atoi: parsing " + GoQuoted(text) + ": invalid syntax");
     }
     return value;
   };

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "berth/cel/utf8.h"
+#include "berth/base/utf8.h"
 
 namespace berth::cel {
 namespace {
@@ -40,14 +40,14 @@ class Lexer {
   }
 
   void Emit(TokenKind kind, std::size_t end) {
-    tokens_.push_back({kind, ToString(runes_, at_, end), static_cast<int>(at_)});
+    tokens_.push_back({kind, TextOf(runes_, at_, end), static_cast<int>(at_)});
     at_ = end;
   }
 
   // Text that begins a token and then does not go on as one.
   void Refuse(std::size_t end) {
     std::string shown;
-    for (const char c : ToString(runes_, at_, end)) {
+    for (const char c : TextOf(runes_, at_, end)) {
       switch (c) {
         case '\n': shown += "\\n"; break;
         case '\t': shown += "\\t"; break;
@@ -185,7 +185,7 @@ class Lexer {
   void TakeWord() {
     std::size_t at = at_;
     while (IsLetter(Peek(at)) || IsDigit(Peek(at)) || Peek(at) == '_') ++at;
-    const std::string word = ToString(runes_, at_, at);
+    const std::string word = TextOf(runes_, at_, at);
     TokenKind kind = TokenKind::kIdentifier;
     if (word == "true") kind = TokenKind::kTrue;
     if (word == "false") kind = TokenKind::kFalse;

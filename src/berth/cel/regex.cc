@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "berth/base/utf8.h"
 #include "berth/cel/steps.h"
-#include "berth/cel/utf8.h"
 
 namespace berth::cel {
 

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "berth/cel/utf8.h"
 #include "berth/cel/value.h"
+
+#include "berth/base/go_text.h"
 
 namespace berth::cel {
 namespace {
@@ -34,20 +35,20 @@ Expected<std::uint64_t> ParseUint(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure == std::errc::result_out_of_range) {
-    return InvalidError("strconv.ParseUint: parsing " + Quote(text) + ": value out of range");
+    return InvalidError("strconv.ParseUint: parsing " + GoQuoted(text) + ": value out of range");
   }
   if (failure != std::errc() || end != text.data() + text.size()) {
-    return InvalidError("strconv.ParseUint: parsing " + Quote(text) + ": invalid syntax");
+    return InvalidError("strconv.ParseUint: parsing " + GoQuoted(text) + ": invalid syntax");
   }
   return number;
 }
 
 Expected<std::uint64_t> ParsePart(std::string_view text, std::string_view lower, std::string_view upper) {
   if (!IsDigits(text)) {
-    return InvalidError("Invalid character(s) found in " + std::string(lower) + " number " + Quote(text));
+    return InvalidError("Invalid character(s) found in " + std::string(lower) + " number " + GoQuoted(text));
   }
   if (text.size() > 1 && text[0] == '0') {
-    return InvalidError(std::string(upper) + " number must not contain leading zeroes " + Quote(text));
+    return InvalidError(std::string(upper) + " number must not contain leading zeroes " + GoQuoted(text));
   }
   return ParseUint(text);
 }
@@ -56,12 +57,12 @@ Expected<Semver::Identifier> ParsePrerelease(std::string_view text) {
   if (text.empty()) return InvalidError("Prerelease is empty");
   if (IsDigits(text)) {
     if (text.size() > 1 && text[0] == '0') {
-      return InvalidError("Numeric PreRelease version must not contain leading zeroes " + Quote(text));
+      return InvalidError("Numeric PreRelease version must not contain leading zeroes " + GoQuoted(text));
     }
     BERTH_ASSIGN_OR_RETURN(const std::uint64_t number, ParseUint(text));
     return Semver::Identifier{{}, number, true};
   }
-  if (!IsIdentifier(text)) return InvalidError("Invalid character(s) found in prerelease " + Quote(text));
+  if (!IsIdentifier(text)) return InvalidError("Invalid character(s) found in prerelease " + GoQuoted(text));
   return Semver::Identifier{std::string(text), 0, false};
 }
 
@@ -198,7 +199,7 @@ Expected<Semver> Semver::Parse(std::string_view text) {
   }
   for (const std::string_view part : build) {
     if (part.empty()) return InvalidError("Build meta data is empty");
-    if (!IsIdentifier(part)) return InvalidError("Invalid character(s) found in build meta data " + Quote(part));
+    if (!IsIdentifier(part)) return InvalidError("Invalid character(s) found in build meta data " + GoQuoted(part));
     version.build.emplace_back(part);
   }
   return version;

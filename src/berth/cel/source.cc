@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "berth/cel/utf8.h"
+#include "berth/base/utf8.h"
 
 namespace berth::cel {
 namespace {
@@ -28,7 +28,7 @@ std::string Source::Line(int line) const {
   };
   const std::size_t begin = line == 1 ? 0 : start_of(line);
   const bool is_last = static_cast<std::size_t>(line) == line_starts_.size() + 1;
-  return berth::cel::ToString(runes_, begin, is_last ? runes_.size() : start_of(line + 1) - 1);
+  return TextOf(runes_, begin, is_last ? runes_.size() : start_of(line + 1) - 1);
 }
 
 void Issues::Report(int offset, std::string message) {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "berth/cel/utf8.h"
+#include "berth/base/utf8.h"
 
 namespace berth::cel {
 namespace {

@@ -17,6 +17,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "berth/base/utf8.h"
+
 namespace berth::codec {
 namespace {
 
@@ -48,32 +50,6 @@ class ViewBuffer final : public std::streambuf {
     setg(begin, begin, begin + text.size());
   }
 };
-
-bool IsUtf8(std::string_view text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[at++]);
-    if (lead < 0x80) continue;
-    int rest = 0;
-    std::uint32_t point = 0;
-    std::uint32_t least = 0;
-    if (lead >= 0xc2 && lead <= 0xdf) {
-      rest = 1, point = lead & 0x1fU, least = 0x80;
-    } else if (lead >= 0xe0 && lead <= 0xef) {
-      rest = 2, point = lead & 0x0fU, least = 0x800;
-    } else if (lead >= 0xf0 && lead <= 0xf4) {
-      rest = 3, point = lead & 0x07U, least = 0x10000;
-    } else {
-      return false;
-    }
-    for (; rest > 0; --rest) {
-      if (at == text.size() || (static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U) return false;
-      point = (point << 6) | (static_cast<unsigned char>(text[at++]) & 0x3fU);
-    }
-    if (point < least || point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return false;
-  }
-  return true;
-}
 
 bool IsOneOf(std::string_view text, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), text) != words.end();
@@ -371,7 +347,7 @@ Expected<std::vector<json::value>> ParseDocuments(std::string_view text, ParseLi
     documents.push_back(std::move(document));
     return documents;
   }
-  if (!IsUtf8(text)) return InvalidError("the text is not valid UTF-8");
+  if (!IsValidUtf8(text)) return InvalidError("the text is not valid UTF-8");
   try {
     ViewBuffer buffer(text);
     std::istream stream(&buffer);

@@ -1,4 +1,5 @@
-// UTF-8 as Go reads it: a byte that begins no valid sequence is one character, U+FFFD, of size 1.
+// UTF-8 as Go reads it: a byte that begins no valid sequence is one character, U+FFFD, of size 1. Pure functions,
+// thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace berth::cel {
+namespace berth {
 
 struct Rune {
   char32_t code = 0;
@@ -21,11 +22,9 @@ Rune DecodeRune(std::string_view text);
 // Appends the character; what is no character becomes U+FFFD.
 void AppendRune(char32_t code, std::string& text);
 std::vector<char32_t> Runes(std::string_view text);
-std::string ToString(const std::vector<char32_t>& runes, std::size_t begin, std::size_t end);
+// The characters from `begin` to before `end`.
+std::string TextOf(const std::vector<char32_t>& runes, std::size_t begin, std::size_t end);
 bool IsValidUtf8(std::string_view text);
 bool IsCharacter(char32_t code);  // neither a surrogate nor beyond U+10FFFF
 
-// The text between double quotes as Go's %q writes it.
-std::string Quote(std::string_view text);
-
-}  // namespace berth::cel
+}  // namespace berth

@@ -1,18 +1,11 @@
-#include "berth/cel/utf8.h"
+#include "berth/base/utf8.h"
 
 #include <array>
-#include <cstdio>
 
-namespace berth::cel {
+namespace berth {
 namespace {
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; }
-
-bool IsPrintable(char32_t code) {
-  // Close to unicode.IsPrint for what versions and quantities may hold; other planes print as they are.
-  if (code < 0x20 || (code >= 0x7f && code <= 0xa0) || code == 0xad) return false;
-  return code != 0x2028 && code != 0x2029 && code != 0xfeff && !(code >= 0x2000 && code <= 0x200f);
-}
 
 }  // namespace
 
@@ -66,7 +59,7 @@ std::vector<char32_t> Runes(std::string_view text) {
   return runes;
 }
 
-std::string ToString(const std::vector<char32_t>& runes, std::size_t begin, std::size_t end) {
+std::string TextOf(const std::vector<char32_t>& runes, std::size_t begin, std::size_t end) {
   std::string text;
   for (std::size_t i = begin; i < end; ++i) AppendRune(runes[i], text);
   return text;
@@ -74,6 +67,11 @@ std::string ToString(const std::vector<char32_t>& runes, std::size_t begin, std:
 
 bool IsValidUtf8(std::string_view text) {
   while (!text.empty()) {
+    // Most texts are ASCII.
+    if (static_cast<unsigned char>(text[0]) < 0x80) {
+      text.remove_prefix(1);
+      continue;
+    }
     const Rune rune = DecodeRune(text);
     if (!rune.is_valid) return false;
     text.remove_prefix(rune.size);
@@ -81,37 +79,4 @@ bool IsValidUtf8(std::string_view text) {
   return true;
 }
 
-std::string Quote(std::string_view text) {
-  std::string quoted = "\"";
-  std::array<char, 16> buffer{};
-  while (!text.empty()) {
-    const Rune rune = DecodeRune(text);
-    const char byte = text[0];
-    text.remove_prefix(rune.size);
-    switch (rune.code) {
-      case '"': quoted += "\\\""; continue;
-      case '\\': quoted += "\\\\"; continue;
-      case '\a': quoted += "\\a"; continue;
-      case '\b': quoted += "\\b"; continue;
-      case '\f': quoted += "\\f"; continue;
-      case '\n': quoted += "\\n"; continue;
-      case '\r': quoted += "\\r"; continue;
-      case '\t': quoted += "\\t"; continue;
-      case '\v': quoted += "\\v"; continue;
-      default: break;
-    }
-    if (!rune.is_valid || rune.code < 0x20 || rune.code == 0x7f) {
-      std::snprintf(buffer.data(), buffer.size(), "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
-      quoted += buffer.data();
-    } else if (IsPrintable(rune.code)) {
-      AppendRune(rune.code, quoted);
-    } else {
-      std::snprintf(buffer.data(), buffer.size(), rune.code < 0x10000 ? "\\u%04x" : "\\U%08x",
-                    static_cast<unsigned>(rune.code));
-      quoted += buffer.data();
-    }
-  }
-  return quoted + '"';
-}
-
-}  // namespace berth::cel
+}  // namespace berth
