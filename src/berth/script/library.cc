@@ -9,6 +9,7 @@
 
 #include "berth/script/pattern.h"
 #include "berth/script/sandbox.h"
+#include "berth/script/sorting.h"
 
 namespace berth::script {
 
@@ -38,6 +39,23 @@ std::string_view CheckText(lua_State* lua, int index) {
   const char* text = luaL_checklstring(lua, index, &size);
   return {text, size};
 }
+
+// Lua takes a string for a number wherever it wants one: not without end.
+void CheckNumeral(lua_State* lua, int index) {
+  if (lua_type(lua, index) == LUA_TSTRING && lua_rawlen(lua, index) > kNumeralBytesMax)
+    Sandbox::RaiseRule(lua, "a string of over %d bytes is no number", static_cast<int>(kNumeralBytesMax));
+}
+
+// The function that is wrapped (upvalue 1), with the arguments as they are. It says in its errors what it is called.
+int CallWrapped(lua_State* lua) { return lua_tocfunction(lua, lua_upvalueindex(1))(lua); }
+
+// A function of Lua's whose arguments kFirst to kLast are numbers.
+template <int kFirst, int kLast>
+int WithNumerals(lua_State* lua) {
+  for (int i = kFirst; i <= std::min(kLast, lua_gettop(lua)); ++i) CheckNumeral(lua, i);
+  return CallWrapped(lua);
+}
+constexpr int kAll = 1'000'000;  // no call has more arguments
 
 // ---- base ----
 
@@ -76,26 +94,8 @@ int ToNumber(lua_State* lua) {
     lua_pushnil(lua);
     return 1;
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
-}
-
-// Numbers before strings before booleans.
-int RankOf(int type) { return type == LUA_TNUMBER ? 0 : type == LUA_TSTRING ? 1 : 2; }
-
-int KeyIsLess(lua_State* lua) {
-  const int a = RankOf(lua_type(lua, 1));
-  const int b = RankOf(lua_type(lua, 2));
-  if (a != b) {
-    lua_pushboolean(lua, a < b ? 1 : 0);
-  } else if (a == 2) {
-    lua_pushboolean(lua, lua_toboolean(lua, 1) < lua_toboolean(lua, 2) ? 1 : 0);
-  } else {
-    lua_pushboolean(lua, lua_compare(lua, 1, 2, LUA_OPLT));
-  }
-  return 1;
+  CheckNumeral(lua, 2);
+  return CallWrapped(lua);
 }
 
 // Upvalues: the keys, how many were given out, the table.
@@ -115,11 +115,7 @@ int NextPair(lua_State* lua) {
   return 1;
 }
 
-std::int64_t SortingCost(std::int64_t count) {
-  return count * (1 + static_cast<std::int64_t>(std::log2(static_cast<double>(count) + 1)));
-}
-
-// In the order of the keys: that of Lua's own tables differs from process to process. Upvalue: table.sort.
+// In the order of the keys: that of Lua's own tables differs from process to process.
 int Pairs(lua_State* lua) {
   if (luaL_getmetafield(lua, 1, "__pairs") != LUA_TNIL) {
     lua_pushvalue(lua, 1);
@@ -143,11 +139,7 @@ int Pairs(lua_State* lua) {
     lua_rawseti(lua, 3, ++count);
   }
   Sandbox::Of(lua).Charge(lua, SortingCost(count));
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_pushvalue(lua, 3);
-  lua_pushcfunction(lua, &KeyIsLess);
-  lua_call(lua, 2, 0);
-  lua_settop(lua, 3);
+  SortTable(lua, 3, count, &IsKeyBefore, 0);
   lua_pushinteger(lua, 0);
   lua_pushvalue(lua, 1);
   lua_pushcclosure(lua, &NextPair, 3);
@@ -156,17 +148,23 @@ int Pairs(lua_State* lua) {
 
 // ---- table ----
 
-enum class Cost : lua_Integer { kLength, kSorting, kUnpacking };
+enum class Cost : lua_Integer { kLength, kUnpacking };
 
 // A function of Lua's (upvalue 1) that works on the whole table (first argument) where nothing can interrupt it, paid
 // for beforehand.
 int ChargedTableFunction(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
   const lua_Integer length = luaL_len(lua, 1);
-  switch (static_cast<Cost>(lua_tointeger(lua, lua_upvalueindex(2)))) {
-    case Cost::kLength: Sandbox::Of(lua).Charge(lua, length); break;
-    case Cost::kSorting: Sandbox::Of(lua).Charge(lua, SortingCost(length)); break;
+  const auto cost = static_cast<Cost>(lua_tointeger(lua, lua_upvalueindex(2)));
+  switch (cost) {
+    case Cost::kLength:
+      Sandbox::Of(lua).Charge(lua, length);
+      // What is put at the end of a list may be any string: table.insert(list, value).
+      if (lua_gettop(lua) > 2) CheckNumeral(lua, 2);
+      break;
     case Cost::kUnpacking: {
+      CheckNumeral(lua, 2);
+      CheckNumeral(lua, 3);
       const lua_Integer first = luaL_optinteger(lua, 2, 1);
       const lua_Integer last = luaL_optinteger(lua, 3, length);
       const std::uint64_t more = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
@@ -175,25 +173,33 @@ int ChargedTableFunction(lua_State* lua) {
       break;
     }
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
-  return lua_gettop(lua);
+  return CallWrapped(lua);
+}
+
+// table.sort(list, is_before)
+int Sort(lua_State* lua) {
+  luaL_checktype(lua, 1, LUA_TTABLE);
+  const bool has_function = !lua_isnoneornil(lua, 2);
+  if (has_function) luaL_checktype(lua, 2, LUA_TFUNCTION);
+  lua_settop(lua, 2);
+  const lua_Integer count = luaL_len(lua, 1);
+  Sandbox::Of(lua).Charge(lua, SortingCost(count));
+  if (count > 1) SortTable(lua, 1, count, has_function ? &IsLessForScript : &IsLess, 2);
+  return 0;
 }
 
 // table.concat(list, separator, from, to) looks at what is asked for, whatever the length.
 int Concat(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
+  CheckNumeral(lua, 3);
+  CheckNumeral(lua, 4);
   const lua_Integer first = luaL_optinteger(lua, 3, 1);
   const lua_Integer last = luaL_opt(lua, luaL_checkinteger, 4, luaL_len(lua, 1));
   if (last >= first) {
     const auto count = static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(first);
     Sandbox::Of(lua).Charge(lua, static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT32_MAX)) + 1);
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
+  return CallWrapped(lua);
 }
 
 // ---- string ----
@@ -206,44 +212,47 @@ int Format(lua_State* lua) {
     if (type != LUA_TSTRING && type != LUA_TNUMBER && type != LUA_TBOOLEAN && type != LUA_TNIL)
       Sandbox::RaiseRule(lua, "string.format writes strings, numbers and booleans, not a %s", luaL_typename(lua, i));
   }
+  int argument = 1;
   bool is_directive = false;
   for (const char c : format) {
     if (!is_directive) {
       is_directive = c == '%';
-    } else if (c == 'p') {
-      Sandbox::RaiseRule(lua, "string.format has no '%%p'");
-    } else if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '%') {
-      is_directive = false;
+      if (is_directive) ++argument;
+      continue;
     }
+    is_directive = (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '%';
+    if (c == 'p') Sandbox::RaiseRule(lua, "string.format has no '%%p'");
+    if (c == '%') --argument;
+    if (!is_directive && c != 's' && c != 'q' && c != '%') CheckNumeral(lua, argument);
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
+  // A number may have hundreds of digits.
+  constexpr std::int64_t kStepsPerValue = 20;
+  Sandbox::Of(lua).Charge(lua, argument * kStepsPerValue);
+  return CallWrapped(lua);
 }
 
-// Lua takes strings for numbers where it must: not without end.
-int Arithmetic(lua_State* lua) {
-  for (int i = 1; i <= 2; ++i) {
-    if (lua_type(lua, i) == LUA_TSTRING && lua_rawlen(lua, i) > kNumeralBytesMax)
-      Sandbox::RaiseRule(lua, "a string of over %d bytes is no number", static_cast<int>(kNumeralBytesMax));
+// Lua's own counts to any number of copies, also where there is nothing to copy.
+int Repeat(lua_State* lua) {
+  const std::size_t size = CheckText(lua, 1).size();
+  CheckNumeral(lua, 2);
+  const lua_Integer count = luaL_checkinteger(lua, 2);
+  const std::size_t separator_size = lua_isnoneornil(lua, 3) ? 0 : CheckText(lua, 3).size();
+  if (count <= 0 || size + separator_size == 0) {
+    lua_pushliteral(lua, "");
+    return 1;
   }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  return 1;
+  return CallWrapped(lua);
 }
 
 int Byte(lua_State* lua) {
+  CheckNumeral(lua, 2);
+  CheckNumeral(lua, 3);
   const auto size = static_cast<lua_Integer>(CheckText(lua, 1).size());
   const lua_Integer first = luaL_optinteger(lua, 2, 1);
   const lua_Integer last = luaL_optinteger(lua, 3, first);
   // At most so many are asked for.
   Sandbox::Of(lua).Charge(lua, first == last ? 1 : size);
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, LUA_MULTRET);
-  return lua_gettop(lua);
+  return CallWrapped(lua);
 }
 
 // Where a search begins that was given `init`: 0 is the first character. More than the size: nowhere.
@@ -305,6 +314,7 @@ int FindPlain(lua_State* lua, std::string_view subject, std::string_view wanted,
 int FindOrMatch(lua_State* lua, bool is_find) {
   const std::string_view subject = CheckText(lua, 1);
   std::string_view pattern = CheckText(lua, 2);
+  CheckNumeral(lua, 3);
   const std::size_t begin = BeginOf(luaL_optinteger(lua, 3, 1), subject.size());
   if (begin > subject.size()) {
     lua_pushnil(lua);
@@ -419,6 +429,7 @@ int GlobalSubstitute(lua_State* lua) {
   const int type = lua_type(lua, 3);
   luaL_argexpected(lua, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TFUNCTION || type == LUA_TTABLE, 3,
                    "string/function/table");
+  CheckNumeral(lua, 4);
   const lua_Integer count_max = luaL_optinteger(lua, 4, static_cast<lua_Integer>(subject.size()) + 1);
   const bool is_anchored = pattern.starts_with('^');
   if (is_anchored) pattern.remove_prefix(1);
@@ -453,6 +464,8 @@ int GlobalSubstitute(lua_State* lua) {
 int RandomFunction(lua_State* lua) {
   Random& random = SandboxLibrary::RandomOf(lua);
   const int arguments = lua_gettop(lua);
+  CheckNumeral(lua, 1);
+  CheckNumeral(lua, 2);
   if (arguments == 0) {
     lua_pushnumber(lua, static_cast<double>(random.Next() >> 11) * 0x1p-53);
     return 1;
@@ -537,6 +550,9 @@ void OpenLibrary(lua_State* lua) {
   KeepOnly(lua, std::to_array({"byte", "char", "format", "len", "lower", "rep", "reverse", "sub", "upper"}));
   Wrap(lua, "format", &Format);
   Wrap(lua, "byte", &Byte);
+  Wrap(lua, "char", &WithNumerals<1, kAll>);
+  Wrap(lua, "rep", &Repeat);
+  Wrap(lua, "sub", &WithNumerals<2, 3>);
   Set(lua, "find", &Find);
   Set(lua, "match", &MatchFunction);
   Set(lua, "gmatch", &EachMatch);
@@ -545,30 +561,30 @@ void OpenLibrary(lua_State* lua) {
   lua_pushliteral(lua, "");
   lua_getmetatable(lua, -1);
   for (const char* operation : {"__add", "__sub", "__mul", "__mod", "__pow", "__div", "__idiv", "__unm"})
-    Wrap(lua, operation, &Arithmetic);
+    Wrap(lua, operation, &WithNumerals<1, 2>);
   lua_pop(lua, 2);
 
   PushLibrary(lua, LUA_TABLIBNAME);
-  lua_getfield(lua, -1, "sort");
-  lua_pushglobaltable(lua);
-  lua_insert(lua, -2);
-  lua_pushcclosure(lua, &Pairs, 1);
-  lua_setfield(lua, -2, "pairs");
-  lua_pop(lua, 1);
   KeepOnly(lua, std::to_array({"concat", "insert", "pack", "remove", "sort", "unpack"}));
   Wrap(lua, "insert", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kLength));
   Wrap(lua, "remove", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kLength));
-  Wrap(lua, "sort", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kSorting));
+  Set(lua, "sort", &Sort);
   Wrap(lua, "unpack", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kUnpacking));
   Wrap(lua, "concat", &Concat);
 
   PushLibrary(lua, LUA_MATHLIBNAME);
   KeepOnly(lua, std::to_array({"abs", "ceil", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger", "min",
                                "mininteger", "modf", "pi", "sqrt", "tointeger", "type", "ult"}));
+  for (const char* name :
+       {"abs", "ceil", "exp", "floor", "fmod", "log", "max", "min", "modf", "sqrt", "tointeger", "ult"})
+    Wrap(lua, name, &WithNumerals<1, kAll>);
   Set(lua, "random", &RandomFunction);
 
   lua_pushglobaltable(lua);
-  KeepOnly(lua, std::to_array({"assert", "error", "ipairs", "pairs", "select", "tonumber", "tostring", "type"}));
+  KeepOnly(lua, std::to_array({"assert", "error", "ipairs", "select", "tonumber", "tostring", "type"}));
+  Set(lua, "pairs", &Pairs);
+  Wrap(lua, "error", &WithNumerals<2, 2>);
+  Wrap(lua, "select", &WithNumerals<1, 1>);
   Wrap(lua, "tonumber", &ToNumber);
   Set(lua, "tostring", &ToString);
   Set(lua, "pcall", &ProtectedCall);

@@ -195,7 +195,9 @@ std::size_t Pattern::BackReference(std::size_t s, char digit) {
   const int i = digit - '1';
   if (i < 0 || i >= capture_count_ || capture(i).length == kOpen) return Malformed("invalid capture index");
   const Capture& captured = capture(i);
-  const std::size_t length = captured.length == kPosition ? 0 : captured.length;
+  // Lua takes a place for a capture that is longer than any subject.
+  if (captured.length == kPosition) return kNone;
+  const std::size_t length = captured.length;
   steps_left_ -= static_cast<std::int64_t>(length);
   if (subject_.size() - s < length || subject_.substr(captured.begin, length) != subject_.substr(s, length))
     return kNone;

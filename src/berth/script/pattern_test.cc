@@ -84,6 +84,7 @@ TEST(Pattern, Matches) {
       {"a\x01", "%c", "1-2"},
       {"0xFF", "%x+$", "2-4"},
       {"a b", "%g+", "0-1"},
+      {"aab", "()a%1", "none"},
       {"h\xc3\xa9", "%w+", "0-1"},
   };
   for (const auto& test : kCases) EXPECT_EQ(FirstMatch(test.subject, test.pattern), test.want) << test.pattern;

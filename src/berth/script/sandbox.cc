@@ -110,31 +110,77 @@ void* Sandbox::Allocate(void* self, void* block, std::size_t size_before, std::s
   Sandbox& sandbox = *static_cast<Sandbox*>(self);
   // Of a new block `size_before` says what kind of object it is for.
   const std::size_t before = block == nullptr ? 0 : size_before;
+  const bool is_of_no_kind = block == nullptr && size_before == 0;
+  const bool is_stack = block != nullptr && block == sandbox.stack_;
   if (size == 0) {
     std::free(block);
     sandbox.used_bytes_ -= before;
+    // Lua moves its stack by hand: a new block of no kind, and then the old one is given back.
+    if (is_stack) sandbox.NoteStack(sandbox.newest_, sandbox.newest_bytes_);
     return nullptr;
   }
+  const bool is_string = block == nullptr && size_before == LUA_TSTRING;
   // Lua takes it that blocks can always shrink.
   if (size > before && sandbox.is_guarded_) {
-    if (block == nullptr && size_before == LUA_TSTRING && size > kStringBytesMax + kStringHeaderMax) {
-      sandbox.is_string_refused_ = true;
+    const Refused refused = sandbox.Refuse(before, size, is_string);
+    if (refused != Refused::kNothing) {
+      if (sandbox.over_ == Over::kNone) sandbox.refused_ = refused;
       return nullptr;
     }
-    const std::size_t max = sandbox.limits_.memory_bytes_max;
-    const bool is_over =
-        size > max / 4 || sandbox.used_bytes_ + (size - before) > max || sandbox.allocated_bytes_ + size > 4 * max;
-    if (is_over) return nullptr;
   }
   void* moved = std::realloc(block, size);
   if (moved == nullptr) return nullptr;
   sandbox.used_bytes_ += size - before;
   if (size > before) sandbox.allocated_bytes_ += size;
+  if (is_string) sandbox.string_bytes_ = std::max(sandbox.string_bytes_, size);
+  if (is_of_no_kind) {
+    sandbox.newest_ = moved;
+    sandbox.newest_bytes_ = size;
+  }
+  // A new state's first block of no kind is its stack.
+  const bool is_first = sandbox.stack_ == nullptr && sandbox.newest_ == moved;
+  if (is_stack || is_first) sandbox.NoteStack(moved, size);
   return moved;
 }
 
+// Where Lua's stack is, and how large. Too large: the call ends with its next instruction.
+void Sandbox::NoteStack(const void* stack, std::size_t bytes) {
+  stack_ = stack;
+  stack_bytes_ = bytes;
+  if (!is_guarded_ || bytes <= kStackBytesMax || over_ != Over::kNone) return;
+  over_ = Over::kMemory;
+  refused_ = Refused::kStack;
+  lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, 1);
+}
+
+// Whether a block may not grow. Where it is for want of memory, Lua collects its garbage and asks once more.
+Sandbox::Refused Sandbox::Refuse(std::size_t bytes_before, std::size_t bytes, bool is_string) {
+  const std::size_t max = limits_.memory_bytes_max;
+  if (is_string && bytes > kStringBytesMax + kStringHeaderMax) return Refused::kString;
+  if (bytes > max / 4 || allocated_bytes_ + bytes > 4 * max) return Refused::kMemory;
+  const bool is_full = used_bytes_ + (bytes - bytes_before) > max;
+  if (is_full) ++collections_;
+  return is_full || collections_ > kCollectionsMax ? Refused::kMemory : Refused::kNothing;
+}
+
+std::int64_t Sandbox::CostOfOne() const {
+  return 1 + static_cast<std::int64_t>(string_bytes_ / kStringBytesPerInstruction);
+}
+
+void Sandbox::SetCountHook() {
+  // Long strings that are made meanwhile count from the next time on.
+  constexpr std::int64_t kCountMax = 1000;
+  instructions_counted_ = static_cast<int>(std::clamp<std::int64_t>(instructions_left_ / CostOfOne(), 1, kCountMax));
+  lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, instructions_counted_);
+}
+
 void Sandbox::OnCount(lua_State* lua, lua_Debug*) {
-  Of(lua).over_ = Over::kInstructions;
+  Sandbox& sandbox = Of(lua);
+  if (sandbox.over_ == Over::kNone) {
+    sandbox.instructions_left_ -= sandbox.instructions_counted_ * sandbox.CostOfOne();
+    if (sandbox.instructions_left_ > 0) return sandbox.SetCountHook();
+    sandbox.over_ = Over::kInstructions;
+  }
   // Whatever catches this gets no further.
   lua_sethook(lua, &Sandbox::OnCount, LUA_MASKCOUNT, 1);
   lua_pushnil(lua);
@@ -180,18 +226,20 @@ void Sandbox::RaiseOutOfSteps(lua_State* lua) {
 }
 
 bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max) {
-  steps_left_ = instructions_max;
+  instructions_left_ = steps_left_ = instructions_max;
   allocated_bytes_ = 0;
+  collections_ = 0;
   over_ = Over::kNone;
   is_rule_broken_ = false;
   error_line_ = 0;
-  is_string_refused_ = false;
+  refused_ = Refused::kNothing;
   random_.reset();
-  constexpr std::int64_t kHookMax = INT32_MAX;
-  lua_sethook(lua_, &Sandbox::OnCount, LUA_MASKCOUNT, static_cast<int>(std::min(instructions_max, kHookMax)));
+  SetCountHook();
   is_guarded_ = true;
   const int status = lua_pcall(lua_, arguments, results, kMessageHandler);
   is_guarded_ = false;
+  // The next call shall not find more than there is otherwise.
+  if (stack_bytes_ > kStackBytesMax) lua_gc(lua_, LUA_GCCOLLECT);
   if (status == LUA_OK) return true;
   TakeFailure(status);
   return false;
@@ -208,9 +256,7 @@ void Sandbox::TakeFailure(int status) {
         "over " + std::to_string(limits_.instructions_max) + " instructions (instructionsMax): does it loop for ever?";
   } else if (over_ == Over::kMemory) {
     failure_.kind = Failure::Kind::kLimit;
-    failure_.message = is_string_refused_
-                           ? "a string of over " + std::to_string(kStringBytesMax) + " bytes"
-                           : "over " + std::to_string(limits_.memory_bytes_max) + " bytes of memory (memoryBytesMax)";
+    failure_.message = TooMuch();
   } else if (lua_type(lua_, -1) == LUA_TSTRING) {
     std::size_t size = 0;
     const char* text = lua_tolstring(lua_, -1, &size);
@@ -227,6 +273,19 @@ void Sandbox::TakeFailure(int status) {
     failure_.message = std::string("an error that is no text but a value of type ") + luaL_typename(lua_, -1);
   }
   lua_pop(lua_, 1);
+}
+
+// What there was too much of, when there was no memory for it.
+std::string Sandbox::TooMuch() const {
+  switch (refused_) {
+    case Refused::kString: return "a string of over " + std::to_string(kStringBytesMax) + " bytes";
+    case Refused::kStack:
+      return "over " + std::to_string(kStackBytesMax) +
+             " bytes of arguments and local variables: does a function call itself for ever?";
+    case Refused::kMemory:
+    case Refused::kNothing: break;
+  }
+  return "over " + std::to_string(limits_.memory_bytes_max) + " bytes of memory (memoryBytesMax)";
 }
 
 void Sandbox::SetGlobal(const char* name, const codec::json::value& value) {
@@ -278,8 +337,9 @@ bool Sandbox::Run(std::string_view text) {
   over_ = Over::kNone;
   is_rule_broken_ = false;
   error_line_ = 0;
-  is_string_refused_ = false;
+  refused_ = Refused::kNothing;
   allocated_bytes_ = 0;
+  collections_ = 0;
   is_guarded_ = true;
   // Text alone: a compiled chunk can be made to read any memory.
   const int status = luaL_loadbufferx(lua_, text.data(), text.size(), kChunkName, "t");
@@ -334,6 +394,7 @@ bool Sandbox::Freeze() {
     watch.value = lua_gettop(lua_);
   }
   pinned_ = lua_gettop(lua_);
+  kept_string_bytes_ = string_bytes_;
   return true;
 }
 
@@ -389,6 +450,7 @@ bool Sandbox::WatchFunction(int function, int queue, int seen, std::vector<void*
 }
 
 bool Sandbox::Call(int arguments, int results) {
+  string_bytes_ = kept_string_bytes_;
   const bool is_done = Guarded(arguments, results, limits_.instructions_max);
   return CheckWatches(is_done ? results : 0) && is_done;
 }

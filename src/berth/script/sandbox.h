@@ -24,7 +24,7 @@ namespace berth::script {
 
 struct Limits {
   // Of one call; as much again of work inside library functions (characters that a pattern looks at, entries that are
-  // sorted). Ten times as many while the script is loaded.
+  // sorted). Ten times as many while the script is loaded. Where there are long strings an instruction counts for more.
   std::int64_t instructions_max = 100'000;
   // Held at once. Four times as many may be asked for in one call, and no table may take more than a quarter.
   std::size_t memory_bytes_max = std::size_t{8} << 20;
@@ -45,8 +45,14 @@ struct Failure {
 class Sandbox {
  public:
   static constexpr std::size_t kSourceBytesMax = std::size_t{256} << 10;
-  // A single instruction may go through all of a string, or of two.
+  // A single instruction may go through all of a string, or of two: it counts once more for each so many bytes of the
+  // longest one that the call has made, or the top level.
   static constexpr std::size_t kStringBytesMax = std::size_t{64} << 10;
+  static constexpr std::size_t kStringBytesPerInstruction = std::size_t{2} << 10;
+  // Or through all arguments of a function: 16 bytes each.
+  static constexpr std::size_t kStackBytesMax = std::size_t{128} << 10;
+  // In one call, because the memory is full. Each goes through all that there is.
+  static constexpr int kCollectionsMax = 8;
   // Local variables of the script's top level, and others that outlive a call, that its functions use.
   static constexpr std::size_t kWatchesMax = 256;
 
@@ -89,6 +95,7 @@ class Sandbox {
   friend struct SandboxLibrary;
 
   enum class Over : std::uint8_t { kNone, kInstructions, kMemory };
+  enum class Refused : std::uint8_t { kNothing, kMemory, kString, kStack };
   // A variable that must be the same after each call. Both are stack indexes.
   struct Watch {
     int function = 0;
@@ -98,11 +105,16 @@ class Sandbox {
   };
 
   static void* Allocate(void* self, void* block, std::size_t size_before, std::size_t size);
+  Refused Refuse(std::size_t bytes_before, std::size_t bytes, bool is_string);
+  void NoteStack(const void* stack, std::size_t bytes);
   static void OnCount(lua_State* lua, lua_Debug* record);
+  std::int64_t CostOfOne() const;
+  void SetCountHook();
   static int OnError(lua_State* lua);
 
   bool Guarded(int arguments, int results, std::int64_t instructions_max);
   void TakeFailure(int status);
+  std::string TooMuch() const;
   bool CheckWatches(int results);
   void FreezeTable(int table, int queue, int seen);
   bool WatchFunction(int function, int queue, int seen, std::vector<void*>& known);
@@ -113,15 +125,24 @@ class Sandbox {
   int pinned_ = 0;
   std::vector<Watch> watches_;
   Failure failure_;
+  const void* stack_ = nullptr;  // Lua's
+  std::size_t stack_bytes_ = 0;
+  const void* newest_ = nullptr;  // of the blocks of no kind
+  std::size_t newest_bytes_ = 0;
+  std::size_t used_bytes_ = 0;
+  std::size_t kept_string_bytes_ = 0;  // the longest string of the top level
 
   // Of the call under way.
   bool is_guarded_ = false;
-  std::size_t used_bytes_ = 0;
   std::size_t allocated_bytes_ = 0;
+  std::size_t string_bytes_ = 0;  // the longest string, so far
+  int collections_ = 0;
+  std::int64_t instructions_left_ = 0;
+  int instructions_counted_ = 0;  // when the hook is called
   std::int64_t steps_left_ = 0;
   Over over_ = Over::kNone;
   bool is_rule_broken_ = false;
-  bool is_string_refused_ = false;
+  Refused refused_ = Refused::kNothing;
   int error_line_ = 0;
   std::optional<Random> random_;
   MakeRandom make_random_ = nullptr;

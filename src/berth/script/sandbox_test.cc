@@ -246,6 +246,7 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
   const std::string instructions = "over 100000 instructions (instructionsMax): does it loop for ever?";
   const std::string memory = "over 8388608 bytes of memory (memoryBytesMax)";
   const std::string string = "a string of over 65536 bytes";
+  const std::string stack = "over 131072 bytes of arguments and local variables: does a function call itself for ever?";
   const struct {
     const char* body;
     const std::string& want;
@@ -269,7 +270,11 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
       {"local s = ('a'):rep(100) for _ in s:gmatch('.-.-.-.-.-.-.-b') do end", instructions},
       {"local s = ('a'):rep(60000) return s:find(('a'):rep(1000) .. 'b', 1, true)", instructions},
       {"return table.concat({}, '', 1, 1 << 60)", instructions},
-      {"local s = ('a'):rep(50000) while true do s:byte(1, -1) end", instructions},
+      {"local s = ('a'):rep(2000) while true do s:byte(1, -1) end", instructions},
+      {"local s = ('a'):rep(50000) while true do s:byte(1, -1) end", stack},
+      {"local s = ('a'):rep(50000) while true do pcall(s.byte, s, 1, -1) end", stack},
+      {"local function f(...) return f(1, 2, 3, 4, 5, 6, 7, 8, ...) end return f()", stack},
+      {"local function f(n) return 1 + f(n + 1) end return f(1)", stack},
       {"local t = {} for i = 1, 20000 do t[i] = i end for i = 1, 1000 do table.insert(t, 1, i) end", instructions},
       {"local t = {} for i = 1, 9000 do t[i] = -i end for i = 1, 10 do table.sort(t) end", instructions},
       {"local t = {} for i = 1, 9000 do t[i] = -i end for i = 1, 10 do pairs(t) end", instructions},
@@ -282,7 +287,6 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
     EXPECT_EQ(script.Run(), said) << "not the same again: " << test.body;
   }
   // Lua's own bounds on what is nested.
-  EXPECT_NE(Eval("local function f(n) return 1 + f(n + 1) end return f(1)").find("over"), std::string::npos);
   EXPECT_NE(Eval("local function f() return (pcall(f)) end return f()").find("true"), std::string::npos);
   EXPECT_NE(Eval("return (('a'):gsub('a', function() return nil + 1 end))").find("nil value"), std::string::npos);
   EXPECT_NE(Loaded("local x = " + std::string(300, '(') + "1" + std::string(300, ')')).Run().find("overflow"),
@@ -295,6 +299,53 @@ TEST(Sandbox, EndsWhateverTheScriptDoes) {
                 .Run()
                 .find("over 256 local variables outlive a call"),
             std::string::npos);
+}
+
+// What Lua does in one instruction is bounded too.
+TEST(Sandbox, EndsInTime) {
+  EXPECT_EQ(Eval("return #(''):rep(1 << 62)"), "0");
+  EXPECT_EQ(Eval("return #(''):rep(1 << 62, '')"), "0");
+  EXPECT_EQ(Eval("return #('x'):rep(-1) .. ('x'):rep(2)"), "0xx");
+  // 20,000 instructions are enough for most, and too many where each may be about 60,000 bytes.
+  const std::string loop = " for i = 1, 4000 do local b = s < s end return 1 end";
+  EXPECT_EQ(Loaded("function run() local s = ('\\0x'):rep(500)" + loop).Run(), "1");
+  EXPECT_NE(Loaded("function run() local s = ('\\0x'):rep(30000)" + loop).Run().find("over 100000 instructions"),
+            std::string::npos);
+  EXPECT_NE(Loaded("local s = ('\\0x'):rep(30000) function run()" + loop).Run().find("over 100000 instructions"),
+            std::string::npos);
+  // Sorting looks at them as well.
+  const std::string list = "function run() local t, a = {}, ('\\0x'):rep(";
+  const std::string sort = ") for i = 1, 500 do t[i] = a end table.sort(t) return 1 end";
+  EXPECT_EQ(Loaded(list + "10" + sort).Run(), "1");
+  EXPECT_NE(Loaded(list + "30000" + sort).Run().find("over 100000 instructions"), std::string::npos);
+}
+
+// A call that lives at the edge of the memory would have the garbage collected for each value.
+TEST(Sandbox, CollectsGarbageAFewTimes) {
+  const std::string fill = "local t = {} for i = 1, 120 do t[i] = ('x'):rep(60000) .. i end ";
+  EXPECT_EQ(Eval(fill + "return #t"), "120");
+  EXPECT_NE(Eval(fill + "for i = 121, 138 do t[i] = ('x'):rep(60000) .. i end "
+                        "for i = 1, 10000 do local s = ('y'):rep(2000) .. i end return 1")
+                .find("over 8388608 bytes of memory"),
+            std::string::npos);
+}
+
+// The same in every run: Lua's own sort would ask the clock here.
+TEST(Sandbox, SortsAndKeepsTheOrderOfEquals) {
+  EXPECT_EQ(Eval("local t = {} for i = 1, 1000 do t[i] = {i, i * i % 7} end "
+                 "table.sort(t, function(a, b) return a[2] < b[2] end) "
+                 "for i = 2, 1000 do local a, b = t[i - 1], t[i] "
+                 "if a[2] > b[2] or (a[2] == b[2] and a[1] > b[1]) then return i end end return 'sorted'"),
+            "sorted");
+  EXPECT_EQ(Eval("local t = {} for i = 1, 2500 do t[i] = i * 7919 % 2503 end table.sort(t) "
+                 "for i = 2, 2500 do if t[i - 1] >= t[i] then return i end end return 'sorted'"),
+            "sorted");
+  EXPECT_EQ(Eval("local t = {'b', 'a', 'c'} table.sort(t, nil) return table.concat(t)"), "abc");
+  EXPECT_EQ(Eval("table.sort({}) table.sort({1}) return 1"), "1");
+  EXPECT_EQ(Eval("table.sort({1, 'x'})"), "2: attempt to compare string with number");
+  EXPECT_EQ(Eval("table.sort({1, 2}, 7)"), "2: bad argument #2 to 'sort' (function expected, got number)");
+  EXPECT_EQ(Eval("local t = {3, 1, 2} pcall(table.sort, t, function() error('x') end) return table.concat(t)"), "312");
+  EXPECT_EQ(Eval("local t = {3, 1, 2} table.sort(t, function() return true end) return #t"), "3");
 }
 
 TEST(Sandbox, LimitsAreThoseThatAreSet) {
