@@ -6,6 +6,7 @@
 #include <functional>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +17,15 @@
 
 namespace berth::apiserver::internal {
 
-// --- Reading documents -----------------------------------------------------------------------------------------------
+// --- Reading documents (resources_reading.cc) ------------------------------------------------------------------------
 
 // The member below a path of objects ({"spec", "template", "spec"}); null when one of them is absent.
 const json::value* FindPath(const json::object& object, std::initializer_list<std::string_view> path);
 const json::object* ObjectAt(const json::object& object, std::initializer_list<std::string_view> path);
 std::string_view StringAt(const json::object& object, std::initializer_list<std::string_view> path);
+
+// The member as an object; an empty one when it is absent.
+const json::object& Part(const json::object& object, std::string_view member);
 
 std::int64_t IntMember(const json::object& object, std::string_view name, std::int64_t otherwise = 0);
 bool BoolMember(const json::object& object, std::string_view name, bool otherwise = false);
@@ -29,6 +33,8 @@ bool BoolMember(const json::object& object, std::string_view name, bool otherwis
 // The objects of a list member; elements of other types are passed over.
 std::vector<const json::object*> ObjectsOf(const json::object& object, std::string_view list);
 std::vector<json::object*> MutableObjectsOf(json::object& object, std::string_view list);
+// The strings of a list member, likewise.
+std::vector<std::string_view> StringsOf(const json::object& object, std::string_view list);
 
 // Seconds since 1970 of a time member; nullopt when absent, null or empty.
 std::optional<std::int64_t> SecondsOf(const json::object& object, std::string_view name);
@@ -81,6 +87,18 @@ void PrepareUpdate(const PrepareTraits& traits, json::object& object, const json
 
 using Errors = std::vector<FieldError>;
 
+// The path of an element: "spec.volumes[2]".
+std::string Indexed(const std::string& list, std::size_t index);
+
+// Calls check(element, path) on each of ObjectsOf(owner, list); `field` is the owner's path.
+template <typename Check>
+void ForEachIn(const json::object& owner, std::string_view list, const std::string& field, const Check& check) {
+  const std::vector<const json::object*> elements = ObjectsOf(owner, list);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    check(*elements[i], Indexed(field + "." + std::string(list), i));
+  }
+}
+
 // Errors in upstream's words.
 FieldError Required(std::string field, std::string_view detail = "");
 FieldError Invalid(std::string field, const json::value& value, std::string_view detail);
@@ -92,6 +110,24 @@ FieldError NotSupported(std::string field, const json::value& value, const std::
 // One Invalid for each reason; see names.h.
 void AddInvalid(Errors& errors, const std::string& field, std::string_view value, const std::vector<std::string>& why);
 
+// The member, or null when it is absent.
+json::value ValueOrNull(const json::object& object, std::string_view member);
+// Whether other members than these differ; an absent one is as good as null.
+bool DiffersBeyond(const std::set<std::string_view>& free_members, const json::object& now, const json::object& before);
+// Compares the members of both; `field` is the path.
+void ValidateImmutable(const json::object& now, const json::object& before, std::string_view member,
+                       const std::string& field, Errors& errors);
+// A name or a value that may be empty, and else has to keep to `rule` (see names.h).
+using NameRule = std::vector<std::string> (*)(std::string_view);
+void ValidateNameMember(const json::object& object, std::string_view member, const std::string& field, NameRule rule,
+                        Errors& errors);
+// Each string of a list keeps to `rule`.
+void ValidateStringsOf(const json::object& object, std::string_view list, const std::string& field, NameRule rule,
+                       Errors& errors);
+// "name", which must be there, be a DNS label, and differ from those that are in `seen` already.
+void ValidateUniqueLabelName(const json::object& object, const std::string& field, std::set<std::string>& seen,
+                             Errors& errors);
+void ValidatePort(const json::object& object, std::string_view member, const std::string& field, Errors& errors);
 void ValidateLabels(const json::object& owner, std::string_view member, const std::string& field, Errors& errors);
 void ValidateLabelSelector(const json::object& selector, const std::string& field, Errors& errors);
 void ValidateNonNegative(const json::object& object, std::string_view member, const std::string& field, Errors& errors);
@@ -104,11 +140,8 @@ void ValidateIntOrPercent(const json::object& object, std::string_view member, c
 void ValidateQuantities(const json::object& object, std::string_view member, const std::string& field, bool brackets,
                         Errors& errors);
 
-struct PodSpecRules {
-  bool is_template = false;
-  bool must_restart_always = false;  // templates of Deployments, ReplicaSets, DaemonSets, ...
-};
-void ValidatePodSpec(const json::object& spec, const std::string& field, const PodSpecRules& rules, Errors& errors);
+void ValidatePodSpec(const json::object& spec, const std::string& field, Errors& errors);
+void ValidatePodTemplateSpec(const json::object& spec, const std::string& field, Errors& errors);
 void ValidatePod(const json::object& pod, const json::object* old, Errors& errors);
 void ValidateTaints(const json::object& node, Errors& errors);
 // Of nodes: the terms of a required node affinity, a volume, a device.

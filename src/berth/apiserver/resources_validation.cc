@@ -19,6 +19,8 @@ std::string WithDetail(std::string message, std::string_view detail) {
 
 }  // namespace
 
+std::string Indexed(const std::string& list, std::size_t index) { return list + "[" + std::to_string(index) + "]"; }
+
 FieldError Required(std::string field, std::string_view detail) {
   return {std::move(field), "FieldValueRequired", WithDetail("Required value", detail)};
 }
@@ -50,6 +52,52 @@ void AddInvalid(Errors& errors, const std::string& field, std::string_view value
   for (const std::string& each : why) errors.push_back(Invalid(field, json::value(value), each));
 }
 
+json::value ValueOrNull(const json::object& object, std::string_view member) {
+  const json::value* value = FindMember(object, member);
+  return value == nullptr ? json::value(nullptr) : *value;
+}
+
+bool DiffersBeyond(const std::set<std::string_view>& free_members, const json::object& now,
+                   const json::object& before) {
+  for (const json::object* side : {&now, &before}) {
+    for (const auto& pair : *side) {
+      if (free_members.contains(pair.key())) continue;
+      if (ValueOrNull(now, pair.key()) != ValueOrNull(before, pair.key())) return true;
+    }
+  }
+  return false;
+}
+
+void ValidateImmutable(const json::object& now, const json::object& before, std::string_view member,
+                       const std::string& field, Errors& errors) {
+  const json::value value = ValueOrNull(now, member);
+  if (value != ValueOrNull(before, member)) errors.push_back(Invalid(field, value, "field is immutable"));
+}
+
+void ValidateNameMember(const json::object& object, std::string_view member, const std::string& field, NameRule rule,
+                        Errors& errors) {
+  const std::string_view name = StringMember(object, member);
+  if (!name.empty()) AddInvalid(errors, field + "." + std::string(member), name, rule(name));
+}
+
+void ValidateUniqueLabelName(const json::object& object, const std::string& field, std::set<std::string>& seen,
+                             Errors& errors) {
+  const std::string name(StringMember(object, "name"));
+  if (name.empty()) {
+    errors.push_back(Required(field + ".name"));
+    return;
+  }
+  AddInvalid(errors, field + ".name", name, api::NotDnsLabel(name));
+  if (!seen.insert(name).second) errors.push_back(Duplicate(field + ".name", json::value(name)));
+}
+
+void ValidatePort(const json::object& object, std::string_view member, const std::string& field, Errors& errors) {
+  const std::int64_t port = IntMember(object, member);
+  if (port < 1 || port > 65535) {
+    errors.push_back(Invalid(field + "." + std::string(member), port, "must be between 1 and 65535, inclusive"));
+  }
+}
+
 void ValidateLabels(const json::object& owner, std::string_view member, const std::string& field, Errors& errors) {
   const json::object* labels = ObjectMember(owner, member);
   if (labels == nullptr) return;
@@ -62,11 +110,9 @@ void ValidateLabels(const json::object& owner, std::string_view member, const st
 
 void ValidateLabelSelector(const json::object& selector, const std::string& field, Errors& errors) {
   ValidateLabels(selector, "matchLabels", field + ".matchLabels", errors);
-  std::size_t index = 0;
-  for (const json::object* requirement : ObjectsOf(selector, "matchExpressions")) {
-    const std::string path = field + ".matchExpressions[" + std::to_string(index++) + "]";
-    const std::string_view op = StringMember(*requirement, "operator");
-    const json::array* values = ArrayMember(*requirement, "values");
+  ForEachIn(selector, "matchExpressions", field, [&](const json::object& requirement, const std::string& path) {
+    const std::string_view op = StringMember(requirement, "operator");
+    const json::array* values = ArrayMember(requirement, "values");
     const bool has_values = values != nullptr && !values->empty();
     if (op == "In" || op == "NotIn") {
       if (!has_values) {
@@ -80,14 +126,19 @@ void ValidateLabelSelector(const json::object& selector, const std::string& fiel
     } else {
       errors.push_back(Invalid(path + ".operator", json::value(op), "not a valid selector operator"));
     }
-    const std::string_view key = StringMember(*requirement, "key");
+    const std::string_view key = StringMember(requirement, "key");
     AddInvalid(errors, path + ".key", key, api::NotQualifiedName(key));
-    if (!has_values) continue;
-    for (std::size_t i = 0; i < values->size(); ++i) {
-      if (!(*values)[i].is_string()) continue;
-      const std::string_view value = View((*values)[i].get_string());
-      AddInvalid(errors, path + ".values[" + std::to_string(i) + "]", value, api::NotLabelValue(value));
-    }
+    ValidateStringsOf(requirement, "values", path, api::NotLabelValue, errors);
+  });
+}
+
+void ValidateStringsOf(const json::object& object, std::string_view list, const std::string& field, NameRule rule,
+                       Errors& errors) {
+  const json::array* values = ArrayMember(object, list);
+  for (std::size_t i = 0; values != nullptr && i < values->size(); ++i) {
+    if (!(*values)[i].is_string()) continue;
+    const std::string_view value = View((*values)[i].get_string());
+    AddInvalid(errors, Indexed(field + "." + std::string(list), i), value, rule(value));
   }
 }
 
