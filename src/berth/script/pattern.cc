@@ -32,6 +32,11 @@ bool IsOfClass(unsigned char c, unsigned char name) {
   return is_in != IsUpper(name);
 }
 
+constexpr std::array<const char*, 10> kNoSuchCapture = {
+    "invalid capture index %0", "invalid capture index %1", "invalid capture index %2", "invalid capture index %3",
+    "invalid capture index %4", "invalid capture index %5", "invalid capture index %6", "invalid capture index %7",
+    "invalid capture index %8", "invalid capture index %9"};
+
 unsigned char At(std::string_view text, std::size_t i) { return static_cast<unsigned char>(text[i]); }
 
 }  // namespace
@@ -193,7 +198,8 @@ std::size_t Pattern::Balanced(std::size_t s, std::size_t p) {
 
 std::size_t Pattern::BackReference(std::size_t s, char digit) {
   const int i = digit - '1';
-  if (i < 0 || i >= capture_count_ || capture(i).length == kOpen) return Malformed("invalid capture index");
+  if (i < 0 || i >= capture_count_ || capture(i).length == kOpen)
+    return Malformed(kNoSuchCapture[static_cast<std::size_t>(digit - '0')]);
   const Capture& captured = capture(i);
   // Lua takes a place for a capture that is longer than any subject.
   if (captured.length == kPosition) return kNone;

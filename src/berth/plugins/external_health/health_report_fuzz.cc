@@ -27,6 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   Check(ParseNagios(body));
   Check(ParseAlertmanager(body, {}));
+  Check(ParseAlertmanager(body, {.node_label = "node", .severities = {"critical"}}));
   Check(ParseJsonHealth(body, {"data.hosts", "name", "state", {"ok"}, "reason"}));
   Check(ParseJsonHealth(body, {"", "name", "state", {"ok"}, ""}));
   return 0;

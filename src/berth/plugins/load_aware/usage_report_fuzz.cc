@@ -1,12 +1,23 @@
-// Any body is a report or an error, and all that a report holds can be counted with.
+// Any body is a report or an error, and so is any annotation; all that a report holds can be counted with.
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "berth/base/check.h"
 #include "berth/plugins/load_aware/usage_report.h"
 
 namespace {
+
+using berth::plugins::Measurement;
+
+void Check(const std::optional<Measurement>& measured) {
+  if (!measured) return;
+  BERTH_CHECK(std::isfinite(measured->value) && measured->value >= 0);
+  BERTH_CHECK(measured->window >= berth::Duration{0});
+}
 
 void Check(const berth::Expected<berth::plugins::UsageReport>& report) {
   if (!report.ok()) {
@@ -16,12 +27,24 @@ void Check(const berth::Expected<berth::plugins::UsageReport>& report) {
   }
   for (const auto& [name, node] : report->nodes) {
     BERTH_CHECK(!name.empty());
-    for (const auto* one : {&node.cpu, &node.memory}) {
-      if (!*one) continue;
-      BERTH_CHECK(std::isfinite((*one)->value) && (*one)->value >= 0);
-      BERTH_CHECK((*one)->window >= berth::Duration{0});
-    }
+    Check(node.cpu);
+    Check(node.memory);
   }
+}
+
+// The three annotations, a line each.
+void CheckAnnotations(std::string_view text) {
+  berth::api::Node node;
+  for (const std::string_view key : {berth::plugins::kCpuUsageAnnotation, berth::plugins::kMemoryUsageAnnotation,
+                                     berth::plugins::kUsageTimeAnnotation}) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    node.metadata.annotations.Set(key, text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const berth::plugins::AnnotatedUsage usage = berth::plugins::ReadUsageAnnotations(node, std::chrono::minutes(5));
+  Check(usage.measured.cpu);
+  Check(usage.measured.memory);
+  BERTH_CHECK(!usage.refusal || (!usage.measured.cpu && !usage.measured.memory));
 }
 
 }  // namespace
@@ -31,5 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view body(reinterpret_cast<const char*>(data), size);
   Check(ParseNodeMetrics(body));
   Check(ParsePrometheus(body, {}));
+  Check(ParsePrometheus(body, {.resource = MeasuredResource::kMemory, .node_label = "node", .is_percent = true}));
+  CheckAnnotations(body);
   return 0;
 }

@@ -5,6 +5,8 @@
 #include <string_view>
 
 #include "berth/base/check.h"
+#include "berth/codec/json.h"
+#include "berth/codec/json_reader.h"
 #include "berth/plugins/script/program.h"
 
 namespace {
@@ -35,9 +37,12 @@ framework::NodeInfo Node() {
   return info;
 }
 
+// One line that can be an event's message.
 void CheckLine(std::string_view text) {
   BERTH_CHECK(!text.empty());
   BERTH_CHECK(text.find('\n') == std::string_view::npos, text);
+  codec::JsonReader reader({.bytes_max = std::size_t{64} << 10, .depth_max = 2});
+  BERTH_CHECK(reader.Parse("[" + codec::WriteJson(codec::json::value(text)) + "]").ok(), text);
 }
 
 struct Answers {
@@ -65,6 +70,7 @@ Answers Ask(ScriptProgram& program) {
   if (declared.has_filter) {
     const ScriptProgram::FilterAnswer answer = program.Filter(*pod, node, 1);
     if (answer.verdict == ScriptProgram::Verdict::kFailed) failed();
+    if (!answer.reason.empty()) CheckLine(answer.reason);
     answers.text += std::to_string(static_cast<int>(answer.verdict)) + std::string(answer.reason) + "\n";
   }
   if (declared.has_score) {
