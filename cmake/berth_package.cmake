@@ -1,5 +1,6 @@
 # What others build against: berth::berth, all of berth for a scheduler with plugins of one's own; berth::plugin, the
-# headers alone, for plugins in shared objects. Here, and installed as the CMake package `berth`.
+# headers alone, for plugins in shared objects; berth::testing for tests of them. Here (testing as berth::small_cluster),
+# and installed as the CMake package `berth`.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -53,6 +54,11 @@ add_library(berth::berth ALIAS berth_berth)
 target_link_libraries(berth_berth INTERFACE berth::plugin "$<LINK_LIBRARY:WHOLE_ARCHIVE,berth_archive>")
 target_link_options(berth_berth INTERFACE "LINKER:--dynamic-list=${CMAKE_SOURCE_DIR}/cmake/berth_exports.txt")
 
+# The kit for tests in one.
+add_library(berth_testing_archive STATIC EXCLUDE_FROM_ALL
+  $<TARGET_OBJECTS:berth_testing> $<TARGET_OBJECTS:berth_small_cluster>)
+set_target_properties(berth_testing_archive PROPERTIES OUTPUT_NAME berth_testing LINKER_LANGUAGE CXX)
+
 # The header and those of berth that it includes, by their paths below src.
 function(berth_header_closure header result)
   if(header IN_LIST ${result})
@@ -68,7 +74,9 @@ function(berth_header_closure header result)
 endfunction()
 
 if(BERTH_APPS)
+  set_target_properties(berth_testing_archive PROPERTIES EXCLUDE_FROM_ALL OFF)
   berth_header_closure(berth/plugin.h BERTH_HEADERS)
+  berth_header_closure(berth/testing/small_cluster.h BERTH_HEADERS)
   foreach(header ${BERTH_HEADERS})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${header})
     get_filename_component(folder ${header} DIRECTORY)
@@ -86,6 +94,6 @@ if(BERTH_APPS)
     ${CMAKE_SOURCE_DIR}/cmake/berth_add_plugin.cmake
     ${CMAKE_SOURCE_DIR}/cmake/berth_exports.txt
     DESTINATION ${BERTH_PACKAGE_DIR})
-  install(FILES $<TARGET_FILE:berth_archive> DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(FILES $<TARGET_FILE:berth_archive> $<TARGET_FILE:berth_testing_archive> DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY ${CMAKE_SOURCE_DIR}/deploy/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/berth)
 endif()

@@ -67,10 +67,10 @@ class OwnPlugin(BerthTest):
         cls.plugins = cls.example / "build"
 
     @classmethod
-    def build(cls, folder: Path) -> None:
+    def build(cls, folder: Path, target: str = "all") -> None:
         run("cmake", "-S", str(folder), "-B", str(folder / "build"), "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={cls.prefix}",
             f"-DCMAKE_CXX_COMPILER={os.environ['BERTH_CXX']}", "-DCMAKE_CXX_FLAGS=-O1 -Wall -Wextra -Werror")
-        run("cmake", "--build", str(folder / "build"))
+        run("cmake", "--build", str(folder / "build"), "--target", target)
 
     def start(self, program: Path, *arguments: str) -> Process:
         before = os.environ["BERTH_BINARY"]
@@ -141,14 +141,27 @@ class OwnPlugin(BerthTest):
             self.assertEqual(demo.wait(), 0, demo.lines("err"))
             self.assertTrue(demo.find("out", r"schedulerName: node-match"), demo.lines("out"))
 
+    def test_its_own_tests(self) -> None:
+        self.assertIn("100% tests passed, 0 tests failed out of 1",
+                      run("ctest", "--test-dir", str(self.plugins), "--output-on-failure"))
+        # A plugin that is wrong fails them.
+        wrong = self.root / "wrong"
+        shutil.copytree(EXAMPLE, wrong)
+        source = wrong / "node_match.cc"
+        source.write_text(source.read_text().replace("*found == *wanted", "*found != *wanted"))
+        self.build(wrong, "node_match_test")
+        failed = subprocess.run([wrong / "build/node_match_test"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(failed.returncode, 1, failed.stdout)
+        self.assertIn("KeepsATeamOnItsNodes", failed.stdout)
+
     def test_what_is_installed(self) -> None:
         names = sorted(str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if path.is_file())
         for name in ["bin/berth", "lib/libberth.a", "lib/cmake/berth/berthConfig.cmake", "include/berth/plugin.h",
                      "share/berth/best-price.yaml"]:
             self.assertIn(name, names)
         for name in names:
-            self.assertRegex(name, r"^(bin/berth|lib/libberth\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|"
-                             r"include/berth/(plugin\.h|(base|api|framework)/\w+\.h))$")
+            self.assertRegex(name, r"^(bin/berth|lib/libberth(_testing)?\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|"
+                             r"include/berth/(plugin\.h|(base|api|framework)/\w+\.h|testing/(builders|small_cluster)\.h))$")
         # Nothing leads back to where it was built.
         for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.h")]:
             for place in (BUILD, ROOT):

@@ -96,14 +96,32 @@ json::object ConfigurationOf(json::object profile) {
 }
 
 // A profile of that one plugin; what sorts and binds is added when it is known whether the plugin does that itself.
-json::object LoneProfile(const PluginsOf& plugins, const Field& args) {
-  json::object multi_point{
-      {"disabled", json::array{json::object{{"name", "*"}}}},
-      {"enabled", json::array{json::object{{"name", plugins.plugin}, {"weight", plugins.weight}}}}};
+// `args`: null when there are none.
+json::object LoneProfile(const std::string& plugin, std::int64_t weight, const json::value* args) {
+  json::object multi_point{{"disabled", json::array{json::object{{"name", "*"}}}},
+                           {"enabled", json::array{json::object{{"name", plugin}, {"weight", weight}}}}};
   json::object profile{{"plugins", json::object{{"multiPoint", std::move(multi_point)}}}};
-  if (args.value != nullptr)
-    profile["pluginConfig"] = json::array{json::object{{"name", plugins.plugin}, {"args", *args.value}}};
+  if (args != nullptr) profile["pluginConfig"] = json::array{json::object{{"name", plugin}, {"args", *args}}};
   return ConfigurationOf(std::move(profile));
+}
+
+// A whole configuration, or one profile of it.
+std::string DocumentOf(const json::object& configuration) {
+  return codec::WriteJson(configuration.contains("kind") ? configuration : ConfigurationOf(configuration));
+}
+
+// Null for no text.
+Expected<json::value> ParseNamed(std::string_view name, std::string_view yaml) {
+  if (yaml.empty()) return json::value();
+  auto parsed = codec::ParseYaml(yaml, {.bytes_max = kCaseFileBytesMax});
+  if (!parsed.ok()) return parsed.error().Wrap(name);
+  return parsed;
+}
+
+Expected<config::KubeSchedulerConfiguration> LoadValid(std::string_view document) {
+  BERTH_ASSIGN_OR_RETURN(auto loaded, config::LoadConfiguration(document));
+  BERTH_RETURN_IF_ERROR(config::ValidateConfiguration(loaded));
+  return loaded;
 }
 
 class CaseReader {
@@ -133,10 +151,9 @@ class CaseReader {
       return;
     }
     out.lone_plugin = plugins.plugin;
-    auto loaded = config::LoadConfiguration(*document);
-    const auto valid = loaded.ok() ? config::ValidateConfiguration(*loaded) : Expected<void>(loaded.error());
-    if (!valid.ok()) {
-      errors_.Add(plugins.plugin.empty() ? plugins.config.path : "args", valid.error().message);
+    auto loaded = LoadValid(*document);
+    if (!loaded.ok()) {
+      errors_.Add(plugins.plugin.empty() ? plugins.config.path : "args", loaded.error().message);
       return;
     }
     out.configuration = std::move(*loaded);
@@ -145,7 +162,7 @@ class CaseReader {
 
   Expected<std::string> Document(const PluginsOf& plugins, const Field& args, PluginCase& out) {
     out.files_from = folder_ + "/.";
-    if (!plugins.plugin.empty()) return codec::WriteJson(LoneProfile(plugins, args));
+    if (!plugins.plugin.empty()) return codec::WriteJson(LoneProfile(plugins.plugin, plugins.weight, args.value));
     if (args.value != nullptr) return InvalidError("args are the arguments of plugin, which is not there");
     const json::value& config = *plugins.config.value;
     if (const auto path = TextOf(config)) {
@@ -155,7 +172,7 @@ class CaseReader {
     const json::object* object = config.if_object();
     if (object == nullptr)
       return InvalidError("must be the path of a file, a KubeSchedulerConfiguration or one profile of it");
-    return codec::WriteJson(object->contains("kind") ? *object : ConfigurationOf(*object));
+    return DocumentOf(*object);
   }
 
   void ReadCluster(const Scene& scene, PluginCase& out) {
@@ -305,6 +322,25 @@ class CaseReader {
 };
 
 }  // namespace
+
+Expected<PluginCase> CaseOfPlugin(const std::string& plugin, std::string_view args) {
+  BERTH_ASSIGN_OR_RETURN(const json::value parsed, ParseNamed("args", args));
+  PluginCase out;
+  out.lone_plugin = plugin;
+  BERTH_ASSIGN_OR_RETURN(out.configuration,
+                         LoadValid(codec::WriteJson(LoneProfile(plugin, 1, parsed.is_null() ? nullptr : &parsed))));
+  return out;
+}
+
+Expected<PluginCase> CaseOfConfiguration(std::string_view configuration) {
+  BERTH_ASSIGN_OR_RETURN(json::value parsed, ParseNamed("configuration", configuration));
+  if (parsed.is_null()) parsed.emplace_object();
+  if (!parsed.is_object())
+    return InvalidError("configuration: must be a KubeSchedulerConfiguration or one profile of it");
+  PluginCase out;
+  BERTH_ASSIGN_OR_RETURN(out.configuration, LoadValid(DocumentOf(parsed.get_object())));
+  return out;
+}
 
 Expected<std::vector<PluginCase>> ParsePluginCases(std::string_view text, const std::string& folder,
                                                    const std::string& stem, const ReadCaseConfig& read_config) {

@@ -59,6 +59,11 @@ inline constexpr std::size_t kCasesMax = 10'000;
 
 using ReadCaseConfig = std::function<Expected<std::string>(const std::string& path)>;
 
+// Cases with the plugins alone, for a cluster that is put together otherwise. `args` and `configuration` are YAML, the
+// latter a KubeSchedulerConfiguration or one profile of it; either may be empty.
+Expected<PluginCase> CaseOfPlugin(const std::string& plugin, std::string_view args);
+Expected<PluginCase> CaseOfConfiguration(std::string_view configuration);
+
 // The cases of a file. `folder` is where it lies: files that it names are found from there. `stem` names a case that
 // has no name. `read_config` reads the configuration that a case names, instead of having it. An error is one line with
 // all field paths.

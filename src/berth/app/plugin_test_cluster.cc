@@ -1,7 +1,6 @@
 #include "berth/app/plugin_test_cluster.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "berth/app/plugin_files.h"
@@ -15,8 +14,6 @@ namespace {
 
 // The first of January 2030: a case has the same time whenever it runs.
 constexpr Time kEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
-// Longer than any wait at Permit.
-constexpr Duration kTimeMax = std::chrono::minutes(16);
 // Of the loop below: against plugins that begin something anew for ever.
 constexpr int kTurnsMax = 100'000;
 
@@ -65,18 +62,35 @@ Expected<std::unique_ptr<CaseCluster>> CaseCluster::Make(const PluginCase& test,
   scheduler::SchedulerOptions options;
   options.seed = 1;
   made->core_ = std::make_unique<scheduler::Scheduler>(options, made->handle_, std::move(profiles));
-  for (const framework::AnyObject& object : test.objects) made->core_->Handle(scheduler::ObjectSet{object}, made->now_);
-  for (const NodePtr& node : test.nodes) made->core_->Handle(scheduler::NodeSet{node}, made->now_);
+  for (const framework::AnyObject& object : test.objects) made->SetObject(object);
+  for (const NodePtr& node : test.nodes) made->SetNode(node);
   for (const PodPtr& pod : test.pods) made->SetPod(*pod);
   for (const PodPtr& pod : test.pending) made->SetPod(*pod);
   return made;
 }
+
+void CaseCluster::SetObject(framework::AnyObject object) {
+  core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
+}
+
+void CaseCluster::SetNode(NodePtr node) { core_->Handle(scheduler::NodeSet{std::move(node)}, now_); }
+
+void CaseCluster::RemoveNode(const std::string& name) { core_->Handle(scheduler::NodeGone{name}, now_); }
 
 void CaseCluster::SetPod(api::Pod pod) {
   pod.metadata.resource_version = std::to_string(++resource_version_);
   auto object = std::make_shared<const api::Pod>(std::move(pod));
   pods_[object->metadata.uid] = object;
   core_->Handle(scheduler::PodSet{std::move(object)}, now_);
+}
+
+void CaseCluster::RemovePod(const std::string& uid) {
+  const auto at = pods_.find(uid);
+  if (at == pods_.end()) return;
+  const api::ObjectMeta meta = at->second->metadata;
+  pods_.erase(at);
+  refused_.erase(uid);
+  core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
 }
 
 framework::PodInfoPtr CaseCluster::FindPending(const api::Pod& pod) const {
@@ -96,8 +110,8 @@ const runtime::ProfilePlugins* CaseCluster::ProfileOf(const api::Pod& pod) const
   return at == profiles_.end() ? nullptr : *at;
 }
 
-void CaseCluster::Run() {
-  const Time end = now_ + kTimeMax;
+void CaseCluster::Run(Duration time_max) {
+  const Time end = now_ + time_max;
   for (int turn = 0; turn < kTurnsMax; ++turn) {
     core_->Tick(now_);
     bool has_done = core_->ScheduleOne(now_);
@@ -146,11 +160,7 @@ void CaseCluster::Perform(scheduler::Write&& write) {
   } else if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write)) {
     core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
     // A pod that makes room for another one goes at once.
-    if (const auto at = pods_.find(removal->uid); at != pods_.end() && removal->object.resource == "pods") {
-      const api::ObjectMeta meta = at->second->metadata;
-      pods_.erase(at);
-      core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
-    }
+    if (removal->object.resource == "pods") RemovePod(removal->uid);
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
     if (status->has_condition) refused_[status->pod.uid] = status->condition_message;
   } else {

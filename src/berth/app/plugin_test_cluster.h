@@ -1,7 +1,9 @@
-// A cluster in memory around the core, for the cases of `berth plugin test`: everything that the scheduler wants done
-// outside is done at once and succeeds, and time passes as fast as it is waited for. Single-threaded.
+// A cluster in memory around the core, for the cases of `berth plugin test` and testing::SmallCluster: everything that
+// the scheduler wants done outside is done at once and succeeds, and time passes as fast as it is waited for.
+// Single-threaded.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -33,8 +35,16 @@ class CaseCluster {
   const framework::NodeTable& nodes() const { return core_->cache().nodes(); }
   Time now() const { return now_; }
 
-  // Schedules until nothing is left to do, or a quarter of an hour of the cluster's time has gone by.
-  void Run();
+  // New ones, or others in place of those that have the same name (pods: the same uid).
+  void SetNode(NodePtr node);
+  void SetPod(api::Pod pod);
+  void SetObject(framework::AnyObject object);
+  void RemoveNode(const std::string& name);
+  void RemovePod(const std::string& uid);
+
+  // Schedules until nothing is left to do, or that much of the cluster's time has gone by. Longer than any wait at
+  // Permit, when it is not said.
+  void Run(Duration time_max = std::chrono::minutes(16));
 
   // After Run: where the pod is; empty: nowhere.
   std::string NodeOf(const api::Pod& pod) const;
@@ -47,7 +57,6 @@ class CaseCluster {
   // True when something was done.
   bool Perform();
   void Perform(scheduler::Write&& write);
-  void SetPod(api::Pod pod);
 
   std::mutex decisions_mutex_;  // guards decisions_: a plugin may have threads
   std::vector<framework::PermitDecision> decisions_;

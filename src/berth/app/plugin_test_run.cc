@@ -1,59 +1,13 @@
 #include "berth/app/plugin_test_run.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <utility>
 
 #include "berth/app/plugin_test_cluster.h"
-#include "berth/runtime/evaluator.h"
+#include "berth/app/plugin_test_verdicts.h"
 
 namespace berth::app {
 namespace {
-
-using runtime::Form;
-using runtime::Result;
-
-// What the plugins say about a pod, by node.
-struct Said {
-  std::string error;                                                   // of the whole cycle; empty: none
-  std::map<std::string, std::string> filter;                           // kPass, or the reason
-  std::map<std::pair<std::string, std::string>, std::int64_t> scores;  // by plugin and node
-  bool operator==(const Said&) const = default;
-};
-
-Said Ask(runtime::Evaluator& evaluator, const framework::PodInfoPtr& pod, const CaseCluster& cluster) {
-  const framework::NodeTable& nodes = cluster.nodes();
-  const runtime::Outcome& outcome = evaluator.Evaluate(pod, nodes, nullptr, 1, cluster.now());
-  Said said;
-  if (outcome.result == Result::kError) said.error = outcome.error;
-  if (outcome.result == Result::kNoNodes) said.error = evaluator.Message();
-  if (!said.error.empty()) return said;
-  for (const framework::NodeIndex row : nodes.rows()) {
-    const framework::Status status = evaluator.StatusOf(row);
-    said.filter[nodes.Info(row).name()] = status.IsSuccess() ? std::string(kPass) : status.Message();
-  }
-  for (const auto& [plugin, scores] : outcome.scores) {
-    for (std::size_t i = 0; i < scores.size(); ++i)
-      said.scores[{std::string(plugin), nodes.Info(outcome.feasible[i]).name()}] = scores[i];
-  }
-  return said;
-}
-
-// The first thing that differs, for people to read.
-std::string Difference(const Said& plain, const Said& other) {
-  if (plain.error != other.error) return other.error.empty() ? "no error" : other.error;
-  for (const auto& [node, verdict] : other.filter) {
-    const auto at = plain.filter.find(node);
-    if (at == plain.filter.end() || at->second != verdict) return "filter " + node + ": " + verdict;
-  }
-  for (const auto& [key, score] : other.scores) {
-    const auto at = plain.scores.find(key);
-    if (at == plain.scores.end() || at->second != score)
-      return "score " + key.second + " of " + key.first + ": " + std::to_string(score);
-  }
-  return "other nodes are scored";
-}
 
 class CaseRun {
  public:
@@ -70,17 +24,10 @@ class CaseRun {
 
  private:
   void CheckVerdicts(const api::Pod& pod) {
-    Said said;
-    const runtime::ProfilePlugins* profile = cluster_.ProfileOf(pod);
-    const framework::PodInfoPtr waiting = cluster_.FindPending(pod);
-    if (profile == nullptr || waiting == nullptr) {
-      said.error = "no profile is called " + pod.spec.scheduler_name;
-    } else if (const auto gate = cluster_.GateOf(pod)) {
-      said.error = "held back by " + *gate;
-    } else {
-      runtime::Evaluator evaluator(*profile, {.form = Form::kPlain, .with_detail = true});
-      said = Ask(evaluator, waiting, cluster_);
-      CheckForms(*profile, waiting, said);
+    Verdicts said = VerdictsOn(pod, cluster_);
+    for (const std::string& difference : said.differences) {
+      const std::size_t colon = difference.find(": ");
+      Check("forms", "the same " + difference.substr(0, colon), difference.substr(colon + 2), false);
     }
     for (const auto& [node, want] : test_.filter) {
       const std::string got = said.error.empty() ? said.filter[node] : said.error;
@@ -90,21 +37,7 @@ class CaseRun {
     for (const PluginCase::Score& want : test_.scores) CheckScore(want, said);
   }
 
-  // The plain form, node by node, is what a plugin means. What it says of many nodes at once, and what is kept of its
-  // answers because it says that they rest on the node alone, has to be the same.
-  void CheckForms(const runtime::ProfilePlugins& profile, const framework::PodInfoPtr& pod, const Said& plain) {
-    runtime::Evaluator column(profile, {.form = Form::kColumn, .with_detail = true});
-    runtime::Evaluator reuse(profile, {.form = Form::kReuse, .with_detail = true});
-    const auto check = [&](runtime::Evaluator& evaluator, const char* how) {
-      const Said said = Ask(evaluator, pod, cluster_);
-      if (said != plain) Check("forms", std::string("the same ") + how, Difference(plain, said), false);
-    };
-    check(column, "in the column form");
-    check(reuse, "when answers are kept");
-    check(reuse, "for a second pod");
-  }
-
-  void CheckScore(const PluginCase::Score& want, const Said& said) {
+  void CheckScore(const PluginCase::Score& want, const Verdicts& said) {
     const std::string of = "score " + want.node + (test_.lone_plugin.empty() ? " of " + want.plugin : std::string());
     std::string got = said.error;
     if (const auto at = said.scores.find({want.plugin, want.node}); at != said.scores.end()) {
@@ -115,7 +48,7 @@ class CaseRun {
     Check(of, std::to_string(want.score), got, got == std::to_string(want.score));
   }
 
-  static std::string NotScored(const std::string& node, const Said& said) {
+  static std::string NotScored(const std::string& node, const Verdicts& said) {
     if (const auto verdict = said.filter.find(node); verdict == said.filter.end() || verdict->second != kPass)
       return "not scored: the node is refused";
     const auto passed =
