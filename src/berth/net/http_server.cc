@@ -178,9 +178,9 @@ Expected<Acceptor> Listen(boost::asio::io_context& io, const std::string& listen
   }
   std::string hint;
   if (ec == boost::asio::error::address_in_use) {
-    hint = ": choose another --listen address";
+    hint = ": choose another";
   } else if (ec == boost::asio::error::access_denied) {
-    hint = ": ports below 1024 need privileges, choose another --listen address";
+    hint = ": ports below 1024 need privileges, choose another";
   } else if (ec.value() == EADDRNOTAVAIL) {
     hint = ": it must be an address of this machine";
   }

@@ -227,7 +227,7 @@ Expected<std::pair<std::string, std::uint16_t>> SplitHostPort(std::string_view t
   std::uint16_t number = 0;
   if (HasControlOrSpace(text) || !SplitAuthority(text, host, port, has_port) || !has_port || !ParsePort(port, number)) {
     return InvalidError("invalid address " + Quoted(text) +
-                        ": it must be HOST:PORT, for example 127.0.0.1:8001 or [::1]:8001");
+                        ": it must be HOST:PORT with a port up to 65535, for example 127.0.0.1:8001 or [::1]:8001");
   }
   return std::pair<std::string, std::uint16_t>(host, number);
 }
