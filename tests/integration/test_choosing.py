@@ -112,6 +112,21 @@ profiles:
         self.assertEqual(process.end(signal.SIGTERM), 1)
         self.assertIn("berth: ended before the cluster's objects had been listed", process.lines("err"))
 
+    def test_once_ends_without_an_api_server(self):
+        process = Process(self, "run", "--once", "--once-patience", "1", "--master", f"http://127.0.0.1:{free_port()}")
+        self.assertEqual(process.wait(30), 1)
+        self.assertIn("berth: ended before the cluster's objects had been listed", process.lines("err"))
+
+    def test_v_4_tells_each_decision(self):
+        self.create(pod("told", scheduler="told"))
+        self.create(pod("too-large", cpu="64", scheduler="told"))
+        process = self.once("--scheduler-name", "told", "-v=4", "--seed", "1")
+        self.assertEqual(process.wait(), 1)
+        said = "\n".join(process.lines("err"))
+        self.assertRegex(said, r'Placed pod="default/told" node="node-[12]" why="best of 2 feasible nodes, score \d+"')
+        self.assertRegex(said, r'Not placed pod="default/too-large" node="" why="0/2 nodes are available: 2 Insufficient cpu\.')
+        self.remove_all()
+
     def test_by_annotation(self):
         self.create(annotated("old-way", "hightower"))
         self.create(annotated("two-names", "hightower", scheduler="somebody"))

@@ -12,7 +12,7 @@ namespace berth::app {
 
 Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
   const auto text = client::ReadSmallFile(path);
-  if (!text.ok()) return text.error().Wrap("--config");
+  if (!text.ok()) return Error{text.error().code, "--config " + text.error().message};
   auto loaded = config::LoadConfiguration(*text);
   if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
   if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok())

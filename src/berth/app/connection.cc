@@ -1,6 +1,8 @@
 #include "berth/app/connection.h"
 
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
 #include "berth/base/log.h"
 #include "berth/client/kubeconfig.h"
@@ -11,14 +13,20 @@ namespace {
 // Bindings, at most 64 at once, status patches, 16, and events, 8, should not wait for each other.
 constexpr int kConnectionsMax = 88;
 
+std::string Variable(std::string_view name) {
+  const char* value = std::getenv(std::string(name).c_str());
+  return value != nullptr ? value : "";
+}
+
 Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, const Clock& clock) {
   if (options.kubeconfig.empty() && options.master.empty()) {
-    return client::InClusterConfig(
-        [](std::string_view name) {
-          const char* value = std::getenv(std::string(name).c_str());
-          return std::string(value ? value : "");
-        },
-        "", clock);
+    if (Variable("KUBERNETES_SERVICE_HOST").empty() && Variable("KUBERNETES_SERVICE_PORT").empty()) {
+      return InvalidError(
+          "which API server? give --kubeconfig FILE (or the variable KUBECONFIG), or --master URL; only in a pod, "
+          "where "
+          "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, neither is needed");
+    }
+    return client::InClusterConfig(Variable, "", clock);
   }
   return client::LoadKubeconfig({options.kubeconfig, options.context, options.master}, clock);
 }

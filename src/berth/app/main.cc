@@ -1,9 +1,15 @@
 // The command line. With price_flags.cc and plugin_flags.cc the only file that includes CLI11.
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,23 +17,28 @@
 
 #include "berth/app/commands.h"
 #include "berth/app/demo_policies.h"
+#include "berth/app/kube_scheduler_flags.h"
 #include "berth/app/plugin_flags.h"
 #include "berth/app/plugin_loader.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/process.h"
+#include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
 #include "berth/cli/exit_codes.h"
+#include "berth/cli/text.h"
+#include "berth/net/url.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
 
 namespace berth::app {
 namespace {
 
-// kube-scheduler takes --leader_elect for --leader-elect.
+// kube-scheduler takes --leader_elect for --leader-elect, and -v=2 for -v 2.
 std::vector<std::string> NormalizedArguments(int argc, char** argv) {
   std::vector<std::string> arguments;
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];
+    if (argument.starts_with("-v=")) argument.insert(1, "-");
     if (argument.starts_with("--")) {
       const auto end = argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size()));
       std::replace(argument.begin(), end, '_', '-');
@@ -38,9 +49,101 @@ std::vector<std::string> NormalizedArguments(int argc, char** argv) {
   return arguments;
 }
 
-// An empty address would be served by nobody.
+std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }
+
 std::string CheckAddress(const std::string& text) {
-  return text.empty() ? "should be an address and a port, for example 127.0.0.1:8001" : "";
+  const auto address = net::SplitHostPort(text);
+  return address.ok() ? "" : address.error().message;
+}
+
+// CLI11's own check would tell the largest double, and takes NaN.
+std::string CheckRate(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  const bool is_rate = error == std::errc() && end == text.data() + text.size() && std::isfinite(rate) && rate >= 0;
+  return is_rate ? "" : Quoted(text) + " should be a number of requests a second, 0 or more";
+}
+
+// CLI11 takes -1 for the largest number.
+std::string CheckSeed(const std::string& text) {
+  return text.starts_with('-') ? Quoted(text) + " should be a number from 0 to 18446744073709551615" : "";
+}
+
+std::string Joined(std::span<const std::string_view> words) {
+  std::string joined;
+  for (const std::string_view word : words) joined += (joined.empty() ? "" : ", ") + std::string(word);
+  return joined;
+}
+
+// "; the nearest is X", if one is near enough to be a slip of the hand.
+std::string Nearest(std::string_view word, std::span<const std::string_view> known) {
+  const std::string_view nearest = NearestName(word, known);
+  if (nearest.empty() || EditDistance(word, nearest) > std::max<std::size_t>(1, word.size() / 4)) return "";
+  return "; the nearest is " + std::string(nearest);
+}
+
+// What of the command line nobody knows, as it stands there; a flag without its value.
+struct Leftovers {
+  std::vector<std::string> flags;
+  std::vector<std::string> words;
+};
+
+Leftovers LeftoversOf(const CLI::App& app) {
+  Leftovers leftovers;
+  for (std::string& argument : app.remaining(true)) {
+    const bool is_flag = argument.size() > 1 && argument.front() == '-';
+    if (is_flag) argument.resize(std::min(argument.find('='), argument.size()));
+    (is_flag ? leftovers.flags : leftovers.words).push_back(std::move(argument));
+  }
+  return leftovers;
+}
+
+std::string UnknownFlags(const std::vector<std::string>& flags, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  std::vector<std::string_view> upstream;
+  std::vector<std::string_view> unknown;
+  for (const std::string& flag : flags)
+    (command.get_name() == "run" && IsKubeSchedulerFlag(flag) ? upstream : unknown).push_back(flag);
+  const bool is_one = (unknown.empty() ? upstream : unknown).size() == 1;
+  if (unknown.empty()) {
+    return Joined(upstream) + (is_one ? ": a flag" : ": flags") +
+           " of kube-scheduler that berth does not have: leave " + (is_one ? "it" : "them") + " out";
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return (is_one ? "unknown flag " : "unknown flags ") + Joined(unknown) + Nearest(unknown.front(), known);
+}
+
+std::string WrongSubcommand(const std::vector<std::string>& words, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* known : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(known->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string of = command.get_parent() == nullptr ? "" : command.get_name() + ": ";
+  if (words.empty()) return of + "a subcommand is missing: one of " + Joined(known);
+  return of + "there is no subcommand " + Quoted(words.front()) + Nearest(words.front(), known) + "; one of " +
+         Joined(known);
+}
+
+// What is wrong with the command line, and what would be right.
+std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  const Leftovers leftovers = LeftoversOf(app);
+  const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if ((is_required || is_extra) && !leftovers.flags.empty()) return UnknownFlags(leftovers.flags, *command);
+  if (is_required && command->get_require_subcommand_min() > 0) return WrongSubcommand(leftovers.words, *command);
+  if (is_extra && !leftovers.words.empty()) return "unexpected argument " + Quoted(leftovers.words.front());
+  std::string text = error.what();
+  constexpr std::string_view kConversion = "Could not convert: ";  // --nodes = three
+  const std::size_t equals = text.find(" = ");
+  if (text.starts_with(kConversion) && equals != std::string::npos) {
+    return text.substr(kConversion.size(), equals - kConversion.size()) + ": " + Quoted(text.substr(equals + 3)) +
+           " is no number, or too large";
+  }
+  return text;
 }
 
 void AddConnection(CLI::App& command, ConnectionOptions& options) {
@@ -50,10 +153,13 @@ void AddConnection(CLI::App& command, ConnectionOptions& options) {
       ->envname("KUBECONFIG");
   command.add_option("--context", options.context, "context of the kubeconfig; default: its current-context");
   command.add_option("--master", options.master, "URL of the API server, for example http://127.0.0.1:8001");
-  command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")
-      ->check(CLI::NonNegativeNumber);
+  command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")->check(CheckRate, "");
   command.add_option("--kube-api-burst", options.burst, "requests at once when --kube-api-qps is set")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+}
+
+void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what = "for debugging") {
+  command.add_option("-v,--v", verbosity, "log verbosity: 0, or 4 and above " + what);
 }
 
 void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory) {
@@ -78,7 +184,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   app.set_version_flag("--version", std::string("berth " BERTH_VERSION));
   app.require_subcommand(1);
   int verbosity = 0;
-  app.add_option("-v,--v", verbosity, "log verbosity: 0, or 4 and above for debugging");
+  AddVerbosity(app, verbosity);
 
   RunOptions run;
   std::string leader_elect;
@@ -90,9 +196,13 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   AddPluginDirectory(*run_command, plugin_directory);
   run_command->add_option("--scheduler-name", run.scheduler_name,
                           "the schedulerName of the pods to take; default: default-scheduler");
-  run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged");
-  run_command->add_option("--metrics-bind-address", run.metrics_bind_address,
-                          "address and port of GET /metrics, over plain HTTP; default: not served");
+  run_command->add_option("--seed", run.seed, "seed of all chance; default: a random one, which is logged")
+      ->check(CheckSeed, "");
+  run_command
+      ->add_option("--metrics-bind-address", run.metrics_bind_address,
+                   "address and port of GET /metrics, over plain HTTP: what plugins and extenders count; default: not "
+                   "served")
+      ->check(CheckAddress, "");
   run_command->add_flag(
       "--pods-by-annotation", run.pods_by_annotation,
       "take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName "
@@ -106,7 +216,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   run_command
       ->add_option("--once-patience", run.once_patience_s,
                    "with --once: seconds without a pod placed after which those are given up that met an error or wait "
-                   "for their victims to go")
+                   "for their victims to go, and seconds that the first lists of objects may take")
       ->check(CLI::Range(1, 86'400))
       ->needs(once)
       ->capture_default_str();
@@ -114,7 +224,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
       ->expected(0, 1)
       ->default_str("");
   run_command->add_option("--secure-port", secure_port, "0, or unset: not in this version");
-  run_command->add_option("-v,--v", verbosity, "log verbosity");
+  AddVerbosity(*run_command, verbosity, "for a line on each decision, with its reasons");
   run_command->footer("SIGINT and SIGTERM end it: bindings under way get " + std::to_string(kShutdownGraceSeconds) +
                       " s to end, and then their events as long again.");
   run_command->callback([&] {
@@ -127,6 +237,9 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
       throw CLI::ValidationError(
           "--secure-port",
           "serving metrics and health comes with a later version: leave it out or say --secure-port=0");
+    }
+    if (run_command->count("--scheduler-name") > 0 && run.scheduler_name.empty()) {
+      throw CLI::ValidationError("--scheduler-name", "should be a name, for example berth");
     }
     if (!run.config.empty() && !run.scheduler_name.empty()) {
       throw CLI::ValidationError("--scheduler-name",
@@ -143,12 +256,16 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
 
+  AddVerbosity(*server_command, verbosity);
+
   KubeletsOptions kubelets;
   CLI::App* kubelets_command = app.add_subcommand("kubelets", "simulated nodes and kubelets for any cluster");
   AddConnection(*kubelets_command, kubelets.connection);
   kubelets_command->add_option("--nodes", kubelets.nodes, "how many")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
+
+  AddVerbosity(*kubelets_command, verbosity);
 
   DemoOptions demo;
   CLI::App* demo_command = app.add_subcommand("demo", "berth at work on an embedded cluster");
@@ -163,7 +280,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
       demo_command->add_option("--replicas", demo.replicas, "pods of the nginx Deployment")
           ->check(CLI::Range(1, 10'000))
           ->capture_default_str();
-  demo_command->add_option("--seed", demo.seed, "seed of all chance")->capture_default_str();
+  demo_command->add_option("--seed", demo.seed, "seed of all chance")->check(CheckSeed, "")->capture_default_str();
   CLI::Option* const demo_config = demo_command->add_option(
       "--config", demo.config, "KubeSchedulerConfiguration file whose first profile schedules the pods");
   AddPluginDirectory(*demo_command, plugin_directory);
@@ -187,7 +304,8 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "berth: %s (berth --help lists commands and flags)\n", error.what());
+    std::fprintf(stderr, "berth: %s (berth --help lists commands and flags)\n",
+                 cli::Printable(Explain(app, error)).c_str());
     return cli::kExitUsage;
   }
   if (verbosity >= 4) log::SetLevel(log::Level::kDebug);

@@ -69,16 +69,30 @@ Expected<std::set<std::string, std::less<>>> ParseNamespaces(const std::optional
   return names;
 }
 
-// Until nothing is left to do, no pod was placed for so long, or a signal comes.
+// Only with --v 4 and above: a line costs more than the decision.
+void LogDecision(const scheduler::Decision& decision) {
+  log::Debug("scheduler", decision.node_name.empty() ? "Not placed" : "Placed",
+             {{"pod", decision.pod->Key()},
+              {"node", decision.node_name},
+              {"why", decision.Why()},
+              {"attempt", decision.attempt},
+              {"cycle", decision.cycle},
+              {"seed", decision.seed}});
+}
+
+// Until nothing is left to do, for so long no pod was placed or the cluster's objects have not been listed, or a signal
+// comes.
 void WaitUntilPlaced(const SchedulerShell& shell, std::chrono::seconds patience) {
   std::uint64_t placed = 0;
+  bool has_synced = false;
   auto latest = std::chrono::steady_clock::now();
   while (!shell.HasSettled() && !HasSignal()) {
     const std::uint64_t count = shell.counts().scheduled;
     const auto now = std::chrono::steady_clock::now();
-    if (count != placed || !shell.HasSynced()) latest = now;
+    if (count != placed || shell.HasSynced() != has_synced) latest = now;
     if (now - latest > patience) return;
     placed = count;
+    has_synced = shell.HasSynced();
     std::this_thread::sleep_for(kLook);
   }
 }
@@ -130,6 +144,7 @@ int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
   shell_options.plugins = plugins;
   shell_options.pods = {options.pods_by_annotation, std::move(*namespaces)};
   shell_options.waits_for_outside_data = options.once;
+  if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
                                     std::move(shell_options));
   if (!shell.ok()) {
@@ -141,7 +156,7 @@ int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
   std::unique_ptr<net::HttpServer> metrics_server;
   if (!options.metrics_bind_address.empty()) {
     auto served = ServeMetrics(metrics_io, options.metrics_bind_address, metrics);
-    if (!served.ok()) return FailWith(served.error().Wrap("--metrics-bind-address"), cli::kExitUsage);
+    if (!served.ok()) return FailWith(served.error().Wrap("--metrics-bind-address"));
     metrics_server = std::move(*served);
     log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server->address() + "/metrics"}});
   }
