@@ -1,5 +1,5 @@
-"""Every command that README.md, CONTRIBUTING.md and the pages of policies and plugins tell people to type exists, with its
-flags. Nothing heavy is run."""
+"""Every command that README.md, CONTRIBUTING.md, docs/run.md and the pages of policies and plugins tell people to type exists,
+with its flags. Nothing heavy is run."""
 
 import re
 import shlex
@@ -8,7 +8,7 @@ import unittest
 
 from support import ROOT, BerthTest, berth_binary, clean_environment
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
              *(f"docs/plugins/{name}.md" for name in ("testing", "write-a-plugin")))
 FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```", re.S | re.M)
 BERTH = ("berth", "build/release/bin/berth")
