@@ -27,6 +27,7 @@ bool IsOfClass(unsigned char c, unsigned char name) {
     case 'u': is_in = IsUpper(c); break;
     case 'w': is_in = IsLetter(c) || IsDigit(c); break;
     case 'x': is_in = IsHexDigit(c); break;
+    case 'z': is_in = c == 0; break;  // in no manual any more
     default: return c == name;
   }
   return is_in != IsUpper(name);
