@@ -148,7 +148,7 @@ int Pairs(lua_State* lua) {
 
 // ---- table ----
 
-enum class Cost : lua_Integer { kLength, kUnpacking };
+enum class Cost : lua_Integer { kInserting, kRemoving, kUnpacking };
 
 // A function of Lua's (upvalue 1) that works on the whole table (first argument) where nothing can interrupt it, paid
 // for beforehand.
@@ -157,10 +157,11 @@ int ChargedTableFunction(lua_State* lua) {
   const lua_Integer length = luaL_len(lua, 1);
   const auto cost = static_cast<Cost>(lua_tointeger(lua, lua_upvalueindex(2)));
   switch (cost) {
-    case Cost::kLength:
+    case Cost::kInserting:
+    case Cost::kRemoving:
       Sandbox::Of(lua).Charge(lua, length);
       // What is put at the end of a list may be any string: table.insert(list, value).
-      if (lua_gettop(lua) > 2) CheckNumeral(lua, 2);
+      if (cost == Cost::kRemoving || lua_gettop(lua) > 2) CheckNumeral(lua, 2);
       break;
     case Cost::kUnpacking: {
       CheckNumeral(lua, 2);
@@ -462,10 +463,10 @@ int GlobalSubstitute(lua_State* lua) {
 
 // As Lua's: random() in [0, 1), random(n) from 1 to n, random(m, n) from m to n.
 int RandomFunction(lua_State* lua) {
-  Random& random = SandboxLibrary::RandomOf(lua);
   const int arguments = lua_gettop(lua);
   CheckNumeral(lua, 1);
   CheckNumeral(lua, 2);
+  Random& random = SandboxLibrary::RandomOf(lua);
   if (arguments == 0) {
     lua_pushnumber(lua, static_cast<double>(random.Next() >> 11) * 0x1p-53);
     return 1;
@@ -566,8 +567,8 @@ void OpenLibrary(lua_State* lua) {
 
   PushLibrary(lua, LUA_TABLIBNAME);
   KeepOnly(lua, std::to_array({"concat", "insert", "pack", "remove", "sort", "unpack"}));
-  Wrap(lua, "insert", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kLength));
-  Wrap(lua, "remove", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kLength));
+  Wrap(lua, "insert", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kInserting));
+  Wrap(lua, "remove", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kRemoving));
   Set(lua, "sort", &Sort);
   Wrap(lua, "unpack", &ChargedTableFunction, static_cast<lua_Integer>(Cost::kUnpacking));
   Wrap(lua, "concat", &Concat);

@@ -48,7 +48,8 @@ int TakeLine(std::string_view& message) {
 
 // __newindex: the upvalue says of what.
 int RefuseWrite(lua_State* lua) {
-  const char* key = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : luaL_typename(lua, 2);
+  const bool has_text = lua_type(lua, 2) == LUA_TSTRING || lua_type(lua, 2) == LUA_TNUMBER;
+  const char* key = has_text ? lua_tostring(lua, 2) : luaL_typename(lua, 2);
   if (lua_toboolean(lua, lua_upvalueindex(1)) != 0) {
     Sandbox::RaiseRule(
         lua, "the global \"%s\" is set in a call: what a call leaves behind could change the next answer", key);

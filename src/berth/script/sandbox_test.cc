@@ -205,14 +205,14 @@ TEST(Sandbox, KeepsNothingBetweenCalls) {
       {"function run() run = nil end", "the global \"run\" is set in a call"},
       {"function run() string.find = nil end", "the entry \"find\" is set in a table"},
       {"function run() args.zone = 'b' end", "the entry \"zone\" is set in a table"},
-      {"function run() args.list[1] = 7 end", "the entry \"number\" is set in a table"},
-      {"function run() table.insert(args.list, 7) end", "the entry \"number\" is set in a table"},
+      {"function run() args.list[1] = 7 end", "the entry \"1\" is set in a table"},
+      {"function run() table.insert(args.list, 7) end", "the entry \"4\" is set in a table"},
       {"function run() table.sort(args.list, function(a, b) return tostring(a) > tostring(b) end) end",
-       "the entry \"number\" is set in a table"},
+       "the entry \"1\" is set in a table"},
       {"local seen = {}\nfunction run() seen.x = 1 end", "the entry \"x\" is set in a table"},
       {"local seen = {deep = {}}\nfunction run() seen.deep.x = 1 end", "the entry \"x\" is set in a table"},
       {"local function list() return {} end local seen = list()\nfunction run() seen[1] = 1 end",
-       "the entry \"number\" is set in a table"},
+       "the entry \"1\" is set in a table"},
       {"local count = 0\nfunction run() count = count + 1 return count end",
        "the local variable \"count\" of the script's top level is changed in a call"},
       {"local function counter() local n = 0 return function() n = n + 1 return n end end\n"
@@ -346,6 +346,23 @@ TEST(Sandbox, SortsAndKeepsTheOrderOfEquals) {
   EXPECT_EQ(Eval("table.sort({1, 2}, 7)"), "2: bad argument #2 to 'sort' (function expected, got number)");
   EXPECT_EQ(Eval("local t = {3, 1, 2} pcall(table.sort, t, function() error('x') end) return table.concat(t)"), "312");
   EXPECT_EQ(Eval("local t = {3, 1, 2} table.sort(t, function() return true end) return #t"), "3");
+}
+
+TEST(Sandbox, LongStringsAreNoNumbers) {
+  // Lua takes a millisecond over 60 KB of digits, wherever a library function wants a number.
+  for (const char* call :
+       {"math.floor(s)", "math.max(1, s)", "math.random(s)", "('x'):sub(s)", "('x'):rep(s)", "('x'):byte(1, s)",
+        "string.char(s)", "('x'):find('y', s)", "('x'):gsub('y', '', s)", "string.format('%s %d', s, s)",
+        "table.insert({}, s, 1)", "table.remove({}, s)", "table.concat({}, '', s)", "table.unpack({}, s)",
+        "select(s, 1)", "error('x', s)", "tonumber('1', s)", "s + 1", "-s"}) {
+    const std::string said = Eval("local s = ('1'):rep(201) local x = " + std::string(call));
+    EXPECT_EQ(said, "2: a string of over 200 bytes is no number") << call;
+  }
+  for (const char* fine : {"math.floor('1')", "('x'):sub('1')", "string.format('%s %%', s) and 1", "tonumber(s) or 1",
+                           "table.insert({}, s) or 1", "string.format('%d', '1')", "#table.concat({s}, s) // 200"})
+    EXPECT_EQ(Eval("local s = ('1'):rep(201) return " + std::string(fine) + " and 1"), "1") << fine;
+  // What is wrong with an argument is said with the function's name.
+  EXPECT_NE(Eval("return math.floor({})").find("bad argument #1 to 'floor'"), std::string::npos);
 }
 
 TEST(Sandbox, LimitsAreThoseThatAreSet) {
