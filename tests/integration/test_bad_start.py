@@ -2,6 +2,7 @@
 
 import base64
 import re
+import signal
 import subprocess
 import unittest
 
@@ -185,6 +186,19 @@ class BadStart(BerthTest):
         api.create("/api/v1/namespaces/default/pods", pod("p"))
         wait_until("the pod is bound", lambda: node_of(api.pods()[0]))
         self.assertEqual(process.end(), 0)
+
+    def test_plugin_test_ends_with_control_c(self):
+        """Its tables are more than a pipe holds, which nobody reads."""
+        cases = "".join(f"- {{name: case {i}, pod: {{name: p}}, filter: {{a: pass}}}}\n" for i in range(3000))
+        path = self.file("many.yaml", f"plugin: NodeLabelMatch\nnodes: [{{name: a}}]\ncases:\n{cases}")
+        command = [berth_binary(), "plugin", "test", str(path)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env=clean_environment()) as process:
+            try:
+                process.stdout.read(1)
+                process.send_signal(signal.SIGINT)
+                self.assertEqual(process.wait(10), -signal.SIGINT)
+            finally:
+                process.kill()
 
     def test_help_and_version(self):
         for arguments in (["--help"], ["run", "--help"], ["demo", "--help"], ["apiserver", "--help"], ["kubelets", "--help"],

@@ -312,12 +312,12 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   // Before signals are blocked and threads start: files of plugins are tried in child processes.
   const auto known_plugins = AllPlugins(std::move(plugins_of_program), plugin_directory);
   if (!known_plugins.ok()) return FailWith(known_plugins.error(), cli::kExitUsage);
+  if (plugin_command->parsed()) return RunPlugin(plugin, *known_plugins);  // which Ctrl-C may end at once
   BlockSignals();
   if (run_command->parsed()) return RunOnCluster(run, *known_plugins);
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (price_command->parsed()) return RunPrice(price);
-  if (plugin_command->parsed()) return RunPlugin(plugin, *known_plugins);
   return demo.policy.empty() ? RunDemo(demo, *known_plugins) : RunPolicyDemo(demo);
 }
 
