@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "berth/apiserver/schema.h"
+#include "berth/apiserver/duplicate_fields.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  if (berth::apiserver::DuplicateFields(text).size() > berth::apiserver::kUnknownFieldsMax) std::abort();
+  if (berth::apiserver::DuplicateFields(text).size() > berth::apiserver::kDuplicateFieldsMax) std::abort();
   return 0;
 }

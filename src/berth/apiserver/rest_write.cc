@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/apiserver/duplicate_fields.h"
 #include "berth/apiserver/patch.h"
 #include "berth/apiserver/schema.h"
 #include "berth/apiserver/subresources.h"

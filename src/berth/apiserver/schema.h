@@ -25,10 +25,6 @@ inline constexpr std::size_t kUnknownFieldsMax = 50;
 // object and every patched result before validation.
 void DropUnknownFields(const ResourceType& type, json::object& object);
 
-// Keys that occur twice in one object of a JSON text: `duplicate field "spec.replicas"`. To be treated as unknown
-// fields are. The text must be valid JSON (what ParseJson took); for any other the answer is empty.
-std::vector<std::string> DuplicateFields(std::string_view json_text);
-
 // The first field whose JSON type is wrong, in kube-apiserver's words: `json: cannot unmarshal string into Go struct
 // field DeploymentSpec.spec.replicas of type int32`; nullopt when all fit (nulls fit everywhere). The REST code answers
 // 400 BadRequest with WrongTypeMessage(). Everything behind it (defaults, validation, rows) may rely on the types of
