@@ -108,6 +108,8 @@ class Script(BerthTest):
             "empty.lua": "",
             "loop.lua": "while true do end",
             "typo.lua": "function filter(pod, node) return node.metadata.lable == 'a' end",
+            "capital.lua": "function Filter(pod, node) return true end",
+            "os.lua": "function filter(pod, node) return os.time() > 0 end",
             "string.lua": "function filter(pod, node) return 'yes' end",
         }
         for name, text in scripts.items():
@@ -119,6 +121,8 @@ class Script(BerthTest):
             "{file: loop.lua}": plugin + r'script "loop\.lua", line 1: over 100000 instructions ',
             "{file: typo.lua}": plugin + r'script "typo\.lua", line 1: node\.metadata has no field "lable", but name, ',
             "{file: string.lua}": plugin + r'script "string\.lua": filter returned a string: want true, or false and a reason ',
+            "{file: capital.lua}": plugin + r'script "capital\.lua": has a global "Filter": want filter$',
+            "{file: os.lua}": plugin + r"""script "os\.lua", line 1: attempt .* \(global 'os'\): scripts have no "os" \(pod""",
             "{file: missing.lua}": plugin + r".*/missing\.lua: no such file or directory$",
             "{}": plugin + r'plugin "Script": args\.file: Required value: or the script itself in "source"$',
             "{file: a.lua, source: b}": plugin + r'plugin "Script": args\.source: Forbidden: ',

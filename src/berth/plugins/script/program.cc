@@ -1,6 +1,8 @@
 #include "berth/plugins/script/program.h"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 
@@ -67,9 +69,49 @@ std::optional<Random> RandomOfCall(const void* of) {
 std::string WithArticle(lua_State* lua, int type) { return std::string("a ") + lua_typename(lua, type); }
 
 std::string Shown(double value) {
+  if (std::isnan(value)) return "nan";  // some have a sign
   std::array<char, 40> text;
   std::snprintf(text.data(), text.size(), "%.14g", value);
   return text.data();
+}
+
+// As Lua reads a file: without a byte order mark, and a first line that begins with '#'.
+std::string_view CodeOf(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  if (text.starts_with('#')) text.remove_prefix(std::min(text.find('\n'), text.size()));
+  return text;
+}
+
+// What Lua has and a script has not.
+constexpr std::string_view kAbsent[] = {
+    "collectgarbage", "coroutine",    "debug",   "dofile", "getmetatable", "io",     "load",       "loadfile",
+    "next",           "os",           "package", "print",  "rawequal",     "rawget", "rawlen",     "rawset",
+    "require",        "setmetatable", "unpack",  "utf8",   "warn",         "xpcall", "loadstring", "_G"};
+
+// The one of them that the message is about; empty: it is about something else.
+std::string_view AbsentIn(std::string_view message) {
+  constexpr std::string_view kBefore = "(global '";
+  const std::size_t at = message.find(kBefore);
+  if (at == std::string_view::npos) return {};
+  message.remove_prefix(at + kBefore.size());
+  const auto* found = std::find(std::begin(kAbsent), std::end(kAbsent), message.substr(0, message.find('\'')));
+  return found == std::end(kAbsent) ? std::string_view() : *found;
+}
+
+// What an author may have meant, who knows the names from elsewhere; empty: something of his own.
+std::string_view MeantBy(std::string_view global) {
+  std::string plain;
+  for (const char c : global) {
+    if (c != '_') plain += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (const std::size_t at = plain.find("normalis"); at == 0) plain.replace(0, 8, "normaliz");
+  if (plain == "normalizescore" || plain == "normalizescores") plain = "normalize";
+  for (const std::string_view known :
+       {"prefilter", "filter", "score", "normalize", "normalization", "annotations", "events"}) {
+    if (plain == known) return known;
+  }
+  return plain == "dependson" ? "depends_on" : std::string_view();
 }
 
 }  // namespace
@@ -84,7 +126,7 @@ Expected<std::unique_ptr<ScriptProgram>> ScriptProgram::Load(const ScriptArgs& a
   std::unique_ptr<ScriptProgram> program(new ScriptProgram(args, name));
   BERTH_ASSIGN_OR_RETURN(const codec::json::value own, codec::ParseJson(args.args_json));
   program->sandbox_.SetGlobal("args", own);
-  if (!program->sandbox_.Run(text)) {
+  if (!program->sandbox_.Run(CodeOf(text))) {
     program->Fail(program->sandbox_.failure(), nullptr, nullptr);
     return InvalidError(program->error_);
   }
@@ -147,13 +189,35 @@ Expected<std::vector<std::string>> ScriptProgram::TakeTexts(const char* name, st
   return texts;
 }
 
+// What nobody would ever ask about is refused, rather than left unsaid.
+Expected<void> ScriptProgram::CheckNames() {
+  lua_State* lua = sandbox_.lua();
+  std::string wrong;
+  lua_pushglobaltable(lua);
+  lua_pushnil(lua);
+  while (lua_next(lua, -2) != 0) {
+    lua_pop(lua, 1);
+    if (lua_type(lua, -1) != LUA_TSTRING) continue;
+    const std::string_view name = TextAt(-1);
+    const std::string_view meant = MeantBy(name);
+    // The first of several: tables are in no order.
+    if (!meant.empty() && meant != name && (wrong.empty() || name < wrong)) wrong = name;
+  }
+  lua_pop(lua, 1);
+  if (wrong.empty()) return {};
+  return NotAsDeclared("has a global \"" + Printable(wrong, 40) + "\": want " + std::string(MeantBy(wrong)));
+}
+
 Expected<void> ScriptProgram::Declare() {
+  BERTH_RETURN_IF_ERROR(CheckNames());
   BERTH_ASSIGN_OR_RETURN(prefilter_, TakeFunction("prefilter"));
   BERTH_ASSIGN_OR_RETURN(filter_, TakeFunction("filter"));
   BERTH_ASSIGN_OR_RETURN(score_, TakeFunction("score"));
   BERTH_ASSIGN_OR_RETURN(normalize_, TakeFunction("normalize"));
   if (prefilter_ == 0 && filter_ == 0 && score_ == 0)
-    return NotAsDeclared("has none of the functions filter(pod, node), score(pod, node) and prefilter(pod)");
+    return NotAsDeclared(
+        "has none of the functions filter(pod, node), score(pod, node) and prefilter(pod): want one, as a global, "
+        "without \"local\"");
   if (normalize_ != 0 && score_ == 0) return NotAsDeclared("has a function normalize but no function score");
   declarations_.has_prefilter = prefilter_ != 0;
   declarations_.has_filter = filter_ != 0;
@@ -264,6 +328,8 @@ void ScriptProgram::Fail(const Failure& failure, const PodInfo* pod, const NodeI
   error_ = "script \"" + name_ + "\"";
   if (failure.line > 0) error_ += ", line " + std::to_string(failure.line);
   error_ += ": " + Printable(failure.message, 400);
+  if (const std::string_view absent = AbsentIn(failure.message); !absent.empty())
+    error_ += ": scripts have no \"" + std::string(absent) + "\"";
   if (pod == nullptr) return;
   error_ += " (pod " + pod->Key();
   if (node != nullptr) error_ += ", node " + node->name();

@@ -81,6 +81,7 @@ class ScriptProgram {
   ScriptProgram(const ScriptArgs& args, std::string_view name);
 
   Expected<void> Declare();
+  Expected<void> CheckNames();
   Expected<int> TakeFunction(const char* name);
   Expected<std::string> TakeText(const char* name);
   Expected<std::vector<std::string>> TakeTexts(const char* name, std::size_t count_max);

@@ -245,7 +245,7 @@ TEST(ScriptProgram, SaysWhatIsWrongWithACall) {
       {"if node.metadata.name ~= 'made-up' then return node.metadata.label end return true",
        "line 2: node.metadata has no field \"label\", but name, uid, labels, annotations"},
       {"if node.metadata.name ~= 'made-up' then return node[1] end return true",
-       "line 2: node has no field \"number\", but metadata, spec, status, allocatable, requested, free, pods"},
+       "line 2: node has no field \"1\", but metadata, spec, status, allocatable, requested, free, pods"},
       {"if node.metadata.name ~= 'made-up' then return node.pods.x end return true",
        "line 2: node.pods has no field \"x\", but numbers from 1 to #node.pods (for _, other in ipairs(node.pods))"},
       {"if node.metadata.name ~= 'made-up' then return pod.metadata.annotations.secret end return true",
@@ -351,7 +351,7 @@ TEST(ScriptProgram, Scores) {
       {"node.metadata.name == 'n1' and -0.5 or 1", -1,
        "score returned -0.5: want a number from 0 to 100, or a declared normalization"},
       {"node.metadata.name == 'n1' and 0/0 or 1", -1,
-       "score returned -nan: want a number from 0 to 100, or a declared normalization"},
+       "score returned nan: want a number from 0 to 100, or a declared normalization"},
       {"node.metadata.name == 'n1' and 1/0 or 1", -1, "score returned inf: want a number from 0 to 9007199254740992",
        "normalization = 'max'\n"},
       {"node.metadata.name == 'n1' and 'x' or 1", -1, "score returned a string: want a number"},
@@ -453,12 +453,23 @@ function prefilter() end)");
 
 TEST(ScriptProgram, WhatIsRefusedAtLoad) {
   const std::string filter = "\nfunction filter(pod, node) return true end";
+  const char* const none =
+      "has none of the functions filter(pod, node), score(pod, node) and prefilter(pod): want one, as a global, "
+      "without "
+      "\"local\"";
   const struct {
     std::string text;
     const char* want;
   } kCases[] = {
-      {"", "has none of the functions filter(pod, node), score(pod, node) and prefilter(pod)"},
-      {"function flter() end", "has none of the functions filter(pod, node), score(pod, node) and prefilter(pod)"},
+      {"", none},
+      {"function flter() end", none},
+      {"local function filter(pod, node) return true end", none},
+      {"function Filter(pod, node) return true end", "has a global \"Filter\": want filter"},
+      {"function preFilter() end" + filter, "has a global \"preFilter\": want prefilter"},
+      {"function pre_filter() end dependsOn = 'node'" + filter, "has a global \"dependsOn\": want depends_on"},
+      {"normalisation = 'max' function score() return 1 end", "has a global \"normalisation\": want normalization"},
+      {"function normalizeScore(s) return s end function score() return 1 end",
+       "has a global \"normalizeScore\": want normalize"},
       {"filter = 1", "filter is a number: want a function"},
       {"function normalize() end" + filter, "has a function normalize but no function score"},
       {"normalization = 'max' function normalize(s) return s end function score() return 1 end",
@@ -484,6 +495,15 @@ TEST(ScriptProgram, WhatIsRefusedAtLoad) {
             "script \"test.lua\", line 2: attempt to index a nil value (local 'x')");
 }
 
+TEST(ScriptProgram, ReadsFilesAsLuaDoes) {
+  const std::string filter = "function filter(pod, node) return true end";
+  for (const char* before : {"\xef\xbb\xbf", "#!/usr/bin/lua\n", "\xef\xbb\xbf# a comment\r\n"})
+    EXPECT_NE(MustLoad(before + filter), nullptr);
+  EXPECT_EQ(LoadError("#!/usr/bin/lua\n\nx = ="), "script \"test.lua\", line 3: unexpected symbol near '='");
+  for (const char* no_script : {"#", "# no end of the line", "\xef\xbb\xbf"})
+    EXPECT_NE(LoadError(no_script).find("has none of the functions"), std::string::npos) << no_script;
+}
+
 TEST(ScriptProgram, TheDryRunFindsWhatIsWrongWhateverThePod) {
   const std::string made_up = " (pod default/made-up, node made-up)";
   const struct {
@@ -494,6 +514,8 @@ TEST(ScriptProgram, TheDryRunFindsWhatIsWrongWhateverThePod) {
       {"return node.metadata.nam == 'a'",
        ", line 1: node.metadata has no field \"nam\", but name, uid, labels, annotations"},
       {"return node.metadata.name:start('a')", ", line 1: attempt to call a nil value (method 'start')"},
+      {"return os.time() > 0", ", line 1: attempt to index a nil value (global 'os'): scripts have no \"os\""},
+      {"print(node) return true", ", line 1: attempt to call a nil value (global 'print'): scripts have no \"print\""},
       {"return check(node)", ", line 1: attempt to call a nil value (global 'check')"},
       {"while true do end", ", line 1: over 100000 instructions (instructionsMax): does it loop for ever?"},
       {"x = 1 return true",

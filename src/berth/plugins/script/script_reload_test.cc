@@ -61,7 +61,10 @@ TEST_F(ScriptReload, ABadVersionLeavesTheOldOneInPlace) {
     const char* want;
   } kCases[] = {
       {"function filter(", "script \"zones.lua\", line 1: <name> or '...' expected near <eof>"},
-      {"", "script \"zones.lua\": has none of the functions filter(pod, node), score(pod, node) and prefilter(pod)"},
+      {"",
+       "script \"zones.lua\": has none of the functions filter(pod, node), score(pod, node) and prefilter(pod): want "
+       "one, as a global, "
+       "without \"local\""},
       {"depends_on = 'node'\nfunction filter(pod, node) return nod.x end",
        "script \"zones.lua\", line 2: attempt to index a nil value (global 'nod') (pod default/made-up, node made-up)"},
       {"while true do end",

@@ -56,7 +56,8 @@ std::string_view KeyOf(lua_State* lua) {
 }
 
 int NoField(lua_State* lua, const char* what, const char* fields) {
-  const char* key = lua_type(lua, 2) == LUA_TSTRING ? lua_tostring(lua, 2) : luaL_typename(lua, 2);
+  const bool has_text = lua_type(lua, 2) == LUA_TSTRING || lua_type(lua, 2) == LUA_TNUMBER;
+  const char* key = has_text ? lua_tostring(lua, 2) : luaL_typename(lua, 2);
   Sandbox::RaiseRule(lua, "%s has no field \"%s\", but %s", what, key, fields);
 }
 
