@@ -55,6 +55,14 @@ std::string AtMost(std::size_t count, std::string_view unit) {
   return "must be no more than " + std::to_string(count) + " " + std::string(unit);
 }
 
+// Upstream counts in characters for names of objects, in bytes for prefixes of keys.
+std::vector<std::string> NotSubdomain(std::string_view text, std::string_view unit) {
+  std::vector<std::string> why;
+  if (text.size() > kSubdomainBytesMax) why.push_back(AtMost(kSubdomainBytesMax, unit));
+  if (!HasSubdomainShape(text)) why.emplace_back(kSubdomainShape);
+  return why;
+}
+
 }  // namespace
 
 std::vector<std::string> NotDnsLabel(std::string_view text) {
@@ -67,12 +75,7 @@ std::vector<std::string> NotDnsLabel(std::string_view text) {
   return why;
 }
 
-std::vector<std::string> NotDnsSubdomain(std::string_view text) {
-  std::vector<std::string> why;
-  if (text.size() > kSubdomainBytesMax) why.push_back(AtMost(kSubdomainBytesMax, "characters"));
-  if (!HasSubdomainShape(text)) why.emplace_back(kSubdomainShape);
-  return why;
-}
+std::vector<std::string> NotDnsSubdomain(std::string_view text) { return NotSubdomain(text, "characters"); }
 
 std::vector<std::string> NotQualifiedName(std::string_view text) {
   std::vector<std::string> why;
@@ -87,7 +90,7 @@ std::vector<std::string> NotQualifiedName(std::string_view text) {
     if (prefix.empty()) {
       why.emplace_back("prefix part must be non-empty");
     } else {
-      for (const std::string& each : NotDnsSubdomain(prefix)) why.push_back("prefix part " + each);
+      for (const std::string& each : NotSubdomain(prefix, "bytes")) why.push_back("prefix part " + each);
     }
   }
   if (name.empty()) {

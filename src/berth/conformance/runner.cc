@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "berth/base/go_text.h"
 #include "berth/cache/cache.h"
 #include "berth/cache/pod_classes.h"
 #include "berth/config/default.h"
@@ -73,11 +74,7 @@ std::string Show(const std::optional<StatusRecord>& status) {
   return text + "]";
 }
 
-std::string Show(const std::vector<std::string>& names) {
-  std::string text = "[";
-  for (const std::string& name : names) text += (text.size() > 1 ? " " : "") + name;
-  return text + "]";
-}
+std::string Show(const std::vector<std::string>& names) { return GoList(names); }
 
 std::string Show(const PreemptionRecord::Candidate& candidate) {
   return Show(candidate.victims) + ", " + std::to_string(candidate.pdb_violations) + " violations";

@@ -1,6 +1,6 @@
 #include "berth/plugins/best_price/price.h"
 
-#include "berth/plugins/helper/label_selector.h"
+#include "berth/base/go_text.h"
 
 namespace berth::plugins {
 namespace {

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/config/args.h"
 #include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
@@ -52,14 +53,6 @@ std::string FitErrorText(std::size_t node_count, CandidateChoice& choice) {
   return entries.empty() ? text : text + ".";
 }
 
-// As Go's utilerrors.Aggregate prints.
-std::string ErrorText(const std::vector<std::string>& errors) {
-  if (errors.size() == 1) return errors.front();
-  std::string text;
-  for (const std::string& error : errors) text += (text.empty() ? "[" : ", ") + error;
-  return text + "]";
-}
-
 framework::PostFilterResult Refuse(Code code, const std::string& message, bool clears_nomination) {
   framework::PostFilterResult result;
   result.status = Status(code, {"preemption: " + message});
@@ -94,7 +87,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   if (choice.chosen == framework::kNoNode) {
     framework::PostFilterResult result =
         choice.errors.empty() ? Refuse(Code::kUnschedulable, FitErrorText(cycle.nodes.node_count(), choice), true)
-                              : Refuse(Code::kError, ErrorText(choice.errors), false);
+                              : Refuse(Code::kError, GoAggregate(choice.errors), false);
     result.preemption = std::move(report);
     return result;
   }

@@ -1,7 +1,8 @@
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
 
 #include <algorithm>
-#include <cstdio>
+
+#include "berth/base/go_text.h"
 
 namespace berth::plugins {
 namespace {
@@ -21,29 +22,6 @@ const api::DeviceCondition* FindTrue(const api::AllocatedDeviceStatus& device, c
   return it == device.conditions.end() || it->status != "True" ? nullptr : &*it;
 }
 
-// As Go's %q prints it, for text without characters that cannot be printed.
-std::string Quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
-      default:
-        if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) {
-          out += c;
-        } else {
-          char escaped[5];
-          std::snprintf(escaped, sizeof(escaped), "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(c)));
-          out += escaped;
-        }
-    }
-  }
-  return out + "\"";
-}
-
 }  // namespace
 
 BindingReadiness ReadinessOf(const api::ResourceClaim& claim) {
@@ -56,7 +34,7 @@ BindingReadiness ReadinessOf(const api::ResourceClaim& claim) {
     for (const std::string& type : result.binding_failure_conditions) {
       if (const api::DeviceCondition* failed = FindTrue(*device, type)) {
         return {State::kFailed, "device binding failed: claim=" + claim.metadata.name + ", reason=" + failed->reason +
-                                    ", message=" + Quoted(failed->message)};
+                                    ", message=" + GoQuoted(failed->message)};
       }
     }
     for (const std::string& type : result.binding_conditions) {

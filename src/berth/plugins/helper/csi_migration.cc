@@ -4,8 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "berth/plugins/helper/label_selector.h"
-
+#include "berth/base/go_text.h"
 namespace berth::plugins {
 namespace {
 
@@ -114,16 +113,6 @@ std::string GceHandle(std::string_view place, std::string_view where, const std:
 
 constexpr std::string_view kUnspecified = "UNSPECIFIED";
 
-std::vector<std::string> Split(std::string_view text, std::string_view separator) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + separator.size());
-  }
-}
-
 // A disk in several zones is one of their region.
 Expected<std::string> GceHandle(const api::PersistentVolume& volume) {
   std::string zones;
@@ -132,11 +121,11 @@ Expected<std::string> GceHandle(const api::PersistentVolume& volume) {
     if (zones.empty() && value != nullptr) zones = *value;
   }
   const std::string& disk = volume.spec.source.id;
-  const std::vector<std::string> names = Split(zones, "__");
+  const std::vector<std::string> names = GoSplit(zones, "__");
   if (names.size() == 1) return GceHandle("zones", zones.empty() ? kUnspecified : zones, disk);
   std::set<std::string> regions;
   for (const std::string& zone : names) {
-    const std::vector<std::string> parts = Split(zone, "-");
+    const std::vector<std::string> parts = GoSplit(zone, "-");
     if (parts.size() != 3) {
       return InvalidError(
           "failed to get region from zones: zone in unexpected format, expected: {locale}-{region}-{zone}, got: " +

@@ -1,7 +1,8 @@
-// What upstream says when a label selector of an object cannot be used. Pure.
+// What upstream says when a selector of an object cannot be used. Pure functions.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "berth/api/selector.h"
 
@@ -11,7 +12,9 @@ namespace berth::plugins {
 // the first requirement with a fault.
 std::string LabelSelectorError(const api::LabelSelector& selector);
 
-// As Go's %q prints it: quoted, with control characters and bytes that are no UTF-8 escaped.
-std::string GoQuoted(std::string_view text);
+// Adds the errors of labels.NewRequirement, each with its field path: below `path`, or from the requirement itself
+// where that is empty. Nothing about the operator.
+void AddRequirementErrors(const api::Requirement& requirement, const std::string& path,
+                          std::vector<std::string>& errors);
 
 }  // namespace berth::plugins

@@ -53,6 +53,9 @@ TEST(LabelSelectorError, IsUpstreams) {
        "alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
        "'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
        "')"},
+      {"long prefix",
+       {{std::string(254, 'a') + "/a", kExists, {}, ""}},
+       "key: Invalid value: \"" + std::string(254, 'a') + "/a\": prefix part must be no more than 253 bytes"},
       {"two slashes",
        {{"a/b/c", kExists, {}, ""}},
        "key: Invalid value: \"a/b/c\": a valid label key " + std::string(kName) +
@@ -64,11 +67,6 @@ TEST(LabelSelectorError, IsUpstreams) {
   for (const auto& test : cases) {
     EXPECT_EQ(LabelSelectorError(LabelSelector{test.requirements}), test.want) << test.name;
   }
-}
-
-TEST(GoQuoted, EscapesAsGoDoes) {
-  EXPECT_EQ(GoQuoted("a\"b\\"), R"("a\"b\\")");
-  EXPECT_EQ(GoQuoted(std::string_view("\0\x1f\x7f\xff\xc3\xa9", 6)), "\"\\x00\\x1f\\x7f\\xff\xc3\xa9\"");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "berth/plugins/helper/node_selector.h"
 
 #include <algorithm>
-#include <charconv>
+
+#include "berth/base/go_text.h"
+#include "berth/plugins/helper/label_selector.h"
 
 namespace berth::plugins {
 namespace {
@@ -13,131 +15,23 @@ using framework::ValueId;
 
 bool IsEmpty(const api::NodeSelectorTerm& term) { return term.match_expressions.empty() && term.match_fields.empty(); }
 
-bool IsGoInt64(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  if (text.starts_with('+')) return false;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size();
+void CheckExpression(const Requirement& r, const std::string& path, std::vector<std::string>& errors) {
+  if (r.op != SelectorOperator::kUnknown) return AddRequirementErrors(r, path, errors);
+  errors.push_back(path + ".operator: Unsupported value: " + GoJson(r.unknown_op) +
+                   ": supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\", \"Gt\", \"Lt\"");
 }
 
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char ch : text) {
-    if (ch == '"' || ch == '\\') out += '\\';
-    out += ch;
-  }
-  return out += '"';
-}
-
-std::string QuotedList(const std::vector<std::string>& values) {
-  if (values.empty()) return "null";
-  std::string out = "[";
-  for (const std::string& value : values) {
-    if (out.size() > 1) out += ',';
-    out += Quoted(value);
-  }
-  return out += ']';
-}
-
-// One error a line of upstream's field.ErrorList.
-class FieldErrors {
- public:
-  void Invalid(const std::string& path, const std::string& value, std::string_view detail) {
-    Add(path + ": Invalid value: " + value + ": " + std::string(detail));
-  }
-  void Add(std::string error) {
-    if (std::find(errors_.begin(), errors_.end(), error) == errors_.end()) errors_.push_back(std::move(error));
-  }
-  std::string Text() const {
-    if (errors_.size() == 1) return errors_.front();
-    std::string out;
-    for (const std::string& error : errors_) out += (out.empty() ? "[" : ", ") + error;
-    return out.empty() ? out : out + "]";
-  }
-
- private:
-  std::vector<std::string> errors_;
-};
-
-constexpr std::string_view kNameFormat = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-constexpr std::size_t kNameLengthMax = 63;
-
-std::string LabelValueError(std::string_view value) {
-  std::string detail;
-  if (value.size() > kNameLengthMax) detail = "must be no more than 63 bytes";
-  if (value.size() <= kNameLengthMax || !api::IsLabelValue(value.substr(0, kNameLengthMax))) {
-    if (!detail.empty()) detail += "; ";
-    detail +=
-        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start "
-        "and "
-        "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
-        "'(" +
-        std::string(kNameFormat) + ")?')";
-  }
-  return detail;
-}
-
-void CheckExpression(const Requirement& r, const std::string& path, FieldErrors& errors) {
-  const std::string values_path = path + ".values";
-  if (r.op == SelectorOperator::kUnknown) {
-    // The operator's text is not kept; upstream quotes it.
-    errors.Add(path +
-               ".operator: Unsupported value: supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\", "
-               "\"Gt\", \"Lt\"");
-    return;
-  }
-  if (!api::IsQualifiedName(r.key)) {
-    errors.Invalid(
-        path + ".key", Quoted(r.key),
-        "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-        "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '" +
-            std::string(kNameFormat) + "')");
-  }
-  switch (r.op) {
-    case SelectorOperator::kIn:
-    case SelectorOperator::kNotIn:
-      if (r.values.empty()) {
-        errors.Invalid(values_path, QuotedList(r.values), "for 'in', 'notin' operators, values set can't be empty");
-      }
-      break;
-    case SelectorOperator::kExists:
-    case SelectorOperator::kDoesNotExist:
-      if (!r.values.empty()) {
-        errors.Invalid(values_path, QuotedList(r.values), "values set must be empty for exists and does not exist");
-      }
-      break;
-    case SelectorOperator::kGt:
-    case SelectorOperator::kLt:
-      if (r.values.size() != 1) {
-        errors.Invalid(values_path, QuotedList(r.values), "for 'Gt', 'Lt' operators, exactly one value is required");
-      }
-      for (std::size_t i = 0; i < r.values.size(); ++i) {
-        if (IsGoInt64(r.values[i])) continue;
-        errors.Invalid(values_path + "[" + std::to_string(i) + "]", Quoted(r.values[i]),
-                       "for 'Gt', 'Lt' operators, the value must be an integer");
-      }
-      break;
-    case SelectorOperator::kUnknown: break;
-  }
-  for (std::size_t i = 0; i < r.values.size(); ++i) {
-    if (api::IsLabelValue(r.values[i])) continue;
-    errors.Invalid(values_path + "[" + std::to_string(i) + "][" + r.key + "]", Quoted(r.values[i]),
-                   LabelValueError(r.values[i]));
-  }
-}
-
-void CheckField(const Requirement& r, const std::string& path, FieldErrors& errors) {
+void CheckField(const Requirement& r, const std::string& path, std::vector<std::string>& errors) {
   if (r.op != SelectorOperator::kIn && r.op != SelectorOperator::kNotIn) {
-    errors.Add(path + ".operator: Unsupported value: " + Quoted(api::ToString(r.op)) +
-               ": supported values: \"In\", \"NotIn\"");
+    const std::string_view op = r.op == SelectorOperator::kUnknown ? r.unknown_op : api::ToString(r.op);
+    errors.push_back(path + ".operator: Unsupported value: " + GoJson(op) + ": supported values: \"In\", \"NotIn\"");
   } else if (r.values.size() != 1) {
-    errors.Invalid(path + ".values", QuotedList(r.values), "must have one element");
+    errors.push_back(path + ".values: Invalid value: " + GoJson(r.values) + ": must have one element");
   }
 }
 
 // An empty term is in order: it matches nothing.
-void CheckTerm(const api::NodeSelectorTerm& term, const std::string& path, FieldErrors& errors) {
+void CheckTerm(const api::NodeSelectorTerm& term, const std::string& path, std::vector<std::string>& errors) {
   if (IsEmpty(term) || term.Validate().ok()) return;
   for (std::size_t j = 0; j < term.match_expressions.size(); ++j) {
     CheckExpression(term.match_expressions[j], path + ".matchExpressions[" + std::to_string(j) + "]", errors);
@@ -230,19 +124,19 @@ BoundTerm::BoundTerm(const api::NodeSelectorTerm& term, const framework::NodeTab
 }
 
 std::string PreferredTermErrors(const std::vector<api::PreferredSchedulingTerm>& terms) {
-  FieldErrors errors;
+  std::vector<std::string> errors;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     if (terms[i].weight != 0) CheckTerm(terms[i].preference, "[" + std::to_string(i) + "]", errors);
   }
-  return errors.Text();
+  return GoAggregate(errors);
 }
 
 std::string NodeSelectorErrors(const std::vector<api::NodeSelectorTerm>& terms) {
-  FieldErrors errors;
+  std::vector<std::string> errors;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     CheckTerm(terms[i], "nodeSelectorTerms[" + std::to_string(i) + "]", errors);
   }
-  return errors.Text();
+  return GoAggregate(errors);
 }
 
 }  // namespace berth::plugins

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "berth/base/go_text.h"
 #include "berth/plugins/helper/label_selector.h"
 
 namespace berth::plugins {
@@ -82,11 +83,7 @@ PodTerms ParseTerms(const framework::PodClass& pod) {
   ParseList("preferredAffinityTerms", spec.pod_affinity.preferred, terms.preferred_affinity, errors, make_weighted);
   ParseList("preferredAntiAffinityTerms", spec.pod_anti_affinity.preferred, terms.preferred_anti_affinity, errors,
             make_weighted);
-  if (errors.size() == 1) terms.error = errors.front();
-  if (errors.size() > 1) {
-    for (const std::string& error : errors) terms.error += (terms.error.empty() ? "[" : ", ") + error;
-    terms.error += "]";
-  }
+  terms.error = GoAggregate(errors);
   return terms;
 }
 

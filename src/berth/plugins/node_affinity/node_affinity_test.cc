@@ -144,6 +144,19 @@ TEST(NodeAffinity, PreferredTermsThatDoNotValidateAreErrors) {
        "integer]"},
       {"field with two values", MakePod("p").Preferred(1, Term({}, {In("metadata.name", {"a", "b"})})),
        "Error: [0].matchFields[0].values: Invalid value: [\"a\",\"b\"]: must have one element"},
+      {"unknown operator of a label",
+       MakePod("p").Preferred(1, Term({{"gen", api::SelectorOperator::kUnknown, {"x"}, "Near"}})),
+       "Error: [0].matchExpressions[0].operator: Unsupported value: \"Near\": supported values: \"In\", \"NotIn\", "
+       "\"Exists\", \"DoesNotExist\", \"Gt\", \"Lt\""},
+      {"unknown operator of a field",
+       MakePod("p").Preferred(1, Term({}, {{"metadata.name", api::SelectorOperator::kUnknown, {"x"}, "Near"}})),
+       "Error: [0].matchFields[0].operator: Unsupported value: \"Near\": supported values: \"In\", \"NotIn\""},
+      {"operator of labels on a field", MakePod("p").Preferred(1, Term({}, {Exists("metadata.name")})),
+       "Error: [0].matchFields[0].operator: Unsupported value: \"Exists\": supported values: \"In\", \"NotIn\""},
+      {"no prefix and a long value", MakePod("p").Preferred(1, Term({In("/gen", {std::string(64, 'x')})})),
+       "Error: [[0].matchExpressions[0].key: Invalid value: \"/gen\": prefix part must be non-empty, "
+       "[0].matchExpressions[0].values[0][/gen]: Invalid value: \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+       "xxxxxxxxxxxx\": must be no more than 63 bytes]"},
       {"weight 0 is not looked at", MakePod("p").Preferred(0, Term({Gt("gen", "x")})), "ok"},
   };
   for (const auto& test : cases) {

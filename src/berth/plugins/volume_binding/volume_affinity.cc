@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/plugins/helper/csi_migration.h"
 
 namespace berth::plugins::volumes {
@@ -15,16 +16,6 @@ constexpr std::string_view kRegion = "topology.kubernetes.io/region";
 constexpr std::string_view kZoneBeta = "failure-domain.beta.kubernetes.io/zone";
 constexpr std::string_view kRegionBeta = "failure-domain.beta.kubernetes.io/region";
 constexpr std::string_view kZoneDelimiter = "__";
-
-std::vector<std::string> Split(std::string_view text, std::string_view delimiter) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t end = text.find(delimiter);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + delimiter.size());
-  }
-}
 
 std::string_view Trim(std::string_view text, std::string_view what) {
   const std::size_t begin = text.find_first_not_of(what);
@@ -91,7 +82,7 @@ void TranslateTopology(NodeTerms& terms, const api::StringMap& labels, std::stri
   if (HasValues(terms, zone)) {
     RenameKey(terms, zone, csi_key);
   } else if (const std::string* label = labels.Find(zone)) {
-    AddToEachTerm(terms, csi_key, Split(*label, kZoneDelimiter));
+    AddToEachTerm(terms, csi_key, GoSplit(*label, kZoneDelimiter));
   }
   if (is_beta && HasValues(terms, kRegionBeta)) RenameKey(terms, kRegionBeta, kRegion);
 }
@@ -124,7 +115,7 @@ bool IsMigratedOn(std::string_view plugin, const api::CsiNode* node) {
   if (plugin.empty() || node == nullptr) return false;
   const std::string* plugins = node->metadata.annotations.Find(kMigratedPluginsAnnotation);
   if (plugins == nullptr) return false;
-  const std::vector<std::string> names = Split(*plugins, ",");
+  const std::vector<std::string> names = GoSplit(*plugins, ",");
   return std::find(names.begin(), names.end(), plugin) != names.end();
 }
 

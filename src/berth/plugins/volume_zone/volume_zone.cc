@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "berth/base/go_text.h"
 #include "berth/plugins/helper/cached_refusal.h"
 #include "berth/plugins/helper/events.h"
-#include "berth/plugins/helper/label_selector.h"
 #include "berth/plugins/helper/storage_class.h"
 
 namespace berth::plugins {
