@@ -17,6 +17,7 @@
 #include "berth/plugins/registry.h"
 #include "berth/runtime/profile_factory.h"
 #include "berth/scheduler/scheduler.h"
+#include "berth/sim/checkers.h"
 #include "berth/sim/model_api_server.h"
 #include "berth/testing/builders.h"
 
@@ -59,22 +60,6 @@ class Gatekeeper final : public framework::PermitPlugin, public framework::PreBi
   const bool& is_strict_;
 };
 
-// What a pod asks of a node, looked at with code that shares nothing with the scheduler's.
-struct Usage {
-  std::int64_t cpu_milli = 0;
-  std::int64_t pods = 0;
-  std::set<int> ports;
-};
-
-std::int64_t CpuMilli(const api::ResourceList& list) {
-  const api::Quantity* cpu = api::FindResource(list, "cpu");
-  return cpu == nullptr ? 0 : static_cast<std::int64_t>(cpu->nanos() / 1'000'000);
-}
-std::int64_t Pods(const api::ResourceList& list) {
-  const api::Quantity* pods = api::FindResource(list, "pods");
-  return pods == nullptr ? 0 : static_cast<std::int64_t>(pods->nanos() / 1'000'000'000);
-}
-
 class Simulation {
  public:
   Simulation(std::uint64_t seed, bool prints_trace) : random_(seed), prints_trace_(prints_trace), seed_(seed) {}
@@ -89,12 +74,12 @@ class Simulation {
     RunUntil(chaos_end);
     Heal();
     RunUntil(now_ + kHealing);
-    CheckNothingForgotten();
-    CheckEvents();
+    checker_.CheckNothingForgotten(*core_);
+    checker_.CheckEvents(instance_);
     for (const auto& [key, pod] : std::map(server_.pods())) server_.DeletePod(key);
     Relist(pods_);
     RunUntil(now_ + kHealing);
-    CheckNothingLeft();
+    checker_.CheckNothingLeft(*core_);
     return report_;
   }
 
@@ -265,7 +250,7 @@ class Simulation {
     for (scheduler::Output& output : outputs) {
       if (auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
         Trace("event " + event->reason + " " + event->regarding.name + ": " + event->note);
-        if (event->reason == "Scheduled") ++scheduled_events_[event->regarding.uid][instance_];
+        if (event->reason == "Scheduled") ++history_.scheduled_events[event->regarding.uid][instance_];
         continue;
       }
       if (auto* work = std::get_if<scheduler::Work>(&output)) {
@@ -403,12 +388,13 @@ class Simulation {
           (request.result ? " refused: " + request.result->message : " done"));
     if (request.result) return;
     ++report_.bound;
-    if (!bound_by_.emplace(bind.pod.uid, instance_).second) Violate("pod " + bind.pod.name + " was bound twice");
+    const bool is_first = history_.bound_by.emplace(bind.pod.uid, instance_).second;
+    if (!is_first) Violate("pod " + bind.pod.name + " was bound twice");
     const auto node = server_.nodes().find(bind.node_name);
     if (node == server_.nodes().end()) {
-      bound_to_nothing_.insert(bind.pod.uid);
+      history_.bound_to_nothing.insert(bind.pod.uid);
     } else {
-      CheckRoom(*node->second);
+      checker_.CheckRoom(*node->second);
     }
   }
 
@@ -428,7 +414,7 @@ class Simulation {
     }
     // Neither may one that has just landed there, and that the scheduler cannot have seen yet.
     for (const auto& [key, pod] : server_.pods()) {
-      if (pod->spec.node_name == name && bound_to_nothing_.contains(pod->metadata.uid)) return;
+      if (pod->spec.node_name == name && history_.bound_to_nothing.contains(pod->metadata.uid)) return;
     }
     if (server_.nodes().contains(name)) return;
     const int size = std::hash<std::string>{}(name) % 3 == 0 ? 8 : 4;  // the same for each node of that name
@@ -499,8 +485,8 @@ class Simulation {
         const auto node = Any(server_.nodes());
         if (node == server_.nodes().end()) return;
         Trace("somebody else binds " + key + " to " + node->first);
-        crowded_.insert(node->first);
-        bound_by_others_.insert(pod.metadata.uid);
+        history_.crowded.insert(node->first);
+        history_.bound_by_others.insert(pod.metadata.uid);
         pod.spec.node_name = node->first;
       }
     }
@@ -551,136 +537,6 @@ class Simulation {
     PumpAll();
   }
 
-  // ---- Checkers ----
-
-  // What the node's pods of at least that priority take.
-  Usage UsageOf(const std::string& node_name, std::int32_t priority_min = INT32_MIN) const {
-    Usage usage;
-    for (const auto& [key, pod] : server_.pods()) {
-      if (pod->spec.node_name != node_name || IsFinished(*pod)) continue;
-      if (pod->spec.priority.value_or(0) >= priority_min) Count(*pod, usage);
-    }
-    return usage;
-  }
-  static void Count(const api::Pod& pod, Usage& usage) {
-    ++usage.pods;
-    for (const api::Container& container : pod.spec.containers) {
-      usage.cpu_milli += CpuMilli(container.requests);
-      for (const api::ContainerPort& port : container.ports) usage.ports.insert(port.host_port);
-    }
-  }
-
-  void CheckRoom(const api::Node& node) {
-    const std::string& name = node.metadata.name;
-    if (crowded_.contains(name)) return;
-    const Usage usage = UsageOf(name);
-    if (usage.cpu_milli > CpuMilli(node.allocatable)) {
-      Violate("node " + name + " is overcommitted: " + std::to_string(usage.cpu_milli) + "m of CPU are taken");
-    }
-    if (usage.pods > Pods(node.allocatable)) Violate("node " + name + " has " + std::to_string(usage.pods) + " pods");
-    std::size_t with_port = 0;
-    for (const auto& [key, pod] : server_.pods()) {
-      if (pod->spec.node_name != name || IsFinished(*pod)) continue;
-      for (const api::Container& container : pod->spec.containers) with_port += container.ports.size();
-    }
-    if (with_port > 1) Violate("node " + name + " has a host port twice");
-  }
-
-  // Whether the pod fits beside the pods of at least its priority: those below it can be preempted.
-  bool Fits(const api::Pod& pod, const api::Node& node) const {
-    if (node.unschedulable) return false;
-    for (const api::Taint& taint : node.taints) {
-      bool is_tolerated = false;
-      for (const api::Toleration& toleration : pod.spec.tolerations) is_tolerated |= toleration.key == taint.key;
-      if (!is_tolerated) return false;
-    }
-    for (const auto& [key, value] : pod.spec.node_selector) {
-      const std::string* label = node.metadata.labels.Find(key);
-      if (label == nullptr || *label != value) return false;
-    }
-    Usage usage = UsageOf(node.metadata.name, pod.spec.priority.value_or(0));
-    const std::size_t ports = usage.ports.size();
-    Usage own;
-    Count(pod, own);
-    Count(pod, usage);
-    return usage.cpu_milli <= CpuMilli(node.allocatable) && usage.pods <= Pods(node.allocatable) &&
-           usage.ports.size() == ports + own.ports.size();
-  }
-
-  void CheckNothingForgotten() {
-    for (const auto& [key, pod] : server_.pods()) {
-      if (!pod->spec.node_name.empty() || IsFinished(*pod) || pod->metadata.deletion_time) continue;
-      if (!pod->spec.scheduling_gates.empty() || pod->spec.scheduler_name != api::kDefaultSchedulerName) continue;
-      for (const auto& [name, node] : server_.nodes()) {
-        if (Fits(*pod, *node))
-          Violate("pod " + key + " waits " + StandingOf(pod->metadata.uid) + ", although node " + name +
-                  " has room for it; " + CoreViewOf(name));
-      }
-    }
-    if (core_->binding_count() != 0) Violate("bindings are still under way");
-    if (core_->cache().assumed_count() != 0) Violate("pods are still assumed");
-  }
-
-  std::string StandingOf(const std::string& uid) const {
-    const auto standing = core_->queue().Find(uid);
-    if (!standing) return "nowhere";
-    switch (standing->place) {
-      case queue::Place::kActive: return "in activeQ";
-      case queue::Place::kBackoff:
-      case queue::Place::kErrorBackoff: return "in back-off";
-      case queue::Place::kInFlight: return "in flight";
-      case queue::Place::kGated: return "gated by " + standing->gating_plugin;
-      case queue::Place::kUnschedulable: break;
-    }
-    std::string text = "as unschedulable by";
-    for (const std::string& plugin : standing->unschedulable_plugins) text += " " + plugin;
-    return text;
-  }
-
-  std::string CoreViewOf(const std::string& node_name) const {
-    const framework::NodeIndex row = core_->cache().nodes().Find(node_name);
-    if (row == framework::kNoNode) return "the core does not know the node";
-    std::string view =
-        "the core sees " + std::to_string(core_->cache().nodes().columns().requested_cpu_milli[row]) + "m taken by";
-    for (const auto& pod : core_->cache().nodes().Info(row).pods()) view += " " + pod->Key();
-    view += ", nominated:";
-    for (const auto& pod : core_->queue().nominator().PodsForNode(node_name)) view += " " + pod->Key();
-    return view;
-  }
-
-  void CheckEvents() {
-    for (const auto& [uid, instance] : bound_by_) {
-      int count = 0;
-      for (const auto& [by, events] : scheduled_events_[uid]) count += events;
-      if (count > 1) Violate(uid + " was announced " + std::to_string(count) + " times");
-      // One that was deleted, or bound by a scheduler that crashed, may have gone without its event.
-      const bool is_there = std::any_of(server_.pods().begin(), server_.pods().end(), [&](const auto& entry) {
-        return entry.second->metadata.uid == uid && !IsFinished(*entry.second);
-      });
-      if (count == 0 && is_there && instance == instance_ && !bound_to_nothing_.contains(uid)) {
-        Violate(uid + " was bound without its event");
-      }
-    }
-    for (const auto& [uid, events] : scheduled_events_) {
-      if (!events.empty() && !bound_by_.contains(uid) && !bound_by_others_.contains(uid)) {
-        Violate(uid + " was announced and never bound");
-      }
-    }
-  }
-
-  void CheckNothingLeft() {
-    if (core_->binding_count() != 0) Violate("a binding is left");
-    if (core_->cache().assumed_count() != 0) Violate("an assumed pod is left");
-    if (core_->cache().pod_count() != 0) Violate("a pod is left in the cache");
-    if (!core_->queue().Dump().empty())
-      Violate("pod " + core_->queue().Dump().front().pod->Key() + " is left in the queue");
-    if (!core_->queue().nominator().empty()) Violate("a nomination is left");
-    if (core_->NextWake()) Violate("something is still due");
-    for (const framework::NodeIndex row : core_->cache().nodes().rows()) {
-      if (core_->cache().nodes().columns().requested_cpu_milli[row] != 0) Violate("room is still taken on a node");
-    }
-  }
-
   struct Entry {
     Time time;
     std::uint64_t number;
@@ -705,11 +561,8 @@ class Simulation {
   std::uint64_t next_entry_ = 0;
   int next_pod_ = 0;
 
-  std::map<std::string, int> bound_by_;                         // pod uid to the instance whose binding took effect
-  std::map<std::string, std::map<int, int>> scheduled_events_;  // by pod uid and instance
-  std::set<std::string> bound_to_nothing_;                      // the node was gone when the binding arrived
-  std::set<std::string> bound_by_others_;
-  std::set<std::string> crowded_;  // nodes that somebody else bound pods to
+  History history_;
+  const Checker checker_{server_, history_, [this](const std::string& what) { Violate(what); }};
   Report report_;
 };
 
