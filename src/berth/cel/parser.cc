@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdlib>
 #include <utility>
 
 #include "berth/cel/lexer.h"
+#include "berth/cel/literal.h"
 #include "berth/cel/macros.h"
 
 namespace berth::cel {
@@ -418,19 +417,8 @@ class Parser {
   Parsed ParsePrimary() {
     if (failed_) return Nothing();
     const Token token = Now();
-    switch (token.kind) {
-      case TokenKind::kInt:
-      case TokenKind::kUint:
-      case TokenKind::kDouble:
-      case TokenKind::kString:
-      case TokenKind::kBytes:
-      case TokenKind::kTrue:
-      case TokenKind::kFalse:
-      case TokenKind::kNull: return ParseLiteral();
-      case TokenKind::kIdentifier: return ParseName(token.offset, "");
-      default: break;
-    }
-    if (token.Is("-")) return ParseLiteral();
+    if (IsLiteral(token) || token.Is("-")) return ParseLiteral();
+    if (token.kind == TokenKind::kIdentifier) return ParseName(token.offset, "");
     if (TakeIf("(")) {
       Parsed nested = ParseExpr();
       Expect(")");
@@ -566,52 +554,13 @@ class Parser {
     const int start = Now().offset;
     const bool is_negative = TakeIf("-");
     const Token token = Take();
-    const Token place{token.kind, token.text, start};
-    switch (token.kind) {
-      case TokenKind::kTrue: return {Literal(start, Value::Bool(true)), 0};
-      case TokenKind::kFalse: return {Literal(start, Value::Bool(false)), 0};
-      case TokenKind::kNull: return {Literal(start, Value()), 0};
-      case TokenKind::kInt: return ParseInt(place, is_negative);
-      case TokenKind::kUint: {
-        std::uint64_t number = 0;
-        if (!ReadNumber(std::string_view(token.text).substr(0, token.text.size() - 1), number)) {
-          return Broken(place, "invalid uint literal");
-        }
-        return {Literal(start, Value::Uint(number)), 0};
-      }
-      case TokenKind::kDouble: {
-        const double number = std::strtod(token.text.c_str(), nullptr);
-        if (number > 1.7976931348623157e308) return Broken(place, "invalid double literal");
-        return {Literal(start, Value::Double(is_negative ? -number : number)), 0};
-      }
-      case TokenKind::kString:
-      case TokenKind::kBytes: {
-        const bool is_bytes = token.kind == TokenKind::kBytes;
-        auto content = Unescape(std::string_view(token.text).substr(is_bytes ? 1 : 0), is_bytes);
-        if (!content.ok()) return Broken(place, content.error().message);
-        return {Literal(start, is_bytes ? Value::Bytes(*content) : Value::String(*content)), 0};
-      }
-      default: Fail(token, "no viable alternative at input '-" + token.text + "'"); return Nothing();
+    if (!IsLiteral(token)) {
+      Fail(token, "no viable alternative at input '-" + token.text + "'");
+      return Nothing();
     }
-  }
-
-  template <typename T>
-  static bool ReadNumber(std::string_view text, T& number) {
-    int base = 10;
-    if (text.starts_with("0x")) {
-      base = 16;
-      text.remove_prefix(2);
-    }
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number, base);
-    return failure == std::errc() && end == text.data() + text.size();
-  }
-
-  Parsed ParseInt(const Token& token, bool is_negative) {
-    std::uint64_t magnitude = 0;
-    const std::uint64_t magnitude_max = (std::uint64_t{1} << 63) - (is_negative ? 0 : 1);
-    if (!ReadNumber(token.text, magnitude) || magnitude > magnitude_max) return Broken(token, "invalid int literal");
-    const std::uint64_t bits = is_negative ? std::uint64_t{0} - magnitude : magnitude;
-    return {Literal(token.offset, Value::Int(static_cast<std::int64_t>(bits))), 0};
+    auto value = ReadLiteral(token, is_negative);
+    if (!value.ok()) return Broken({token.kind, token.text, start}, value.error().message);
+    return {Literal(start, std::move(*value)), 0};
   }
 
   std::vector<Token> tokens_;
