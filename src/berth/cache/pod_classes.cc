@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
-#include "berth/framework/pod_requests.h"
+#include "berth/framework/make_pod_info.h"
 
 namespace berth::cache {
 namespace {
 
 using framework::PodClass;
-using framework::PodInfo;
 
 // Writes values one after another, each self-delimiting, so that different values give different bytes.
 class KeyWriter {
@@ -180,11 +180,6 @@ class KeyWriter {
 constexpr std::size_t kBufferKept = std::size_t{1} << 20;
 constexpr std::size_t kLatestKeyMax = 4096;
 
-bool IsResizeInfeasible(const api::Pod& pod) {
-  const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
-  return resize != nullptr && resize->reason == "Infeasible";
-}
-
 bool IsEphemeral(const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; }
 
 // What a node taken alone is asked for: PodClass::placement_id. What few pods have follows a mask that says so.
@@ -198,7 +193,7 @@ void WritePlacement(const api::Pod& pod, const api::StringMap& annotations, KeyW
   key.Add(static_cast<std::uint64_t>((has_volumes ? 1 : 0) | (has_claims ? 2 : 0) | (is_alone ? 4 : 0) |
                                      (spec.host_network ? 8 : 0) | (spec.host_users ? 0 : 16) |
                                      (spec.node_affinity ? 32 : 0) | (has_statuses ? 64 : 0) |
-                                     (IsResizeInfeasible(pod) ? 128 : 0) | (annotations.empty() ? 0 : 256)));
+                                     (framework::IsResizeInfeasible(pod) ? 128 : 0) | (annotations.empty() ? 0 : 256)));
   if (!annotations.empty()) key.Add(annotations);
   key.Add(spec.node_selector);
   if (spec.node_affinity) key.Add(*spec.node_affinity);
@@ -288,18 +283,8 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
     latest_ = slot;
     return known;
   }
-  auto made = std::make_shared<PodClass>();
+  const std::shared_ptr<PodClass> made = framework::MakePodClass(pod, std::move(annotations));
   made->id = next_id_++;
-  made->namespace_name = pod.metadata.namespace_name;
-  made->labels = pod.metadata.labels;
-  made->annotations = std::move(annotations);
-  made->controller = pod.metadata.controller;
-  made->spec = pod.spec;
-  made->spec.node_name.clear();
-  made->container_statuses = pod.status.container_statuses;
-  made->pod_resources = pod.status.pod_resources;
-  made->is_resize_infeasible = IsResizeInfeasible(pod);
-  framework::DerivePodClass(*made);
   Placement& placement = placements_[key.substr(0, placement_size)];
   if (placement.latest.expired()) placement.id = made->id;
   placement.latest = made;
@@ -318,31 +303,7 @@ void PodClasses::Sweep() {
 }
 
 framework::PodInfoPtr PodClasses::MakePodInfo(const api::Pod& pod) {
-  auto info = std::make_shared<PodInfo>();
-  info->name = pod.metadata.name;
-  info->uid = pod.metadata.uid;
-  info->resource_version = pod.metadata.resource_version;
-  if (!pod.spec.node_name.empty()) info->node_name = pod.spec.node_name;
-  if (!pod.status.nominated_node_name.empty()) info->nominated_node_name = pod.status.nominated_node_name;
-  info->generation = pod.metadata.generation;
-  info->creation_time = pod.metadata.creation_time;
-  info->start_time = pod.status.start_time;
-  info->deletion_time = pod.metadata.deletion_time;
-  info->is_terminal = pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
-  if (const api::PodCondition* disruption = pod.status.FindCondition("DisruptionTarget")) {
-    info->is_preempted = disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
-  }
-  // Of a bound pod nobody reads it any more.
-  if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled");
-      scheduled && info->node_name.empty()) {
-    info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);
-  }
-  if (!pod.status.resource_claim_statuses.empty() || pod.status.extended_resource_claim_status) {
-    info->claim_status = std::make_shared<const framework::PodClaimStatus>(
-        framework::PodClaimStatus{pod.status.resource_claim_statuses, pod.status.extended_resource_claim_status});
-  }
-  info->pod_class = Classify(pod);
-  return info;
+  return framework::MakePodInfo(pod, Classify(pod));
 }
 
 }  // namespace berth::cache

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
-#include "berth/framework/pod_requests.h"
+#include "berth/framework/make_pod_info.h"
 
 namespace berth::testing {
 namespace {
@@ -97,39 +97,9 @@ api::NodeSelectorTerm Term(std::vector<api::Requirement> expressions, std::vecto
 
 framework::PodInfoPtr MakePodInfo(const api::Pod& pod) {
   static std::atomic<std::uint64_t> next_id{1};
-  auto pod_class = std::make_shared<framework::PodClass>();
+  auto pod_class = framework::MakePodClass(pod, pod.metadata.annotations);
   pod_class->id = next_id++;
-  pod_class->namespace_name = pod.metadata.namespace_name;
-  pod_class->labels = pod.metadata.labels;
-  pod_class->annotations = pod.metadata.annotations;
-  pod_class->controller = pod.metadata.controller;
-  pod_class->spec = pod.spec;
-  pod_class->spec.node_name.clear();
-  pod_class->container_statuses = pod.status.container_statuses;
-  pod_class->pod_resources = pod.status.pod_resources;
-  const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
-  pod_class->is_resize_infeasible = resize != nullptr && resize->reason == "Infeasible";
-  framework::DerivePodClass(*pod_class);
-
-  auto info = std::make_shared<framework::PodInfo>();
-  info->name = pod.metadata.name;
-  info->uid = pod.metadata.uid;
-  info->resource_version = pod.metadata.resource_version;
-  info->node_name = pod.spec.node_name;
-  info->nominated_node_name = pod.status.nominated_node_name;
-  info->generation = pod.metadata.generation;
-  info->creation_time = pod.metadata.creation_time;
-  info->start_time = pod.status.start_time;
-  info->deletion_time = pod.metadata.deletion_time;
-  info->is_terminal = pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
-  const api::PodCondition* disruption = pod.status.FindCondition("DisruptionTarget");
-  info->is_preempted =
-      disruption != nullptr && disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
-  if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled")) {
-    info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);
-  }
-  info->pod_class = std::move(pod_class);
-  return info;
+  return framework::MakePodInfo(pod, std::move(pod_class));
 }
 
 PodBuilder::PodBuilder(std::string name) {

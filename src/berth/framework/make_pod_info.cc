@@ -1,0 +1,57 @@
+#include "berth/framework/make_pod_info.h"
+
+#include <utility>
+
+#include "berth/framework/pod_requests.h"
+
+namespace berth::framework {
+
+bool IsResizeInfeasible(const api::Pod& pod) {
+  const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
+  return resize != nullptr && resize->reason == "Infeasible";
+}
+
+std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations) {
+  auto made = std::make_shared<PodClass>();
+  made->namespace_name = pod.metadata.namespace_name;
+  made->labels = pod.metadata.labels;
+  made->annotations = std::move(annotations);
+  made->controller = pod.metadata.controller;
+  made->spec = pod.spec;
+  made->spec.node_name.clear();
+  made->container_statuses = pod.status.container_statuses;
+  made->pod_resources = pod.status.pod_resources;
+  made->is_resize_infeasible = IsResizeInfeasible(pod);
+  DerivePodClass(*made);
+  return made;
+}
+
+PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_class) {
+  auto info = std::make_shared<PodInfo>();
+  info->name = pod.metadata.name;
+  info->uid = pod.metadata.uid;
+  info->resource_version = pod.metadata.resource_version;
+  if (!pod.spec.node_name.empty()) info->node_name = pod.spec.node_name;
+  if (!pod.status.nominated_node_name.empty()) info->nominated_node_name = pod.status.nominated_node_name;
+  info->generation = pod.metadata.generation;
+  info->creation_time = pod.metadata.creation_time;
+  info->start_time = pod.status.start_time;
+  info->deletion_time = pod.metadata.deletion_time;
+  info->is_terminal = pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
+  if (const api::PodCondition* disruption = pod.status.FindCondition("DisruptionTarget")) {
+    info->is_preempted = disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
+  }
+  // Of a bound pod nobody reads it any more.
+  if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled");
+      scheduled && info->node_name.empty()) {
+    info->scheduled_condition = std::make_shared<const api::PodCondition>(*scheduled);
+  }
+  if (!pod.status.resource_claim_statuses.empty() || pod.status.extended_resource_claim_status) {
+    info->claim_status = std::make_shared<const PodClaimStatus>(
+        PodClaimStatus{pod.status.resource_claim_statuses, pod.status.extended_resource_claim_status});
+  }
+  info->pod_class = std::move(pod_class);
+  return info;
+}
+
+}  // namespace berth::framework
