@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "berth/base/go_text.h"
 #include "berth/base/random.h"
 #include "berth/plugins/helper/row_runs.h"
 #include "berth/runtime/guarded.h"
@@ -31,16 +32,6 @@ template <typename T, typename Call>
 T Said(T otherwise, Call&& call) {
   T said = otherwise;
   return GuardedCall([&] { said = call(); }).IsSuccess() ? said : otherwise;
-}
-
-// Go prints a slice of strings as [a b].
-std::string GoList(const std::vector<std::string>& names) {
-  std::string out = "[";
-  for (const std::string& name : names) {
-    if (out.size() > 1) out += ' ';
-    out += name;
-  }
-  return out + "]";
 }
 
 }  // namespace
