@@ -143,7 +143,7 @@ KeptEvaluation& Evaluator::EvaluationFor(const PodInfo& pod, std::uint64_t epoch
   KeptEvaluation* kept = evaluations_.Find(key);
   if (kept == nullptr) {
     if (fresh_key_ == key) {
-      kept = &evaluations_.Add(key, std::make_unique<KeptEvaluation>(std::move(fresh_)));
+      kept = &evaluations_.Add(key, std::move(fresh_));
       fresh_ = KeptEvaluation();
       fresh_key_ = 0;
     } else if (IsFirstSight(key)) {
@@ -152,7 +152,7 @@ KeptEvaluation& Evaluator::EvaluationFor(const PodInfo& pod, std::uint64_t epoch
       fresh_key_ = key;
       return fresh_;
     } else {
-      kept = &evaluations_.Add(key, std::make_unique<KeptEvaluation>());
+      kept = &evaluations_.Add(key);
       kept->epoch = epoch;
     }
   }

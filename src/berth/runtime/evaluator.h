@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -17,11 +16,11 @@
 #include <absl/container/flat_hash_set.h>
 
 #include "berth/base/hash_map.h"
+#include "berth/base/lru_cache.h"
 #include "berth/framework/nominated_rows.h"
 #include "berth/framework/plugin.h"
 #include "berth/runtime/block_choice.h"
 #include "berth/runtime/extender_say.h"
-#include "berth/runtime/kept_cache.h"
 #include "berth/runtime/kept_evaluation.h"
 #include "berth/runtime/profile_plugins.h"
 
@@ -252,8 +251,8 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // Kept between pods.
   BlockChoice block_choice_;
   std::uint64_t block_choice_count_ = 0;
-  KeptCache<KeptEvaluation> evaluations_;  // by KeyOf()
-  KeptCache<KeptOrder> orders_;            // by OrderId()
+  LruCache<KeptEvaluation> evaluations_;  // by KeyOf()
+  LruCache<KeptOrder> orders_;            // by OrderId()
   // Of the last pod that was the first of its kind, and in forms that keep nothing. What is never met again takes no
   // room of its own.
   KeptEvaluation fresh_;

@@ -175,7 +175,7 @@ bool Evaluator::PlanMarks() {
     }
   }
   kept_order_ = orders_.Find(id);
-  if (kept_order_ == nullptr) kept_order_ = &orders_.Add(id, std::make_unique<KeptOrder>());
+  if (kept_order_ == nullptr) kept_order_ = &orders_.Add(id);
   return true;
 }
 

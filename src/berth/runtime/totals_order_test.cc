@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/runtime/kept_cache.h"
 #include "berth/runtime/kept_evaluation.h"
 
 namespace berth::runtime {
@@ -123,30 +122,6 @@ TEST_P(TotalsOrderTest, EqualsALookAtEveryRow) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, TotalsOrderTest, ::testing::Range<std::uint64_t>(1, 21));
-
-struct Sized {
-  std::size_t bytes = 0;
-  std::size_t Bytes() const { return bytes; }
-};
-
-TEST(KeptCache, DropsWhatWasNotUsedForLongest) {
-  KeptCache<Sized> cache;
-  for (std::uint64_t id = 1; id <= 3; ++id) {
-    cache.Add(id, std::make_unique<Sized>(Sized{10}));
-    cache.Bound(30);
-  }
-  EXPECT_EQ(cache.size(), 3u);
-  EXPECT_NE(cache.Find(1), nullptr);
-  cache.Add(4, std::make_unique<Sized>(Sized{10}));
-  cache.Bound(30);
-  EXPECT_EQ(cache.Find(2), nullptr);
-  EXPECT_NE(cache.Find(1), nullptr);
-  // What grows is counted as it is now; the newest stays, however large it is.
-  cache.Find(1)->bytes = 100;
-  cache.Bound(30);
-  EXPECT_EQ(cache.size(), 1u);
-  EXPECT_NE(cache.Find(1), nullptr);
-}
 
 }  // namespace
 }  // namespace berth::runtime

@@ -77,9 +77,9 @@ CandidateChoice CandidateSearch::Choose(const framework::Cycle& cycle, const Pod
   DryRun dry_run(cycle, pod, filters, budgets);
   const std::optional<std::uint64_t> epoch = filters.NodeEpoch();
   if (epoch && nominated != nullptr) {
-    const auto kept = kept_.Get(pod.pod_class, [] { return std::make_shared<KeptCandidates>(); });
-    kept->Update(cycle, pod, statuses, {nominated, *epoch, budget_shape_.Of(budgets), budgets.version()});
-    if (auto choice = ChooseFromKept(cycle, *kept, dry_run)) return std::move(*choice);
+    KeptCandidates& kept = kept_.Get(pod.pod_class, [] { return KeptCandidates(); });
+    kept.Update(cycle, pod, statuses, {nominated, *epoch, budget_shape_.Of(budgets), budgets.version()});
+    if (auto choice = ChooseFromKept(cycle, kept, dry_run)) return std::move(*choice);
   }
   return ChooseAnew(cycle, statuses, dry_run);
 }

@@ -233,17 +233,16 @@ bool PodTopologySpread::HasDefaults(const PodInfo& pod) const {
 }
 
 PodTopologySpread::KeptClass& PodTopologySpread::ClassFor(const PodInfo& pod) const {
-  const std::shared_ptr<KeptClass>& kept = classes_.Get(pod.pod_class, [&] {
-    auto made = std::make_shared<KeptClass>();
+  KeptClass& kept = classes_.Get(pod.pod_class, [&] {
+    KeptClass made;
     const auto& own = pod.spec().topology_spread_constraints;
-    made->hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
-    made->soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
-    made->constraint_bytes =
-        (made->hard.ok() ? BytesOf(*made->hard) : 0) + (made->soft.ok() ? BytesOf(*made->soft) : 0);
+    made.hard = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kDoNotSchedule);
+    made.soft = CompileConstraints(own, pod.labels(), UnsatisfiableConstraintAction::kScheduleAnyway);
+    made.constraint_bytes = (made.hard.ok() ? BytesOf(*made.hard) : 0) + (made.soft.ok() ? BytesOf(*made.soft) : 0);
     return made;
   });
-  if (HasDefaults(pod)) UseDefaults(*pod.pod_class, *kept);
-  return *kept;
+  if (HasDefaults(pod)) UseDefaults(*pod.pod_class, kept);
+  return kept;
 }
 
 // Default constraints, for the pods that belong together with this one by services and controllers. Without any of
