@@ -76,7 +76,6 @@ Expected<net::TlsClientOptions> TlsOf(const config::Extender& extender) {
 Expected<net::HttpClientOptions> ClientOptionsOf(const config::Extender& extender) {
   net::HttpClientOptions options;
   options.base_url = extender.url_prefix;
-  while (options.base_url.ends_with('/')) options.base_url.pop_back();
   BERTH_ASSIGN_OR_RETURN(const net::Url url, net::ParseUrl(options.base_url));
   if (url.scheme == "https") {
     BERTH_ASSIGN_OR_RETURN(options.tls, TlsOf(extender));

@@ -102,7 +102,7 @@ class HttpExtenderTest : public ::testing::Test {
 
 TEST_F(HttpExtenderTest, AsksWithWholeObjects) {
   ASSERT_TRUE(Make(Extender()).ok());
-  EXPECT_EQ(options.base_url, "http://extender:8888/scheduler");
+  EXPECT_EQ(options.base_url, "http://extender:8888/scheduler/");
   EXPECT_EQ(options.connect_timeout, 3s);
   EXPECT_TRUE(extenders->wants_pods());
   EXPECT_TRUE(extenders->wants_nodes());
