@@ -9,6 +9,7 @@
 #include "berth/queue/entry.h"
 #include "berth/queue/in_flight.h"
 #include "berth/queue/indexed_heap.h"
+#include "berth/queue/order.h"
 #include "berth/queue/rejectors.h"
 #include "berth/queue/run_and_heap.h"
 #include "berth/queue/update_events.h"
@@ -19,7 +20,6 @@ namespace {
 using framework::ClusterEvent;
 using framework::PodInfo;
 using framework::PodInfoPtr;
-using framework::QueuedPod;
 using framework::Status;
 
 constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
@@ -29,81 +29,6 @@ constexpr ClusterEvent kWildcardEvent{};
 
 Time FlushWindow(Time time) {
   return Time(time.time_since_epoch() / kUnschedulableFlushPeriod * kUnschedulableFlushPeriod);
-}
-
-// What the three heaps order by. Arrival decides between equals, which makes the order total and the queue
-// deterministic.
-struct OrderKey {
-  Time backoff_expiration{};  // of the back-off heaps
-  std::int32_t priority = 0;
-  Time timestamp{};
-  std::uint64_t sequence = 0;
-};
-using Slot = HeapSlot<Entry, OrderKey>;
-
-// Asks the plugin. What its Less throws over is ordered by priority and time, and said once.
-class Sort {
- public:
-  explicit Sort(const framework::QueueSortPlugin& plugin) : plugin_(plugin) {
-    Note(framework::GuardedCall([&] { is_by_key_ = plugin.IsPriorityThenTime(); }));
-  }
-
-  bool Less(const Slot& a, const Slot& b) {
-    if (is_by_key_) return IsBefore(a.key, b.key);
-    const QueuedPod left{*a.element->info.pod, a.key.timestamp};
-    const QueuedPod right{*b.element->info.pod, b.key.timestamp};
-    bool is_before = false;
-    const Status failed = framework::GuardedCall([&] {
-      is_before = plugin_.Less(left, right) || (a.key.sequence < b.key.sequence && !plugin_.Less(right, left));
-    });
-    if (failed.IsSuccess()) return is_before;
-    Note(failed);
-    return IsBefore(a.key, b.key);
-  }
-
- private:
-  static bool IsBefore(const OrderKey& a, const OrderKey& b) {
-    if (a.priority != b.priority) return a.priority > b.priority;
-    if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
-    return a.sequence < b.sequence;
-  }
-  void Note(const Status& failed) {
-    if (failed.IsSuccess() || has_failed_) return;
-    has_failed_ = true;
-    log::Warning("queue", "A QueueSort plugin fails: pods are in the order of priority and time where it does",
-                 {{"plugin", plugin_.Name()}, {"error", failed.Message()}});
-  }
-
-  const framework::QueueSortPlugin& plugin_;
-  bool is_by_key_ = false;
-  bool has_failed_ = false;
-};
-
-struct ActiveLess {
-  using Key = OrderKey;
-  Sort* sort;
-  bool operator()(const Slot& a, const Slot& b) const { return sort->Less(a, b); }
-};
-struct BackoffLess {
-  using Key = OrderKey;
-  ActiveLess active;
-  bool operator()(const Slot& a, const Slot& b) const {
-    if (a.key.backoff_expiration != b.key.backoff_expiration) {
-      return a.key.backoff_expiration < b.key.backoff_expiration;
-    }
-    return active(a, b);
-  }
-};
-struct ErrorBackoffLess {
-  using Key = OrderKey;
-  bool operator()(const Slot& a, const Slot& b) const {
-    return a.key.backoff_expiration != b.key.backoff_expiration ? a.key.backoff_expiration < b.key.backoff_expiration
-                                                                : a.key.sequence < b.key.sequence;
-  }
-};
-
-OrderKey KeyOf(const Entry& entry) {
-  return {entry.backoff_expiration, entry.info.pod->priority(), entry.info.timestamp, entry.sequence};
 }
 
 Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
