@@ -375,7 +375,10 @@ Expected<std::vector<json::value>> ParseDocuments(std::string_view text, ParseLi
       where =
           "line " + std::to_string(thrown.mark.line + 1) + ", column " + std::to_string(thrown.mark.column + 1) + ": ";
     }
-    return InvalidError(where + thrown.msg);
+    // It may hold the character that is wrong, whatever that is.
+    std::string message = where + thrown.msg;
+    for (char& c : message) c = c >= ' ' && c < 0x7f ? c : '?';
+    return InvalidError(message);
   } catch (const std::exception& thrown) {
     return Error{ErrorCode::kTooLarge, std::string("YAML cannot be held: ") + thrown.what()};
   }

@@ -65,6 +65,11 @@ TEST(YamlTest, NamesThePlaceOfASyntaxError) {
   EXPECT_EQ(AsJson("a: *missing\n").rfind("error: line 1", 0), 0U) << AsJson("a: *missing\n");
 }
 
+TEST(YamlTest, SaysInOneLineWhatIsWrong) {
+  EXPECT_EQ(ParseYaml("\"\\\x01\"").error().message, "line 1, column 2: unknown escape character: ?");
+  EXPECT_EQ(ParseYaml("\"\\\xc3\xa9\"").error().message, "line 1, column 4: unknown escape character: ?");
+}
+
 TEST(YamlTest, Stream) {
   const auto documents = ParseYamlStream("---\n---\na: 1\n---\n# empty\n---\n- b\n");
   ASSERT_TRUE(documents.ok()) << documents.error().message;
