@@ -66,7 +66,7 @@ TEST(YamlTest, NamesThePlaceOfASyntaxError) {
 }
 
 TEST(YamlTest, SaysInOneLineWhatIsWrong) {
-  EXPECT_EQ(ParseYaml("\"\\\x01\"").error().message, "line 1, column 2: unknown escape character: ?");
+  EXPECT_EQ(ParseYaml("\"\\\x01\"").error().message, "line 1, column 4: unknown escape character: ?");
   EXPECT_EQ(ParseYaml("\"\\\xc3\xa9\"").error().message, "line 1, column 4: unknown escape character: ?");
 }
 
