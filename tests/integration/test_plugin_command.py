@@ -44,7 +44,7 @@ class PluginCommand(BerthTest):
         self.berth("new", "ZoneSpread", "--lang", "cpp", "--dir", "there", folder=folder)
         for arguments, error in (
                 (("ZoneSpread", "--lang", "lua", "--dir", "there"), "there: is not empty: name another one with --dir"),
-                (("zone-spread", "--lang", "lua"), '"zone-spread" is no name of a plugin: want letters and digits, the first a '
+                (("zone-spread", "--lang", "lua"), '"zone-spread" is no name of a plugin: want 2 to 40 letters and digits, the first a '
                                                    "capital: ZoneSpread"),
                 (("NodeName", "--lang", "lua"), "a plugin NodeName comes with berth: take another name")):
             done = self.berth("new", *arguments, folder=folder, status=2)

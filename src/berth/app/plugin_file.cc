@@ -40,6 +40,10 @@ class File {
     struct stat status{};
     return ::fstat(descriptor_, &status) == 0 && S_ISREG(status.st_mode);
   }
+  bool HasByte(std::uint64_t offset) const {
+    char byte = 0;
+    return Read(offset, byte);
+  }
   template <typename T>
   bool Read(std::uint64_t offset, T& out) const {
     return ReadBytes(offset, &out, sizeof out);
@@ -92,6 +96,10 @@ Expected<PluginAbi> ReadPluginAbi(const std::string& path) {
   if (!file.IsRegular()) return InvalidError("is no file");
   Elf64_Ehdr header;
   if (!file.Read(0, header) || !IsLoadable(header)) return NotLoadable();
+  // The table of sections is at the end of a file, or near it.
+  const std::uint64_t table_bytes = std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (table_bytes > 0 && header.e_shoff <= INT64_MAX && !file.HasByte(header.e_shoff + table_bytes - 1))
+    return InvalidError("ends too early: was it copied in part?");
   if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > INT64_MAX) return InvalidError(kNoPlugin);
   const auto section_at = [&](std::size_t index, Elf64_Shdr& section) {
     return file.Read(header.e_shoff + index * sizeof section, section);

@@ -137,6 +137,9 @@ TEST(PluginFile, BrokenFilesAreRefused) {
   ASSERT_TRUE(ReadPluginAbi(folder.Write("whole", good)).ok());
   for (std::size_t size = 0; size < good.size(); size += 1 + size / 3)
     EXPECT_FALSE(ReadPluginAbi(folder.Write("cut", good.substr(0, size))).ok()) << size;
+  const auto half = ReadPluginAbi(folder.Write("cut", good.substr(0, good.size() / 2)));
+  ASSERT_FALSE(half.ok());
+  EXPECT_EQ(half.error().message, "ends too early: was it copied in part?");
   // Any byte of the header may be anything.
   for (std::size_t at = 0; at < 64; ++at) {
     for (const char byte : {'\0', '\x7f', '\xff'}) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -44,13 +46,21 @@ std::string PascalCase(std::string_view text) {
   return IsPascalCase(out) ? out : std::string();
 }
 
-Expected<void> CheckName(const std::string& name) {
+// The build has targets of these names, and the folder a main.cc.
+constexpr std::string_view kTaken[] = {"all",  "clean",   "edit_cache",    "help", "install",
+                                       "main", "package", "rebuild_cache", "test"};
+
+Expected<void> CheckName(const std::string& name, const std::string& language) {
   if (!IsPascalCase(name)) {
     const std::string wanted = PascalCase(name);
-    return InvalidError("\"" + cli::Printable(name.substr(0, 2 * kNameMax)) +
-                        "\" is no name of a plugin: want letters and digits, the first a capital" +
+    return InvalidError("\"" + cli::Printable(name.substr(0, 2 * kNameMax)) + "\" is no name of a plugin: want 2 to " +
+                        std::to_string(kNameMax) + " letters and digits, the first a capital" +
                         (wanted.empty() ? ", as in ZoneSpread" : ": " + wanted));
   }
+  const std::string file = SplitName(name, '_');
+  if (language == "cpp" && std::find(std::begin(kTaken), std::end(kTaken), file) != std::end(kTaken))
+    return InvalidError("the plugin's files and target would be called \"" + file +
+                        "\", which its build has already: take another name");
   for (const plugins::PluginRegistration& plugin : plugins::InTreePlugins()) {
     if (plugin.name == name) return InvalidError("a plugin " + name + " comes with berth: take another name");
   }
@@ -77,11 +87,14 @@ std::string Filled(std::string_view text, const std::string& name) {
 Expected<void> WriteFile(const fs::path& path, const std::string& text) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
+  if (error) return InvalidError(path.parent_path().string() + ": cannot be made: " + error.message());
+  errno = 0;
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file << text;
   file.close();
-  if (error || !file) return InvalidError(path.string() + ": cannot be written");
-  return {};
+  if (file) return {};
+  const std::string reason = errno == 0 ? "" : std::string(": ") + std::strerror(errno);
+  return InvalidError(path.string() + ": cannot be written" + reason);
 }
 
 // It may be there, with nothing in it.
@@ -94,6 +107,15 @@ Expected<void> CheckFolder(const fs::path& folder) {
   if (error) return InvalidError(folder.string() + ": " + error.message());
   if (!is_empty) return InvalidError(folder.string() + ": is not empty: name another one with --dir");
   return {};
+}
+
+// As a shell reads it as one word.
+std::string Quoted(const std::string& path) {
+  const auto is_plain = [](char c) { return IsLetter(c) || IsDigit(c) || (c != '\0' && std::strchr("-_./+:@%", c)); };
+  if (!path.empty() && std::all_of(path.begin(), path.end(), is_plain)) return path;
+  std::string quoted = "'";
+  for (const char c : path) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
 }
 
 }  // namespace
@@ -111,7 +133,7 @@ std::string SplitName(std::string_view name, char separator) {
 }
 
 Expected<std::string> NewPlugin(const std::string& name, const std::string& language, std::string folder) {
-  BERTH_RETURN_IF_ERROR(CheckName(name));
+  BERTH_RETURN_IF_ERROR(CheckName(name, language));
   if (folder.empty()) folder = SplitName(name, '-');
   BERTH_RETURN_IF_ERROR(CheckFolder(folder));
   const std::string prefix = language + "/";
@@ -123,7 +145,7 @@ Expected<std::string> NewPlugin(const std::string& name, const std::string& lang
     report += path.string() + "\n";
   }
   if (report.empty()) return InvalidError("there is no template for \"" + cli::Printable(language) + "\"");
-  report += language == "lua" ? "\nNext: berth plugin test " + folder + "\n"
+  report += language == "lua" ? "\nNext: berth plugin test " + Quoted(folder) + "\n"
                               : "\nNext: see " + (fs::path(folder) / "README.md").string() + "\n";
   return report;
 }

@@ -76,17 +76,33 @@ TEST_F(PluginNewTest, RefusesWhatWouldBeInTheWay) {
   EXPECT_FALSE(below.ok());
 }
 
+TEST_F(PluginNewTest, SaysWhatToDoNext) {
+  const std::string spaces = (folder_ / "it's here").string();
+  const auto made = NewPlugin("ZoneSpread", "lua", spaces);
+  ASSERT_TRUE(made.ok());
+  EXPECT_TRUE(made->ends_with("\nNext: berth plugin test '" + (folder_ / "it'\\''s here").string() + "'\n")) << *made;
+}
+
+TEST_F(PluginNewTest, SaysWhyItCannotWrite) {
+  std::ofstream(folder_ / "file") << "x";
+  const auto below = NewPlugin("ZoneSpread", "lua", (folder_ / "file" / "x").string());
+  ASSERT_FALSE(below.ok());
+  EXPECT_EQ(below.error().message, (folder_ / "file" / "x").string() + ": cannot be made: Not a directory");
+}
+
 TEST_F(PluginNewTest, Names) {
   const struct {
     const char* name;
     const char* error;
   } cases[] = {
       {"zone-spread",
-       "\"zone-spread\" is no name of a plugin: want letters and digits, the first a capital: ZoneSpread"},
-      {"my plugin", "\"my plugin\" is no name of a plugin: want letters and digits, the first a capital: MyPlugin"},
-      {"2fast", "\"2fast\" is no name of a plugin: want letters and digits, the first a capital: Fast"},
-      {"", "\"\" is no name of a plugin: want letters and digits, the first a capital, as in ZoneSpread"},
-      {"../x", "\"../x\" is no name of a plugin: want letters and digits, the first a capital, as in ZoneSpread"},
+       "\"zone-spread\" is no name of a plugin: want 2 to 40 letters and digits, the first a capital: ZoneSpread"},
+      {"my plugin",
+       "\"my plugin\" is no name of a plugin: want 2 to 40 letters and digits, the first a capital: MyPlugin"},
+      {"2fast", "\"2fast\" is no name of a plugin: want 2 to 40 letters and digits, the first a capital: Fast"},
+      {"", "\"\" is no name of a plugin: want 2 to 40 letters and digits, the first a capital, as in ZoneSpread"},
+      {"../x",
+       "\"../x\" is no name of a plugin: want 2 to 40 letters and digits, the first a capital, as in ZoneSpread"},
       {"BestPrice", "a plugin BestPrice comes with berth: take another name"},
   };
   for (const auto& test : cases) {
@@ -97,6 +113,13 @@ TEST_F(PluginNewTest, Names) {
     EXPECT_FALSE(fs::exists(folder_ / "x"));
   }
   EXPECT_FALSE(NewPlugin(std::string(1000, 'A'), "lua", (folder_ / "x").string()).ok());
+  for (const char* name : {"Main", "Test", "Install"}) {
+    const auto made = NewPlugin(name, "cpp", (folder_ / "x").string());
+    ASSERT_FALSE(made.ok()) << name;
+    EXPECT_TRUE(made.error().message.ends_with(", which its build has already: take another name"));
+    EXPECT_FALSE(fs::exists(folder_ / "x"));
+  }
+  EXPECT_TRUE(NewPlugin("Main", "lua", (folder_ / "main").string()).ok());
   EXPECT_FALSE(NewPlugin("Good", "cobol", (folder_ / "x").string()).ok());
 }
 
