@@ -45,7 +45,7 @@ bool OwnerPods::HaveSameOwner(const PodClass& a, const PodClass& b, Owners owner
 }
 
 void OwnerPods::Forget() {
-  nodes_ = nullptr;
+  table_.Forget();
   rows_.clear();
   live_rows_ = 0;
   rows_by_domain_.clear();
@@ -56,45 +56,26 @@ void OwnerPods::Forget() {
 }
 
 void OwnerPods::Sync(const framework::NodeTable& nodes) {
-  // A table never gets shorter or older: one that seems to is another one at the same address.
-  const bool is_same_table = nodes_ == &nodes && version_ <= nodes.version() && rows_.size() <= nodes.row_count();
-  if (is_same_table && version_ == nodes.version()) return;
-  if (!is_same_table || owners_.size() > 2 * live_owners_ + kDeadOwnersMax) Forget();
+  if (table_.IsUpToDate(nodes)) return;
+  if (!table_.IsSame(nodes) || owners_.size() > 2 * live_owners_ + kDeadOwnersMax) Forget();
   if (owner_of_class_.size() > kClassesMax) owner_of_class_.clear();
-  const auto changed = nodes_ == nullptr ? std::nullopt : nodes.ChangedSince(version_);
-  nodes_ = &nodes;
-  version_ = nodes.version();
   rows_.resize(nodes.row_count());
-  if (changed) {
-    for (const NodeIndex row : *changed) SyncRow(nodes.Info(row), rows_[row]);
-  } else {
-    for (NodeIndex row = 0; row < nodes.row_count(); ++row) SyncRow(nodes.Info(row), rows_[row]);
-  }
+  table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), rows_[row]); });
 }
 
-// Compares the row with what it was, position by position: pods are appended, and the last one takes the place of one
-// that goes.
 void OwnerPods::SyncRow(const framework::NodeInfo& info, Row& row) {
   if (row.node != info.node_ptr()) {
     MoveRow(row, info.has_node() ? domain_of_(info.node()) : kNoDomain);
     row.node = info.node_ptr();
   }
   if (owners_counted_ == Owners::kNone) return;
-  const std::vector<PodInfoPtr>& now = info.pods();
-  const std::size_t common = std::min(row.pods.size(), now.size());
-  for (std::size_t i = 0; i < common; ++i) {
-    Pod& pod = row.pods[i];
-    if (pod.class_id == now[i]->pod_class->id && pod.is_terminating == now[i]->deletion_time.has_value()) continue;
-    Add(pod.owner, row.domain, -1);
-    pod = PodOf(*now[i]);
-    Add(pod.owner, row.domain, +1);
-  }
-  for (std::size_t i = common; i < row.pods.size(); ++i) Add(row.pods[i].owner, row.domain, -1);
-  row.pods.resize(common);
-  for (std::size_t i = common; i < now.size(); ++i) {
-    row.pods.push_back(PodOf(*now[i]));
-    Add(row.pods.back().owner, row.domain, +1);
-  }
+  SyncPods(
+      info, row.pods,
+      [](const Pod& kept, const PodInfoPtr& pod) {
+        return kept.class_id == pod->pod_class->id && kept.is_terminating == pod->deletion_time.has_value();
+      },
+      [this](const PodInfoPtr& pod) { return PodOf(*pod); },
+      [this, &row](const Pod& pod, std::int32_t pods) { Add(pod.owner, row.domain, pods); });
 }
 
 void OwnerPods::MoveRow(Row& row, DomainId domain) {

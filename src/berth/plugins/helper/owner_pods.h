@@ -14,6 +14,7 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 
 namespace berth::plugins {
 
@@ -89,9 +90,7 @@ class OwnerPods {
 
   const DomainOf domain_of_;
   const Owners owners_counted_;
-  // The table that was looked at and its version then; null: none yet.
-  const framework::NodeTable* nodes_ = nullptr;
-  std::uint64_t version_ = 0;
+  TableSync table_;
 
   std::vector<Row> rows_;
   std::size_t live_rows_ = 0;

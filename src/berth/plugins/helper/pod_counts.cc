@@ -26,11 +26,7 @@ std::int32_t PodCounts::Count(const NodeInfo& node) {
 }
 
 std::optional<std::span<const PodCounts::Change>> PodCounts::Update(const NodeTable& nodes) {
-  // A table never gets shorter or older: one that seems to is another one at the same address.
-  const bool is_same_table = nodes_ == &nodes && version_ <= nodes.version() && by_row_.size() <= nodes.row_count();
-  const auto changed = is_same_table ? nodes.ChangedSince(version_) : std::nullopt;
-  nodes_ = &nodes;
-  version_ = nodes.version();
+  const auto changed = table_.Take(nodes);
   changes_.clear();
   if (answers_.empty() || (pushed_out_ > answers_.size() && answers_.size() < kAnswersMax)) {
     answers_.assign(answers_.empty() ? kAnswersMin : answers_.size() * 2, {});
@@ -56,7 +52,7 @@ std::optional<std::span<const PodCounts::Change>> PodCounts::Update(const NodeTa
 
 void PodCounts::Forget() {
   answers_.clear();
-  nodes_ = nullptr;
+  table_.Forget();
 }
 
 std::size_t PodCounts::Bytes() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 
 namespace berth::plugins {
 
@@ -64,9 +65,7 @@ class PodCounts {
   std::vector<std::int32_t> by_row_;
   std::int64_t total_ = 0;
   std::vector<Change> changes_;
-  // The table that was looked at and its version then; null: none yet.
-  const framework::NodeTable* nodes_ = nullptr;
-  std::uint64_t version_ = 0;
+  TableSync table_;
 };
 
 }  // namespace berth::plugins

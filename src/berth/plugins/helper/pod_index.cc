@@ -3,25 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/plugins/helper/label_buckets.h"
+
 namespace berth::plugins {
-namespace {
 
 using framework::NodeIndex;
 using framework::PodInfo;
 using framework::PodInfoPtr;
 
-// Writes the key of a bucket; the label is empty for whatever labels.
-void SetBucket(std::string& bucket, std::string_view namespace_name, std::string_view label, std::string_view value) {
-  bucket.assign(namespace_name);
-  bucket += '\0';
-  bucket += label;
-  bucket += '\0';
-  bucket += value;
-}
-
-}  // namespace
-
-void PodIndex::Reset() {
+void PodIndex::Forget() {
+  table_.Forget();
   ++epoch_;
   slots_by_row_.clear();
   is_row_used_.clear();
@@ -34,32 +25,15 @@ void PodIndex::Reset() {
   log_begin_ = log_base_;
 }
 
-void PodIndex::Forget() {
-  Reset();
-  nodes_ = nullptr;
-}
-
 void PodIndex::Sync(const framework::NodeTable& nodes) {
-  // A table never gets shorter or older: one that seems to is another one at the same address.
-  const bool is_same_table =
-      nodes_ == &nodes && version_ <= nodes.version() && slots_by_row_.size() <= nodes.row_count();
-  if (is_same_table && version_ == nodes.version()) return;
+  if (table_.IsUpToDate(nodes)) return;
   // What is overgrown with classes that nobody runs any more begins anew, but not before that has cost as much as
   // beginning.
   const bool is_overgrown = slots_.size() > 2 * live_slot_count_ + kDeadSlotsMax;
-  if (!is_same_table || (is_overgrown && log_end() - log_begin_ > kDeadSlotsMax)) {
-    Forget();
-  }
-  const auto changed = nodes_ == nullptr ? std::nullopt : nodes.ChangedSince(version_);
-  nodes_ = &nodes;
-  version_ = nodes.version();
+  if (!table_.IsSame(nodes) || (is_overgrown && log_end() - log_begin_ > kDeadSlotsMax)) Forget();
   slots_by_row_.resize(nodes.row_count());
   is_row_used_.resize(nodes.row_count());
-  if (changed) {
-    for (const NodeIndex row : *changed) SyncRow(row);
-  } else {
-    for (NodeIndex row = 0; row < nodes.row_count(); ++row) SyncRow(row);
-  }
+  table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), row); });
   if (log_.size() > kLogMax) {
     const std::size_t dropped = log_.size() - kLogMax / 2;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -69,28 +43,15 @@ void PodIndex::Sync(const framework::NodeTable& nodes) {
   }
 }
 
-// Compares the row with what it was, position by position: pods are appended, and the last one takes the place of one
-// that goes.
-void PodIndex::SyncRow(NodeIndex row) {
-  const framework::NodeInfo& info = nodes_->Info(row);
-  static const std::vector<PodInfoPtr> kNone;
-  const std::vector<PodInfoPtr>& now = info.has_node() ? info.pods() : kNone;
-  SlotIds& before = slots_by_row_[row];
-  const std::size_t common = std::min(before.size(), now.size());
-  for (std::size_t i = 0; i < common; ++i) {
-    const Slot& slot = slots_[before[i]];
-    const PodInfo& pod = *now[i];
-    if (slot.pod_class == pod.pod_class && slot.is_terminating == pod.deletion_time.has_value()) continue;
-    Count(before[i], row, -1);
-    before[i] = SlotFor(pod);
-    Count(before[i], row, +1);
-  }
-  for (std::size_t i = common; i < before.size(); ++i) Count(before[i], row, -1);
-  before.resize(common);
-  for (std::size_t i = common; i < now.size(); ++i) {
-    before.push_back(SlotFor(*now[i]));
-    Count(before.back(), row, +1);
-  }
+void PodIndex::SyncRow(const framework::NodeInfo& info, NodeIndex row) {
+  SyncPods(
+      info, slots_by_row_[row],
+      [this](SlotId id, const PodInfoPtr& pod) {
+        const Slot& slot = slots_[id];
+        return slot.pod_class == pod->pod_class && slot.is_terminating == pod->deletion_time.has_value();
+      },
+      [this](const PodInfoPtr& pod) { return SlotFor(*pod); },
+      [this, row](SlotId id, std::int32_t pods) { Count(id, row, pods); });
 }
 
 void PodIndex::Count(SlotId id, NodeIndex row, std::int32_t pods) {
@@ -123,12 +84,7 @@ PodIndex::SlotId PodIndex::SlotFor(const PodInfo& pod) {
 
 void PodIndex::AddToBuckets(SlotId id) {
   const framework::PodClass& pod_class = *slots_[id].pod_class;
-  SetBucket(bucket_, pod_class.namespace_name, "", "");
-  buckets_[bucket_].push_back(id);
-  for (const auto& [label, value] : pod_class.labels) {
-    SetBucket(bucket_, pod_class.namespace_name, label, value);
-    buckets_[bucket_].push_back(id);
-  }
+  ForLabelBuckets(pod_class.namespace_name, pod_class.labels, bucket_, [&] { buckets_[bucket_].push_back(id); });
 }
 
 const PodIndex::SlotIds& PodIndex::Bucket(std::string_view namespace_name, std::string_view label,

@@ -14,6 +14,7 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 
 namespace berth::plugins {
 
@@ -93,15 +94,13 @@ class PodIndex {
   };
   using SlotIds = std::vector<SlotId>;  // ascending
 
-  void Reset();
-  void SyncRow(framework::NodeIndex row);
+  void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row);
   void Count(SlotId id, framework::NodeIndex row, std::int32_t pods);
   SlotId SlotFor(const framework::PodInfo& pod);
   void AddToBuckets(SlotId id);
   const SlotIds& Bucket(std::string_view namespace_name, std::string_view label, std::string_view value) const;
 
-  const framework::NodeTable* nodes_ = nullptr;
-  std::uint64_t version_ = 0;
+  TableSync table_;
   std::uint64_t epoch_ = 1;
   // By row: the slots of its pods as of the last Sync, in their order.
   std::vector<SlotIds> slots_by_row_;

@@ -129,8 +129,6 @@ class AffinityCounts {
   std::uint64_t log_position_ = 0;
   std::uint64_t moves_ = 0;
   std::size_t recount_cost_ = 0;  // rows that the last full count looked at
-  std::uint64_t last_used_ = 0;
-  std::size_t bytes_ = 0;
   struct {
     std::uint64_t counters_version = 0;
     std::uint64_t way = 0;

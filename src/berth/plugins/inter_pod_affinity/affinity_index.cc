@@ -21,24 +21,21 @@ void AffinityIndex::Reset() {
   log_base_ += log_.size();
   log_.clear();
   reset_at_ = log_base_;
-  counts_.clear();
-  counts_bytes_ = 0;
-  nodes_ = nullptr;  // all rows are looked at
+  counts_ = {};
+  table_.Forget();  // all rows are looked at
 }
 
 void AffinityIndex::Sync(const framework::NodeTable& nodes) {
-  // A table never gets shorter or older: one that seems to is another one at the same address.
-  const bool is_same_table =
-      nodes_ == &nodes && version_ <= nodes.version() && pods_by_row_.size() <= nodes.row_count();
-  const bool is_void = !is_same_table || kinds_.HaveNamespacesChanged();
-  if (!is_void && version_ == nodes.version()) return;
+  const bool is_void = !table_.IsSame(nodes) || kinds_.HaveNamespacesChanged();
+  if (!is_void && table_.IsUpToDate(nodes)) return;
   // What is overgrown with what nobody has any more begins anew, but not before that has cost as much as beginning.
   const std::uint64_t changes = log_base_ + log_.size() - reset_at_;
   const bool is_overgrown = topology_.IsOvergrown() || HasDeadClasses();
   if (is_void || (is_overgrown && changes > kDeadClassesMax)) Reset();
   std::vector<NodeIndex> all;
-  auto rows = nodes_ == nullptr ? std::nullopt : nodes.ChangedSince(version_);
-  if (!rows) {
+  auto rows = table_.Take(nodes);
+  const bool are_all = !rows;
+  if (are_all) {
     for (NodeIndex row = 0; row < nodes.row_count(); ++row) all.push_back(row);
     rows = all;
   }
@@ -46,13 +43,11 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   is_row_used_.resize(nodes.row_count());
   // Values first: what is counted below is counted under the values that hold now. Where earlier pods were counted
   // under others, sums are beyond repair.
-  if (nodes_ == nullptr || nodes_version_ != nodes.nodes_version() || !all.empty()) {
+  if (are_all || nodes_version_ != nodes.nodes_version()) {
     if (topology_.Update(nodes, *rows, [this](NodeIndex row) { return is_row_used_[row]; })) ++moves_;
   }
-  nodes_ = &nodes;
-  version_ = nodes.version();
   nodes_version_ = nodes.nodes_version();
-  for (const NodeIndex row : *rows) SyncRow(row);
+  for (const NodeIndex row : *rows) SyncRow(nodes.Info(row), row);
   if (log_.size() > kLogMax) {
     const std::size_t dropped = log_.size() - kLogMax / 2;
     log_.erase(log_.begin(), log_.begin() + static_cast<std::ptrdiff_t>(dropped));
@@ -60,29 +55,17 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   }
 }
 
-// Compares the row with what it was, position by position: pods are appended, and the last one takes the place of one
-// that goes.
-void AffinityIndex::SyncRow(NodeIndex row) {
-  const framework::NodeInfo& info = nodes_->Info(row);
-  static const std::vector<PodInfoPtr> kNone;
-  // Upstream's snapshot does not know nodes without an object, whatever pods name them.
-  const std::vector<PodInfoPtr>& now = info.has_node() ? info.pods() : kNone;
-  std::vector<PodInfoPtr>& before = pods_by_row_[row];
-  const std::size_t common = std::min(before.size(), now.size());
-  for (std::size_t i = 0; i < common; ++i) {
-    if (before[i] == now[i]) continue;
-    if (before[i]->pod_class != now[i]->pod_class) {
-      Count(before[i]->pod_class, row, -1);
-      Count(now[i]->pod_class, row, +1);
-    }
-    before[i] = now[i];
-  }
-  for (std::size_t i = common; i < before.size(); ++i) Count(before[i]->pod_class, row, -1);
-  before.resize(common);
-  for (std::size_t i = common; i < now.size(); ++i) {
-    Count(now[i]->pod_class, row, +1);
-    before.push_back(now[i]);
-  }
+void AffinityIndex::SyncRow(const framework::NodeInfo& info, NodeIndex row) {
+  SyncPods(
+      info, pods_by_row_[row],
+      [](PodInfoPtr& kept, const PodInfoPtr& pod) {
+        if (kept == pod) return true;
+        if (kept->pod_class != pod->pod_class) return false;
+        kept = pod;
+        return true;
+      },
+      [](const PodInfoPtr& pod) { return pod; },
+      [this, row](const PodInfoPtr& pod, std::int32_t pods) { Count(pod->pod_class, row, pods); });
 }
 
 void AffinityIndex::Count(const std::shared_ptr<const PodClass>& pod_class, NodeIndex row, std::int32_t pods) {
@@ -111,22 +94,23 @@ std::shared_ptr<const AffinityCounts> AffinityIndex::CountsFor(const std::shared
   // Classes that are only asked about must not pile up. At a class's first sight nobody holds what beginning anew would
   // make void.
   if (HasDeadClasses() && !kinds_.Knows(*pod_class)) {
-    Sync(*std::exchange(nodes_, nullptr));
+    const framework::NodeTable& nodes = *table();
+    table_.Forget();
+    Sync(nodes);
   }
   const KindId kind = kinds_.KindOf(ClassFor(pod_class));
-  std::shared_ptr<AffinityCounts>& slot = counts_[kind];
-  const bool is_new = slot == nullptr;
+  KeptCounts* kept = counts_.Find(kind);
+  const bool is_new = kept == nullptr;
   if (is_new) {
     const std::shared_ptr<const CarriedTerms>& terms = kinds_.TermsOf(kind);
-    slot = std::make_shared<AffinityCounts>(kind, terms, kinds_.MatchesAllRunning(terms->required_affinity, kind));
+    const bool matches_itself = kinds_.MatchesAllRunning(terms->required_affinity, kind);
+    kept = &counts_.Add(kind, KeptCounts{std::make_shared<AffinityCounts>(kind, terms, matches_itself)});
   }
-  // Account() may drop it from the table.
-  const std::shared_ptr<AffinityCounts> counts = slot;
-  counts->last_used_ = ++uses_;
+  const std::shared_ptr<AffinityCounts> counts = kept->counts;
   if (is_new || kinds_.kind_count() - counts->kinds_seen_ > kDirectTestsMax) {
     Match(*counts);
     CountAll(*counts);
-    Account(*counts);
+    counts_.Bound(kCountsBytesMax);
     return counts;
   }
   for (; counts->kinds_seen_ < kinds_.kind_count(); ++counts->kinds_seen_) {
@@ -141,7 +125,7 @@ std::shared_ptr<const AffinityCounts> AffinityIndex::CountsFor(const std::shared
   } else {
     Replay(*counts);
   }
-  Account(*counts);
+  counts_.Bound(kCountsBytesMax);
   return counts;
 }
 
@@ -154,7 +138,7 @@ void AffinityIndex::Match(AffinityCounts& counts) {
   // Filters look at the pod's own keys also where nothing is counted.
   const auto follow = [&](CountKind kind, const std::vector<AffinityTerm>& terms) {
     for (const AffinityTerm& term : terms) {
-      counts.CounterFor(kind, topology_.Follow(term.topology_key(), *nodes_), topology_);
+      counts.CounterFor(kind, topology_.Follow(term.topology_key(), *table()), topology_);
     }
   };
   follow(CountKind::kAffinity, counts.terms().required_affinity);
@@ -174,7 +158,7 @@ void AffinityIndex::Match(AffinityCounts& counts) {
 void AffinityIndex::CollectEffects(KindId incoming, KindId running) {
   found_effects_.clear();
   const auto add = [this](CountKind kind, CarriedTerms::TermId term, std::int64_t weight) {
-    const Topology::KeyIndex key = topology_.Follow(kinds_.TopologyKeyOf(term), *nodes_);
+    const Topology::KeyIndex key = topology_.Follow(kinds_.TopologyKeyOf(term), *table());
     for (AffinityEffect& effect : found_effects_) {
       if (effect.kind != kind || effect.key != key) continue;
       effect.weight += weight;
@@ -266,33 +250,6 @@ void AffinityIndex::Replay(AffinityCounts& counts) {
     if (effects != counts.effects_of_kind_.end()) Apply(counts, effects->second, log_[i].row, log_[i].pods);
   }
   counts.log_position_ = log_base_ + log_.size();
-}
-
-void AffinityIndex::DropIdle() {
-  absl::erase_if(counts_, [&](const auto& entry) {
-    if (entry.second->last_used_ > idle_uses_) return false;
-    counts_bytes_ -= entry.second->bytes_;
-    return true;
-  });
-  idle_uses_ = uses_;
-}
-
-// Keeps the sum of what all kinds hold below its bound. The counts just asked for are the newest and stay.
-void AffinityIndex::Account(AffinityCounts& counts) {
-  const std::size_t bytes = counts.Bytes();
-  counts_bytes_ += bytes - counts.bytes_;
-  counts.bytes_ = bytes;
-  if (counts_bytes_ <= kCountsBytesMax || counts_.size() < 2) return;
-  std::vector<std::uint64_t> uses;
-  for (const auto& [kind, kept] : counts_) uses.push_back(kept->last_used_);
-  const auto middle = uses.begin() + static_cast<std::ptrdiff_t>(uses.size() / 2);
-  std::nth_element(uses.begin(), middle, uses.end());
-  const std::uint64_t oldest_kept = *middle;
-  absl::erase_if(counts_, [&](const auto& entry) {
-    if (entry.second->last_used_ >= oldest_kept) return false;
-    counts_bytes_ -= entry.second->bytes_;
-    return true;
-  });
 }
 
 }  // namespace berth::plugins

@@ -12,7 +12,9 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "berth/base/lru_cache.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 #include "berth/plugins/inter_pod_affinity/affinity_counts.h"
 
 namespace berth::plugins {
@@ -36,7 +38,7 @@ class AffinityIndex {
 
   // Brings the index up to date. The table must not change as long as anything below is asked.
   void Sync(const framework::NodeTable& nodes);
-  const framework::NodeTable* table() const { return nodes_; }
+  const framework::NodeTable* table() const { return table_.table(); }
 
   // Whether any running pod has terms of its own.
   bool HasCarriers() const { return carrier_count_ > 0; }
@@ -57,7 +59,7 @@ class AffinityIndex {
   // How often it began anew, and with it the numbering of keys and values.
   std::uint64_t reset_count() const { return reset_count_; }
   // Drops the sums that nobody has asked for since the last call.
-  void DropIdle();
+  void DropIdle() { counts_.DropIdle(); }
   // How many kinds of incoming pods it holds sums for.
   std::size_t counts_count() const { return counts_.size(); }
 
@@ -70,6 +72,10 @@ class AffinityIndex {
     absl::flat_hash_map<framework::NodeIndex, std::int32_t> count_by_row;
     std::int64_t pod_count = 0;
   };
+  struct KeptCounts {
+    std::shared_ptr<AffinityCounts> counts;
+    std::size_t Bytes() const { return counts->Bytes(); }
+  };
   struct Change {
     ClassId pod_class = 0;
     framework::NodeIndex row = 0;
@@ -78,7 +84,7 @@ class AffinityIndex {
 
   bool HasDeadClasses() const { return kinds_.class_count() > 2 * live_class_count_ + kDeadClassesMax; }
   void Reset();
-  void SyncRow(framework::NodeIndex row);
+  void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row);
   void Count(const std::shared_ptr<const framework::PodClass>& pod_class, framework::NodeIndex row, std::int32_t pods);
   ClassId ClassFor(const std::shared_ptr<const framework::PodClass>& pod_class);
 
@@ -88,15 +94,13 @@ class AffinityIndex {
   void CountAll(AffinityCounts& counts);
   void Replay(AffinityCounts& counts);
   void Apply(AffinityCounts& counts, AffinityCounts::Range effects, framework::NodeIndex row, std::int32_t pods) const;
-  void Account(AffinityCounts& counts);
 
   const framework::ObjectStore<api::Namespace>& namespaces_;
   const std::int32_t hard_weight_;
   const std::uint64_t id_;
   std::uint64_t reset_count_ = 0;
 
-  const framework::NodeTable* nodes_ = nullptr;
-  std::uint64_t version_ = 0;
+  TableSync table_;
   std::uint64_t nodes_version_ = 0;
   Topology topology_;
   // By row: the pods as of the last Sync. They are held so that an equal address is the same pod.
@@ -113,10 +117,7 @@ class AffinityIndex {
   std::uint64_t log_base_ = 0;
   std::uint64_t reset_at_ = 0;  // position of the log
 
-  absl::flat_hash_map<KindId, std::shared_ptr<AffinityCounts>> counts_;
-  std::size_t counts_bytes_ = 0;
-  std::uint64_t uses_ = 0;
-  std::uint64_t idle_uses_ = 0;  // uses_ as of the last DropIdle()
+  LruCache<KeptCounts> counts_;  // by KindId
   std::uint64_t matches_ = 0;    // how often counters were laid out
 
   // Scratch.

@@ -3,19 +3,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "berth/plugins/helper/label_buckets.h"
+
 namespace berth::plugins {
 namespace {
 
 using framework::PodClass;
-
-// Writes the key of a bucket; the namespace is empty for any, the label for whatever labels.
-void SetBucket(std::string& bucket, std::string_view namespace_name, std::string_view label, std::string_view value) {
-  bucket.assign(namespace_name);
-  bucket += '\0';
-  bucket += label;
-  bucket += '\0';
-  bucket += value;
-}
 
 // The requirement by which pods that match the selector are found: one of the fewest values; null: there is none.
 const api::Requirement* Narrowest(const api::LabelSelector& selector) {
@@ -54,12 +47,7 @@ void ForBuckets(const AffinityTerm& term, std::string& bucket, const Visit& visi
 template <typename Visit>
 void ForBuckets(const PodClass& pod_class, std::string& bucket, const Visit& visit) {
   for (const std::string_view namespace_name : {std::string_view(pod_class.namespace_name), std::string_view()}) {
-    SetBucket(bucket, namespace_name, "", "");
-    visit();
-    for (const auto& [label, value] : pod_class.labels) {
-      SetBucket(bucket, namespace_name, label, value);
-      visit();
-    }
+    ForLabelBuckets(namespace_name, pod_class.labels, bucket, visit);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/plugins/helper/label_buckets.h"
 #include "berth/plugins/helper/label_selector.h"
 
 namespace berth::plugins {
@@ -43,14 +44,6 @@ void AddIfSelects(const api::Service& service, const PodClass& pod_class, api::S
   for (const auto& [label, value] : *service.selector) labels.Set(label, value);
 }
 
-void SetKey(std::string& key, std::string_view namespace_name, const api::StringMap::Entry& label) {
-  key.assign(namespace_name);
-  key += '\0';
-  key += label.first;
-  key += '\0';
-  key += label.second;
-}
-
 template <typename Kind>
 const Kind* FindController(const PodClass& pod_class, const Objects& objects) {
   return objects.Of<Kind>().Find(pod_class.namespace_name, pod_class.controller->name);
@@ -89,7 +82,8 @@ void ServiceIndex::Sort(const framework::ObjectStore<api::Service>& services) {
   for (const auto& [name, service] : services) {
     // An empty selector adds nothing.
     if (!service->selector || service->selector->empty()) continue;
-    SetKey(key_, service->metadata.namespace_name, *service->selector->begin());
+    const auto& [label, value] = *service->selector->begin();
+    SetBucket(key_, service->metadata.namespace_name, label, value);
     by_label_[key_].push_back(service.get());
   }
 }
@@ -111,8 +105,8 @@ api::StringMap ServiceIndex::LabelsFor(const PodClass& pod_class,
     ++walks_;
     Sort(services);
   }
-  for (const auto& label : pod_class.labels) {
-    SetKey(key_, pod_class.namespace_name, label);
+  for (const auto& [label, value] : pod_class.labels) {
+    SetBucket(key_, pod_class.namespace_name, label, value);
     const auto it = by_label_.find(key_);
     if (it == by_label_.end()) continue;
     for (const api::Service* service : it->second) AddIfSelects(*service, pod_class, labels);

@@ -9,6 +9,7 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 
 namespace berth::plugins {
 
@@ -20,11 +21,9 @@ class ClaimsInUse {
   bool Contains(std::string_view key) const { return pod_counts_.contains(key); }
 
  private:
-  void UpdateRow(framework::NodeIndex row);
+  void UpdateRow(const framework::NodeInfo& node, std::vector<std::string>& keys);
 
-  // The table that was looked at and its version then; null: none yet.
-  const framework::NodeTable* nodes_ = nullptr;
-  std::uint64_t version_ = 0;
+  TableSync table_;
   std::vector<std::vector<std::string>> keys_by_row_;
   StringHashMap<std::int32_t> pod_counts_;
 };

@@ -39,7 +39,7 @@ ZonePools::ZoneId ZonePools::ZoneOf(const api::Node& node) {
 }
 
 void ZonePools::Reset() {
-  nodes_ = nullptr;
+  table_.Forget();
   ++numbering_;
   rows_.clear();
   pools_.clear();
@@ -50,24 +50,14 @@ void ZonePools::Reset() {
 }
 
 void ZonePools::Sync(const framework::NodeTable& nodes) {
-  // A table never gets shorter or older: one that seems to is another one at the same address.
-  const bool is_same_table = nodes_ == &nodes && version_ <= nodes.version() && rows_.size() <= nodes.row_count();
-  if (is_same_table && version_ == nodes.version()) return;
-  if (!is_same_table || std::max(pools_.size(), zone_count()) > 2 * rows_.size() + kDeadMax) Reset();
-  const auto changed = nodes_ == nullptr ? std::nullopt : nodes.ChangedSince(version_);
-  nodes_ = &nodes;
-  version_ = nodes.version();
+  if (table_.IsUpToDate(nodes)) return;
+  const bool is_overgrown = std::max(pools_.size(), zone_count()) > 2 * rows_.size() + kDeadMax;
+  if (!table_.IsSame(nodes) || is_overgrown) Reset();
   rows_.resize(nodes.row_count());
-  if (changed) {
-    for (const NodeIndex row : *changed) SyncRow(nodes, row);
-  } else {
-    for (NodeIndex row = 0; row < nodes.row_count(); ++row) SyncRow(nodes, row);
-  }
+  table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), rows_[row]); });
 }
 
-void ZonePools::SyncRow(const framework::NodeTable& nodes, NodeIndex index) {
-  Row& row = rows_[index];
-  const framework::NodeInfo& info = nodes.Info(index);
+void ZonePools::SyncRow(const framework::NodeInfo& info, Row& row) {
   Count(row, -1);
   if (row.node != info.node_ptr()) {
     row.node = info.node_ptr();

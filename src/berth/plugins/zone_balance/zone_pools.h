@@ -10,6 +10,7 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/framework/node_table.h"
+#include "berth/plugins/helper/table_sync.h"
 
 namespace berth::plugins {
 
@@ -61,12 +62,11 @@ class ZonePools {
   };
 
   void Reset();
-  void SyncRow(const framework::NodeTable& nodes, framework::NodeIndex index);
+  void SyncRow(const framework::NodeInfo& info, Row& row);
   void Count(const Row& row, std::int64_t sign);
   PoolId PoolFor(const framework::NodeInfo& info);
 
-  const framework::NodeTable* nodes_ = nullptr;
-  std::uint64_t version_ = 0;
+  TableSync table_;
   std::uint64_t numbering_ = 1;
   std::vector<Row> rows_;
   std::vector<Pool> pools_;
