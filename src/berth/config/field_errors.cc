@@ -24,6 +24,10 @@ void FieldErrors::Add(std::string_view path, std::string_view message) {
   std::string text(path);
   if (!text.empty()) text += ": ";
   text += message;
+  // Keys of the document are in paths, whatever they hold.
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
   if (std::find(messages_.begin(), messages_.end(), text) == messages_.end()) messages_.push_back(std::move(text));
 }
 

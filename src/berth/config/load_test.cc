@@ -244,6 +244,9 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
       {"unknown field", "profiles: [{schedulerNam: x}]",
        "profiles[0].schedulerNam: unknown field; known here: percentageOfNodesToScore, pluginConfig, plugins, "
        "schedulerName"},
+      {"unknown field of two lines", "profiles: [{\"scheduler\\nNam\\e\": x}]",
+       "profiles[0].scheduler?Nam?: unknown field; known here: percentageOfNodesToScore, pluginConfig, plugins, "
+       "schedulerName"},
       {"unknown field of a plugin", "profiles: [{plugins: {score: {enabled: [{name: A, wait: 1}]}}}]",
        "profiles[0].plugins.score.enabled[0].wait: unknown field; known here: name, weight"},
       {"unknown field of arguments", "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hard: 1}}]}]",
