@@ -9,6 +9,7 @@
 #include "berth/apiserver/schema.h"
 #include "berth/base/base64.h"
 #include "berth/base/time.h"
+#include "berth/base/utf8.h"
 
 namespace berth::apiserver {
 namespace {
@@ -81,24 +82,6 @@ class WireReader {
   std::string_view rest_;
   bool is_malformed_ = false;
 };
-
-bool IsUtf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((static_cast<unsigned char>(text[i + k]) & 0xC0) != 0x80) return false;
-    }
-    i += length;
-  }
-  return true;
-}
 
 // Turns messages into objects. The first error sticks.
 class Decoder {
@@ -181,7 +164,7 @@ class Decoder {
       if (part.number == 1) key = part.bytes;
       if (part.number == 2) content = part;
     }
-    if (wire.type != WireType::kBytes || reader.is_malformed() || !IsUtf8(key)) return Fail(type, field.name);
+    if (wire.type != WireType::kBytes || reader.is_malformed() || !IsValidUtf8(key)) return Fail(type, field.name);
     json::value& map = object[field.name];
     if (!map.is_object()) map = json::object();
     if (auto value = Value(type, field, content)) map.get_object()[key] = std::move(*value);
@@ -221,7 +204,7 @@ class Decoder {
   }
 
   std::optional<json::value> Text(const SchemaType& type, const SchemaField& field, std::string_view text) {
-    if (!IsUtf8(text)) {
+    if (!IsValidUtf8(text)) {
       Fail(type, field.name);
       return std::nullopt;
     }
@@ -313,7 +296,7 @@ Expected<json::object> DecodeProtobuf(std::string_view body) {
     }
     is_type_malformed = type.is_malformed();
   }
-  if (envelope.is_malformed() || is_type_malformed || !IsUtf8(api_version) || !IsUtf8(kind)) {
+  if (envelope.is_malformed() || is_type_malformed || !IsValidUtf8(api_version) || !IsValidUtf8(kind)) {
     return InvalidError("the envelope of the protobuf body is malformed");
   }
   const SchemaType* schema = FindKind(api_version, kind);

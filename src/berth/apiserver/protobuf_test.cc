@@ -88,6 +88,8 @@ TEST(DecodeProtobuf, RefusesWhatIsNone) {
       {"inside", Envelope("v1", "Pod", Bytes(1, "\xff")), "the protobuf body has a malformed ObjectMeta"},
       {"text", Envelope("v1", "Pod", Bytes(1, Bytes(1, "\xff\xfe"))),
        "the protobuf body has a malformed ObjectMeta.name"},
+      {"half of a pair", Envelope("v1", "Pod", Bytes(1, Bytes(1, "\xed\xa0\x80"))),
+       "the protobuf body has a malformed ObjectMeta.name"},
       {"year", Envelope("v1", "Pod", Bytes(1, Bytes(8, Number(1, 1LL << 60)))),
        "the protobuf body has a malformed ObjectMeta.creationTimestamp"},
       {"group", Envelope("v1", "Pod", "\x0b"), "the protobuf body has a malformed Pod"},

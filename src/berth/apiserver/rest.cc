@@ -8,6 +8,7 @@
 
 #include "berth/apiserver/discovery.h"
 #include "berth/apiserver/subresources.h"
+#include "berth/base/utf8.h"
 
 namespace berth::apiserver {
 namespace {
@@ -18,9 +19,9 @@ bool WantsPretty(const net::Target& target) {
 }
 
 bool IsText(const net::Target& target) {
-  return std::all_of(target.segments.begin(), target.segments.end(), IsUtf8) &&
+  return std::all_of(target.segments.begin(), target.segments.end(), IsValidUtf8) &&
          std::all_of(target.query.begin(), target.query.end(),
-                     [](const auto& each) { return IsUtf8(each.first) && IsUtf8(each.second); });
+                     [](const auto& each) { return IsValidUtf8(each.first) && IsValidUtf8(each.second); });
 }
 
 bool IsRead(const net::Request& request) { return request.method == "GET" || request.method == "HEAD"; }

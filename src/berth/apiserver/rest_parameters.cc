@@ -200,28 +200,6 @@ Outcome<json::object> DecodeObject(const net::Request& request, const json::stor
   return std::move(body.get_object());
 }
 
-bool IsUtf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-    if (lead < 0xc2 || lead > 0xf4 || i + size > text.size()) return false;
-    std::uint32_t code = lead & (0xffu >> (size + 1));
-    for (std::size_t k = 1; k < size; ++k) {
-      const auto byte = static_cast<unsigned char>(text[i + k]);
-      if ((byte & 0xc0) != 0x80) return false;
-      code = (code << 6) | (byte & 0x3fu);
-    }
-    const std::uint32_t least = size == 4 ? 0x10000 : size == 3 ? 0x800 : 0x80;
-    if (code < least || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return false;
-    i += size;
-  }
-  return true;
-}
-
 Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
                                       Time now) {
   Rendering rendering;

@@ -34,9 +34,6 @@ Outcome<json::object> DecodeObject(const net::Request& request, const json::stor
 // Parses JSON of a given media type that has its own Content-Type (patches).
 Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
 
-// Whether JSON could hold the text.
-bool IsUtf8(std::string_view text);
-
 // From the Accept header and includeObject; 406.
 Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
                                       Time now);

@@ -26,13 +26,6 @@ TEST(RestParameters, MediaTypesLoseTheirParameters) {
   EXPECT_EQ(MediaType(""), "");
 }
 
-TEST(RestParameters, Utf8) {
-  for (const char* good : {"", "plain", "é", "\xe2\x82\xac", "\xf0\x9f\x9a\xa2"}) EXPECT_TRUE(IsUtf8(good)) << good;
-  for (const char* bad : {"\xff", "\x80", "\xc0\xaf", "\xe2\x82", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xc3"}) {
-    EXPECT_FALSE(IsUtf8(bad)) << bad;
-  }
-}
-
 TEST(RestParameters, DeleteOptionsComeFromBodyOrQuery) {
   const auto parse = [](const std::string& query, const std::string& body) {
     net::Request request;
