@@ -177,10 +177,14 @@ class CaseReader {
 
   void ReadCluster(const Scene& scene, PluginCase& out) {
     node_names_.clear();
+    has_bad_node_ = false;
     std::set<std::string> pod_keys;
     ForEach(scene.nodes, errors_, [&](const json::value& item, const std::string& path) {
       const NodePtr node = ReadCaseNode(item, path, errors_);
-      if (node == nullptr) return;
+      if (node == nullptr) {
+        has_bad_node_ = true;
+        return;
+      }
       if (!node_names_.insert(node->metadata.name).second) errors_.Duplicate(path + ".name", node->metadata.name);
       out.nodes.push_back(node);
     });
@@ -308,8 +312,9 @@ class CaseReader {
     out.placements.push_back(std::move(placement));
   }
 
+  // A name may be that of a node that was refused for something else.
   void CheckNode(const std::string& name, const std::string& path) {
-    if (!node_names_.contains(name)) errors_.Invalid(path, name, "no node has this name");
+    if (!has_bad_node_ && !node_names_.contains(name)) errors_.Invalid(path, name, "no node has this name");
   }
 
   static std::string KeyOf(const api::Pod& pod) { return pod.metadata.namespace_name + "/" + pod.metadata.name; }
@@ -319,6 +324,7 @@ class CaseReader {
   FieldErrors& errors_;
   std::string scheduler_name_;
   std::set<std::string> node_names_;
+  bool has_bad_node_ = false;
 };
 
 }  // namespace
