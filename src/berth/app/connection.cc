@@ -23,8 +23,7 @@ Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, cons
     if (Variable("KUBERNETES_SERVICE_HOST").empty() && Variable("KUBERNETES_SERVICE_PORT").empty()) {
       return InvalidError(
           "which API server? give --kubeconfig FILE (or the variable KUBECONFIG), or --master URL; only in a pod, "
-          "where "
-          "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, neither is needed");
+          "where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, neither is needed");
     }
     return client::InClusterConfig(Variable, "", clock);
   }
