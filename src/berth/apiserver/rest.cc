@@ -26,6 +26,12 @@ bool IsText(const net::Target& target) {
 
 bool IsRead(const net::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
+// What a kubelet answers, of containers that run.
+bool IsOfContainers(std::string_view subresource) {
+  return subresource == "log" || subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
+         subresource == "proxy";
+}
+
 }  // namespace
 
 void Rest::Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
@@ -158,6 +164,10 @@ Outcome<net::Response> Rest::OnSubresource(const Call& call) {
   if (route.served->IsPods() && (route.subresource == "binding" || route.subresource == "eviction")) {
     if (method != "POST") return MethodNotAllowed();
     return route.subresource == "binding" ? Bind(call) : Evict(call);
+  }
+  if (route.served->IsPods() && IsOfContainers(route.subresource)) {
+    BERTH_RETURN_IF_ERROR(registry_.Get(*route.served, route.namespace_name, route.name));
+    return NoContainers();
   }
   return NoSuchPath();
 }

@@ -70,6 +70,14 @@ StatusError NoSuchPath() {
   return {.code = 404, .reason = "NotFound", .message = "the server could not find the requested resource"};
 }
 
+StatusError NoContainers() {
+  return {.code = 404,
+          .reason = "NotFound",
+          .message =
+              "nodes of this server are simulated and run no containers: there are no logs, and nothing to "
+              "connect to"};
+}
+
 StatusError MethodNotAllowed() {
   return {.code = 405,
           .reason = "MethodNotAllowed",

@@ -79,6 +79,7 @@ std::string QualifiedResource(const ResourceType& type);
 StatusError BadRequest(std::string message);                                 // 400
 StatusError NotFound(const ResourceType& type, std::string_view name);       // 404
 StatusError NoSuchPath();                                                    // 404
+StatusError NoContainers();                                                  // 404
 StatusError MethodNotAllowed();                                              // 405
 StatusError NotAcceptable(std::string_view accepted);                        // 406
 StatusError AlreadyExists(const ResourceType& type, std::string_view name);  // 409
