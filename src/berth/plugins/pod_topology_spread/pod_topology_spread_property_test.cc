@@ -107,7 +107,9 @@ bool HasManyNodes(std::uint64_t seed) { return seed % 10 == 0; }
 class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   static void TearDownTestSuite() {
-    if (seeds_ > 10) EXPECT_GT(met_special_of_all_, seeds_);
+    if (seeds_ > 10) {
+      EXPECT_GT(met_special_of_all_, seeds_);
+    }
   }
 
   SpreadProperty() {
