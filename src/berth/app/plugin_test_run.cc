@@ -25,10 +25,8 @@ class CaseRun {
  private:
   void CheckVerdicts(const api::Pod& pod) {
     Verdicts said = VerdictsOn(pod, cluster_);
-    for (const std::string& difference : said.differences) {
-      const std::size_t colon = difference.find(": ");
-      Check("forms", "the same " + difference.substr(0, colon), difference.substr(colon + 2), false);
-    }
+    for (const Verdicts::Difference& difference : said.differences)
+      Check("forms", "the same " + difference.how, difference.said, false);
     for (const auto& [node, want] : test_.filter) {
       const std::string got = said.error.empty() ? said.filter[node] : said.error;
       const bool is_refused = want == kRefused && said.error.empty() && got != kPass;

@@ -1,6 +1,7 @@
 #include "berth/app/plugin_test_verdicts.h"
 
 #include <optional>
+#include <utility>
 
 #include "berth/runtime/evaluator.h"
 
@@ -29,7 +30,7 @@ Verdicts Ask(runtime::Evaluator& evaluator, const framework::PodInfoPtr& pod, co
 }
 
 // The first thing that differs, for people to read; nullopt: nothing.
-std::optional<std::string> Difference(const Verdicts& plain, const Verdicts& other) {
+std::optional<std::string> FirstDifference(const Verdicts& plain, const Verdicts& other) {
   if (plain.error != other.error) return other.error.empty() ? "no error" : other.error;
   for (const auto& [node, verdict] : other.filter) {
     const auto at = plain.filter.find(node);
@@ -62,9 +63,9 @@ Verdicts VerdictsOn(const api::Pod& pod, const CaseCluster& cluster) {
   said = Ask(plain, waiting, cluster);
   runtime::Evaluator column(*profile, {.form = Form::kColumn, .with_detail = true});
   runtime::Evaluator reuse(*profile, {.form = Form::kReuse, .with_detail = true});
-  const auto check = [&](runtime::Evaluator& evaluator, const std::string& how) {
-    if (const auto difference = Difference(said, Ask(evaluator, waiting, cluster)))
-      said.differences.push_back(how + ": " + *difference);
+  const auto check = [&](runtime::Evaluator& evaluator, const char* how) {
+    if (auto difference = FirstDifference(said, Ask(evaluator, waiting, cluster)))
+      said.differences.push_back({how, std::move(*difference)});
   };
   check(column, "in the column form");
   check(reuse, "when answers are kept");

@@ -12,11 +12,16 @@
 namespace berth::app {
 
 struct Verdicts {
+  struct Difference {
+    std::string how;   // "in the column form"
+    std::string said;  // the first thing that is other then
+  };
+
   std::string error;                                                   // of the whole cycle; empty: none
   std::map<std::string, std::string> filter;                           // by node: kPass, or the reason
   std::map<std::pair<std::string, std::string>, std::int64_t> scores;  // by plugin and node
-  // Where a plugin says something else when it is asked in another way: the way, ": ", and what it says then.
-  std::vector<std::string> differences;
+  // Where a plugin says something else when it is asked in another way.
+  std::vector<Difference> differences;
 };
 
 // Of a pod that waits in the cluster. The plain form, node by node, is what a plugin means; what it says of many nodes

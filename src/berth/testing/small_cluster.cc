@@ -72,7 +72,8 @@ namespace {
 // The ways that say something else than the plain form; empty: none.
 std::string Differences(const app::Verdicts& said) {
   std::string text;
-  for (const std::string& difference : said.differences) text += (text.empty() ? "differs " : "; ") + difference;
+  for (const app::Verdicts::Difference& difference : said.differences)
+    text += (text.empty() ? "differs " : "; ") + difference.how + ": " + difference.said;
   return text;
 }
 
