@@ -54,11 +54,6 @@ add_library(berth::berth ALIAS berth_berth)
 target_link_libraries(berth_berth INTERFACE berth::plugin "$<LINK_LIBRARY:WHOLE_ARCHIVE,berth_archive>")
 target_link_options(berth_berth INTERFACE "LINKER:--dynamic-list=${CMAKE_SOURCE_DIR}/cmake/berth_exports.txt")
 
-# The kit for tests in one.
-add_library(berth_testing_archive STATIC EXCLUDE_FROM_ALL
-  $<TARGET_OBJECTS:berth_testing> $<TARGET_OBJECTS:berth_small_cluster>)
-set_target_properties(berth_testing_archive PROPERTIES OUTPUT_NAME berth_testing LINKER_LANGUAGE CXX)
-
 # The header and those of berth that it includes, by their paths below src.
 function(berth_header_closure header result)
   if(header IN_LIST ${result})
@@ -74,7 +69,9 @@ function(berth_header_closure header result)
 endfunction()
 
 if(BERTH_APPS)
-  set_target_properties(berth_testing_archive PROPERTIES EXCLUDE_FROM_ALL OFF)
+  # The kit for tests in one.
+  add_library(berth_testing_archive STATIC $<TARGET_OBJECTS:berth_testing> $<TARGET_OBJECTS:berth_small_cluster>)
+  set_target_properties(berth_testing_archive PROPERTIES OUTPUT_NAME berth_testing LINKER_LANGUAGE CXX)
   berth_header_closure(berth/plugin.h BERTH_HEADERS)
   berth_header_closure(berth/testing/small_cluster.h BERTH_HEADERS)
   foreach(header ${BERTH_HEADERS})
