@@ -66,14 +66,15 @@ class PreemptionAgrees : public ::testing::TestWithParam<std::uint64_t> {
     if (dice_.OneIn(2)) pod.Label("app", dice_.Pick({"a", "b"}));
     // What changes for other nodes too when a pod goes.
     const auto term = [&] {
-      return testing::AffinityTerm(dice_.Pick({"zone", "kubernetes.io/hostname"}),
-                                   testing::Labels({{"app", dice_.Pick({"a", "b"})}}));
+      const char* const app = dice_.Pick({"a", "b"});
+      return testing::AffinityTerm(dice_.Pick({"zone", "kubernetes.io/hostname"}), testing::Labels({{"app", app}}));
     };
     if (dice_.OneIn(6)) pod.Affinity(term());
     if (dice_.OneIn(4)) pod.AntiAffinity(term());
     if (dice_.OneIn(4)) {
+      const char* const app = dice_.Pick({"a", "b"});
       pod.Spread(testing::SpreadConstraint(1, dice_.Pick({"zone", "kubernetes.io/hostname"}),
-                                           testing::Labels({{"app", dice_.Pick({"a", "b"})}})));
+                                           testing::Labels({{"app", app}})));
     }
     return pod;
   }

@@ -21,7 +21,9 @@ namespace berth::runtime {
 
 using NullHandle = testing::FakeHandle;
 
-// Draws from small sets of values, so that labels meet selectors, taints tolerations, and images each other.
+// Draws from small sets of values, so that labels meet selectors, taints tolerations, and images each other. Compilers
+// evaluate arguments in orders of their own: where a call takes two draws, the first goes into a variable, so that a
+// seed is the same case with each.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -49,14 +51,18 @@ inline testing::NodeBuilder RandomNode(Dice& dice, std::string name) {
   node.Allocatable("cpu", dice.Pick({"1", "2", "4", "500m"})).Allocatable("memory", dice.Pick({"1Gi", "4Gi", "16Gi"}));
   node.Allocatable("pods", dice.Pick({"1", "3", "110"}));
   if (dice.OneIn(3)) node.Allocatable("example.com/gpu", dice.Pick({"1", "4"}));
-  for (int i = dice.Below(3); i > 0; --i) node.Label(dice.Pick({"disk", "zone"}), dice.Pick({"a", "b", "c"}));
   for (int i = dice.Below(3); i > 0; --i) {
-    node.Taint(dice.Pick({"gpu", "spot", "old"}), "", dice.Pick({kNoSchedule, kPreferNoSchedule, kPreferNoSchedule}));
+    const char* const value = dice.Pick({"a", "b", "c"});
+    node.Label(dice.Pick({"disk", "zone"}), value);
+  }
+  for (int i = dice.Below(3); i > 0; --i) {
+    const auto effect = dice.Pick({kNoSchedule, kPreferNoSchedule, kPreferNoSchedule});
+    node.Taint(dice.Pick({"gpu", "spot", "old"}), "", effect);
   }
   if (dice.OneIn(10)) node.Unschedulable();
   for (int i = dice.Below(3); i > 0; --i) {
-    node.Image({std::string("images.example/") + dice.Pick({"a:1", "b:1"})},
-               dice.Pick({100, 600, 2000}) * 1024LL * 1024);
+    const std::int64_t size_mebibytes = dice.Pick({100, 600, 2000});
+    node.Image({std::string("images.example/") + dice.Pick({"a:1", "b:1"})}, size_mebibytes * 1024 * 1024);
   }
   return node;
 }
@@ -70,9 +76,14 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
   if (dice.OneIn(6)) pod.HostPort(dice.Pick({80, 81}));
   if (dice.OneIn(3)) pod.Toleration(dice.Pick({"gpu", "spot"}), "Exists");
   if (dice.OneIn(8)) pod.Toleration("", "Exists");
-  if (dice.OneIn(5)) pod.NodeSelector(dice.Pick({"disk", "zone"}), dice.Pick({"a", "b"}));
-  if (dice.OneIn(4))
-    pod.Preferred(1 + dice.Below(50), testing::Term({testing::In("zone", {dice.Pick({"a", "b", "c"})})}));
+  if (dice.OneIn(5)) {
+    const char* const value = dice.Pick({"a", "b"});
+    pod.NodeSelector(dice.Pick({"disk", "zone"}), value);
+  }
+  if (dice.OneIn(4)) {
+    const char* const zone = dice.Pick({"a", "b", "c"});
+    pod.Preferred(1 + dice.Below(50), testing::Term({testing::In("zone", {zone})}));
+  }
   if (dice.OneIn(4)) pod.Preferred(1 + dice.Below(50), testing::Term({testing::Exists("disk")}));
   if (dice.OneIn(5)) {
     // Narrows the search to the nodes it names.
@@ -90,13 +101,25 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
   const auto key = [&dice] { return dice.Pick({"zone", "kubernetes.io/hostname"}); };
   using enum api::UnsatisfiableConstraintAction;
   if (dice.OneIn(5)) {
-    pod.Spread(
-        testing::SpreadConstraint(1 + dice.Below(3), key(), selector(), dice.Pick({kDoNotSchedule, kScheduleAnyway})));
+    const auto action = dice.Pick({kDoNotSchedule, kScheduleAnyway});
+    auto selected = selector();
+    const char* const topology_key = key();
+    pod.Spread(testing::SpreadConstraint(1 + dice.Below(3), topology_key, std::move(selected), action));
   }
-  if (dice.OneIn(10)) pod.Affinity(testing::AffinityTerm(key(), selector()));
-  if (dice.OneIn(10)) pod.AntiAffinity(testing::AffinityTerm(key(), selector()));
-  if (dice.OneIn(8)) pod.PreferredAffinity(1 + dice.Below(50), testing::AffinityTerm(key(), selector()));
-  if (dice.OneIn(8)) pod.PreferredAntiAffinity(1 + dice.Below(50), testing::AffinityTerm(key(), selector()));
+  const auto term = [&] {
+    auto selected = selector();
+    return testing::AffinityTerm(key(), std::move(selected));
+  };
+  if (dice.OneIn(10)) pod.Affinity(term());
+  if (dice.OneIn(10)) pod.AntiAffinity(term());
+  if (dice.OneIn(8)) {
+    auto preferred = term();
+    pod.PreferredAffinity(1 + dice.Below(50), std::move(preferred));
+  }
+  if (dice.OneIn(8)) {
+    auto preferred = term();
+    pod.PreferredAntiAffinity(1 + dice.Below(50), std::move(preferred));
+  }
   return pod;
 }
 

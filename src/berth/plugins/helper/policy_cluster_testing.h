@@ -117,7 +117,11 @@ class PolicyCluster {
         case 2: EndSomePod(); break;
         case 3:
         case 4: RemoveSomePod(); break;
-        case 5: Run(dice.PickFrom(templates), node_name()); break;
+        case 5: {
+          auto name = node_name();
+          Run(dice.PickFrom(templates), std::move(name));
+          break;
+        }
         case 6:
           templates[static_cast<std::size_t>(dice.Below(static_cast<int>(templates.size())))] = make_template();
           break;

@@ -75,9 +75,11 @@ class Generator {
 
   api::TopologySpreadConstraint Constraint() {
     using enum UnsatisfiableConstraintAction;
-    auto constraint = testing::SpreadConstraint(
-        1 + Below(3), Pick<std::string>({"zone", "kubernetes.io/hostname", "disk", "topology.kubernetes.io/zone"}),
-        Selector(), Pick({kDoNotSchedule, kScheduleAnyway}));
+    // One draw a statement: compilers evaluate arguments in orders of their own, and a seed is to be the same case.
+    const auto action = Pick({kDoNotSchedule, kScheduleAnyway});
+    auto selector = Selector();
+    auto key = Pick<std::string>({"zone", "kubernetes.io/hostname", "disk", "topology.kubernetes.io/zone"});
+    auto constraint = testing::SpreadConstraint(1 + Below(3), std::move(key), std::move(selector), action);
     if (OneIn(4)) constraint.min_domains = Below(5);
     if (OneIn(3)) constraint.node_affinity_policy = Pick({NodeInclusionPolicy::kHonor, NodeInclusionPolicy::kIgnore});
     if (OneIn(3)) constraint.node_taints_policy = Pick({NodeInclusionPolicy::kHonor, NodeInclusionPolicy::kIgnore});
@@ -106,14 +108,7 @@ bool HasManyNodes(std::uint64_t seed) { return seed % 10 == 0; }
 
 class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
  protected:
-  static void TearDownTestSuite() {
-    if (seeds_ > 10) {
-      EXPECT_GT(met_special_of_all_, seeds_);
-    }
-  }
-
   SpreadProperty() {
-    ++seeds_;
     config::PodTopologySpreadArgs args;
     args.is_list_defaulting = GetParam() % 2 == 0;
     if (args.is_list_defaulting) {
@@ -361,8 +356,6 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
   int scored_ = 0;
   int grouped_ = 0;
   int met_special_ = 0;
-  static inline int met_special_of_all_ = 0;  // a seed may have none
-  static inline int seeds_ = 0;
   std::map<std::pair<const PodInfo*, std::uint64_t>, SeenMarks> seen_marks_;
 };
 
@@ -383,7 +376,7 @@ TEST_P(SpreadProperty, KeptEqualsCountedFromScratchAndColumnEqualsPlain) {
   EXPECT_GT(refused_, 0);
   EXPECT_GT(scored_, 0);
   EXPECT_GT(grouped_, 0);
-  met_special_of_all_ += met_special_;
+  EXPECT_TRUE(met_special_ > 0 || GetParam() % 2 == 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, SpreadProperty, ::testing::Range<std::uint64_t>(1, 61));

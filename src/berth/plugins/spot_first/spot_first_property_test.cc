@@ -111,8 +111,7 @@ TEST_P(SpotFirstProperty, TheWantedNodesComeFirst) {
   cluster_.Live(
       templates_, [this] { SetNode(); }, [this] { return NodeName(); }, [this] { return Template(); },
       [this](const PolicyCluster::Placed& placed) { Check(placed); });
-  // How much chance draws for a seed hangs on the order in which a compiler evaluates arguments.
-  EXPECT_GT(decided_, 2) << "a cluster that decides nothing proves nothing";
+  EXPECT_GT(decided_, 10) << "a cluster that decides nothing proves nothing";
   if (HasFailure()) ADD_FAILURE() << "replay with seed " << GetParam();
 }
 
