@@ -34,30 +34,30 @@ class Rules(unittest.TestCase):
 
     def test_folders_include_only_what_is_below_them(self) -> None:
         for path, target, is_good in [
-            ("src/berth/queue/a.cc", "berth/framework/plugin.h", True),
-            ("src/berth/queue/a.cc", "berth/queue/b.h", True),
-            ("src/berth/queue/a.cc", "berth/cache/cache.h", False),
-            ("src/berth/queue/a.cc", "berth/client/client.h", False),
+            ("src/berth/core/queue/a.cc", "berth/framework/plugin.h", True),
+            ("src/berth/core/queue/a.cc", "berth/core/queue/b.h", True),
+            ("src/berth/core/queue/a.cc", "berth/core/cache/cache.h", False),
+            ("src/berth/core/queue/a.cc", "berth/shell/client/client.h", False),
             ("src/berth/base/a.h", "berth/api/pod.h", False),
             ("src/berth/codec/a.h", "berth/base/error.h", True),
             ("src/berth/codec/a.h", "berth/api/pod.h", False),
-            ("src/berth/config/a.cc", "berth/framework/plugin.h", True),
-            ("src/berth/config/a.cc", "berth/plugins/registry.h", False),
-            ("src/berth/runtime/a.cc", "berth/plugins/registry.h", True),
-            ("src/berth/scheduler/a.cc", "berth/runtime/framework.h", True),
-            ("src/berth/scheduler/a.cc", "berth/net/http.h", False),
-            ("src/berth/net/a.cc", "berth/api/pod.h", False),
-            ("src/berth/client/a.cc", "berth/net/http.h", True),
-            ("src/berth/client/a.cc", "berth/framework/plugin.h", False),
-            ("src/berth/apiserver/a.cc", "berth/client/client.h", False),
-            ("src/berth/kubelet/a.cc", "berth/client/client.h", True),
-            ("src/berth/cli/a.cc", "berth/api/pod.h", False),
-            ("src/berth/app/a.cc", "berth/scheduler/scheduler.h", True),
+            ("src/berth/core/config/a.cc", "berth/framework/plugin.h", True),
+            ("src/berth/core/config/a.cc", "berth/plugins/registry.h", False),
+            ("src/berth/core/runtime/a.cc", "berth/plugins/registry.h", True),
+            ("src/berth/core/scheduler/a.cc", "berth/core/runtime/framework.h", True),
+            ("src/berth/core/scheduler/a.cc", "berth/shell/net/http.h", False),
+            ("src/berth/shell/net/a.cc", "berth/api/pod.h", False),
+            ("src/berth/shell/client/a.cc", "berth/shell/net/http.h", True),
+            ("src/berth/shell/client/a.cc", "berth/framework/plugin.h", False),
+            ("src/berth/devcluster/apiserver/a.cc", "berth/shell/client/client.h", False),
+            ("src/berth/devcluster/kubelet/a.cc", "berth/shell/client/client.h", True),
+            ("src/berth/shell/cli/a.cc", "berth/api/pod.h", False),
+            ("src/berth/app/a.cc", "berth/core/scheduler/scheduler.h", True),
             ("src/berth/app/a.cc", "berth/testing/builders.h", False),
-            ("src/berth/queue/a_test.cc", "berth/client/client.h", True),
-            ("src/berth/queue/queue_testing.h", "berth/testing/builders.h", True),
+            ("src/berth/core/queue/a_test.cc", "berth/shell/client/client.h", True),
+            ("src/berth/core/queue/queue_testing.h", "berth/testing/builders.h", True),
             ("src/berth/plugins/helper/test_cluster.h", "berth/testing/builders.h", True),
-            ("src/berth/testing/a.h", "berth/runtime/framework.h", True),
+            ("src/berth/testing/a.h", "berth/core/runtime/framework.h", True),
             ("apps/berth/main.cc", "berth/app/commands.h", True),
         ]:
             self.expect(path, "\n" + include(target), [] if is_good else [2])
@@ -66,7 +66,7 @@ class Rules(unittest.TestCase):
         self.expect("src/berth/surprise/a.h", "", [1])
 
     def test_an_include_names_the_path_from_src(self) -> None:
-        self.expect("src/berth/queue/a.cc", '#include "entry.h"\n', [1])
+        self.expect("src/berth/core/queue/a.cc", '#include "entry.h"\n', [1])
 
     def test_includes_in_comments_do_not_count(self) -> None:
         self.expect("src/berth/base/a.cc", '// #include "berth/api/pod.h"\n/*\n#include "berth/api/pod.h"\n*/\n', [])
@@ -90,8 +90,8 @@ class Rules(unittest.TestCase):
             ("src/berth/framework/a.cc", "#include <absl/container/flat_hash_map.h>", True),
             ("src/berth/plugins/fit/fit.h", '#include "berth/plugins/names.h"', True),
             ("src/berth/plugins/fit/fit.h", '#include "berth/plugins/helper/x.h"', True),
-            ("src/berth/plugins/fit/fit.h", '#include "berth/config/args.h"', False),
-            ("src/berth/plugins/fit/fit.cc", '#include "berth/config/args.h"', True),
+            ("src/berth/plugins/fit/fit.h", '#include "berth/core/config/args.h"', False),
+            ("src/berth/plugins/fit/fit.cc", '#include "berth/core/config/args.h"', True),
         ]:
             self.expect(path, line, [] if is_good else [1])
 
@@ -101,29 +101,29 @@ class Rules(unittest.TestCase):
 
     def test_time_and_chance_are_passed_in(self) -> None:
         for path, line, is_good in [
-            ("src/berth/queue/a.cc", "auto t = std::chrono::system_clock::now();", False),
-            ("src/berth/queue/a.cc", "auto t = steady_clock::now();", False),
-            ("src/berth/queue/a.cc", "auto t = time(nullptr);", False),
-            ("src/berth/queue/a.cc", "auto t = std::time(&x);", False),
-            ("src/berth/queue/a.cc", "clock_gettime(CLOCK_REALTIME, &t);", False),
-            ("src/berth/queue/a.cc", "std::random_device device;", False),
-            ("src/berth/queue/a.cc", "int x = rand() % 6;", False),
-            ("src/berth/queue/a.cc", 'open("/dev/urandom");', False),
-            ("src/berth/queue/a.cc", "// steady_clock::now() would be wrong here", True),
-            ("src/berth/queue/a.cc", "strand(x); Random random(7); info.time(y); queue_time(0); clock.Now();", True),
-            ("src/berth/queue/a_test.cc", "auto t = steady_clock::now();", True),
-            ("src/berth/queue/a_test.cc", "std::random_device device;", False),
+            ("src/berth/core/queue/a.cc", "auto t = std::chrono::system_clock::now();", False),
+            ("src/berth/core/queue/a.cc", "auto t = steady_clock::now();", False),
+            ("src/berth/core/queue/a.cc", "auto t = time(nullptr);", False),
+            ("src/berth/core/queue/a.cc", "auto t = std::time(&x);", False),
+            ("src/berth/core/queue/a.cc", "clock_gettime(CLOCK_REALTIME, &t);", False),
+            ("src/berth/core/queue/a.cc", "std::random_device device;", False),
+            ("src/berth/core/queue/a.cc", "int x = rand() % 6;", False),
+            ("src/berth/core/queue/a.cc", 'open("/dev/urandom");', False),
+            ("src/berth/core/queue/a.cc", "// steady_clock::now() would be wrong here", True),
+            ("src/berth/core/queue/a.cc", "strand(x); Random random(7); info.time(y); queue_time(0); clock.Now();", True),
+            ("src/berth/core/queue/a_test.cc", "auto t = steady_clock::now();", True),
+            ("src/berth/core/queue/a_test.cc", "std::random_device device;", False),
             ("src/berth/base/time.cc", "auto t = std::chrono::system_clock::now();", True),
-            ("src/berth/net/a.cc", "auto t = steady_clock::now();", True),
+            ("src/berth/shell/net/a.cc", "auto t = steady_clock::now();", True),
             ("src/berth/app/a.cc", "std::random_device device;", True),
         ]:
             self.expect(path, line, [] if is_good else [1])
 
     def test_tests_do_not_sleep(self) -> None:
-        self.expect("src/berth/queue/a_test.cc", "\nstd::this_thread::sleep_for(1s);", [2])
+        self.expect("src/berth/core/queue/a_test.cc", "\nstd::this_thread::sleep_for(1s);", [2])
         self.expect("tests/a_test.cc", "usleep(10);", [1])
-        self.expect("src/berth/net/a.cc", "std::this_thread::sleep_for(1s);", [])
-        self.expect("src/berth/queue/a_test.cc", 'EXPECT_EQ(command, "x");  // no sleep_for', [])
+        self.expect("src/berth/shell/net/a.cc", "std::this_thread::sleep_for(1s);", [])
+        self.expect("src/berth/core/queue/a_test.cc", 'EXPECT_EQ(command, "x");  // no sleep_for', [])
 
     def test_no_paths_of_one_machine(self) -> None:
         work, root, shared = "/wo" + "rk/main", "/ro" + "ot/.kube", "../sha" + "red/x"

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/core/runtime/runtime_testing.h"
 #include "berth/plugins/registry.h"
-#include "berth/runtime/profile_factory.h"
-#include "berth/runtime/runtime_testing.h"
 #include "driver.h"
 #include "recipes.h"
 #include "rules.h"

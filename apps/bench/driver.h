@@ -11,7 +11,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include "berth/scheduler/scheduler.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "meter.h"
 #include "workloads.h"
 

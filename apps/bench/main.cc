@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "berth/config/default.h"
-#include "berth/config/load.h"
-#include "berth/config/validate.h"
+#include "berth/core/config/default.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
-#include "berth/runtime/profile_factory.h"
-#include "berth/scheduler/scheduler.h"
 #include "driver.h"
 #include "plugin_cost.h"
 #include "rules.h"

@@ -10,10 +10,10 @@
 
 #include "berth/base/check.h"
 #include "berth/codec/json.h"
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/own_plugins.h"
-#include "berth/runtime/profile_factory.h"
-#include "berth/scheduler/scheduler.h"
 #include "driver.h"
 #include "workloads.h"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "berth/base/check.h"
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
+#include "berth/core/runtime/evaluator.h"
+#include "berth/core/runtime/profile_factory.h"
 #include "berth/plugins/registry.h"
-#include "berth/runtime/evaluator.h"
-#include "berth/runtime/profile_factory.h"
 
 namespace berth::bench {
 namespace {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/cache/cache.h"
+#include "berth/core/cache/cache.h"
 #include "driver.h"
 
 namespace berth::bench {

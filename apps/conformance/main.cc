@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/conformance/runner.h"
+#include "berth/proof/conformance/runner.h"
 
 namespace {
 

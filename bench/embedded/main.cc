@@ -22,7 +22,7 @@
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
 
 namespace berth::bench::embedded {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 
 #include "berth/base/time.h"
-#include "berth/client/api_writer.h"
-#include "berth/client/event_loop.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_loop.h"
 
 namespace berth::app {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/client/client_fakes.h"
+#include "berth/shell/client/client_fakes.h"
 
 namespace berth::app {
 namespace {

@@ -4,9 +4,9 @@
 #include <string_view>
 
 #include "berth/base/edit_distance.h"
-#include "berth/client/file.h"
-#include "berth/config/load.h"
-#include "berth/config/validate.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/shell/client/file.h"
 
 namespace berth::app {
 

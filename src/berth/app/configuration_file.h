@@ -6,7 +6,7 @@
 
 #include "berth/app/commands.h"
 #include "berth/base/expected.h"
-#include "berth/config/types.h"
+#include "berth/core/config/types.h"
 
 namespace berth::app {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/config/load.h"
+#include "berth/core/config/load.h"
 
 namespace berth::app {
 namespace {

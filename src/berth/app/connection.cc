@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "berth/base/log.h"
-#include "berth/client/kubeconfig.h"
+#include "berth/shell/client/kubeconfig.h"
 
 namespace berth::app {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "berth/app/commands.h"
 #include "berth/base/expected.h"
-#include "berth/client/event_loop.h"
-#include "berth/client/rest_client.h"
-#include "berth/net/io_context.h"
+#include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/rest_client.h"
+#include "berth/shell/net/io_context.h"
 
 namespace berth::app {
 

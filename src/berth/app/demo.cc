@@ -16,12 +16,12 @@
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
-#include "berth/cli/ansi_screen.h"
-#include "berth/cli/exit_codes.h"
-#include "berth/cli/table.h"
-#include "berth/cli/terminal.h"
-#include "berth/config/default.h"
-#include "berth/net/http_client.h"
+#include "berth/core/config/default.h"
+#include "berth/shell/cli/ansi_screen.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/table.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/net/http_client.h"
 
 namespace berth::app {
 namespace {

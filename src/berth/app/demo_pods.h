@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "berth/cli/table.h"
-#include "berth/cli/terminal.h"
-#include "berth/client/informer.h"
-#include "berth/client/rest_client.h"
+#include "berth/shell/cli/table.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/client/informer.h"
+#include "berth/shell/client/rest_client.h"
 
 namespace berth::app {
 

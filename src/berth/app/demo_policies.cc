@@ -23,15 +23,15 @@
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
-#include "berth/cli/ansi_screen.h"
-#include "berth/cli/exit_codes.h"
-#include "berth/cli/table.h"
-#include "berth/cli/terminal.h"
-#include "berth/cli/text.h"
 #include "berth/codec/json.h"
-#include "berth/config/load.h"
-#include "berth/config/validate.h"
-#include "berth/net/http_client.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/shell/cli/ansi_screen.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/table.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/net/http_client.h"
 
 namespace berth::app {
 namespace {

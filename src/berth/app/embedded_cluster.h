@@ -6,14 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "berth/apiserver/server.h"
 #include "berth/base/time.h"
-#include "berth/client/event_loop.h"
-#include "berth/client/rest_client.h"
-#include "berth/controllers/controllers.h"
-#include "berth/kubelet/kubelet_simulator.h"
-#include "berth/net/http_server.h"
-#include "berth/net/io_context.h"
+#include "berth/devcluster/apiserver/server.h"
+#include "berth/devcluster/controllers/controllers.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/rest_client.h"
+#include "berth/shell/net/http_server.h"
+#include "berth/shell/net/io_context.h"
 
 namespace berth::app {
 

@@ -7,7 +7,7 @@
 #include "berth/base/hash_map.h"
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
-#include "berth/net/url.h"
+#include "berth/shell/net/url.h"
 
 namespace berth::app {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
-#include "berth/scheduler/io.h"
+#include "berth/core/scheduler/io.h"
 
 namespace simdjson::dom {
 class element;

@@ -9,8 +9,8 @@
 #include "berth/app/extender_json.h"
 #include "berth/base/base64.h"
 #include "berth/base/log.h"
-#include "berth/client/file.h"
-#include "berth/net/url.h"
+#include "berth/shell/client/file.h"
+#include "berth/shell/net/url.h"
 
 namespace berth::app {
 

@@ -14,11 +14,11 @@
 #include "berth/api/pod.h"
 #include "berth/base/expected.h"
 #include "berth/base/hash_map.h"
-#include "berth/client/event_loop.h"
-#include "berth/config/extenders.h"
+#include "berth/core/config/extenders.h"
+#include "berth/core/scheduler/io.h"
 #include "berth/framework/metrics.h"
-#include "berth/net/http_client.h"
-#include "berth/scheduler/io.h"
+#include "berth/shell/client/event_loop.h"
+#include "berth/shell/net/http_client.h"
 
 namespace simdjson::dom {
 class element;

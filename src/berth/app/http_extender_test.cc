@@ -9,8 +9,8 @@
 
 #include "berth/api/decode.h"
 #include "berth/app/metrics.h"
-#include "berth/client/client_fakes.h"
 #include "berth/codec/json_reader.h"
+#include "berth/shell/client/client_fakes.h"
 
 namespace berth::app {
 namespace {

@@ -24,11 +24,11 @@
 #include "berth/app/process.h"
 #include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
-#include "berth/cli/exit_codes.h"
-#include "berth/cli/text.h"
-#include "berth/net/url.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/net/url.h"
 
 namespace berth::app {
 namespace {

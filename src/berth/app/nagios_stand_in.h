@@ -8,9 +8,9 @@
 #include "berth/app/demo_scenarios.h"
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
-#include "berth/config/types.h"
-#include "berth/net/http_server.h"
-#include "berth/net/io_context.h"
+#include "berth/core/config/types.h"
+#include "berth/shell/net/http_server.h"
+#include "berth/shell/net/io_context.h"
 
 namespace berth::app {
 

@@ -10,7 +10,7 @@
 
 #include "berth/app/price_plan.h"
 #include "berth/base/expected.h"
-#include "berth/client/rest_client.h"
+#include "berth/shell/client/rest_client.h"
 
 namespace berth::app {
 

@@ -1,6 +1,6 @@
 // OutsidePoller: asks the sources of data from outside (framework/outside_data.h), each at its interval, in the
-// background. A source that fails is asked less and less often, at least every five minutes; a file is looked at once an
-// interval whatever it holds.
+// background. A source that fails is asked less and less often, at least every five minutes; a file is looked at once
+// an interval whatever it holds.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
-#include "berth/client/rest_client.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/metrics.h"
 #include "berth/framework/outside_data.h"
-#include "berth/net/http_client.h"
-#include "berth/scheduler/scheduler.h"
+#include "berth/shell/client/rest_client.h"
+#include "berth/shell/net/http_client.h"
 
 namespace berth::app {
 

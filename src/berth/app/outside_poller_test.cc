@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/app/metrics.h"
-#include "berth/client/client_fakes.h"
+#include "berth/shell/client/client_fakes.h"
 
 namespace berth::app {
 namespace {

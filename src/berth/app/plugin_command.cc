@@ -14,11 +14,11 @@
 #include "berth/app/plugin_test_run.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
-#include "berth/cli/table.h"
-#include "berth/cli/terminal.h"
-#include "berth/cli/text.h"
-#include "berth/client/file.h"
 #include "berth/codec/json.h"
+#include "berth/shell/cli/table.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/client/file.h"
 
 namespace berth::app {
 namespace {

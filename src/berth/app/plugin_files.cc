@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "berth/client/file.h"
+#include "berth/shell/client/file.h"
 
 namespace berth::app {
 

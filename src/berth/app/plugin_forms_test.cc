@@ -13,10 +13,10 @@
 
 #include "berth/app/plugin_loader.h"
 #include "berth/base/random.h"
-#include "berth/config/load.h"
-#include "berth/config/validate.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/plugins/own_plugins.h"
-#include "berth/scheduler/scheduler_testing.h"
 #include "own-plugin/node_match.h"
 
 namespace berth::app {

@@ -10,8 +10,8 @@
 #include <system_error>
 #include <vector>
 
-#include "berth/cli/text.h"
 #include "berth/plugins/registry.h"
+#include "berth/shell/cli/text.h"
 
 namespace berth::app {
 namespace {

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "berth/codec/yaml.h"
-#include "berth/config/load.h"
-#include "berth/config/reader.h"
-#include "berth/config/validate.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/reader.h"
+#include "berth/core/config/validate.h"
 
 namespace berth::app {
 namespace {

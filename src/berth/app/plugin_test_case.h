@@ -12,7 +12,7 @@
 
 #include "berth/app/plugin_test_objects.h"
 #include "berth/base/expected.h"
-#include "berth/config/types.h"
+#include "berth/core/config/types.h"
 
 namespace berth::app {
 

@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "berth/app/plugin_files.h"
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
+#include "berth/core/runtime/profile_factory.h"
 #include "berth/framework/guarded.h"
 #include "berth/plugins/names.h"
-#include "berth/runtime/profile_factory.h"
 
 namespace berth::app {
 namespace {

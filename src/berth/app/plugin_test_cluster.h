@@ -13,8 +13,8 @@
 
 #include "berth/app/commands.h"
 #include "berth/app/plugin_test_case.h"
-#include "berth/runtime/profile_plugins.h"
-#include "berth/scheduler/scheduler.h"
+#include "berth/core/runtime/profile_plugins.h"
+#include "berth/core/scheduler/scheduler.h"
 
 namespace berth::app {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "berth/api/decode.h"
-#include "berth/config/reader.h"
+#include "berth/core/config/reader.h"
 #include "berth/framework/object_kinds.h"
 
 namespace berth::app {

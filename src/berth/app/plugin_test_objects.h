@@ -9,7 +9,7 @@
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
 #include "berth/codec/json.h"
-#include "berth/config/field_errors.h"
+#include "berth/core/config/field_errors.h"
 #include "berth/framework/objects.h"
 
 namespace berth::app {

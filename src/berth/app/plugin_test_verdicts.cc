@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "berth/runtime/evaluator.h"
+#include "berth/core/runtime/evaluator.h"
 
 namespace berth::app {
 namespace {

@@ -11,11 +11,11 @@
 #include "berth/app/demo_policies.h"
 #include "berth/app/demo_scenarios.h"
 #include "berth/app/nagios_stand_in.h"
-#include "berth/config/load.h"
-#include "berth/config/validate.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/core_handle.h"
 #include "berth/plugins/registry.h"
-#include "berth/runtime/profile_factory.h"
-#include "berth/scheduler/core_handle.h"
 
 namespace berth::app {
 namespace {

@@ -17,10 +17,10 @@
 #include "berth/app/node_prices.h"
 #include "berth/app/price_plan.h"
 #include "berth/app/process.h"
-#include "berth/cli/terminal.h"
-#include "berth/client/file.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/client/file.h"
 
 namespace berth::app {
 namespace {

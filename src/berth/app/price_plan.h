@@ -11,7 +11,7 @@
 
 #include "berth/api/meta.h"
 #include "berth/base/expected.h"
-#include "berth/cli/table.h"
+#include "berth/shell/cli/table.h"
 
 namespace berth::app {
 

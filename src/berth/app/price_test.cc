@@ -13,7 +13,7 @@
 
 #include "berth/app/node_prices.h"
 #include "berth/app/price_plan.h"
-#include "berth/client/client_fakes.h"
+#include "berth/shell/client/client_fakes.h"
 
 namespace berth::app {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "berth/base/error.h"
-#include "berth/cli/exit_codes.h"
+#include "berth/shell/cli/exit_codes.h"
 
 namespace berth::app {
 

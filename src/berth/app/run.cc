@@ -17,11 +17,11 @@
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
-#include "berth/cli/exit_codes.h"
-#include "berth/cli/text.h"
-#include "berth/config/default.h"
-#include "berth/config/validate.h"
-#include "berth/net/http_server.h"
+#include "berth/core/config/default.h"
+#include "berth/core/config/validate.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/net/http_server.h"
 
 namespace berth::app {
 namespace {

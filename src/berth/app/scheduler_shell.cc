@@ -16,9 +16,9 @@
 #include "berth/base/check.h"
 #include "berth/base/log.h"
 #include "berth/codec/json_reader.h"
+#include "berth/core/runtime/profile_factory.h"
 #include "berth/framework/guarded.h"
 #include "berth/framework/object_kinds.h"
-#include "berth/runtime/profile_factory.h"
 
 namespace berth::app {
 
@@ -84,8 +84,7 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
                                                                client::RestClient& events_rest, const Clock& clock,
                                                                ShellOptions options) {
   std::unique_ptr<SchedulerShell> shell(new SchedulerShell(rest, events_rest, clock, std::move(options)));
-  BERTH_ASSIGN_OR_RETURN(auto profiles,
-                         runtime::MakeProfiles(configuration, shell->options_.plugins, shell->handle_));
+  BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, shell->options_.plugins, shell->handle_));
   scheduler::SchedulerOptions core;
   core.seed = shell->options_.seed;
   core.pods = shell->options_.pods;
@@ -96,8 +95,8 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
   const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
     return InvalidError("other servers cannot be asked here");
   };
-  BERTH_RETURN_IF_ERROR(shell->MakeExtenders(
-      core.extenders, shell->options_.make_client ? shell->options_.make_client : no_client));
+  BERTH_RETURN_IF_ERROR(
+      shell->MakeExtenders(core.extenders, shell->options_.make_client ? shell->options_.make_client : no_client));
   BERTH_ASSIGN_OR_RETURN(
       shell->outside_,
       OutsidePoller::Make(
@@ -118,8 +117,8 @@ Expected<void> SchedulerShell::MakeExtenders(std::vector<config::Extender> exten
   BERTH_ASSIGN_OR_RETURN(
       extenders_, HttpExtenders::Make(
                       std::move(extenders), rest_.loop(), make_client,
-                      [pool = &workers_](std::function<void()> work) { pool->Run(std::move(work)); },
-                      *options_.metrics, [this](scheduler::ExtenderDone done) { Push(std::move(done)); }));
+                      [pool = &workers_](std::function<void()> work) { pool->Run(std::move(work)); }, *options_.metrics,
+                      [this](scheduler::ExtenderDone done) { Push(std::move(done)); }));
   return {};
 }
 

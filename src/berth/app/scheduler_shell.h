@@ -23,14 +23,14 @@
 #include "berth/app/plugin_files.h"
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
-#include "berth/client/api_writer.h"
-#include "berth/client/event_recorder.h"
-#include "berth/client/informer.h"
-#include "berth/client/rest_client.h"
-#include "berth/config/types.h"
+#include "berth/core/config/types.h"
+#include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/handle.h"
 #include "berth/plugins/registry.h"
-#include "berth/scheduler/scheduler.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_recorder.h"
+#include "berth/shell/client/informer.h"
+#include "berth/shell/client/rest_client.h"
 
 namespace berth::app {
 

@@ -15,13 +15,13 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/apiserver/server.h"
-#include "berth/client/event_loop.h"
-#include "berth/client/informer.h"
 #include "berth/codec/json_reader.h"
-#include "berth/config/default.h"
-#include "berth/config/load.h"
-#include "berth/net/io_context.h"
+#include "berth/core/config/default.h"
+#include "berth/core/config/load.h"
+#include "berth/devcluster/apiserver/server.h"
+#include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/informer.h"
+#include "berth/shell/net/io_context.h"
 
 namespace berth::app {
 namespace {

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "berth/base/hash_map.h"
-#include "berth/client/api_writer.h"
-#include "berth/client/event_loop.h"
 #include "berth/framework/operation.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_loop.h"
 
 namespace berth::app {
 

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/client/client_fakes.h"
 #include "berth/codec/json.h"
+#include "berth/shell/client/client_fakes.h"
 
 namespace berth::app {
 namespace {

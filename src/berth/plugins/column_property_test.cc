@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/cache/column_node_table.h"
+#include "berth/core/cache/column_node_table.h"
 #include "berth/plugins/image_locality/image_locality.h"
 #include "berth/plugins/node_affinity/node_affinity.h"
 #include "berth/plugins/node_name/node_name.h"

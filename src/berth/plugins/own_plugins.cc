@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "berth/config/args_reader.h"
+#include "berth/core/config/args_reader.h"
 
 namespace berth::plugins {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
 #include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {

@@ -8,7 +8,7 @@
 
 #include "berth/api/selector.h"
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 
 namespace berth::plugins {
 

@@ -11,9 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/config/load.h"
-#include "berth/config/validate.h"
-#include "berth/scheduler/scheduler_testing.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/core/scheduler/scheduler_testing.h"
 
 namespace berth::plugins {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "berth/base/go_text.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
 #include "berth/plugins/helper/events.h"

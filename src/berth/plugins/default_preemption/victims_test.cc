@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/cache/pod_classes.h"
+#include "berth/core/cache/pod_classes.h"
 #include "berth/plugins/helper/fake_filters.h"
 #include "berth/plugins/helper/test_cluster.h"
 

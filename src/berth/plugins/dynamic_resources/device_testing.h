@@ -10,7 +10,7 @@
 
 #include "berth/api/decode.h"
 #include "berth/base/check.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
 #include "berth/plugins/helper/device_state.h"
 #include "berth/plugins/helper/test_cluster.h"

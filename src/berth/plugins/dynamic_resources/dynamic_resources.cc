@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "berth/base/random.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/dynamic_resources/allocator.h"
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
 #include "berth/plugins/dynamic_resources/claim_writes.h"

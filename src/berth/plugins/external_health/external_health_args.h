@@ -8,7 +8,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/framework/outside_data.h"
 #include "berth/plugins/external_health/health_report.h"
 

@@ -13,7 +13,7 @@
 #include "berth/api/resource_claim.h"
 #include "berth/base/expected.h"
 #include "berth/base/hash_map.h"
-#include "berth/cel/device.h"
+#include "berth/languages/cel/device.h"
 
 namespace berth::plugins {
 

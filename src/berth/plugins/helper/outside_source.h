@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "berth/config/reader.h"
+#include "berth/core/config/reader.h"
 #include "berth/framework/outside_data.h"
 
 namespace berth::plugins {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "berth/base/check.h"
-#include "berth/config/default.h"
+#include "berth/core/config/default.h"
+#include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
-#include "berth/scheduler/scheduler_testing.h"
 #include "berth/testing/fake_handle.h"
 
 namespace berth::plugins {

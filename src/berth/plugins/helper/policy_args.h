@@ -7,8 +7,8 @@
 #include <variant>
 
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
-#include "berth/config/reader.h"
+#include "berth/core/config/args.h"
+#include "berth/core/config/reader.h"
 
 namespace berth::plugins {
 

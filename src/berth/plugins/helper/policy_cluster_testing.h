@@ -10,11 +10,11 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/config/default.h"
-#include "berth/config/load.h"
+#include "berth/core/config/default.h"
+#include "berth/core/config/load.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/core/runtime/runtime_testing.h"
 #include "berth/plugins/registry.h"
-#include "berth/runtime/profile_factory.h"
-#include "berth/runtime/runtime_testing.h"
 
 namespace berth::plugins {
 

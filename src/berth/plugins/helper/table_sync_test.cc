@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/cache/column_node_table.h"
+#include "berth/core/cache/column_node_table.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/cache/column_node_table.h"
+#include "berth/core/cache/column_node_table.h"
 #include "berth/framework/plugin.h"
 #include "berth/testing/builders.h"
 

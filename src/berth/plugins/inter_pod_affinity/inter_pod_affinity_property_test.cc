@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/cache/column_node_table.h"
-#include "berth/cache/pod_classes.h"
-#include "berth/config/args.h"
+#include "berth/core/cache/column_node_table.h"
+#include "berth/core/cache/pod_classes.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"

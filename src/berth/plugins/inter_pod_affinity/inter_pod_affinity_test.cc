@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/helper/test_cluster.h"
 #include "berth/testing/fake_handle.h"
 

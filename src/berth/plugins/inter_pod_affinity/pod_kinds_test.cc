@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/cache/column_node_table.h"
+#include "berth/core/cache/column_node_table.h"
 #include "berth/plugins/inter_pod_affinity/affinity_index.h"
 #include "berth/testing/builders.h"
 #include "berth/testing/fake_handle.h"

@@ -9,7 +9,7 @@
 
 #include "berth/api/meta.h"
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 
 namespace berth::plugins {
 

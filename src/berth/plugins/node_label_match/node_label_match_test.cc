@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/cache/pod_classes.h"
+#include "berth/core/cache/pod_classes.h"
 #include "berth/plugins/helper/test_cluster.h"
 #include "berth/testing/fake_handle.h"
 

@@ -8,7 +8,7 @@
 
 #include <absl/container/inlined_vector.h>
 
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/helper/go_math.h"
 
 namespace berth::plugins {

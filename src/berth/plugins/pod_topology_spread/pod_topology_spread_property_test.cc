@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/random.h"
-#include "berth/cache/column_node_table.h"
-#include "berth/config/args.h"
+#include "berth/core/cache/column_node_table.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/pod_topology_spread/naive_spread.h"
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/testing/builders.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/cache/column_node_table.h"
+#include "berth/core/cache/column_node_table.h"
 #include "berth/plugins/pod_topology_spread/naive_spread.h"
 #include "berth/plugins/pod_topology_spread/spread_counts.h"
 #include "berth/testing/builders.h"

@@ -8,9 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/core/runtime/runtime_testing.h"
 #include "berth/plugins/helper/ready_profile_testing.h"
 #include "berth/plugins/names.h"
-#include "berth/runtime/runtime_testing.h"
 
 namespace berth::plugins {
 namespace {

@@ -14,9 +14,9 @@
 
 #include "berth/base/expected.h"
 #include "berth/framework/plugin.h"
+#include "berth/languages/script/sandbox.h"
 #include "berth/plugins/script/script_args.h"
 #include "berth/plugins/script/views.h"
-#include "berth/script/sandbox.h"
 
 namespace berth::plugins {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
-#include "berth/script/sandbox.h"
+#include "berth/core/config/args.h"
+#include "berth/languages/script/sandbox.h"
 
 namespace berth::plugins {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "berth/config/load.h"
+#include "berth/core/config/load.h"
+#include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/plugins/helper/outside_testing.h"
-#include "berth/scheduler/scheduler_testing.h"
 
 namespace berth::plugins {
 

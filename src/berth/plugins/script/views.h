@@ -15,7 +15,7 @@
 #include "berth/framework/node_info.h"
 #include "berth/framework/node_table.h"
 #include "berth/framework/pod_info.h"
-#include "berth/script/sandbox.h"
+#include "berth/languages/script/sandbox.h"
 
 namespace berth::plugins {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/spot_first/spot_labels.h"
 
 namespace berth::plugins {

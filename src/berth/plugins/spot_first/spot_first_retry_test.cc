@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/config/load.h"
-#include "berth/scheduler/scheduler_testing.h"
+#include "berth/core/config/load.h"
+#include "berth/core/scheduler/scheduler_testing.h"
 
 namespace berth::plugins {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/volume_binding/bind_operation.h"
 #include "berth/plugins/volume_binding/row_matcher.h"
 

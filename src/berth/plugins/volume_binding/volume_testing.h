@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 #include "berth/plugins/helper/test_cluster.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
 #include "berth/testing/builders.h"

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "berth/base/expected.h"
-#include "berth/config/args.h"
+#include "berth/core/config/args.h"
 
 namespace berth::plugins {
 

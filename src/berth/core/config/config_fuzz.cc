@@ -1,0 +1,20 @@
+// Any text is a configuration or an error: loading, checking and expanding must not crash, hang or eat the memory.
+#include <cstdint>
+#include <string_view>
+
+#include "berth/core/config/expand.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace berth::config;
+  const auto configuration = LoadConfiguration({reinterpret_cast<const char*>(data), size});
+  if (!configuration.ok()) {
+    BERTH_CHECK(!configuration.error().message.empty());
+    return 0;
+  }
+  (void)ValidateConfiguration(*configuration);
+  // Every name is a plugin of every point, so that the expansion gets as far as it can.
+  (void)ExpandProfiles(configuration->profiles, [](std::string_view) { return ExtensionPointSet().set(); });
+  return 0;
+}

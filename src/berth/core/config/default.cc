@@ -1,0 +1,110 @@
+#include "berth/core/config/default.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace berth::config {
+namespace {
+
+bool Contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+Plugins DefaultPlugins() {
+  Plugins plugins;
+  plugins.multi_point.enabled = {
+      {"SchedulingGates"},
+      {"PrioritySort"},
+      {"NodeUnschedulable"},
+      {"NodeName"},
+      {"TaintToleration", 3},
+      {"NodeAffinity", 2},
+      {"NodePorts"},
+      {"NodeResourcesFit", 1},
+      {"VolumeRestrictions"},
+      {"NodeVolumeLimits"},
+      {"VolumeBinding"},
+      {"VolumeZone"},
+      {"PodTopologySpread", 2},
+      {"InterPodAffinity", 2},
+      // Before DefaultPreemption: freeing an idle claim costs less than evicting a pod.
+      {"DynamicResources", 2},
+      {"DefaultPreemption"},
+      {"NodeResourcesBalancedAllocation", 1},
+      {"ImageLocality", 1},
+      {"DefaultBinder"},
+      {"NodeDeclaredFeatures"},
+  };
+  return plugins;
+}
+
+PluginSet MergePluginSet(const PluginSet& defaults, const PluginSet& custom) {
+  PluginSet merged;
+  merged.disabled = custom.disabled;
+  merged.disabled.insert(merged.disabled.end(), defaults.disabled.begin(), defaults.disabled.end());
+
+  // Of a name that the user enables twice the later entry replaces the default, and the earlier one is appended: the
+  // expansion then refuses the doubled name, as upstream does.
+  std::map<std::string_view, std::size_t> custom_index;
+  for (std::size_t i = 0; i < custom.enabled.size(); ++i) custom_index[custom.enabled[i].name] = i;
+
+  std::set<std::size_t> replacing;
+  if (!Contains(merged.disabled, "*")) {
+    for (const PluginRef& plugin : defaults.enabled) {
+      if (Contains(merged.disabled, plugin.name)) continue;
+      if (const auto found = custom_index.find(plugin.name); found != custom_index.end()) {
+        merged.enabled.push_back(custom.enabled[found->second]);
+        replacing.insert(found->second);
+      } else {
+        merged.enabled.push_back(plugin);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < custom.enabled.size(); ++i) {
+    if (replacing.count(i) == 0) merged.enabled.push_back(custom.enabled[i]);
+  }
+  return merged;
+}
+
+PluginArgs DefaultArgs(std::string_view plugin) {
+  if (plugin == "NodeResourcesFit") return NodeResourcesFitArgs{};
+  if (plugin == "NodeResourcesBalancedAllocation") return NodeResourcesBalancedAllocationArgs{};
+  if (plugin == "NodeAffinity") return NodeAffinityArgs{};
+  if (plugin == "InterPodAffinity") return InterPodAffinityArgs{};
+  if (plugin == "PodTopologySpread") return PodTopologySpreadArgs{};
+  if (plugin == "DefaultPreemption") return DefaultPreemptionArgs{};
+  if (plugin == "VolumeBinding") return VolumeBindingArgs{};
+  if (plugin == "DynamicResources") return DynamicResourcesArgs{};
+  return std::monostate{};
+}
+
+void ApplyDefaults(Profile& profile) {
+  const Plugins defaults = DefaultPlugins();
+  std::set<std::string> names;
+  const auto merge = [&](PluginSet& set, const PluginSet& default_set) {
+    set = MergePluginSet(default_set, set);
+    for (const PluginRef& plugin : set.enabled) names.insert(plugin.name);
+  };
+  merge(profile.plugins.multi_point, defaults.multi_point);
+  for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
+    merge(profile.plugins.points.values[i], defaults.points.values[i]);
+  }
+  for (const PluginConfig& config : profile.plugin_config) names.erase(config.name);
+  for (const std::string& name : names) {
+    PluginArgs args = DefaultArgs(name);
+    if (!std::holds_alternative<std::monostate>(args)) profile.plugin_config.push_back({name, std::move(args)});
+  }
+}
+
+KubeSchedulerConfiguration DefaultConfiguration() {
+  KubeSchedulerConfiguration configuration;
+  Profile& profile = configuration.profiles.emplace_back();
+  profile.scheduler_name = api::kDefaultSchedulerName;
+  ApplyDefaults(profile);
+  return configuration;
+}
+
+}  // namespace berth::config

@@ -1,0 +1,15 @@
+// Reading KubeSchedulerConfiguration from YAML or JSON, strictly: an unknown field, a doubled key, a wrong type or a
+// wrong apiVersion or kind is an error with its field path; several are listed as "[a, b]".
+#pragma once
+
+#include <string_view>
+
+#include "berth/base/expected.h"
+#include "berth/core/config/types.h"
+
+namespace berth::config {
+
+// Decodes and applies the defaults. Values are checked by ValidateConfiguration, once flags have been applied to them.
+Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text);
+
+}  // namespace berth::config

@@ -1,0 +1,81 @@
+// Strict decoding of a JSON document: each field is asked for by name, what nobody asked for is unknown, and every
+// failure is noted with its field path, so that one run reports them all. For load.cc; thread-compatible.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/codec/json.h"
+#include "berth/core/config/field_errors.h"
+
+namespace berth::config {
+
+// "a whole number", "a list" ...: what a value is, for messages.
+std::string_view Describe(const codec::json::value& value);
+
+// One JSON object. Absent fields and null leave the target as it is.
+class ObjectReader {
+ public:
+  // A value that is no object is noted as an error; null is an empty object. `value` and `errors` must outlive this.
+  ObjectReader(const codec::json::value& value, std::string path, FieldErrors& errors);
+  // Notes the fields that nobody asked for.
+  ~ObjectReader();
+  ObjectReader(const ObjectReader&) = delete;
+  ObjectReader& operator=(const ObjectReader&) = delete;
+
+  // The field's value; null when it is absent or null.
+  const codec::json::value* Find(std::string_view key);
+  std::string PathOf(std::string_view key) const;
+  FieldErrors& errors() { return errors_; }
+
+  void Read(std::string_view key, std::string& out);
+  void Read(std::string_view key, bool& out);
+  void Read(std::string_view key, std::int32_t& out);
+  void Read(std::string_view key, std::int64_t& out);
+  void Read(std::string_view key, double& out);
+  void Read(std::string_view key, Duration& out);  // Go's duration text
+  void Read(std::string_view key, std::vector<std::string>& out);
+
+  template <typename T>
+  void Read(std::string_view key, std::optional<T>& out) {
+    if (Find(key) == nullptr) return;
+    T value{};
+    Read(key, value);
+    out = std::move(value);
+  }
+
+  // visit(reader) for an object, visit(item, path) for each item of a list.
+  template <typename Visit>
+  void Object(std::string_view key, Visit visit) {
+    const codec::json::value* value = Find(key);
+    if (value == nullptr) return;
+    ObjectReader reader(*value, PathOf(key), errors_);
+    visit(reader);
+  }
+  template <typename Visit>
+  void List(std::string_view key, Visit visit) {
+    const codec::json::array* items = FindList(key);
+    if (items == nullptr) return;
+    const std::string path = PathOf(key);
+    for (std::size_t i = 0; i < items->size(); ++i) visit((*items)[i], path + '[' + std::to_string(i) + ']');
+  }
+
+ private:
+  const codec::json::array* FindList(std::string_view key);
+  void WrongType(std::string_view key, const codec::json::value& value, std::string_view wanted);
+  std::optional<std::int64_t> FindInteger(std::string_view key, std::int64_t min, std::int64_t max,
+                                          std::string_view wanted);
+
+  const codec::json::object* object_ = nullptr;
+  std::string path_;
+  FieldErrors& errors_;
+  std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace berth::config

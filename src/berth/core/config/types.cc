@@ -1,0 +1,41 @@
+#include "berth/core/config/types.h"
+
+namespace berth::config {
+namespace {
+
+struct Names {
+  std::string_view type;
+  std::string_view field;
+};
+
+constexpr std::array<Names, kExtensionPointCount> kNames = {{
+    {"PreEnqueue", "preEnqueue"},
+    {"QueueSort", "queueSort"},
+    {"PreFilter", "preFilter"},
+    {"Filter", "filter"},
+    {"PostFilter", "postFilter"},
+    {"PreScore", "preScore"},
+    {"Score", "score"},
+    {"Reserve", "reserve"},
+    {"Permit", "permit"},
+    {"PreBind", "preBind"},
+    {"Bind", "bind"},
+    {"PostBind", "postBind"},
+}};
+
+}  // namespace
+
+std::string_view ToString(ExtensionPoint point) { return kNames[static_cast<std::size_t>(point)].type; }
+
+std::string_view FieldName(ExtensionPoint point) { return kNames[static_cast<std::size_t>(point)].field; }
+
+std::vector<ResourceSpec> DefaultResources() { return {{"cpu", 1}, {"memory", 1}}; }
+
+const PluginArgs* Profile::FindArgs(std::string_view plugin) const {
+  for (const PluginConfig& config : plugin_config) {
+    if (config.name == plugin) return &config.args;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::config

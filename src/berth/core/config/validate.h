@@ -1,0 +1,12 @@
+// Upstream's checks of a complete configuration, with its wording.
+#pragma once
+
+#include "berth/base/expected.h"
+#include "berth/core/config/types.h"
+
+namespace berth::config {
+
+// All violations in one error, "[a, b]" if there are several, each with its field path.
+Expected<void> ValidateConfiguration(const KubeSchedulerConfiguration& configuration);
+
+}  // namespace berth::config

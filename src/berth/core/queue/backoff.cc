@@ -1,0 +1,19 @@
+#include "berth/core/queue/backoff.h"
+
+#include <limits>
+
+namespace berth::queue {
+
+Duration Backoff::Length(std::int32_t count) const {
+  if (count <= 0) return Duration(0);
+  const std::int32_t shift = count - 1;
+  if (shift >= std::numeric_limits<Duration::rep>::digits || initial.count() > (max.count() >> shift)) return max;
+  return Duration(initial.count() << shift);
+}
+
+Time Backoff::Expiration(Time timestamp, std::int32_t count) const {
+  if (max == Duration(0) || count <= 0) return Time::min();
+  return AlignToWindow(timestamp + Length(count));
+}
+
+}  // namespace berth::queue

@@ -1,0 +1,93 @@
+// What activeQ and the back-off heaps order pods by. In a header for the sake of the heaps' inner loops. One thread.
+#pragma once
+
+#include <cstdint>
+
+#include "berth/base/log.h"
+#include "berth/core/queue/entry.h"
+#include "berth/core/queue/indexed_heap.h"
+#include "berth/framework/guarded.h"
+#include "berth/framework/plugin.h"
+
+namespace berth::queue {
+
+// What the three heaps order by. Arrival decides between equals, which makes the order total and the queue
+// deterministic.
+struct OrderKey {
+  Time backoff_expiration{};  // of the back-off heaps
+  std::int32_t priority = 0;
+  Time timestamp{};
+  std::uint64_t sequence = 0;
+};
+using OrderSlot = HeapSlot<Entry, OrderKey>;
+
+// Asks the plugin. What its Less throws over is ordered by priority and time, and said once.
+class Sort {
+ public:
+  explicit Sort(const framework::QueueSortPlugin& plugin) : plugin_(plugin) {
+    Note(framework::GuardedCall([&] { is_by_key_ = plugin.IsPriorityThenTime(); }));
+  }
+
+  // Whether a is popped before b.
+  bool Less(const OrderSlot& a, const OrderSlot& b) {
+    if (is_by_key_) return IsBefore(a.key, b.key);
+    const framework::QueuedPod left{*a.element->info.pod, a.key.timestamp};
+    const framework::QueuedPod right{*b.element->info.pod, b.key.timestamp};
+    bool is_before = false;
+    const framework::Status failed = framework::GuardedCall([&] {
+      is_before = plugin_.Less(left, right) || (a.key.sequence < b.key.sequence && !plugin_.Less(right, left));
+    });
+    if (failed.IsSuccess()) return is_before;
+    Note(failed);
+    return IsBefore(a.key, b.key);
+  }
+
+ private:
+  static bool IsBefore(const OrderKey& a, const OrderKey& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.timestamp != b.timestamp) return a.timestamp < b.timestamp;
+    return a.sequence < b.sequence;
+  }
+  void Note(const framework::Status& failed) {
+    if (failed.IsSuccess() || has_failed_) return;
+    has_failed_ = true;
+    log::Warning("queue", "A QueueSort plugin fails: pods are in the order of priority and time where it does",
+                 {{"plugin", plugin_.Name()}, {"error", failed.Message()}});
+  }
+
+  const framework::QueueSortPlugin& plugin_;
+  bool is_by_key_ = false;
+  bool has_failed_ = false;
+};
+
+// Of activeQ.
+struct ActiveLess {
+  using Key = OrderKey;
+  Sort* sort;
+  bool operator()(const OrderSlot& a, const OrderSlot& b) const { return sort->Less(a, b); }
+};
+// Who is due first, then as in activeQ: Pop takes from here when activeQ is empty.
+struct BackoffLess {
+  using Key = OrderKey;
+  ActiveLess active;
+  bool operator()(const OrderSlot& a, const OrderSlot& b) const {
+    if (a.key.backoff_expiration != b.key.backoff_expiration) {
+      return a.key.backoff_expiration < b.key.backoff_expiration;
+    }
+    return active(a, b);
+  }
+};
+// Who is due first; nobody else looks at the order of these.
+struct ErrorBackoffLess {
+  using Key = OrderKey;
+  bool operator()(const OrderSlot& a, const OrderSlot& b) const {
+    return a.key.backoff_expiration != b.key.backoff_expiration ? a.key.backoff_expiration < b.key.backoff_expiration
+                                                                : a.key.sequence < b.key.sequence;
+  }
+};
+
+inline OrderKey KeyOf(const Entry& entry) {
+  return {entry.backoff_expiration, entry.info.pod->priority(), entry.info.timestamp, entry.sequence};
+}
+
+}  // namespace berth::queue

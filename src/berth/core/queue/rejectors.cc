@@ -1,0 +1,202 @@
+#include "berth/core/queue/rejectors.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "berth/core/queue/entry.h"
+#include "berth/framework/guarded.h"
+
+namespace berth::queue {
+namespace {
+
+using framework::ClusterEvent;
+using framework::QueueingHint;
+
+// What a group keeps of the room that its waiting pods took.
+constexpr std::size_t kClassesKept = 1024;
+
+constexpr std::uint32_t kNoProfile = std::numeric_limits<std::uint32_t>::max();
+
+bool Has(const std::vector<PluginId>& sorted, PluginId id) { return std::ranges::binary_search(sorted, id); }
+
+// A hint that fails must not strand the pod.
+QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo& pod,
+                 const framework::EventObjects& event) {
+  QueueingHint said = QueueingHint::kQueue;
+  if (!hint) return said;
+  const framework::Status failed = framework::GuardedCall([&] { said = hint(pod, event); });
+  return failed.IsSuccess() ? said : QueueingHint::kQueue;
+}
+
+}  // namespace
+
+void Group::Link(Entry* entry) {
+  const framework::PodClass* const pod_class = entry->info.pod->pod_class.get();
+  const auto [at, is_new] = waiting_of_class.try_emplace(pod_class, waiting.size());
+  if (is_new) waiting.push_back({pod_class, nullptr});
+  Entry*& first = waiting[at->second].first;
+  entry->earlier = nullptr;
+  entry->later = first;
+  if (first != nullptr) first->earlier = entry;
+  first = entry;
+}
+
+void Group::Unlink(Entry* entry) {
+  if (entry->later != nullptr) entry->later->earlier = entry->earlier;
+  Entry* const later = std::exchange(entry->later, nullptr);
+  if (Entry* const earlier = std::exchange(entry->earlier, nullptr)) {
+    earlier->later = later;
+    return;
+  }
+  const auto at = waiting_of_class.find(entry->info.pod->pod_class.get());
+  const std::size_t position = at->second;
+  waiting[position].first = later;
+  if (later != nullptr) return;
+  waiting_of_class.erase(at);
+  if (position + 1 < waiting.size()) {
+    waiting[position] = waiting.back();
+    waiting_of_class[waiting[position].pod_class] = position;
+  }
+  waiting.pop_back();
+  if (!waiting.empty() || waiting.capacity() <= kClassesKept) return;
+  waiting = {};
+  waiting_of_class = {};
+}
+
+Rejectors::Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles) {
+  // By name, so that ids do not depend on the hash table's order.
+  std::map<std::string, ProfileHooks> ordered(std::make_move_iterator(profiles.begin()),
+                                              std::make_move_iterator(profiles.end()));
+  for (auto& [name, hooks] : ordered) {
+    auto profile = std::make_unique<Profile>();
+    profile->id = static_cast<std::uint32_t>(profiles_.size());
+    profile->hooks = std::move(hooks);
+    for (const framework::PreEnqueuePlugin* plugin : profile->hooks.pre_enqueue) {
+      profile->pre_enqueue_ids.push_back(InternPlugin(plugin->Name()));
+    }
+    for (const Registration& registration : profile->hooks.events) {
+      const PluginId id = InternPlugin(registration.plugin);
+      profile->event_ids.push_back(id);
+      events_by_plugin_[id].push_back(registration.event.event);
+    }
+    profile_by_name_.emplace(name, profile.get());
+    profiles_.push_back(std::move(profile));
+  }
+}
+
+const Profile* Rejectors::FindProfile(std::string_view scheduler_name) const {
+  if (latest_profile_ != nullptr && latest_name_ == scheduler_name) return latest_profile_;
+  const auto profile = profile_by_name_.find(scheduler_name);
+  if (profile == profile_by_name_.end()) return nullptr;
+  latest_name_ = scheduler_name;
+  return latest_profile_ = profile->second;
+}
+
+PluginId Rejectors::InternPlugin(std::string_view name) {
+  if (const auto known = plugin_by_name_.find(name); known != plugin_by_name_.end()) return known->second;
+  const auto id = static_cast<PluginId>(plugin_names_.size());
+  plugin_names_.emplace_back(name);
+  plugin_by_name_.emplace(name, id);
+  return id;
+}
+
+Group* Rejectors::Intern(const Profile* profile, const std::set<std::string>& unschedulable,
+                         const std::set<std::string>& pending) {
+  if (unschedulable.empty() && pending.empty()) return nullptr;
+  key_.assign(
+      {profile == nullptr ? kNoProfile : profile->id, kNoPlugin, static_cast<std::uint32_t>(unschedulable.size())});
+  for (const std::string& name : unschedulable) key_.push_back(InternPlugin(name));
+  for (const std::string& name : pending) key_.push_back(InternPlugin(name));
+  return InternKey();
+}
+
+Group* Rejectors::WithGate(const Profile* profile, const Group* group, PluginId plugin) {
+  key_.assign({profile == nullptr ? kNoProfile : profile->id, plugin, 0});
+  if (group != nullptr) key_.insert(key_.end(), group->unschedulable.begin(), group->unschedulable.end());
+  if (plugin != kNoPlugin && (group == nullptr || !Has(group->unschedulable, plugin))) key_.push_back(plugin);
+  key_[2] = static_cast<std::uint32_t>(key_.size() - 3);
+  if (group != nullptr) key_.insert(key_.end(), group->pending.begin(), group->pending.end());
+  return key_.size() == 3 ? nullptr : InternKey();
+}
+
+Group* Rejectors::InternKey() {
+  const auto unschedulable = std::span(key_).subspan(3, key_[2]);
+  const auto pending = std::span(key_).subspan(3 + key_[2]);
+  std::ranges::sort(unschedulable);
+  std::ranges::sort(pending);
+  if (const auto known = groups_.find(key_); known != groups_.end()) return known->second.get();
+  auto group = std::make_unique<Group>();
+  if (key_[0] != kNoProfile) group->profile = profiles_[key_[0]].get();
+  group->gating = key_[1];
+  group->unschedulable.assign(unschedulable.begin(), unschedulable.end());
+  group->pending.assign(pending.begin(), pending.end());
+  group->flushes = !group->is_gated() || GateWants(group->gating, ClusterEvent());
+  return groups_.emplace(key_, std::move(group)).first->second.get();
+}
+
+bool Rejectors::GateWants(PluginId gating, const ClusterEvent& event) const {
+  const auto events = events_by_plugin_.find(gating);
+  return events != events_by_plugin_.end() &&
+         std::ranges::any_of(events->second, [&event](const ClusterEvent& registered) {
+           return ClusterEvent::Matches(registered, event);
+         });
+}
+
+EventId Rejectors::InternEvent(const ClusterEvent& event) {
+  const std::uint64_t key = (static_cast<std::uint64_t>(event.resource) << 32) | event.actions;
+  if (const auto known = event_ids_.find(key); known != event_ids_.end()) return known->second;
+  const auto id = static_cast<EventId>(events_.size());
+  bool is_of_interest = event.IsWildcard();
+  for (const auto& [plugin, events] : events_by_plugin_) is_of_interest |= GateWants(plugin, event);
+  events_.push_back({event, is_of_interest});
+  event_ids_.emplace(key, id);
+  return id;
+}
+
+const Relevance& Rejectors::RelevanceOf(Group& group, EventId event) {
+  if (event >= group.relevance.size()) group.relevance.resize(event + 1);
+  std::unique_ptr<Relevance>& slot = group.relevance[event];
+  if (slot != nullptr) return *slot;
+  slot = std::make_unique<Relevance>();
+  const ClusterEvent& incoming = events_[event].event;
+  slot->reaches_gate = !group.is_gated() || GateWants(group.gating, incoming);
+  if (group.profile == nullptr) return *slot;
+  const std::vector<Registration>& registrations = group.profile->hooks.events;
+  for (std::size_t i = 0; i < registrations.size(); ++i) {
+    const PluginId plugin = group.profile->event_ids[i];
+    const bool is_pending = Has(group.pending, plugin);
+    if (!is_pending && !Has(group.unschedulable, plugin)) continue;
+    if (!ClusterEvent::Matches(registrations[i].event.event, incoming)) continue;
+    const framework::ClusterEventWithHint& registered = registrations[i].event;
+    const bool is_of_class = !registered.hint || registered.is_hint_of_class;
+    slot->matches.push_back({&registered.hint, is_pending, is_of_class});
+    slot->is_of_class &= is_of_class;
+  }
+  // The order cannot change the answer, only how soon it is found.
+  std::ranges::sort(slot->matches, {}, [](const Relevance::Match& match) {
+    return std::tuple(!match.is_pending, static_cast<bool>(*match.hint), match.hint);
+  });
+  return *slot;
+}
+
+Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, Group& group, EventId event,
+                                     const EventSource& source) {
+  if (events_[event].event.IsWildcard()) {
+    // With an object, a wildcard event is meant for that pod alone.
+    const bool has_object = source.new_pod != nullptr || source.new_node != nullptr;
+    const bool is_own = source.new_pod != nullptr && source.new_pod->uid == pod.uid;
+    return has_object && !is_own ? Strategy::kSkip : Strategy::kAfterBackoff;
+  }
+  // Nobody could say what helps a pod without a profile.
+  if (group.profile == nullptr) return Strategy::kAfterBackoff;
+  const framework::EventObjects objects = source.View();
+  for (const Relevance::Match& match : RelevanceOf(group, event).matches) {
+    if (Ask(*match.hint, pod, objects) == QueueingHint::kSkip) continue;
+    return match.is_pending ? Strategy::kImmediately : Strategy::kAfterBackoff;
+  }
+  return Strategy::kSkip;
+}
+
+}  // namespace berth::queue

@@ -1,0 +1,126 @@
+// Rejectors: why a pod waits, interned. Waiting pods with the same rejectors form one group, so that an event is held
+// against each group's registrations once instead of against each pod. Internal to the queue.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/base/hash_map.h"
+#include "berth/core/queue/scheduling_queue.h"
+
+namespace berth::queue {
+
+struct Entry;
+
+using PluginId = std::uint32_t;
+inline constexpr PluginId kNoPlugin = std::numeric_limits<PluginId>::max();
+
+// Distinct ClusterEvents, numbered.
+using EventId = std::uint32_t;
+
+// How a pod comes back to the queue.
+enum class Strategy : std::uint8_t { kSkip, kAfterBackoff, kImmediately };
+
+struct Profile {
+  std::uint32_t id = 0;
+  ProfileHooks hooks;
+  std::vector<PluginId> pre_enqueue_ids;  // beside hooks.pre_enqueue
+  std::vector<PluginId> event_ids;        // beside hooks.events
+};
+
+// What an event means to the pods of one group.
+struct Relevance {
+  // One registration that matches the event, of one of the group's rejectors.
+  struct Match {
+    const framework::QueueingHintFn* hint;
+    bool is_pending;   // from a plugin that answered kPending
+    bool is_of_class;  // the hint is, or there is none
+  };
+  std::vector<Match> matches;  // pending ones first; within each kind those without a hint first
+  bool reaches_gate = true;    // false: the group is gated, and its gating plugin has not registered for the event
+  bool is_of_class = true;     // all matches are
+};
+
+// The pods of one class that wait in one group, chained by Entry::earlier and later.
+struct WaitingClass {
+  const framework::PodClass* pod_class = nullptr;
+  Entry* first = nullptr;
+};
+
+// One set of rejectors and the pods that wait because of it.
+struct Group {
+  const Profile* profile = nullptr;     // null: the pod names no profile of ours
+  std::vector<PluginId> unschedulable;  // sorted; includes the gating plugin
+  std::vector<PluginId> pending;        // sorted
+  PluginId gating = kNoPlugin;
+  bool flushes = true;  // takes part in the flush of long-waiting pods
+  std::vector<WaitingClass> waiting;
+  absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // positions in `waiting`
+  std::size_t nonempty_position = 0;
+  std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not asked yet
+
+  bool is_gated() const { return gating != kNoPlugin; }
+  // `entry` is in no list.
+  void Link(Entry* entry);
+  // Of the class that the entry's pod had when it was linked.
+  void Unlink(Entry* entry);
+};
+
+class Rejectors {
+ public:
+  explicit Rejectors(absl::flat_hash_map<std::string, ProfileHooks> profiles);
+
+  // Null when no profile has that name.
+  const Profile* FindProfile(std::string_view scheduler_name) const;
+
+  // The group of these rejectors; null when there are none. Groups live as long as this object: there are as many as
+  // distinct sets of refusing plugins were seen, a few dozen.
+  Group* Intern(const Profile* profile, const std::set<std::string>& unschedulable,
+                const std::set<std::string>& pending);
+  // The same rejectors (`group` may be null) with `plugin` as the gating one; kNoPlugin opens the gate, and the plugin
+  // that held it stays among the rejectors.
+  Group* WithGate(const Profile* profile, const Group* group, PluginId plugin);
+
+  EventId InternEvent(const framework::ClusterEvent& event);
+  // Whether any plugin of any profile wants the event.
+  bool IsOfInterest(EventId event) const { return events_[event].is_of_interest; }
+
+  const Relevance& RelevanceOf(Group& group, EventId event);
+
+  // Whether the event makes `pod`, which `group` holds back, worth another attempt. The gate is not looked at.
+  Strategy IsWorthRequeuing(const framework::PodInfo& pod, Group& group, EventId event, const EventSource& source);
+
+  const std::string& PluginName(PluginId id) const { return plugin_names_[id]; }
+
+ private:
+  struct EventEntry {
+    framework::ClusterEvent event;
+    bool is_of_interest = false;
+  };
+
+  PluginId InternPlugin(std::string_view name);
+  Group* InternKey();
+  bool GateWants(PluginId gating, const framework::ClusterEvent& event) const;
+
+  std::vector<std::unique_ptr<Profile>> profiles_;
+  StringHashMap<const Profile*> profile_by_name_;
+  mutable const Profile* latest_profile_ = nullptr;
+  mutable std::string latest_name_;
+  std::vector<std::string> plugin_names_;
+  StringHashMap<PluginId> plugin_by_name_;
+  absl::flat_hash_map<PluginId, std::vector<framework::ClusterEvent>> events_by_plugin_;  // over all profiles
+  absl::flat_hash_map<std::vector<std::uint32_t>, std::unique_ptr<Group>> groups_;
+  std::vector<std::uint32_t> key_;  // of the group looked for: profile, gating, number of unschedulable, both sets
+  absl::flat_hash_map<std::uint64_t, EventId> event_ids_;
+  std::vector<EventEntry> events_;
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,542 @@
+#include "berth/core/queue/scheduling_queue.h"
+
+#include <algorithm>
+
+#include "berth/base/check.h"
+#include "berth/base/log.h"
+#include "berth/core/queue/backoff.h"
+#include "berth/core/queue/entry.h"
+#include "berth/core/queue/in_flight.h"
+#include "berth/core/queue/indexed_heap.h"
+#include "berth/core/queue/order.h"
+#include "berth/core/queue/rejectors.h"
+#include "berth/core/queue/run_and_heap.h"
+#include "berth/core/queue/update_events.h"
+#include "berth/framework/guarded.h"
+
+namespace berth::queue {
+namespace {
+
+using framework::ClusterEvent;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+
+constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
+
+// Moves of single pods, whatever refused them.
+constexpr ClusterEvent kWildcardEvent{};
+
+Time FlushWindow(Time time) {
+  return Time(time.time_since_epoch() / kUnschedulableFlushPeriod * kUnschedulableFlushPeriod);
+}
+
+Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
+  Status status = framework::Guarded([&] { return plugin.PreEnqueue(pod); });
+  if (status.code() == framework::Code::kError) {
+    log::Warning("queue", "A PreEnqueue plugin fails: the pod is held back",
+                 {{"plugin", plugin.Name()}, {"pod", pod.Key()}, {"error", status.Message()}});
+  }
+  return status;
+}
+
+}  // namespace
+
+class SchedulingQueue::Impl {
+ public:
+  Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
+      : unschedulable_max(options.unschedulable_max),
+        backoff_policy{options.initial_backoff, options.max_backoff},
+        order(sort),
+        rejectors(std::move(profiles)),
+        active(ActiveLess{&order}),
+        backoff(BackoffLess{{&order}}),
+        error_backoff(ErrorBackoffLess{}) {}
+
+  // ---- Records ----
+
+  // A record for a pod that has none.
+  Entry* Create(PodInfoPtr pod, std::size_t uid_hash, std::size_t name_hash) {
+    Entry* const entry = pool.Take();
+    entry->info.pod = std::move(pod);
+    entry->uid_hash = uid_hash;
+    entry->name_hash = name_hash;
+    entry->profile = rejectors.FindProfile(entry->info.pod->spec().scheduler_name);
+    entry->sequence = ++last_sequence;
+    by_uid.Put(entry);
+    by_name.Put(entry);
+    return entry;
+  }
+
+  void Erase(Entry* entry) {
+    Detach(entry);
+    by_uid.Erase(entry);
+    by_name.Erase(entry);
+    pool.Give(entry);
+  }
+
+  void SetPod(Entry* entry, PodInfoPtr pod) {
+    BERTH_DCHECK(entry->info.pod->uid == pod->uid, pod->uid);
+    const bool is_waiting = entry->place == Place::kUnschedulable || entry->place == Place::kGated;
+    const bool is_moved = is_waiting && entry->info.pod->pod_class != pod->pod_class;
+    if (is_moved) entry->group->Unlink(entry);
+    entry->info.pod = std::move(pod);
+    if (is_moved) entry->group->Link(entry);
+  }
+
+  // ---- Places ----
+
+  void Detach(Entry* entry) {
+    switch (entry->place) {
+      case Place::kActive: active.Remove(entry); break;
+      case Place::kBackoff: backoff.Remove(entry); break;
+      case Place::kErrorBackoff: error_backoff.Remove(entry); break;
+      case Place::kUnschedulable:
+      case Place::kGated: Unpark(entry); break;
+      case Place::kInFlight: in_flight.Remove(entry); break;
+      default: break;
+    }
+    entry->place = kNowhere;
+  }
+
+  // Among the unschedulable pods, under its rejectors.
+  void Park(Entry* entry) {
+    Group* const group = entry->group;
+    BERTH_CHECK(group != nullptr, entry->info.pod->uid);
+    entry->place = group->is_gated() ? Place::kGated : Place::kUnschedulable;
+    ++(group->is_gated() ? gated_count : unschedulable_count);
+    if (group->waiting.empty()) {
+      group->nonempty_position = nonempty_groups.size();
+      nonempty_groups.push_back(group);
+    }
+    group->Link(entry);
+    if (group->flushes) oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
+  }
+
+  void Unpark(Entry* entry) {
+    Group* const group = entry->group;
+    --(group->is_gated() ? gated_count : unschedulable_count);
+    group->Unlink(entry);
+    if (!group->waiting.empty()) return;
+    Group* const last_group = nonempty_groups.back();
+    nonempty_groups[group->nonempty_position] = last_group;
+    last_group->nonempty_position = group->nonempty_position;
+    nonempty_groups.pop_back();
+  }
+
+  // Asks the PreEnqueue plugins, the one that gated the pod last time first. `entry` is in no place.
+  bool PassesGate(Entry* entry) {
+    const PluginId gating = entry->group == nullptr ? kNoPlugin : entry->group->gating;
+    if (entry->profile != nullptr) {
+      const auto& plugins = entry->profile->hooks.pre_enqueue;
+      const auto& ids = entry->profile->pre_enqueue_ids;
+      const auto is_refused_by = [&](std::size_t i) {
+        Status status = Ask(*plugins[i], *entry->info.pod);
+        if (status.IsSuccess()) return false;
+        entry->group = rejectors.WithGate(entry->profile, entry->group, ids[i]);
+        entry->gate = std::move(status);
+        return true;
+      };
+      for (std::size_t i = 0; gating != kNoPlugin && i < plugins.size(); ++i) {
+        if (ids[i] == gating && is_refused_by(i)) return false;
+      }
+      for (std::size_t i = 0; i < plugins.size(); ++i) {
+        if (ids[i] != gating && is_refused_by(i)) return false;
+      }
+    }
+    if (gating != kNoPlugin) {
+      entry->group = rejectors.WithGate(entry->profile, entry->group, kNoPlugin);
+      entry->gate = Status();
+    }
+    return true;
+  }
+
+  // True when the pod entered activeQ, false when it was gated.
+  bool MoveToActive(Entry* entry, Time now) {
+    // Pods in back-off passed the gate when they went there.
+    const bool is_from_backoff = entry->place == Place::kBackoff || entry->place == Place::kErrorBackoff;
+    Detach(entry);
+    if (!is_from_backoff && !PassesGate(entry)) {
+      Park(entry);
+      return false;
+    }
+    if (!entry->info.initial_attempt_timestamp) entry->info.initial_attempt_timestamp = now;
+    entry->place = Place::kActive;
+    active.Push(entry, KeyOf(*entry));
+    return true;
+  }
+
+  void MoveToBackoff(Entry* entry, Time expiration) {
+    Detach(entry);
+    if (!PassesGate(entry)) return Park(entry);
+    entry->backoff_expiration = expiration;
+    // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
+    entry->place = entry->group == nullptr ? Place::kErrorBackoff : Place::kBackoff;
+    entry->group == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
+  }
+
+  void Requeue(Entry* entry, Strategy strategy, Time now) {
+    if (strategy == Strategy::kSkip) {
+      Detach(entry);
+      return Park(entry);
+    }
+    const QueuedPodInfo& info = entry->info;
+    const std::int32_t count =
+        info.consecutive_errors_count > 0 ? info.consecutive_errors_count : info.unschedulable_count;
+    const Time expiration = backoff_policy.Expiration(info.timestamp, count);
+    if (strategy == Strategy::kAfterBackoff && !Backoff::IsOver(expiration, now))
+      return MoveToBackoff(entry, expiration);
+    MoveToActive(entry, now);
+  }
+
+  // ---- Calls ----
+
+  void Add(PodInfoPtr pod, Time now) {
+    const std::size_t uid_hash = ByUid::HashOf(pod->uid);
+    if (by_uid.Find(pod->uid, uid_hash) != nullptr) return Update(nullptr, std::move(pod), now);
+    // A queued pod of the same name is an older incarnation, whose deletion was missed.
+    const ByName::Key name = ByName::KeyOf(*pod);
+    const std::size_t name_hash = ByName::HashOf(name);
+    if (Entry* const namesake = by_name.Find(name, name_hash); namesake != nullptr) {
+      nominator.DeleteNominated(namesake->info.pod->uid);
+      Erase(namesake);
+    }
+    Entry* const entry = Create(std::move(pod), uid_hash, name_hash);
+    entry->info.timestamp = now;
+    if (MoveToActive(entry, now) && !entry->info.pod->nominated_node_name.empty()) {
+      nominator.AddNominatedPod(entry->info.pod);
+    }
+  }
+
+  void Update(const PodInfoPtr& old_pod, PodInfoPtr pod, Time now) {
+    Entry* const entry = by_uid.Find(pod->uid);
+    if (entry == nullptr) return Add(std::move(pod), now);
+    if (entry->place == Place::kInFlight) {
+      const PodInfoPtr& before = old_pod != nullptr ? old_pod : entry->info.pod;
+      for (const ClusterEvent& event : PodUpdateEvents(*before, *pod)) {
+        in_flight.Record(rejectors.InternEvent(event), {.old_pod = before, .new_pod = pod});
+      }
+      return;
+    }
+    const PodInfoPtr before = old_pod != nullptr ? old_pod : entry->info.pod;
+    nominator.UpdateNominated(before.get(), pod);
+    switch (entry->place) {
+      case Place::kActive: SetPod(entry, std::move(pod)); return active.Reorder(entry, KeyOf(*entry));
+      case Place::kBackoff: SetPod(entry, std::move(pod)); return backoff.Reorder(entry, KeyOf(*entry));
+      case Place::kErrorBackoff: return SetPod(entry, std::move(pod));
+      default: return UpdateWaiting(entry, before, std::move(pod), now);
+    }
+  }
+
+  // The update itself may be what the pod waited for: its rejectors, a gating plugin among them, are asked about it.
+  void UpdateWaiting(Entry* entry, const PodInfoPtr& before, PodInfoPtr pod, Time now) {
+    SetPod(entry, pod);
+    const EventSource source{.old_pod = before, .new_pod = pod};
+    for (const ClusterEvent& event : PodUpdateEvents(*before, *pod)) {
+      const Strategy strategy = rejectors.IsWorthRequeuing(*pod, *entry->group, rejectors.InternEvent(event), source);
+      if (strategy == Strategy::kSkip) continue;
+      Requeue(entry, strategy, now);
+      if (entry->place != Place::kUnschedulable && entry->place != Place::kGated) return;
+    }
+  }
+
+  void Delete(std::string_view uid) {
+    // `uid` may belong to the pod that goes away with the entry.
+    nominator.DeleteNominated(uid);
+    Entry* const entry = by_uid.Find(uid);
+    if (entry != nullptr && entry->place != Place::kInFlight) Erase(entry);
+  }
+
+  std::optional<QueuedPodInfo> Pop(Time now) {
+    FlushBackoff(now);
+    if (active.empty() && backoff.empty()) return std::nullopt;
+    Entry* const entry = active.empty() ? backoff.front() : active.front();
+    Detach(entry);
+    by_name.Erase(entry);
+    ++entry->info.attempts;
+    entry->group = nullptr;
+    in_flight.Add(entry);
+    entry->info.record = entry;
+    entry->info.record_sequence = entry->sequence;
+    return entry->info;
+  }
+
+  bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable,
+                        const std::set<std::string>& pending, Time now) {
+    const std::size_t uid_hash = ByUid::HashOf(info.pod->uid);
+    Entry* entry = by_uid.Find(info.pod->uid, uid_hash);
+    if (entry != nullptr && entry->place != Place::kInFlight) return false;
+    const ByName::Key name = ByName::KeyOf(*info.pod);
+    const std::size_t name_hash = ByName::HashOf(name);
+    if (by_name.Find(name, name_hash) != nullptr) {
+      if (entry != nullptr) Erase(entry);
+      return false;
+    }
+    const bool is_error = unschedulable.empty() && pending.empty();
+    info.consecutive_errors_count = is_error ? info.consecutive_errors_count + 1 : 0;
+    if (!is_error) ++info.unschedulable_count;
+    info.timestamp = now;
+    info.was_flushed_from_unschedulable = false;
+
+    Strategy strategy = Strategy::kAfterBackoff;
+    const Profile* const profile = rejectors.FindProfile(info.pod->spec().scheduler_name);
+    Group* const group = rejectors.Intern(profile, unschedulable, pending);
+    if (entry == nullptr) {
+      entry = Create(info.pod, uid_hash, name_hash);
+    } else if (group != nullptr) {
+      strategy = StrategyAfterFlight(*entry, *info.pod, *group);
+    }
+    Detach(entry);
+    entry->info = std::move(info);
+    entry->name_hash = name_hash;
+    by_name.Put(entry);
+    entry->profile = profile;
+    entry->group = group;
+    entry->sequence = ++last_sequence;
+    Requeue(entry, strategy, now);
+    return true;
+  }
+
+  // What the events say that happened during the attempt. The most urgent answer counts.
+  Strategy StrategyAfterFlight(const Entry& entry, const PodInfo& pod, Group& group) {
+    if (in_flight.HasLostEvents(entry)) return Strategy::kAfterBackoff;
+    Strategy best = Strategy::kSkip;
+    for (const InFlight::Event& event : in_flight.EventsSince(entry)) {
+      best = std::max(best, rejectors.IsWorthRequeuing(pod, group, event.id, event.source));
+      if (best == Strategy::kImmediately || (best == Strategy::kAfterBackoff && group.pending.empty())) break;
+    }
+    return best;
+  }
+
+  void Done(std::string_view uid) {
+    Entry* const entry = by_uid.Find(uid);
+    if (entry != nullptr && entry->place == Place::kInFlight) Erase(entry);
+  }
+
+  void Done(const QueuedPodInfo& popped) {
+    // Records are used again, and each time get another number.
+    auto* const entry = const_cast<Entry*>(static_cast<const Entry*>(popped.record));
+    if (entry == nullptr || entry->sequence != popped.record_sequence) return Done(popped.pod->uid);
+    if (entry->place == Place::kInFlight) Erase(entry);
+  }
+
+  void Move(const ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit) {
+    const EventId id = rejectors.InternEvent(event);
+    if (!rejectors.IsOfInterest(id)) return;
+    // Moving a pod changes the lists that are walked here, so the moves come after.
+    to_move.clear();
+    const Happening happening{id, source, limit, OwnerOf(source.old_pod), OwnerOf(source.new_pod)};
+    for (Group* const group : nonempty_groups) {
+      const Relevance& relevance = rejectors.RelevanceOf(*group, id);
+      if (!relevance.reaches_gate) continue;
+      if (relevance.matches.empty() && group->profile != nullptr && !event.IsWildcard()) continue;
+      const bool is_of_class = relevance.is_of_class && !event.IsWildcard();
+      for (const WaitingClass& waiting : group->waiting) {
+        if (limit.priority_max && waiting.pod_class->priority() > *limit.priority_max) continue;
+        if (is_of_class && !MayHelp(waiting, happening)) continue;
+        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
+          if (!happening.IsExcluded(*entry)) ChooseOne(entry, happening);
+        }
+      }
+    }
+    for (const auto& [entry, strategy] : to_move) Requeue(entry, strategy, now);
+    in_flight.Record(id, source);
+  }
+
+  // What a call of Move is about.
+  struct Happening {
+    EventId id;
+    const EventSource& source;
+    const MoveLimit& limit;
+    const Entry* old_owner;  // the pods of the event, where they are here themselves
+    const Entry* new_owner;
+
+    bool IsExcluded(const Entry& entry) const {
+      return !limit.excluded_uid.empty() && entry.info.pod->uid == limit.excluded_uid;
+    }
+  };
+
+  const Entry* OwnerOf(const PodInfoPtr& pod) const {
+    return pod == nullptr || nonempty_groups.empty() ? nullptr : by_uid.Find(pod->uid);
+  }
+
+  void ChooseOne(Entry* entry, const Happening& happening) {
+    const Strategy strategy =
+        rejectors.IsWorthRequeuing(*entry->info.pod, *entry->group, happening.id, happening.source);
+    if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
+  }
+
+  // False when no pod of the class is helped. Hints of the class tell only the event's own pods from the others.
+  bool MayHelp(const WaitingClass& waiting, const Happening& happening) {
+    const Entry* const first = waiting.first;
+    for (const Entry* owner : {happening.old_owner, happening.new_owner}) {
+      if (owner == nullptr || owner->group != first->group) continue;
+      if (owner->info.pod->pod_class == first->info.pod->pod_class) return true;
+    }
+    return rejectors.IsWorthRequeuing(*first->info.pod, *first->group, happening.id, happening.source) !=
+           Strategy::kSkip;
+  }
+
+  void Activate(std::string_view uid, Time now) {
+    Entry* const entry = by_uid.Find(uid);
+    if (entry == nullptr || entry->place == Place::kActive) return;
+    if (entry->place == Place::kInFlight) {
+      in_flight.Record(rejectors.InternEvent(kWildcardEvent), {.new_pod = entry->info.pod});
+    } else {
+      MoveToActive(entry, now);
+    }
+  }
+
+  void FlushBackoff(Time now) {
+    while (!backoff.empty() && Backoff::IsOver(backoff.front()->backoff_expiration, now)) {
+      MoveToActive(backoff.front(), now);
+    }
+    while (!error_backoff.empty() && Backoff::IsOver(error_backoff.front()->backoff_expiration, now)) {
+      MoveToActive(error_backoff.front(), now);
+    }
+  }
+
+  void FlushUnschedulable(Time now) {
+    if (last_flush && FlushWindow(now) <= *last_flush) return;
+    last_flush = FlushWindow(now);
+    if (oldest_waiting == Time::max() || now - oldest_waiting <= unschedulable_max) return;
+    oldest_waiting = Time::max();
+    to_move.clear();
+    for (Group* const group : nonempty_groups) {
+      if (!group->flushes) continue;
+      for (const WaitingClass& waiting : group->waiting) {
+        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
+          if (now - entry->info.timestamp > unschedulable_max) {
+            to_move.emplace_back(entry, Strategy::kAfterBackoff);
+          } else {
+            oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
+          }
+        }
+      }
+    }
+    for (const auto& [entry, strategy] : to_move) {
+      entry->info.was_flushed_from_unschedulable = true;
+      Requeue(entry, strategy, now);
+    }
+    // Upstream records this like any event: a pod that is refused just now is tried again too.
+    if (!to_move.empty()) in_flight.Record(rejectors.InternEvent(kWildcardEvent), {});
+  }
+
+  std::optional<Time> NextWake() const {
+    Time next = Time::max();
+    if (!backoff.empty()) next = std::min(next, Backoff::End(backoff.front()->backoff_expiration));
+    if (!error_backoff.empty()) next = std::min(next, Backoff::End(error_backoff.front()->backoff_expiration));
+    if (!nonempty_groups.empty() && oldest_waiting != Time::max()) {
+      // The first look at which the oldest pod has waited for longer than allowed. It may have left since.
+      Time flush = FlushWindow(oldest_waiting + unschedulable_max) + kUnschedulableFlushPeriod;
+      if (last_flush) flush = std::max(flush, *last_flush + kUnschedulableFlushPeriod);
+      next = std::min(next, flush);
+    }
+    return next == Time::max() ? std::nullopt : std::optional(next);
+  }
+
+  PodStanding Standing(const Entry& entry) const {
+    PodStanding standing{.pod = entry.info.pod, .place = entry.place, .timestamp = entry.info.timestamp};
+    if (entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff) {
+      standing.backoff_expiration = entry.backoff_expiration;
+    }
+    if (const Group* const group = entry.group; group != nullptr) {
+      for (const PluginId id : group->unschedulable) standing.unschedulable_plugins.push_back(rejectors.PluginName(id));
+      for (const PluginId id : group->pending) standing.pending_plugins.push_back(rejectors.PluginName(id));
+      std::ranges::sort(standing.unschedulable_plugins);
+      std::ranges::sort(standing.pending_plugins);
+      if (group->is_gated()) {
+        standing.gating_plugin = rejectors.PluginName(group->gating);
+        standing.gating_message = entry.gate.Message();
+      }
+    }
+    return standing;
+  }
+
+  std::vector<PodStanding> Dump() const {
+    std::vector<PodStanding> standings;
+    for (const auto& slot : by_uid) standings.push_back(Standing(*slot.entry));
+    std::ranges::sort(standings, {}, [](const PodStanding& standing) {
+      return std::tuple_cat(ByName::KeyOf(*standing.pod), std::tuple(std::string_view(standing.pod->uid)));
+    });
+    return standings;
+  }
+
+  const Duration unschedulable_max;
+  const Backoff backoff_policy;
+  Sort order;
+  Rejectors rejectors;
+  EntryPool pool;
+  EntryIndex<ByUid> by_uid;
+  EntryIndex<ByName> by_name;  // without those in flight
+  std::uint64_t last_sequence = 0;
+
+  RunAndHeap<Entry, ActiveLess> active;
+  IndexedHeap<Entry, BackoffLess> backoff;
+  IndexedHeap<Entry, ErrorBackoffLess> error_backoff;
+  InFlight in_flight;
+  Nominator nominator;
+
+  std::vector<Group*> nonempty_groups;  // those with waiting pods
+  std::size_t unschedulable_count = 0;
+  std::size_t gated_count = 0;
+  Time oldest_waiting = Time::max();  // at most the least timestamp of the pods that the flush may move
+  std::optional<Time> last_flush;
+  std::vector<std::pair<Entry*, Strategy>> to_move;  // of one call; kept for its memory
+};
+
+SchedulingQueue::SchedulingQueue(Options options, const framework::QueueSortPlugin& sort,
+                                 absl::flat_hash_map<std::string, ProfileHooks> profiles)
+    : impl_(std::make_unique<Impl>(options, sort, std::move(profiles))) {}
+SchedulingQueue::~SchedulingQueue() = default;
+
+void SchedulingQueue::Add(PodInfoPtr pod, Time now) { impl_->Add(std::move(pod), now); }
+void SchedulingQueue::Update(const PodInfoPtr& old_pod, PodInfoPtr new_pod, Time now) {
+  impl_->Update(old_pod, std::move(new_pod), now);
+}
+void SchedulingQueue::Delete(std::string_view uid) { impl_->Delete(uid); }
+std::optional<QueuedPodInfo> SchedulingQueue::Pop(Time now) { return impl_->Pop(now); }
+bool SchedulingQueue::AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable_plugins,
+                                       const std::set<std::string>& pending_plugins, Time now) {
+  return impl_->AddUnschedulable(std::move(info), unschedulable_plugins, pending_plugins, now);
+}
+void SchedulingQueue::Done(std::string_view uid) { impl_->Done(uid); }
+void SchedulingQueue::Done(const QueuedPodInfo& popped) { impl_->Done(popped); }
+void SchedulingQueue::Move(const ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit) {
+  impl_->Move(event, source, now, limit);
+}
+void SchedulingQueue::Activate(std::span<const std::string> uids, Time now) {
+  for (const std::string& uid : uids) impl_->Activate(uid, now);
+}
+void SchedulingQueue::Tick(Time now) {
+  impl_->FlushBackoff(now);
+  impl_->FlushUnschedulable(now);
+}
+std::optional<Time> SchedulingQueue::NextWake() const { return impl_->NextWake(); }
+
+const PodInfoPtr* SchedulingQueue::FindWaiting(std::string_view uid) const {
+  const Entry* const entry = impl_->by_uid.Find(uid);
+  return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.pod : nullptr;
+}
+bool SchedulingQueue::IsInFlight(std::string_view uid) const {
+  const Entry* const entry = impl_->by_uid.Find(uid);
+  return entry != nullptr && entry->place == Place::kInFlight;
+}
+std::optional<PodStanding> SchedulingQueue::Find(std::string_view uid) const {
+  const Entry* const entry = impl_->by_uid.Find(uid);
+  return entry == nullptr ? std::nullopt : std::optional(impl_->Standing(*entry));
+}
+std::vector<PodStanding> SchedulingQueue::Dump() const { return impl_->Dump(); }
+
+std::size_t SchedulingQueue::active_count() const { return impl_->active.size(); }
+std::size_t SchedulingQueue::backoff_count() const { return impl_->backoff.size() + impl_->error_backoff.size(); }
+std::size_t SchedulingQueue::unschedulable_count() const { return impl_->unschedulable_count; }
+std::size_t SchedulingQueue::gated_count() const { return impl_->gated_count; }
+std::size_t SchedulingQueue::in_flight_count() const { return impl_->in_flight.size(); }
+std::size_t SchedulingQueue::in_flight_event_count() const { return impl_->in_flight.event_count(); }
+bool SchedulingQueue::HasReadyPod() const { return !impl_->active.empty() || !impl_->backoff.empty(); }
+
+Nominator& SchedulingQueue::nominator() { return impl_->nominator; }
+const Nominator& SchedulingQueue::nominator() const { return impl_->nominator; }
+
+}  // namespace berth::queue

@@ -1,0 +1,176 @@
+// SchedulingQueue: the pods that wait to be scheduled. activeQ holds those that are ready, two back-off heaps those
+// that failed a moment ago, and the unschedulable pods wait for an event that may help them. Upstream: backend/queue.
+//
+// Part of the deterministic core: only the core's thread may call it, it reads no clock and never blocks. `now` must
+// not run backwards between calls.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/base/time.h"
+#include "berth/core/queue/nominator.h"
+#include "berth/core/queue/registrations.h"
+#include "berth/framework/cluster_event.h"
+#include "berth/framework/plugin.h"
+
+namespace berth::queue {
+
+// What the queue asks of one profile's plugins. The plugins must outlive the queue.
+struct ProfileHooks {
+  std::vector<const framework::PreEnqueuePlugin*> pre_enqueue;
+  std::vector<Registration> events;
+};
+
+// A pod on its way through the queue. Pop hands it out; a failed attempt gives it back to AddUnschedulable.
+struct QueuedPodInfo {
+  framework::PodInfoPtr pod;
+  Time timestamp{};                               // when it was added, or came back from its last failed attempt
+  std::int32_t attempts = 0;                      // times it was popped
+  std::int32_t unschedulable_count = 0;           // attempts that ended with a plugin's refusal
+  std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
+  std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
+  bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
+  // The queue's own, of a pod in flight: where it is recorded.
+  const void* record = nullptr;
+  std::uint64_t record_sequence = 0;
+};
+
+// The objects of an event, kept alive while a pod in flight may still need them. Those that do not apply are null.
+struct EventSource {
+  framework::PodInfoPtr old_pod;
+  framework::PodInfoPtr new_pod;
+  std::shared_ptr<const api::Node> old_node;
+  std::shared_ptr<const api::Node> new_node;
+  std::optional<framework::AnyObject> old_object;  // of another kind
+  std::optional<framework::AnyObject> new_object;
+  std::string outside_plugin{};  // whose data from outside changed
+
+  framework::EventObjects View() const {
+    return {old_pod.get(),
+            new_pod.get(),
+            old_node.get(),
+            new_node.get(),
+            old_object ? &*old_object : nullptr,
+            new_object ? &*new_object : nullptr,
+            outside_plugin};
+  }
+};
+
+// Narrows a move to some of the waiting pods.
+struct MoveLimit {
+  std::optional<std::int32_t> priority_max;  // only pods of at most this priority
+  std::string_view excluded_uid;             // every pod but this one
+};
+
+enum class Place : std::uint8_t { kActive, kBackoff, kErrorBackoff, kUnschedulable, kGated, kInFlight };
+
+// As a dump or an explanation shows a pod.
+struct PodStanding {
+  framework::PodInfoPtr pod;
+  Place place = Place::kActive;
+  Time timestamp{};
+  std::optional<Time> backoff_expiration;          // of kBackoff and kErrorBackoff
+  std::vector<std::string> unschedulable_plugins;  // sorted; includes the gating one
+  std::vector<std::string> pending_plugins;        // sorted
+  std::string gating_plugin;                       // of kGated
+  std::string gating_message;                      // of kGated: what that plugin said
+};
+
+class SchedulingQueue {
+ public:
+  struct Options {
+    Duration initial_backoff = std::chrono::seconds(1);
+    Duration max_backoff = std::chrono::seconds(10);  // 0: no back-off at all
+    Duration unschedulable_max = std::chrono::minutes(5);
+  };
+
+  // Events that are kept for pods in flight. Beyond this number all are dropped, and every pod that was in flight then
+  // is tried again after its back-off if it fails.
+  static constexpr std::size_t kInFlightEventsMax = 16384;
+
+  // `profiles` is keyed by schedulerName. `sort` and the plugins must outlive the queue.
+  SchedulingQueue(Options options, const framework::QueueSortPlugin& sort,
+                  absl::flat_hash_map<std::string, ProfileHooks> profiles);
+  ~SchedulingQueue();
+  SchedulingQueue(const SchedulingQueue&) = delete;
+  SchedulingQueue& operator=(const SchedulingQueue&) = delete;
+
+  // A new pending pod. It enters activeQ, or is gated by a PreEnqueue plugin. A queued pod of the same namespace and
+  // name with another uid is dropped; a pod that is here already is updated.
+  void Add(framework::PodInfoPtr pod, Time now);
+
+  // A pending pod changed. `old_pod` may be null. A pod that is not here is added.
+  void Update(const framework::PodInfoPtr& old_pod, framework::PodInfoPtr new_pod, Time now);
+
+  // The pod is gone, has a node now, or is not ours any more. A pod in flight stays so until Done or AddUnschedulable.
+  void Delete(std::string_view uid);
+
+  // The next pod to schedule: the head of activeQ or, when that is empty, of the back-off heap of refused pods, even if
+  // its back-off is not over. The pod is in flight until Done or AddUnschedulable.
+  std::optional<QueuedPodInfo> Pop(Time now);
+
+  // The attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the caller has made
+  // sure that the pod still exists and has no node. Both sets empty: an error, tried again after its own back-off. Also
+  // for an attempt that failed after Done. Ends the in-flight state. False when the pod was not taken, because it, or a
+  // newer pod of its name, is in the queue already.
+  bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable_plugins,
+                        const std::set<std::string>& pending_plugins, Time now);
+
+  // The attempt needs the queue no longer: events are not recorded for this pod any more. Harmless when repeated.
+  void Done(std::string_view uid);
+  // The same for what Pop returned, found without its uid.
+  void Done(const QueuedPodInfo& popped);
+
+  // Something happened in the cluster: waiting pods that it may help go to activeQ or, while they back off, to the
+  // back-off heap. Costs next to nothing when no plugin that refused a waiting pod has registered for the event, and
+  // little for each class of waiting pods that it does not help, where the hints read the class alone. The event is
+  // recorded for the pods in flight, whatever `limit` says.
+  void Move(const framework::ClusterEvent& event, const EventSource& source, Time now, const MoveLimit& limit = {});
+
+  // These pods go to activeQ at once (where PreEnqueue lets them); those in flight are tried again if they fail.
+  void Activate(std::span<const std::string> uids, Time now);
+
+  // Does what is due: ends back-offs (in windows of one second), and moves pods that have been unschedulable for too
+  // long (looked at every 30 seconds).
+  void Tick(Time now);
+
+  // When Tick has something to do next, whatever happens in between; nullopt: only after some other call.
+  std::optional<Time> NextWake() const;
+
+  // The pod in any place but in flight; null: it is not here. Valid until the next change.
+  const framework::PodInfoPtr* FindWaiting(std::string_view uid) const;
+  bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
+  bool IsInFlight(std::string_view uid) const;
+  std::optional<PodStanding> Find(std::string_view uid) const;
+  // All pods, in flight included, by namespace and name.
+  std::vector<PodStanding> Dump() const;
+
+  std::size_t active_count() const;
+  std::size_t backoff_count() const;  // of both heaps
+  std::size_t unschedulable_count() const;
+  std::size_t gated_count() const;
+  std::size_t in_flight_count() const;
+  std::size_t in_flight_event_count() const;
+  // True when Pop has something to give.
+  bool HasReadyPod() const;
+
+  // Kept up by Add, Update and Delete; the scheduler adds what preemption nominates and deletes what it assumes.
+  Nominator& nominator();
+  const Nominator& nominator() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::queue

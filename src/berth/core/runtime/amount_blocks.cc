@@ -1,0 +1,308 @@
+#include "berth/core/runtime/amount_blocks.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace berth::runtime {
+
+using framework::NodeIndex;
+
+namespace {
+
+// Measured, in looks at a row: to move a row to another kind, and to build everything, for each row.
+constexpr std::size_t kCostOfMove = 32;
+constexpr std::size_t kCostOfBuild = 32;
+
+// What a range of an amount is compared with: a node's capacity of the same resource.
+constexpr std::array<std::size_t, kAmountCount> kCapacityOf{0, 1, 2, 0, 1, 0, 1, 2};
+
+}  // namespace
+
+std::size_t AmountBlocks::UpdateCost(const framework::NodeTable& nodes) const {
+  const std::size_t cost_of_build = nodes.row_count() * kCostOfBuild;
+  if (version_ == 0 || IsLopsided()) return cost_of_build;
+  const auto changed = nodes.ChangedSince(version_);
+  return changed ? std::min(cost_of_build, changed->size() * kCostOfMove) : cost_of_build;
+}
+
+void AmountBlocks::Update(const framework::NodeTable& nodes) {
+  const auto changed = version_ == 0 || IsLopsided() ? std::nullopt : nodes.ChangedSince(version_);
+  if (changed && changed->size() * kCostOfMove < nodes.row_count() * kCostOfBuild) {
+    kind_of_row_.resize(nodes.row_count(), kNoKind);
+    index_in_kind_.resize(nodes.row_count());
+    for (const NodeIndex row : *changed) {
+      if (row < nodes.row_count()) SetRow(row, nodes.columns());
+    }
+  } else if (!changed || !changed->empty()) {
+    Rebuild(nodes);
+  }
+  version_ = nodes.version();
+  for (const BlockId block : loose_) Tighten(block);
+  loose_.clear();
+}
+
+// Kinds that come with ever larger amounts make the tree deep on one side, and those that go leave empty blocks.
+bool AmountBlocks::IsLopsided() const {
+  constexpr std::size_t kMore = 16;
+  const std::size_t full_blocks = kind_of_amounts_.size() / kKindsPerBlock;
+  return blocks_.size() > 4 * full_blocks + kMore || depth_ > 2 * std::bit_width(full_blocks) + kMore;
+}
+
+void AmountBlocks::Rebuild(const framework::NodeTable& nodes) {
+  blocks_.clear();
+  loose_.clear();
+  splits_.clear();
+  depth_ = 0;
+  kind_infos_.clear();
+  free_kinds_.clear();
+  kind_of_amounts_.clear();
+  odd_rows_.clear();
+  kind_of_row_.assign(nodes.row_count(), kNoKind);
+  index_in_kind_.assign(nodes.row_count(), 0);
+  for (const NodeIndex row : nodes.rows()) {
+    if (IsOdd(row, nodes.columns())) {
+      odd_rows_.push_back(row);
+      continue;
+    }
+    const Amounts amounts = AmountsOf(nodes.columns(), row);
+    const auto it = kind_of_amounts_.find(amounts);
+    const KindId kind = it != kind_of_amounts_.end() ? it->second : NewKind(amounts);
+    kind_of_row_[row] = kind;
+    index_in_kind_[row] = static_cast<std::uint32_t>(kind_infos_[kind].rows.size());
+    kind_infos_[kind].rows.push_back(row);
+  }
+  std::vector<KindId> all(kind_infos_.size());
+  std::iota(all.begin(), all.end(), 0);
+  root_ = Build(all, 0);
+}
+
+std::int32_t AmountBlocks::Build(std::span<KindId> kinds, std::size_t depth) {
+  if (kinds.size() <= kKindsWhenBuilt) {
+    depth_ = std::max(depth_, depth);
+    const BlockId block = NewBlock();
+    for (const KindId kind : kinds) {
+      PutInBlock(kind, block);
+      blocks_[block].row_count += kind_infos_[kind].rows.size();
+    }
+    return ~static_cast<std::int32_t>(block);
+  }
+  const Cut cut = CutOf(kinds);
+  const auto middle = std::partition(
+      kinds.begin(), kinds.end(), [&](KindId kind) { return kind_infos_[kind].amounts[cut.amount] <= cut.threshold; });
+  const auto first_count = static_cast<std::size_t>(middle - kinds.begin());
+  const auto split = static_cast<std::int32_t>(splits_.size());
+  splits_.push_back({cut.amount, cut.threshold, {0, 0}});
+  const std::int32_t first = Build(kinds.first(first_count), depth + 1);
+  const std::int32_t second = Build(kinds.subspan(first_count), depth + 1);
+  splits_[static_cast<std::size_t>(split)].children[0] = first;
+  splits_[static_cast<std::size_t>(split)].children[1] = second;
+  return split;
+}
+
+// Cuts where the kinds differ most, as a share of what nodes have, in the middle: two kinds or more, which differ in
+// some amount, give two parts that are not empty.
+AmountBlocks::Cut AmountBlocks::CutOf(std::span<const KindId> kinds) const {
+  Amounts min = kind_infos_[kinds[0]].amounts;
+  Amounts max = min;
+  for (const KindId kind : kinds) {
+    const Amounts& amounts = kind_infos_[kind].amounts;
+    for (std::size_t i = 0; i < kAmountCount; ++i) {
+      min[i] = std::min(min[i], amounts[i]);
+      max[i] = std::max(max[i], amounts[i]);
+    }
+  }
+  Cut cut;
+  double widest = -1;
+  for (std::size_t i = 0; i < kAmountCount; ++i) {
+    if (min[i] == max[i]) continue;
+    const double width = (static_cast<double>(max[i]) - static_cast<double>(min[i])) /
+                         std::max(1.0, static_cast<double>(max[kCapacityOf[i]]));
+    if (width <= widest) continue;
+    widest = width;
+    cut.amount = i;
+  }
+  std::vector<std::int64_t> values;
+  values.reserve(kinds.size());
+  for (const KindId kind : kinds) values.push_back(kind_infos_[kind].amounts[cut.amount]);
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  cut.threshold = *middle;
+  if (cut.threshold < max[cut.amount]) return cut;
+  cut.threshold = min[cut.amount];
+  for (const std::int64_t value : values) {
+    if (value < max[cut.amount]) cut.threshold = std::max(cut.threshold, value);
+  }
+  return cut;
+}
+
+void AmountBlocks::SetRow(NodeIndex row, const framework::NodeTable::Columns& columns) {
+  const Amounts amounts = AmountsOf(columns, row);
+  const bool is_odd = IsOdd(row, columns);
+  SetOdd(row, is_odd);
+  // Rows without a node hold zeros; a node without cpu is unusual.
+  const bool has_node = amounts[0] > 0 && !is_odd;
+  const KindId kind = kind_of_row_[row];
+  if (kind != kNoKind) {
+    if (has_node && kind_infos_[kind].amounts == amounts) return;
+    RemoveRow(row);
+  }
+  if (has_node) AddRow(row, amounts);
+}
+
+void AmountBlocks::SetOdd(NodeIndex row, bool is_odd) {
+  const auto at = std::lower_bound(odd_rows_.begin(), odd_rows_.end(), row);
+  const bool was_odd = at != odd_rows_.end() && *at == row;
+  if (is_odd == was_odd) return;
+  if (is_odd) {
+    odd_rows_.insert(at, row);
+  } else {
+    odd_rows_.erase(at);
+  }
+}
+
+void AmountBlocks::AddRow(NodeIndex row, const Amounts& amounts) {
+  const auto it = kind_of_amounts_.find(amounts);
+  KindId id = kNoKind;
+  if (it != kind_of_amounts_.end()) {
+    id = it->second;
+  } else {
+    id = NewKind(amounts);
+    PutInTree(id);
+  }
+  Kind& kind = kind_infos_[id];
+  kind_of_row_[row] = id;
+  index_in_kind_[row] = static_cast<std::uint32_t>(kind.rows.size());
+  kind.rows.push_back(row);
+  ++blocks_[BlockOf(kind.at)].row_count;
+}
+
+void AmountBlocks::RemoveRow(NodeIndex row) {
+  const KindId id = kind_of_row_[row];
+  Kind& kind = kind_infos_[id];
+  const NodeIndex last = kind.rows.back();
+  kind.rows[index_in_kind_[row]] = last;
+  index_in_kind_[last] = index_in_kind_[row];
+  kind.rows.pop_back();
+  kind_of_row_[row] = kNoKind;
+  --blocks_[BlockOf(kind.at)].row_count;
+  if (!kind.rows.empty()) return;
+  TakeOut(id);
+  kind_of_amounts_.erase(kind.amounts);
+  free_kinds_.push_back(id);
+}
+
+AmountBlocks::KindId AmountBlocks::NewKind(const Amounts& amounts) {
+  KindId id = static_cast<KindId>(kind_infos_.size());
+  if (free_kinds_.empty()) {
+    kind_infos_.emplace_back();
+  } else {
+    id = free_kinds_.back();
+    free_kinds_.pop_back();
+  }
+  kind_infos_[id].amounts = amounts;
+  kind_of_amounts_.emplace(amounts, id);
+  return id;
+}
+
+void AmountBlocks::PutInTree(KindId id) {
+  Place place;
+  BlockId block = BlockFor(kind_infos_[id].amounts, place);
+  if (blocks_[block].kind_count == kKindsPerBlock) {
+    SplitBlock(block, place);
+    block = BlockFor(kind_infos_[id].amounts, place);
+  }
+  PutInBlock(id, block);
+}
+
+AmountBlocks::BlockId AmountBlocks::BlockFor(const Amounts& amounts, Place& place) const {
+  place = Place();
+  std::int32_t child = root_;
+  while (child >= 0) {
+    const Split& split = splits_[static_cast<std::size_t>(child)];
+    const int side = amounts[split.amount] <= split.threshold ? 0 : 1;
+    place = {child, side, place.depth + 1};
+    child = split.children[side];
+  }
+  return static_cast<BlockId>(~child);
+}
+
+void AmountBlocks::PutInBlock(KindId id, BlockId block) {
+  Block& into = blocks_[block];
+  Kind& kind = kind_infos_[id];
+  kind.at = static_cast<NodeIndex>(block * kKindsPerBlock + into.kind_count++);
+  kind_at_[kind.at] = id;
+  kinds_.Set(kind.at, kind.amounts);
+  if (!into.is_loose) loose_.push_back(block);
+  into.is_loose = true;
+}
+
+// The block's last kind takes its place. Leaves the count of rows to others.
+void AmountBlocks::TakeOut(KindId id) {
+  const NodeIndex at = kind_infos_[id].at;
+  const BlockId block = BlockOf(at);
+  Block& from = blocks_[block];
+  const auto last = static_cast<NodeIndex>(block * kKindsPerBlock + --from.kind_count);
+  kind_at_[at] = kind_at_[last];
+  kind_infos_[kind_at_[at]].at = at;
+  kinds_.Set(at, kinds_.Get(last));
+  if (!from.is_loose) loose_.push_back(block);
+  from.is_loose = true;
+}
+
+void AmountBlocks::SplitBlock(BlockId block, const Place& place) {
+  const auto first = kind_at_.begin() + static_cast<std::ptrdiff_t>(block * kKindsPerBlock);
+  const std::vector<KindId> kinds(first, first + kKindsPerBlock);
+  const Cut cut = CutOf(kinds);
+  const BlockId other = NewBlock();
+  for (const KindId kind : kinds) {
+    if (kind_infos_[kind].amounts[cut.amount] <= cut.threshold) continue;
+    const std::size_t row_count = kind_infos_[kind].rows.size();
+    TakeOut(kind);
+    blocks_[block].row_count -= row_count;
+    PutInBlock(kind, other);
+    blocks_[other].row_count += row_count;
+  }
+  const auto split = static_cast<std::int32_t>(splits_.size());
+  splits_.push_back(
+      {cut.amount, cut.threshold, {~static_cast<std::int32_t>(block), ~static_cast<std::int32_t>(other)}});
+  depth_ = std::max(depth_, place.depth + 1);
+  if (place.parent < 0) {
+    root_ = split;
+  } else {
+    splits_[static_cast<std::size_t>(place.parent)].children[place.side] = split;
+  }
+}
+
+AmountBlocks::BlockId AmountBlocks::NewBlock() {
+  const auto block = static_cast<BlockId>(blocks_.size());
+  blocks_.emplace_back();
+  kinds_.Resize(blocks_.size() * kKindsPerBlock);
+  kind_at_.resize(blocks_.size() * kKindsPerBlock, kNoKind);
+  emptiest_.Resize(blocks_.size());
+  fullest_.Resize(blocks_.size());
+  return block;
+}
+
+void AmountBlocks::Tighten(BlockId block) {
+  blocks_[block].is_loose = false;
+  const std::size_t count = blocks_[block].kind_count;
+  if (count == 0) return;
+  Amounts emptiest;
+  Amounts fullest;
+  for (std::size_t i = 0; i < kAmountCount; ++i) {
+    const std::int64_t* const values = (kinds_.columns().*kAmountColumns[i]).data() + block * kKindsPerBlock;
+    std::int64_t min = values[0];
+    std::int64_t max = values[0];
+    for (std::size_t k = 1; k < count; ++k) {
+      min = values[k] < min ? values[k] : min;
+      max = values[k] > max ? values[k] : max;
+    }
+    emptiest[i] = i < kCapacityCount ? max : min;
+    fullest[i] = i < kCapacityCount ? min : max;
+  }
+  emptiest_.Set(block, emptiest);
+  fullest_.Set(block, fullest);
+}
+
+}  // namespace berth::runtime

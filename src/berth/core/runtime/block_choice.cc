@@ -1,0 +1,209 @@
+#include "berth/core/runtime/block_choice.h"
+
+#include <algorithm>
+
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/runtime/row_loops.h"
+#include "berth/plugins/helper/row_runs.h"
+
+namespace berth::runtime {
+
+using framework::kVerdictOk;
+using framework::NodeIndex;
+using framework::Status;
+using framework::VerdictId;
+
+namespace {
+
+constexpr std::size_t kMoreAtOnce = 4;
+
+}  // namespace
+
+bool BlockChoice::IsWorthwhile(const framework::NodeTable& nodes) {
+  const std::size_t cost = blocks_.UpdateCost(nodes);
+  if (cost > nodes.row_count()) {
+    saved_ += nodes.row_count();
+    if (saved_ < cost) return false;
+    saved_ = 0;
+  }
+  blocks_.Update(nodes);
+  return true;
+}
+
+bool BlockChoice::Find(const framework::Cycle& cycle, const framework::PodInfo& pod, const Question& question,
+                       framework::StatusTable& statuses, std::vector<std::uint32_t>& counts) {
+  cycle_ = &cycle;
+  pod_ = &pod;
+  question_ = &question;
+  statuses_ = &statuses;
+  best_total_ = INT64_MIN;
+  best_count_ = 0;
+  best_kinds_.clear();
+  best_odd_rows_.clear();
+  verdicts_.resize(blocks_.kinds().row_count());
+  scores_.resize(blocks_.kinds().row_count());
+  totals_.resize(blocks_.kinds().row_count());
+  if (!FilterBlocks() || !BoundBlocks() || !CountRefused(counts)) return false;
+
+  // Those that promise most first, more and more at a time, as long as they promise no less than was found.
+  block_ids_.clear();
+  for (BlockId block = 0; block < blocks_.block_count(); ++block) {
+    if (bounds_[block] != INT64_MIN) block_ids_.push_back(block);
+  }
+  const auto promises_more = [this](BlockId a, BlockId b) {
+    return bounds_[a] != bounds_[b] ? bounds_[a] > bounds_[b] : a < b;
+  };
+  std::size_t at_once = 1;
+  for (std::span<BlockId> left(block_ids_); !left.empty();) {
+    const auto end = std::remove_if(left.begin(), left.end(), [this](BlockId b) { return bounds_[b] < best_total_; });
+    left = left.first(static_cast<std::size_t>(end - left.begin()));
+    if (left.empty()) break;
+    at_once = std::min(at_once, left.size());
+    std::nth_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(at_once - 1), left.end(), promises_more);
+    std::sort(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(at_once));
+    if (!ScoreKinds(left.first(at_once))) return false;
+    left = left.subspan(at_once);
+    at_once *= kMoreAtOnce;
+  }
+  return true;
+}
+
+bool BlockChoice::FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
+                               std::vector<VerdictId>& verdicts) {
+  const framework::Cycle cycle{table, cycle_->state, cycle_->seed, cycle_->now};
+  for (const NodeIndex row : rows) verdicts[row] = kVerdictOk;
+  for (const Filter& filter : question_->filters) {
+    statuses_->SetPlugin(filter.plugin->Name(), filter.position);
+    const Status failed = Guarded([&] {
+      filter.plugin->FilterRows(cycle, *pod_, rows, verdicts, *statuses_);
+      return Status();
+    });
+    if (!failed.IsSuccess()) return false;
+  }
+  return true;
+}
+
+bool BlockChoice::FilterBlocks() {
+  emptiest_verdicts_.resize(blocks_.block_count());
+  fullest_verdicts_.resize(blocks_.block_count());
+  return FilterRowsOf(blocks_.emptiest(), blocks_.emptiest().rows(), emptiest_verdicts_) &&
+         FilterRowsOf(blocks_.fullest(), blocks_.fullest().rows(), fullest_verdicts_);
+}
+
+// INT64_MIN where no row is feasible.
+bool BlockChoice::BoundBlocks() {
+  const std::size_t count = blocks_.block_count();
+  bounds_.assign(count, 0);
+  const framework::Cycle emptiest{blocks_.emptiest(), cycle_->state, cycle_->seed, cycle_->now};
+  const framework::Cycle fullest{blocks_.fullest(), cycle_->state, cycle_->seed, cycle_->now};
+  scores_.resize(std::max(scores_.size(), count));
+  for (const Score& score : question_->scores) {
+    const Status failed = Guarded([&] {
+      score.as_amounts->ScoreBounds(emptiest, fullest, *pod_, std::span(scores_).first(count));
+      return Status();
+    });
+    if (!failed.IsSuccess()) return false;
+    for (BlockId block = 0; block < count; ++block) bounds_[block] += score.weight * scores_[block];
+  }
+  for (BlockId block = 0; block < count; ++block) {
+    const bool are_refused = emptiest_verdicts_[block] != kVerdictOk;
+    if (blocks_.kind_count(block) == 0 || are_refused) bounds_[block] = INT64_MIN;
+  }
+  return true;
+}
+
+void BlockChoice::AddKindsOf(BlockId block) {
+  const auto first = static_cast<NodeIndex>(block * AmountBlocks::kKindsPerBlock);
+  for (NodeIndex i = 0; i < blocks_.kind_count(block); ++i) kind_rows_.push_back(first + i);
+}
+
+bool BlockChoice::CountRefused(std::vector<std::uint32_t>& counts) {
+  counts.clear();
+  const auto add = [&counts](VerdictId verdict, std::size_t count) {
+    if (verdict >= counts.size()) counts.resize(verdict + 1, 0);
+    counts[verdict] += static_cast<std::uint32_t>(count);
+  };
+  kind_rows_.clear();
+  for (BlockId block = 0; block < blocks_.block_count(); ++block) {
+    if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
+      add(emptiest_verdicts_[block], blocks_.row_count(block));
+    } else {
+      AddKindsOf(block);
+    }
+  }
+  if (kind_rows_.empty()) return true;
+  if (!FilterRowsOf(blocks_.kinds(), kind_rows_, verdicts_)) return false;
+  for (const NodeIndex kind : kind_rows_) add(verdicts_[kind], blocks_.RowsOf(kind).size());
+  return true;
+}
+
+bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
+  kind_rows_.clear();
+  for (const BlockId block : blocks) {
+    const std::size_t begin = kind_rows_.size();
+    AddKindsOf(block);
+    if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
+      for (const NodeIndex kind : std::span(kind_rows_).subspan(begin)) verdicts_[kind] = kVerdictOk;
+    } else {
+      // Only the feasible ones are scored, as everywhere.
+      kind_rows_.erase(std::remove_if(kind_rows_.begin() + static_cast<std::ptrdiff_t>(begin), kind_rows_.end(),
+                                      [this](NodeIndex kind) { return verdicts_[kind] != kVerdictOk; }),
+                       kind_rows_.end());
+    }
+  }
+  if (kind_rows_.empty()) return true;
+  const framework::Cycle cycle{blocks_.kinds(), cycle_->state, cycle_->seed, cycle_->now};
+  plugins::FillRows<std::int64_t>(kind_rows_, totals_, 0);
+  const auto for_each_run = [this](const auto& visit) { plugins::ForEachRun(kind_rows_, kind_rows_.size(), visit); };
+  for (const Score& score : question_->scores) {
+    Status status;
+    const Status failed = Guarded([&] {
+      score.plugin->ScoreRows(cycle, *pod_, kind_rows_, scores_, status);
+      return status;
+    });
+    if (!failed.IsSuccess()) return false;
+    for_each_run([&](NodeIndex first, std::size_t count) {
+      AddWeighted(std::span(totals_).subspan(first, count), std::span(scores_).subspan(first, count), score.weight);
+    });
+  }
+  for_each_run([&](NodeIndex first, std::size_t count) { AddBest(first, count); });
+  return true;
+}
+
+void BlockChoice::AddBest(NodeIndex first, std::size_t count) {
+  const std::int64_t best = MinMaxOf(std::span(totals_).subspan(first, count)).max;
+  if (best < best_total_) return;
+  if (best > best_total_) {
+    best_total_ = best;
+    best_count_ = 0;
+    best_kinds_.clear();
+  }
+  for (NodeIndex kind = first; kind < first + count; ++kind) {
+    if (totals_[kind] != best) continue;
+    best_kinds_.push_back(kind);
+    best_count_ += blocks_.RowsOf(kind).size();
+  }
+}
+
+void BlockChoice::Offer(NodeIndex odd_row, std::int64_t total) {
+  if (total < best_total_) return;
+  if (total > best_total_) {
+    best_total_ = total;
+    best_count_ = 0;
+    best_kinds_.clear();
+    best_odd_rows_.clear();
+  }
+  best_odd_rows_.push_back(odd_row);
+  ++best_count_;
+}
+
+NodeIndex BlockChoice::NthBest(std::size_t n) const {
+  for (const NodeIndex kind : best_kinds_) {
+    const std::span<const NodeIndex> rows = blocks_.RowsOf(kind);
+    if (n < rows.size()) return rows[n];
+    n -= rows.size();
+  }
+  return best_odd_rows_[n];
+}
+
+}  // namespace berth::runtime

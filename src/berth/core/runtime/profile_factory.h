@@ -1,0 +1,24 @@
+// From a configuration to the plugins that run: makes each profile's instances and puts them in their places.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/core/config/types.h"
+#include "berth/core/runtime/profile_plugins.h"
+#include "berth/framework/handle.h"
+#include "berth/plugins/registry.h"
+
+namespace berth::runtime {
+
+// `handle` must outlive the plugins. Resources that extenders manage and the scheduler is to ignore reach
+// NodeResourcesFit. The errors are upstream's: an unknown plugin, arguments that the plugin refuses, a
+// profile without a bind plugin and the like, with the profile's name. After the name of an unknown plugin comes the
+// nearest one of the registry.
+Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
+    const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::PluginRegistration> registry,
+    framework::Handle& handle);
+
+}  // namespace berth::runtime

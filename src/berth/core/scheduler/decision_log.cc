@@ -1,0 +1,38 @@
+#include "berth/core/scheduler/decision_log.h"
+
+namespace berth::scheduler {
+
+std::string Decision::Why() const {
+  std::string why;
+  if (node_name.empty()) {
+    why = message;
+  } else if (feasible_count == 1) {
+    why = "the only feasible node of " + std::to_string(node_count);
+  } else {
+    why = "best of " + std::to_string(feasible_count) + " feasible nodes, score " + std::to_string(total);
+  }
+  if (node_name.empty() || refusals.empty()) return why;
+  why += "; refused:";
+  for (const auto& [status, count] : refusals) {
+    why += " " + std::to_string(count) + " " + std::string(status.plugin()) + " (" + status.Message() + ")";
+  }
+  return why;
+}
+
+Decision& DecisionLog::Append() {
+  if (ring_.size() < count_max_) return ring_.emplace_back();
+  Decision& slot = ring_[next_];
+  next_ = (next_ + 1) % count_max_;
+  slot = Decision();
+  return slot;
+}
+
+const Decision* DecisionLog::Find(std::string_view uid) const {
+  for (std::size_t i = 0; i < ring_.size(); ++i) {
+    const Decision& decision = ring_[(next_ + ring_.size() - 1 - i) % ring_.size()];
+    if (decision.pod && decision.pod->uid == uid) return &decision;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::scheduler

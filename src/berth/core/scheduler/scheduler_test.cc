@@ -1,0 +1,375 @@
+// The scheduling cycle and what the API server's objects do to it: from a pod that appears to its decision, and the
+// decision log that says why.
+#include "berth/core/scheduler/scheduler.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/core/scheduler/scheduler_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+
+// What a pod is told that asks for more cpu than any of the nodes has free, or has at all.
+std::string NoCpu(int total, const std::string& preemption = "Preemption is not helpful for scheduling.") {
+  const std::string n = std::to_string(total);
+  return "0/" + n + " nodes are available: " + n + " Insufficient cpu. no new claims to deallocate, preemption: 0/" +
+         n + " nodes are available: " + n + " " + preemption;
+}
+
+Lines Failed(const std::string& pod, const std::string& message) {
+  return {"status " + pod + " Unschedulable: " + message, "Warning FailedScheduling " + pod + ": " + message};
+}
+
+TEST(Scheduler, NoNodes) {
+  Harness h;
+  h.Set(MakePod("p"));
+  h.Run();
+  EXPECT_EQ(h.Take(), Failed("p", "no nodes available to schedule pods"));
+  EXPECT_EQ(h.core.queue().Find("uid-default-p")->place, queue::Place::kErrorBackoff);
+  h.Set(MakeNode("a"));
+  h.Run(2s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
+TEST(Scheduler, AnUnschedulablePodIsBoundAfterAFittingNodeAppears) {
+  Harness h;
+  const auto pod = MakePod("p").Request("cpu", "8");
+  h.Set(MakeNode("a"));
+  h.Set(pod);
+  h.Run();
+  EXPECT_EQ(h.Take(), Failed("p", NoCpu(1)));
+  // A node that is too small as well wakes nobody.
+  h.Set(MakeNode("b"));
+  h.Run(20s);
+  EXPECT_TRUE(h.Take().empty());
+  EXPECT_EQ(h.core.counts().cycles, 1u);
+  h.Set(MakeNode("c").Allocatable("cpu", "16"));
+  h.Run();
+  EXPECT_EQ(h.Take(), Lines{"bind p to c"});
+}
+
+TEST(Scheduler, RoomThatAPodLeavesIsUsed) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("old").Request("cpu", "3").Node("a"));
+  h.Set(MakePod("p").Request("cpu", "2"));
+  h.Run();
+  EXPECT_EQ(h.Take().size(), 2u);
+  h.Remove(MakePod("old").Node("a"));
+  h.Run(2s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
+TEST(Scheduler, ATerminalPodTakesNoRoom) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  auto old = std::make_shared<api::Pod>(MakePod("old").Request("cpu", "3").Node("a").Build());
+  h.core.Handle(PodSet{old}, h.now);
+  h.Set(MakePod("p").Request("cpu", "2"));
+  h.Run();
+  EXPECT_EQ(h.Take().size(), 2u);
+  auto done = std::make_shared<api::Pod>(*old);
+  done->status.phase = api::PodPhase::kSucceeded;
+  h.core.Handle(PodSet{done}, h.now);
+  h.Run(2s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+  EXPECT_EQ(h.core.cache().pod_count(), 1u);
+  // A pending pod that fails is nobody's business either.
+  auto failed = std::make_shared<api::Pod>(MakePod("q").Build());
+  failed->status.phase = api::PodPhase::kFailed;
+  h.core.Handle(PodSet{failed}, h.now);
+  h.Run();
+  EXPECT_TRUE(h.Take().empty());
+}
+
+TEST(Scheduler, NothingIsWrittenWhenNothingChanges) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  const auto pod = MakePod("p").Request("cpu", "8");
+  h.Set(pod);
+  h.Run();
+  EXPECT_EQ(h.Take(), Failed("p", NoCpu(1)));
+  // The condition comes back from the API server; then the same attempt again.
+  auto told = pod;
+  told.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
+  h.Set(told);
+  h.Set(MakeNode("a").Allocatable("cpu", "5"));
+  h.Set(MakeNode("a").Allocatable("cpu", "7"));
+  h.Run(6min);  // the flush tries it again
+  EXPECT_GE(h.core.counts().cycles, 2u);
+  const Lines lines = h.Take();
+  ASSERT_FALSE(lines.empty());
+  for (const std::string& line : lines) EXPECT_EQ(line, "Warning FailedScheduling p: " + NoCpu(1));
+  // Another message is written, without a transition.
+  h.Set(MakeNode("b"));
+  h.Run(6min);
+  EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(2));
+}
+
+TEST(Scheduler, ANominationIsClearedWhenNothingComesOfIt) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("p").Request("cpu", "8").Nominated("a"));
+  EXPECT_EQ(h.core.queue().nominator().NominatedNode("uid-default-p"), "a");
+  h.Run();
+  EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1) + " nominates ");
+  EXPECT_TRUE(h.core.queue().nominator().empty());
+}
+
+TEST(Scheduler, ANominatedPodKeepsItsRoom) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("big").Request("cpu", "3").Priority(10).Nominated("a").Gate("wait"));
+  h.Set(MakePod("n").Request("cpu", "3").Priority(10).Nominated("a"));
+  h.Set(MakePod("p").Request("cpu", "3"));
+  h.Run();
+  EXPECT_EQ(h.Take().front(), "bind n to a");
+  EXPECT_TRUE(h.core.queue().nominator().empty());
+}
+
+TEST(Scheduler, NominatedNodeFirst) {
+  Harness h;
+  for (const char* name : {"a", "b", "c", "d"}) h.Set(MakeNode(name));
+  for (int i = 0; i < 8; ++i) h.Set(MakePod("p" + std::to_string(i)).Nominated("c"));
+  h.Run();
+  for (const std::string& line : h.Take()) EXPECT_TRUE(line.ends_with("to c")) << line;
+}
+
+TEST(Scheduler, PodsThatAreBeingDeletedAreSkipped) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("p").Deleted(h.now));
+  h.Run();
+  EXPECT_EQ(h.Take(), Lines{"Warning FailedScheduling p: skip schedule deleting pod: default/p"});
+  EXPECT_TRUE(h.IsIdle());
+  // Each cycle has its decision, the very first one too.
+  EXPECT_EQ(h.core.decisions().Newest().Why(), "skip schedule deleting pod: default/p");
+}
+
+TEST(Scheduler, ANominatedPodThatIsDeletedGivesItsRoomBack) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  auto nominated = MakePod("n").Request("cpu", "3").Priority(10).Nominated("a");
+  h.Set(nominated.Deleted(h.now));
+  h.Set(MakePod("p").Request("cpu", "3"));
+  h.Run();
+  // Its turn came while it was being deleted, so it is in no queue any more; its room is still kept.
+  EXPECT_EQ(h.core.queue().Find("uid-default-p")->place, queue::Place::kUnschedulable);
+  h.Take();
+  h.Remove(nominated);
+  h.Run(10s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
+TEST(Scheduler, PodsOfOtherSchedulersCountButAreNotScheduled) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  auto foreign = MakePod("f").SchedulerName("other").Request("cpu", "3");
+  h.Set(foreign);
+  h.Run();
+  EXPECT_TRUE(h.Take().empty());
+  EXPECT_TRUE(h.IsIdle());
+  h.Set(foreign.Node("a"));
+  h.Set(MakePod("p").Request("cpu", "2"));
+  h.Run();
+  EXPECT_EQ(h.Take(), Failed("p", NoCpu(1, "No preemption victims found for incoming pod.")));
+  h.Remove(foreign);
+  h.Run(2s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
+TEST(Scheduler, TwoProfiles) {
+  auto profiles = DefaultProfiles({"default-scheduler", "second"});
+  Lines calls;
+  Enable(*profiles[1], std::make_shared<Actor>("OnlyInSecond", calls)).reserve = [](const framework::PodInfo&) {
+    return framework::Status::Unschedulable("not here");
+  };
+  Harness h(std::move(profiles));
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("p").SchedulerName(""));
+  h.Run();
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+  EXPECT_TRUE(calls.empty());
+  h.Set(MakePod("q").SchedulerName("second"));
+  h.Run();
+  std::vector<Output> outputs;
+  h.core.TakeOutputs(outputs);
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_EQ(std::get<EmitEvent>(outputs[1]).reporting_controller, "second");
+  EXPECT_EQ(std::get<EmitEvent>(outputs[1]).note, "0/1 nodes are available: 1 not here.");
+}
+
+TEST(Scheduler, GatesAreRemoved) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  auto pod = MakePod("p").Gate("wait");
+  h.Set(pod);
+  h.Run(1min);
+  EXPECT_TRUE(h.Take().empty());
+  EXPECT_EQ(h.core.queue().gated_count(), 1u);
+  h.Set(MakePod("p"));
+  h.Run();
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+}
+
+TEST(Scheduler, APodThatGoesLeavesNothing) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  const auto pod = MakePod("p").Request("cpu", "8").Nominated("a");
+  h.Set(pod);
+  h.Run();
+  h.Remove(pod);
+  h.Remove(pod);
+  EXPECT_TRUE(h.IsIdle());
+  EXPECT_TRUE(h.core.queue().nominator().empty());
+  h.Take();
+  h.Run(10min);
+  EXPECT_TRUE(h.Take().empty());
+}
+
+TEST(Scheduler, ANewPodOfTheSameName) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("p").Uid("one").Request("cpu", "8"));
+  h.Run();
+  h.Take();
+  h.Set(MakePod("p").Uid("two"));
+  h.Run();
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+  EXPECT_EQ(h.core.queue().Find("one"), std::nullopt);
+}
+
+TEST(Scheduler, NodesThatChangeAndGo) {
+  Harness h;
+  h.Set(MakeNode("a").Unschedulable());
+  h.Set(MakePod("p"));
+  h.Run();
+  EXPECT_EQ(h.Take().size(), 2u);
+  h.Set(MakeNode("a"));
+  h.Run(2s);
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+  h.Answer();
+  h.Take();
+  h.RemoveNode("a");
+  h.RemoveNode("a");
+  h.Set(MakePod("q"));
+  h.Run();
+  EXPECT_EQ(h.Take(), Failed("q", "no nodes available to schedule pods"));
+}
+
+TEST(Scheduler, OneClusterIsDividedAmongManyPods) {
+  Harness h;
+  for (int i = 0; i < 10; ++i) h.Set(MakeNode("n" + std::to_string(i)));
+  for (int i = 0; i < 50; ++i) h.Set(MakePod("p" + std::to_string(i)).Request("cpu", "1"));
+  h.Run();
+  EXPECT_EQ(h.core.binding_count(), 40u);
+  for (const framework::NodeIndex row : h.core.cache().nodes().rows()) {
+    EXPECT_EQ(h.core.cache().nodes().columns().requested_cpu_milli[row], 4000);
+  }
+  EXPECT_EQ(h.core.counts().unschedulable, 10u);
+}
+
+// Tells how often it was asked to drop what nobody uses.
+class Hoarder final : public framework::FilterPlugin {
+ public:
+  std::string_view Name() const override { return "Hoarder"; }
+  framework::Status Filter(const framework::Cycle&, const framework::PodInfo&,
+                           const framework::NodeInfo&) const override {
+    return {};
+  }
+  void DropIdle() override {
+    ++drops;
+    throw std::runtime_error("cannot let go");
+  }
+  int drops = 0;
+};
+
+TEST(Scheduler, LetsGoOfWhatPodsLeftBehind) {
+  Profiles profiles = DefaultProfiles();
+  const auto hoarder = std::make_shared<Hoarder>();
+  profiles.front()->owned.push_back(hoarder);
+  profiles.front()->filter.push_back(hoarder.get());
+  Harness h(std::move(profiles));
+  h.Set(MakeNode("a"));
+  h.Run(1h);
+  EXPECT_EQ(hoarder->drops, 0);
+  h.Set(MakePod("p"));
+  h.Run(4min);
+  EXPECT_EQ(hoarder->drops, 0);
+  // Once what was not used before this period, once what was used in it; then nothing is left to drop.
+  h.Run(7min);
+  EXPECT_EQ(hoarder->drops, 2);
+  h.Run(1h);
+  EXPECT_EQ(hoarder->drops, 2);
+}
+
+TEST(Scheduler, TheSeedDecides) {
+  const auto run = [](std::uint64_t seed) {
+    Harness h(DefaultProfiles(), {.seed = seed});
+    for (int i = 0; i < 20; ++i) h.Set(MakeNode("n" + std::to_string(i)));
+    for (int i = 0; i < 20; ++i) h.Set(MakePod("p" + std::to_string(i)));
+    h.Run();
+    return h.Take();
+  };
+  EXPECT_EQ(run(1), run(1));
+  EXPECT_NE(run(1), run(2));
+}
+
+// ---- The decision log. ----
+
+TEST(DecisionLog, SaysWhy) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakeNode("b"));
+  h.Set(MakeNode("t").Taint("gpu", "", api::TaintEffect::kNoSchedule));
+  h.Set(MakePod("p"));
+  h.Run();
+  const Decision* decision = h.core.decisions().Find("uid-default-p");
+  ASSERT_NE(decision, nullptr);
+  EXPECT_EQ(decision, &h.core.decisions().Newest());
+  EXPECT_EQ(decision->Why(), "best of 2 feasible nodes, score " + std::to_string(decision->total) +
+                                 "; refused: 1 TaintToleration (node(s) had untolerated taint(s))");
+  EXPECT_EQ(decision->node_count, 3u);
+  EXPECT_EQ(decision->cycle, 1u);
+  EXPECT_EQ(decision->attempt, 1);
+  EXPECT_EQ(decision->time, h.now);
+
+  h.Set(MakePod("only").NodeSelector("kubernetes.io/hostname", "b"));
+  h.Run();
+  EXPECT_EQ(h.core.decisions().Newest().Why().substr(0, 33), "the only feasible node of 3; refu");
+  h.Set(MakePod("none").Request("cpu", "64"));
+  h.Run();
+  EXPECT_EQ(h.core.decisions().Newest().node_name, "");
+  EXPECT_EQ(h.core.decisions().Newest().Why().substr(0, 26), "0/3 nodes are available: 1");
+  EXPECT_EQ(h.core.decisions().Find("nobody"), nullptr);
+}
+
+TEST(DecisionLog, KeepsTheNewest) {
+  DecisionLog log(3);
+  EXPECT_EQ(log.Find("u"), nullptr);
+  for (std::uint64_t i = 1; i <= 8; ++i) {
+    Decision& decision = log.Append();
+    EXPECT_EQ(decision.message, "");
+    decision.cycle = i;
+    decision.message = "set";
+    decision.pod = MakePod("p").Uid(i % 2 == 0 ? "even" : "odd").Info();
+    EXPECT_EQ(log.Newest().cycle, i);
+    EXPECT_EQ(log.size(), std::min<std::uint64_t>(i, 3));
+  }
+  EXPECT_EQ(log.Find("even")->cycle, 8u);
+  EXPECT_EQ(log.Find("odd")->cycle, 7u);
+}
+
+TEST(DecisionLog, HoldsAtLeastOne) {
+  DecisionLog log(0);
+  log.Append().cycle = 5;
+  log.Append().cycle = 6;
+  EXPECT_EQ(log.Newest().cycle, 6u);
+  EXPECT_EQ(log.size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::scheduler

@@ -1,0 +1,367 @@
+#include "berth/devcluster/apiserver/openapi.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "berth/devcluster/apiserver/discovery.h"
+#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/apiserver/schema.h"
+#include "berth/devcluster/apiserver/schema_tables.h"
+
+namespace berth::apiserver {
+namespace {
+
+constexpr std::string_view kMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.";
+constexpr std::string_view kQuantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+constexpr std::string_view kIntOrString = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+
+// The two versions of the format say the same in slightly different words.
+struct Dialect {
+  bool is_v3 = true;
+  std::string_view reference_prefix() const { return is_v3 ? "#/components/schemas/" : "#/definitions/"; }
+};
+
+std::string FullName(const SchemaType& type) { return std::string(type.package) + "." + std::string(type.name); }
+std::string MetaName(std::string_view name) { return std::string(kMeta) + std::string(name); }
+
+json::object Reference(const Dialect& dialect, std::string_view full_name) {
+  return {{"$ref", std::string(dialect.reference_prefix()) + std::string(full_name)}};
+}
+
+// A reference among other keywords: version 3.0 wants it wrapped.
+json::object FieldReference(const Dialect& dialect, std::string_view full_name) {
+  json::object reference = Reference(dialect, full_name);
+  if (!dialect.is_v3) return reference;
+  json::array all;
+  all.push_back(std::move(reference));
+  json::object wrapped;
+  wrapped["allOf"] = std::move(all);
+  return wrapped;
+}
+
+json::object Scalar(const char* type, const char* format = nullptr) {
+  json::object schema;
+  schema["type"] = type;
+  if (format != nullptr) schema["format"] = format;
+  return schema;
+}
+
+json::object SingleSchema(const Dialect& dialect, const SchemaField& field) {
+  switch (field.kind) {
+    case SchemaKind::kString: return Scalar("string");
+    case SchemaKind::kInt32: return Scalar("integer", "int32");
+    case SchemaKind::kInt64: return Scalar("integer", "int64");
+    case SchemaKind::kNumber: return Scalar("number");
+    case SchemaKind::kBool: return Scalar("boolean");
+    case SchemaKind::kBytes: return Scalar("string", "byte");
+    case SchemaKind::kTime: return FieldReference(dialect, MetaName("Time"));
+    case SchemaKind::kMicroTime: return FieldReference(dialect, MetaName("MicroTime"));
+    case SchemaKind::kQuantity: return FieldReference(dialect, kQuantity);
+    case SchemaKind::kIntOrString: return FieldReference(dialect, kIntOrString);
+    case SchemaKind::kAny: return Scalar("object");
+    case SchemaKind::kObject: break;
+  }
+  return FieldReference(dialect, FullName(*field.type));
+}
+
+json::object FieldSchema(const Dialect& dialect, const SchemaField& field) {
+  json::object schema;
+  if (field.shape == SchemaShape::kSingle) {
+    schema = SingleSchema(dialect, field);
+  } else if (field.shape == SchemaShape::kList) {
+    schema["type"] = "array";
+    schema["items"] = SingleSchema(dialect, field);
+  } else {
+    schema["type"] = "object";
+    schema["additionalProperties"] = SingleSchema(dialect, field);
+  }
+  std::string strategy;
+  if (!field.merge_key.empty()) {
+    strategy = "merge";
+    if (field.merge_key != "*") schema["x-kubernetes-patch-merge-key"] = field.merge_key;
+  }
+  if (field.retain_keys) strategy += strategy.empty() ? "retainKeys" : ",retainKeys";
+  if (!strategy.empty()) schema["x-kubernetes-patch-strategy"] = strategy;
+  return schema;
+}
+
+json::object KindTag(std::string_view group, std::string_view version, std::string_view kind) {
+  json::object tag;
+  tag["group"] = group;
+  tag["version"] = version;
+  tag["kind"] = kind;
+  return tag;
+}
+
+json::object ObjectSchema(const Dialect& dialect, const SchemaType& type) {
+  json::object schema;
+  schema["type"] = "object";
+  json::array required;
+  json::object properties;
+  for (const SchemaField& field : type.fields) {
+    properties[field.name] = FieldSchema(dialect, field);
+    if (field.required) required.push_back(json::string(field.name));
+  }
+  if (!required.empty()) schema["required"] = std::move(required);
+  schema["properties"] = std::move(properties);
+  return schema;
+}
+
+// Adds `type` and every type below it.
+void AddSchemas(const Dialect& dialect, const SchemaType& type, json::object& schemas) {
+  const std::string name = FullName(type);
+  if (schemas.contains(name)) return;
+  schemas[name] = ObjectSchema(dialect, type);
+  for (const SchemaField& field : type.fields) {
+    if (field.type != nullptr) AddSchemas(dialect, *field.type, schemas);
+  }
+}
+
+void AddCommonSchemas(const Dialect& dialect, json::object& schemas) {
+  schemas[MetaName("Time")] = Scalar("string", "date-time");
+  schemas[MetaName("MicroTime")] = Scalar("string", "date-time");
+  schemas[MetaName("Patch")] = Scalar("object");
+  if (dialect.is_v3) {
+    schemas[kQuantity] = json::object{{"oneOf", {{{"type", "string"}}, {{"type", "number"}}}}};
+    schemas[kIntOrString] =
+        json::object{{"format", "int-or-string"}, {"oneOf", {{{"type", "integer"}}, {{"type", "string"}}}}};
+  } else {
+    schemas[kQuantity] = Scalar("string");
+    schemas[kIntOrString] = Scalar("string", "int-or-string");
+  }
+  for (const char* name : {"ListMeta", "DeleteOptions", "Status"}) {
+    if (const SchemaType* type = FindMetaSchema(name)) AddSchemas(dialect, *type, schemas);
+  }
+}
+
+// The kind itself with its tag, and its list.
+void AddKind(const Dialect& dialect, const ResourceType& type, json::object& schemas) {
+  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
+  if (schema == nullptr) return;
+  AddSchemas(dialect, *schema, schemas);
+  const std::string name = FullName(*schema);
+  schemas[name].as_object()["x-kubernetes-group-version-kind"] =
+      json::array{KindTag(type.group, type.version, type.kind)};
+  json::object items;
+  items["type"] = "array";
+  items["items"] = FieldReference(dialect, name);
+  json::object properties;
+  properties["apiVersion"] = Scalar("string");
+  properties["items"] = std::move(items);
+  properties["kind"] = Scalar("string");
+  properties["metadata"] = FieldReference(dialect, MetaName("ListMeta"));
+  json::object list;
+  list["type"] = "object";
+  list["required"] = json::array{"items"};
+  list["properties"] = std::move(properties);
+  list["x-kubernetes-group-version-kind"] = json::array{KindTag(type.group, type.version, type.kind + "List")};
+  schemas[name + "List"] = std::move(list);
+}
+
+json::object Parameter(const Dialect& dialect, const char* name, const char* in, const char* type) {
+  json::object parameter;
+  parameter["name"] = name;
+  parameter["in"] = in;
+  if (std::string_view(in) == "path") parameter["required"] = true;
+  if (dialect.is_v3) {
+    parameter["schema"] = Scalar(type);
+  } else {
+    parameter["type"] = type;
+  }
+  return parameter;
+}
+
+struct Verb {
+  const char* method;
+  const char* action;
+  bool returns_list = false;
+  bool returns_status = false;
+};
+
+// One operation. kubectl looks for the fieldValidation parameter here before it leaves validation to the server.
+json::object Operation(const Dialect& dialect, const ResourceType& type, const Verb& verb,
+                       const std::string& kind_name) {
+  const std::string_view method = verb.method;
+  json::object operation;
+  json::array parameters;
+  if (verb.returns_list) {
+    for (const char* name : {"continue", "fieldSelector", "labelSelector", "resourceVersion"}) {
+      parameters.push_back(Parameter(dialect, name, "query", "string"));
+    }
+    for (const char* name : {"limit", "timeoutSeconds"})
+      parameters.push_back(Parameter(dialect, name, "query", "integer"));
+    for (const char* name : {"allowWatchBookmarks", "watch"})
+      parameters.push_back(Parameter(dialect, name, "query", "boolean"));
+  }
+  const bool is_write = method == "post" || method == "put" || method == "patch";
+  if (is_write) {
+    for (const char* name : {"dryRun", "fieldManager", "fieldValidation"}) {
+      parameters.push_back(Parameter(dialect, name, "query", "string"));
+    }
+  }
+  const std::string body = method == "patch" ? MetaName("Patch") : kind_name;
+  if (is_write && dialect.is_v3) {
+    json::object content;
+    if (method == "patch") {
+      for (const char* media :
+           {"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"}) {
+        content[media] = json::object{{"schema", Reference(dialect, body)}};
+      }
+    } else {
+      content["application/json"] = json::object{{"schema", Reference(dialect, body)}};
+    }
+    operation["requestBody"] = json::object{{"content", std::move(content)}, {"required", true}};
+  } else if (is_write) {
+    json::object parameter;
+    parameter["name"] = "body";
+    parameter["in"] = "body";
+    parameter["required"] = true;
+    parameter["schema"] = Reference(dialect, body);
+    parameters.push_back(std::move(parameter));
+  }
+  if (!parameters.empty()) operation["parameters"] = std::move(parameters);
+  const std::string answer = verb.returns_status ? MetaName("Status")
+                             : verb.returns_list ? kind_name + "List"
+                                                 : kind_name;
+  json::object response;
+  response["description"] = "OK";
+  if (dialect.is_v3) {
+    json::object content;
+    content["application/json"] = json::object{{"schema", Reference(dialect, answer)}};
+    response["content"] = std::move(content);
+  } else {
+    response["schema"] = Reference(dialect, answer);
+  }
+  operation["responses"] = json::object{{"200", std::move(response)}};
+  operation["x-kubernetes-action"] = verb.action;
+  operation["x-kubernetes-group-version-kind"] = KindTag(type.group, type.version, type.kind);
+  return operation;
+}
+
+void AddPath(const Dialect& dialect, const ResourceType& type, const std::string& path, const std::vector<Verb>& verbs,
+             json::object& paths) {
+  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
+  if (schema == nullptr) return;
+  const std::string kind_name = FullName(*schema);
+  json::object item;
+  for (const Verb& verb : verbs) item[verb.method] = Operation(dialect, type, verb, kind_name);
+  json::array parameters;
+  for (const char* name : {"namespace", "name"}) {
+    if (path.find(std::string("{") + name + "}") != std::string::npos) {
+      parameters.push_back(Parameter(dialect, name, "path", "string"));
+    }
+  }
+  if (!parameters.empty()) item["parameters"] = std::move(parameters);
+  paths[path] = std::move(item);
+}
+
+void AddPaths(const Dialect& dialect, const ResourceType& type, json::object& paths) {
+  const std::string root = type.group.empty() ? "/api/v1" : "/apis/" + type.group + "/" + type.version;
+  const Verb list = {"get", "list", true};
+  const Verb delete_all = {"delete", "deletecollection", false, true};
+  const std::vector<Verb> collection = type.kind == "Namespace" ? std::vector<Verb>{list, {"post", "post"}}
+                                                                : std::vector<Verb>{list, {"post", "post"}, delete_all};
+  const std::vector<Verb> single = {
+      {"get", "get"}, {"put", "put"}, {"patch", "patch"}, {"delete", "delete", false, true}};
+  const std::vector<Verb> part = {{"get", "get"}, {"put", "put"}, {"patch", "patch"}};
+  const std::string base = root + (type.namespaced ? "/namespaces/{namespace}/" : "/") + type.plural;
+  if (type.namespaced) AddPath(dialect, type, root + "/" + type.plural, {list}, paths);
+  AddPath(dialect, type, base, collection, paths);
+  AddPath(dialect, type, base + "/{name}", single, paths);
+  if (type.has_status) AddPath(dialect, type, base + "/{name}/status", part, paths);
+}
+
+json::object Info() { return {{"title", "Kubernetes"}, {"version", std::string(kGitVersion)}}; }
+
+std::string MakeV3(std::string_view group, std::string_view version) {
+  const Dialect dialect{true};
+  json::object paths;
+  json::object schemas;
+  for (const ResourceType& type : ResourceTypes()) {
+    if (type.group != group || type.version != version) continue;
+    AddPaths(dialect, type, paths);
+    AddKind(dialect, type, schemas);
+  }
+  if (paths.empty()) return {};
+  AddCommonSchemas(dialect, schemas);
+  json::object document;
+  document["openapi"] = "3.0.0";
+  document["info"] = Info();
+  document["paths"] = std::move(paths);
+  document["components"] = json::object{{"schemas", std::move(schemas)}};
+  return json::serialize(document);
+}
+
+std::string MakeV2() {
+  const Dialect dialect{false};
+  json::object paths;
+  json::object definitions;
+  for (const ResourceType& type : ResourceTypes()) {
+    AddPaths(dialect, type, paths);
+    AddKind(dialect, type, definitions);
+  }
+  AddCommonSchemas(dialect, definitions);
+  json::object document;
+  document["swagger"] = "2.0";
+  document["info"] = Info();
+  document["paths"] = std::move(paths);
+  document["definitions"] = std::move(definitions);
+  return json::serialize(document);
+}
+
+}  // namespace
+
+const std::string& OpenApiV2() {
+  static const std::string kDocument = MakeV2();
+  return kDocument;
+}
+
+const std::string& OpenApiV3(std::string_view group, std::string_view version) {
+  static const std::string kNone;
+  static std::mutex mutex;  // guards `documents`
+  static std::map<std::pair<std::string, std::string>, std::string> documents;
+  if (version != "v1") return kNone;
+  bool is_served = false;
+  for (const ResourceType& type : ResourceTypes()) is_served = is_served || type.group == group;
+  if (!is_served) return kNone;
+  const std::lock_guard lock(mutex);
+  std::string& document = documents[{std::string(group), std::string(version)}];
+  if (document.empty()) document = MakeV3(group, version);
+  return document;
+}
+
+const std::string& OpenApiHash() {
+  static const std::string kHash = [] {
+    std::uint64_t hash = 14695981039346656037ULL;
+    const auto add = [&](std::string_view text) {
+      for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    };
+    add("1");  // to be counted up when the documents are generated in another way
+    add(kGitVersion);
+    for (const std::string_view text : internal::SchemaTexts()) add(text);
+    for (const ResourceType& type : ResourceTypes()) add(type.group + "/" + type.plural);
+    char digits[17];
+    std::snprintf(digits, sizeof(digits), "%016llX", static_cast<unsigned long long>(hash));
+    return std::string(digits);
+  }();
+  return kHash;
+}
+
+const std::string& OpenApiV3Index() {
+  static const std::string kIndex = [] {
+    json::object paths;
+    for (const ResourceType& type : ResourceTypes()) {
+      const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/" + type.version;
+      paths[path] = json::object{{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + OpenApiHash()}};
+    }
+    return json::serialize(json::object{{"paths", std::move(paths)}});
+  }();
+  return kIndex;
+}
+
+}  // namespace berth::apiserver

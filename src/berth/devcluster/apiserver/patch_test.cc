@@ -1,0 +1,175 @@
+#include "berth/devcluster/apiserver/patch.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/codec/json.h"
+
+namespace berth::apiserver {
+namespace {
+
+json::value Parse(std::string_view text) {
+  auto parsed = codec::ParseJson(text);
+  BERTH_CHECK(parsed.ok(), text, parsed.ok() ? "" : parsed.error().message);
+  return std::move(parsed).value();
+}
+
+// A schema of our own: containers merge by name, their ports by containerPort, finalizers as a set.
+std::string_view TestMergeKey(std::string_view, std::string_view path) {
+  if (path == "spec.containers") return "name";
+  if (path == "spec.containers.ports") return "containerPort";
+  if (path == "metadata.finalizers") return "*";
+  return "";
+}
+
+struct Case {
+  const char* name;
+  const char* document;
+  const char* patch;
+  const char* want;  // a document, or "CODE text of the error"
+};
+
+void Check(const Case& c, const Outcome<json::value>& got) {
+  const std::string want = c.want;
+  if (!want.starts_with('{') && !want.starts_with('[') && !want.starts_with('"')) {
+    ASSERT_FALSE(got.ok()) << c.name << ": " << json::serialize(*got);
+    EXPECT_EQ(std::to_string(got.error().code), want.substr(0, 3)) << c.name << ": " << got.error().message;
+    const std::string text =
+        got.error().message + (got.error().causes.empty() ? "" : ": " + got.error().causes[0].message);
+    EXPECT_NE(text.find(want.substr(4)), std::string::npos) << c.name << ": " << text;
+    return;
+  }
+  ASSERT_TRUE(got.ok()) << c.name << ": " << got.error().message
+                        << (got.error().causes.empty() ? "" : got.error().causes[0].message);
+  EXPECT_EQ(Parse(want), *got) << c.name << "\n want " << want << "\n got  " << json::serialize(*got);
+}
+
+TEST(JsonPatch, Cases) {
+  const Case cases[] = {
+      {"add a member", R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])", R"({"a":1,"b":2})"},
+      {"add replaces", R"({"a":1})", R"([{"op":"add","path":"/a","value":2}])", R"({"a":2})"},
+      {"add into a list", R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])", R"({"a":[1,2,3]})"},
+      {"add at the end", R"({"a":[1]})", R"([{"op":"add","path":"/a/-","value":2}])", R"({"a":[1,2]})"},
+      {"the whole document", R"({"a":1})", R"([{"op":"add","path":"","value":{"b":1}}])", R"({"b":1})"},
+      {"remove", R"({"a":1,"b":[1,2]})", R"([{"op":"remove","path":"/b/0"},{"op":"remove","path":"/a"}])",
+       R"({"b":[2]})"},
+      {"replace", R"({"a":{"b":1}})", R"([{"op":"replace","path":"/a/b","value":null}])", R"({"a":{"b":null}})"},
+      {"move", R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])", R"({"a":{},"c":1})"},
+      {"copy", R"({"a":{"b":1}})", R"([{"op":"copy","from":"/a","path":"/c"}])", R"({"a":{"b":1},"c":{"b":1}})"},
+      {"test holds", R"({"a":[1,"x"]})", R"([{"op":"test","path":"/a","value":[1,"x"]}])", R"({"a":[1,"x"]})"},
+      {"test of an absent member for null", R"({"a":1})", R"([{"op":"test","path":"/b","value":null}])", R"({"a":1})"},
+      {"escapes", R"({"a/b":{"m~n":1}})", R"([{"op":"replace","path":"/a~1b/m~0n","value":2}])",
+       R"({"a/b":{"m~n":2}})"},
+      {"nothing to do", R"({"a":1})", "[]", R"({"a":1})"},
+      {"test fails", R"({"a":1})", R"([{"op":"test","path":"/a","value":2}])", "422 testing value /a failed"},
+      {"remove what is not there", R"({"a":1})", R"([{"op":"remove","path":"/b"}])", "422 missing path"},
+      {"replace what is not there", R"({"a":1})", R"([{"op":"replace","path":"/b","value":1}])", "422 missing path"},
+      {"add below nothing", R"({"a":1})", R"([{"op":"add","path":"/b/c","value":1}])", "422 missing path"},
+      {"index too large", R"({"a":[1]})", R"([{"op":"add","path":"/a/3","value":1}])", "422 invalid array index"},
+      {"index with a zero", R"({"a":[1]})", R"([{"op":"remove","path":"/a/00"}])", "422 missing path"},
+      {"into itself", R"({"a":{"b":1}})", R"([{"op":"move","from":"/a","path":"/a/b"}])", "422 inside its own source"},
+      {"no list", R"({"a":1})", R"({"op":"add"})", "400 must be a list"},
+      {"no object", R"({"a":1})", "[1]", "400 must be a list"},
+      {"unknown operation", R"({"a":1})", R"([{"op":"put","path":"/a"}])", "400 unknown JSON patch operation"},
+      {"no value", R"({"a":1})", R"([{"op":"add","path":"/a"}])", "400 needs a value"},
+      {"no pointer", R"({"a":1})", R"([{"op":"remove","path":"a"}])", "400 not a JSON pointer"},
+      {"no from", R"({"a":1})", R"([{"op":"copy","path":"/b"}])", "400 needs the pointer from"},
+  };
+  for (const Case& c : cases) Check(c, ApplyJsonPatch(Parse(c.document), Parse(c.patch)));
+}
+
+TEST(JsonPatch, HostilePatchesAreBounded) {
+  std::string doubling = "[";
+  for (int i = 0; i < 64; ++i) doubling += std::string(i == 0 ? "" : ",") + R"({"op":"copy","from":"","path":"/c"})";
+  const auto doubled = ApplyJsonPatch(Parse(R"({"a":")" + std::string(100'000, 'x') + R"("})"), Parse(doubling + "]"));
+  ASSERT_FALSE(doubled.ok());
+  EXPECT_NE(doubled.error().causes[0].message.find("copy operations"), std::string::npos);
+
+  const auto deep = ApplyJsonPatch(Parse(R"({"a":{}})"), [] {
+    json::array operations;
+    std::string path = "";
+    for (int i = 0; i < 300; ++i) {
+      path += "/a";
+      operations.push_back(json::object{{"op", "add"}, {"path", path}, {"value", json::object()}});
+    }
+    return json::value(operations);
+  }());
+  ASSERT_FALSE(deep.ok());
+  EXPECT_NE(deep.error().causes[0].message.find("deeper than 256"), std::string::npos);
+
+  json::array many(kJsonPatchOperationsMax + 1, json::value(json::object{{"op", "test"}, {"path", ""}}));
+  const auto too_many = ApplyJsonPatch(Parse("{}"), many);
+  ASSERT_FALSE(too_many.ok());
+  EXPECT_EQ(too_many.error().code, 413);
+}
+
+TEST(MergePatch, Cases) {
+  const Case cases[] = {
+      {"set, change, delete", R"({"a":1,"b":{"c":1,"d":2}})", R"({"a":null,"b":{"c":3},"e":[1]})",
+       R"({"b":{"c":3,"d":2},"e":[1]})"},
+      {"lists are replaced", R"({"a":[1,2]})", R"({"a":[3]})", R"({"a":[3]})"},
+      {"an object takes the place of a scalar", R"({"a":1})", R"({"a":{"b":null,"c":1}})", R"({"a":{"c":1}})"},
+      {"empty", R"({"a":1})", "{}", R"({"a":1})"},
+      {"no object", R"({"a":1})", "[]", "400 must be an object"},
+  };
+  for (const Case& c : cases) Check(c, ApplyMergePatch(Parse(c.document), Parse(c.patch)));
+}
+
+TEST(StrategicMergePatch, Cases) {
+  const Case cases[] = {
+      {"maps merge", R"({"spec":{"a":1,"b":2}})", R"({"spec":{"a":null,"c":3}})", R"({"spec":{"b":2,"c":3}})"},
+      {"a list without a key is replaced", R"({"spec":{"args":[1,2]}})", R"({"spec":{"args":[3]}})",
+       R"({"spec":{"args":[3]}})"},
+      {"an element is changed by its key",
+       R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b","image":"y"}]}})",
+       R"({"spec":{"containers":[{"name":"b","image":"z"}]}})",
+       R"({"spec":{"containers":[{"name":"a","image":"x"},{"name":"b","image":"z"}]}})"},
+      // As the Kubernetes documentation's example of patching in a second container shows.
+      {"a new element becomes the first", R"({"spec":{"containers":[{"name":"a"}]}})",
+       R"({"spec":{"containers":[{"name":"n"}]}})", R"({"spec":{"containers":[{"name":"n"},{"name":"a"}]}})"},
+      {"an order is followed", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"},{"name":"c"}],"containers":[{"name":"c"}]}})",
+       R"({"spec":{"containers":[{"name":"b"},{"name":"a"},{"name":"c"}]}})"},
+      {"an order alone", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"b"},{"name":"a"}]}})",
+       R"({"spec":{"containers":[{"name":"b"},{"name":"a"}]}})"},
+      {"elements that only the server has keep their place",
+       R"({"spec":{"containers":[{"name":"a"},{"name":"server"},{"name":"b"}]}})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"a"},{"name":"b"}],"containers":[{"name":"b","image":"x"}]}})",
+       R"({"spec":{"containers":[{"name":"a"},{"name":"server"},{"name":"b","image":"x"}]}})"},
+      {"$patch delete of an element", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+       R"({"spec":{"containers":[{"name":"a","$patch":"delete"}]}})", R"({"spec":{"containers":[{"name":"b"}]}})"},
+      {"$patch replace of a list", R"({"spec":{"containers":[{"name":"a"},{"name":"b"}]}})",
+       R"({"spec":{"containers":[{"$patch":"replace"},{"name":"c"}]}})", R"({"spec":{"containers":[{"name":"c"}]}})"},
+      {"$patch replace of a map", R"({"spec":{"a":1,"b":2}})", R"({"spec":{"$patch":"replace","c":3}})",
+       R"({"spec":{"c":3}})"},
+      {"$patch delete of a map", R"({"spec":{"a":1},"b":2})", R"({"spec":{"$patch":"delete"}})",
+       R"({"spec":{},"b":2})"},
+      {"nested lists merge", R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80}]}]}})",
+       R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80,"name":"http"}]}]}})",
+       R"({"spec":{"containers":[{"name":"a","ports":[{"containerPort":80,"name":"http"}]}]}})"},
+      {"a set of scalars", R"({"metadata":{"finalizers":["a","b"]}})", R"({"metadata":{"finalizers":["b","c"]}})",
+       R"({"metadata":{"finalizers":["a","b","c"]}})"},
+      {"$deleteFromPrimitiveList", R"({"metadata":{"finalizers":["a","b"]}})",
+       R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a"]}})", R"({"metadata":{"finalizers":["b"]}})"},
+      {"$retainKeys", R"({"spec":{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":1}}}})",
+       R"({"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"}}})",
+       R"({"spec":{"strategy":{"type":"Recreate"}}})"},
+      {"directives leave no trace in new parts", R"({})",
+       R"({"spec":{"$setElementOrder/containers":[{"name":"a"}],"containers":[{"name":"a","image":null}]}})",
+       R"({"spec":{"containers":[{"name":"a"}]}})"},
+      {"no merge key", R"({"spec":{"containers":[]}})", R"({"spec":{"containers":[{"image":"x"}]}})",
+       "400 does not contain declared merge key: name"},
+      {"no objects in a keyed list", R"({})", R"({"spec":{"containers":[1]}})", "400 must hold objects"},
+      {"unknown directive", R"({})", R"({"spec":{"$patch":"forget"}})", "400 unknown $patch directive"},
+      {"$retainKeys misses a key", R"({})", R"({"spec":{"$retainKeys":["a"],"b":1}})", "400 misses b"},
+      {"no object", R"({})", "1", "400 must be an object"},
+  };
+  for (const Case& c : cases)
+    Check(c, ApplyStrategicMergePatch(Parse(c.document), Parse(c.patch), "Pod", &TestMergeKey));
+}
+
+}  // namespace
+}  // namespace berth::apiserver

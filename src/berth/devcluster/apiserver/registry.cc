@@ -1,0 +1,542 @@
+#include "berth/devcluster/apiserver/registry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/devcluster/apiserver/event_conversion.h"
+#include "berth/devcluster/apiserver/priority.h"
+#include "berth/devcluster/apiserver/schema.h"
+
+namespace berth::apiserver {
+namespace {
+
+std::string StorageKey(const ResourceType& type) {
+  return (type.storage_version.empty() ? type.group : type.storage_group) + '/' + type.plural;
+}
+
+bool Stores(const ResourceType& type) {
+  return type.storage_version.empty() || (type.storage_group == type.group && type.storage_version == type.version);
+}
+
+std::string PathKey(std::string_view group, std::string_view version, std::string_view plural) {
+  std::string key;
+  key.reserve(group.size() + version.size() + plural.size() + 2);
+  key.append(group).append(1, '/').append(version).append(1, '/').append(plural);
+  return key;
+}
+
+// Objects that upstream creates by PUT as well.
+bool MayCreateOnUpdate(const ResourceType& type) { return type.plural == "leases" || type.plural == "events"; }
+
+void CopyMember(json::object& to, const json::object& from, std::string_view name) {
+  if (const json::value* value = FindMember(from, name)) {
+    to[json::string_view(name.data(), name.size())] = *value;
+  } else {
+    to.erase(json::string_view(name.data(), name.size()));
+  }
+}
+
+bool HasFinalizers(const json::object& metadata) {
+  const json::array* finalizers = ArrayMember(metadata, "finalizers");
+  return finalizers != nullptr && !finalizers->empty();
+}
+
+std::int64_t IntegerMember(const json::object& object, std::string_view name, std::int64_t otherwise) {
+  const json::value* member = FindMember(object, name);
+  if (member == nullptr) return otherwise;
+  if (const std::int64_t* integer = member->if_int64()) return *integer;
+  return otherwise;
+}
+
+// True when an object that is being deleted has nothing left to wait for.
+bool MayBeRemoved(const json::object& metadata) {
+  return !StringMember(metadata, "deletionTimestamp").empty() && !HasFinalizers(metadata) &&
+         IntegerMember(metadata, "deletionGracePeriodSeconds", 0) == 0;
+}
+
+void BumpGeneration(json::object& metadata) {
+  const std::int64_t generation = IntegerMember(metadata, "generation", 0);
+  if (generation > 0) metadata["generation"] = generation + 1;
+}
+
+// The grace period that a pod gets, as upstream's pod strategy decides: none for pods that no kubelet runs.
+std::int64_t PodGracePeriod(const json::object& pod, const DeleteOptions& options) {
+  const json::object* spec = ObjectMember(pod, "spec");
+  std::int64_t period = spec == nullptr ? 30 : IntegerMember(*spec, "terminationGracePeriodSeconds", 30);
+  if (options.grace_period_seconds) period = *options.grace_period_seconds;
+  if (spec == nullptr || StringMember(*spec, "nodeName").empty()) period = 0;
+  const json::object* status = ObjectMember(pod, "status");
+  const std::string_view phase = status == nullptr ? std::string_view() : StringMember(*status, "phase");
+  if (phase == "Succeeded" || phase == "Failed") period = 0;
+  return period < 0 ? 1 : period;
+}
+
+enum class Removal : std::uint8_t { kNow, kLater, kAlreadyPending };
+
+// Marks `document` as being deleted, as upstream's BeforeDelete and its graceful update do.
+Removal MarkDeleted(bool is_pod, json::object& document, const DeleteOptions& options, Time now) {
+  json::object& metadata = MutableObject(document, "metadata");
+  const auto previous = ParseRfc3339(StringMember(metadata, "deletionTimestamp"));
+  const bool has_finalizers = HasFinalizers(metadata);
+  if (previous && is_pod && FindMember(metadata, "deletionGracePeriodSeconds") != nullptr) {
+    // A deletion is pending: its grace period may only become shorter.
+    const std::int64_t pending = IntegerMember(metadata, "deletionGracePeriodSeconds", 0);
+    if (!options.grace_period_seconds || *options.grace_period_seconds >= pending) {
+      return pending == 0 && !has_finalizers ? Removal::kNow : Removal::kAlreadyPending;
+    }
+    const std::int64_t period = std::max<std::int64_t>(*options.grace_period_seconds, 0);
+    metadata["deletionTimestamp"] = FormatRfc3339(*previous + std::chrono::seconds(period - pending));
+    metadata["deletionGracePeriodSeconds"] = period;
+    return period == 0 && !has_finalizers ? Removal::kNow : Removal::kLater;
+  }
+  if (previous) return has_finalizers ? Removal::kAlreadyPending : Removal::kNow;
+  const std::int64_t period = is_pod ? PodGracePeriod(document, options) : 0;
+  metadata["deletionTimestamp"] = FormatRfc3339(now + std::chrono::seconds(period));
+  metadata["deletionGracePeriodSeconds"] = period;
+  BumpGeneration(metadata);
+  return period > 0 || has_finalizers ? Removal::kLater : Removal::kNow;
+}
+
+Outcome<Done> CheckPreconditions(const ResourceType& type, const StoredObject& current, const Preconditions& wanted) {
+  if (!wanted.uid.empty() && wanted.uid != current.uid) {
+    return Conflict(type, current.name(),
+                    "Precondition failed: UID in precondition: " + wanted.uid + ", UID in object meta: " + current.uid);
+  }
+  if (!wanted.resource_version.empty() && wanted.resource_version != std::to_string(current.resource_version)) {
+    return Conflict(type, current.name(),
+                    "Precondition failed: ResourceVersion in precondition: " + wanted.resource_version +
+                        ", ResourceVersion in object meta: " + std::to_string(current.resource_version));
+  }
+  return Done();
+}
+
+}  // namespace
+
+std::vector<TableOptions> Registry::Tables(const std::vector<ResourceType>& types, const TableOptions& usual,
+                                           const TableOptions& events) {
+  std::vector<TableOptions> tables;
+  absl::flat_hash_map<std::string, TableId> seen;
+  for (const ResourceType& type : types) {
+    if (seen.try_emplace(StorageKey(type), tables.size()).second)
+      tables.push_back(type.kind == "Event" ? events : usual);
+  }
+  return tables;
+}
+
+Registry::Registry(const std::vector<ResourceType>& types, Store& store, const Clock& clock, std::uint64_t seed,
+                   std::function<void(TableId)> changed)
+    : store_(store), clock_(clock), changed_(std::move(changed)), random_(seed) {
+  absl::flat_hash_map<std::string, TableId> tables;
+  served_.resize(types.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    ServedType& served = served_[i];
+    served.type = &types[i];
+    served.table = tables.try_emplace(StorageKey(types[i]), tables.size()).first->second;
+    if (by_table_.size() <= served.table) by_table_.resize(served.table + 1);
+    if (Stores(types[i])) {
+      served.stored = &types[i];
+      by_table_[served.table] = &served;
+    }
+    index_[PathKey(types[i].group, types[i].version, types[i].plural)] = i;
+    if (served.IsNamespaces()) namespaces_ = &served;
+  }
+  for (ServedType& served : served_) {
+    if (served.stored != nullptr) continue;
+    BERTH_CHECK(by_table_[served.table] != nullptr, served.type->plural, "no type stores these");
+    served.stored = by_table_[served.table]->type;
+    if (served.type->kind == "Event") {
+      const bool core_stores = served.stored->group.empty();
+      served.to_stored = core_stores ? &ToCoreEvent : &ToEventsV1;
+      served.from_stored = core_stores ? &ToEventsV1 : &ToCoreEvent;
+      served.field_to_stored = core_stores ? &ToCoreEventField : &ToEventsV1Field;
+    }
+  }
+}
+
+const ServedType* Registry::Find(std::string_view group, std::string_view version, std::string_view plural) const {
+  const auto found = index_.find(PathKey(group, version, plural));
+  return found == index_.end() ? nullptr : &served_[found->second];
+}
+
+Outcome<ObjectPtr> Registry::Get(const ServedType& served, std::string_view namespace_name,
+                                 std::string_view name) const {
+  ObjectPtr object = store_.Get(served.table, ObjectKey(namespace_name, name));
+  if (object == nullptr) return NotFound(*served.type, name);
+  return object;
+}
+
+Outcome<Done> Registry::CheckTypeMeta(const ResourceType& type, json::object& document) const {
+  const std::string api_version = type.group.empty() ? type.version : type.group + '/' + type.version;
+  for (const auto& [key, want] : {std::pair<std::string_view, const std::string&>{"kind", type.kind},
+                                  std::pair<std::string_view, const std::string&>{"apiVersion", api_version}}) {
+    const json::value* got = FindMember(document, key);
+    if (got != nullptr && !got->is_null() && !got->is_string()) {
+      return BadRequest(std::string(key) + " must be a string, and here \"" + want + '"');
+    }
+    const std::string_view text = StringMember(document, key);
+    if (text.empty()) {
+      document[json::string_view(key.data(), key.size())] = want;
+    } else if (text != want) {
+      if (key == "apiVersion") {
+        return BadRequest("the API version in the data (" + std::string(text) +
+                          ") does not match the expected API version (" + want + ')');
+      }
+      return BadRequest("the kind in the data (" + std::string(text) + ") does not match the expected kind (" + want +
+                        ')');
+    }
+  }
+  return Done();
+}
+
+Outcome<Done> Registry::CheckBody(const ResourceType& type, json::object& document, const WriteOptions& options) const {
+  BERTH_RETURN_IF_ERROR(CheckTypeMeta(type, document));
+  const json::value* metadata = FindMember(document, "metadata");
+  if (metadata != nullptr && !metadata->is_object() && !metadata->is_null()) {
+    return BadRequest("metadata must be an object");
+  }
+  if (const auto wrong = WrongType(type, document)) return BadRequest(WrongTypeMessage(type, *wrong));
+  if (options.field_validation != FieldValidation::kIgnore) {
+    const std::vector<std::string> unknown = UnknownFields(type, document);
+    if (!unknown.empty() && options.field_validation == FieldValidation::kStrict) {
+      std::string joined;
+      for (const std::string& each : unknown) joined += (joined.empty() ? "" : ", ") + each;
+      return BadRequest(WrongTypeMessage(type, "strict decoding error: " + joined));
+    }
+    if (options.warnings != nullptr) options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
+  }
+  DropUnknownFields(type, document);
+  DropNulls(document);
+  json::object& kept = MutableObject(document, "metadata");
+  kept.erase("managedFields");
+  kept.erase("selfLink");
+  return Done();
+}
+
+Outcome<Done> Registry::CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const {
+  if (!served.type->namespaced || namespaces_ == nullptr) return Done();
+  const ObjectPtr found = store_.Get(namespaces_->table, namespace_name);
+  if (found == nullptr) return NotFound(*namespaces_->type, namespace_name);
+  return Done();
+}
+
+Outcome<Done> Registry::ResolvePriority(json::object& pod) const {
+  const ServedType* classes = Find("scheduling.k8s.io", "v1", "priorityclasses");
+  if (classes == nullptr) return Done();
+  std::vector<json::object> documents;
+  for (const ObjectPtr& object : store_.List(classes->table, {}).objects) documents.push_back(ParseStored(*object));
+  std::vector<const json::object*> pointers;
+  for (const json::object& document : documents) pointers.push_back(&document);
+  if (const auto why = ResolvePodPriority(pod, pointers)) {
+    return Forbidden(*Find("", "v1", "pods")->type, StringMember(MutableObject(pod, "metadata"), "name"), *why);
+  }
+  return Done();
+}
+
+Outcome<StoredObject> Registry::Draft(const ServedType& served, const json::object& document) {
+  StoredObject draft;
+  if (served.to_stored == nullptr) {
+    draft = MakeDraft(*served.stored, document);
+  } else {
+    json::object stored(document, document.storage());
+    served.to_stored(stored);
+    draft = MakeDraft(*served.stored, stored);
+  }
+  if (draft.bytes.size() > kObjectBytesMax) {
+    return TooLarge("the object would have " + std::to_string(draft.bytes.size()) + " bytes: at most " +
+                    std::to_string(kObjectBytesMax) + " are kept");
+  }
+  return draft;
+}
+
+json::object Registry::ParseServed(const ServedType& served, const StoredObject& object,
+                                   const json::storage_ptr& storage) const {
+  json::object document = ParseStored(object, storage);
+  if (served.from_stored != nullptr) served.from_stored(document);
+  return document;
+}
+
+Outcome<Written> Registry::Create(const ServedType& served, std::string_view namespace_name, json::object document,
+                                  const WriteOptions& options) {
+  const ResourceType& type = *served.type;
+  BERTH_RETURN_IF_ERROR(CheckBody(type, document, options));
+  json::object& metadata = MutableObject(document, "metadata");
+  if (type.namespaced) {
+    const std::string_view own = StringMember(metadata, "namespace");
+    if (!own.empty() && own != namespace_name) {
+      return BadRequest("the namespace of the provided object does not match the namespace sent on the request");
+    }
+    metadata["namespace"] = json::string_view(namespace_name.data(), namespace_name.size());
+  } else {
+    metadata.erase("namespace");
+  }
+  if (!StringMember(metadata, "resourceVersion").empty()) {
+    return BadRequest("resourceVersion should not be set on objects to be created");
+  }
+  for (const char* name : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation", "resourceVersion"})
+    metadata.erase(name);
+  const std::string prefix(StringMember(metadata, "generateName"));
+  const bool is_generated = StringMember(metadata, "name").empty() && !prefix.empty();
+  // As upstream: the server's name for what the client only began to name, at most 63 characters long.
+  const auto generate = [&] { metadata["name"] = prefix.substr(0, 58) + NewNameSuffix(); };
+  if (is_generated) generate();
+  metadata["uid"] = NewUid();
+  const Time now = clock_.Now();
+  metadata["creationTimestamp"] = FormatRfc3339(now);
+  // Nodes are registered with their status; everything else gets its first status from the server.
+  if (type.has_status && type.plural != "nodes") document.erase("status");
+
+  if (served.IsPods()) BERTH_RETURN_IF_ERROR(ResolvePriority(document));
+  if (type.set_defaults) type.set_defaults(document);
+  if (type.prepare_create) type.prepare_create(document);
+  std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));
+  if (errors.empty() && type.validate) errors = type.validate(document, nullptr);
+  if (!errors.empty()) return Invalid(type, StringMember(MutableObject(document, "metadata"), "name"), errors);
+  BERTH_RETURN_IF_ERROR(CheckNamespaceExists(served, namespace_name));
+
+  for (int attempt = 0;; ++attempt) {
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
+    const std::string name(draft.name());
+    if (options.is_dry_run) {
+      if (store_.Get(served.table, draft.key) != nullptr) return AlreadyExists(type, name);
+      auto dry = std::make_shared<const StoredObject>(std::move(draft));
+      return Written{std::move(dry), true};
+    }
+    if (ObjectPtr object = store_.Put(served.table, nullptr, std::move(draft), now)) {
+      changed_(served.table);
+      return Written{std::move(object), true};
+    }
+    if (!is_generated || attempt + 1 >= kGenerateNameAttemptsMax) return AlreadyExists(type, name);
+    MutableObject(document, "metadata")["name"] = prefix.substr(0, 58) + NewNameSuffix();
+  }
+}
+
+Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const StoredObject& current,
+                                              const json::object& old, json::object document,
+                                              const UpdateOptions& options) const {
+  const ResourceType& type = *served.type;
+  BERTH_RETURN_IF_ERROR(CheckBody(type, document, options.write));
+  json::object& metadata = MutableObject(document, "metadata");
+  const json::object* old_metadata = ObjectMember(old, "metadata");
+  const std::string_view name = StringMember(metadata, "name");
+  if (!name.empty() && name != current.name()) {
+    return BadRequest("the name of the object (" + std::string(name) + ") does not match the name on the URL (" +
+                      std::string(current.name()) + ')');
+  }
+  const std::string_view namespace_name = StringMember(metadata, "namespace");
+  if (type.namespaced && !namespace_name.empty() && namespace_name != current.namespace_name()) {
+    return BadRequest("the namespace of the object (" + std::string(namespace_name) +
+                      ") does not match the namespace on the URL (" + std::string(current.namespace_name()) + ')');
+  }
+  const std::string_view uid = StringMember(metadata, "uid");
+  if (!uid.empty() && uid != current.uid) {
+    return Conflict(
+        type, current.name(),
+        "Precondition failed: UID in precondition: " + std::string(uid) + ", UID in object meta: " + current.uid);
+  }
+  const std::string_view version = StringMember(metadata, "resourceVersion");
+  if (!version.empty() && version != "0" && version != std::to_string(current.resource_version)) {
+    return ModifiedConflict(type, current.name());
+  }
+  if (version.empty() && type.plural == "leases" && options.mode == UpdateMode::kObject) {
+    return Invalid(
+        type, current.name(),
+        {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: \"\": must be specified for an update"}});
+  }
+  for (const char* each : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                           "deletionGracePeriodSeconds", "generation", "generateName", "resourceVersion"}) {
+    CopyMember(metadata, *old_metadata, each);
+  }
+  if (options.mode == UpdateMode::kStatus) {
+    json::object merged(old, document.storage());
+    json::object& merged_metadata = MutableObject(merged, "metadata");
+    for (const char* each : {"labels", "annotations", "finalizers"}) CopyMember(merged_metadata, metadata, each);
+    CopyMember(merged, document, "status");
+    document = std::move(merged);
+  } else {
+    if (type.has_status) CopyMember(document, old, "status");
+    if (type.set_defaults) type.set_defaults(document);
+    if (type.prepare_update) type.prepare_update(document, old);
+  }
+  const json::object& new_metadata = MutableObject(document, "metadata");
+  std::vector<FieldError> errors = ValidateMetadata(type, new_metadata);
+  if (current.is_being_deleted) {
+    const json::array* before = ArrayMember(*old_metadata, "finalizers");
+    if (const json::array* after = ArrayMember(new_metadata, "finalizers")) {
+      for (const json::value& each : *after) {
+        if (before == nullptr || std::find(before->begin(), before->end(), each) == before->end()) {
+          errors.push_back(
+              {"metadata.finalizers", "FieldValueForbidden",
+               "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
+                   json::serialize(json::array{each})});
+        }
+      }
+    }
+  }
+  if (errors.empty() && type.validate) errors = type.validate(document, &old);
+  if (!errors.empty()) return Invalid(type, current.name(), errors);
+  return document;
+}
+
+Outcome<Written> Registry::Update(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                                  const Change& change, const UpdateOptions& options) {
+  const std::string key = ObjectKey(namespace_name, name);
+  for (int attempt = 0; attempt < kWriteAttemptsMax; ++attempt) {
+    const json::storage_ptr storage = RequestStorage();
+    const ObjectPtr current = store_.Get(served.table, key);
+    if (current == nullptr) {
+      if (!options.may_create || !MayCreateOnUpdate(*served.type)) return NotFound(*served.type, name);
+      BERTH_ASSIGN_OR_RETURN(json::object document, change(nullptr, storage));
+      json::object& metadata = MutableObject(document, "metadata");
+      const std::string_view own = StringMember(metadata, "name");
+      if (!own.empty() && own != name) {
+        return BadRequest("the name of the object (" + std::string(own) + ") does not match the name on the URL (" +
+                          std::string(name) + ')');
+      }
+      metadata["name"] = json::string_view(name.data(), name.size());
+      return Create(served, namespace_name, std::move(document), options.write);
+    }
+    const json::object old = ParseServed(served, *current, storage);
+    BERTH_ASSIGN_OR_RETURN(json::object document, change(&old, storage));
+    if (options.mode != UpdateMode::kInternal) {
+      BERTH_ASSIGN_OR_RETURN(document, PrepareUpdate(served, *current, old, std::move(document), options));
+    }
+    const bool is_finished = MayBeRemoved(MutableObject(document, "metadata"));
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
+    if (!is_finished && SameContent(draft, *current)) return Written{current};
+    if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
+    const Time now = clock_.Now();
+    ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
+                                    : store_.Put(served.table, current, std::move(draft), now);
+    if (written != nullptr) {
+      changed_(served.table);
+      return Written{std::move(written)};
+    }
+  }
+  return ModifiedConflict(*served.type, name);
+}
+
+bool Registry::UpdateText(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                          const TextChange& change) {
+  const ObjectPtr current = store_.Get(served.table, ObjectKey(namespace_name, name));
+  if (current == nullptr) return false;
+  std::optional<StoredObject> draft = change(*current);
+  if (!draft || draft->bytes.size() > kObjectBytesMax) return false;
+  if (store_.Put(served.table, current, *std::move(draft), clock_.Now()) == nullptr) return false;
+  changed_(served.table);
+  return true;
+}
+
+Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
+                                  const DeleteOptions& options) {
+  const std::string key = ObjectKey(namespace_name, name);
+  if (served.IsNamespaces() && (name == "default" || name == "kube-system" || name == "kube-public")) {
+    return Forbidden(*served.type, name, "this namespace may not be deleted");
+  }
+  for (int attempt = 0; attempt < kWriteAttemptsMax; ++attempt) {
+    const ObjectPtr current = store_.Get(served.table, key);
+    if (current == nullptr) return NotFound(*served.type, name);
+    BERTH_RETURN_IF_ERROR(CheckPreconditions(*served.type, *current, options.preconditions));
+    json::object document = ParseServed(served, *current, RequestStorage());
+    const Time now = clock_.Now();
+    const Removal removal = MarkDeleted(served.IsPods(), document, options, now);
+    if (removal == Removal::kAlreadyPending) return Deleted{current, false};
+    BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
+    if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
+    if (options.propagation_policy == "Orphan") OrphanDependents(current->uid);
+    if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, 0);
+    if (served.IsNamespaces() && removal == Removal::kNow) DeleteNamespaceContents(name);
+    ObjectPtr written = removal == Removal::kNow ? store_.Remove(served.table, current, std::move(draft))
+                                                 : store_.Put(served.table, current, std::move(draft), now);
+    if (written != nullptr) {
+      changed_(served.table);
+      return Deleted{std::move(written), removal == Removal::kNow};
+    }
+  }
+  return ModifiedConflict(*served.type, name);
+}
+
+// Without a namespace controller the server empties the namespace itself. No kubelet is waited for.
+void Registry::DeleteNamespaceContents(std::string_view namespace_name) {
+  for (const ServedType* stored : by_table_) {
+    if (!stored->type->namespaced) continue;
+    Store::ListQuery query;
+    query.selector.namespace_name = namespace_name;
+    for (const ObjectPtr& object : store_.List(stored->table, query).objects) {
+      if (store_.Remove(stored->table, object, *object) != nullptr) changed_(stored->table);
+    }
+  }
+}
+
+void Registry::ForEachDependent(std::string_view owner_uid,
+                                const std::function<void(const ServedType&, const ObjectPtr&)>& visit) {
+  if (owner_uid.empty()) return;
+  for (const ServedType* stored : by_table_) {
+    for (const ObjectPtr& object : store_.List(stored->table, {}).objects) {
+      if (std::find(object->owner_uids.begin(), object->owner_uids.end(), owner_uid) != object->owner_uids.end()) {
+        visit(*stored, object);
+      }
+    }
+  }
+}
+
+void Registry::OrphanDependents(std::string_view owner_uid) {
+  ForEachDependent(owner_uid, [&](const ServedType& served, const ObjectPtr& object) {
+    const auto strip = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
+      json::object document(*current, storage);
+      json::object& metadata = MutableObject(document, "metadata");
+      json::array kept(storage);
+      if (const json::array* owners = ArrayMember(metadata, "ownerReferences")) {
+        for (const json::value& owner : *owners) {
+          if (!owner.is_object() || StringMember(owner.get_object(), "uid") != owner_uid) kept.push_back(owner);
+        }
+      }
+      metadata.erase("ownerReferences");
+      if (!kept.empty()) metadata["ownerReferences"] = std::move(kept);
+      return document;
+    };
+    // One that has gone meanwhile needs no orphaning.
+    (void)Update(served, object->namespace_name(), object->name(), strip, {.mode = UpdateMode::kInternal});
+  });
+}
+
+// The dependents begin their deletion before the owner goes; their own grace periods are not waited for.
+void Registry::DeleteDependents(std::string_view owner_uid, int depth) {
+  constexpr int kOwnerDepthMax = 16;  // owners form chains of two or three; a circle of them must end too
+  if (depth >= kOwnerDepthMax) return;
+  ForEachDependent(owner_uid, [&](const ServedType& served, const ObjectPtr& object) {
+    DeleteDependents(object->uid, depth + 1);
+    (void)Delete(served, object->namespace_name(), object->name(), {.preconditions = {.uid = object->uid}});
+  });
+}
+
+std::string Registry::NewUid() {
+  std::uint64_t high;
+  std::uint64_t low;
+  {
+    const std::lock_guard lock(random_mutex_);
+    high = random_.Next();
+    low = random_.Next();
+  }
+  high = (high & ~std::uint64_t{0xf000}) | 0x4000;                     // version 4
+  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // the RFC's variant
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string uid;
+  uid.reserve(36);
+  for (int i = 0; i < 32; ++i) {
+    if (i == 8 || i == 12 || i == 16 || i == 20) uid += '-';
+    const std::uint64_t half = i < 16 ? high : low;
+    uid += kDigits[(half >> (60 - 4 * (i % 16))) & 15];
+  }
+  return uid;
+}
+
+std::string Registry::NewNameSuffix() {
+  // Upstream's alphabet: no vowels, no look-alikes.
+  constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
+  const std::lock_guard lock(random_mutex_);
+  std::string suffix;
+  for (int i = 0; i < 5; ++i) suffix += kLetters[random_.Below(kLetters.size())];
+  return suffix;
+}
+
+}  // namespace berth::apiserver

@@ -1,0 +1,451 @@
+// The table of served types. Each one names its parts, which stand in the resources_*.cc files.
+#include <array>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "berth/base/base64.h"
+#include "berth/devcluster/apiserver/canonical_quantity.h"
+#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/apiserver/resources_internal.h"
+
+namespace berth::apiserver {
+namespace {
+
+using internal::Errors;
+using internal::PrepareTraits;
+
+using Defaults = void (*)(json::object&);
+using Validate = void (*)(const json::object&, const json::object*, Errors&);
+
+// What is particular of a type; the rest follows from it.
+struct Entry {
+  const char* group;
+  const char* kind;
+  const char* plural;
+  std::vector<std::string> short_names = {};
+  bool namespaced = true;
+  bool in_all = false;
+  bool has_status = false;
+  bool has_scale = false;
+  Defaults defaults = nullptr;
+  Validate validate = nullptr;
+  PrepareTraits prepare = {};
+  std::vector<std::string> fields = {};
+};
+
+constexpr bool kNamespaced = true;
+constexpr bool kCluster = false;
+
+PrepareTraits WithStatus(bool has_generation, json::object first_status = {}) {
+  PrepareTraits traits;
+  traits.drops_status = true;
+  traits.first_status = std::move(first_status);
+  traits.has_generation = has_generation;
+  return traits;
+}
+
+PrepareTraits WithGeneration(std::vector<std::string_view> members) {
+  PrepareTraits traits;
+  traits.has_generation = true;
+  traits.generation_members = std::move(members);
+  return traits;
+}
+
+// A Deployment counts changed annotations as a change of its own.
+PrepareTraits DeploymentTraits() {
+  PrepareTraits traits = WithStatus(true);
+  traits.annotations_count = true;
+  return traits;
+}
+
+json::object Counts(std::initializer_list<std::string_view> names) {
+  json::object status;
+  for (const std::string_view name : names) status[name] = 0;
+  return status;
+}
+
+void DefaultSecretWithStringData(json::object& secret) {
+  internal::DefaultSecret(secret);
+  const json::object* plain = ObjectMember(secret, "stringData");
+  if (plain == nullptr) return;
+  const json::object copy = *plain;
+  json::object& data = MutableObject(secret, "data");
+  for (const auto& [key, value] : copy) {
+    if (value.is_string()) data[key] = EncodeBase64(View(value.get_string()));
+  }
+  secret.erase("stringData");
+}
+
+const std::vector<std::string> kPodFields = {
+    "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+    "status.phase",  "status.podIP",       "status.podIPs",      "status.nominatedNodeName"};
+
+std::vector<Entry> Entries() {
+  using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
+  constexpr const char* kCore = "";
+  constexpr const char* kApps = "apps";
+  constexpr const char* kStorage = "storage.k8s.io";
+  constexpr const char* kResource = "resource.k8s.io";
+  return {
+      {kCore, "ConfigMap", "configmaps", {"cm"}, kNamespaced, false, false, false, nullptr, ValidateConfigMap},
+      {kCore, "Endpoints", "endpoints", {"ep"}, kNamespaced, false, false, false, DefaultEndpoints},
+      {kCore,
+       "Event",
+       "events",
+       {"ev"},
+       kNamespaced,
+       false,
+       false,
+       false,
+       DefaultEvent,
+       ValidateEvent,
+       {},
+       {"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+        "reportingComponent", "source", "type"}},
+      {kCore,
+       "Namespace",
+       "namespaces",
+       {"ns"},
+       kCluster,
+       false,
+       true,
+       false,
+       DefaultNamespace,
+       nullptr,
+       WithStatus(false, {{"phase", "Active"}}),
+       {"status.phase"}},
+      {kCore,
+       "Node",
+       "nodes",
+       {"no"},
+       kCluster,
+       false,
+       true,
+       false,
+       DefaultNode,
+       ValidateNode,
+       {},
+       {"spec.unschedulable"}},
+      {kCore,
+       "PersistentVolumeClaim",
+       "persistentvolumeclaims",
+       {"pvc"},
+       kNamespaced,
+       false,
+       true,
+       false,
+       DefaultPersistentVolumeClaim,
+       ValidatePersistentVolumeClaim,
+       WithStatus(false, {{"phase", "Pending"}})},
+      {kCore,
+       "PersistentVolume",
+       "persistentvolumes",
+       {"pv"},
+       kCluster,
+       false,
+       true,
+       false,
+       DefaultPersistentVolume,
+       ValidatePersistentVolume,
+       WithStatus(false, {{"phase", "Pending"}})},
+      {kCore,
+       "Pod",
+       "pods",
+       {"po"},
+       kNamespaced,
+       true,
+       true,
+       false,
+       DefaultPod,
+       ValidatePod,
+       WithStatus(true),
+       kPodFields},
+      {kCore,
+       "ReplicationController",
+       "replicationcontrollers",
+       {"rc"},
+       kNamespaced,
+       true,
+       true,
+       true,
+       DefaultReplicationController,
+       ValidateReplicationController,
+       WithStatus(true, Counts({"replicas"})),
+       {"status.replicas"}},
+      {kCore,
+       "Secret",
+       "secrets",
+       {},
+       kNamespaced,
+       false,
+       false,
+       false,
+       DefaultSecretWithStringData,
+       ValidateSecret,
+       {},
+       {"type"}},
+      {kCore, "ServiceAccount", "serviceaccounts", {"sa"}},
+      {kCore,
+       "Service",
+       "services",
+       {"svc"},
+       kNamespaced,
+       true,
+       true,
+       false,
+       DefaultService,
+       ValidateService,
+       WithStatus(false, {{"loadBalancer", json::object()}}),
+       {"spec.clusterIP", "spec.type"}},
+      {kApps,
+       "DaemonSet",
+       "daemonsets",
+       {"ds"},
+       kNamespaced,
+       true,
+       true,
+       false,
+       DefaultDaemonSet,
+       ValidateDaemonSet,
+       WithStatus(true,
+                  Counts({"currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"}))},
+      {kApps,
+       "Deployment",
+       "deployments",
+       {"deploy"},
+       kNamespaced,
+       true,
+       true,
+       true,
+       DefaultDeployment,
+       ValidateDeployment,
+       DeploymentTraits()},
+      {kApps,
+       "ReplicaSet",
+       "replicasets",
+       {"rs"},
+       kNamespaced,
+       true,
+       true,
+       true,
+       DefaultReplicaSet,
+       ValidateReplicaSet,
+       WithStatus(true, Counts({"replicas"})),
+       {"status.replicas"}},
+      {kApps,
+       "StatefulSet",
+       "statefulsets",
+       {"sts"},
+       kNamespaced,
+       true,
+       true,
+       true,
+       DefaultStatefulSet,
+       ValidateStatefulSet,
+       WithStatus(true, Counts({"availableReplicas", "replicas"}))},
+      {"coordination.k8s.io", "Lease", "leases", {}, kNamespaced, false, false, false, nullptr, ValidateLease},
+      {"events.k8s.io", "Event", "events", {"ev"}, kNamespaced, false, false, false, nullptr, ValidateEvent},
+      {"policy",
+       "PodDisruptionBudget",
+       "poddisruptionbudgets",
+       {"pdb"},
+       kNamespaced,
+       false,
+       true,
+       false,
+       nullptr,
+       ValidatePodDisruptionBudget,
+       WithStatus(true, Counts({"currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"}))},
+      {kResource,
+       "DeviceClass",
+       "deviceclasses",
+       {},
+       kCluster,
+       false,
+       false,
+       false,
+       nullptr,
+       ValidateDeviceClass,
+       WithGeneration({"spec"})},
+      {kResource,
+       "ResourceClaim",
+       "resourceclaims",
+       {},
+       kNamespaced,
+       false,
+       true,
+       false,
+       DefaultResourceClaim,
+       ValidateResourceClaim,
+       WithStatus(false)},
+      {kResource,
+       "ResourceClaimTemplate",
+       "resourceclaimtemplates",
+       {},
+       kNamespaced,
+       false,
+       false,
+       false,
+       DefaultResourceClaimTemplate,
+       ValidateResourceClaimTemplate},
+      {kResource,
+       "ResourceSlice",
+       "resourceslices",
+       {},
+       kCluster,
+       false,
+       false,
+       false,
+       DefaultResourceSlice,
+       ValidateResourceSlice,
+       WithGeneration({"spec"}),
+       {"spec.nodeName", "spec.driver"}},
+      {"scheduling.k8s.io",
+       "PriorityClass",
+       "priorityclasses",
+       {"pc"},
+       kCluster,
+       false,
+       false,
+       false,
+       DefaultPriorityClass,
+       ValidatePriorityClass,
+       WithGeneration({"value", "globalDefault", "description", "preemptionPolicy"})},
+      {kStorage, "CSIDriver", "csidrivers", {}, kCluster, false, false, false, DefaultCsiDriver, ValidateCsiDriver},
+      {kStorage, "CSINode", "csinodes", {}, kCluster, false, false, false, nullptr, ValidateCsiNode},
+      {kStorage,
+       "CSIStorageCapacity",
+       "csistoragecapacities",
+       {},
+       kNamespaced,
+       false,
+       false,
+       false,
+       nullptr,
+       ValidateCsiStorageCapacity},
+      {kStorage,
+       "StorageClass",
+       "storageclasses",
+       {"sc"},
+       kCluster,
+       false,
+       false,
+       false,
+       DefaultStorageClass,
+       ValidateStorageClass},
+      {kStorage,
+       "VolumeAttachment",
+       "volumeattachments",
+       {},
+       kCluster,
+       false,
+       true,
+       false,
+       nullptr,
+       ValidateVolumeAttachment,
+       WithStatus(false, {{"attached", false}})},
+  };
+}
+
+// The member that a field selector's field stands for; null counts as "".
+const json::value* SelectableField(const json::object& object, std::string_view field) {
+  static const json::value kFalse = false;
+  if (field == "source") {  // of events: a component in one of two places
+    const json::value* component = internal::FindPath(object, {"source", "component"});
+    return component != nullptr ? component : FindMember(object, "reportingComponent");
+  }
+  const json::object* at = &object;
+  const json::value* value = nullptr;
+  for (std::string_view rest = field; at != nullptr;) {
+    const std::size_t dot = rest.find('.');
+    value = FindMember(*at, rest.substr(0, dot));
+    if (value == nullptr || dot == std::string_view::npos) break;
+    at = value->if_object();
+    rest.remove_prefix(dot + 1);
+  }
+  const bool is_flag = field == "spec.unschedulable" || field == "spec.hostNetwork";
+  return value == nullptr && is_flag ? &kFalse : value;
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return lower;
+}
+
+void SetFunctions(ResourceType& type, const Entry& entry) {
+  // The names are enough to find the schema; a copy keeps the functions free of pointers into the list.
+  ResourceType names;
+  names.group = type.group;
+  names.version = type.version;
+  names.kind = type.kind;
+  type.set_defaults = [names, defaults = entry.defaults](json::object& object) {
+    CanonicalizeQuantities(names, object);
+    if (defaults != nullptr) defaults(object);
+  };
+  const bool is_pod = type.kind == "Pod";
+  const bool is_service = type.kind == "Service";
+  type.prepare_create = [traits = entry.prepare, is_pod, is_service](json::object& object) {
+    internal::PrepareCreate(traits, object);
+    if (is_pod) internal::PreparePodCreate(object);
+    if (is_service) internal::PrepareServiceCreate(object);
+  };
+  type.prepare_update = [traits = entry.prepare, is_service](json::object& object, const json::object& old) {
+    if (is_service) internal::PrepareServiceUpdate(object, old);
+    internal::PrepareUpdate(traits, object, old);
+  };
+  type.validate = [validate = entry.validate](const json::object& object, const json::object* old) {
+    Errors errors;
+    if (validate != nullptr) validate(object, old, errors);
+    return errors;
+  };
+}
+
+ResourceType MakeType(const Entry& entry) {
+  ResourceType type;
+  type.group = entry.group;
+  type.version = "v1";
+  type.kind = entry.kind;
+  type.plural = entry.plural;
+  type.singular = Lower(entry.kind);
+  type.short_names = entry.short_names;
+  if (entry.in_all) type.categories = {"all"};
+  type.namespaced = entry.namespaced;
+  type.has_status = entry.has_status;
+  type.has_scale = entry.has_scale;
+  if (type.group == "events.k8s.io") {
+    type.storage_group = "";
+    type.storage_version = "v1";
+  }
+  SetFunctions(type, entry);
+  internal::Printing printing = internal::PrintingOf(type.kind);
+  type.columns = std::move(printing.columns);
+  type.row = std::move(printing.row);
+  type.selectable_fields = entry.fields;
+  type.field = SelectableField;
+  return type;
+}
+
+}  // namespace
+
+const std::vector<ResourceType>& ResourceTypes() {
+  static const std::vector<ResourceType> kTypes = [] {
+    std::vector<ResourceType> types;
+    for (const Entry& entry : Entries()) types.push_back(MakeType(entry));
+    return types;
+  }();
+  return kTypes;
+}
+
+const ResourceType* FindResource(std::string_view group, std::string_view version, std::string_view plural) {
+  for (const ResourceType& type : ResourceTypes()) {
+    if (type.plural == plural && type.group == group && type.version == version) return &type;
+  }
+  return nullptr;
+}
+
+}  // namespace berth::apiserver

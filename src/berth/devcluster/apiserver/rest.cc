@@ -1,0 +1,183 @@
+#include "berth/devcluster/apiserver/rest.h"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "berth/base/utf8.h"
+#include "berth/devcluster/apiserver/discovery.h"
+#include "berth/devcluster/apiserver/subresources.h"
+
+namespace berth::apiserver {
+namespace {
+
+bool WantsPretty(const net::Target& target) {
+  const std::string_view pretty = target.Query("pretty");
+  return target.Has("pretty") && pretty != "false" && pretty != "0";
+}
+
+bool IsText(const net::Target& target) {
+  return std::all_of(target.segments.begin(), target.segments.end(), IsValidUtf8) &&
+         std::all_of(target.query.begin(), target.query.end(),
+                     [](const auto& each) { return IsValidUtf8(each.first) && IsValidUtf8(each.second); });
+}
+
+bool IsRead(const net::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+// What a kubelet answers, of containers that run.
+bool IsOfContainers(std::string_view subresource) {
+  return subresource == "log" || subresource == "exec" || subresource == "attach" || subresource == "portforward" ||
+         subresource == "proxy";
+}
+
+}  // namespace
+
+void Rest::Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
+  const auto target = net::ParseTarget(request.target);
+  if (!target.ok()) {
+    writer->Send(BadRequest("the request's target is malformed: " + target.error().message).ToResponse());
+    return;
+  }
+  // Names and values come back in messages and selectors, and those are JSON.
+  if (!IsText(*target)) {
+    writer->Send(BadRequest("the request's target is malformed: it is not UTF-8").ToResponse());
+    return;
+  }
+  if (IsRead(request)) {
+    if (auto document = ServeDiscovery(target->path, HeaderValue(request, "Accept"), HeaderValue(request, "Host"))) {
+      net::Response response;
+      response.status = document->status;
+      response.headers.push_back({"Content-Type", document->content_type});
+      if (!document->etag.empty()) {
+        response.headers.push_back({"ETag", document->etag});
+        if (HeaderValue(request, "If-None-Match") == document->etag) {
+          response.status = 304;
+          document->body.clear();
+        }
+      }
+      response.body = std::move(document->body);
+      writer->Send(std::move(response));
+      return;
+    }
+  }
+  const auto route = FindRoute(*target);
+  if (!route.ok()) {
+    writer->Send(route.error().ToResponse());
+    return;
+  }
+  bool is_streaming = false;
+  auto answer = Answer({request, *target, *route}, writer, is_streaming);
+  if (is_streaming) return;
+  net::Response response = answer.ok() ? std::move(answer).value() : answer.error().ToResponse();
+  if (WantsPretty(*target)) response.body = PrettyJson(response.body);
+  writer->Send(std::move(response));
+}
+
+// /api/v1/... and /apis/GROUP/VERSION/..., then [namespaces/NS/]RESOURCE[/NAME[/SUBRESOURCE]].
+Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
+  std::span<const std::string> path(target.segments);
+  std::string_view group;
+  std::string_view version;
+  if (path.size() >= 2 && path[0] == "api") {
+    version = path[1];
+    path = path.subspan(2);
+  } else if (path.size() >= 3 && path[0] == "apis") {
+    group = path[1];
+    version = path[2];
+    path = path.subspan(3);
+  }
+  if (path.empty() || version.empty()) return NoSuchPath();
+  Route route;
+  // /namespaces/x/status is a part of the Namespace; with any other third element the Namespace is a folder.
+  const bool is_folder = path[0] == "namespaces" && path.size() >= 3 &&
+                         !(group.empty() && path.size() == 3 && (path[2] == "status" || path[2] == "finalize"));
+  if (is_folder) {
+    route.namespace_name = path[1];
+    path = path.subspan(2);
+    if (route.namespace_name.empty()) return NoSuchPath();
+  }
+  if (path.size() > 3) return NoSuchPath();
+  if (group.empty() && path[0] == "bindings" && path.size() == 1 && is_folder) {
+    route.served = registry_.Find("", "v1", "pods");
+    route.is_binding = true;
+    if (route.served == nullptr) return NoSuchPath();
+    return route;
+  }
+  route.served = registry_.Find(group, version, path[0]);
+  if (route.served == nullptr) return NoSuchPath();
+  if (path.size() > 1) route.name = path[1];
+  if (path.size() > 2) route.subresource = path[2];
+  if (path.size() > 1 && (route.name.empty() || (path.size() > 2 && route.subresource.empty()))) return NoSuchPath();
+  const bool is_namespaced = route.served->type->namespaced;
+  if (is_folder && !is_namespaced) return NoSuchPath();
+  if (!is_folder && is_namespaced && !route.name.empty()) return NoSuchPath();
+  return route;
+}
+
+Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                    bool& is_streaming) {
+  if (call.route.is_binding) {
+    if (call.request.method != "POST") return MethodNotAllowed();
+    return Bind(call);
+  }
+  if (call.route.name.empty()) return OnCollection(call, writer, is_streaming);
+  return call.route.subresource.empty() ? OnObject(call) : OnSubresource(call);
+}
+
+Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
+                                          bool& is_streaming) {
+  const Route& route = call.route;
+  if (IsRead(call.request)) {
+    BERTH_ASSIGN_OR_RETURN(ListParameters list, ParseListParameters(call.target, *route.served, route.namespace_name));
+    if (!list.is_watch) return List(call, list);
+    BERTH_RETURN_IF_ERROR(Watch(call, std::move(list), writer));
+    is_streaming = true;
+    return net::Response();
+  }
+  // Objects of a namespace are created and deleted within one.
+  if (route.served->type->namespaced && route.namespace_name.empty()) return MethodNotAllowed();
+  if (call.request.method == "POST") return Create(call);
+  if (call.request.method == "DELETE") return DeleteCollection(call);
+  return MethodNotAllowed();
+}
+
+Outcome<net::Response> Rest::OnObject(const Call& call) {
+  if (IsRead(call.request)) return Get(call);
+  if (call.request.method == "PUT") return Replace(call, UpdateMode::kObject);
+  if (call.request.method == "PATCH") return Patch(call, UpdateMode::kObject);
+  if (call.request.method == "DELETE") return Delete(call);
+  return MethodNotAllowed();
+}
+
+Outcome<net::Response> Rest::OnSubresource(const Call& call) {
+  const Route& route = call.route;
+  const std::string& method = call.request.method;
+  if (route.subresource == "status" && route.served->type->has_status) {
+    if (IsRead(call.request)) return Get(call);
+    if (method == "PUT") return Replace(call, UpdateMode::kStatus);
+    if (method == "PATCH") return Patch(call, UpdateMode::kStatus);
+    return MethodNotAllowed();
+  }
+  if (route.subresource == "scale" && route.served->type->has_scale) return Scale(call);
+  if (route.served->IsPods() && (route.subresource == "binding" || route.subresource == "eviction")) {
+    if (method != "POST") return MethodNotAllowed();
+    return route.subresource == "binding" ? Bind(call) : Evict(call);
+  }
+  if (route.served->IsPods() && IsOfContainers(route.subresource)) {
+    BERTH_RETURN_IF_ERROR(registry_.Get(*route.served, route.namespace_name, route.name));
+    return NoContainers();
+  }
+  return NoSuchPath();
+}
+
+Outcome<net::Response> Rest::Get(const Call& call) {
+  const Route& route = call.route;
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+  BERTH_ASSIGN_OR_RETURN(const ObjectPtr object, registry_.Get(*route.served, route.namespace_name, route.name));
+  return JsonResponse(200, RenderObject(rendering, *object));
+}
+
+}  // namespace berth::apiserver

@@ -1,0 +1,322 @@
+#include "berth/devcluster/apiserver/rest_parameters.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "berth/codec/json.h"
+#include "berth/codec/yaml.h"
+#include "berth/devcluster/apiserver/protobuf.h"
+
+namespace berth::apiserver {
+namespace {
+
+std::optional<std::int64_t> ParseInteger(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// As strconv.ParseBool, and as the API server reads its boolean parameters: "watch" alone is true.
+std::optional<bool> ParseBool(std::string_view text) {
+  for (const std::string_view yes : {"", "1", "t", "T", "true", "TRUE", "True"}) {
+    if (text == yes) return true;
+  }
+  for (const std::string_view no : {"0", "f", "F", "false", "FALSE", "False"}) {
+    if (text == no) return false;
+  }
+  return std::nullopt;
+}
+
+Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name) {
+  if (!target.Has(name)) return std::optional<bool>();
+  const auto value = ParseBool(target.Query(name));
+  if (!value) {
+    return BadRequest("the query parameter " + std::string(name) + " must be true or false, and is \"" +
+                      std::string(target.Query(name)) + '"');
+  }
+  return value;
+}
+
+Outcome<std::optional<std::int64_t>> IntegerParameter(const net::Target& target, std::string_view name) {
+  const std::string_view text = target.Query(name);
+  if (text.empty()) return std::optional<std::int64_t>();
+  const auto value = ParseInteger(text);
+  if (!value || *value < 0) {
+    return BadRequest("the query parameter " + std::string(name) + " must be a whole number from 0, and is \"" +
+                      std::string(text) + '"');
+  }
+  return value;
+}
+
+std::optional<StatusError> CheckListParameters(const ListParameters& list, const net::Target& target) {
+  std::vector<FieldError> errors;
+  const auto forbid = [&](std::string_view field, std::string_view why) {
+    errors.push_back({std::string(field), "FieldValueForbidden", "Forbidden: " + std::string(why)});
+  };
+  const bool sends_initial = list.sends_initial_events.value_or(false);
+  if (list.is_watch && !list.match.empty() && !list.sends_initial_events) {
+    forbid("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+  }
+  if (!list.is_watch && list.sends_initial_events)
+    forbid("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  if (list.is_watch && list.sends_initial_events) {
+    if (list.match != "NotOlderThan") {
+      forbid("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+    }
+    if (sends_initial && !list.has_bookmarks)
+      forbid("allowWatchBookmarks", "sendInitialEvents requires allowWatchBookmarks");
+  }
+  if (!list.is_watch && !list.match.empty()) {
+    if (!target.Has("resourceVersion") || target.Query("resourceVersion").empty()) {
+      forbid("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    }
+    if (!list.continue_token.empty()) {
+      forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+    }
+    if (list.match != "Exact" && list.match != "NotOlderThan") {
+      errors.push_back({"resourceVersionMatch", "FieldValueNotSupported",
+                        "Unsupported value: " + json::serialize(json::string(list.match)) +
+                            ": supported values: \"Exact\", \"NotOlderThan\""});
+    }
+    if (list.match == "Exact" && target.Query("resourceVersion") == "0") {
+      forbid("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+    }
+  }
+  if (errors.empty()) return std::nullopt;
+  return InvalidKind("meta.k8s.io", "ListOptions", "", errors);
+}
+
+Outcome<bool> ReadDryRun(const std::vector<std::string>& values, std::string_view kind) {
+  for (const std::string& value : values) {
+    if (value != "All") {
+      return InvalidKind(
+          "meta.k8s.io", kind, "",
+          {{"dryRun", "FieldValueNotSupported",
+            "Unsupported value: " + json::serialize(json::string(value)) + ": supported values: \"All\""}});
+    }
+  }
+  return !values.empty();
+}
+
+std::vector<std::string> QueryAll(const net::Target& target, std::string_view name) {
+  std::vector<std::string> values;
+  for (const auto& [key, value] : target.query) {
+    if (key == name && !value.empty()) values.push_back(value);
+  }
+  return values;
+}
+
+Outcome<std::string> CheckPropagation(std::string_view policy) {
+  if (policy.empty() || policy == "Background" || policy == "Foreground" || policy == "Orphan")
+    return std::string(policy);
+  return InvalidKind("meta.k8s.io", "DeleteOptions", "",
+                     {{"propagationPolicy", "FieldValueNotSupported",
+                       "Unsupported value: " + json::serialize(json::string(policy)) +
+                           ": supported values: \"Background\", \"Foreground\", \"Orphan\""}});
+}
+
+constexpr std::string_view kBase64Url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+std::string EncodeBase64Url(std::string_view bytes) {
+  std::string text;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : bytes) {
+    bits = (bits << 8) | static_cast<unsigned char>(c);
+    for (count += 8; count >= 6; count -= 6) text += kBase64Url[(bits >> (count - 6)) & 63];
+  }
+  if (count > 0) text += kBase64Url[(bits << (6 - count)) & 63];
+  return text;
+}
+
+std::optional<std::string> DecodeBase64Url(std::string_view text) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const std::size_t digit = kBase64Url.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = (bits << 6) | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count >= 8) {
+      count -= 8;
+      bytes += static_cast<char>((bits >> count) & 255);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string_view HeaderValue(const net::Request& request, std::string_view name) {
+  for (const net::Header& header : request.headers) {
+    if (net::EqualsIgnoreCase(header.name, name)) return header.value;
+  }
+  return {};
+}
+
+std::string MediaType(std::string_view header) {
+  std::string type;
+  for (const char c : header.substr(0, header.find(';'))) {
+    if (c != ' ' && c != '\t') type += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return type;
+}
+
+Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage) {
+  auto parsed = codec::ParseJson(text, {.bytes_max = kBodyBytesMax}, storage);
+  if (parsed.ok()) return std::move(parsed).value();
+  if (parsed.error().code == ErrorCode::kTooLarge) {
+    return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+  }
+  return BadRequest("the body of the request is not valid JSON: " + parsed.error().message);
+}
+
+Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage) {
+  if (request.body.size() > kBodyBytesMax) {
+    return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+  }
+  const std::string type = MediaType(HeaderValue(request, "Content-Type"));
+  if (type == "application/yaml") {
+    auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
+    if (!parsed.ok()) return BadRequest("the body of the request is not valid YAML: " + parsed.error().message);
+    // Other formats can hold what JSON cannot (not-a-number, broken UTF-8); it ends here and not in the store.
+    return DecodeJson(json::serialize(*parsed), storage);
+  }
+  if (type == kProtobufMediaType) {
+    auto decoded = DecodeProtobuf(request.body);
+    if (!decoded.ok()) return BadRequest("the body of the request is not valid protobuf: " + decoded.error().message);
+    return DecodeJson(json::serialize(*decoded), storage);
+  }
+  if (!type.empty() && type != "application/json") return UnsupportedMediaType(kBodyMediaTypes);
+  return DecodeJson(request.body, storage);
+}
+
+Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage) {
+  BERTH_ASSIGN_OR_RETURN(json::value body, DecodeBody(request, storage));
+  if (!body.is_object()) return BadRequest("the body of the request must be an object");
+  return std::move(body.get_object());
+}
+
+Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
+                                      Time now) {
+  Rendering rendering;
+  rendering.served = &served;
+  rendering.representation = NegotiateRepresentation(HeaderValue(request, "Accept"));
+  if (rendering.representation == Representation::kNone) return NotAcceptable("application/json");
+  rendering.include = ParseIncludeObject(target.Query("includeObject"));
+  rendering.now_seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  return rendering;
+}
+
+Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served,
+                                            std::string_view namespace_name) {
+  ListParameters list;
+  list.selector.namespace_name = namespace_name;
+  BERTH_ASSIGN_OR_RETURN(list.selector.labels, ParseLabels(target.Query("labelSelector")));
+  BERTH_ASSIGN_OR_RETURN(list.selector.fields,
+                         ParseFieldSelector(target.Query("fieldSelector"), *served.stored, served.field_to_stored));
+  BERTH_ASSIGN_OR_RETURN(const auto watch, BoolParameter(target, "watch"));
+  list.is_watch = watch.value_or(false);
+  BERTH_ASSIGN_OR_RETURN(const auto bookmarks, BoolParameter(target, "allowWatchBookmarks"));
+  list.has_bookmarks = bookmarks.value_or(false);
+  BERTH_ASSIGN_OR_RETURN(list.sends_initial_events, BoolParameter(target, "sendInitialEvents"));
+  BERTH_ASSIGN_OR_RETURN(const auto limit, IntegerParameter(target, "limit"));
+  list.limit = static_cast<std::size_t>(limit.value_or(0));
+  BERTH_ASSIGN_OR_RETURN(list.resource_version, IntegerParameter(target, "resourceVersion"));
+  BERTH_ASSIGN_OR_RETURN(const auto timeout, IntegerParameter(target, "timeoutSeconds"));
+  constexpr std::int64_t kTimeoutSecondsMax = 366LL * 24 * 3600;  // keeps sums of times in range
+  if (timeout && *timeout > 0) list.timeout = std::chrono::seconds(std::min(*timeout, kTimeoutSecondsMax));
+  list.match = target.Query("resourceVersionMatch");
+  list.continue_token = target.Query("continue");
+  if (auto error = CheckListParameters(list, target)) return *std::move(error);
+  return list;
+}
+
+Outcome<WriteOptions> ParseWriteOptions(const net::Target& target, std::string_view kind) {
+  WriteOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), kind));
+  const std::string_view validation = target.Query("fieldValidation");
+  if (validation == "Strict") {
+    options.field_validation = FieldValidation::kStrict;
+  } else if (validation == "Warn" || validation.empty()) {
+    options.field_validation = FieldValidation::kWarn;
+  } else if (validation != "Ignore") {
+    return InvalidKind("meta.k8s.io", kind, "",
+                       {{"fieldValidation", "FieldValueNotSupported",
+                         "Unsupported value: " + json::serialize(json::string(validation)) +
+                             ": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\""}});
+  }
+  return options;
+}
+
+Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body) {
+  DeleteOptions options;
+  if (const json::value* period = FindMember(body, "gracePeriodSeconds"); period != nullptr && !period->is_null()) {
+    if (!period->is_int64()) return BadRequest("gracePeriodSeconds must be a whole number");
+    options.grace_period_seconds = period->get_int64();
+  }
+  if (const json::object* preconditions = ObjectMember(body, "preconditions")) {
+    options.preconditions.uid = StringMember(*preconditions, "uid");
+    options.preconditions.resource_version = StringMember(*preconditions, "resourceVersion");
+  }
+  BERTH_ASSIGN_OR_RETURN(options.propagation_policy, CheckPropagation(StringMember(body, "propagationPolicy")));
+  if (const json::value* orphan = FindMember(body, "orphanDependents");
+      orphan != nullptr && *orphan == json::value(true)) {
+    options.propagation_policy = "Orphan";
+  }
+  std::vector<std::string> dry_run;
+  if (const json::array* values = ArrayMember(body, "dryRun")) {
+    for (const json::value& value : *values)
+      dry_run.push_back(value.is_string() ? std::string(View(value.get_string())) : "");
+  }
+  BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(dry_run, "DeleteOptions"));
+  return options;
+}
+
+Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target) {
+  if (!request.body.empty()) {
+    BERTH_ASSIGN_OR_RETURN(const json::object body, DecodeObject(request));
+    const std::string_view kind = StringMember(body, "kind");
+    if (!kind.empty() && kind != "DeleteOptions") {
+      return BadRequest("the body of a deletion must be DeleteOptions, and is " + std::string(kind));
+    }
+    BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ReadDeleteOptions(body));
+    if (!QueryAll(target, "dryRun").empty()) {
+      BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), "DeleteOptions"));
+    }
+    return options;
+  }
+  DeleteOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.grace_period_seconds, IntegerParameter(target, "gracePeriodSeconds"));
+  BERTH_ASSIGN_OR_RETURN(options.propagation_policy, CheckPropagation(target.Query("propagationPolicy")));
+  BERTH_ASSIGN_OR_RETURN(const auto orphan, BoolParameter(target, "orphanDependents"));
+  if (orphan.value_or(false)) options.propagation_policy = "Orphan";
+  BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), "DeleteOptions"));
+  return options;
+}
+
+std::string EncodeContinueToken(const ContinueToken& token) {
+  return EncodeBase64Url(json::serialize(
+      json::object{{"v", "meta.k8s.io/v1"}, {"rv", token.resource_version}, {"start", token.after_key}}));
+}
+
+Outcome<ContinueToken> DecodeContinueToken(std::string_view text) {
+  const auto bytes = DecodeBase64Url(text);
+  const auto parsed = bytes ? codec::ParseJson(*bytes, {.bytes_max = 4096, .depth_max = 2})
+                            : Expected<json::value>(InvalidError("not base64"));
+  ContinueToken token;
+  const json::object* object = parsed.ok() ? parsed->if_object() : nullptr;
+  const json::value* version = object == nullptr ? nullptr : FindMember(*object, "rv");
+  if (version == nullptr || !version->is_int64() || version->get_int64() == 0 || version->get_int64() < -1 ||
+      StringMember(*object, "start").empty()) {
+    return BadRequest("continue key is not valid: it must be the continue value of an earlier list");
+  }
+  token.resource_version = version->get_int64();
+  token.after_key = StringMember(*object, "start");
+  return token;
+}
+
+}  // namespace berth::apiserver

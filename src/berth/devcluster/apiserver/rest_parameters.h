@@ -1,0 +1,70 @@
+// What a request says beside its path: media types, body, query parameters. Pure functions, any thread; what does not
+// parse is a Status.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/devcluster/apiserver/registry.h"
+#include "berth/devcluster/apiserver/rendering.h"
+#include "berth/devcluster/apiserver/selectors.h"
+#include "berth/shell/net/transport.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::apiserver {
+
+inline constexpr std::size_t kBodyBytesMax = std::size_t{3} << 20;  // as kube-apiserver
+inline constexpr std::string_view kBodyMediaTypes =
+    "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+
+// The value of a header, or an empty view.
+std::string_view HeaderValue(const net::Request& request, std::string_view name);
+
+// A media type without its parameters, in lower case.
+std::string MediaType(std::string_view header);
+
+// The body as a document, JSON, YAML or protobuf by its Content-Type (JSON when there is none). 413, 415, 400.
+Outcome<json::value> DecodeBody(const net::Request& request, const json::storage_ptr& storage = {});
+// The same, refusing what is not an object.
+Outcome<json::object> DecodeObject(const net::Request& request, const json::storage_ptr& storage = {});
+
+// Parses JSON of a given media type that has its own Content-Type (patches).
+Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
+
+// From the Accept header and includeObject; 406.
+Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
+                                      Time now);
+
+struct ListParameters {
+  Selector selector;
+  std::size_t limit = 0;  // 0: all
+  std::optional<std::int64_t> resource_version;
+  std::string match;  // resourceVersionMatch
+  std::string continue_token;
+  bool is_watch = false;
+  bool has_bookmarks = false;
+  std::optional<bool> sends_initial_events;
+  std::optional<Duration> timeout;
+};
+Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served,
+                                            std::string_view namespace_name);
+
+// dryRun and fieldValidation.
+Outcome<WriteOptions> ParseWriteOptions(const net::Target& target, std::string_view kind);
+
+// From the body (DeleteOptions) and the query; the body wins.
+Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target);
+Outcome<DeleteOptions> ReadDeleteOptions(const json::object& body);
+
+// Where the next page of a list begins.
+struct ContinueToken {
+  std::int64_t resource_version = 0;  // -1: whatever is now
+  std::string after_key;
+};
+std::string EncodeContinueToken(const ContinueToken& token);
+Outcome<ContinueToken> DecodeContinueToken(std::string_view text);
+
+}  // namespace berth::apiserver

@@ -1,0 +1,243 @@
+// Creating, changing and deleting.
+#include "berth/devcluster/apiserver/rest.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "berth/devcluster/apiserver/duplicate_fields.h"
+#include "berth/devcluster/apiserver/patch.h"
+#include "berth/devcluster/apiserver/schema.h"
+#include "berth/devcluster/apiserver/subresources.h"
+
+namespace berth::apiserver {
+namespace {
+
+constexpr std::string_view kPatchMediaTypes =
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
+
+// Upstream's deletions answer with the object for these types and with a Status for all others.
+bool ReturnsDeletedObject(const ResourceType& type) {
+  for (const std::string_view plural : {"pods", "services", "serviceaccounts", "persistentvolumes",
+                                        "persistentvolumeclaims", "podtemplates", "resourcequotas"}) {
+    if (type.group.empty() && type.plural == plural) return true;
+  }
+  return false;
+}
+
+void AddWarnings(net::Response& response, const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    response.headers.push_back({"Warning", "299 - " + json::serialize(json::string(warning))});
+  }
+}
+
+net::Response WriteResponse(const Rendering& rendering, const Written& written,
+                            const std::vector<std::string>& warnings) {
+  net::Response response = JsonResponse(written.is_created ? 201 : 200, RenderObject(rendering, *written.object));
+  AddWarnings(response, warnings);
+  return response;
+}
+
+// Duplicate keys are gone once the body is parsed, so they are looked for in its text.
+Outcome<Done> CheckDuplicates(const net::Request& request, const ResourceType& type, WriteOptions& options) {
+  if (options.field_validation == FieldValidation::kIgnore) return Done();
+  const std::string media = MediaType(HeaderValue(request, "Content-Type"));
+  if (!media.empty() && media != "application/json") return Done();
+  const std::vector<std::string> duplicates = DuplicateFields(request.body);
+  if (duplicates.empty()) return Done();
+  if (options.field_validation == FieldValidation::kStrict) {
+    return BadRequest(WrongTypeMessage(type, "strict decoding error: " + duplicates[0]));
+  }
+  options.warnings->insert(options.warnings->end(), duplicates.begin(), duplicates.end());
+  return Done();
+}
+
+struct ParsedPatch {
+  enum class Kind { kJson, kMerge, kStrategic } kind = Kind::kJson;
+  json::value document;
+};
+
+Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target) {
+  const std::string type = MediaType(HeaderValue(request, "Content-Type"));
+  ParsedPatch patch;
+  if (type == "application/json-patch+json") {
+    patch.kind = ParsedPatch::Kind::kJson;
+  } else if (type == "application/merge-patch+json") {
+    patch.kind = ParsedPatch::Kind::kMerge;
+  } else if (type == "application/strategic-merge-patch+json") {
+    patch.kind = ParsedPatch::Kind::kStrategic;
+  } else if (type == "application/apply-patch+yaml") {
+    StatusError error = UnsupportedMediaType(kPatchMediaTypes);
+    error.message = "server-side apply is not supported by this server: use client-side apply, or a patch of one of " +
+                    std::string(kPatchMediaTypes);
+    return error;
+  } else {
+    return UnsupportedMediaType(kPatchMediaTypes);
+  }
+  if (target.Has("force")) {
+    return InvalidKind("meta.k8s.io", "PatchOptions", "",
+                       {{"force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch"}});
+  }
+  BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(request.body));
+  return patch;
+}
+
+Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& current,
+                                 const json::storage_ptr& storage, std::string_view kind) {
+  const json::value document(current, storage);
+  const auto apply = [&]() -> Outcome<json::value> {
+    switch (patch.kind) {
+      case ParsedPatch::Kind::kJson: return ApplyJsonPatch(document, patch.document);
+      case ParsedPatch::Kind::kMerge: return ApplyMergePatch(document, patch.document);
+      case ParsedPatch::Kind::kStrategic:
+        return ApplyStrategicMergePatch(document, patch.document, kind, &PatchMergeKey);
+    }
+    return BadRequest("no such patch");
+  };
+  BERTH_ASSIGN_OR_RETURN(json::value patched, apply());
+  if (!patched.is_object()) return BadRequest("the patched document must still be an object");
+  return std::move(patched.get_object());
+}
+
+}  // namespace
+
+Outcome<net::Response> Rest::Create(const Call& call) {
+  const Route& route = call.route;
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
+  std::vector<std::string> warnings;
+  options.warnings = &warnings;
+  BERTH_ASSIGN_OR_RETURN(json::object document, DecodeObject(call.request, RequestStorage()));
+  BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options));
+  BERTH_ASSIGN_OR_RETURN(const Written written,
+                         registry_.Create(*route.served, route.namespace_name, std::move(document), options));
+  return WriteResponse(rendering, written, warnings);
+}
+
+Outcome<net::Response> Rest::Replace(const Call& call, UpdateMode mode) {
+  const Route& route = call.route;
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+  Registry::UpdateOptions options{.mode = mode, .may_create = mode == UpdateMode::kObject};
+  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "UpdateOptions"));
+  std::vector<std::string> warnings;
+  options.write.warnings = &warnings;
+  BERTH_ASSIGN_OR_RETURN(const json::object document, DecodeObject(call.request));
+  BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options.write));
+  const std::vector<std::string> duplicates = warnings;
+  const auto change = [&](const json::object*, const json::storage_ptr& storage) -> Outcome<json::object> {
+    warnings = duplicates;  // those of an attempt that came too late are found again
+    return json::object(document, storage);
+  };
+  BERTH_ASSIGN_OR_RETURN(const Written written,
+                         registry_.Update(*route.served, route.namespace_name, route.name, change, options));
+  return WriteResponse(rendering, written, warnings);
+}
+
+Outcome<net::Response> Rest::Patch(const Call& call, UpdateMode mode) {
+  const Route& route = call.route;
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+  Registry::UpdateOptions options{.mode = mode};
+  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "PatchOptions"));
+  std::vector<std::string> warnings;
+  options.write.warnings = &warnings;
+  BERTH_ASSIGN_OR_RETURN(const ParsedPatch patch, ParsePatch(call.request, call.target));
+  const auto change = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
+    warnings.clear();
+    return ApplyPatch(patch, *current, storage, route.served->type->kind);
+  };
+  BERTH_ASSIGN_OR_RETURN(const Written written,
+                         registry_.Update(*route.served, route.namespace_name, route.name, change, options));
+  return WriteResponse(rendering, written, warnings);
+}
+
+Outcome<net::Response> Rest::Delete(const Call& call) {
+  const Route& route = call.route;
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+  BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
+  BERTH_ASSIGN_OR_RETURN(const Deleted deleted,
+                         registry_.Delete(*route.served, route.namespace_name, route.name, options));
+  if (deleted.is_gone && !ReturnsDeletedObject(*route.served->type)) {
+    return JsonResponse(200, SuccessStatus(route.served->type, route.name, deleted.object->uid));
+  }
+  return JsonResponse(200, RenderObject(rendering, *deleted.object));
+}
+
+Outcome<net::Response> Rest::DeleteCollection(const Call& call) {
+  const Route& route = call.route;
+  BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+  BERTH_ASSIGN_OR_RETURN(const ListParameters list,
+                         ParseListParameters(call.target, *route.served, route.namespace_name));
+  BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ParseDeleteOptions(call.request, call.target));
+  Store::ListQuery query;
+  query.selector = list.selector;
+  query.limit = list.limit > 0 ? std::min(list.limit, kDeleteCollectionMax) : kDeleteCollectionMax;
+  std::vector<ObjectPtr> gone;
+  for (const ObjectPtr& object : registry_.store().List(route.served->table, query).objects) {
+    options.preconditions.uid = object->uid;
+    auto deleted = registry_.Delete(*route.served, object->namespace_name(), object->name(), options);
+    // One that someone else has deleted meanwhile is what the client wanted.
+    if (deleted.ok()) {
+      gone.push_back(deleted->object);
+    } else if (deleted.error().code != 404 && deleted.error().code != 409) {
+      return deleted.error();
+    }
+  }
+  return JsonResponse(200, RenderList(rendering, gone, {.resource_version = registry_.store().resource_version()}));
+}
+
+Outcome<net::Response> Rest::Bind(const Call& call) {
+  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, RequestStorage()));
+  BERTH_RETURN_IF_ERROR(
+      BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding, options.is_dry_run));
+  return JsonResponse(201, SuccessStatus());
+}
+
+Outcome<net::Response> Rest::Evict(const Call& call) {
+  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(const json::object eviction, DecodeObject(call.request));
+  BERTH_RETURN_IF_ERROR(EvictPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, eviction,
+                                 options.is_dry_run));
+  return JsonResponse(201, SuccessStatus());
+}
+
+Outcome<net::Response> Rest::Scale(const Call& call) {
+  const Route& route = call.route;
+  const auto respond = [&](const StoredObject& object) {
+    return JsonResponse(200, json::serialize(ScaleOf(ParseStored(object), object.resource_version)));
+  };
+  if (call.request.method == "GET" || call.request.method == "HEAD") {
+    BERTH_ASSIGN_OR_RETURN(const ObjectPtr object, registry_.Get(*route.served, route.namespace_name, route.name));
+    return respond(*object);
+  }
+  Registry::UpdateOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "UpdateOptions"));
+  options.write.field_validation = FieldValidation::kIgnore;
+  ParsedPatch patch;
+  json::object body;
+  const bool is_patch = call.request.method == "PATCH";
+  if (is_patch) {
+    BERTH_ASSIGN_OR_RETURN(patch, ParsePatch(call.request, call.target));
+  } else if (call.request.method == "PUT") {
+    BERTH_ASSIGN_OR_RETURN(body, DecodeObject(call.request));
+  } else {
+    return MethodNotAllowed();
+  }
+  const auto change = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
+    if (!is_patch) return WithScale(*current, body, storage);
+    const std::string_view version = StringMember(*ObjectMember(*current, "metadata"), "resourceVersion");
+    const json::object scale = ScaleOf(*current, std::stoll(std::string(version)));
+    BERTH_ASSIGN_OR_RETURN(const json::object patched, ApplyPatch(patch, scale, storage, "Scale"));
+    return WithScale(*current, patched, storage);
+  };
+  BERTH_ASSIGN_OR_RETURN(const Written written,
+                         registry_.Update(*route.served, route.namespace_name, route.name, change, options));
+  return respond(*written.object);
+}
+
+}  // namespace berth::apiserver

@@ -1,0 +1,113 @@
+#include "berth/devcluster/apiserver/server.h"
+
+#include <atomic>
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/base/log.h"
+#include "berth/devcluster/apiserver/in_process.h"
+#include "berth/devcluster/apiserver/registry.h"
+#include "berth/devcluster/apiserver/rest.h"
+#include "berth/devcluster/apiserver/store.h"
+#include "berth/devcluster/apiserver/watch.h"
+
+namespace berth::apiserver {
+namespace {
+
+constexpr Duration kTickInterval = std::chrono::seconds(1);
+
+}  // namespace
+
+struct ApiServer::Core {
+  Core(const std::vector<ResourceType>& types, const Clock& clock_in, const ApiServerOptions& options,
+       const std::vector<TableOptions>& tables)
+      : clock(clock_in),
+        io(options.io),
+        store(tables),
+        watches(std::make_shared<WatchHub>(store, clock, io, tables.size())),
+        registry(types, store, clock, options.seed, [this](TableId table) { watches->Notify(table); }),
+        rest(registry, *watches) {}
+
+  void Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
+    if (is_closed.load()) {
+      writer->Send(
+          StatusError{.code = 503, .reason = "ServiceUnavailable", .message = "the API server is shutting down"}
+              .ToResponse());
+      return;
+    }
+    rest.Handle(request, writer);
+  }
+
+  void Tick() {
+    if (is_closed.load()) return;
+    store.Expire(clock.Now());
+    watches->Tick();
+  }
+
+  const Clock& clock;
+  net::IoContext* const io;
+  Store store;
+  std::shared_ptr<WatchHub> watches;
+  Registry registry;
+  Rest rest;
+  std::atomic<bool> is_closed{false};
+};
+
+ApiServer::ApiServer(const std::vector<ResourceType>& types, const Clock& clock, ApiServerOptions options) {
+  TableOptions usual{.history_events_max = options.history_events_max, .history_bytes_max = options.history_bytes_max};
+  TableOptions events = usual;
+  events.objects_max = options.event_objects_max;
+  events.time_to_live = options.event_time_to_live;
+  core_ = std::make_shared<Core>(types, clock, options, Registry::Tables(types, usual, events));
+  if (const ServedType* namespaces = core_->registry.Find("", "v1", "namespaces")) {
+    for (const std::string& name : options.namespaces) {
+      const auto created = core_->registry.Create(
+          *namespaces, "",
+          {{"metadata", json::object{{"name", name}, {"labels", json::object{{"kubernetes.io/metadata.name", name}}}}}},
+          {});
+      BERTH_CHECK(created.ok(), name, created.ok() ? "" : created.error().message);
+    }
+  }
+  if (options.io != nullptr) ScheduleTick(core_);
+}
+
+ApiServer::~ApiServer() {
+  core_->is_closed.store(true);
+  core_->watches->Close();
+}
+
+void ApiServer::ScheduleTick(const std::shared_ptr<Core>& core) {
+  // The handle only cancels, which the weak pointer makes needless.
+  (void)core->io->PostAfter(kTickInterval, [weak = std::weak_ptr<Core>(core)] {
+    const auto alive = weak.lock();
+    if (alive == nullptr || alive->is_closed.load()) return;
+    alive->Tick();
+    ScheduleTick(alive);
+  });
+}
+
+net::Handler ApiServer::handler() const {
+  return [core = core_](const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
+    core->Handle(request, writer);
+  };
+}
+
+std::unique_ptr<net::Transport> ApiServer::InProcessTransport(net::IoContext& io) const {
+  return MakeInProcessTransport(io, handler());
+}
+
+net::Response ApiServer::MalformedRequest(int status, std::string_view message) {
+  StatusError error{.code = status, .reason = "BadRequest", .message = std::string(message)};
+  if (status == 413) error.reason = "RequestEntityTooLarge";
+  return error.ToResponse();
+}
+
+std::int64_t ApiServer::resource_version() const { return core_->store.resource_version(); }
+
+std::size_t ApiServer::watch_count() const { return core_->watches->size(); }
+
+void ApiServer::Compact() { core_->store.Compact(core_->store.resource_version()); }
+
+void ApiServer::Tick() { core_->Tick(); }
+
+}  // namespace berth::apiserver

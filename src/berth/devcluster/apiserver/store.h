@@ -1,0 +1,133 @@
+// Store: every object of every type in memory, under one resourceVersion that only rises, with a bounded history of
+// events for watches. Thread-safe: one mutex, held for map operations only; parsing and serialising happen outside.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <absl/container/btree_map.h>
+
+#include "berth/base/time.h"
+#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/selectors.h"
+
+namespace berth::apiserver {
+
+enum class EventType : std::uint8_t { kAdded, kModified, kDeleted };
+
+struct StoreEvent {
+  EventType type = EventType::kAdded;
+  std::int64_t resource_version = 0;
+  ObjectPtr object;    // as it is now; of a deletion: as it was last, with the deletion's version
+  ObjectPtr previous;  // as it was before; null for kAdded
+};
+
+struct TableOptions {
+  // Events kept for watches, and the bytes of the objects they hold. The oldest go first; watches that need them get
+  // 410.
+  std::size_t history_events_max = 100'000;
+  std::size_t history_bytes_max = std::size_t{512} << 20;
+  // Objects that are kept (the least recently written go first) and for how long after their last write; nullopt:
+  // forever.
+  std::size_t objects_max = SIZE_MAX;
+  std::optional<Duration> time_to_live;
+};
+
+using TableId = std::size_t;
+
+class Store {
+ public:
+  explicit Store(std::vector<TableOptions> tables);
+
+  std::int64_t resource_version() const;
+
+  // Null when there is none.
+  ObjectPtr Get(TableId table, std::string_view key) const;
+
+  struct ListQuery {
+    Selector selector;
+    std::size_t limit = SIZE_MAX;
+    std::string after_key;        // of the page before; empty: from the start
+    std::int64_t at_version = 0;  // the state as of this version; 0: now
+  };
+  enum class ListFailure : std::uint8_t { kNone, kExpired, kFuture };
+  struct ListResult {
+    ListFailure failure = ListFailure::kNone;
+    std::int64_t resource_version = 0;
+    std::vector<ObjectPtr> objects;
+    bool has_more = false;
+    std::int64_t remaining = 0;  // objects after these, when the selector is everything
+  };
+  ListResult List(TableId table, const ListQuery& query) const;
+
+  // Puts `draft` in the place of `expected` (null: there must be none). Null when someone else was faster.
+  ObjectPtr Put(TableId table, const ObjectPtr& expected, StoredObject draft, Time now);
+  // Removes `expected`; the event carries `last`, its last state. Null when someone else was faster.
+  ObjectPtr Remove(TableId table, const ObjectPtr& expected, StoredObject last);
+
+  // Objects in the namespace.
+  std::size_t Count(TableId table, std::string_view namespace_name) const;
+
+  // Where a watch begins, registered at once so that no event is lost in between.
+  struct WatchStart {
+    ListFailure failure = ListFailure::kNone;
+    std::uint64_t next_sequence = 0;    // of the first event that ReadEvents() should give
+    std::int64_t resource_version = 0;  // of the objects below
+    std::vector<ObjectPtr> objects;     // the state now, when it was asked for
+    std::int64_t oldest_version = 0;    // of the history, for the message of kExpired
+  };
+  // `after_version` nullopt: from now on, with the present state.
+  WatchStart StartWatch(TableId table, std::optional<std::int64_t> after_version, const Selector& selector) const;
+
+  struct EventBatch {
+    bool fell_behind = false;  // events at `sequence` have left the history
+    std::vector<StoreEvent> events;
+    std::uint64_t next_sequence = 0;
+    std::int64_t resource_version = 0;  // the store's, when these events are all there are
+    bool is_complete = false;
+  };
+  EventBatch ReadEvents(TableId table, std::uint64_t sequence, std::size_t events_max) const;
+
+  // Forgets history up to and including this version.
+  void Compact(std::int64_t resource_version);
+
+  // Removes what has outlived its table's time to live. True when something went.
+  bool Expire(Time now);
+
+ private:
+  struct Use {
+    std::int64_t resource_version = 0;
+    Time time;
+    std::string key;
+  };
+  struct Table {
+    TableOptions options;
+    absl::btree_map<std::string, ObjectPtr, std::less<>> objects;
+    std::map<std::string, std::size_t, std::less<>> namespace_counts;
+    std::deque<StoreEvent> history;
+    std::uint64_t history_begin = 0;  // sequence of history.front()
+    std::size_t history_bytes = 0;
+    std::int64_t compacted_version = 0;  // events up to this version are gone
+    std::deque<Use> uses;  // writes in their order, for tables with bounds; entries of older versions are stale
+  };
+
+  void Append(Table& table, StoreEvent event);
+  void DropOldestEvent(Table& table);
+  void DropLeastRecent(Table& table);
+  void RemoveLocked(Table& table, const ObjectPtr& object, ObjectPtr last);
+  static bool IsStale(const Table& table, const Use& use);
+  ListResult ListAt(const Table& table, const ListQuery& query) const;
+
+  mutable std::mutex mutex_;  // guards all below
+  std::int64_t version_ = 1;
+  std::vector<Table> tables_;
+};
+
+}  // namespace berth::apiserver

@@ -1,0 +1,93 @@
+#include "berth/devcluster/controllers/context.h"
+
+#include "berth/base/log.h"
+
+namespace berth::controllers {
+namespace {
+
+constexpr Duration kLogInterval = std::chrono::seconds(5);
+
+}  // namespace
+
+Context::Context(client::RestClient& r, client::RestClient& events_rest, const ControllersOptions& o)
+    : rest(r), loop(r.loop()), options(o), recorder_(events_rest, {.hostname = o.hostname, .seed = o.seed + 1}) {}
+
+Context::Answer Context::WhenAlive(Answer answer) {
+  return [weak = weak_from_this(), answer = std::move(answer)](Expected<net::Response> response) {
+    const auto self = weak.lock();
+    if (self && !self->is_stopped) answer(std::move(response));
+  };
+}
+
+void Context::Send(std::string method, std::string path, const json::object& body, std::string_view content_type,
+                   Answer answer) {
+  net::Request request;
+  request.method = std::move(method);
+  request.target = std::move(path);
+  request.body = codec::WriteJson(body);
+  if (!content_type.empty()) request.headers.push_back({"Content-Type", std::string(content_type)});
+  rest.Do(std::move(request), {.tries = 1}, WhenAlive(std::move(answer)));
+}
+
+void Context::Read(std::string path, Answer answer) {
+  net::Request request;
+  request.target = std::move(path);
+  rest.Do(std::move(request), {}, WhenAlive(std::move(answer)));
+}
+
+void Context::Delete(std::string path, const ObjectView& object, DeleteMode mode, Answer answer) {
+  json::object preconditions{{"uid", object.uid}};
+  if (mode.is_version_strict) preconditions["resourceVersion"] = object.resource_version;
+  json::object body{{"apiVersion", "v1"},
+                    {"kind", "DeleteOptions"},
+                    {"propagationPolicy", "Background"},
+                    {"preconditions", std::move(preconditions)}};
+  if (mode.is_immediate) body["gracePeriodSeconds"] = 0;
+  Send("DELETE", std::move(path), body, {}, std::move(answer));
+}
+
+void Context::Enter(std::function<void()> work) {
+  if (entered_ >= options.in_flight_max) {
+    waiting_.push_back(std::move(work));
+    return;
+  }
+  ++entered_;
+  work();
+}
+
+void Context::Leave() {
+  --entered_;
+  if (waiting_.empty()) return;
+  // Posted: works that end at once must not pile up on the stack.
+  ++entered_;
+  loop.Post([weak = weak_from_this(), work = std::move(waiting_.front())] {
+    const auto self = weak.lock();
+    if (self && !self->is_stopped) work();
+  });
+  waiting_.pop_front();
+}
+
+void Context::RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter,
+                          bool is_warning, std::string_view reason, std::string note, const std::string& pod) {
+  client::Event event;
+  event.is_warning = is_warning;
+  event.reason = reason;
+  event.action = reason;
+  event.note = std::move(note);
+  event.regarding = {kAppsVersion,   std::string(kind), regarding.namespace_name,
+                     regarding.name, regarding.uid,     regarding.resource_version};
+  // Events that differ in their note alone count as repetitions of one.
+  if (!pod.empty()) event.related = client::ObjectReference{"v1", "Pod", regarding.namespace_name, pod, {}, {}};
+  event.scheduler_name = reporter;
+  recorder_.Record(std::move(event));
+}
+
+void Context::CountFailure(std::string_view doing, const std::string& key, const Error& error) {
+  ++failures;
+  if (failure_logged_at_ && loop.Now() - *failure_logged_at_ < kLogInterval) return;
+  failure_logged_at_ = loop.Now();
+  log::Warning("controllers", "Will try again",
+               {{"while", std::string(doing) + ' ' + key}, {"err", error.message}, {"failures", failures.load()}});
+}
+
+}  // namespace berth::controllers

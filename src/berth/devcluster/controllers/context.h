@@ -1,0 +1,80 @@
+// Context: what the controllers share: the cluster as the watches show it, requests, events, counters. All of it
+// belongs to the loop's thread but what is atomic.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "berth/base/hash_map.h"
+#include "berth/base/time.h"
+#include "berth/devcluster/controllers/controllers.h"
+#include "berth/devcluster/controllers/objects.h"
+#include "berth/shell/client/event_recorder.h"
+#include "berth/shell/client/rest_client.h"
+
+namespace berth::controllers {
+
+inline constexpr std::string_view kCorePrefix = "/api/v1";
+inline constexpr std::string_view kAppsPrefix = "/apis/apps/v1";
+inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
+inline constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
+
+class Context : public std::enable_shared_from_this<Context> {
+ public:
+  using Answer = std::function<void(Expected<net::Response>)>;
+
+  Context(client::RestClient& rest, client::RestClient& events_rest, const ControllersOptions& options);
+
+  client::RestClient& rest;
+  client::EventLoop& loop;
+  const ControllersOptions options;
+
+  ObjectIndex<WorkloadView> deployments;
+  ObjectIndex<WorkloadView> replica_sets;
+  ObjectIndex<PodView> pods;
+  StringHashSet nodes;  // names
+
+  std::atomic<bool> is_stopped{false};
+  std::atomic<std::uint64_t> pods_created{0};
+  std::atomic<std::uint64_t> pods_deleted{0};
+  std::atomic<std::uint64_t> objects_collected{0};
+  std::atomic<std::uint64_t> failures{0};
+
+  // One try; the controllers try again themselves, with the newest state. The answer is not told once we have stopped.
+  void Send(std::string method, std::string path, const json::object& body, std::string_view content_type,
+            Answer answer);
+  void Read(std::string path, Answer answer);
+  struct DeleteMode {
+    bool is_version_strict = false;  // only the version that `object` is
+    bool is_immediate = false;       // no grace period
+  };
+  // With the object's uid as a precondition.
+  void Delete(std::string path, const ObjectView& object, DeleteMode mode, Answer answer);
+
+  // Runs `work` when fewer than options.in_flight_max of such are under way; it ends with Leave().
+  void Enter(std::function<void()> work);
+  void Leave();
+
+  // About a Deployment or ReplicaSet; `pod` names the pod that it did something to, if there is one.
+  void RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter, bool is_warning,
+                   std::string_view reason, std::string note, const std::string& pod = {});
+  // Counts a failure and logs it, seldom.
+  void CountFailure(std::string_view doing, const std::string& key, const Error& error);
+
+ private:
+  Answer WhenAlive(Answer answer);
+
+  client::EventRecorder recorder_;
+  std::deque<std::function<void()>> waiting_;  // bounded by the bursts of the ReplicaSets that are handled at once
+  int entered_ = 0;
+  std::optional<Time> failure_logged_at_;
+};
+
+}  // namespace berth::controllers

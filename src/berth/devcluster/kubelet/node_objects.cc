@@ -1,0 +1,160 @@
+#include "berth/devcluster/kubelet/node_objects.h"
+
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "berth/codec/json.h"
+#include "berth/codec/json_reader.h"
+
+namespace berth::kubelet {
+namespace {
+
+using codec::json::array;
+using codec::json::object;
+using codec::json::value;
+
+constexpr const char* kKubeletVersion = "v1.36.0";
+constexpr const char* kArchitecture = "amd64";
+constexpr const char* kSystem = "linux";
+// Hosts are 172.16.0.0/12, 254 to a block; a node's pods have a /24 of 10.64.0.0/10 upwards.
+constexpr int kHostsPerBlock = 254;
+constexpr int kFirstPodBlock = 64;
+
+object Condition(std::string_view type, std::string_view status, std::string_view reason, std::string_view message,
+                 const std::string& now) {
+  return {{"type", std::string(type)}, {"status", std::string(status)}, {"lastHeartbeatTime", now},
+          {"lastTransitionTime", now}, {"reason", std::string(reason)}, {"message", std::string(message)}};
+}
+
+// The same bytes in every run: a stand-in for what a machine would have.
+std::string MachineId(int number) {
+  std::string digits = std::to_string(number);
+  return "00000000-0000-4000-8000-" + std::string(12 - digits.size(), '0') + digits;
+}
+
+object NodeStatus(const KubeletOptions& options, int number, Time now) {
+  const std::string time = FormatRfc3339(now);
+  const object resources{
+      {"cpu", options.cpu}, {"memory", options.memory}, {"pods", options.pods}, {"ephemeral-storage", "100Gi"}};
+  const std::string name = NodeName(options, number);
+  return {
+      {"capacity", resources},
+      {"allocatable", resources},
+      {"conditions",
+       array{Condition("MemoryPressure", "False", "KubeletHasSufficientMemory",
+                       "kubelet has sufficient memory available", time),
+             Condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure", time),
+             Condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available", time),
+             Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", time)}},
+      {"addresses", array{object{{"type", "InternalIP"}, {"address", NodeAddress(number)}},
+                          object{{"type", "Hostname"}, {"address", name}}}},
+      {"nodeInfo", object{{"machineID", MachineId(number)},
+                          {"systemUUID", MachineId(number)},
+                          {"bootID", MachineId(number)},
+                          {"kernelVersion", "6.1.0"},
+                          {"osImage", "berth simulated node"},
+                          {"containerRuntimeVersion", "berth://0.1.0"},
+                          {"kubeletVersion", kKubeletVersion},
+                          {"kubeProxyVersion", ""},
+                          {"operatingSystem", kSystem},
+                          {"architecture", kArchitecture}}},
+  };
+}
+
+object LeaseSpec(const std::string& node_name, Duration duration, Time now) {
+  return {{"holderIdentity", node_name},
+          {"leaseDurationSeconds", std::chrono::ceil<std::chrono::seconds>(duration).count()},
+          {"renewTime", FormatRfc3339Micro(now)}};
+}
+
+}  // namespace
+
+int NodeNumber(const KubeletOptions& options, std::string_view name) {
+  if (!name.starts_with(options.node_prefix)) return 0;
+  const std::string_view digits = name.substr(options.node_prefix.size());
+  int number = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  const bool is_number = problem == std::errc() && end == digits.data() + digits.size() && digits.front() != '0';
+  return is_number && number >= 1 && number <= options.nodes ? number : 0;
+}
+
+std::string NodeName(const KubeletOptions& options, int number) { return options.node_prefix + std::to_string(number); }
+
+std::string NodeAddress(int number) {
+  const int block = (number - 1) / kHostsPerBlock;
+  return "172." + std::to_string(16 + block / 256) + '.' + std::to_string(block % 256) + '.' +
+         std::to_string((number - 1) % kHostsPerBlock + 1);
+}
+
+std::string PodAddress(int number, int pod) {
+  const int block = number - 1;
+  return "10." + std::to_string(kFirstPodBlock + block / 256) + '.' + std::to_string(block % 256) + '.' +
+         std::to_string(pod);
+}
+
+int PodOfAddress(int number, std::string_view address) {
+  const std::string some = PodAddress(number, 0);
+  const std::string_view prefix = std::string_view(some).substr(0, some.size() - 1);
+  if (!address.starts_with(prefix)) return 0;
+  const std::string_view digits = address.substr(prefix.size());
+  int pod = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), pod);
+  return problem == std::errc() && end == digits.data() + digits.size() && pod >= 1 && pod <= 254 ? pod : 0;
+}
+
+std::string NodeDocument(const KubeletOptions& options, int number, Time now) {
+  const std::string name = NodeName(options, number);
+  const object node{
+      {"apiVersion", "v1"},
+      {"kind", "Node"},
+      {"metadata", object{{"name", name},
+                          {"labels", object{{"kubernetes.io/hostname", name},
+                                            {"kubernetes.io/os", kSystem},
+                                            {"kubernetes.io/arch", kArchitecture},
+                                            {"topology.kubernetes.io/region", options.region},
+                                            {"topology.kubernetes.io/zone",
+                                             "zone-" + std::to_string((number - 1) % options.zones + 1)}}}}},
+      {"spec", object{}},
+      {"status", NodeStatus(options, number, now)}};
+  return codec::WriteJson(node);
+}
+
+std::string NodeStatusPatch(const KubeletOptions& options, int number, Time now) {
+  return codec::WriteJson(object{{"status", NodeStatus(options, number, now)}});
+}
+
+std::string LeaseDocument(const std::string& node_name, const std::string& node_uid, Duration duration, Time now) {
+  object metadata{{"name", node_name}, {"namespace", "kube-node-lease"}};
+  if (!node_uid.empty()) {
+    metadata["ownerReferences"] =
+        array{object{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node_name}, {"uid", node_uid}}};
+  }
+  return codec::WriteJson(object{{"apiVersion", "coordination.k8s.io/v1"},
+                                 {"kind", "Lease"},
+                                 {"metadata", std::move(metadata)},
+                                 {"spec", LeaseSpec(node_name, duration, now)}});
+}
+
+std::string LeaseRenewal(const std::string& node_name, Duration duration, Time now) {
+  return codec::WriteJson(object{{"spec", LeaseSpec(node_name, duration, now)}});
+}
+
+Expected<std::shared_ptr<const NodeView>> DecodeNodeView(const simdjson::dom::element& node) {
+  auto view = std::make_shared<NodeView>();
+  if (const auto metadata = codec::FindMember(node, "metadata")) {
+    view->name = codec::StringOrEmpty(*metadata, "name");
+    view->uid = codec::StringOrEmpty(*metadata, "uid");
+  }
+  if (const auto conditions = codec::FindPath(node, {"status", "conditions"}); conditions && conditions->is_array()) {
+    const simdjson::dom::array listed = conditions->get_array().value();
+    for (const simdjson::dom::element condition : listed) {
+      if (codec::StringOrEmpty(condition, "type") == "Ready") {
+        view->is_ready = codec::StringOrEmpty(condition, "status") == "True";
+      }
+    }
+  }
+  return std::shared_ptr<const NodeView>(std::move(view));
+}
+
+}  // namespace berth::kubelet

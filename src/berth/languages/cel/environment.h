@@ -1,0 +1,38 @@
+// What an expression may refer to beside CEL's own functions: its variables and the types of their fields. An
+// environment is built once and then only read; programs do not refer to it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/languages/cel/type.h"
+
+namespace berth::cel {
+
+class Environment {
+ public:
+  // Declares a variable; an activation must give it a value.
+  void AddVariable(std::string_view name, TypePtr type) { variables_[std::string(name)] = std::move(type); }
+  // Declares the fields of a struct type. Its values are maps with string keys.
+  void AddStruct(std::string_view name, std::map<std::string, TypePtr> fields) {
+    structs_[std::string(name)] = std::move(fields);
+  }
+
+  // Null when nothing of that name is declared.
+  TypePtr FindVariable(const std::string& name) const {
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? nullptr : found->second;
+  }
+  const std::map<std::string, TypePtr>* FindStruct(const std::string& name) const {
+    const auto found = structs_.find(name);
+    return found == structs_.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::map<std::string, TypePtr> variables_;
+  std::map<std::string, std::map<std::string, TypePtr>> structs_;
+};
+
+}  // namespace berth::cel

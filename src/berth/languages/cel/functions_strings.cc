@@ -1,0 +1,253 @@
+// The string extension library (version 2): positions count characters.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "berth/base/utf8.h"
+#include "berth/languages/cel/declarations.h"
+
+namespace berth::cel {
+namespace {
+
+using Arguments = std::span<const Value>;
+
+// Results may be much longer than what the arguments cost; longer ones than this end the evaluation.
+constexpr std::uint64_t kResultBytesMax = 64 << 20;
+
+bool FitsResult(std::uint64_t bytes, WorkLimit& work) {
+  work.Spend(bytes / 64);
+  if (bytes > kResultBytesMax) work.left = 0;
+  return work.left > 0;
+}
+
+Value OutOfRange(std::int64_t index) { return Value::Error("index out of range: " + std::to_string(index)); }
+
+Value CharAt(Arguments arguments, WorkLimit&) {
+  const auto runes = Runes(arguments[0].AsString());
+  const std::int64_t index = arguments[1].AsInt();
+  const auto size = static_cast<std::int64_t>(runes.size());
+  if (index < 0 || index > size) return OutOfRange(index);
+  if (index == size) return Value::String("");
+  return Value::String(TextOf(runes, static_cast<std::size_t>(index), static_cast<std::size_t>(index) + 1));
+}
+
+bool Both(Arguments arguments) { return arguments[0].Is(ValueKind::kString) && arguments[1].Is(ValueKind::kString); }
+
+Value Contains(Arguments arguments, WorkLimit&) {
+  if (!Both(arguments)) return Value::NoSuchOverload();
+  return Value::Bool(arguments[0].AsString().find(arguments[1].AsString()) != std::string::npos);
+}
+Value StartsWith(Arguments arguments, WorkLimit&) {
+  if (!Both(arguments)) return Value::NoSuchOverload();
+  return Value::Bool(arguments[0].AsString().starts_with(arguments[1].AsString()));
+}
+Value EndsWith(Arguments arguments, WorkLimit&) {
+  if (!Both(arguments)) return Value::NoSuchOverload();
+  return Value::Bool(arguments[0].AsString().ends_with(arguments[1].AsString()));
+}
+
+Value IndexOfFrom(const std::string& text, const std::string& wanted, std::int64_t from) {
+  if (wanted.empty()) return Value::Int(from);
+  if (from < 0) return OutOfRange(from);
+  const auto runes = Runes(text);
+  const auto sought = Runes(wanted);
+  if (from >= static_cast<std::int64_t>(runes.size())) return Value::Int(-1);
+  const auto found = std::search(runes.begin() + from, runes.end(), sought.begin(), sought.end());
+  return Value::Int(found == runes.end() ? -1 : found - runes.begin());
+}
+
+Value IndexOfText(Arguments arguments, WorkLimit&) {
+  return IndexOfFrom(arguments[0].AsString(), arguments[1].AsString(),
+                     arguments.size() == 3 ? arguments[2].AsInt() : 0);
+}
+
+Value LastIndexOfText(Arguments arguments, WorkLimit&) {
+  const std::string& text = arguments[0].AsString();
+  const std::string& wanted = arguments[1].AsString();
+  const auto runes = Runes(text);
+  const auto size = static_cast<std::int64_t>(runes.size());
+  std::int64_t from = 0;
+  if (arguments.size() == 3) {
+    from = arguments[2].AsInt();
+    if (wanted.empty()) return Value::Int(from);
+  } else {
+    if (wanted.empty()) return Value::Int(size);
+    if (text.size() < wanted.size()) return Value::Int(-1);
+    from = size - 1;
+  }
+  if (from < 0) return OutOfRange(from);
+  if (from >= size) return Value::Int(-1);
+  const auto sought = Runes(wanted);
+  for (std::int64_t at = std::min(from, size - static_cast<std::int64_t>(sought.size())); at >= 0; --at) {
+    if (std::equal(sought.begin(), sought.end(), runes.begin() + at)) return Value::Int(at);
+  }
+  return Value::Int(-1);
+}
+
+// What is no UTF-8 becomes U+FFFD on the way, as in upstream.
+template <char from, char to, int shift>
+Value MapAscii(Arguments arguments, WorkLimit&) {
+  auto runes = Runes(arguments[0].AsString());
+  for (char32_t& rune : runes) {
+    if (rune >= static_cast<char32_t>(from) && rune <= static_cast<char32_t>(to)) {
+      rune = static_cast<char32_t>(static_cast<int>(rune) + shift);
+    }
+  }
+  return Value::String(TextOf(runes, 0, runes.size()));
+}
+
+Value Replace(Arguments arguments, WorkLimit& work) {
+  const std::string& text = arguments[0].AsString();
+  const std::string& from = arguments[1].AsString();
+  const std::string& to = arguments[2].AsString();
+  const std::int64_t limit = arguments.size() == 4 ? arguments[3].AsInt() : -1;
+  if (from == to || limit == 0) return arguments[0];
+  std::string result;
+  std::int64_t count = 0;
+  std::size_t at = 0;
+  const auto may_replace = [&] { return (limit < 0 || count < limit) && work.left > 0; };
+  if (from.empty()) {
+    // Before every character, and after the last.
+    while (may_replace()) {
+      result += to;
+      ++count;
+      if (result.size() > kResultBytesMax || at >= text.size()) break;
+      const std::size_t size = DecodeRune(std::string_view(text).substr(at)).size;
+      result.append(text, at, size);
+      at += size;
+    }
+  } else {
+    for (std::size_t found = 0; may_replace() && (found = text.find(from, at)) != std::string::npos; ++count) {
+      result.append(text, at, found - at);
+      result += to;
+      at = found + from.size();
+      if (result.size() > kResultBytesMax) break;
+    }
+  }
+  result.append(text, at, std::string::npos);
+  if (!FitsResult(result.size(), work)) return Value::Error("string is too large");
+  return Value::String(std::move(result));
+}
+
+Value Split(Arguments arguments, WorkLimit& work) {
+  std::string_view text = arguments[0].AsString();
+  const std::string& separator = arguments[1].AsString();
+  std::int64_t limit = arguments.size() == 3 ? arguments[2].AsInt() : -1;
+  std::vector<Value> parts;
+  if (limit == 0) return Value::OfList({});
+  work.Spend(text.size());
+  const auto is_last = [&] { return limit > 0 && static_cast<std::int64_t>(parts.size()) + 1 >= limit; };
+  if (separator.empty()) {
+    while (!text.empty() && !is_last()) {
+      const std::size_t size = DecodeRune(text).size;
+      parts.push_back(Value::String(std::string(text.substr(0, size))));
+      text.remove_prefix(size);
+    }
+    if (!text.empty()) parts.push_back(Value::String(std::string(text)));
+    return Value::OfList(std::move(parts));
+  }
+  while (!is_last()) {
+    const std::size_t at = text.find(separator);
+    if (at == std::string_view::npos) break;
+    parts.push_back(Value::String(std::string(text.substr(0, at))));
+    text.remove_prefix(at + separator.size());
+  }
+  parts.push_back(Value::String(std::string(text)));
+  return Value::OfList(std::move(parts));
+}
+
+Value Substring(Arguments arguments, WorkLimit&) {
+  const auto runes = Runes(arguments[0].AsString());
+  const auto size = static_cast<std::int64_t>(runes.size());
+  const std::int64_t begin = arguments[1].AsInt();
+  const std::int64_t end = arguments.size() == 3 ? arguments[2].AsInt() : size;
+  if (arguments.size() == 3 && begin > end) {
+    return Value::Error("invalid substring range. start: " + std::to_string(begin) + ", end: " + std::to_string(end));
+  }
+  if (begin < 0 || begin > size) return OutOfRange(begin);
+  if (end < 0 || end > size) return OutOfRange(end);
+  return Value::String(TextOf(runes, static_cast<std::size_t>(begin), static_cast<std::size_t>(end)));
+}
+
+bool IsSpace(char32_t c) {
+  if (c == ' ' || (c >= '\t' && c <= '\r') || c == 0x85 || c == 0xa0) return true;
+  return c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+         c == 0x3000;
+}
+
+Value Trim(Arguments arguments, WorkLimit&) {
+  std::string_view text = arguments[0].AsString();
+  while (!text.empty() && IsSpace(DecodeRune(text).code)) text.remove_prefix(DecodeRune(text).size);
+  while (!text.empty()) {
+    std::size_t at = text.size() - 1;
+    while (at > 0 && text.size() - at < 4 && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U) --at;
+    const Rune last = DecodeRune(text.substr(at));
+    if (!IsSpace(last.code) || at + last.size != text.size()) break;
+    text.remove_suffix(last.size);
+  }
+  return Value::String(std::string(text));
+}
+
+Value Join(Arguments arguments, WorkLimit& work) {
+  const List& list = *arguments[0].AsList();
+  const std::string separator = arguments.size() == 2 ? arguments[1].AsString() : "";
+  std::string result;
+  for (std::uint64_t i = 0; i < list.size(); ++i) {
+    const Value& item = list.at(i);
+    if (!item.Is(ValueKind::kString)) return Value::Error("join: invalid input: " + GoString(item));
+    if (i > 0) result += separator;
+    result += item.AsString();
+    if (!work.Spend() || result.size() > kResultBytesMax) break;
+  }
+  if (!FitsResult(result.size(), work)) return Value::Error("string is too large");
+  return Value::String(std::move(result));
+}
+
+Value QuoteText(Arguments arguments, WorkLimit&) {
+  std::string quoted = "\"";
+  for (const char32_t c : Runes(arguments[0].AsString())) {
+    switch (c) {
+      case '\a': quoted += "\\a"; break;
+      case '\b': quoted += "\\b"; break;
+      case '\f': quoted += "\\f"; break;
+      case '\n': quoted += "\\n"; break;
+      case '\r': quoted += "\\r"; break;
+      case '\t': quoted += "\\t"; break;
+      case '\v': quoted += "\\v"; break;
+      case '\\': quoted += "\\\\"; break;
+      case '"': quoted += "\\\""; break;
+      default: AppendRune(c, quoted);
+    }
+  }
+  return Value::String(quoted + '"');
+}
+
+}  // namespace
+
+std::span<const OverloadBinding> StringBindings() {
+  static constexpr std::array kBindings = {
+      OverloadBinding{"contains_string", Contains},
+      OverloadBinding{"starts_with_string", StartsWith},
+      OverloadBinding{"ends_with_string", EndsWith},
+      OverloadBinding{"string_char_at_int", CharAt},
+      OverloadBinding{"string_index_of_string", IndexOfText},
+      OverloadBinding{"string_index_of_string_int", IndexOfText},
+      OverloadBinding{"string_last_index_of_string", LastIndexOfText},
+      OverloadBinding{"string_last_index_of_string_int", LastIndexOfText},
+      OverloadBinding{"string_lower_ascii", MapAscii<'A', 'Z', 'a' - 'A'>},
+      OverloadBinding{"string_upper_ascii", MapAscii<'a', 'z', 'A' - 'a'>},
+      OverloadBinding{"string_replace_string_string", Replace},
+      OverloadBinding{"string_replace_string_string_int", Replace},
+      OverloadBinding{"string_split_string", Split},
+      OverloadBinding{"string_split_string_int", Split},
+      OverloadBinding{"string_substring_int", Substring},
+      OverloadBinding{"string_substring_int_int", Substring},
+      OverloadBinding{"string_trim", Trim},
+      OverloadBinding{"list_join", Join},
+      OverloadBinding{"list_join_string", Join},
+      OverloadBinding{"strings_quote", QuoteText},
+  };
+  return kBindings;
+}
+
+}  // namespace berth::cel

@@ -1,0 +1,42 @@
+// Cuts a CEL expression into tokens.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/languages/cel/source.h"
+
+namespace berth::cel {
+
+enum class TokenKind : std::uint8_t {
+  kEnd,
+  kPunctuation,  // by its text, "in" included
+  kTrue,
+  kFalse,
+  kNull,
+  kInt,
+  kUint,
+  kDouble,
+  kString,
+  kBytes,
+  kIdentifier,
+  kEscapedIdentifier,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  std::string text;  // as written; "<EOF>" for the end
+  int offset = 0;
+
+  bool Is(std::string_view punctuation) const { return kind == TokenKind::kPunctuation && text == punctuation; }
+};
+
+// All tokens, the end last. Text that is no token is reported and left out, as ANTLR's lexer does it.
+std::vector<Token> Tokenize(const Source& source, Issues& issues);
+
+// The content of a string or bytes literal (without the b): quotes removed, escapes replaced. The error is cel-go's.
+Expected<std::string> Unescape(std::string_view literal, bool is_bytes);
+
+}  // namespace berth::cel

@@ -1,0 +1,445 @@
+#include "berth/proof/conformance/runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+
+#include "berth/base/go_text.h"
+#include "berth/core/cache/cache.h"
+#include "berth/core/cache/pod_classes.h"
+#include "berth/core/config/default.h"
+#include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
+#include "berth/core/queue/nominator.h"
+#include "berth/core/queue/row_nominations.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/plugins/names.h"
+#include "berth/plugins/registry.h"
+#include "berth/proof/conformance/claim_api.h"
+
+namespace berth::conformance {
+namespace {
+
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+using runtime::Result;
+
+// The oracle gives its bound pods start times from here on, a second apart.
+constexpr Time kBoundEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
+
+// A scheduler around one case: everything that a plugin starts happens at once and succeeds.
+class CaseHandle final : public framework::Handle {
+ public:
+  CaseHandle(queue::Nominator& nominator, const framework::NominatedRows& on_rows)
+      : nominator_(nominator), on_rows_(on_rows) {}
+
+  void Decide(framework::PermitDecision) override {}
+  const framework::Objects& objects() const override { return objects_; }
+  framework::Objects& objects() { return objects_; }
+  void Start(framework::Operation operation) override { (void)claim_api_.Run(std::move(operation), kBoundEpoch); }
+  ClaimApi& claim_api() { return claim_api_; }
+  void Emit(framework::PodEvent) override {}
+  const framework::NominatedRows* nominated_rows() const override { return &on_rows_; }
+  std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const override {
+    const auto pods = nominator_.PodsForNode(node_name);
+    return {pods.begin(), pods.end()};
+  }
+  PodInfoPtr FindAssignedPod(std::string_view) const override { return nullptr; }
+  // The case carries out a preemption by itself: among equal nodes the oracle takes another one than the plugin.
+  void ClearNomination(const PodInfo&) override {}
+  bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
+  void Activate(std::string_view) override {}
+
+ private:
+  queue::Nominator& nominator_;
+  const framework::NominatedRows& on_rows_;
+  framework::Objects objects_;
+  ClaimApi claim_api_{objects_};
+};
+
+StatusRecord ToRecord(const Status& status) {
+  StatusRecord record{std::string(ToString(status.code())), std::string(status.plugin()), status.reasons()};
+  std::sort(record.reasons.begin(), record.reasons.end());
+  return record;
+}
+
+std::string Show(const std::optional<StatusRecord>& status) {
+  if (!status) return "none";
+  std::string text = status->code + " by " + status->plugin + " [";
+  for (const std::string& reason : status->reasons) text += (text.back() == '[' ? "" : "; ") + reason;
+  return text + "]";
+}
+
+std::string Show(const std::vector<std::string>& names) { return GoList(names); }
+
+std::string Show(const PreemptionRecord::Candidate& candidate) {
+  return Show(candidate.victims) + ", " + std::to_string(candidate.pdb_violations) + " violations";
+}
+
+// All nodes are looked at for preemption, as the oracle does: production stops when it has enough.
+void PreemptEverywhere(config::KubeSchedulerConfiguration& configuration) {
+  constexpr config::DefaultPreemptionArgs kAll{100, 100};
+  for (config::Profile& profile : configuration.profiles) {
+    std::erase_if(profile.plugin_config,
+                  [](const config::PluginConfig& plugin) { return plugin.name == plugins::names::kDefaultPreemption; });
+    profile.plugin_config.push_back({std::string(plugins::names::kDefaultPreemption), kAll});
+  }
+}
+
+class Run {
+ public:
+  Run(const Case& test, runtime::Form form, std::span<const plugins::PluginRegistration> registry)
+      : test_(test), form_(form), registry_(registry) {}
+
+  std::vector<std::string> Go() {
+    if (!SetUp()) return std::move(differences_);
+    std::size_t next = 0;
+    for (const auto& pod : test_.pending) {
+      // A pod is tried again only after its own preemption.
+      bool is_retried = true;
+      for (int attempt = 1; is_retried && attempt <= 4; ++attempt) {
+        if (next == test_.expected.size()) {
+          Differ(pod->metadata.namespace_name + "/" + pod->metadata.name, "attempt", std::to_string(attempt), "none");
+          break;
+        }
+        const Attempt& want = test_.expected[next++];
+        const Attempt got = Try(*pod, attempt);
+        Compare(want, got);
+        // What was evicted decides how the cluster goes on: after another preemption nothing is comparable.
+        if (want.preemption != got.preemption) return std::move(differences_);
+        is_retried = got.preemption.has_value();
+      }
+    }
+    for (; next < test_.expected.size(); ++next) {
+      Differ(test_.expected[next].pod, "attempt", std::to_string(test_.expected[next].attempt), "none");
+    }
+    return std::move(differences_);
+  }
+
+ private:
+  bool SetUp() {
+    config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+    if (!test_.config.empty()) {
+      auto loaded = config::LoadConfiguration(test_.config);
+      if (!loaded.ok()) {
+        differences_.push_back("config: " + loaded.error().message);
+        return false;
+      }
+      configuration = std::move(*loaded);
+      if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok()) {
+        differences_.push_back("config: " + valid.error().message);
+        return false;
+      }
+    }
+    PreemptEverywhere(configuration);
+    auto profiles = runtime::MakeProfiles(configuration, registry_, handle_);
+    if (!profiles.ok()) {
+      differences_.push_back("config: " + profiles.error().message);
+      return false;
+    }
+    profiles_ = std::move(*profiles);
+    for (const auto& profile : profiles_) {
+      evaluators_.push_back(std::make_unique<runtime::Evaluator>(
+          *profile, runtime::EvaluatorOptions{.form = form_, .with_detail = true}));
+    }
+    for (const framework::AnyObject& object : test_.objects) handle_.objects().Set(object);
+    for (const auto& node : test_.nodes) cache_.SetNode(node);
+    std::vector<PodInfoPtr> waiting;
+    for (const auto& pod : test_.pods) {
+      const PodInfoPtr info = classes_.MakePodInfo(*pod);
+      if (info->is_terminal) continue;
+      if (info->node_name.empty()) {
+        waiting.push_back(info);
+      } else {
+        cache_.SetPod(info);
+      }
+    }
+    for (const auto& pod : test_.pending) waiting.push_back(classes_.MakePodInfo(*pod));
+    for (const PodInfoPtr& pod : waiting) {
+      const std::size_t profile = ProfileOf(*pod);
+      if (profile == profiles_.size()) continue;
+      // A gated pod is not in the queue proper, and its nomination counts for nobody.
+      if (!pod->nominated_node_name.empty() && PreEnqueue(profile, *pod).IsSuccess()) nominator_.AddNominatedPod(pod);
+    }
+    return true;
+  }
+
+  std::size_t ProfileOf(const PodInfo& pod) const {
+    std::size_t p = 0;
+    while (p < profiles_.size() && profiles_[p]->scheduler_name != pod.spec().scheduler_name) ++p;
+    return p;
+  }
+
+  Status PreEnqueue(std::size_t profile, const PodInfo& pod) const {
+    for (const framework::PreEnqueuePlugin* plugin : profiles_[profile]->pre_enqueue) {
+      const Status status = plugin->PreEnqueue(pod);
+      if (!status.IsSuccess()) return status.WithPlugin(plugin->Name());
+    }
+    return {};
+  }
+
+  // The pod with the nomination that its status has by now.
+  PodInfoPtr MakePending(const api::Pod& object) {
+    const PodInfoPtr pod = classes_.MakePodInfo(object);
+    const auto it = nominations_.find(pod->uid);
+    if (it == nominations_.end()) return pod;
+    auto nominated = std::make_shared<PodInfo>(*pod);
+    nominated->nominated_node_name = it->second;
+    return nominated;
+  }
+
+  Attempt Try(const api::Pod& object, int number) {
+    const PodInfoPtr pod = MakePending(object);
+    Attempt got;
+    got.pod = pod->Key();
+    got.attempt = number;
+    const std::size_t p = ProfileOf(*pod);
+    if (p == profiles_.size()) {
+      got.result = "ignored";
+      return got;
+    }
+    if (const Status gated = PreEnqueue(p, *pod); !gated.IsSuccess()) {
+      got.result = "gated";
+      got.pre_enqueue = ToRecord(gated);
+      return got;
+    }
+    if (pod->deletion_time) {
+      got.result = "skipped";
+      got.message = "skip schedule deleting pod: " + pod->Key();
+      return got;
+    }
+    on_rows_.Update(nominator_, cache_.nodes());
+    runtime::Evaluator& evaluator = *evaluators_[p];
+    const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache_.nodes(), &on_rows_.rows(), 1, kBoundEpoch);
+    Describe(evaluator, outcome, *pod, got);
+    if (outcome.result == Result::kFeasible) {
+      Bind(p, pod, got);
+    } else {
+      Refuse(evaluator, outcome, pod, got);
+    }
+    return got;
+  }
+
+  void Describe(const runtime::Evaluator& evaluator, const runtime::Outcome& outcome, const PodInfo& pod,
+                Attempt& got) {
+    const auto name = [&](framework::NodeIndex row) { return cache_.nodes().Info(row).name(); };
+    if (!outcome.pre_filter_status.IsSuccess()) {
+      got.pre_filter = ToRecord(outcome.pre_filter_status);
+      return;
+    }
+    if (outcome.result == Result::kError || outcome.result == Result::kNoNodes) return;
+    if (outcome.narrowed_to) got.pre_filter_nodes.emplace(outcome.narrowed_to->begin(), outcome.narrowed_to->end());
+    if (!pod.nominated_node_name.empty() && cache_.nodes().Find(pod.nominated_node_name) != framework::kNoNode) {
+      got.nominated_evaluated = pod.nominated_node_name;
+      // It may lie outside a narrowed search and is filtered all the same.
+      const framework::NodeIndex row = cache_.nodes().Find(pod.nominated_node_name);
+      if (std::find(outcome.evaluated.begin(), outcome.evaluated.end(), row) == outcome.evaluated.end()) {
+        got.nodes[pod.nominated_node_name].refused = ToRecord(outcome.nominated_status);
+      }
+    }
+    for (const framework::NodeIndex row : outcome.evaluated) {
+      const Status status = evaluator.StatusOf(row);
+      NodeRecord& node = got.nodes[name(row)];
+      node = {};
+      if (!status.IsSuccess()) node.refused = ToRecord(status);
+    }
+    for (std::size_t i = 0; i < outcome.feasible.size(); ++i) {
+      NodeRecord& node = got.nodes[name(outcome.feasible[i])];
+      for (const auto& [plugin, scores] : outcome.scores) node.scores.emplace(plugin, scores[i]);
+      if (!outcome.totals.empty()) node.total = outcome.totals[i];
+    }
+    for (const framework::NodeIndex row : outcome.best) got.best.push_back(name(row));
+    std::sort(got.best.begin(), got.best.end());
+  }
+
+  void Bind(std::size_t p, const PodInfoPtr& pod, Attempt& got) {
+    auto assumed = std::make_shared<PodInfo>(*pod);
+    assumed->node_name = got.best.front();
+    nominator_.DeleteNominated(pod->uid);
+    cache_.AssumePod(assumed);
+    const framework::Cycle cycle = evaluators_[p]->cycle();
+    for (framework::ReservePlugin* plugin : profiles_[p]->reserve) {
+      const Status status = plugin->Reserve(cycle, *assumed, assumed->node_name);
+      if (status.IsSuccess()) continue;
+      for (framework::ReservePlugin* undo : profiles_[p]->reserve) undo->Unreserve(*assumed, assumed->node_name);
+      cache_.ForgetPod(assumed->uid);
+      got.reserve = ToRecord(status.WithPlugin(plugin->Name()));
+      got.result = status.IsRejected() ? "unschedulable" : "error";
+      got.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
+      return;
+    }
+    // As the oracle: claims are written, so that later pods find them allocated.
+    for (framework::PreBindPlugin* plugin : profiles_[p]->pre_bind) {
+      if (plugin->Name() != plugins::names::kDynamicResources || plugin->PreBindPreFlight(*assumed).IsSkip()) continue;
+      const Status status = handle_.claim_api().Run(plugin->PreBind(*assumed), kBoundEpoch);
+      if (!status.IsSuccess()) differences_.push_back(got.pod + ": PreBind: " + status.Message());
+    }
+    auto running = std::make_shared<PodInfo>(*assumed);
+    running->start_time = kBoundEpoch + std::chrono::seconds(bound_++);
+    cache_.SetPod(running);
+    got.result = "scheduled";
+    got.bound = assumed->node_name;
+  }
+
+  void Refuse(runtime::Evaluator& evaluator, const runtime::Outcome& outcome, const PodInfoPtr& pod, Attempt& got) {
+    got.result = "unschedulable";
+    bool has_nomination = true;
+    std::string nomination;
+    std::shared_ptr<const framework::PreemptionReport> preemption;
+    if (outcome.result == Result::kError) {
+      got.result = "error";
+      got.message = outcome.error;
+    } else {
+      if (outcome.result == Result::kRefused) {
+        got.unschedulable_plugins.assign(outcome.unschedulable_plugins.begin(), outcome.unschedulable_plugins.end());
+        if (!profiles_[ProfileOf(*pod)]->post_filter.empty()) {
+          const framework::PostFilterResult result = evaluator.RunPostFilter();
+          has_nomination = result.has_nomination;
+          nomination = result.nominated_node_name;
+          preemption = result.preemption;
+        }
+      }
+      got.message = evaluator.Message();
+    }
+    if (preemption && preemption->chosen != framework::kNoNode) {
+      got.preemption = Describe(*preemption);
+      nomination = got.preemption->nominated_node;
+    }
+    if (has_nomination) {
+      nominator_.AddNominatedPod(pod, nomination);
+      nominations_[pod->uid] = nomination;
+    } else {
+      nominator_.AddNominatedPod(pod);
+    }
+    if (got.preemption) Preempt(*pod, *preemption, *got.preemption);
+  }
+
+  PreemptionRecord Describe(const framework::PreemptionReport& report) const {
+    PreemptionRecord record;
+    for (const framework::PreemptionReport::Candidate& candidate : report.candidates) {
+      PreemptionRecord::Candidate& to = record.candidates[cache_.nodes().Info(candidate.row).name()];
+      for (const PodInfoPtr& victim : candidate.victims) to.victims.push_back(victim->Key());
+      to.pdb_violations = candidate.pdb_violations;
+    }
+    for (const framework::NodeIndex row : report.acceptable) {
+      record.acceptable.push_back(cache_.nodes().Info(row).name());
+    }
+    std::sort(record.acceptable.begin(), record.acceptable.end());
+    record.nominated_node = record.acceptable.front();
+    record.victims = record.candidates[record.nominated_node].victims;
+    return record;
+  }
+
+  // As the oracle: nominations of less important pods for the node go, and the victims vanish at once.
+  void Preempt(const PodInfo& preemptor, const framework::PreemptionReport& report, PreemptionRecord& record) {
+    const auto on_node = nominator_.PodsForNode(record.nominated_node);
+    for (const PodInfoPtr& other : std::vector<PodInfoPtr>(on_node.begin(), on_node.end())) {
+      if (other->priority() >= preemptor.priority()) continue;
+      record.cleared_nominations.push_back(other->Key());
+      nominator_.DeleteNominated(other->uid);
+      nominations_[other->uid].clear();
+    }
+    for (const framework::PreemptionReport::Candidate& candidate : report.candidates) {
+      if (cache_.nodes().Info(candidate.row).name() != record.nominated_node) continue;
+      for (const PodInfoPtr& victim : candidate.victims) cache_.RemovePod(victim->uid);
+    }
+  }
+
+  void Differ(const std::string& pod, std::string_view what, const std::string& want, const std::string& got) {
+    if (want == got) return;
+    differences_.push_back(pod + ": " + std::string(what) + ": kube-scheduler " + want + ", berth " + got);
+  }
+
+  void Compare(const Attempt& want, const Attempt& got) {
+    Differ(want.pod, "pod", want.pod, got.pod);
+    Differ(want.pod, "attempt", std::to_string(want.attempt), std::to_string(got.attempt));
+    Differ(want.pod, "result", want.result, got.result);
+    Differ(want.pod, "preEnqueue", Show(want.pre_enqueue), Show(got.pre_enqueue));
+    Differ(want.pod, "prefilter", Show(want.pre_filter), Show(got.pre_filter));
+    Differ(want.pod, "prefilterNodes", want.pre_filter_nodes ? Show(*want.pre_filter_nodes) : "all",
+           got.pre_filter_nodes ? Show(*got.pre_filter_nodes) : "all");
+    Differ(want.pod, "nominatedEvaluated", want.nominated_evaluated, got.nominated_evaluated);
+    for (const auto& [name, node] : want.nodes) {
+      const auto it = got.nodes.find(name);
+      if (it == got.nodes.end()) {
+        Differ(want.pod, "node " + name, "filtered it", "did not");
+        continue;
+      }
+      Differ(want.pod, "node " + name + " filter", Show(node.refused), Show(it->second.refused));
+      Differ(want.pod, "node " + name + " total", node.total ? std::to_string(*node.total) : "none",
+             it->second.total ? std::to_string(*it->second.total) : "none");
+      if (test_.has_scores) CompareScores(want.pod, name, node.scores, it->second.scores);
+    }
+    for (const auto& [name, node] : got.nodes) {
+      if (!want.nodes.contains(name)) Differ(want.pod, "node " + name, "did not filter it", "filtered it");
+    }
+    Differ(want.pod, "best", Show(want.best), Show(got.best));
+    Differ(want.pod, "bound", want.bound, got.bound);
+    Differ(want.pod, "reserve", Show(want.reserve), Show(got.reserve));
+    Differ(want.pod, "message", want.message, got.message);
+    Differ(want.pod, "unschedulablePlugins", Show(want.unschedulable_plugins), Show(got.unschedulable_plugins));
+    ComparePreemption(want, got);
+  }
+
+  void ComparePreemption(const Attempt& want, const Attempt& got) {
+    if (want.preemption == got.preemption) return;
+    const PreemptionRecord a = want.preemption.value_or(PreemptionRecord());
+    const PreemptionRecord b = got.preemption.value_or(PreemptionRecord());
+    Differ(want.pod, "preemption", want.preemption ? "some" : "none", got.preemption ? "some" : "none");
+    Differ(want.pod, "preemption for node", a.nominated_node, b.nominated_node);
+    Differ(want.pod, "preemption victims", Show(a.victims), Show(b.victims));
+    Differ(want.pod, "preemption acceptable", Show(a.acceptable), Show(b.acceptable));
+    Differ(want.pod, "preemption clearedNominations", Show(a.cleared_nominations), Show(b.cleared_nominations));
+    std::set<std::string> nodes;
+    for (const auto& [node, candidate] : a.candidates) nodes.insert(node);
+    for (const auto& [node, candidate] : b.candidates) nodes.insert(node);
+    const auto show = [](const PreemptionRecord& record, const std::string& node) {
+      const auto it = record.candidates.find(node);
+      return it == record.candidates.end() ? std::string("none") : Show(it->second);
+    };
+    for (const std::string& node : nodes) {
+      Differ(want.pod, "preemption candidate " + node, show(a, node), show(b, node));
+    }
+  }
+
+  void CompareScores(const std::string& pod, const std::string& node, const std::map<std::string, std::int64_t>& want,
+                     const std::map<std::string, std::int64_t>& got) {
+    std::set<std::string> plugins;
+    for (const auto& [plugin, score] : want) plugins.insert(plugin);
+    for (const auto& [plugin, score] : got) plugins.insert(plugin);
+    const auto show = [](const auto& scores, const std::string& plugin) {
+      const auto it = scores.find(plugin);
+      return it == scores.end() ? std::string("none") : std::to_string(it->second);
+    };
+    for (const std::string& plugin : plugins) {
+      Differ(pod, "node " + node + " score of " + plugin, show(want, plugin), show(got, plugin));
+    }
+  }
+
+  const Case& test_;
+  const runtime::Form form_;
+  const std::span<const plugins::PluginRegistration> registry_;
+  queue::Nominator nominator_;
+  queue::RowNominations on_rows_;
+  CaseHandle handle_{nominator_, on_rows_.rows()};
+  cache::PodClasses classes_;
+  cache::Cache cache_;
+  std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles_;
+  std::vector<std::unique_ptr<runtime::Evaluator>> evaluators_;
+  std::vector<std::string> differences_;
+  std::map<std::string, std::string> nominations_;  // by uid, where they changed
+  int bound_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> RunCase(const Case& test, runtime::Form form,
+                                 std::span<const plugins::PluginRegistration> registry) {
+  return Run(test, form, registry).Go();
+}
+
+}  // namespace berth::conformance

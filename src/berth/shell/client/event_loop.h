@@ -1,0 +1,54 @@
+// EventLoop: where the client's callbacks run, and its time. One thread runs it; tests turn it by hand (fake_loop.h).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "berth/base/time.h"
+#include "berth/shell/net/io_context.h"
+
+namespace berth::client {
+
+class EventLoop {
+ public:
+  virtual ~EventLoop() = default;
+
+  // Any thread may call these. Callbacks run one at a time, on the loop's thread.
+  virtual void Post(std::function<void()> work) = 0;
+  // Runs `work` once, not before `delay` has passed. The returned function cancels it (idempotent).
+  virtual std::function<void()> PostAfter(Duration delay, std::function<void()> work) = 0;
+  // True when the caller runs on the loop's thread.
+  virtual bool IsCurrent() const = 0;
+  virtual Time Now() const = 0;
+
+  // At once on the loop's thread, else posted.
+  void Dispatch(std::function<void()> work) {
+    if (IsCurrent()) {
+      work();
+    } else {
+      Post(std::move(work));
+    }
+  }
+};
+
+// Over an IoContext that has one thread. Both arguments must outlive it.
+class IoEventLoop final : public EventLoop {
+ public:
+  IoEventLoop(net::IoContext& io, const Clock& clock);
+
+  void Post(std::function<void()> work) override { io_.Post(std::move(work)); }
+  std::function<void()> PostAfter(Duration delay, std::function<void()> work) override {
+    return io_.PostAfter(delay, std::move(work));
+  }
+  bool IsCurrent() const override { return thread_->load() == std::this_thread::get_id(); }
+  Time Now() const override { return clock_.Now(); }
+
+ private:
+  net::IoContext& io_;
+  const Clock& clock_;
+  std::shared_ptr<std::atomic<std::thread::id>> thread_;  // of the loop, once it has run our first callback
+};
+
+}  // namespace berth::client

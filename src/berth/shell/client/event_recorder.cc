@@ -1,0 +1,565 @@
+#include "berth/shell/client/event_recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/api/decode_protobuf_frame.h"
+#include "berth/api/encode_protobuf.h"
+#include "berth/base/log.h"
+#include "berth/base/random.h"
+#include "berth/codec/json.h"
+
+namespace berth::client {
+namespace {
+
+using codec::json::object;
+
+constexpr std::string_view kPrefix = "/apis/events.k8s.io/v1";
+constexpr std::string_view kEitherType = "application/vnd.kubernetes.protobuf, application/json";
+constexpr std::size_t kNoteBytesMax = 1024;  // what the API server accepts, as for all of these
+constexpr std::size_t kInstanceBytesMax = 128;
+constexpr std::size_t kNameBytesMax = 253;
+constexpr int kForbiddenTriesMax = 6;
+constexpr std::size_t kGatheredMax = 64;
+constexpr Duration kTimeout = std::chrono::seconds(10);
+constexpr int kLogLinesPerMinute = 10;
+
+// The first `bytes_max` bytes without half a character at the end.
+std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xC0U) == 0x80U) --bytes_max;
+  return text.substr(0, bytes_max);
+}
+
+// As kube-scheduler cuts: the mark of it is part of the allowed length.
+std::string CutNote(std::string note) {
+  constexpr std::string_view kMark = " ...";
+  if (note.size() <= kNoteBytesMax) return note;
+  return std::string(CutUtf8(note, kNoteBytesMax - kMark.size())) + std::string(kMark);
+}
+
+std::string Hex(std::uint64_t number) {
+  std::array<char, 16> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  return {digits.data(), end};
+}
+
+object ToJson(const ObjectReference& reference) {
+  object json;
+  const auto set = [&json](std::string_view key, const std::string& text) {
+    if (!text.empty()) json[key] = text;
+  };
+  set("kind", reference.kind);
+  set("namespace", reference.namespace_name);
+  set("name", reference.name);
+  set("uid", reference.uid);
+  set("apiVersion", reference.api_version);
+  set("resourceVersion", reference.resource_version);
+  return json;
+}
+
+api::ObjectReferenceFields ToFields(const ObjectReference& reference) {
+  return {reference.api_version, reference.kind, reference.namespace_name,
+          reference.name,        reference.uid,  reference.resource_version};
+}
+
+// What makes two events the same, in 128 bits: a collision would add one event to another's count.
+struct SeriesKey {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  bool operator==(const SeriesKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H state, const SeriesKey& key) {
+    return H::combine(std::move(state), key.high, key.low);
+  }
+};
+
+SeriesKey KeyOf(const Event& event) {
+  std::string text;
+  const auto add = [&text](std::string_view part) {
+    text += part;
+    text += '\n';
+  };
+  const auto add_reference = [&add](const ObjectReference& r) {
+    for (const auto* part : {&r.api_version, &r.kind, &r.namespace_name, &r.name, &r.uid, &r.resource_version})
+      add(*part);
+  };
+  add(event.is_warning ? "W" : "N");
+  add(event.action);
+  add(event.reason);
+  add(event.scheduler_name);
+  add_reference(event.regarding);
+  if (event.related) add_reference(*event.related);
+  const std::uint64_t low = std::hash<std::string_view>{}(text);
+  text += '!';
+  return {std::hash<std::string_view>{}(text), low};
+}
+
+}  // namespace
+
+class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(RestClient& rest, EventRecorderOptions options)
+      : rest_(rest),
+        loop_(rest.loop()),
+        options_(std::move(options)),
+        random_(options_.seed),
+        sends_protobuf_(rest.options().sends_protobuf) {}
+
+  void Record(Event event) {
+    const SeriesKey key = KeyOf(event);
+    const std::lock_guard lock(mutex_);
+    if (is_stopped_) return;
+    ++stats_.recorded;
+    const Time now = loop_.Now();
+    const auto known = series_.find(key);
+    if (known != series_.end()) {
+      if (now - known->second.observed_at < options_.series_idle) return Repeat(known->second, key, now);
+      EndSeries(known->second);
+      series_.erase(known);
+    }
+    if (Queued() >= options_.queue_max) {
+      ++stats_.dropped;
+      LogOften("Events are dropped: too many wait for the API server", event.regarding.name, "");
+      return;
+    }
+    Create(event, key, now);
+  }
+
+  std::size_t Flush(Duration timeout) {
+    std::unique_lock lock(mutex_);
+    if (!queue_.empty()) PostPump();
+    is_idle_.wait_for(lock, timeout, [this] { return is_stopped_ || Queued() == 0; });
+    return Queued();
+  }
+
+  void Restrain(bool is_restrained) {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(is_restrained_, is_restrained) && !is_restrained && !queue_.empty()) PostPump();
+  }
+
+  EventRecorderStats Stats() const {
+    const std::lock_guard lock(mutex_);
+    EventRecorderStats stats = stats_;
+    stats.queued = Queued();
+    return stats;
+  }
+
+  void Stop() {
+    std::function<void()> cancel_pause;
+    std::function<void()> cancel_sweep;
+    std::function<void()> cancel_gather;
+    {
+      const std::lock_guard lock(mutex_);
+      is_stopped_ = true;
+      cancel_gather = std::move(cancel_gather_);
+      cancel_pause = std::move(cancel_pause_);
+      cancel_sweep = std::move(cancel_sweep_);
+      queue_.clear();
+    }
+    is_idle_.notify_all();
+    if (cancel_pause) cancel_pause();
+    if (cancel_sweep) cancel_sweep();
+    if (cancel_gather) cancel_gather();
+  }
+
+ private:
+  struct Item {
+    bool is_patch = false;
+    std::string namespace_name;
+    std::string name;
+    Event event;     // of a creation
+    Time made_at{};  // of a creation
+    bool was_protobuf = false;
+    SeriesKey key;
+    std::uint64_t series_id = 0;
+    std::int64_t count = 0;  // of a patch
+    Time observed_at{};      // of a patch
+    int answers = 0;         // that were failures
+  };
+
+  // An event that was recorded lately, so that its repetitions are counted.
+  struct Series {
+    std::uint64_t id = 0;
+    std::string namespace_name;
+    std::string name;
+    std::int64_t count = 1;
+    std::int64_t count_sent = 1;  // as the API server knows it, or will when the queue is through
+    Time observed_at{};
+    Time sent_at{};
+    bool is_created = false;
+  };
+
+  int InFlightLimit() const {
+    // After a failure one event goes first, to see whether the server is back.
+    if (is_probing_) return 1;
+    // A queue that fills up has to be emptied, whatever else there is to do.
+    const bool is_filling = queue_.size() > options_.queue_max / 4;
+    return is_restrained_ && !is_filling ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
+                                         : options_.in_flight_max;
+  }
+
+  std::size_t Queued() const { return queue_.size() + static_cast<std::size_t>(in_flight_); }
+
+  // ---- recording; mutex_ is held
+
+  void Repeat(Series& series, const SeriesKey& key, Time now) {
+    ++series.count;
+    series.observed_at = now;
+    // The first repetition makes it a series, at once; later ones are told with the next refresh. While the event
+    // itself is still on its way, its creation tells.
+    if (series.count_sent == 1 && series.is_created && Queued() < options_.queue_max) {
+      Patch(series, key);
+    } else {
+      ++stats_.counted;
+    }
+  }
+
+  void Create(Event& event, const SeriesKey& key, Time now) {
+    Item item;
+    item.key = key;
+    item.series_id = series_id_next_++;
+    item.namespace_name = event.regarding.namespace_name.empty() ? "default" : event.regarding.namespace_name;
+    item.name = UniqueName(event.regarding, now);
+    item.made_at = now;
+    item.event = std::move(event);
+    item.event.note = CutNote(std::move(item.event.note));
+    Remember(item, now);
+    Push(std::move(item));
+  }
+
+  std::string Body(const Item& item, bool as_protobuf) const {
+    const Event& event = item.event;
+    const std::string whole = event.scheduler_name + '-' + options_.hostname;
+    const std::string_view instance = CutUtf8(whole, kInstanceBytesMax);
+    const std::string_view type = event.is_warning ? "Warning" : "Normal";
+    if (as_protobuf) {
+      api::EventFields fields;
+      fields.namespace_name = item.namespace_name;
+      fields.name = item.name;
+      fields.event_time = item.made_at;
+      fields.reporting_controller = event.scheduler_name;
+      fields.reporting_instance = instance;
+      fields.action = event.action;
+      fields.reason = event.reason;
+      fields.regarding = ToFields(event.regarding);
+      if (event.related) fields.related = ToFields(*event.related);
+      fields.note = event.note;
+      fields.type = type;
+      return api::EncodeEvent(fields);
+    }
+    object body{{"apiVersion", "events.k8s.io/v1"},
+                {"kind", "Event"},
+                {"metadata", object{{"namespace", item.namespace_name}, {"name", item.name}}},
+                {"eventTime", FormatRfc3339Micro(item.made_at)},
+                {"reportingController", event.scheduler_name},
+                {"reportingInstance", instance},
+                {"action", event.action},
+                {"reason", event.reason},
+                {"regarding", ToJson(event.regarding)},
+                {"note", event.note},
+                {"type", type}};
+    if (event.related) body["related"] = ToJson(*event.related);
+    return codec::WriteJson(body);
+  }
+
+  // Two events of one object within a nanosecond of the clock still differ.
+  std::string UniqueName(const ObjectReference& regarding, Time now) {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+    name_ns_ = std::max(name_ns_ + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
+    const std::string suffix = '.' + Hex(name_ns_);
+    const bool is_too_long = regarding.name.size() + suffix.size() > kNameBytesMax;
+    return (is_too_long ? regarding.uid : regarding.name) + suffix;
+  }
+
+  void Remember(const Item& item, Time now) {
+    while (series_.size() >= options_.series_max && !series_order_.empty()) {
+      const auto [key, id] = series_order_.front();
+      series_order_.pop_front();
+      const auto oldest = series_.find(key);
+      if (oldest == series_.end() || oldest->second.id != id) continue;
+      EndSeries(oldest->second);
+      series_.erase(oldest);
+    }
+    if (options_.series_max == 0) return;
+    Series series;
+    series.id = item.series_id;
+    series.namespace_name = item.namespace_name;
+    series.name = item.name;
+    series.observed_at = now;
+    series.sent_at = now;
+    series_.insert_or_assign(item.key, std::move(series));
+    series_order_.emplace_back(item.key, item.series_id);
+    if (!cancel_sweep_) ArmSweep();
+  }
+
+  void Patch(Series& series, const SeriesKey& key) {
+    Item item;
+    item.is_patch = true;
+    item.key = key;
+    item.series_id = series.id;
+    item.namespace_name = series.namespace_name;
+    item.name = series.name;
+    item.count = series.count;
+    item.observed_at = series.observed_at;
+    series.count_sent = series.count;
+    series.sent_at = loop_.Now();
+    Push(std::move(item));
+  }
+
+  // Tells the final count, if it is news.
+  void EndSeries(Series& series) {
+    if (series.is_created && series.count > series.count_sent && Queued() < options_.queue_max) Patch(series, {});
+  }
+
+  void Push(Item item) {
+    queue_.push_back(std::move(item));
+    if (in_flight_ > 0 || options_.gather == Duration{0}) return PostPump();
+    if (queue_.size() >= kGatheredMax) return PostPump();
+    if (std::exchange(is_gathering_, true)) return;
+    cancel_gather_ = loop_.PostAfter(options_.gather, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->EndGathering();
+    });
+  }
+
+  void EndGathering() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_gathering_ = false;
+    }
+    Pump();
+  }
+
+  void PostPump() {
+    if (is_pump_posted_ || is_paused_ || is_stopped_) return;
+    is_pump_posted_ = true;
+    loop_.Post([weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Pump();
+    });
+  }
+
+  void ArmSweep() {
+    cancel_sweep_ = loop_.PostAfter(options_.series_idle, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->Sweep();
+    });
+  }
+
+  void LogOften(std::string_view what, const std::string& name, const std::string& why) {
+    const Time now = loop_.Now();
+    if (now - log_minute_ >= std::chrono::minutes(1)) {
+      log_minute_ = now;
+      log_lines_ = 0;
+    }
+    if (++log_lines_ > kLogLinesPerMinute) return;
+    log::Warning("client", what,
+                 {{"event", name}, {"reason", why}, {"dropped", stats_.dropped}, {"refused", stats_.refused}});
+  }
+
+  // ---- sending, on the loop's thread
+
+  void Sweep() {
+    const std::lock_guard lock(mutex_);
+    if (is_stopped_) return;
+    cancel_sweep_ = {};
+    const Time now = loop_.Now();
+    std::deque<std::pair<SeriesKey, std::uint64_t>> order;
+    for (const auto& [key, id] : std::exchange(series_order_, {})) {
+      const auto it = series_.find(key);
+      if (it == series_.end() || it->second.id != id) continue;
+      Series& series = it->second;
+      if (now - series.observed_at >= options_.series_idle) {
+        EndSeries(series);
+        series_.erase(it);
+        continue;
+      }
+      const bool is_due =
+          series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
+      if (is_due && Queued() < options_.queue_max) Patch(series, key);
+      order.emplace_back(key, id);
+    }
+    series_order_ = std::move(order);
+    if (!series_.empty()) ArmSweep();
+  }
+
+  void Pump() {
+    for (;;) {
+      std::shared_ptr<Item> item;
+      {
+        const std::lock_guard lock(mutex_);
+        is_pump_posted_ = false;
+        const int limit = InFlightLimit();
+        if (is_stopped_ || is_paused_ || queue_.empty() || in_flight_ >= limit) return;
+        item = std::make_shared<Item>(std::move(queue_.front()));
+        queue_.pop_front();
+        ++in_flight_;
+      }
+      Send(item);
+    }
+  }
+
+  void Send(const std::shared_ptr<Item>& item) {
+    net::Request request;
+    if (item->is_patch) {
+      request.method = "PATCH";
+      request.target = ObjectPath(kPrefix, item->namespace_name, "events", item->name);
+      request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
+      const object series{{"count", item->count}, {"lastObservedTime", FormatRfc3339Micro(item->observed_at)}};
+      request.body = codec::WriteJson(object{{"series", series}});
+    } else {
+      request.method = "POST";
+      request.target = ObjectPath(kPrefix, item->namespace_name, "events");
+      item->was_protobuf = sends_protobuf_;
+      if (item->was_protobuf) request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
+      request.body = Body(*item, item->was_protobuf);
+    }
+    // Nobody reads the answer; protobuf is the smaller one.
+    if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
+    rest_.Do(std::move(request), {.timeout = kTimeout, .tries = 1, .any_status = true},
+             [weak = weak_from_this(), item](Expected<net::Response> result) {
+               if (const auto self = weak.lock()) self->OnAnswer(*item, result);
+             });
+  }
+
+  void OnAnswer(Item& item, const Expected<net::Response>& result) {
+    const std::lock_guard lock(mutex_);
+    --in_flight_;
+    if (is_stopped_) return;
+    if (!result.ok()) {
+      const ErrorCode code = result.error().code;
+      const bool is_passing = code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
+                              code == ErrorCode::kTooManyRequests || code == ErrorCode::kUnauthorized;
+      if (is_passing) {
+        Again(item, true, result.error());
+      } else {
+        Refuse(item, result.error());
+      }
+    } else {
+      OnStatus(item, *result);
+    }
+    if (Queued() == 0) is_idle_.notify_all();
+    PostPump();
+  }
+
+  void OnStatus(Item& item, const net::Response& response) {
+    const int status = response.status;
+    if (status >= 200 && status < 300) return Succeed(item);
+    if (status == 415 && std::exchange(item.was_protobuf, false)) {
+      sends_protobuf_ = false;
+      queue_.push_front(std::move(item));
+      return;
+    }
+    const net::Request sent{
+        item.is_patch ? "PATCH" : "POST", ObjectPath(kPrefix, item.namespace_name, "events"), {}, {}};
+    const Error error = ErrorFromResponse(sent, response);
+    // The earlier try, whose answer was lost, had been stored.
+    if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
+    if (status == 429 || status == 503 || status == 401) return Again(item, true, error);
+    // An API server that has just started refuses what it has not read the rules for yet.
+    const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
+    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Again(item, false, error);
+    if (status >= 500 || error.code == ErrorCode::kConflict) {
+      if (++item.answers < options_.tries_max) return Again(item, false, error);
+    }
+    Refuse(item, error);
+  }
+
+  void Succeed(const Item& item) {
+    ++stats_.sent;
+    failures_ = 0;
+    is_probing_ = false;
+    if (item.is_patch) return;
+    const auto it = series_.find(item.key);
+    if (it == series_.end() || it->second.id != item.series_id) return;
+    it->second.is_created = true;
+    if (it->second.count > 1 && Queued() < options_.queue_max) Patch(it->second, item.key);
+  }
+
+  // `is_server_away`: nothing is wrong with this event, so it keeps its place.
+  void Again(Item& item, bool is_server_away, const Error& error) {
+    if (is_server_away) {
+      queue_.push_front(std::move(item));
+    } else {
+      queue_.push_back(std::move(item));
+    }
+    is_probing_ = true;
+    if (is_paused_) return;
+    const Duration base =
+        std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures_, 20)));
+    Duration delay = base / 2 + Duration(random_.Below(static_cast<std::uint64_t>(base.count() / 2 + 1)));
+    delay = std::max(delay, std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax));
+    if (failures_++ == 0) {
+      log::Warning("client", "Events wait: " + error.message,
+                   {{"queued", Queued()}, {"retry_in", FormatGoDuration(delay)}});
+    }
+    is_paused_ = true;
+    cancel_pause_ = loop_.PostAfter(delay, [weak = weak_from_this()] {
+      const auto self = weak.lock();
+      if (!self) return;
+      {
+        const std::lock_guard lock(self->mutex_);
+        self->is_paused_ = false;
+      }
+      self->Pump();
+    });
+  }
+
+  void Refuse(const Item& item, const Error& error) {
+    ++stats_.refused;
+    LogOften("An event is given up", item.namespace_name + '/' + item.name, error.message);
+    // A repetition shall make a new one.
+    const auto it = series_.find(item.key);
+    if (it != series_.end() && it->second.id == item.series_id) series_.erase(it);
+  }
+
+  RestClient& rest_;
+  EventLoop& loop_;
+  const EventRecorderOptions options_;
+
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable is_idle_;
+  Random random_;
+  bool is_stopped_ = false;
+  std::atomic<bool> sends_protobuf_;  // until the server has refused it
+  std::deque<Item> queue_;
+  bool is_restrained_ = false;
+  int in_flight_ = 0;
+  bool is_pump_posted_ = false;
+  bool is_probing_ = false;
+  bool is_paused_ = false;
+  int failures_ = 0;
+  std::function<void()> cancel_pause_;
+  bool is_gathering_ = false;
+  std::function<void()> cancel_gather_;
+
+  absl::flat_hash_map<SeriesKey, Series> series_;
+  std::deque<std::pair<SeriesKey, std::uint64_t>> series_order_;  // oldest first; those of ended series are skipped
+  std::uint64_t series_id_next_ = 1;
+  std::uint64_t name_ns_ = 0;
+  std::function<void()> cancel_sweep_;
+
+  Time log_minute_{};
+  int log_lines_ = 0;
+  EventRecorderStats stats_;
+};
+
+EventRecorder::EventRecorder(RestClient& rest, EventRecorderOptions options)
+    : impl_(std::make_shared<Impl>(rest, std::move(options))) {}
+
+EventRecorder::~EventRecorder() { impl_->Stop(); }
+
+void EventRecorder::Record(Event event) { impl_->Record(std::move(event)); }
+void EventRecorder::Restrain(bool is_restrained) { impl_->Restrain(is_restrained); }
+std::size_t EventRecorder::Flush(Duration timeout) { return impl_->Flush(timeout); }
+EventRecorderStats EventRecorder::Stats() const { return impl_->Stats(); }
+
+}  // namespace berth::client

@@ -1,0 +1,488 @@
+#include "berth/shell/client/kubeconfig.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "berth/base/base64.h"
+#include "berth/codec/yaml.h"
+#include "berth/shell/client/certificate.h"
+#include "berth/shell/client/file.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::client {
+namespace {
+
+using codec::json::array;
+using codec::json::object;
+using codec::json::value;
+
+constexpr Duration kExpiryWarning = std::chrono::hours(24 * 7);
+constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
+constexpr std::size_t kShownNamesMax = 10;
+
+// What others say about the text may have its control characters in it; an error is one line.
+std::string OneLine(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+  return text;
+}
+
+std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 256)) + '"'; }
+
+// An object of the file and its place, for errors: "kubeconfig F: users[admin].user.token ...".
+class Section {
+ public:
+  Section(const object* fields, std::string place) : fields_(fields), place_(std::move(place)) {}
+
+  bool exists() const { return fields_ != nullptr; }
+  std::string Place(std::string_view key) const {
+    return place_ + (place_.ends_with(' ') ? "" : ".") + std::string(key);
+  }
+  Error Fail(std::string_view key, std::string_view what) const {
+    return InvalidError(Place(key) + ' ' + std::string(what));
+  }
+
+  // Absent and null are the same, as for Go.
+  const value* Find(std::string_view key) const {
+    const value* found = fields_ == nullptr ? nullptr : fields_->if_contains(key);
+    return found == nullptr || found->is_null() ? nullptr : found;
+  }
+  bool Has(std::string_view key) const { return Find(key) != nullptr; }
+
+  Expected<std::string> String(std::string_view key) const {
+    const value* found = Find(key);
+    if (found == nullptr) return std::string();
+    if (!found->is_string()) return Fail(key, "should be a string; put quotes around it if it is one");
+    return std::string(found->as_string());
+  }
+  // For what becomes part of a header or a URL.
+  Expected<std::string> Line(std::string_view key) const {
+    BERTH_ASSIGN_OR_RETURN(std::string text, String(key));
+    const auto is_control = [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; };
+    if (std::any_of(text.begin(), text.end(), is_control))
+      return Fail(key, "has a line break or another control character in it");
+    return text;
+  }
+  Expected<bool> Bool(std::string_view key) const {
+    const value* found = Find(key);
+    if (found == nullptr) return false;
+    if (!found->is_bool()) return Fail(key, "should be true or false");
+    return found->as_bool();
+  }
+  Expected<Section> Object(std::string_view key) const {
+    const value* found = Find(key);
+    if (found == nullptr) return Section(nullptr, Place(key));
+    if (!found->is_object()) return Fail(key, "should be a map");
+    return Section(&found->as_object(), Place(key));
+  }
+  Expected<std::vector<Section>> Objects(std::string_view key) const {
+    std::vector<Section> sections;
+    const value* found = Find(key);
+    if (found == nullptr) return sections;
+    if (!found->is_array()) return Fail(key, "should be a list");
+    for (std::size_t i = 0; i < found->as_array().size(); ++i) {
+      const value& item = found->as_array()[i];
+      const std::string place = Place(key) + '[' + std::to_string(i) + ']';
+      if (!item.is_object()) return InvalidError(place + " should be a map");
+      sections.emplace_back(&item.as_object(), place);
+    }
+    return sections;
+  }
+  Expected<std::vector<std::string>> Strings(std::string_view key) const {
+    std::vector<std::string> texts;
+    const value* found = Find(key);
+    if (found == nullptr) return texts;
+    if (!found->is_array()) return Fail(key, "should be a list of strings");
+    for (const value& item : found->as_array()) {
+      if (!item.is_string()) return Fail(key, "should be a list of strings; put quotes around numbers and booleans");
+      texts.emplace_back(item.as_string());
+    }
+    return texts;
+  }
+  const object* fields() const { return fields_; }
+
+ private:
+  const object* fields_;
+  std::string place_;
+};
+
+// The entry `name` of clusters, contexts or users; its content is under `content_key`.
+Expected<Section> FindNamed(const Section& file, std::string_view list_key, std::string_view content_key,
+                            std::string_view name, std::string_view wanted_by) {
+  BERTH_ASSIGN_OR_RETURN(const std::vector<Section> entries, file.Objects(list_key));
+  const Section* match = nullptr;
+  std::vector<std::string> names;
+  for (const Section& entry : entries) {
+    BERTH_ASSIGN_OR_RETURN(std::string entry_name, entry.String("name"));
+    if (std::find(names.begin(), names.end(), entry_name) != names.end()) {
+      return entry.Fail("name", Quoted(entry_name) + " is there twice; names must differ");
+    }
+    if (entry_name == name) match = &entry;
+    names.push_back(std::move(entry_name));
+  }
+  if (match == nullptr) {
+    std::string what = "has no " + Quoted(name) + ", which " + std::string(wanted_by) + "; it has ";
+    if (names.empty()) what += "none at all";
+    for (std::size_t i = 0; i < std::min(names.size(), kShownNamesMax); ++i)
+      what += (i > 0 ? ", " : "") + Quoted(names[i]);
+    if (names.size() > kShownNamesMax) what += " and others";
+    return file.Fail(list_key, what);
+  }
+  return match->Object(content_key);
+}
+
+class Loader {
+ public:
+  Loader(const KubeconfigOptions& options, const Clock& clock) : options_(options), clock_(clock) {}
+
+  Expected<ClientConfig> Load(const object* fields) {
+    auto config = LoadAll(fields);
+    if (!config.ok()) return Error{config.error().code, OneLine(config.error().message)};
+    return config;
+  }
+
+ private:
+  Expected<ClientConfig> LoadAll(const object* fields) {
+    const Section file(fields, options_.path.empty() ? "kubeconfig " : "kubeconfig " + options_.path + ": ");
+    BERTH_ASSIGN_OR_RETURN(const std::string kind, file.String("kind"));
+    BERTH_ASSIGN_OR_RETURN(const std::string version, file.String("apiVersion"));
+    if (!kind.empty() && kind != "Config") return file.Fail("kind", "is " + Quoted(kind) + "; it should be Config");
+    if (!version.empty() && version != "v1")
+      return file.Fail("apiVersion", "is " + Quoted(version) + "; it should be v1");
+
+    std::string context_name = options_.context;
+    std::string wanted_by = "was asked for";
+    if (context_name.empty()) {
+      BERTH_ASSIGN_OR_RETURN(context_name, file.String("current-context"));
+      wanted_by = "is the current-context";
+    }
+    Section context(nullptr, "");
+    if (!context_name.empty()) {
+      BERTH_ASSIGN_OR_RETURN(context, FindNamed(file, "contexts", "context", context_name, wanted_by));
+    } else if (options_.master.empty()) {
+      return file.Fail("current-context", "is not set; set it or name a context");
+    }
+    BERTH_ASSIGN_OR_RETURN(const std::string cluster_name, context.String("cluster"));
+    BERTH_ASSIGN_OR_RETURN(const std::string user_name, context.String("user"));
+    BERTH_ASSIGN_OR_RETURN(config_.namespace_name, context.String("namespace"));
+    if (config_.namespace_name.empty()) config_.namespace_name = "default";
+
+    Section cluster(nullptr, "");
+    const std::string by_context = "context " + Quoted(context_name) + " names";
+    if (!cluster_name.empty()) {
+      BERTH_ASSIGN_OR_RETURN(cluster, FindNamed(file, "clusters", "cluster", cluster_name, by_context));
+    } else if (options_.master.empty()) {
+      return context.Fail("cluster", "is not set; it should name one of the clusters");
+    }
+    BERTH_RETURN_IF_ERROR(LoadCluster(cluster));
+    if (!user_name.empty()) {
+      BERTH_ASSIGN_OR_RETURN(const Section user, FindNamed(file, "users", "user", user_name, by_context));
+      BERTH_RETURN_IF_ERROR(LoadUser(user, cluster));
+    }
+    if (!config_.credentials) config_.credentials = MakeNoCredentials();
+    return std::move(config_);
+  }
+
+  Expected<void> LoadCluster(const Section& cluster) {
+    if (cluster.Has("proxy-url")) {
+      BERTH_ASSIGN_OR_RETURN(const std::string proxy, cluster.String("proxy-url"));
+      if (!proxy.empty())
+        return cluster.Fail("proxy-url",
+                            "is set, but proxies are not supported; remove it or reach the server directly");
+    }
+    BERTH_ASSIGN_OR_RETURN(config_.insecure_skip_tls_verify, cluster.Bool("insecure-skip-tls-verify"));
+    BERTH_ASSIGN_OR_RETURN(config_.tls_server_name, cluster.Line("tls-server-name"));
+    BERTH_ASSIGN_OR_RETURN(const Blob ca, ReadBlob(cluster, "certificate-authority"));
+    if (!ca.pem.empty()) {
+      if (config_.insecure_skip_tls_verify) {
+        return cluster.Fail("insecure-skip-tls-verify",
+                            "is true, so the certificate-authority cannot be meant; remove one of them");
+      }
+      if (const auto info = ReadCertificate(ca.pem); !info.ok())
+        return InvalidError(ca.place + ' ' + info.error().message);
+      config_.ca_pem = ca.pem;
+      config_.ca_path = ca.path;
+    }
+
+    std::string server = options_.master;
+    if (server.empty()) {
+      BERTH_ASSIGN_OR_RETURN(server, cluster.Line("server"));
+      if (server.empty()) return cluster.Fail("server", "is not set; it should be like https://host:6443");
+    }
+    if (server.find("://") == std::string::npos) {
+      const bool has_tls = !config_.ca_pem.empty() || config_.insecure_skip_tls_verify;
+      server = (has_tls ? "https://" : "http://") + server;
+    }
+    while (server.ends_with('/')) server.pop_back();
+    if (const auto url = net::ParseUrl(server); !url.ok()) {
+      if (!options_.master.empty()) return InvalidError("master " + Quoted(server) + ": " + url.error().message);
+      return cluster.Fail("server", "is " + Quoted(server) + ": " + url.error().message);
+    }
+    config_.server = std::move(server);
+    return {};
+  }
+
+  Expected<void> LoadUser(const Section& user, const Section& cluster) {
+    if (user.Has("auth-provider")) {
+      return user.Fail("auth-provider",
+                       "is no longer supported, by kubectl neither; use an exec credential plugin instead");
+    }
+    BERTH_ASSIGN_OR_RETURN(const std::string token, user.Line("token"));
+    BERTH_ASSIGN_OR_RETURN(std::string token_file, user.String("tokenFile"));
+    BERTH_ASSIGN_OR_RETURN(const std::string username, user.String("username"));
+    BERTH_ASSIGN_OR_RETURN(const std::string password, user.String("password"));
+    if (!username.empty() && (!token.empty() || !token_file.empty())) {
+      return user.Fail("username", "is set beside a token; only one way to authenticate is allowed");
+    }
+    std::shared_ptr<Credentials> headers;
+    if (!token_file.empty()) {
+      token_file = Resolve(token_file);
+      if (token.empty()) {
+        // Now rather than with the first request, where the error would be far from its cause.
+        if (const auto read = ReadTokenFile(token_file); !read.ok())
+          return Unreadable(user.Place("tokenFile"), read.error());
+      }
+      headers = MakeTokenFileCredentials(token_file, token, clock_);
+    } else if (!token.empty()) {
+      headers = MakeStaticCredentials("Bearer " + token);
+    } else if (!username.empty()) {
+      headers = MakeStaticCredentials("Basic " + EncodeBase64(username + ':' + password));
+    }
+    BERTH_ASSIGN_OR_RETURN(const Section exec, user.Object("exec"));
+    if (exec.exists()) {
+      BERTH_ASSIGN_OR_RETURN(ExecPlugin plugin, LoadExec(exec, cluster));
+      // A token or password that was given has the last word, as with client-go.
+      if (!headers) headers = MakeExecCredentials(std::move(plugin), clock_);
+    }
+    BERTH_RETURN_IF_ERROR(LoadCertificate(user, headers));
+    BERTH_RETURN_IF_ERROR(LoadImpersonation(user));
+    config_.credentials = std::move(headers);
+    return {};
+  }
+
+  Expected<void> LoadCertificate(const Section& user, std::shared_ptr<Credentials>& headers) {
+    BERTH_ASSIGN_OR_RETURN(const Blob certificate, ReadBlob(user, "client-certificate"));
+    BERTH_ASSIGN_OR_RETURN(const Blob key, ReadBlob(user, "client-key"));
+    if (certificate.pem.empty() && key.pem.empty()) return {};
+    if (certificate.pem.empty()) return user.Fail("client-key", "is set without a client-certificate; both are needed");
+    if (key.pem.empty()) return user.Fail("client-certificate", "is set without a client-key; both are needed");
+    const auto info = ReadCertificate(certificate.pem);
+    if (!info.ok()) return InvalidError(certificate.place + ' ' + info.error().message);
+    if (const auto fits = CheckKey(certificate.pem, key.pem); !fits.ok()) {
+      return InvalidError(key.place + ' ' + fits.error().message);
+    }
+    const Time now = clock_.Now();
+    const std::string whose = certificate.place + " (" + info->subject + ')';
+    if (now > info->valid_until) {
+      return InvalidError(whose + " expired at " + FormatRfc3339(info->valid_until) +
+                          "; renew it or use another context");
+    }
+    if (now < info->valid_from) {
+      config_.warnings.push_back(whose + " is not valid before " + FormatRfc3339(info->valid_from) +
+                                 "; is the clock right?");
+    } else if (info->valid_until - now < kExpiryWarning) {
+      config_.warnings.push_back(whose + " expires soon, at " + FormatRfc3339(info->valid_until) + "; renew it");
+    }
+    CertificateSource source;
+    source.certificate_path = certificate.path;
+    source.key_path = key.path;
+    if (certificate.path.empty()) source.certificate_pem = certificate.pem;
+    if (key.path.empty()) source.key_pem = key.pem;
+    headers = MakeCertificateCredentials(std::move(source), headers);
+    return {};
+  }
+
+  Expected<void> LoadImpersonation(const Section& user) {
+    BERTH_ASSIGN_OR_RETURN(const std::string as, user.Line("as"));
+    BERTH_ASSIGN_OR_RETURN(const std::string uid, user.Line("as-uid"));
+    BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> groups, user.Strings("as-groups"));
+    BERTH_ASSIGN_OR_RETURN(const Section extra, user.Object("as-user-extra"));
+    const bool has_extra = extra.exists() && !extra.fields()->empty();
+    if (as.empty()) {
+      if (!uid.empty() || !groups.empty() || has_extra) {
+        return user.Fail("as", "is not set, but as-uid, as-groups or as-user-extra is; they need a user");
+      }
+      return {};
+    }
+    config_.headers.push_back({"Impersonate-User", as});
+    if (!uid.empty()) config_.headers.push_back({"Impersonate-Uid", uid});
+    const auto has_control = [](const std::string& text) {
+      return std::any_of(text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; });
+    };
+    for (const std::string& group : groups) {
+      if (has_control(group)) return user.Fail("as-groups", "has a control character in it");
+      config_.headers.push_back({"Impersonate-Group", group});
+    }
+    if (!has_extra) return {};
+    for (const auto& item : *extra.fields()) {
+      BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> texts, extra.Strings(item.key()));
+      for (const std::string& text : texts) {
+        if (has_control(text)) return extra.Fail(item.key(), "has a control character in it");
+        config_.headers.push_back({"Impersonate-Extra-" + net::PercentEncode(item.key()), text});
+      }
+    }
+    return {};
+  }
+
+  Expected<ExecPlugin> LoadExec(const Section& exec, const Section& cluster) {
+    constexpr std::string_view kGroup = "client.authentication.k8s.io/";
+    ExecPlugin plugin;
+    BERTH_ASSIGN_OR_RETURN(plugin.api_version, exec.String("apiVersion"));
+    if (plugin.api_version != std::string(kGroup) + "v1" && plugin.api_version != std::string(kGroup) + "v1beta1") {
+      return exec.Fail("apiVersion",
+                       "is " + Quoted(plugin.api_version) + "; it should be " + std::string(kGroup) + "v1 or v1beta1");
+    }
+    BERTH_ASSIGN_OR_RETURN(plugin.command, exec.String("command"));
+    if (plugin.command.empty()) return exec.Fail("command", "is not set; it should name the plugin's program");
+    if (plugin.command.find('\0') != std::string::npos) return exec.Fail("command", "has a zero byte in it");
+    // Without a slash it is looked up in $PATH.
+    if (plugin.command.find('/') != std::string::npos) plugin.command = Resolve(plugin.command);
+    BERTH_ASSIGN_OR_RETURN(plugin.args, exec.Strings("args"));
+    BERTH_ASSIGN_OR_RETURN(const std::vector<Section> variables, exec.Objects("env"));
+    for (const Section& variable : variables) {
+      BERTH_ASSIGN_OR_RETURN(std::string name, variable.String("name"));
+      BERTH_ASSIGN_OR_RETURN(std::string text, variable.String("value"));
+      if (name.empty() || name.find('=') != std::string::npos) {
+        return variable.Fail("name", "should be the name of an environment variable");
+      }
+      plugin.env.emplace_back(std::move(name), std::move(text));
+    }
+    BERTH_ASSIGN_OR_RETURN(plugin.install_hint, exec.String("installHint"));
+    BERTH_ASSIGN_OR_RETURN(plugin.provide_cluster_info, exec.Bool("provideClusterInfo"));
+    BERTH_ASSIGN_OR_RETURN(const std::string mode, exec.String("interactiveMode"));
+    if (mode == "Never") {
+      plugin.interactive = ExecPlugin::Interactive::kNever;
+    } else if (mode == "Always") {
+      plugin.interactive = ExecPlugin::Interactive::kAlways;
+    } else if (mode != "IfAvailable" && !(mode.empty() && plugin.api_version.ends_with("v1beta1"))) {
+      return exec.Fail("interactiveMode", "is " + Quoted(mode) + "; it should be Never, IfAvailable or Always");
+    }
+    if (plugin.provide_cluster_info) {
+      BERTH_ASSIGN_OR_RETURN(plugin.cluster_info, ClusterInfo(cluster));
+    }
+    return plugin;
+  }
+
+  // spec.cluster of the ExecCredential that the plugin is given.
+  Expected<value> ClusterInfo(const Section& cluster) const {
+    object info{{"server", config_.server}};
+    if (!config_.tls_server_name.empty()) info["tls-server-name"] = config_.tls_server_name;
+    if (config_.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
+    if (!config_.ca_pem.empty()) info["certificate-authority-data"] = EncodeBase64(config_.ca_pem);
+    info["config"] = nullptr;
+    BERTH_ASSIGN_OR_RETURN(const std::vector<Section> extensions, cluster.Objects("extensions"));
+    for (const Section& extension : extensions) {
+      BERTH_ASSIGN_OR_RETURN(const std::string name, extension.String("name"));
+      const value* content = extension.Find("extension");
+      if (name == "client.authentication.k8s.io/exec" && content != nullptr) info["config"] = *content;
+    }
+    return value(std::move(info));
+  }
+
+  // The content of KEY-data, or of the file that KEY names.
+  struct Blob {
+    std::string pem;
+    std::string path;   // empty for inline data
+    std::string place;  // for errors
+  };
+  Expected<Blob> ReadBlob(const Section& section, const std::string& key) const {
+    Blob blob;
+    BERTH_ASSIGN_OR_RETURN(const std::string path, section.String(key));
+    BERTH_ASSIGN_OR_RETURN(const std::string data, section.String(key + "-data"));
+    if (!path.empty() && !data.empty())
+      return section.Fail(key, "and " + key + "-data are both set; remove one of them");
+    if (!data.empty()) {
+      auto decoded = DecodeBase64(data);
+      if (!decoded.ok()) return section.Fail(key + "-data", "should be base64: " + decoded.error().message);
+      blob = {std::move(decoded).value(), "", section.Place(key + "-data")};
+      if (blob.pem.empty()) return section.Fail(key + "-data", "is empty");
+    } else if (!path.empty()) {
+      blob = {"", Resolve(path), section.Place(key) + ' ' + Resolve(path)};
+      auto read = ReadSmallFile(blob.path);
+      if (!read.ok()) return Unreadable(section.Place(key), read.error());
+      blob.pem = std::move(read).value();
+      if (blob.pem.empty()) return InvalidError(blob.place + " is empty");
+    }
+    return blob;
+  }
+
+  static Error Unreadable(const std::string& place, const Error& error) {
+    return InvalidError(place + " cannot be read: " + error.message);
+  }
+
+  // Paths are relative to the kubeconfig's folder.
+  std::string Resolve(const std::string& path) const {
+    const std::size_t slash = options_.path.rfind('/');
+    if (path.starts_with('/') || slash == std::string::npos) return path;
+    return options_.path.substr(0, slash + 1) + path;
+  }
+
+  const KubeconfigOptions& options_;
+  const Clock& clock_;
+  ClientConfig config_;
+};
+
+}  // namespace
+
+Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOptions& options, const Clock& clock) {
+  const std::string file = "kubeconfig " + options.path;
+  // As client-go: an empty file is an empty configuration.
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Loader(options, clock).Load(nullptr);
+  auto document = codec::ParseYaml(text, {.bytes_max = kKubeconfigBytesMax});
+  if (!document.ok()) return Error{document.error().code, OneLine(file + ": " + document.error().message)};
+  if (!document->is_object() && !document->is_null()) {
+    return InvalidError(file + ": it should be a map with clusters, users and contexts");
+  }
+  return Loader(options, clock).Load(document->is_object() ? &document->as_object() : nullptr);
+}
+
+Expected<ClientConfig> LoadKubeconfig(const KubeconfigOptions& options, const Clock& clock) {
+  if (options.path.empty()) {
+    if (options.master.empty())
+      return InvalidError("no kubeconfig and no master is given; one of them must say where the API server is");
+    return Loader(options, clock).Load(nullptr);
+  }
+  const auto text = ReadSmallFile(options.path, kKubeconfigBytesMax);
+  if (!text.ok()) return Error{text.error().code, "kubeconfig " + text.error().message};
+  return ParseKubeconfig(*text, options, clock);
+}
+
+Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::string_view)>& env, const std::string& root,
+                                       const Clock& clock) {
+  const std::string host = env("KUBERNETES_SERVICE_HOST");
+  const std::string port_text = env("KUBERNETES_SERVICE_PORT");
+  if (host.empty() || port_text.empty()) {
+    return Error{
+        ErrorCode::kNotFound,
+        "not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; give a kubeconfig instead"};
+  }
+  std::uint16_t port = 0;
+  const auto [end, problem] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  if (problem != std::errc() || end != port_text.data() + port_text.size() || port == 0) {
+    return InvalidError("KUBERNETES_SERVICE_PORT is " + Quoted(port_text) + "; it should be a port number");
+  }
+  const std::string folder = root + std::string(kServiceAccountFolder);
+  ClientConfig config;
+  config.server = "https://" + net::JoinHostPort(host, port);
+  if (const auto url = net::ParseUrl(config.server); !url.ok()) {
+    return InvalidError("KUBERNETES_SERVICE_HOST is " + Quoted(host) + ": " + url.error().message);
+  }
+  if (const auto token = ReadTokenFile(folder + "token"); !token.ok()) {
+    return Error{token.error().code, "service account token: " + token.error().message};
+  }
+  config.credentials = MakeTokenFileCredentials(folder + "token", "", clock);
+  // As client-go: without the cluster's own roots the system's are tried.
+  if (auto ca = ReadSmallFile(folder + "ca.crt"); ca.ok() && ReadCertificate(*ca).ok()) {
+    config.ca_pem = std::move(ca).value();
+    config.ca_path = folder + "ca.crt";
+  } else {
+    config.warnings.push_back(folder +
+                              "ca.crt holds no certificate that can be read; only the system's roots are trusted");
+  }
+  const auto namespace_name = ReadTokenFile(folder + "namespace");
+  config.namespace_name = namespace_name.ok() ? *namespace_name : "default";
+  return config;
+}
+
+}  // namespace berth::client

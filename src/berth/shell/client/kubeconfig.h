@@ -1,0 +1,56 @@
+// Kubeconfig and the in-cluster service account: where the API server is and who we are, as client-go reads them.
+// Pure functions over files; any thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/shell/client/credentials.h"
+#include "berth/shell/net/http_client.h"
+
+namespace berth::client {
+
+// Bytes of a kubeconfig; more is no kubeconfig.
+inline constexpr std::size_t kKubeconfigBytesMax = std::size_t{4} << 20;
+
+struct ClientConfig {
+  std::string server;  // "https://host:port/prefix", without a slash at its end
+  std::string namespace_name;
+  // TLS towards the server; its client certificate comes from `credentials`.
+  std::string ca_pem;
+  std::string ca_path;  // where ca_pem was read, empty for inline data
+  bool insecure_skip_tls_verify = false;
+  std::string tls_server_name;
+  std::shared_ptr<Credentials> credentials;
+  std::vector<net::Header> headers;   // sent with each request: impersonation
+  std::vector<std::string> warnings;  // one line each, for the log
+};
+
+struct KubeconfigOptions {
+  std::string path;     // empty: no file, then `master` must say where the server is
+  std::string context;  // empty: the file's current-context
+  std::string master;   // replaces the cluster's server
+};
+
+// Each error is one line: file, what is wrong, what would be right. Unknown fields are ignored, as client-go does. A
+// client certificate that has expired is an error now and not a refusal later. `clock` must outlive the credentials.
+Expected<ClientConfig> LoadKubeconfig(const KubeconfigOptions& options, const Clock& clock);
+
+// The same from text; `path` names it in errors, and relative paths start from its folder.
+Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOptions& options, const Clock& clock);
+
+// The service account of the pod that we run in. `env` gives environment variables (empty when unset); `root` comes
+// before /var/run/secrets/..., for tests.
+Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::string_view)>& env, const std::string& root,
+                                       const Clock& clock);
+
+// The HTTP client for such a config.
+Expected<std::unique_ptr<net::Transport>> MakeTransport(net::IoContext& io, const ClientConfig& config,
+                                                        int connections_max = 64);
+
+}  // namespace berth::client

@@ -1,0 +1,404 @@
+#include "berth/shell/net/channel.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <sys/socket.h>
+
+namespace berth::net {
+namespace {
+
+// Several records of the largest size.
+constexpr std::size_t kReadAheadBytes = std::size_t{64} << 10;
+
+// As ALPN wants them: each with its length, the preferred one first.
+constexpr unsigned char kHttp11[] = "\x08http/1.1";
+constexpr unsigned char kHttp2OrHttp11[] = "\x02h2\x08http/1.1";
+
+struct BioFree {
+  void operator()(BIO* bio) const { BIO_free(bio); }
+};
+struct X509Free {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+struct KeyFree {
+  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
+};
+using BioPtr = std::unique_ptr<BIO, BioFree>;
+using X509Ptr = std::unique_ptr<X509, X509Free>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, KeyFree>;
+
+// The last reason in OpenSSL's queue, which is emptied.
+std::string TakeOpensslReason() {
+  const unsigned long code = ERR_peek_last_error();
+  const char* reason = code == 0 ? nullptr : ERR_reason_error_string(code);
+  std::string text = reason != nullptr ? reason : "unknown TLS error";
+  ERR_clear_error();
+  return text;
+}
+
+BioPtr MemoryBio(const std::string& pem) {
+  return BioPtr(BIO_new_mem_buf(pem.data(), static_cast<int>(std::min<std::size_t>(pem.size(), INT_MAX))));
+}
+
+// Every certificate of a PEM text, in its order; `what` names it in the error.
+Expected<std::vector<X509Ptr>> ReadCertificates(const std::string& pem, std::string_view what) {
+  std::vector<X509Ptr> certificates;
+  const BioPtr bio = MemoryBio(pem);
+  for (;;) {
+    X509Ptr certificate(PEM_read_bio_X509_AUX(bio.get(), nullptr, nullptr, nullptr));
+    if (certificate == nullptr) break;
+    certificates.push_back(std::move(certificate));
+  }
+  const unsigned long code = ERR_peek_last_error();
+  const bool is_end = ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+  const std::string reason = TakeOpensslReason();
+  if (certificates.empty() || !is_end) {
+    return InvalidError(std::string(what) + ": not PEM certificates (BEGIN CERTIFICATE): " + reason);
+  }
+  return certificates;
+}
+
+Expected<KeyPtr> ReadKey(const std::string& pem, std::string_view what) {
+  // An encrypted key must fail instead of asking at the terminal.
+  const auto no_password = [](char*, int, int, void*) { return 0; };
+  KeyPtr key(PEM_read_bio_PrivateKey(MemoryBio(pem).get(), nullptr, no_password, nullptr));
+  const std::string reason = TakeOpensslReason();
+  if (key == nullptr) {
+    return InvalidError(std::string(what) + ": not an unencrypted PEM private key (BEGIN PRIVATE KEY): " + reason);
+  }
+  return key;
+}
+
+Expected<void> CheckPair(const std::vector<X509Ptr>& chain, EVP_PKEY* key, std::string_view what) {
+  if (X509_check_private_key(chain.front().get(), key) == 1) return {};
+  ERR_clear_error();
+  return InvalidError(std::string(what) + ": the private key does not belong to the first certificate");
+}
+
+bool IsIpAddress(const std::string& host) {
+  in6_addr address;
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 || inet_pton(AF_INET6, host.c_str(), &address) == 1;
+}
+
+// A BIO over the socket: OpenSSL's own writes with write(2), which kills the process with SIGPIPE when the peer has
+// gone.
+int BioWrite(BIO* bio, const char* data, int size) {
+  const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+  const auto sent = ::send(fd, data, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+  BIO_clear_retry_flags(bio);
+  if (sent < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_write(bio);
+  return static_cast<int>(sent);
+}
+
+int BioRead(BIO* bio, char* data, int size) {
+  const int fd = static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(bio)));
+  const auto received = ::recv(fd, data, static_cast<std::size_t>(size), 0);
+  BIO_clear_retry_flags(bio);
+  if (received < 0 && (errno == EAGAIN || errno == EINTR)) BIO_set_retry_read(bio);
+  if (received == 0) BIO_set_flags(bio, BIO_FLAGS_IN_EOF);
+  return static_cast<int>(received);
+}
+
+long BioControl(BIO* bio, int command, long, void*) {
+  if (command == BIO_CTRL_EOF) return BIO_test_flags(bio, BIO_FLAGS_IN_EOF) != 0 ? 1 : 0;
+  return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+
+const BIO_METHOD* SocketBioMethod() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "berth socket");
+    BIO_meth_set_write(made, BioWrite);
+    BIO_meth_set_read(made, BioRead);
+    BIO_meth_set_ctrl(made, BioControl);
+    return made;
+  }();
+  return method;
+}
+
+ssl_st* NewSsl(const TlsContext& context, int fd) {
+  ssl_st* ssl = SSL_new(context.get());
+  BERTH_CHECK(ssl != nullptr);
+  BIO* bio = BIO_new(SocketBioMethod());
+  BERTH_CHECK(bio != nullptr);
+  BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
+  BIO_set_init(bio, 1);
+  SSL_set_bio(ssl, bio, bio);
+  return ssl;
+}
+
+SSL_CTX* NewContext(const SSL_METHOD* method) {
+  SSL_CTX* context = SSL_CTX_new(method);
+  BERTH_CHECK(context != nullptr);
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  // Many peers close without close_notify. Content-Length and chunks show a cut; only bodies until close cannot.
+  SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_read_ahead(context, 1);
+  return context;
+}
+
+int ChooseHttp11(SSL*, const unsigned char** chosen, unsigned char* chosen_size, const unsigned char* offered,
+                 unsigned int offered_size, void*) {
+  unsigned char* selected = nullptr;
+  const int result = SSL_select_next_proto(&selected, chosen_size, kHttp11, sizeof(kHttp11) - 1, offered, offered_size);
+  *chosen = selected;
+  return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
+Expected<void> AddRoots(SSL_CTX* context, const std::string& pem, std::string_view what) {
+  BERTH_ASSIGN_OR_RETURN(const auto roots, ReadCertificates(pem, what));
+  X509_STORE* store = SSL_CTX_get_cert_store(context);
+  for (const auto& root : roots) X509_STORE_add_cert(store, root.get());
+  // As Go does, trust what is in the bundle itself, an intermediate certificate too.
+  X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+  ERR_clear_error();
+  return {};
+}
+
+}  // namespace
+
+std::string SystemErrorText(int error) {
+  std::string text = std::generic_category().message(error);
+  if (!text.empty() && text[0] >= 'A' && text[0] <= 'Z') text[0] = static_cast<char>(text[0] - 'A' + 'a');
+  return text;
+}
+
+Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeClient(const TlsClientOptions& options) {
+  const auto context = std::make_shared<const TlsContext>(NewContext(TLS_client_method()));
+  if (!options.ca_pem.empty()) {
+    BERTH_RETURN_IF_ERROR(AddRoots(context->get(), options.ca_pem, "certificate authority"));
+  } else if (options.verify_peer && SSL_CTX_set_default_verify_paths(context->get()) != 1) {
+    return InvalidError("the system's trusted certificates could not be loaded: " + TakeOpensslReason());
+  }
+  SSL_CTX_set_verify(context->get(), options.verify_peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+  if (options.offers_http2) {
+    SSL_CTX_set_alpn_protos(context->get(), kHttp2OrHttp11, sizeof(kHttp2OrHttp11) - 1);
+  } else {
+    SSL_CTX_set_alpn_protos(context->get(), kHttp11, sizeof(kHttp11) - 1);
+  }
+  return context;
+}
+
+Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServerOptions& options) {
+  const auto context = std::make_shared<const TlsContext>(NewContext(TLS_server_method()));
+  BERTH_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(options.certificate_chain_pem, "server certificate"));
+  BERTH_ASSIGN_OR_RETURN(const auto key, ReadKey(options.private_key_pem, "server key"));
+  BERTH_RETURN_IF_ERROR(CheckPair(chain, key.get(), "server key"));
+  bool ok = SSL_CTX_use_certificate(context->get(), chain.front().get()) == 1;
+  for (std::size_t i = 1; i < chain.size(); ++i)
+    ok = ok && SSL_CTX_add1_chain_cert(context->get(), chain[i].get()) == 1;
+  if (!ok || SSL_CTX_use_PrivateKey(context->get(), key.get()) != 1) {
+    return InvalidError("server certificate: " + TakeOpensslReason());
+  }
+  if (!options.client_ca_pem.empty()) {
+    BERTH_RETURN_IF_ERROR(AddRoots(context->get(), options.client_ca_pem, "client certificate authority"));
+    SSL_CTX_set_verify(context->get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+  }
+  SSL_CTX_set_options(context->get(), SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context->get(), 0);
+  SSL_CTX_set_alpn_select_cb(context->get(), ChooseHttp11, nullptr);
+  return context;
+}
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+Expected<void> Channel::Prepare() {
+  boost::system::error_code ec;
+  socket_.non_blocking(true, ec);
+  if (!ec) socket_.set_option(boost::asio::ip::tcp::no_delay(true), ec);
+  if (ec) return Error{ErrorCode::kUnavailable, SystemErrorText(ec.value())};
+  return {};
+}
+
+Expected<void> Channel::StartClientTls(const TlsContext& context, const TlsClientOptions& options,
+                                       const std::string& name) {
+  ssl_ = NewSsl(context, socket_.native_handle());
+  const bool is_ip = IsIpAddress(name);
+  bool ok = true;
+  if (!is_ip) {
+    // SSL_set_tlsext_host_name without its old-style cast.
+    ok = SSL_ctrl(ssl_, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(name.c_str())) == 1;
+  }
+  if (options.verify_peer) {
+    verified_name_ = name;
+    X509_VERIFY_PARAM* param = SSL_get0_param(ssl_);
+    // As Go does: the subject's common name says nothing, and a wildcard stands for one whole label.
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT | X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    ok = ok && (is_ip ? X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str())
+                      : X509_VERIFY_PARAM_set1_host(param, name.data(), name.size())) == 1;
+  }
+  if (!ok) {
+    ERR_clear_error();
+    return InvalidError("\"" + name + "\" is no name that TLS could verify");
+  }
+  if (options.client_certificate_pem) {
+    auto pems = options.client_certificate_pem();
+    if (!pems.ok()) return pems.error().Wrap("reading the client certificate");
+    if (!pems->first.empty() || !pems->second.empty()) {
+      BERTH_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(pems->first, "client certificate"));
+      BERTH_ASSIGN_OR_RETURN(const auto key, ReadKey(pems->second, "client key"));
+      BERTH_RETURN_IF_ERROR(CheckPair(chain, key.get(), "client key"));
+      ok = SSL_use_certificate(ssl_, chain.front().get()) == 1;
+      for (std::size_t i = 1; i < chain.size(); ++i) ok = ok && SSL_add1_chain_cert(ssl_, chain[i].get()) == 1;
+      if (!ok || SSL_use_PrivateKey(ssl_, key.get()) != 1) {
+        return InvalidError("client certificate: " + TakeOpensslReason());
+      }
+    }
+  }
+  SSL_set_connect_state(ssl_);
+  return {};
+}
+
+Expected<void> Channel::StartServerTls(const TlsContext& context) {
+  ssl_ = NewSsl(context, socket_.native_handle());
+  SSL_set_accept_state(ssl_);
+  return {};
+}
+
+Channel::Step Channel::TlsResult(int result, std::string_view doing) {
+  const int system_error = errno;
+  switch (SSL_get_error(ssl_, result)) {
+    case SSL_ERROR_WANT_READ: return {Outcome::kWantRead};
+    case SSL_ERROR_WANT_WRITE: return {Outcome::kWantWrite};
+    case SSL_ERROR_ZERO_RETURN: return {Outcome::kEof};
+    case SSL_ERROR_SYSCALL:
+      is_tls_broken_ = true;
+      ERR_clear_error();
+      if (system_error == 0) return {Outcome::kEof};
+      failure_ = SystemErrorText(system_error);
+      return {Outcome::kFailed};
+    default: break;
+  }
+  is_tls_broken_ = true;
+  const unsigned long code = ERR_peek_last_error();
+  const bool is_wrong_version = ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER;
+  const bool is_verify_failure =
+      ERR_GET_LIB(code) == ERR_LIB_SSL && ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED;
+  std::string reason = TakeOpensslReason();
+  if (is_verify_failure) {
+    const long verdict = SSL_get_verify_result(ssl_);
+    reason = X509_verify_cert_error_string(verdict);
+    if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH) {
+      reason += ": the server's certificate is not for " + verified_name_;
+    }
+  } else if (is_wrong_version && !is_tls_established_) {
+    reason += ": the server does not speak TLS here, is it http:// instead of https://?";
+  }
+  failure_ = std::string(doing) + ": " + reason;
+  return {Outcome::kFailed};
+}
+
+Channel::Step Channel::SystemResult(int error, Outcome would_block) {
+  if (error == EAGAIN || error == EINTR) return {would_block};
+  failure_ = SystemErrorText(error);
+  return {Outcome::kFailed};
+}
+
+Channel::Step Channel::Handshake() {
+  ERR_clear_error();
+  errno = 0;
+  const int result = SSL_do_handshake(ssl_);
+  if (result == 1) {
+    is_tls_established_ = true;
+    return {Outcome::kDone};
+  }
+  return TlsResult(result, "TLS handshake failed");
+}
+
+Channel::Step Channel::Read(char* data, std::size_t size) {
+  if (ssl_ == nullptr) {
+    const auto received = ::recv(socket_.native_handle(), data, size, 0);
+    if (received > 0) return {Outcome::kDone, static_cast<std::size_t>(received)};
+    if (received == 0) return {Outcome::kEof};
+    return SystemResult(errno, Outcome::kWantRead);
+  }
+  if (is_tls_broken_) return {Outcome::kFailed};
+  ERR_clear_error();
+  errno = 0;
+  std::size_t received = 0;
+  const int result = SSL_read_ex(ssl_, data, size, &received);
+  if (result == 1) return {Outcome::kDone, received};
+  return TlsResult(result, "TLS failed");
+}
+
+Channel::Step Channel::Write(std::string_view bytes) {
+  if (bytes.empty()) return {Outcome::kDone};
+  if (ssl_ == nullptr) {
+    const auto sent = ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) return {Outcome::kDone, static_cast<std::size_t>(sent)};
+    return SystemResult(errno, Outcome::kWantWrite);
+  }
+  if (is_tls_broken_) return {Outcome::kFailed};
+  ERR_clear_error();
+  errno = 0;
+  std::size_t sent = 0;
+  const int result = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &sent);
+  if (result == 1) return {Outcome::kDone, sent};
+  return TlsResult(result, "TLS failed");
+}
+
+void Channel::OfferHttp1Only() { SSL_set_alpn_protos(ssl_, kHttp11, sizeof(kHttp11) - 1); }
+
+bool Channel::is_http2() const {
+  if (ssl_ == nullptr) return false;
+  const unsigned char* chosen = nullptr;
+  unsigned size = 0;
+  SSL_get0_alpn_selected(ssl_, &chosen, &size);
+  return std::string_view(reinterpret_cast<const char*>(chosen), size) == "h2";
+}
+
+void Channel::KeepBuffers() {
+  if (ssl_ == nullptr) return;
+  SSL_clear_mode(ssl_, SSL_MODE_RELEASE_BUFFERS);
+  SSL_set_default_read_buffer_len(ssl_, kReadAheadBytes);
+}
+
+bool Channel::HasBufferedInput() const { return ssl_ != nullptr && SSL_has_pending(ssl_) == 1; }
+
+bool Channel::IsQuiet() {
+  char byte = 0;
+  if (ssl_ == nullptr) {
+    const auto received = ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK);
+    return received < 0 && errno == EAGAIN;
+  }
+  ERR_clear_error();
+  errno = 0;
+  std::size_t received = 0;
+  const int result = SSL_peek_ex(ssl_, &byte, 1, &received);
+  return result != 1 && TlsResult(result, "TLS failed").outcome == Outcome::kWantRead;
+}
+
+void Channel::ShutdownWrite() {
+  if (ssl_ != nullptr && is_tls_established_ && !is_tls_broken_) {
+    SSL_shutdown(ssl_);
+    ERR_clear_error();
+  }
+  boost::system::error_code ignored;  // The peer may have gone first.
+  socket_.shutdown(boost::asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
+void Channel::Close() {
+  if (ssl_ != nullptr) {
+    if (is_tls_established_ && !is_tls_broken_ && socket_.is_open()) SSL_shutdown(ssl_);
+    SSL_free(ssl_);
+    ssl_ = nullptr;
+    ERR_clear_error();
+  }
+  boost::system::error_code ignored;  // There is nothing left to do about it.
+  socket_.close(ignored);
+}
+
+}  // namespace berth::net

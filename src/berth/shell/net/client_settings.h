@@ -1,0 +1,40 @@
+// What the connections of one client have in common. For the sources of this folder.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "berth/base/expected.h"
+#include "berth/shell/net/http_client.h"
+#include "berth/shell/net/link.h"
+#include "berth/shell/net/transport.h"
+
+namespace berth::net {
+
+// Reads from one connection before the others of the loop get their turn.
+inline constexpr int kReadsPerTurn = 16;
+inline constexpr std::size_t kAnswerHeaderBytesMax = std::size_t{256} << 10;
+// Answers of the 1xx kind before the real one.
+inline constexpr int kInterimAnswersMax = 8;
+
+// Immutable.
+struct ClientSettings {
+  LinkOptions link;
+  std::string where;   // "host:port", for errors
+  std::string host;    // the Host header
+  std::string prefix;  // before every target
+  HttpClientOptions options;
+};
+
+// kInvalid when the request cannot be sent as it is.
+Expected<void> CheckRequest(const Request& request);
+
+// The request as bytes of HTTP/1.1, head and body in one piece so that it is one write.
+std::string SerializeRequest(const ClientSettings& settings, const Request& request);
+
+inline Error Unavailable(std::string message, bool outcome_unknown) {
+  return {ErrorCode::kUnavailable, std::move(message), outcome_unknown};
+}
+
+}  // namespace berth::net

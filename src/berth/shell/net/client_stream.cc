@@ -1,0 +1,383 @@
+#include "berth/shell/net/client_stream.h"
+
+#include <boost/asio/post.hpp>
+
+#include "berth/shell/net/channel.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::net {
+namespace {
+
+using boost::system::error_code;
+using Wait = Channel::Socket::wait_type;
+
+// The body of a refused stream: a Status object, never more.
+constexpr std::size_t kRefusalBodyBytesMax = std::size_t{1} << 20;
+
+bool IsFramingHeader(std::string_view name) {
+  return EqualsIgnoreCase(name, "Content-Length") || EqualsIgnoreCase(name, "Transfer-Encoding") ||
+         EqualsIgnoreCase(name, "Connection");
+}
+
+}  // namespace
+
+Expected<void> CheckRequest(const Request& request) {
+  if (!IsToken(request.method)) return InvalidError("invalid HTTP method: it must be a word such as GET");
+  if (!IsTargetText(request.target) || request.target.front() != '/') {
+    return InvalidError("invalid request target: it must begin with / and have nothing that needs percent-encoding");
+  }
+  for (const Header& header : request.headers) {
+    if (!IsToken(header.name) || !IsHeaderValue(header.value)) {
+      return InvalidError("invalid header \"" + (IsToken(header.name) ? header.name : std::string("?")) +
+                          "\": names are words, values have no line breaks or control characters");
+    }
+  }
+  return {};
+}
+
+std::string SerializeRequest(const ClientSettings& settings, const Request& request) {
+  std::size_t size = 128 + settings.prefix.size() + request.target.size() + request.body.size();
+  bool has_host = false;
+  for (const Header& header : request.headers) {
+    size += header.name.size() + header.value.size() + 4;
+    has_host = has_host || EqualsIgnoreCase(header.name, "Host");
+  }
+  std::string wire;
+  wire.reserve(size);
+  wire.append(request.method).append(" ").append(settings.prefix).append(request.target).append(" HTTP/1.1\r\n");
+  if (!has_host) wire.append("Host: ").append(settings.host).append("\r\n");
+  for (const Header& header : request.headers) {
+    if (IsFramingHeader(header.name)) continue;
+    wire.append(header.name).append(": ").append(header.value).append("\r\n");
+  }
+  if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD" && request.method != "DELETE")) {
+    wire.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
+  }
+  wire.append("\r\n").append(request.body);
+  return wire;
+}
+
+ClientStream::ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, Request request,
+                           StreamOptions options, StreamCallbacks callbacks, Forget forget)
+    : loop_(loop),
+      settings_(std::move(settings)),
+      options_(options),
+      forget_(std::move(forget)),
+      callbacks_(std::move(callbacks)),
+      request_(std::move(request)),
+      parser_(HttpParser::Kind::kResponse) {}
+
+bool ClientStream::Begin() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return false;
+  }
+  has_begun_ = true;
+  if (const auto checked = CheckRequest(request_); !checked.ok()) {
+    End(checked.error());
+    return false;
+  }
+  timer_.emplace(loop_.io);
+  last_byte_ = std::chrono::steady_clock::now();
+  ArmTimer(last_byte_ + options_.head_timeout);
+  return true;
+}
+
+void ClientStream::StartOn(const std::shared_ptr<Http2Connection>& connection) {
+  if (is_closed_) return;
+  http2_id_ = connection->Submit(request_, request_.body, *this);
+  if (http2_id_ == 0) return End(Unavailable(where() + ": the connection takes no further requests", false));
+  http2_ = connection;
+}
+
+void ClientStream::OnHttp2Head(Response&& head) {
+  last_byte_ = std::chrono::steady_clock::now();
+  if (head.status < 200 || head.status > 299) {
+    refusal_ = std::move(head);
+  } else {
+    DeliverHead(head);
+  }
+}
+
+void ClientStream::OnHttp2Body(std::string_view bytes) {
+  if (is_head_delivered_) {
+    last_byte_ = std::chrono::steady_clock::now();
+    DeliverBytes(bytes);
+    return;
+  }
+  refusal_.body.append(bytes.substr(0, kRefusalBodyBytesMax - refusal_.body.size()));
+  if (refusal_.body.size() == kRefusalBodyBytesMax) {
+    DeliverRefusal(std::move(refusal_), std::exchange(refusal_.body, {}));
+  }
+}
+
+void ClientStream::OnHttp2End(const Http2End& end) {
+  const auto self = shared_from_this();
+  http2_id_ = 0;
+  if (end.how == Http2End::How::kTooLarge) {
+    End(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
+  } else if (end.how != Http2End::How::kComplete) {
+    has_http2_answer_begun_ = refusal_.status != 0;
+    written_ = end.was_sent ? 1 : 0;
+    OnBroken(end.reason);
+  } else if (is_head_delivered_) {
+    End({});
+  } else {
+    DeliverRefusal(std::move(refusal_), std::exchange(refusal_.body, {}));
+  }
+}
+
+void ClientStream::Dial() {
+  if (is_closed_) return;
+  wire_ = SerializeRequest(*settings_, request_);
+  parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
+  link_ = std::make_shared<Link>(loop_, settings_->link, false);
+  link_->Dial([self = shared_from_this()](Expected<void> result) {
+    if (self->is_closed_) return;
+    if (!result.ok()) {
+      self->End(result.error());
+      return;
+    }
+    self->WriteSome();
+    if (!self->is_closed_) self->ArmRead();
+  });
+}
+
+void ClientStream::Cancel() {
+  // Waits for a callback that runs on another thread, which is what keeps the promise that none starts later.
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return;
+  is_over_ = true;
+  // The client closes its streams before it goes, so while this one is open the loop exists.
+  boost::asio::post(loop_.io, [self = shared_from_this()] { self->Close(); });
+}
+
+void ClientStream::Abandon(bool is_loop_stopped) {
+  if (is_loop_stopped) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    Close();
+  } else {
+    End(Error{ErrorCode::kCancelled, where() + ": cancelled: the client was closed", has_begun_});
+  }
+}
+
+template <typename Function>
+bool ClientStream::CallBack(Function function) {
+  const auto self = shared_from_this();
+  const std::lock_guard lock(mutex_);
+  if (is_over_) return false;
+  ++callback_depth_;
+  function();
+  --callback_depth_;
+  if (is_closed_ && callback_depth_ == 0) callbacks_ = {};
+  return !is_over_;
+}
+
+void ClientStream::End(Expected<void> result) {
+  const auto self = shared_from_this();
+  CallBack([&] {
+    is_over_ = true;
+    if (callbacks_.on_end) callbacks_.on_end(std::move(result));
+  });
+  Close();
+}
+
+void ClientStream::Close() {
+  if (is_closed_) return;
+  const auto self = shared_from_this();
+  is_closed_ = true;
+  timer_.reset();
+  if (link_) link_->Close();
+  link_.reset();
+  if (http2_ && http2_id_ != 0) http2_->Reset(http2_id_);
+  http2_.reset();
+  forget_(self);
+  StreamCallbacks dropped;  // Destroyed after the lock is given back: it may own anything.
+  const std::lock_guard lock(mutex_);
+  if (callback_depth_ == 0) std::swap(dropped, callbacks_);
+}
+
+// One timer for the head and for silence: it is set again only when it fires, not with every byte.
+void ClientStream::ArmTimer(SteadyTime when) {
+  timer_->expires_at(when);
+  timer_->async_wait([self = shared_from_this()](const error_code& ec) {
+    if (!ec && !self->is_closed_) self->OnTimer();
+  });
+}
+
+void ClientStream::OnTimer() {
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const auto http2 = http2_;
+  if (!is_head_delivered_) {
+    End(Error{ErrorCode::kTimeout, where() + ": no answer within " + FormatGoDuration(options_.head_timeout),
+              written_ > 0});
+  } else if (now - last_byte_ >= options_.idle_timeout) {
+    End(Error{ErrorCode::kTimeout, where() + ": the stream was silent for " + FormatGoDuration(options_.idle_timeout),
+              true});
+  } else {
+    return ArmTimer(last_byte_ + options_.idle_timeout);
+  }
+  if (http2) http2->Doubt(is_head_delivered_ ? options_.idle_timeout : options_.head_timeout);
+}
+
+void ClientStream::ArmRead() {
+  if (is_read_armed_ || is_closed_) return;
+  is_read_armed_ = true;
+  link_->channel().socket().async_wait(Wait::wait_read, [self = shared_from_this()](const error_code&) {
+    self->is_read_armed_ = false;
+    if (!self->is_closed_) self->ReadSome();
+  });
+}
+
+void ClientStream::ArmWrite() {
+  if (is_write_armed_ || is_closed_) return;
+  is_write_armed_ = true;
+  link_->channel().socket().async_wait(Wait::wait_write, [self = shared_from_this()](const error_code&) {
+    self->is_write_armed_ = false;
+    if (self->is_closed_) return;
+    self->WriteSome();
+    if (!self->is_closed_) self->ReadSome();
+  });
+}
+
+void ClientStream::WriteSome() {
+  while (written_ < wire_.size()) {
+    const auto step = link_->channel().Write(std::string_view(wire_).substr(written_));
+    switch (step.outcome) {
+      case Channel::Outcome::kDone: written_ += step.bytes; break;
+      case Channel::Outcome::kWantWrite: ArmWrite(); return;
+      case Channel::Outcome::kWantRead: return;
+      case Channel::Outcome::kEof:
+      case Channel::Outcome::kFailed: OnBroken(link_->channel().failure()); return;
+    }
+  }
+}
+
+void ClientStream::ReadSome() {
+  const auto self = shared_from_this();
+  for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+    const auto [room, size] = buffer_.Room();
+    const auto step = link_->channel().Read(room, size);
+    switch (step.outcome) {
+      case Channel::Outcome::kDone:
+        buffer_.Filled(step.bytes, size);
+        last_byte_ = std::chrono::steady_clock::now();
+        if (!Parse()) return;
+        if (step.bytes == size || link_->channel().HasBufferedInput()) continue;
+        ArmRead();
+        return;
+      case Channel::Outcome::kWantRead:
+        ArmRead();
+        WriteSome();
+        return;
+      case Channel::Outcome::kWantWrite: ArmWrite(); return;
+      case Channel::Outcome::kEof:
+        if (parser_.has_started() && parser_.FeedEof() == HttpParser::Outcome::kComplete) {
+          Deliver(true);
+        } else {
+          OnBroken("");
+        }
+        return;
+      case Channel::Outcome::kFailed: OnBroken(link_->channel().failure()); return;
+    }
+  }
+  boost::asio::post(loop_.io, [self] {
+    if (!self->is_closed_) self->ReadSome();
+  });
+}
+
+bool ClientStream::Parse() {
+  for (;;) {
+    std::size_t consumed = 0;
+    const auto outcome = parser_.Feed(buffer_.unread(), consumed);
+    buffer_.Consume(consumed);
+    switch (outcome) {
+      case HttpParser::Outcome::kNeedMore: return Deliver(false);
+      case HttpParser::Outcome::kComplete:
+        if (parser_.response().status >= 200) return Deliver(true);
+        if (++interim_answers_ > kInterimAnswersMax) {
+          End(Error{ErrorCode::kInternal, where() + ": too many 1xx answers before the real one", true});
+          return false;
+        }
+        parser_.Start({kAnswerHeaderBytesMax, HttpParser::kUnlimited});
+        if (buffer_.unread().empty()) return true;
+        continue;
+      case HttpParser::Outcome::kHeaderTooLarge:
+      case HttpParser::Outcome::kBodyTooLarge:
+        if (!Deliver(false)) return false;  // What came before the fault is good.
+        End(Error{ErrorCode::kTooLarge,
+                  where() + ": a head or chunk line of the answer is longer than " +
+                      std::to_string(kAnswerHeaderBytesMax) + " bytes",
+                  true});
+        return false;
+      case HttpParser::Outcome::kNotHttp:
+      case HttpParser::Outcome::kCutShort:
+        if (!Deliver(false)) return false;
+        End(Error{ErrorCode::kInternal, where() + " answered something that is not HTTP: " + parser_.problem(), true});
+        return false;
+    }
+  }
+}
+
+// Hands out what has been parsed.
+bool ClientStream::Deliver(bool is_complete) {
+  if (!parser_.is_head_done() || parser_.response().status < 200) return true;
+  const bool is_refusal = !is_head_delivered_ && (parser_.response().status < 200 || parser_.response().status > 299);
+  if (is_refusal) {
+    if (!is_complete && parser_.body().size() <= kRefusalBodyBytesMax) return true;
+    DeliverRefusal(std::move(parser_.response()), std::move(parser_.body()));
+    return false;
+  }
+  if (!is_head_delivered_ && !DeliverHead(parser_.response())) return false;
+  if (!parser_.body().empty()) {
+    if (!DeliverBytes(parser_.body())) return false;
+    parser_.body().clear();
+  }
+  if (!is_complete) return true;
+  End({});
+  return false;
+}
+
+bool ClientStream::DeliverHead(const Response& head) {
+  is_head_delivered_ = true;
+  const bool goes_on = CallBack([&] {
+    if (callbacks_.on_head) callbacks_.on_head(head);
+  });
+  if (goes_on) ArmTimer(last_byte_ + options_.idle_timeout);
+  return goes_on;
+}
+
+bool ClientStream::DeliverBytes(std::string_view bytes) {
+  const bool goes_on = CallBack([&] {
+    if (callbacks_.on_bytes) callbacks_.on_bytes(bytes);
+  });
+  last_byte_ = std::chrono::steady_clock::now();  // The silence while the callback ran was ours.
+  return goes_on;
+}
+
+void ClientStream::DeliverRefusal(Response&& head, std::string&& body) {
+  head.body = std::move(body);
+  if (head.body.size() > kRefusalBodyBytesMax) head.body.resize(kRefusalBodyBytesMax);
+  is_head_delivered_ = true;
+  const bool goes_on = CallBack([&] {
+    if (callbacks_.on_head) callbacks_.on_head(head);
+  });
+  if (goes_on) End({});
+}
+
+void ClientStream::OnBroken(const std::string& reason) {
+  const std::string detail = reason.empty() ? "" : ": " + reason;
+  if (is_head_delivered_) {
+    End(Unavailable(where() + ": the stream was cut short" + detail, true));
+  } else if (has_http2_answer_begun_ || parser_.has_started()) {
+    End(Unavailable(where() + ": the answer was cut short" + detail, true));
+  } else {
+    End(Unavailable(where() + (reason.empty() ? ": the connection was closed before an answer came" : detail),
+                    written_ > 0));
+  }
+}
+
+}  // namespace berth::net

@@ -1,0 +1,68 @@
+// HttpServer: HTTP/1.1 over Boost.Beast, plain or TLS. Handlers are called on the IoContext's threads and must not
+// block; they answer through the ResponseWriter at once or later, from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "berth/shell/net/io_context.h"
+#include "berth/shell/net/transport.h"
+
+namespace berth::net {
+
+// Exactly one of Send() or StartStream() is called for each request. A writer that is dropped unanswered sends 500.
+class ResponseWriter {
+ public:
+  virtual ~ResponseWriter() = default;
+
+  virtual void Send(Response response) = 0;
+
+  // Begins a chunked answer: sends the head of `response` (its body, if any, is the first chunk).
+  virtual void StartStream(Response response) = 0;
+  // Appends a chunk. False when the peer has gone or has fallen more than the server's stream_buffer_bytes_max behind
+  // (the stream is then closed): stop writing.
+  virtual bool Write(std::string_view bytes) = 0;
+  // Bytes written but not yet taken by the peer's connection: writers of long streams pause on it. Any thread.
+  virtual std::size_t BufferedBytes() const { return 0; }
+  virtual void End() = 0;
+  // Called once when the peer goes away or the stream ends, on the server's thread. Set before the first Write.
+  virtual void OnClosed(std::function<void()> closed) = 0;
+};
+
+using Handler = std::function<void(Request request, std::shared_ptr<ResponseWriter> writer)>;
+
+struct TlsServerOptions {
+  std::string certificate_chain_pem;
+  std::string private_key_pem;
+  std::string client_ca_pem;  // not empty: clients must show a certificate that one of these roots has signed
+};
+
+struct HttpServerOptions {
+  std::string listen = "127.0.0.1:0";  // "host:port", "[::1]:port"; port 0 picks a free one
+  std::optional<TlsServerOptions> tls;
+  std::size_t request_body_bytes_max = std::size_t{3} << 20;  // as kube-apiserver; a longer one is answered with 413
+  std::size_t header_bytes_max = std::size_t{64} << 10;
+  int connections_max = 4096;
+  std::size_t stream_buffer_bytes_max = std::size_t{64} << 20;
+  Duration idle_timeout = std::chrono::seconds(120);  // keep-alive
+  // The answer to a request that is no HTTP (400), too long (413) or over header_bytes_max (431); default: plain text.
+  std::function<Response(int status, std::string_view message)> malformed;
+};
+
+class HttpServer {
+ public:
+  // Stops listening and closes every connection; returns when no handler runs any more. Writers may outlive it.
+  virtual ~HttpServer() = default;
+  virtual std::uint16_t port() const = 0;
+  virtual std::string address() const = 0;  // "127.0.0.1:8001"
+};
+
+// Fails with one clear line when the address does not parse or is in use, or the certificate does not load.
+Expected<std::unique_ptr<HttpServer>> StartHttpServer(IoContext& io, HttpServerOptions options, Handler handler);
+
+}  // namespace berth::net

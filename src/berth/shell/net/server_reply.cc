@@ -1,0 +1,198 @@
+#include "berth/shell/net/server_reply.h"
+
+#include <cstdio>
+
+#include <boost/asio/post.hpp>
+
+#include "berth/shell/net/http_parser.h"
+#include "berth/shell/net/server_connection.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::net {
+namespace {
+
+// Answers up to this size are one piece with their head; larger bodies are not copied.
+constexpr std::size_t kJoinedBodyBytesMax = std::size_t{16} << 10;
+// Pieces of a stream are collected into writes of about this size.
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+
+void AppendConnectionHeader(std::string& out, const ServerReply& reply, bool closes) {
+  if (closes) {
+    out.append("Connection: close\r\n");
+  } else if (reply.is_http_1_0) {
+    out.append("Connection: keep-alive\r\n");
+  }
+}
+
+bool HasBody(int status) { return status >= 200 && status != 204 && status != 304; }
+
+// Adds bytes to what waits to be fetched, in pieces that are worth a write.
+void AppendPiece(ServerReply& reply, std::string_view bytes) {
+  if (reply.pieces.empty() || reply.pieces.back().size() + bytes.size() > kPieceBytes) reply.pieces.emplace_back();
+  reply.pieces.back().append(bytes);
+  reply.unsent_bytes += bytes.size();
+}
+
+class Writer final : public ResponseWriter {
+ public:
+  Writer(std::shared_ptr<ServerShared> shared, std::shared_ptr<ServerReply> reply)
+      : shared_(std::move(shared)), reply_(std::move(reply)) {}
+
+  ~Writer() override {
+    bool is_unanswered = false;
+    {
+      const std::lock_guard lock(reply_->mutex);
+      is_unanswered = reply_->state == ServerReply::State::kOpen;
+      if (reply_->state == ServerReply::State::kStreaming) Abort();  // The peer must see that the stream is not whole.
+    }
+    if (is_unanswered) Send(shared_->Malformed(500, "the request's handler gave no answer"));
+  }
+
+  void Send(Response response) override {
+    std::unique_lock lock(reply_->mutex);
+    if (reply_->state == ServerReply::State::kGone) return;
+    BERTH_CHECK(reply_->state == ServerReply::State::kOpen, "a request is answered once");
+    const bool has_body = HasBody(response.status);
+    reply_->closes = !reply_->keeps_alive;
+    std::string head;
+    const bool is_joined = response.body.size() <= kJoinedBodyBytesMax;
+    head.reserve(256 + (is_joined ? response.body.size() : 0));
+    AppendHead(head, response);
+    if (has_body) head.append("Content-Length: ").append(std::to_string(response.body.size())).append("\r\n");
+    AppendConnectionHeader(head, *reply_, reply_->closes);
+    head.append("\r\n");
+    const bool sends_body = has_body && !reply_->is_head_request && !response.body.empty();
+    if (sends_body && is_joined) head.append(response.body);
+    reply_->unsent_bytes += head.size();
+    reply_->pieces.push_back(std::move(head));
+    if (sends_body && !is_joined) {
+      reply_->unsent_bytes += response.body.size();
+      reply_->pieces.push_back(std::move(response.body));
+    }
+    reply_->state = ServerReply::State::kEnded;
+    reply_->on_closed = nullptr;
+    const auto connection = reply_->connection;
+    if (!connection->loop().IsCurrent()) {
+      PostFlush(*connection);
+      return;
+    }
+    lock.unlock();
+    connection->Flush();  // The common case, a handler that answers at once: no way round through the loop's queue.
+  }
+
+  void StartStream(Response response) override {
+    const std::lock_guard lock(reply_->mutex);
+    if (reply_->state == ServerReply::State::kGone) return;
+    BERTH_CHECK(reply_->state == ServerReply::State::kOpen, "a request is answered once");
+    // HTTP/1.0 knows no chunks: there the body ends with the connection.
+    reply_->has_body = HasBody(response.status) && !reply_->is_head_request;
+    reply_->is_chunked = !reply_->is_http_1_0;
+    reply_->closes = !reply_->keeps_alive || reply_->is_http_1_0;
+    std::string head;
+    AppendHead(head, response);
+    if (reply_->is_chunked && HasBody(response.status)) head.append("Transfer-Encoding: chunked\r\n");
+    AppendConnectionHeader(head, *reply_, reply_->closes);
+    head.append("\r\n");
+    AppendPiece(*reply_, head);
+    reply_->state = ServerReply::State::kStreaming;
+    AppendChunk(response.body);
+    PostFlush(*reply_->connection);
+  }
+
+  bool Write(std::string_view bytes) override {
+    const std::lock_guard lock(reply_->mutex);
+    if (reply_->state == ServerReply::State::kGone) return false;
+    BERTH_CHECK(reply_->state == ServerReply::State::kStreaming, "Write() comes between StartStream() and End()");
+    AppendChunk(bytes);
+    if (reply_->unsent_bytes > shared_->options.stream_buffer_bytes_max) {
+      Abort();
+      return false;
+    }
+    PostFlush(*reply_->connection);
+    return true;
+  }
+
+  std::size_t BufferedBytes() const override {
+    const std::lock_guard lock(reply_->mutex);
+    return reply_->state == ServerReply::State::kGone ? 0 : reply_->unsent_bytes;
+  }
+
+  void End() override {
+    const std::lock_guard lock(reply_->mutex);
+    if (reply_->state == ServerReply::State::kGone) return;
+    BERTH_CHECK(reply_->state == ServerReply::State::kStreaming, "End() comes once, after StartStream()");
+    if (reply_->has_body && reply_->is_chunked) AppendPiece(*reply_, "0\r\n\r\n");
+    reply_->state = ServerReply::State::kEnded;
+    PostFlush(*reply_->connection);
+  }
+
+  void OnClosed(std::function<void()> closed) override {
+    {
+      const std::lock_guard lock(reply_->mutex);
+      if (reply_->state != ServerReply::State::kGone) {
+        reply_->on_closed = std::move(closed);
+        return;
+      }
+    }
+    closed();  // The connection has gone, and perhaps its loop with it: there is no other thread to call from.
+  }
+
+ private:
+  // With the reply's lock held.
+  void AppendChunk(std::string_view bytes) {
+    if (bytes.empty() || !reply_->has_body) return;  // An empty chunk would end the stream.
+    if (!reply_->is_chunked) {
+      AppendPiece(*reply_, bytes);
+      return;
+    }
+    char size[20];
+    const int digits = std::snprintf(size, sizeof(size), "%zx\r\n", bytes.size());
+    AppendPiece(*reply_, {size, static_cast<std::size_t>(digits)});
+    AppendPiece(*reply_, bytes);
+    AppendPiece(*reply_, "\r\n");
+  }
+
+  // With the reply's lock held: the answer cannot be completed. The connection is closed from its loop.
+  void Abort() {
+    reply_->state = ServerReply::State::kGone;
+    reply_->pieces.clear();
+    boost::asio::post(reply_->connection->loop().io, [connection = reply_->connection] { connection->Close(); });
+  }
+
+  // With the reply's lock held. The server closes its connections, and with them this reply, before it goes: so while
+  // the reply is not kGone the loop exists.
+  void PostFlush(ServerConnection& connection) {
+    if (std::exchange(reply_->is_flush_posted, true)) return;
+    boost::asio::post(connection.loop().io, [self = connection.shared_from_this()] { self->Flush(); });
+  }
+
+  const std::shared_ptr<ServerShared> shared_;
+  const std::shared_ptr<ServerReply> reply_;
+};
+
+}  // namespace
+
+void AppendHead(std::string& out, const Response& response) {
+  out.append("HTTP/1.1 ").append(std::to_string(response.status)).append(" ").append(ReasonPhrase(response.status));
+  out.append("\r\n");
+  for (const Header& header : response.headers) {
+    if (!IsToken(header.name) || EqualsIgnoreCase(header.name, "Content-Length") ||
+        EqualsIgnoreCase(header.name, "Transfer-Encoding") || EqualsIgnoreCase(header.name, "Connection")) {
+      continue;  // How the answer is framed is decided here.
+    }
+    out.append(header.name).append(": ");
+    if (IsHeaderValue(header.value)) {
+      out.append(header.value);
+    } else {  // A line break in a value must not begin another header.
+      for (const char c : header.value) out += IsHeaderValue({&c, 1}) ? c : ' ';
+    }
+    out.append("\r\n");
+  }
+}
+
+std::shared_ptr<ResponseWriter> MakeResponseWriter(std::shared_ptr<ServerShared> shared,
+                                                   std::shared_ptr<ServerReply> reply) {
+  return std::make_shared<Writer>(std::move(shared), std::move(reply));
+}
+
+}  // namespace berth::net

@@ -1,0 +1,48 @@
+// ServerReply: one answer of the HTTP server in the making, and the ResponseWriter that fills it. Shared by the writer
+// (any thread) and the connection (its loop). For the sources of this folder.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "berth/shell/net/http_server.h"
+#include "berth/shell/net/server_shared.h"
+
+namespace berth::net {
+
+struct ServerReply {
+  enum class State : std::uint8_t {
+    kOpen,       // nothing sent
+    kStreaming,  // head sent, chunks follow
+    kEnded,      // all is in `pieces`
+    kGone,       // the connection is closed: what is written now is lost
+  };
+
+  bool is_head_request = false;
+  bool is_http_1_0 = false;
+  bool keeps_alive = false;  // as the request wants it
+
+  std::mutex mutex;
+  State state = State::kOpen;                    // guarded by mutex
+  std::deque<std::string> pieces;                // guarded by mutex: for the connection to fetch
+  std::size_t unsent_bytes = 0;                  // guarded by mutex: of pieces and of what the connection has fetched
+  bool is_flush_posted = false;                  // guarded by mutex
+  bool is_chunked = false;                       // guarded by mutex
+  bool has_body = true;                          // guarded by mutex: false for HEAD and 204
+  bool closes = false;                           // guarded by mutex: the connection ends with this answer
+  std::function<void()> on_closed;               // guarded by mutex
+  std::shared_ptr<ServerConnection> connection;  // guarded by mutex; empty once the answer is over
+};
+
+// Status line and headers, without those that say how the answer is framed and without the empty line.
+void AppendHead(std::string& out, const Response& response);
+
+std::shared_ptr<ResponseWriter> MakeResponseWriter(std::shared_ptr<ServerShared> shared,
+                                                   std::shared_ptr<ServerReply> reply);
+
+}  // namespace berth::net

@@ -1,0 +1,50 @@
+// ServerShared: what all connections of one HttpServer have in common. For the sources of this folder; immutable but
+// for the shards, each of which belongs to its loop, and the count. Shards and `tls` are set before the first
+// connection.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "berth/shell/net/channel.h"
+#include "berth/shell/net/http_server.h"
+#include "berth/shell/net/io_context_impl.h"
+
+namespace berth::net {
+
+class ServerConnection;
+
+struct ServerShared {
+  // `io` must outlive the server.
+  ServerShared(IoContext::Impl& io_in, HttpServerOptions options_in, Handler handler_in)
+      : io(io_in), options(std::move(options_in)), handler(std::move(handler_in)) {}
+
+  // The answer of a server without a handler's help.
+  Response Malformed(int status, std::string_view message) const {
+    if (options.malformed) return options.malformed(status, message);
+    return {status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::string(message) + "\n"};
+  }
+
+  // The connections of one loop; touched on that loop only.
+  struct Shard {
+    explicit Shard(Loop& loop_in) : loop(loop_in) {}
+    Loop& loop;
+    std::unordered_set<std::shared_ptr<ServerConnection>> connections;
+    std::optional<boost::asio::steady_timer> tick;
+    bool is_closed = false;
+  };
+
+  IoContext::Impl& io;
+  const HttpServerOptions options;
+  const Handler handler;
+  std::shared_ptr<const TlsContext> tls;
+  std::deque<Shard> shards;
+  std::atomic<int> connection_count{0};
+};
+
+}  // namespace berth::net

@@ -1,0 +1,321 @@
+// HTTPS: what the client accepts, what it refuses and how it says so.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/shell/net/test_certificates.h"
+#include "berth/shell/net/test_peers.h"
+
+namespace berth::net {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// The certificates of all these tests.
+struct Pki {
+  Certificate authority{{.common_name = "authority", .is_authority = true}};
+  Certificate other_authority{{.common_name = "other", .is_authority = true}};
+  Certificate intermediate{{.common_name = "intermediate", .is_authority = true}, &authority};
+  Certificate good{{.names = {"IP:127.0.0.1", "DNS:kube.example", "DNS:*.wild.example"}}, &authority};
+  Certificate by_intermediate{{.names = {"IP:127.0.0.1"}}, &intermediate};
+  Certificate expired{{.names = {"IP:127.0.0.1"}, .begins = std::chrono::hours(-48), .ends = std::chrono::hours(-24)},
+                      &authority};
+  Certificate not_yet{{.names = {"IP:127.0.0.1"}, .begins = std::chrono::hours(24), .ends = std::chrono::hours(48)},
+                      &authority};
+  Certificate other_address{{.names = {"IP:192.0.2.1"}}, &authority};
+  Certificate nameless{{.common_name = "kube.example"}, &authority};
+  Certificate self_signed{{.names = {"IP:127.0.0.1"}}};
+  Certificate client{{.common_name = "berth"}, &authority};
+  Certificate foreign_client{{.common_name = "stranger"}, &other_authority};
+};
+
+const Pki& GetPki() {
+  static const Pki pki;
+  return pki;
+}
+
+std::unique_ptr<HttpServer> MakeServer(IoContext& io, const TlsServerOptions& tls, Handler handler = {}) {
+  HttpServerOptions options;
+  options.tls = tls;
+  if (!handler) {
+    handler = [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
+      writer->Send({200, {}, request.body});
+    };
+  }
+  auto server = StartHttpServer(io, options, std::move(handler));
+  BERTH_CHECK(server.ok(), server.ok() ? "" : server.error().message);
+  return std::move(server).value();
+}
+
+std::unique_ptr<Transport> MakeClient(IoContext& io, std::uint16_t port, const TlsClientOptions& tls) {
+  HttpClientOptions options;
+  options.base_url = "https://127.0.0.1:" + std::to_string(port);
+  options.tls = tls;
+  auto client = MakeHttpClient(io, options);
+  BERTH_CHECK(client.ok(), client.ok() ? "" : client.error().message);
+  return std::move(client).value();
+}
+
+TEST(TlsTest, Verification) {
+  const Pki& pki = GetPki();
+  const std::string ca = pki.authority.pem();
+  struct Case {
+    std::string name;
+    const Certificate& certificate;
+    TlsClientOptions tls;
+    std::string want;  // empty: accepted
+  };
+  const std::vector<Case> cases = {
+      {"by address", pki.good, {.ca_pem = ca}, ""},
+      {"by another name", pki.good, {.ca_pem = ca, .server_name = "kube.example"}, ""},
+      {"by a wildcard", pki.good, {.ca_pem = ca, .server_name = "a.wild.example"}, ""},
+      {"several authorities", pki.good, {.ca_pem = pki.other_authority.pem() + ca}, ""},
+      {"trusted intermediate", pki.by_intermediate, {.ca_pem = pki.intermediate.pem()}, ""},
+      {"trusted itself", pki.self_signed, {.ca_pem = pki.self_signed.pem()}, ""},
+      {"not verified", pki.expired, {.verify_peer = false}, ""},
+      {"not verified by name", pki.other_address, {.ca_pem = ca, .verify_peer = false, .server_name = "x"}, ""},
+      {"expired", pki.expired, {.ca_pem = ca}, "certificate has expired"},
+      {"not yet valid", pki.not_yet, {.ca_pem = ca}, "certificate is not yet valid"},
+      {"another address",
+       pki.other_address,
+       {.ca_pem = ca},
+       "IP address mismatch: the server's certificate is not for 127.0.0.1"},
+      {"another name",
+       pki.good,
+       {.ca_pem = ca, .server_name = "evil.example"},
+       "hostname mismatch: the server's certificate is not for evil.example"},
+      {"deep under a wildcard", pki.good, {.ca_pem = ca, .server_name = "a.b.wild.example"}, "hostname mismatch"},
+      {"name in the subject only", pki.nameless, {.ca_pem = ca, .server_name = "kube.example"}, "hostname mismatch"},
+      {"unknown authority", pki.good, {.ca_pem = pki.other_authority.pem()}, "unable to get local issuer certificate"},
+      {"intermediate not sent", pki.by_intermediate, {.ca_pem = ca}, "unable to get local issuer certificate"},
+      {"self-signed", pki.self_signed, {.ca_pem = ca}, "self-signed certificate"},
+      {"the system's authorities", pki.good, {}, "unable to get local issuer certificate"},
+  };
+  for (const Case& c : cases) {
+    IoContext io;
+    const auto server = MakeServer(io, {c.certificate.pem(), c.certificate.key_pem(), ""});
+    const auto client = MakeClient(io, server->port(), c.tls);
+    const auto response = SendAndWait(*client, {"POST", "/", {}, "hello"});
+    if (c.want.empty()) {
+      ASSERT_TRUE(response.ok()) << c.name << ": " << response.error().message;
+      EXPECT_EQ(response->body, "hello") << c.name;
+    } else {
+      ASSERT_FALSE(response.ok()) << c.name;
+      EXPECT_THAT(response.error().message,
+                  StartsWith("127.0.0.1:" + std::to_string(server->port()) + ": TLS handshake failed: " + c.want))
+          << c.name;
+      EXPECT_EQ(response.error().code, ErrorCode::kUnavailable) << c.name;
+      EXPECT_FALSE(response.error().outcome_unknown) << c.name;
+    }
+  }
+}
+
+TEST(TlsTest, ChainFromTheServer) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server =
+      MakeServer(io, {pki.by_intermediate.pem() + pki.intermediate.pem(), pki.by_intermediate.key_pem(), ""});
+  const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()});
+  const auto response = SendAndWait(*client, {"GET", "/"});
+  ASSERT_TRUE(response.ok()) << response.error().message;
+
+  // A server that sends its self-signed root along, and a client that does not know it.
+  const auto with_root = MakeServer(io, {pki.good.pem() + pki.authority.pem(), pki.good.key_pem(), ""});
+  const auto stranger = MakeClient(io, with_root->port(), {.ca_pem = pki.other_authority.pem()});
+  const auto refused = SendAndWait(*stranger, {"GET", "/"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("self-signed certificate in certificate chain"));
+}
+
+TEST(TlsTest, ClientCertificates) {
+  const Pki& pki = GetPki();
+  using Pems = Expected<std::pair<std::string, std::string>>;
+  struct Case {
+    std::string name;
+    std::function<Pems()> pems;
+    std::string want;  // empty: accepted
+    bool outcome_unknown = false;
+  };
+  const std::vector<Case> cases = {
+      {"good", [&] { return Pems(std::pair(pki.client.pem(), pki.client.key_pem())); }, ""},
+      {"none", {}, "tlsv13 alert certificate required", true},
+      {"empty", [] { return Pems(std::pair(std::string(), std::string())); }, "tlsv13 alert certificate required",
+       true},
+      {"of another authority", [&] { return Pems(std::pair(pki.foreign_client.pem(), pki.foreign_client.key_pem())); },
+       "alert unknown ca", true},
+      {"another one's key", [&] { return Pems(std::pair(pki.client.pem(), pki.good.key_pem())); },
+       "client key: the private key does not belong to the first certificate"},
+      {"no certificate", [&] { return Pems(std::pair(std::string("x"), pki.client.key_pem())); },
+       "client certificate: not PEM certificates (BEGIN CERTIFICATE)"},
+      {"no key", [&] { return Pems(std::pair(pki.client.pem(), std::string())); },
+       "client key: not an unencrypted PEM private key (BEGIN PRIVATE KEY)"},
+      {"unreadable", [] { return Pems(InvalidError("open client.crt: no such file")); },
+       "reading the client certificate: open client.crt: no such file"},
+  };
+  for (const Case& c : cases) {
+    IoContext io;
+    const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), pki.authority.pem()});
+    const auto client =
+        MakeClient(io, server->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = c.pems});
+    const auto response = SendAndWait(*client, {"POST", "/", {}, "x"});
+    EXPECT_EQ(response.ok(), c.want.empty()) << c.name << (response.ok() ? "" : ": " + response.error().message);
+    if (!response.ok()) {
+      EXPECT_THAT(response.error().message, StartsWith("127.0.0.1:" + std::to_string(server->port()) + ": ")) << c.name;
+      EXPECT_THAT(response.error().message, HasSubstr(c.want)) << c.name;
+      // In TLS 1.3 the refusal comes after the client has begun to send.
+      EXPECT_EQ(response.error().outcome_unknown, c.outcome_unknown) << c.name;
+    }
+  }
+}
+
+TEST(TlsTest, ClientCertificateIsAskedForAtEachConnection) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), pki.authority.pem()},
+                                 [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
+                                   if (request.target == "/stream") {
+                                     writer->StartStream({200});
+                                     writer->End();
+                                   } else {
+                                     writer->Send({200});
+                                   }
+                                 });
+  std::atomic<int> asked{0};
+  std::atomic<bool> is_rotated{false};
+  const auto client =
+      MakeClient(io, server->port(),
+                 {.ca_pem = pki.authority.pem(), .client_certificate_pem = [&] {
+                    ++asked;
+                    const Certificate& certificate = is_rotated ? pki.client : pki.foreign_client;
+                    return Expected<std::pair<std::string, std::string>>({certificate.pem(), certificate.key_pem()});
+                  }});
+  EXPECT_FALSE(SendAndWait(*client, {"GET", "/"}).ok());
+  is_rotated = true;
+  EXPECT_TRUE(SendAndWait(*client, {"GET", "/"}).ok());
+  EXPECT_TRUE(SendAndWait(*client, {"GET", "/"}).ok());
+  EXPECT_EQ(asked, 2);
+  StreamRecorder recorder;
+  const auto stream = client->Stream({"GET", "/stream"}, {}, recorder.Callbacks());
+  EXPECT_TRUE(recorder.WaitForEnd().ends[0].ok());
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(TlsTest, LargeBodiesBothWays) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), ""});
+  const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()});
+  std::string body;
+  for (int i = 0; body.size() < (std::size_t{2} << 20); ++i) body += std::to_string(i);
+  for (int i = 0; i < 3; ++i) {
+    const auto response = SendAndWait(*client, {"POST", "/", {}, body});
+    ASSERT_TRUE(response.ok()) << response.error().message;
+    EXPECT_TRUE(response->body == body);
+  }
+}
+
+TEST(TlsTest, ManyRequestsAndStreamsAtOnce) {
+  const Pki& pki = GetPki();
+  IoContext io(2);
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), ""},
+                                 [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
+                                   if (request.method == "POST") {
+                                     writer->Send({201, {}, request.body});
+                                     return;
+                                   }
+                                   writer->StartStream({200});
+                                   for (int i = 0; i < 50; ++i) EXPECT_TRUE(writer->Write(std::string(5000, 'x')));
+                                   writer->End();
+                                 });
+  const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()});
+  Watched<int> answered;
+  for (int i = 0; i < 200; ++i) {
+    const std::string body = std::to_string(i);
+    client->Send({"POST", "/", {}, body}, {}, [&answered, body](Expected<Response> response) {
+      ASSERT_TRUE(response.ok()) << response.error().message;
+      EXPECT_EQ(response->body, body);
+      answered.Update([](int& n) { ++n; });
+    });
+  }
+  std::vector<std::unique_ptr<StreamRecorder>> recorders;
+  std::vector<std::unique_ptr<StreamHandle>> streams;
+  for (int i = 0; i < 4; ++i) {
+    recorders.push_back(std::make_unique<StreamRecorder>());
+    streams.push_back(client->Stream({"GET", "/"}, {}, recorders.back()->Callbacks()));
+  }
+  for (auto& recorder : recorders) {
+    const StreamLog log = recorder->WaitForEnd();
+    EXPECT_TRUE(log.ends[0].ok());
+    EXPECT_EQ(log.bytes.size(), 250'000U);
+  }
+  EXPECT_TRUE(answered.WaitFor([](int n) { return n == 200; }));
+}
+
+TEST(TlsTest, PeersThatDoNotSpeakTls) {
+  struct Case {
+    std::string name;
+    std::string answer;
+    std::string want;
+  };
+  const std::vector<Case> cases = {
+      {"plain HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n",
+       "TLS handshake failed: wrong version number: the server does not speak TLS here, is it http:// instead of "
+       "https://?"},
+      {"closes", "", "TLS handshake failed: the server closed the connection, does it speak TLS here?"},
+  };
+  for (const Case& c : cases) {
+    RawServer peer([&](RawSocket& socket, int) {
+      socket.ReadUntil("http/1.1");  // In the client's greeting.
+      socket.Write(c.answer);
+      if (!c.answer.empty()) socket.ReadToEnd();
+    });
+    IoContext io;
+    const auto client = MakeClient(io, peer.port(), {});
+    const auto response = SendAndWait(*client, {"POST", "/"});
+    ASSERT_FALSE(response.ok()) << c.name;
+    EXPECT_EQ(response.error().message, "127.0.0.1:" + std::to_string(peer.port()) + ": " + c.want) << c.name;
+    EXPECT_FALSE(response.error().outcome_unknown) << c.name;
+  }
+}
+
+TEST(TlsTest, PlainHttpToATlsServer) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), ""});
+  auto client = MakeHttpClient(io, {.base_url = "http://" + server->address()});
+  ASSERT_TRUE(client.ok());
+  const auto response = SendAndWait(**client, {"GET", "/"});
+  EXPECT_FALSE(response.ok());
+}
+
+TEST(TlsTest, IdleTlsConnectionIsReusedAndItsEndIsSeen) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  HttpServerOptions options;
+  options.tls = TlsServerOptions{pki.good.pem(), pki.good.key_pem(), ""};
+  const auto start = [&] {
+    return StartHttpServer(io, options,
+                           [](const Request&, const std::shared_ptr<ResponseWriter>& writer) { writer->Send({200}); });
+  };
+  auto server = start();
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  std::atomic<int> asked{0};
+  const auto client =
+      MakeClient(io, (*server)->port(), {.ca_pem = pki.authority.pem(), .client_certificate_pem = [&] {
+                                           ++asked;
+                                           return Expected<std::pair<std::string, std::string>>({"", ""});
+                                         }});
+  EXPECT_TRUE(SendAndWait(*client, {"POST", "/"}).ok());
+  EXPECT_TRUE(SendAndWait(*client, {"POST", "/"}).ok());
+  EXPECT_EQ(asked, 1);
+  // The server closes its connections and comes back at the same address.
+  options.listen = (*server)->address();
+  server->reset();
+  server = start();
+  ASSERT_TRUE(server.ok()) << server.error().message;
+  EXPECT_TRUE(SendAndWait(*client, {"POST", "/"}).ok());
+  EXPECT_EQ(asked, 2);
+}
+
+}  // namespace
+}  // namespace berth::net
