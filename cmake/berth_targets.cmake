@@ -48,13 +48,15 @@ function(berth_test name)
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
   # The main of all tests is compiled once.
   if(NOT TARGET berth_test_main)
-    add_library(berth_test_main STATIC ${CMAKE_SOURCE_DIR}/src/berth/testing/main.cc)
+    add_library(berth_test_main STATIC
+      ${CMAKE_SOURCE_DIR}/src/berth/testing/main.cc ${CMAKE_SOURCE_DIR}/src/berth/testing/source_path.cc)
+    target_include_directories(berth_test_main PRIVATE ${CMAKE_SOURCE_DIR}/src)
+    target_compile_definitions(berth_test_main PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     target_link_libraries(berth_test_main PUBLIC third_party_gtest PRIVATE berth_flags)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE berth_test_main ${ARG_DEPS} third_party_gtest berth_flags)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  target_compile_definitions(${name} PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   berth_use_pch(${name})
   # What is tested is compiled as it ships; the tests themselves take a third less time to compile so.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -15,6 +15,7 @@
 #include "berth/api/decode_protobuf.h"
 #include "berth/api/encode_protobuf.h"
 #include "berth/base/base64.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::api {
 namespace {
@@ -28,7 +29,7 @@ struct Line {
 };
 
 std::vector<Line> ReadLines(const std::string& name) {
-  std::ifstream file(std::string(BERTH_SOURCE_DIR "/tests/differential/wire/") + name);
+  std::ifstream file(testing::SourcePath("tests/differential/wire/" + name));
   std::vector<Line> lines;
   for (std::string text; std::getline(file, text);) {
     const auto line = ParseObject("line", text);

@@ -17,6 +17,7 @@
 #include "berth/core/config/validate.h"
 #include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/plugins/own_plugins.h"
+#include "berth/testing/source_path.h"
 #include "own-plugin/node_match.h"
 
 namespace berth::app {
@@ -27,7 +28,7 @@ constexpr int kNodes = 40;
 constexpr int kPods = 1000;
 
 std::string ReadFile(const std::string& path) {
-  std::ifstream file(std::string(BERTH_SOURCE_DIR) + "/" + path);
+  std::ifstream file(testing::SourcePath(path));
   BERTH_CHECK(file.good(), path);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }

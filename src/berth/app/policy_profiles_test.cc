@@ -16,12 +16,13 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/core_handle.h"
 #include "berth/plugins/registry.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::app {
 namespace {
 
 std::string ReadyFile(const std::string& name) {
-  std::ifstream file(std::string(BERTH_SOURCE_DIR) + "/deploy/config/" + name + ".yaml");
+  std::ifstream file(testing::SourcePath("deploy/config/" + name + ".yaml"));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

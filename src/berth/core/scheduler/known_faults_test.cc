@@ -13,6 +13,7 @@
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::scheduler {
 namespace {
@@ -21,7 +22,7 @@ constexpr const char* kPrice = "berth.dev/price";
 
 // The ready profile of deploy/config, as `berth run --config` takes it.
 Profiles ReadyProfile(const std::string& name) {
-  std::ifstream file(std::string(BERTH_SOURCE_DIR) + "/deploy/config/" + name + ".yaml");
+  std::ifstream file(testing::SourcePath("deploy/config/" + std::string(name) + ".yaml"));
   std::stringstream text;
   text << file.rdbuf();
   const auto configuration = config::LoadConfiguration(text.str());

@@ -8,6 +8,7 @@
 
 #include "berth/codec/json_reader.h"
 #include "berth/languages/cel/device.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::cel {
 namespace {
@@ -78,7 +79,7 @@ std::string GivenAnswer(element answer, const Device& standard) {
 
 TEST(Answers, AreUpstreams) {
   const char* const other_file = std::getenv("BERTH_CEL_ANSWERS");
-  const std::string path = other_file ? other_file : BERTH_SOURCE_DIR "/tests/differential/cel/answers.jsonl";
+  const std::string path = other_file ? other_file : testing::SourcePath("tests/differential/cel/answers.jsonl");
   std::ifstream file(path);
   ASSERT_TRUE(file) << path;
   codec::JsonReader reader;

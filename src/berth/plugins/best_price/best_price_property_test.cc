@@ -14,6 +14,7 @@
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::plugins {
 namespace {
@@ -25,7 +26,7 @@ using testing::MakeNode;
 using testing::MakePod;
 
 std::string ReadyFile() {
-  std::ifstream file(BERTH_SOURCE_DIR "/deploy/config/best-price.yaml");
+  std::ifstream file(testing::SourcePath("deploy/config/best-price.yaml"));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -12,13 +12,14 @@
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::plugins {
 
 // `handle` must outlive the plugins.
 inline std::vector<std::unique_ptr<runtime::ProfilePlugins>> ReadyPlugins(const std::string& name,
                                                                           framework::Handle& handle) {
-  std::ifstream file(BERTH_SOURCE_DIR "/deploy/config/" + name + ".yaml");
+  std::ifstream file(testing::SourcePath("deploy/config/" + name + ".yaml"));
   std::stringstream text;
   text << file.rdbuf();
   const auto configuration = config::LoadConfiguration(text.str());

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/proof/conformance/runner.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::conformance {
 namespace {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 const std::vector<Case>& GoldenCases() {
   static const std::vector<Case> kCases = [] {
     std::vector<fs::path> paths;
-    for (const auto& entry : fs::recursive_directory_iterator(fs::path(BERTH_SOURCE_DIR) / "tests" / "golden")) {
+    for (const auto& entry : fs::recursive_directory_iterator(testing::SourcePath("tests/golden"))) {
       if (entry.path().extension() == ".json") paths.push_back(entry.path());
     }
     std::sort(paths.begin(), paths.end());

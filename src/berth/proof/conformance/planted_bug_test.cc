@@ -11,6 +11,7 @@
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 #include "berth/proof/conformance/runner.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::conformance {
 namespace {
@@ -144,7 +145,7 @@ TEST(PlantedBugs, AreFound) {
     for (const runtime::Form form : {runtime::Form::kPlain, runtime::Form::kColumn, runtime::Form::kReuse}) {
       SCOPED_TRACE(std::string(test.plugin) + ": " + test.name + ", form " + std::to_string(static_cast<int>(form)));
       std::size_t failed = 0;
-      for (const auto& entry : fs::directory_iterator(fs::path(BERTH_SOURCE_DIR) / "tests" / "golden" / test.family)) {
+      for (const auto& entry : fs::directory_iterator(fs::path(testing::SourcePath("tests/golden")) / test.family)) {
         const auto loaded = LoadCase(entry.path().string());
         ASSERT_TRUE(loaded.ok()) << loaded.error().message;
         failed += RunCase(*loaded, form, registry).empty() ? 0 : 1;
