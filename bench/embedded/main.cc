@@ -19,7 +19,7 @@
 
 #include "bench/embedded/client.h"
 #include "berth/app/embedded_cluster.h"
-#include "berth/app/process.h"
+#include "berth/shell/cli/exit_codes.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
@@ -47,17 +47,17 @@ int Usage(std::string_view problem) {
 
 // berth, until its standard input ends. Tells its port on `out`.
 int RunBerth(int in, int out) {
-  app::BlockSignals();
+  cli::BlockSignals();
   log::SetLevel(log::Level::kError);
   const SystemClock clock;
   auto cluster = app::EmbeddedCluster::Start({.listen = "127.0.0.1:0", .nodes = 0, .seed = 1}, clock);
-  if (!cluster.ok()) return app::FailWith(cluster.error());
+  if (!cluster.ok()) return cli::FailWith(cluster.error());
   app::ShellOptions options;
   options.seed = 1;
   options.hostname = "bench";
   auto shell = app::SchedulerShell::Make(config::DefaultConfiguration(), (*cluster)->rest(), (*cluster)->events(),
                                          clock, std::move(options));
-  if (!shell.ok()) return app::FailWith(shell.error());
+  if (!shell.ok()) return cli::FailWith(shell.error());
   (*shell)->Start();
   while (!(*shell)->HasSynced()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   const std::string address = (*cluster)->address();

@@ -20,7 +20,8 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
   return loaded;
 }
 
-std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration, KnownPlugins plugins) {
+std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration,
+                                        plugins::KnownPlugins plugins) {
   constexpr std::size_t kLinesMax = 20;
   std::vector<std::string_view> known;
   for (const plugins::PluginRegistration& plugin : plugins) known.push_back(plugin.name);

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "berth/app/commands.h"
 #include "berth/base/expected.h"
 #include "berth/core/config/types.h"
+#include "berth/plugins/registry.h"
 
 namespace berth::app {
 
@@ -15,6 +15,7 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
 
 // A line for each name of a plugin that does not exist where upstream takes no notice: in pluginConfig and among those
 // that are disabled. Most are mistyped.
-std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration, KnownPlugins plugins);
+std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration,
+                                        plugins::KnownPlugins plugins);
 
 }  // namespace berth::app

@@ -2,15 +2,26 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "berth/app/commands.h"
 #include "berth/base/expected.h"
 #include "berth/shell/client/event_loop.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/net/io_context.h"
 
 namespace berth::app {
+
+struct ConnectionOptions {
+  std::string kubeconfig;
+  std::string context;
+  std::string master;
+  std::optional<double> qps;
+  std::optional<int> burst;
+  // As in KubeSchedulerConfiguration's clientConnection; empty: JSON.
+  std::string content_type;
+  std::string accept_content_types;
+};
 
 class Connection {
  public:

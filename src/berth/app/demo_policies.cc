@@ -19,7 +19,7 @@
 #include "berth/app/demo_scenarios.h"
 #include "berth/app/embedded_cluster.h"
 #include "berth/app/nagios_stand_in.h"
-#include "berth/app/process.h"
+#include "berth/app/policy_configurations.h"
 #include "berth/app/scheduler_shell.h"
 #include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
@@ -28,6 +28,7 @@
 #include "berth/core/config/validate.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
@@ -98,7 +99,7 @@ std::vector<std::string> RefusalsOf(const scheduler::Decision& decision) {
 
 class PolicyDemo {
  public:
-  PolicyDemo(const PolicyScenario& scenario, const DemoOptions& options)
+  PolicyDemo(const PolicyScenario& scenario, const PolicyDemoOptions& options)
       : scenario_(scenario), options_(options), terminal_(STDOUT_FILENO) {
     for (const DemoWorkload& workload : scenario.workloads) pods_expected_ += workload.replicas;
   }
@@ -106,14 +107,14 @@ class PolicyDemo {
 
   int Run() {
     if (const auto prepared = Prepare(); !prepared.ok())
-      return is_interrupted_ ? cli::kExitOk : FailWith(prepared.error());
+      return is_interrupted_ ? cli::kExitOk : cli::FailWith(prepared.error());
     Write(Introduction());
     shell_->Start();
     if (!WaitUntil([this] { return IsOver(); }, true)) {
       if (is_interrupted_) return cli::kExitOk;
-      return FailWith({ErrorCode::kTimeout, "demo: " + std::to_string(tally_.running()) + " of " +
-                                                std::to_string(pods_expected_) + " pods were running after " +
-                                                std::to_string(kTimeLimit.count()) + " s"});
+      return cli::FailWith({ErrorCode::kTimeout, "demo: " + std::to_string(tally_.running()) + " of " +
+                                                     std::to_string(pods_expected_) + " pods were running after " +
+                                                     std::to_string(kTimeLimit.count()) + " s"});
     }
     Write(Conclusion());
     if (options_.serve) Serve();
@@ -125,10 +126,11 @@ class PolicyDemo {
   Expected<void> Prepare() {
     BERTH_ASSIGN_OR_RETURN(auto configuration, Configuration());
     BERTH_ASSIGN_OR_RETURN(
-        cluster_, EmbeddedCluster::Start({options_.serve ? options_.listen : "", NodeCount(), options_.seed}, clock_));
+        cluster_, EmbeddedCluster::Start(
+                      {options_.serve ? options_.listen : "", NodeCount(), options_.seed, options_.hostname}, clock_));
     ShellOptions shell;
     shell.seed = options_.seed;
-    shell.hostname = HostName();
+    shell.hostname = options_.hostname;
     shell.waits_for_outside_data = true;
     shell.make_client = [&io = cluster_->io()](net::HttpClientOptions to) {
       return net::MakeHttpClient(io, std::move(to));
@@ -251,7 +253,7 @@ class PolicyDemo {
       const bool done = is_done();
       if (screen) screen->Show(Table(), clock_.Now());
       if (done) return true;
-      is_interrupted_ = HasSignal();
+      is_interrupted_ = cli::HasSignal();
       if (is_interrupted_ || std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(kFrame);
       if (screen) screen->Refresh(clock_.Now());
@@ -268,7 +270,7 @@ class PolicyDemo {
            "  kubectl --server http://" + address + " get nodes,pods -o wide",
            "  kubectl --server http://" + address + " scale deployment " + scenario_.workloads.back().name +
                " --replicas 20"});
-    (void)WaitForSignal();
+    (void)cli::WaitForSignal();
   }
 
   // Idempotent. Returns `status`.
@@ -285,7 +287,7 @@ class PolicyDemo {
   int NodeCount() const { return static_cast<int>(scenario_.nodes.size()); }
 
   const PolicyScenario& scenario_;
-  const DemoOptions& options_;
+  const PolicyDemoOptions& options_;
   const SystemClock clock_;
   cli::FileTerminal terminal_;
   Tally tally_;
@@ -314,7 +316,7 @@ std::string CheckPolicyDemo(const std::string& name) {
          PolicyDemoNames();
 }
 
-int RunPolicyDemo(const DemoOptions& options) {
+int RunPolicyDemo(const PolicyDemoOptions& options) {
   log::SetLevel(log::Level::kError);  // The screen is the demo's.
   return PolicyDemo(*FindScenario(options.policy), options).Run();
 }

@@ -34,7 +34,4 @@ struct PolicyScenario {
 const std::vector<PolicyScenario>& PolicyScenarios();
 const PolicyScenario* FindScenario(std::string_view policy);
 
-// The ready profile of that policy, as deploy/config/NAME.yaml has it.
-std::string_view PolicyConfiguration(std::string_view policy);
-
 }  // namespace berth::app

@@ -1,7 +1,5 @@
 #include "berth/app/embedded_cluster.h"
 
-#include "berth/app/process.h"
-
 namespace berth::app {
 
 EmbeddedCluster::EmbeddedCluster(const Clock& clock) : loop_(client_io_, clock) {}
@@ -36,7 +34,7 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   }
   controllers::ControllersOptions controllers;
   controllers.seed = options.seed;
-  controllers.hostname = HostName();
+  controllers.hostname = options.hostname;
   cluster->controllers_ = std::make_unique<controllers::Controllers>(*cluster->rest_, *cluster->events_, controllers);
   cluster->controllers_->Start();
   return cluster;

@@ -21,6 +21,7 @@ struct EmbeddedClusterOptions {
   std::string listen;  // empty: in process only
   int nodes = 5;
   std::uint64_t seed = 1;
+  std::string hostname = "localhost";  // that the controllers' events name
 };
 
 class EmbeddedCluster {

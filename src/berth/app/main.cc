@@ -15,18 +15,21 @@
 
 #include <CLI/CLI.hpp>
 
-#include "berth/app/commands.h"
+#include "berth/app/apiserver_command.h"
+#include "berth/app/demo_command.h"
 #include "berth/app/demo_policies.h"
 #include "berth/app/kube_scheduler_flags.h"
+#include "berth/app/kubelets_command.h"
 #include "berth/app/plugin_flags.h"
 #include "berth/app/plugin_loader.h"
 #include "berth/app/price_flags.h"
-#include "berth/app/process.h"
+#include "berth/app/run_command.h"
 #include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/net/url.h"
 
@@ -311,14 +314,14 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (verbosity >= 4) log::SetLevel(log::Level::kDebug);
   // Before signals are blocked and threads start: files of plugins are tried in child processes.
   const auto known_plugins = AllPlugins(std::move(plugins_of_program), plugin_directory);
-  if (!known_plugins.ok()) return FailWith(known_plugins.error(), cli::kExitUsage);
+  if (!known_plugins.ok()) return cli::FailWith(known_plugins.error(), cli::kExitUsage);
   if (plugin_command->parsed()) return RunPlugin(plugin, *known_plugins);  // which Ctrl-C may end at once
-  BlockSignals();
+  cli::BlockSignals();
   if (run_command->parsed()) return RunOnCluster(run, *known_plugins);
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (price_command->parsed()) return RunPrice(price);
-  return demo.policy.empty() ? RunDemo(demo, *known_plugins) : RunPolicyDemo(demo);
+  return RunDemo(demo, *known_plugins);
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 #include "berth/app/plugin_new.h"
 #include "berth/app/plugin_test_case.h"
 #include "berth/app/plugin_test_run.h"
-#include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
+#include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
@@ -42,7 +42,7 @@ struct Row {
 // All that the files say, as it comes.
 class TestRun {
  public:
-  explicit TestRun(KnownPlugins plugins) : plugins_(plugins) {}
+  explicit TestRun(plugins::KnownPlugins plugins) : plugins_(plugins) {}
 
   void RunFile(const std::string& path) {
     const auto text = client::ReadSmallFile(path, kCaseFileBytesMax);
@@ -117,18 +117,18 @@ class TestRun {
     return text;
   }
 
-  KnownPlugins plugins_;
+  plugins::KnownPlugins plugins_;
   std::vector<Row> rows_;
   std::vector<std::string> errors_;
   std::size_t failed_ = 0;
 };
 
-int RunPluginTest(const PluginOptions& options, KnownPlugins plugins) {
+int RunPluginTest(const PluginOptions& options, plugins::KnownPlugins plugins) {
   log::SetLevel(log::Level::kError);  // what a plugin does wrong is in the table
   std::vector<std::string> files;
   for (const std::string& path : options.paths) {
     auto found = FindCaseFiles(path);
-    if (!found.ok()) return FailWith(found.error(), cli::kExitUsage);
+    if (!found.ok()) return cli::FailWith(found.error(), cli::kExitUsage);
     files.insert(files.end(), found->begin(), found->end());
   }
   TestRun run(plugins);
@@ -164,10 +164,10 @@ Expected<std::vector<std::string>> FindCaseFiles(const std::string& path) {
   return std::vector<std::string>(files.begin(), files.end());
 }
 
-int RunPlugin(const PluginOptions& options, KnownPlugins plugins) {
+int RunPlugin(const PluginOptions& options, plugins::KnownPlugins plugins) {
   if (options.action == PluginAction::kTest) return RunPluginTest(options, plugins);
   const auto made = NewPlugin(options.name, options.language, options.folder);
-  if (!made.ok()) return FailWith(made.error(), cli::kExitUsage);
+  if (!made.ok()) return cli::FailWith(made.error(), cli::kExitUsage);
   std::printf("%s", made->c_str());
   return cli::kExitOk;
 }

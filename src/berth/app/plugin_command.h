@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/app/commands.h"
+#include "berth/plugins/registry.h"
 
 namespace berth::app {
 
@@ -22,7 +22,7 @@ struct PluginOptions {
   std::string folder;    // to be made; empty: by the name
 };
 
-int RunPlugin(const PluginOptions& options, KnownPlugins plugins);
+int RunPlugin(const PluginOptions& options, plugins::KnownPlugins plugins);
 
 // The case files of a path: the file itself, or *.yaml, *.yml and *.json of the directory `cases` in it or else of
 // itself, by name.

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "berth/app/template_files.h"
 #include "berth/plugins/registry.h"
 #include "berth/shell/cli/text.h"
 

@@ -1,23 +1,12 @@
 // `berth plugin new`: the folder of a new plugin, from the templates in templates/.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "berth/base/expected.h"
 
 namespace berth::app {
-
-// A file of a template. In its path and text {{Name}}, {{snake}} and {{kebab}} stand for the plugin's name: ZoneSpread,
-// zone_spread, zone-spread.
-struct TemplateFile {
-  std::string_view path;  // "LANGUAGE/cases/basics.yaml"
-  std::string_view text;
-};
-
-// All files in templates/, by path. Made by CMake.
-std::span<const TemplateFile> TemplateFiles();
 
 // Writes the files of `language`'s template ("cpp", "lua") into `folder`, which may be there if it is empty; without
 // one into ./NAME in kebab case. Returns what to do next, for people to read. `name` is to be in PascalCase; the error

@@ -18,7 +18,8 @@ constexpr Time kEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 constexpr int kTurnsMax = 100'000;
 
 // A plugin alone still needs what takes pods out of the queue and binds them, unless it does that itself.
-void AddSortAndBind(const std::string& name, KnownPlugins known, framework::Handle& handle, config::Profile& profile) {
+void AddSortAndBind(const std::string& name, plugins::KnownPlugins known, framework::Handle& handle,
+                    config::Profile& profile) {
   const config::PluginArgs* given = profile.FindArgs(name);
   const config::PluginArgs args = given != nullptr ? *given : config::DefaultArgs(name);
   std::unique_ptr<framework::Plugin> made;
@@ -48,7 +49,7 @@ CaseCluster::CaseCluster(const PluginCase& test)
           framework::Metrics::None(), PluginFiles(test.files_from)),
       now_(kEpoch) {}
 
-Expected<std::unique_ptr<CaseCluster>> CaseCluster::Make(const PluginCase& test, KnownPlugins plugins) {
+Expected<std::unique_ptr<CaseCluster>> CaseCluster::Make(const PluginCase& test, plugins::KnownPlugins plugins) {
   std::unique_ptr<CaseCluster> made(new CaseCluster(test));
   config::KubeSchedulerConfiguration configuration = test.configuration;
   if (!test.lone_plugin.empty()) {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "berth/app/commands.h"
 #include "berth/app/plugin_test_case.h"
 #include "berth/core/runtime/profile_plugins.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/plugins/registry.h"
 
 namespace berth::app {
 
@@ -22,7 +22,7 @@ class CaseCluster {
  public:
   // The cluster of the case, its pods on their nodes; the pending ones are in the queue. Fails when a plugin cannot be
   // made.
-  static Expected<std::unique_ptr<CaseCluster>> Make(const PluginCase& test, KnownPlugins plugins);
+  static Expected<std::unique_ptr<CaseCluster>> Make(const PluginCase& test, plugins::KnownPlugins plugins);
   CaseCluster(const CaseCluster&) = delete;
   CaseCluster& operator=(const CaseCluster&) = delete;
 

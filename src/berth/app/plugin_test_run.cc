@@ -85,7 +85,7 @@ class CaseRun {
 
 }  // namespace
 
-Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, KnownPlugins plugins) {
+Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, plugins::KnownPlugins plugins) {
   BERTH_ASSIGN_OR_RETURN(const auto cluster, CaseCluster::Make(test, plugins));
   return CaseRun(test, *cluster).Go();
 }

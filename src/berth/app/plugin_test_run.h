@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "berth/app/commands.h"
 #include "berth/app/plugin_test_case.h"
+#include "berth/plugins/registry.h"
 
 namespace berth::app {
 
@@ -18,6 +18,6 @@ struct PluginCheck {
 };
 
 // Deterministic. Fails when a plugin cannot be made.
-Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, KnownPlugins plugins);
+Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, plugins::KnownPlugins plugins);
 
 }  // namespace berth::app

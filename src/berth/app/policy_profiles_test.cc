@@ -11,6 +11,7 @@
 #include "berth/app/demo_policies.h"
 #include "berth/app/demo_scenarios.h"
 #include "berth/app/nagios_stand_in.h"
+#include "berth/app/policy_configurations.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/runtime/profile_factory.h"

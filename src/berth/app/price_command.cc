@@ -1,4 +1,5 @@
-// berth price: prices of nodes as annotations, for the BestPrice policy, on any cluster.
+#include "berth/app/price_command.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,13 +13,13 @@
 #include <unistd.h>
 
 #include "berth/api/selector.h"
-#include "berth/app/commands.h"
-#include "berth/app/connection.h"
 #include "berth/app/node_prices.h"
 #include "berth/app/price_plan.h"
 #include "berth/app/process.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/client/file.h"
 
@@ -56,7 +57,7 @@ class ProgressLine {
 template <typename T>
 std::optional<T> Wait(std::future<T> result, const std::function<void()>& tick) {
   while (result.wait_for(kTick) != std::future_status::ready) {
-    if (HasSignal()) return std::nullopt;
+    if (cli::HasSignal()) return std::nullopt;
     tick();
   }
   return result.get();
@@ -109,8 +110,8 @@ class PriceCommand {
 
   int Run(const TypePrices& file) {
     const auto nodes = ReadNodes();
-    if (!nodes) return FailWith({ErrorCode::kCancelled, "interrupted: nothing was changed"});
-    if (!nodes->ok()) return FailWith(nodes->error());
+    if (!nodes) return cli::FailWith({ErrorCode::kCancelled, "interrupted: nothing was changed"});
+    if (!nodes->ok()) return cli::FailWith(nodes->error());
     switch (options_.action) {
       case PriceAction::kList: return List(**nodes);
       case PriceAction::kSet: {
@@ -181,8 +182,8 @@ class PriceCommand {
     std::size_t ended = 0;
     const auto outcome = Patch(needed, ended);
     if (!outcome) {
-      return FailWith({ErrorCode::kCancelled, "interrupted: " + std::to_string(ended) + " of " +
-                                                  std::to_string(needed.size()) + " nodes have been dealt with"});
+      return cli::FailWith({ErrorCode::kCancelled, "interrupted: " + std::to_string(ended) + " of " +
+                                                       std::to_string(needed.size()) + " nodes have been dealt with"});
     }
     std::size_t next = 0;
     for (const PriceChange& change : changes) {
@@ -200,7 +201,7 @@ class PriceCommand {
     Error error = outcome->first_error;
     error.message =
         std::to_string(done) + " of " + std::to_string(needed.size()) + " nodes were changed; " + error.message;
-    return FailWith(error);
+    return cli::FailWith(error);
   }
 
   std::optional<NodePatcher::Outcome> Patch(const std::vector<PriceChange>& changes, std::size_t& ended) {
@@ -224,16 +225,16 @@ class PriceCommand {
 }  // namespace
 
 int RunPrice(const PriceOptions& options) {
-  if (const auto valid = CheckOptions(options); !valid.ok()) return FailWith(valid.error(), cli::kExitUsage);
+  if (const auto valid = CheckOptions(options); !valid.ok()) return cli::FailWith(valid.error(), cli::kExitUsage);
   TypePrices file;
   if (options.action == PriceAction::kImport) {
     auto read = ReadFile(options.file);
-    if (!read.ok()) return FailWith(read.error(), cli::kExitUsage);
+    if (!read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);
     file = std::move(*read);
   }
   const SystemClock clock;
   auto connection = Connection::Make(options.connection, clock, RandomSeed());
-  if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
+  if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
   const int status = PriceCommand(options, **connection).Run(file);
   (*connection)->Stop();
   return status;

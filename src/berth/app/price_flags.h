@@ -1,7 +1,7 @@
 // The flags of `berth price`.
 #pragma once
 
-#include "berth/app/commands.h"
+#include "berth/app/price_command.h"
 
 namespace CLI {
 class App;

@@ -29,8 +29,11 @@ struct PluginRegistration {
       create_named = {};
 };
 
+// All that profiles may name: those that come with berth, and an author's own.
+using KnownPlugins = std::span<const PluginRegistration>;
+
 // The plugin that profiles call by that name; null when there is none.
-const PluginRegistration* FindPlugin(std::span<const PluginRegistration> plugins, std::string_view name);
+const PluginRegistration* FindPlugin(KnownPlugins plugins, std::string_view name);
 
 const std::vector<PluginRegistration>& InTreePlugins();
 

@@ -1,5 +1,7 @@
-// What berth's programs tell their caller when they end.
+// What berth's programs tell their caller when they end. Any thread.
 #pragma once
+
+#include "berth/base/error.h"
 
 namespace berth::cli {
 
@@ -8,5 +10,8 @@ enum ExitCode : int {
   kExitFailed = 1,  // the work failed: said in one line on standard error
   kExitUsage = 2,   // it never began: unknown flags, bad configuration, unreadable files
 };
+
+// One line on standard error: "berth: while ...: what is wrong". Returns `status`, for main to return.
+int FailWith(const Error& error, ExitCode status = kExitFailed);
 
 }  // namespace berth::cli

@@ -1,4 +1,5 @@
-// berth demo: an embedded cluster, a Deployment, and berth placing its pods, on one screen.
+#include "berth/app/demo_command.h"
+
 #include <chrono>
 #include <cstdio>
 #include <map>
@@ -9,9 +10,9 @@
 
 #include <unistd.h>
 
-#include "berth/app/commands.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/demo_pods.h"
+#include "berth/app/demo_policies.h"
 #include "berth/app/embedded_cluster.h"
 #include "berth/app/process.h"
 #include "berth/app/scheduler_shell.h"
@@ -19,6 +20,7 @@
 #include "berth/core/config/default.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/net/http_client.h"
@@ -87,16 +89,19 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const DemoOptions& op
 
 }  // namespace
 
-int RunDemo(const DemoOptions& options, KnownPlugins plugins) {
+int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
+  if (!options.policy.empty())
+    return RunPolicyDemo({options.policy, options.serve, options.listen, options.seed, HostName()});
   const auto configuration = Configuration(options);
-  if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
+  if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   const std::string& scheduler_name = configuration->profiles.front().scheduler_name;
   log::SetLevel(log::Level::kError);  // The screen is the demo's.
   const SystemClock clock;
   cli::FileTerminal terminal(STDOUT_FILENO);
   cli::AnsiScreen screen(terminal);
-  auto started = EmbeddedCluster::Start({options.serve ? options.listen : "", options.nodes, options.seed}, clock);
-  if (!started.ok()) return FailWith(started.error());
+  auto started =
+      EmbeddedCluster::Start({options.serve ? options.listen : "", options.nodes, options.seed, HostName()}, clock);
+  if (!started.ok()) return cli::FailWith(started.error());
   EmbeddedCluster& cluster = **started;
 
   Board board;
@@ -114,8 +119,8 @@ int RunDemo(const DemoOptions& options, KnownPlugins plugins) {
   };
   auto shell = SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
   if (!shell.ok()) {
-    return options.config.empty() ? FailWith(shell.error())
-                                  : FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
+    return options.config.empty() ? cli::FailWith(shell.error())
+                                  : cli::FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
   }
 
   const auto informer = WatchPods(
@@ -133,7 +138,7 @@ int RunDemo(const DemoOptions& options, KnownPlugins plugins) {
       for (std::string& line : board.Lines(StyleOf(terminal))) lines.push_back(std::move(line));
       screen.Show(std::move(lines), clock.Now());
       if (done) return true;
-      is_interrupted = HasSignal();
+      is_interrupted = cli::HasSignal();
       if (is_interrupted || std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(kFrame);
       screen.Refresh(clock.Now());
@@ -196,7 +201,7 @@ int RunDemo(const DemoOptions& options, KnownPlugins plugins) {
       "  kubectl --server http://%s scale deployment nginx --replicas 50\n",
       cluster.address().c_str(), cluster.address().c_str(), cluster.address().c_str());
   std::fflush(stdout);
-  (void)WaitForSignal();
+  (void)cli::WaitForSignal();
   return end(cli::kExitOk);
 }
 

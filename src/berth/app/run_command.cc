@@ -1,3 +1,5 @@
+#include "berth/app/run_command.h"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,7 +12,6 @@
 #include <vector>
 
 #include "berth/api/meta.h"
-#include "berth/app/commands.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
 #include "berth/app/metrics.h"
@@ -20,6 +21,7 @@
 #include "berth/core/config/default.h"
 #include "berth/core/config/validate.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/net/http_server.h"
 
@@ -86,7 +88,7 @@ void WaitUntilPlaced(const SchedulerShell& shell, std::chrono::seconds patience)
   std::uint64_t placed = 0;
   bool has_synced = false;
   auto latest = std::chrono::steady_clock::now();
-  while (!shell.HasSettled() && !HasSignal()) {
+  while (!shell.HasSettled() && !cli::HasSignal()) {
     const std::uint64_t count = shell.counts().scheduled;
     const auto now = std::chrono::steady_clock::now();
     if (count != placed || shell.HasSynced() != has_synced) latest = now;
@@ -112,14 +114,14 @@ int ReportUnplaced(SchedulerShell& shell) {
 
 }  // namespace
 
-int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
+int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   ShareMemory();
   const auto configuration = Configuration(options);
-  if (!configuration.ok()) return FailWith(configuration.error(), cli::kExitUsage);
+  if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   const SystemClock clock;
   const std::uint64_t seed = options.seed.value_or(RandomSeed());
   auto namespaces = ParseNamespaces(options.namespaces);
-  if (!namespaces.ok()) return FailWith(namespaces.error(), cli::kExitUsage);
+  if (!namespaces.ok()) return cli::FailWith(namespaces.error(), cli::kExitUsage);
 
   ConnectionOptions connection_options = options.connection;
   // As upstream: with a configuration file its own connection counts; the flags fill in what it leaves out.
@@ -130,7 +132,7 @@ int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
   connection_options.content_type = from_file.content_type;
   connection_options.accept_content_types = from_file.accept_content_types;
   auto connection = Connection::Make(connection_options, clock, seed);
-  if (!connection.ok()) return FailWith(connection.error(), cli::kExitUsage);
+  if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
 
   PrometheusMetrics metrics;
   ShellOptions shell_options;
@@ -148,15 +150,15 @@ int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
   auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
                                     std::move(shell_options));
   if (!shell.ok()) {
-    return FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
-                    cli::kExitUsage);
+    return cli::FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
+                         cli::kExitUsage);
   }
 
   net::IoContext metrics_io;
   std::unique_ptr<net::HttpServer> metrics_server;
   if (!options.metrics_bind_address.empty()) {
     auto served = ServeMetrics(metrics_io, options.metrics_bind_address, metrics);
-    if (!served.ok()) return FailWith(served.error().Wrap("--metrics-bind-address"));
+    if (!served.ok()) return cli::FailWith(served.error().Wrap("--metrics-bind-address"));
     metrics_server = std::move(*served);
     log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server->address() + "/metrics"}});
   }
@@ -176,7 +178,7 @@ int RunOnCluster(const RunOptions& options, KnownPlugins plugins) {
     status = ReportUnplaced(**shell);
     (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
   } else {
-    const char* signal = WaitForSignal();
+    const char* signal = cli::WaitForSignal();
     log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
   }
   (*shell)->Stop(std::chrono::seconds(kShutdownGraceSeconds));

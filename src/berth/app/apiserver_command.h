@@ -1,0 +1,16 @@
+// `berth apiserver`: the embedded API server by itself. Returns the process's exit status; says in one line on standard
+// error why it failed. Once a process, on the main thread, after cli::BlockSignals().
+#pragma once
+
+#include <string>
+
+namespace berth::app {
+
+struct ApiServerCommandOptions {
+  std::string listen = "127.0.0.1:8001";
+  int nodes = 0;
+};
+
+int RunApiServer(const ApiServerCommandOptions& options);
+
+}  // namespace berth::app

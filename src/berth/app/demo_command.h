@@ -1,0 +1,24 @@
+// `berth demo`: berth at work on an embedded cluster. Returns the process's exit status; says in one line on standard
+// error why it failed. Once a process, on the main thread, after cli::BlockSignals().
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "berth/plugins/registry.h"
+
+namespace berth::app {
+
+struct DemoOptions {
+  bool serve = false;
+  std::string listen = "127.0.0.1:8001";
+  int nodes = 5;
+  int replicas = 3;
+  std::uint64_t seed = 1;
+  std::string config;  // a KubeSchedulerConfiguration file, whose first profile schedules; empty: the default one
+  std::string policy;  // the policy to show, on a cluster of its own; empty: the plain demo
+};
+
+int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins);
+
+}  // namespace berth::app

@@ -1,0 +1,30 @@
+#include "berth/app/kubelets_command.h"
+
+#include "berth/app/process.h"
+#include "berth/base/log.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
+
+namespace berth::app {
+
+int RunKubelets(const KubeletsOptions& options) {
+  const SystemClock clock;
+  const std::uint64_t seed = RandomSeed();
+  kubelet::KubeletOptions kubelets;
+  kubelets.nodes = options.nodes;
+  kubelets.seed = seed;
+  if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok())
+    return cli::FailWith(valid.error(), cli::kExitUsage);
+  auto connection = Connection::Make(options.connection, clock, seed);
+  if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
+  kubelet::KubeletSimulator simulator((*connection)->rest(), kubelets);
+  log::Info("app", "Simulating nodes", {{"nodes", options.nodes}, {"server", (*connection)->server()}});
+  simulator.Start();
+  log::Info("app", "Ending", {{"signal", cli::WaitForSignal()}});
+  simulator.Stop();
+  (*connection)->Stop();
+  return 0;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,16 @@
+// `berth kubelets`: simulated nodes and kubelets for any cluster. Returns the process's exit status; says in one line
+// on standard error why it failed. Once a process, on the main thread, after cli::BlockSignals().
+#pragma once
+
+#include "berth/app/connection.h"
+
+namespace berth::app {
+
+struct KubeletsOptions {
+  ConnectionOptions connection;
+  int nodes = 5;
+};
+
+int RunKubelets(const KubeletsOptions& options);
+
+}  // namespace berth::app

@@ -1,0 +1,30 @@
+// `berth price`: prices of nodes as annotations, for the BestPrice policy, on any cluster. Returns the process's exit
+// status; says in one line on standard error why it failed. Once a process, on the main thread, after
+// cli::BlockSignals().
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "berth/app/connection.h"
+
+namespace berth::app {
+
+enum class PriceAction : std::uint8_t { kList, kSet, kRandom, kImport, kClear };
+
+struct PriceOptions {
+  ConnectionOptions connection;
+  PriceAction action = PriceAction::kList;
+  std::string annotation;             // its key; empty: the usual ones
+  std::string selector;               // of nodes by labels; not with kSet
+  std::string node;                   // kSet
+  std::string price;                  // kSet
+  std::optional<std::uint64_t> seed;  // kRandom
+  std::string file;                   // kImport
+  bool dry_run = false;               // not with kList
+};
+
+int RunPrice(const PriceOptions& options);
+
+}  // namespace berth::app

@@ -1,0 +1,39 @@
+#include "berth/shell/cli/signals.h"
+
+#include <csignal>
+#include <ctime>
+
+namespace berth::cli {
+namespace {
+
+sigset_t EndingSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
+}  // namespace
+
+void BlockSignals() {
+  const sigset_t set = EndingSignals();
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+const char* WaitForSignal() {
+  const sigset_t set = EndingSignals();
+  int signal = 0;
+  while (sigwait(&set, &signal) != 0) {
+  }
+  return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+bool HasSignal() {
+  const sigset_t set = EndingSignals();
+  const timespec none{};
+  return sigtimedwait(&set, nullptr, &none) > 0;
+}
+
+}  // namespace berth::cli
