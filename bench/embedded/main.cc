@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "bench/embedded/client.h"
-#include "berth/app/embedded_cluster.h"
-#include "berth/shell/cli/exit_codes.h"
-#include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
+#include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::bench::embedded {
 namespace {
@@ -50,13 +50,13 @@ int RunBerth(int in, int out) {
   cli::BlockSignals();
   log::SetLevel(log::Level::kError);
   const SystemClock clock;
-  auto cluster = app::EmbeddedCluster::Start({.listen = "127.0.0.1:0", .nodes = 0, .seed = 1}, clock);
+  auto cluster = embedded_cluster::EmbeddedCluster::Start({.listen = "127.0.0.1:0", .nodes = 0, .seed = 1}, clock);
   if (!cluster.ok()) return cli::FailWith(cluster.error());
-  app::ShellOptions options;
+  runner::ShellOptions options;
   options.seed = 1;
   options.hostname = "bench";
-  auto shell = app::SchedulerShell::Make(config::DefaultConfiguration(), (*cluster)->rest(), (*cluster)->events(),
-                                         clock, std::move(options));
+  auto shell = runner::SchedulerShell::Make(config::DefaultConfiguration(), (*cluster)->rest(), (*cluster)->events(),
+                                            clock, std::move(options));
   if (!shell.ok()) return cli::FailWith(shell.error());
   (*shell)->Start();
   while (!(*shell)->HasSynced()) std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
-#include "berth/app/embedded_cluster.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
+#include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 
@@ -12,7 +12,8 @@ namespace berth::app {
 
 int RunApiServer(const ApiServerCommandOptions& options) {
   const SystemClock clock;
-  auto cluster = EmbeddedCluster::Start({options.listen, options.nodes, RandomSeed(), HostName()}, clock);
+  auto cluster =
+      embedded_cluster::EmbeddedCluster::Start({options.listen, options.nodes, RandomSeed(), HostName()}, clock);
   if (!cluster.ok()) return cli::FailWith(cluster.error());
   const std::string address = (*cluster)->address();
   log::Info("app", "Serving", {{"url", "http://" + address}, {"nodes", options.nodes}});

@@ -11,19 +11,19 @@
 #include <unistd.h>
 
 #include "berth/app/configuration_file.h"
-#include "berth/app/demo_pods.h"
-#include "berth/app/demo_policies.h"
-#include "berth/app/embedded_cluster.h"
 #include "berth/app/process.h"
-#include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
+#include "berth/demo/demo_pods.h"
+#include "berth/demo/policy_demo.h"
+#include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/net/http_client.h"
+#include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
 namespace {
@@ -35,7 +35,7 @@ constexpr const char* kSchedulerName = "berth";  // without a configuration
 // What the screen shows, filled from the event loop and the core's thread.
 class Board {
  public:
-  void SetPod(const ShownPod& pod) {
+  void SetPod(const demo::ShownPod& pod) {
     const std::lock_guard lock(mutex_);
     pods_[pod.name] = pod;
   }
@@ -76,7 +76,7 @@ class Board {
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, ShownPod> pods_;
+  std::map<std::string, demo::ShownPod> pods_;
   std::map<std::string, std::string> why_;  // by uid
 };
 
@@ -91,7 +91,7 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const DemoOptions& op
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   if (!options.policy.empty())
-    return RunPolicyDemo({options.policy, options.serve, options.listen, options.seed, HostName()});
+    return demo::RunPolicyDemo({options.policy, options.serve, options.listen, options.seed, HostName()});
   const auto configuration = Configuration(options);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   const std::string& scheduler_name = configuration->profiles.front().scheduler_name;
@@ -99,17 +99,17 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   const SystemClock clock;
   cli::FileTerminal terminal(STDOUT_FILENO);
   cli::AnsiScreen screen(terminal);
-  auto started =
-      EmbeddedCluster::Start({options.serve ? options.listen : "", options.nodes, options.seed, HostName()}, clock);
+  auto started = embedded_cluster::EmbeddedCluster::Start(
+      {options.serve ? options.listen : "", options.nodes, options.seed, HostName()}, clock);
   if (!started.ok()) return cli::FailWith(started.error());
-  EmbeddedCluster& cluster = **started;
+  embedded_cluster::EmbeddedCluster& cluster = **started;
 
   Board board;
-  ShellOptions shell_options;
+  runner::ShellOptions shell_options;
   shell_options.seed = options.seed;
   shell_options.hostname = HostName();
   shell_options.plugins = plugins;
-  shell_options.read_file = PluginFiles(options.config);
+  shell_options.read_file = plugin_files::PluginFiles(options.config);
   shell_options.waits_for_outside_data = true;
   shell_options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
     return net::MakeHttpClient(io, std::move(to));
@@ -117,14 +117,15 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   shell_options.on_decision = [&board](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod->uid, decision.Why());
   };
-  auto shell = SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
+  auto shell =
+      runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
   if (!shell.ok()) {
     return options.config.empty() ? cli::FailWith(shell.error())
                                   : cli::FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
   }
 
-  const auto informer = WatchPods(
-      cluster.rest(), [&board](const ShownPod& pod) { board.SetPod(pod); },
+  const auto informer = demo::WatchPods(
+      cluster.rest(), [&board](const demo::ShownPod& pod) { board.SetPod(pod); },
       [&board](const std::string& name) { board.RemovePod(name); });
   informer->Start();
 
@@ -135,7 +136,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
     for (;;) {
       const bool done = is_done();
       std::vector<std::string> lines{title};
-      for (std::string& line : board.Lines(StyleOf(terminal))) lines.push_back(std::move(line));
+      for (std::string& line : board.Lines(demo::StyleOf(terminal))) lines.push_back(std::move(line));
       screen.Show(std::move(lines), clock.Now());
       if (done) return true;
       is_interrupted = cli::HasSignal();
@@ -161,8 +162,8 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   if (!show_until("an embedded API server with " + std::to_string(options.nodes) + " simulated nodes", nodes_ready)) {
     return fail("the simulated nodes did not get ready within " + std::to_string(kTimeLimit.count()) + " s");
   }
-  const DemoWorkload nginx{"nginx", options.replicas};
-  if (const auto created = CreateWorkload(cluster.rest(), nginx, scheduler_name); !created.ok())
+  const demo::DemoWorkload nginx{"nginx", options.replicas};
+  if (const auto created = demo::CreateWorkload(cluster.rest(), nginx, scheduler_name); !created.ok())
     return fail(created.error().message);
 
   // The pods wait for a scheduler of their name; then berth starts.
@@ -188,7 +189,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   const bool all_running = board.running() == options.replicas;
   screen.Finish();
   if (!terminal.IsTty()) {  // The screen ends with this; a file has seen its lines one by one.
-    for (const std::string& line : board.Lines(StyleOf(terminal))) terminal.Write(line + "\n");
+    for (const std::string& line : board.Lines(demo::StyleOf(terminal))) terminal.Write(line + "\n");
   }
   if (!all_running) {
     std::fprintf(stderr, "berth: demo: %zu of %d pods have no room: %s More --nodes would give it to them.\n",

@@ -17,21 +17,21 @@
 
 #include "berth/app/apiserver_command.h"
 #include "berth/app/demo_command.h"
-#include "berth/app/demo_policies.h"
 #include "berth/app/kube_scheduler_flags.h"
 #include "berth/app/kubelets_command.h"
 #include "berth/app/plugin_flags.h"
-#include "berth/app/plugin_loader.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/run_command.h"
 #include "berth/base/edit_distance.h"
 #include "berth/base/log.h"
+#include "berth/demo/policy_demo.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/net/url.h"
+#include "berth/shell/plugin_files/plugin_loader.h"
 
 namespace berth::app {
 namespace {
@@ -176,7 +176,7 @@ Expected<std::vector<plugins::PluginRegistration>> AllPlugins(std::vector<Plugin
   std::vector<plugins::OwnPlugin> own;
   for (PluginRegistration& plugin : of_program) own.push_back({std::move(plugin), {}});
   if (directory) {
-    BERTH_ASSIGN_OR_RETURN(std::vector<plugins::OwnPlugin> loaded, LoadPlugins(*directory));
+    BERTH_ASSIGN_OR_RETURN(std::vector<plugins::OwnPlugin> loaded, plugin_files::LoadPlugins(*directory));
     std::move(loaded.begin(), loaded.end(), std::back_inserter(own));
   }
   return plugins::AllPlugins(own);
@@ -289,8 +289,8 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   AddPluginDirectory(*demo_command, plugin_directory);
   demo_command
       ->add_option("--policy", demo.policy,
-                   "show a policy on a cluster where its effect is plain to see: " + PolicyDemoNames())
-      ->check(CheckPolicyDemo, "")
+                   "show a policy on a cluster where its effect is plain to see: " + demo::PolicyDemoNames())
+      ->check(demo::CheckPolicyDemo, "")
       ->excludes(demo_nodes)
       ->excludes(demo_replicas)
       ->excludes(demo_config);

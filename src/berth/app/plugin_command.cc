@@ -9,9 +9,9 @@
 
 #include <unistd.h>
 
-#include "berth/app/plugin_new.h"
-#include "berth/app/plugin_test_case.h"
-#include "berth/app/plugin_test_run.h"
+#include "berth/authoring/case_run.h"
+#include "berth/authoring/new_plugin.h"
+#include "berth/authoring/plugin_case.h"
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -36,7 +36,7 @@ bool IsCaseFile(const fs::path& path) {
 struct Row {
   std::string file;
   std::string test;
-  PluginCheck check;
+  authoring::PluginCheck check;
 };
 
 // All that the files say, as it comes.
@@ -45,20 +45,20 @@ class TestRun {
   explicit TestRun(plugins::KnownPlugins plugins) : plugins_(plugins) {}
 
   void RunFile(const std::string& path) {
-    const auto text = client::ReadSmallFile(path, kCaseFileBytesMax);
+    const auto text = client::ReadSmallFile(path, authoring::kCaseFileBytesMax);
     if (!text.ok()) return Broken(text.error().message);
     const fs::path file(path);
     const std::string folder = file.has_parent_path() ? file.parent_path().string() : ".";
-    const auto cases = ParsePluginCases(*text, folder, file.stem().string(),
-                                        [](const std::string& config) { return client::ReadSmallFile(config); });
+    const auto cases = authoring::ParsePluginCases(
+        *text, folder, file.stem().string(), [](const std::string& config) { return client::ReadSmallFile(config); });
     if (!cases.ok()) return Broken(path + ": " + cases.error().message);
-    for (const PluginCase& test : *cases) {
-      const auto checks = RunPluginCase(test, plugins_);
+    for (const authoring::PluginCase& test : *cases) {
+      const auto checks = authoring::RunPluginCase(test, plugins_);
       if (!checks.ok()) {
         Broken(path + ": case \"" + test.name + "\": " + checks.error().message);
         continue;
       }
-      for (const PluginCheck& check : *checks) {
+      for (const authoring::PluginCheck& check : *checks) {
         failed_ += check.is_ok ? 0 : 1;
         rows_.push_back({path, test.name, check});
       }
@@ -166,7 +166,7 @@ Expected<std::vector<std::string>> FindCaseFiles(const std::string& path) {
 
 int RunPlugin(const PluginOptions& options, plugins::KnownPlugins plugins) {
   if (options.action == PluginAction::kTest) return RunPluginTest(options, plugins);
-  const auto made = NewPlugin(options.name, options.language, options.folder);
+  const auto made = authoring::NewPlugin(options.name, options.language, options.folder);
   if (!made.ok()) return cli::FailWith(made.error(), cli::kExitUsage);
   std::printf("%s", made->c_str());
   return cli::kExitOk;

@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "berth/api/selector.h"
-#include "berth/app/node_prices.h"
-#include "berth/app/price_plan.h"
 #include "berth/app/process.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price.h"
+#include "berth/prices/node_prices.h"
+#include "berth/prices/price_plan.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/terminal.h"
@@ -76,15 +76,15 @@ Expected<void> CheckOptions(const PriceOptions& options) {
   return {};
 }
 
-Expected<TypePrices> ReadFile(const std::string& path) {
+Expected<prices::TypePrices> ReadFile(const std::string& path) {
   BERTH_ASSIGN_OR_RETURN(const std::string text, client::ReadSmallFile(path, kFileBytesMax));
-  auto prices = ParseTypePrices(text);
+  auto prices = prices::ParseTypePrices(text);
   if (!prices.ok()) return InvalidError(path + ": " + prices.error().message);
   return prices;
 }
 
 // Those nodes keep what they have.
-void TellWhatIsLeftAlone(const ImportPlan& plan) {
+void TellWhatIsLeftAlone(const prices::ImportPlan& plan) {
   std::size_t shown = 0;
   std::string types;
   for (const auto& [type, count] : plan.unknown_types) {
@@ -108,7 +108,7 @@ class PriceCommand {
         connection_(connection),
         key_(options.annotation.empty() ? std::string(plugins::kPriceAnnotation) : options.annotation) {}
 
-  int Run(const TypePrices& file) {
+  int Run(const prices::TypePrices& file) {
     const auto nodes = ReadNodes();
     if (!nodes) return cli::FailWith({ErrorCode::kCancelled, "interrupted: nothing was changed"});
     if (!nodes->ok()) return cli::FailWith(nodes->error());
@@ -121,16 +121,16 @@ class PriceCommand {
       case PriceAction::kRandom: {
         const std::uint64_t seed = options_.seed.value_or(RandomSeed());
         if (!options_.seed) std::fprintf(stderr, "berth: --seed %llu\n", static_cast<unsigned long long>(seed));
-        return Change(RandomPrices(**nodes, key_, seed));
+        return Change(prices::RandomPrices(**nodes, key_, seed));
       }
       case PriceAction::kImport: {
-        ImportPlan plan = ImportPrices(**nodes, key_, file);
+        prices::ImportPlan plan = prices::ImportPrices(**nodes, key_, file);
         TellWhatIsLeftAlone(plan);
         return Change(std::move(plan.changes));
       }
       case PriceAction::kClear: break;
     }
-    return Change(ClearPrices(**nodes, key_));
+    return Change(prices::ClearPrices(**nodes, key_));
   }
 
  private:
@@ -139,17 +139,19 @@ class PriceCommand {
     return plugins::BestPriceArgs().annotations;
   }
 
-  std::optional<Expected<std::vector<PricedNode>>> ReadNodes() {
-    const auto promise = std::make_shared<std::promise<Expected<std::vector<PricedNode>>>>();
-    const auto done = [promise](Expected<std::vector<PricedNode>> nodes) { promise->set_value(std::move(nodes)); };
+  std::optional<Expected<std::vector<prices::PricedNode>>> ReadNodes() {
+    const auto promise = std::make_shared<std::promise<Expected<std::vector<prices::PricedNode>>>>();
+    const auto done = [promise](Expected<std::vector<prices::PricedNode>> nodes) {
+      promise->set_value(std::move(nodes));
+    };
     const auto count = std::make_shared<std::atomic<std::size_t>>(0);
     if (options_.action == PriceAction::kSet) {
-      GetNode(connection_.rest(), options_.node, Keys(), done);
+      prices::GetNode(connection_.rest(), options_.node, Keys(), done);
     } else {
-      NodeListOptions list;
+      prices::NodeListOptions list;
       list.label_selector = options_.selector;
       list.annotations = Keys();
-      ListNodes(connection_.rest(), std::move(list), count, done);
+      prices::ListNodes(connection_.rest(), std::move(list), count, done);
     }
     ProgressLine progress;
     return Wait(promise->get_future(), [&] {
@@ -157,25 +159,25 @@ class PriceCommand {
     });
   }
 
-  static int List(const std::vector<PricedNode>& nodes, const std::vector<std::string>& keys) {
+  static int List(const std::vector<prices::PricedNode>& nodes, const std::vector<std::string>& keys) {
     cli::FileTerminal terminal(STDOUT_FILENO);
-    const cli::Table table = PriceTable(nodes, keys);
+    const cli::Table table = prices::PriceTable(nodes, keys);
     for (const std::string& line : table.Lines({terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : 0}))
       terminal.Write(line + "\n");
     return 0;
   }
-  int List(const std::vector<PricedNode>& nodes) const { return List(nodes, Keys()); }
+  int List(const std::vector<prices::PricedNode>& nodes) const { return List(nodes, Keys()); }
 
-  int Change(std::vector<PriceChange> changes) {
-    std::vector<PriceChange> needed;
-    for (const PriceChange& change : changes) {
+  int Change(std::vector<prices::PriceChange> changes) {
+    std::vector<prices::PriceChange> needed;
+    for (const prices::PriceChange& change : changes) {
       if (change.before != change.after) needed.push_back(change);
     }
-    const auto tell = [this](const PriceChange& change, const char* remark) {
-      std::printf("%s%s\n", ChangeLine(change, key_).c_str(), remark);
+    const auto tell = [this](const prices::PriceChange& change, const char* remark) {
+      std::printf("%s%s\n", prices::ChangeLine(change, key_).c_str(), remark);
     };
     if (options_.dry_run) {
-      for (const PriceChange& change : changes)
+      for (const prices::PriceChange& change : changes)
         tell(change, change.before == change.after ? " (unchanged, dry run)" : " (dry run)");
       return 0;
     }
@@ -186,28 +188,29 @@ class PriceCommand {
                                                        std::to_string(needed.size()) + " nodes have been dealt with"});
     }
     std::size_t next = 0;
-    for (const PriceChange& change : changes) {
+    for (const prices::PriceChange& change : changes) {
       if (change.before == change.after) {
         tell(change, " (unchanged)");
-      } else if (const auto state = outcome->states[next++]; state == NodePatcher::State::kDone) {
+      } else if (const auto state = outcome->states[next++]; state == prices::NodePatcher::State::kDone) {
         tell(change, "");
-      } else if (state == NodePatcher::State::kGone) {
+      } else if (state == prices::NodePatcher::State::kGone) {
         tell(change, " (the node is gone)");
       }
     }
     std::fflush(stdout);
     if (outcome->failures == 0) return 0;
-    const auto done = std::ranges::count(outcome->states, NodePatcher::State::kDone);
+    const auto done = std::ranges::count(outcome->states, prices::NodePatcher::State::kDone);
     Error error = outcome->first_error;
     error.message =
         std::to_string(done) + " of " + std::to_string(needed.size()) + " nodes were changed; " + error.message;
     return cli::FailWith(error);
   }
 
-  std::optional<NodePatcher::Outcome> Patch(const std::vector<PriceChange>& changes, std::size_t& ended) {
-    const auto promise = std::make_shared<std::promise<NodePatcher::Outcome>>();
-    NodePatcher patcher(connection_.rest(), key_, changes);
-    patcher.Start([promise](NodePatcher::Outcome outcome) { promise->set_value(std::move(outcome)); });
+  std::optional<prices::NodePatcher::Outcome> Patch(const std::vector<prices::PriceChange>& changes,
+                                                    std::size_t& ended) {
+    const auto promise = std::make_shared<std::promise<prices::NodePatcher::Outcome>>();
+    prices::NodePatcher patcher(connection_.rest(), key_, changes);
+    patcher.Start([promise](prices::NodePatcher::Outcome outcome) { promise->set_value(std::move(outcome)); });
     ProgressLine progress;
     auto outcome = Wait(promise->get_future(), [&] {
       if (changes.size() >= kProgressNodesMin)
@@ -226,7 +229,7 @@ class PriceCommand {
 
 int RunPrice(const PriceOptions& options) {
   if (const auto valid = CheckOptions(options); !valid.ok()) return cli::FailWith(valid.error(), cli::kExitUsage);
-  TypePrices file;
+  prices::TypePrices file;
   if (options.action == PriceAction::kImport) {
     auto read = ReadFile(options.file);
     if (!read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);

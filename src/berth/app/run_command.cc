@@ -14,16 +14,16 @@
 #include "berth/api/meta.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
-#include "berth/app/metrics.h"
 #include "berth/app/process.h"
-#include "berth/app/scheduler_shell.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/validate.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
+#include "berth/shell/metrics/prometheus_metrics.h"
 #include "berth/shell/net/http_server.h"
+#include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
 namespace {
@@ -38,7 +38,7 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
 }
 
 Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, const std::string& listen,
-                                                        const PrometheusMetrics& metrics) {
+                                                        const metrics::PrometheusMetrics& metrics) {
   net::HttpServerOptions options;
   options.listen = listen;
   options.connections_max = 64;
@@ -84,7 +84,7 @@ void LogDecision(const scheduler::Decision& decision) {
 
 // Until nothing is left to do, for so long no pod was placed or the cluster's objects have not been listed, or a signal
 // comes.
-void WaitUntilPlaced(const SchedulerShell& shell, std::chrono::seconds patience) {
+void WaitUntilPlaced(const runner::SchedulerShell& shell, std::chrono::seconds patience) {
   std::uint64_t placed = 0;
   bool has_synced = false;
   auto latest = std::chrono::steady_clock::now();
@@ -100,7 +100,7 @@ void WaitUntilPlaced(const SchedulerShell& shell, std::chrono::seconds patience)
 }
 
 // The exit status; a line for each pod without a node.
-int ReportUnplaced(SchedulerShell& shell) {
+int ReportUnplaced(runner::SchedulerShell& shell) {
   if (!shell.HasSynced()) {
     std::fprintf(stderr, "berth: ended before the cluster's objects had been listed\n");
     return cli::kExitFailed;
@@ -134,21 +134,21 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   auto connection = Connection::Make(connection_options, clock, seed);
   if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
 
-  PrometheusMetrics metrics;
-  ShellOptions shell_options;
+  metrics::PrometheusMetrics metrics;
+  runner::ShellOptions shell_options;
   shell_options.metrics = &metrics;
   shell_options.make_client = [&io = (*connection)->io()](net::HttpClientOptions to) {
     return net::MakeHttpClient(io, std::move(to));
   };
   shell_options.seed = seed;
   shell_options.hostname = HostName();
-  shell_options.read_file = PluginFiles(options.config);
+  shell_options.read_file = plugin_files::PluginFiles(options.config);
   shell_options.plugins = plugins;
   shell_options.pods = {options.pods_by_annotation, std::move(*namespaces)};
   shell_options.waits_for_outside_data = options.once;
   if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
-  auto shell = SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
-                                    std::move(shell_options));
+  auto shell = runner::SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
+                                            std::move(shell_options));
   if (!shell.ok()) {
     return cli::FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
                          cli::kExitUsage);

@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "berth/app/plugin_test_cluster.h"
-#include "berth/app/plugin_test_verdicts.h"
+#include "berth/authoring/case_cluster.h"
+#include "berth/authoring/case_verdicts.h"
 #include "berth/base/check.h"
 #include "berth/codec/yaml.h"
 #include "berth/plugins/own_plugins.h"
@@ -14,11 +14,11 @@ namespace berth::testing {
 class SmallCluster::State {
  public:
   static Expected<std::unique_ptr<State>> Make(std::vector<framework::PluginRegistration> plugins,
-                                               const app::PluginCase& test) {
+                                               const authoring::PluginCase& test) {
     std::vector<plugins::OwnPlugin> own;
     for (framework::PluginRegistration& plugin : plugins) own.push_back({std::move(plugin), {}});
     BERTH_ASSIGN_OR_RETURN(const auto known, plugins::AllPlugins(own));
-    BERTH_ASSIGN_OR_RETURN(auto cluster, app::CaseCluster::Make(test, known));
+    BERTH_ASSIGN_OR_RETURN(auto cluster, authoring::CaseCluster::Make(test, known));
     auto state = std::make_unique<State>();
     state->plugin_ = test.lone_plugin;
     state->scheduler_name_ = test.configuration.profiles.front().scheduler_name;
@@ -26,8 +26,8 @@ class SmallCluster::State {
     return state;
   }
 
-  app::CaseCluster& cluster() { return *cluster_; }
-  const app::CaseCluster& cluster() const { return *cluster_; }
+  authoring::CaseCluster& cluster() { return *cluster_; }
+  const authoring::CaseCluster& cluster() const { return *cluster_; }
   const std::string& plugin() const { return plugin_; }
 
   void Add(api::Pod pod) {
@@ -48,12 +48,12 @@ class SmallCluster::State {
     return at->second;
   }
 
-  app::Verdicts VerdictsOn(std::string_view pod_name, std::string_view node) const {
+  authoring::Verdicts VerdictsOn(std::string_view pod_name, std::string_view node) const {
     const api::Pod& pod = Pod(pod_name);
     BERTH_CHECK(cluster_->nodes().Find(node) != framework::kNoNode,
                 "no node of the test is called " + std::string(node));
     BERTH_CHECK(cluster_->NodeOf(pod).empty(), KeyOf(pod_name) + " does not wait: it is on a node");
-    return app::VerdictsOn(pod, *cluster_);
+    return authoring::VerdictsOn(pod, *cluster_);
   }
 
  private:
@@ -63,16 +63,16 @@ class SmallCluster::State {
 
   std::string plugin_;  // the one that is alone; empty: there may be several
   std::string scheduler_name_;
-  std::unique_ptr<app::CaseCluster> cluster_;
+  std::unique_ptr<authoring::CaseCluster> cluster_;
   std::map<std::string, api::Pod> pods_;  // by namespace and name, as they were added
 };
 
 namespace {
 
 // The ways that say something else than the plain form; empty: none.
-std::string Differences(const app::Verdicts& said) {
+std::string Differences(const authoring::Verdicts& said) {
   std::string text;
-  for (const app::Verdicts::Difference& difference : said.differences)
+  for (const authoring::Verdicts::Difference& difference : said.differences)
     text += (text.empty() ? "differs " : "; ") + difference.how + ": " + difference.said;
   return text;
 }
@@ -85,14 +85,14 @@ SmallCluster& SmallCluster::operator=(SmallCluster&& other) noexcept = default;
 SmallCluster::~SmallCluster() = default;
 
 Expected<SmallCluster> SmallCluster::With(framework::PluginRegistration plugin, std::string_view args) {
-  BERTH_ASSIGN_OR_RETURN(const app::PluginCase test, app::CaseOfPlugin(plugin.name, args));
+  BERTH_ASSIGN_OR_RETURN(const authoring::PluginCase test, authoring::CaseOfPlugin(plugin.name, args));
   BERTH_ASSIGN_OR_RETURN(auto state, State::Make({std::move(plugin)}, test));
   return SmallCluster(std::move(state));
 }
 
 Expected<SmallCluster> SmallCluster::WithConfiguration(std::vector<framework::PluginRegistration> plugins,
                                                        std::string_view configuration) {
-  BERTH_ASSIGN_OR_RETURN(const app::PluginCase test, app::CaseOfConfiguration(configuration));
+  BERTH_ASSIGN_OR_RETURN(const authoring::PluginCase test, authoring::CaseOfConfiguration(configuration));
   BERTH_ASSIGN_OR_RETURN(auto state, State::Make(std::move(plugins), test));
   return SmallCluster(std::move(state));
 }
@@ -112,7 +112,7 @@ SmallCluster& SmallCluster::AddObject(std::string_view manifest) {
   BERTH_CHECK(document.ok(), document.error().message);
   config::FieldErrors errors;
   std::vector<framework::AnyObject> objects;
-  app::ReadCaseObject(*document, "", objects, errors);
+  authoring::ReadCaseObject(*document, "", objects, errors);
   const auto result = errors.Result();
   BERTH_CHECK(result.ok(), result.error().message);
   for (framework::AnyObject& object : objects) state_->cluster().SetObject(std::move(object));
@@ -130,7 +130,7 @@ SmallCluster& SmallCluster::RemovePod(std::string_view pod) {
 }
 
 std::string SmallCluster::Filter(std::string_view pod, std::string_view node) const {
-  const app::Verdicts said = state_->VerdictsOn(pod, node);
+  const authoring::Verdicts said = state_->VerdictsOn(pod, node);
   if (!said.error.empty()) return said.error;
   const std::string differences = Differences(said);
   return differences.empty() ? said.filter.find(std::string(node))->second : differences;
@@ -138,7 +138,7 @@ std::string SmallCluster::Filter(std::string_view pod, std::string_view node) co
 
 std::optional<std::int64_t> SmallCluster::Score(std::string_view pod, std::string_view node,
                                                 std::string_view plugin) const {
-  const app::Verdicts said = state_->VerdictsOn(pod, node);
+  const authoring::Verdicts said = state_->VerdictsOn(pod, node);
   BERTH_CHECK(said.error.empty(), said.error);
   BERTH_CHECK(said.differences.empty(), Differences(said));
   const std::string asked = plugin.empty() ? state_->plugin() : std::string(plugin);

@@ -1,0 +1,23 @@
+// Runs a case of `berth plugin test` and compares what came of it with what was expected.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/authoring/plugin_case.h"
+#include "berth/plugins/registry.h"
+
+namespace berth::authoring {
+
+// One thing that was expected.
+struct PluginCheck {
+  std::string of;  // "filter a", "score b", "placed p", "message p", "forms"
+  std::string want;
+  std::string got;
+  bool is_ok = false;
+};
+
+// Deterministic. Fails when a plugin cannot be made.
+Expected<std::vector<PluginCheck>> RunPluginCase(const PluginCase& test, plugins::KnownPlugins plugins);
+
+}  // namespace berth::authoring

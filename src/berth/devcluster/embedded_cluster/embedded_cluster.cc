@@ -1,0 +1,55 @@
+#include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+
+namespace berth::embedded_cluster {
+
+EmbeddedCluster::EmbeddedCluster(const Clock& clock) : loop_(client_io_, clock) {}
+
+Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const EmbeddedClusterOptions& options,
+                                                                  const Clock& clock) {
+  std::unique_ptr<EmbeddedCluster> cluster(new EmbeddedCluster(clock));
+  apiserver::ApiServerOptions server;
+  server.seed = options.seed;
+  server.io = &cluster->server_io_;
+  cluster->server_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock, server);
+  if (!options.listen.empty()) {
+    net::HttpServerOptions http;
+    http.listen = options.listen;
+    http.malformed = &apiserver::ApiServer::MalformedRequest;
+    BERTH_ASSIGN_OR_RETURN(cluster->http_,
+                           net::StartHttpServer(cluster->server_io_, http, cluster->server_->handler()));
+  }
+  // Requests are handled on the clients' loop: what blocks it (a full input queue) must not stop HTTP clients.
+  cluster->transport_ = cluster->server_->InProcessTransport(cluster->client_io_);
+  cluster->events_transport_ = cluster->server_->InProcessTransport(cluster->client_io_);
+  cluster->rest_ = std::make_unique<client::RestClient>(cluster->loop_, *cluster->transport_, nullptr, options.seed);
+  cluster->events_ =
+      std::make_unique<client::RestClient>(cluster->loop_, *cluster->events_transport_, nullptr, options.seed + 1);
+  if (options.nodes > 0) {
+    kubelet::KubeletOptions kubelets;
+    kubelets.nodes = options.nodes;
+    kubelets.seed = options.seed;
+    if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok()) return valid.error().Wrap("--nodes");
+    cluster->kubelets_ = std::make_unique<kubelet::KubeletSimulator>(*cluster->rest_, kubelets);
+    cluster->kubelets_->Start();
+  }
+  controllers::ControllersOptions controllers;
+  controllers.seed = options.seed;
+  controllers.hostname = options.hostname;
+  cluster->controllers_ = std::make_unique<controllers::Controllers>(*cluster->rest_, *cluster->events_, controllers);
+  cluster->controllers_->Start();
+  return cluster;
+}
+
+void EmbeddedCluster::Stop() {
+  if (controllers_) controllers_->Stop();
+  if (kubelets_) kubelets_->Stop();
+  client_io_.Stop();
+}
+
+EmbeddedCluster::~EmbeddedCluster() {
+  Stop();
+  http_.reset();
+  server_io_.Stop();
+}
+
+}  // namespace berth::embedded_cluster

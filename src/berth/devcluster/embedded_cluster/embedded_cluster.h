@@ -1,0 +1,62 @@
+// EmbeddedCluster: the embedded API server with simulated nodes and the few controllers that a demo needs, in this
+// process.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "berth/base/time.h"
+#include "berth/devcluster/apiserver/server.h"
+#include "berth/devcluster/controllers/controllers.h"
+#include "berth/devcluster/kubelet/kubelet_simulator.h"
+#include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/rest_client.h"
+#include "berth/shell/net/http_server.h"
+#include "berth/shell/net/io_context.h"
+
+namespace berth::embedded_cluster {
+
+struct EmbeddedClusterOptions {
+  std::string listen;  // empty: in process only
+  int nodes = 5;
+  std::uint64_t seed = 1;
+  std::string hostname = "localhost";  // that the controllers' events name
+};
+
+class EmbeddedCluster {
+ public:
+  // Serving has begun when it returns; nodes come up in the background. Fails when the address cannot be listened on.
+  static Expected<std::unique_ptr<EmbeddedCluster>> Start(const EmbeddedClusterOptions& options, const Clock& clock);
+  ~EmbeddedCluster();
+
+  // In-process clients; their callbacks come on one loop of the cluster's own.
+  client::RestClient& rest() { return *rest_; }
+  client::RestClient& events() { return *events_; }
+  // The loop of these.
+  net::IoContext& io() { return client_io_; }
+  int ReadyNodes() const { return kubelets_ ? kubelets_->Stats().nodes_ready : 0; }
+  // "127.0.0.1:8001"; empty without a listener.
+  std::string address() const { return http_ ? http_->address() : std::string(); }
+
+  // Ends simulators and loops: no callback of the clients runs afterwards.
+  void Stop();
+
+ private:
+  explicit EmbeddedCluster(const Clock& clock);
+
+  // The server has a thread of its own, so that a client's callback never holds it up.
+  net::IoContext server_io_;
+  net::IoContext client_io_;
+  client::IoEventLoop loop_;
+  std::unique_ptr<apiserver::ApiServer> server_;
+  std::unique_ptr<net::HttpServer> http_;
+  std::unique_ptr<net::Transport> transport_;
+  std::unique_ptr<net::Transport> events_transport_;
+  std::unique_ptr<client::RestClient> rest_;
+  std::unique_ptr<client::RestClient> events_;
+  std::unique_ptr<kubelet::KubeletSimulator> kubelets_;
+  std::unique_ptr<controllers::Controllers> controllers_;
+};
+
+}  // namespace berth::embedded_cluster

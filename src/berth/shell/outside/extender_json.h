@@ -1,0 +1,44 @@
+// The JSON of kube-scheduler's extender protocol (k8s.io/kube-scheduler/extender/v1), as Go writes and reads it. Pure
+// functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/core/scheduler/io.h"
+
+namespace simdjson::dom {
+class element;
+}
+
+namespace berth::outside {
+
+// A pod or node as extenders get it: the API server's object, whole, but for kind, apiVersion and
+// metadata.managedFields. Upstream leaves the last one out of pods alone; nobody schedules by it.
+std::string ObjectForExtender(const simdjson::dom::element& object);
+
+// ExtenderArgs. `pod` and `nodes` come from ObjectForExtender.
+std::string ExtenderArgs(std::string_view pod, std::span<const std::shared_ptr<const std::string>> nodes);
+std::string ExtenderArgsOfNames(std::string_view pod, std::span<const std::string> node_names);
+// ExtenderBindingArgs.
+std::string ExtenderBindingArgs(const framework::PodRef& pod, std::string_view node_name);
+
+// Answers. Field names count in any case of letters, as with Go; what nobody knows is skipped. The error is one line,
+// the extender's own where it sent one. Reasons are cut to kReasonBytesMax.
+inline constexpr std::size_t kReasonBytesMax = 1024;
+
+struct FilterQuestion {
+  std::string_view url_prefix;
+  bool node_cache_capable = false;
+  std::span<const std::string> node_names;  // that it was asked about
+};
+Expected<scheduler::ExtenderAnswer> ParseExtenderFilterResult(std::string_view body, const FilterQuestion& question);
+Expected<scheduler::ExtenderAnswer> ParseHostPriorityList(std::string_view body);
+Expected<scheduler::ExtenderAnswer> ParseExtenderBindingResult(std::string_view body);
+
+}  // namespace berth::outside

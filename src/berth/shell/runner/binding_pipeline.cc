@@ -1,0 +1,94 @@
+#include "berth/shell/runner/binding_pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace berth::runner {
+namespace {
+
+constexpr int kWindowMin = 16;            // answers, so that one slow one does not count as a trend
+constexpr double kTolerance = 2.0;        // latency over the best one that is taken for noise
+constexpr double kBestForgotten = 1.001;  // a window
+
+}  // namespace
+
+ConcurrencyLimit::ConcurrencyLimit(int limit_min, int limit_max)
+    : limit_min_(std::max(1, limit_min)), limit_max_(std::max(limit_min_, limit_max)), limit_(limit_min_) {}
+
+void ConcurrencyLimit::Answered(Duration latency, int in_flight) {
+  latency_sum_ += latency;
+  in_flight_most_ = std::max(in_flight_most_, in_flight);
+  if (++answers_ >= std::max(kWindowMin, in_flight_most_)) EndWindow();
+}
+
+void ConcurrencyLimit::PushedBack() {
+  // Once a window: what is under way is pushed back together.
+  if (std::exchange(is_pushed_back_, true)) return;
+  limit_ = std::max(limit_min_, limit_ - limit_ / 4);
+}
+
+void ConcurrencyLimit::EndWindow() {
+  const double mean_ns = static_cast<double>(latency_sum_.count()) / answers_;
+  const bool was_pushed_back = std::exchange(is_pushed_back_, false);
+  const int in_flight_most = std::exchange(in_flight_most_, 0);
+  latency_sum_ = {};
+  answers_ = 0;
+  best_ns_ = best_ns_ == 0 ? mean_ns : std::min(best_ns_ * kBestForgotten, mean_ns);
+  if (was_pushed_back || mean_ns <= 0) return;
+  const double gradient = std::clamp(kTolerance * best_ns_ / mean_ns, 0.5, 1.0);
+  const double wanted = limit_ * gradient + std::sqrt(limit_);
+  // A limit that nobody reached says nothing about what lies beyond it.
+  if (wanted > limit_ && in_flight_most < limit_) return;
+  limit_ = std::clamp(static_cast<int>(std::lround(wanted)), limit_min_, limit_max_);
+}
+
+BindingPipeline::BindingPipeline(client::ApiWriter& writer, client::EventLoop& loop, Options options,
+                                 std::function<void(bool is_busy)> on_busy)
+    : writer_(writer),
+      loop_(loop),
+      on_busy_(std::move(on_busy)),
+      limit_(options.in_flight_min, options.in_flight_max),
+      limit_shown_(limit_.limit()) {}
+
+BindingPipeline::~BindingPipeline() { *alive_ = false; }
+
+void BindingPipeline::Bind(client::PodTarget pod, std::string node_name, client::ApiWriter::Done done) {
+  waiting_.push_back({std::move(pod), std::move(node_name), std::move(done)});
+  Pump();
+}
+
+void BindingPipeline::Pump() {
+  // A call may be answered before it returns.
+  if (std::exchange(is_pumping_, true)) return;
+  const auto alive = alive_;
+  while (!waiting_.empty() && in_flight_ < limit_.limit()) {
+    const Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    if (++in_flight_ == 1 && on_busy_) on_busy_(true);
+    writer_.Bind(
+        next.pod, next.node_name,
+        [this, alive, sent_at = loop_.Now(), in_flight = in_flight_, done = next.done](const Expected<void>& result) {
+          if (*alive) OnAnswer(sent_at, in_flight, result);
+          done(result);
+        });
+    if (!*alive) return;
+  }
+  is_pumping_ = false;
+}
+
+void BindingPipeline::OnAnswer(Time sent_at, int in_flight, const Expected<void>& result) {
+  --in_flight_;
+  const ErrorCode code = result.ok() ? ErrorCode::kConflict : result.error().code;
+  if (code == ErrorCode::kTooManyRequests || code == ErrorCode::kTimeout) {
+    limit_.PushedBack();
+  } else if (code == ErrorCode::kConflict || code == ErrorCode::kNotFound) {
+    // A real answer. A refused connection is quick, and says nothing.
+    limit_.Answered(std::max(Duration::zero(), loop_.Now() - sent_at), in_flight);
+  }
+  limit_shown_.store(limit_.limit(), std::memory_order_relaxed);
+  Pump();
+  if (in_flight_ == 0 && on_busy_) on_busy_(false);
+}
+
+}  // namespace berth::runner

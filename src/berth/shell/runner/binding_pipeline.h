@@ -1,0 +1,88 @@
+// BindingPipeline: bindings on their way to the API server. Only so many are under way at once, and how many follows
+// from how long their answers take: more while these come as fast as when few were under way, fewer when more only
+// means to wait longer. The others wait in line. Only the event loop's thread may use it, but for limit().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "berth/base/time.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_loop.h"
+
+namespace berth::runner {
+
+// The number of requests to have under way at once, from the time that their answers take. Gradient descent on latency,
+// after "concurrency-limits" of Netflix: the limit grows by its root while the latency is at most twice the best one
+// seen, shrinks with the ratio of the two beyond that, and by a quarter when the server pushes back. The best latency
+// is forgotten slowly, since a server may become slower for good. Not thread-safe.
+class ConcurrencyLimit {
+ public:
+  ConcurrencyLimit(int limit_min, int limit_max);
+
+  int limit() const { return limit_; }
+  // A request ended that took `latency`, with `in_flight` under way when it was sent, itself included.
+  void Answered(Duration latency, int in_flight);
+  // The server is overloaded: 429, or no answer in time.
+  void PushedBack();
+
+ private:
+  void EndWindow();
+
+  const int limit_min_;
+  const int limit_max_;
+  int limit_;
+  // Of the window at hand: as many answers as are under way at once, but at least kWindowMin.
+  Duration latency_sum_{};
+  int answers_ = 0;
+  int in_flight_most_ = 0;
+  bool is_pushed_back_ = false;
+  double best_ns_ = 0;  // 0: unknown
+};
+
+class BindingPipeline {
+ public:
+  struct Options {
+    int in_flight_min = 16;
+    int in_flight_max = 64;
+  };
+
+  // Both must outlive it. `on_busy` is called when it begins and ends to have bindings under way.
+  BindingPipeline(client::ApiWriter& writer, client::EventLoop& loop, Options options,
+                  std::function<void(bool is_busy)> on_busy = {});
+  ~BindingPipeline();
+
+  // As ApiWriter::Bind. In the order of the calls; the core bounds how many wait.
+  void Bind(client::PodTarget pod, std::string node_name, client::ApiWriter::Done done);
+
+  std::size_t waiting() const { return waiting_.size(); }
+  int in_flight() const { return in_flight_; }
+  // Bindings that it would have under way at once. Any thread.
+  int limit() const { return limit_shown_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Waiting {
+    client::PodTarget pod;
+    std::string node_name;
+    client::ApiWriter::Done done;
+  };
+
+  void Pump();
+  void OnAnswer(Time sent_at, int in_flight, const Expected<void>& result);
+
+  client::ApiWriter& writer_;
+  client::EventLoop& loop_;
+  const std::function<void(bool)> on_busy_;
+  ConcurrencyLimit limit_;
+  std::atomic<int> limit_shown_;
+  std::deque<Waiting> waiting_;
+  int in_flight_ = 0;
+  bool is_pumping_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::runner

@@ -1,0 +1,168 @@
+#include "berth/shell/runner/status_writer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "berth/base/log.h"
+#include "berth/codec/json.h"
+
+namespace berth::runner {
+namespace {
+
+constexpr Duration kBackoffInitial = std::chrono::milliseconds(200);
+constexpr Duration kBackoffMax = std::chrono::seconds(10);
+
+// An API server that has just started forbids what it has not read the rules for yet.
+constexpr int kForbiddenTriesMax = 6;
+
+bool IsPassing(const Error& error, int failures) {
+  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized)
+    return failures + 1 < kForbiddenTriesMax;
+  return error.outcome_unknown || error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
+         error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal;
+}
+
+// What an older patch said and the newer one does not is still to be said.
+void MergeOlder(framework::PodStatusWrite& newer, const framework::PodStatusWrite& older) {
+  if (!newer.has_nomination && older.has_nomination) {
+    newer.has_nomination = true;
+    newer.nominated_node_name = older.nominated_node_name;
+  }
+  if (!newer.has_condition && older.has_condition) {
+    newer.has_condition = true;
+    newer.condition_type = older.condition_type;
+    newer.condition_status = older.condition_status;
+    newer.condition_reason = older.condition_reason;
+    newer.condition_message = older.condition_message;
+    newer.is_transition = older.is_transition;
+    newer.observed_generation = older.observed_generation;
+  } else if (newer.has_condition && older.has_condition) {
+    newer.is_transition |= older.is_transition;
+  }
+}
+
+}  // namespace
+
+std::string StatusPatch(const framework::PodStatusWrite& write, Time now) {
+  codec::json::object status;
+  if (write.has_condition) {
+    codec::json::object condition;
+    condition["type"] = write.condition_type;
+    condition["status"] = write.condition_status;
+    condition["reason"] = write.condition_reason;
+    condition["message"] = write.condition_message;
+    condition["lastProbeTime"] = nullptr;
+    if (write.is_transition) condition["lastTransitionTime"] = FormatRfc3339(now);
+    if (write.observed_generation > 0) condition["observedGeneration"] = write.observed_generation;
+    status["conditions"] = codec::json::array{std::move(condition)};
+  }
+  if (write.has_nomination) {
+    if (write.nominated_node_name.empty()) {
+      status["nominatedNodeName"] = nullptr;
+    } else {
+      status["nominatedNodeName"] = write.nominated_node_name;
+    }
+  }
+  return codec::WriteJson(codec::json::object{{"status", std::move(status)}});
+}
+
+StatusWriter::~StatusWriter() { *alive_ = false; }
+
+void StatusWriter::Write(framework::PodStatusWrite write) {
+  const std::string uid = write.pod.uid;
+  Entry& entry = entries_[uid];
+  if (entry.next) MergeOlder(write, *entry.next);
+  entry.next = std::move(write);
+  if (!entry.sending && entry.failures == 0) Enqueue(uid, entry);
+  SendMore();
+}
+
+void StatusWriter::Settle(const std::string& uid, std::function<void()> then) {
+  const auto it = entries_.find(uid);
+  if (it == entries_.end()) {
+    then();
+    return;
+  }
+  if (!it->second.sending) {
+    entries_.erase(it);
+    then();
+    return;
+  }
+  it->second.next.reset();
+  it->second.settled = std::move(then);
+}
+
+void StatusWriter::Enqueue(const std::string& uid, Entry& entry) {
+  if (std::exchange(entry.is_queued, true)) return;
+  ready_.push_back(uid);
+}
+
+void StatusWriter::SendMore() {
+  while (in_flight_ < kInFlightMax && !ready_.empty()) {
+    const std::string uid = std::move(ready_.front());
+    ready_.pop_front();
+    const auto it = entries_.find(uid);
+    if (it == entries_.end()) continue;
+    Entry& entry = it->second;
+    entry.is_queued = false;
+    if (!entry.next || entry.sending) continue;
+    entry.sending = std::exchange(entry.next, std::nullopt);
+    ++in_flight_;
+    const framework::PodRef& pod = entry.sending->pod;
+    writer_.PatchPodStatus({pod.namespace_name, pod.name, pod.uid}, StatusPatch(*entry.sending, loop_.Now()),
+                           [this, alive = alive_, uid](const Expected<void>& result) {
+                             if (*alive) Sent(uid, result);
+                           });
+  }
+}
+
+void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
+  --in_flight_;
+  const auto it = entries_.find(uid);
+  if (it == entries_.end()) {
+    SendMore();
+    return;
+  }
+  Entry& entry = it->second;
+  const framework::PodStatusWrite sent = *std::exchange(entry.sending, std::nullopt);
+  if (entry.settled) {
+    const std::function<void()> settled = std::move(entry.settled);
+    entries_.erase(it);
+    settled();
+    SendMore();
+    return;
+  }
+  if (!result.ok() && IsPassing(result.error(), entry.failures)) {
+    if (entry.next) {
+      MergeOlder(*entry.next, sent);
+    } else {
+      entry.next = sent;
+    }
+    const Duration delay = std::min(kBackoffInitial * (1 << std::min(entry.failures++, 8)), kBackoffMax);
+    (void)loop_.PostAfter(delay, [this, alive = alive_, uid] {
+      if (!*alive) return;
+      const auto waiting = entries_.find(uid);
+      if (waiting != entries_.end()) Enqueue(uid, waiting->second);
+      SendMore();
+    });
+    SendMore();
+    return;
+  }
+  // Gone, or replaced by another pod of its name: nobody waits for that status.
+  const bool is_gone =
+      !result.ok() && (result.error().code == ErrorCode::kNotFound || result.error().code == ErrorCode::kConflict);
+  if (!result.ok() && !is_gone) {
+    log::Warning("app", "Could not write a pod's status",
+                 {{"pod", sent.pod.namespace_name + "/" + sent.pod.name}, {"err", result.error().message}});
+  }
+  entry.failures = 0;
+  if (entry.next && !is_gone) {
+    Enqueue(uid, entry);
+  } else {
+    entries_.erase(it);
+  }
+  SendMore();
+}
+
+}  // namespace berth::runner

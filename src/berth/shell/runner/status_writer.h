@@ -1,0 +1,60 @@
+// StatusWriter: pods' status patches, sent behind the scheduler's back. The newest patch of a pod replaces an older one
+// that has not been sent; what fails for a passing reason is tried again until it succeeds or the pod is gone. Only the
+// event loop's thread may use it.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/operation.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_loop.h"
+
+namespace berth::runner {
+
+class StatusWriter {
+ public:
+  static constexpr std::size_t kInFlightMax = 16;
+
+  // All must outlive it.
+  StatusWriter(client::ApiWriter& writer, client::EventLoop& loop) : writer_(writer), loop_(loop) {}
+  ~StatusWriter();
+
+  void Write(framework::PodStatusWrite write);
+  // Before a pod is bound: drops what has not been sent about it, and calls `then` once nothing about it is under way,
+  // so that a late "Unschedulable" does not follow the binding.
+  void Settle(const std::string& uid, std::function<void()> then);
+
+  // Waiting, in flight or backing off: at most one for each pod.
+  std::size_t pending() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::optional<framework::PodStatusWrite> next;     // to be sent
+    std::optional<framework::PodStatusWrite> sending;  // in flight
+    std::function<void()> settled;                     // waits for what is in flight
+    int failures = 0;
+    bool is_queued = false;
+  };
+
+  void Enqueue(const std::string& uid, Entry& entry);
+  void SendMore();
+  void Sent(const std::string& uid, const Expected<void>& result);
+
+  client::ApiWriter& writer_;
+  client::EventLoop& loop_;
+  StringHashMap<Entry> entries_;  // by uid
+  std::deque<std::string> ready_;
+  std::size_t in_flight_ = 0;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+// The body of the strategic merge patch. `now` becomes lastTransitionTime where the condition's status changed.
+std::string StatusPatch(const framework::PodStatusWrite& write, Time now);
+
+}  // namespace berth::runner
