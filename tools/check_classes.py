@@ -32,7 +32,6 @@ PROGRAM = re.compile(r"(?:^|/)main\.cc$")
 EXCEPTIONS: tuple[str, ...] = (
     "apps/bench/workload_table.cc",
     "src/berth/api/",
-    "src/berth/app/",
     "src/berth/core/config/types.cc",
     "src/berth/core/runtime/",
     "src/berth/core/scheduler/",

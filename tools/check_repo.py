@@ -180,6 +180,9 @@ def check_includes(path: str, lines: list[str]) -> Iterator[Finding]:
             if is_contract and ("/" in target or "." in target):
                 yield contract_finding(path, number, target)
             continue
+        if folder == "testing" and target.startswith("berth/app/"):
+            yield Finding(path, number, f"testing must not include app ({target}): authors link it with tests of their plugins, "
+                          "which need no subcommands")
         if is_test(path):
             continue
         target_parts = without_group(target)

@@ -58,7 +58,10 @@ class Rules(unittest.TestCase):
             ("src/berth/core/queue/queue_testing.h", "berth/testing/builders.h", True),
             ("src/berth/plugins/helper/test_cluster.h", "berth/testing/builders.h", True),
             ("src/berth/testing/a.h", "berth/core/runtime/framework.h", True),
-            ("apps/berth/main.cc", "berth/app/commands.h", True),
+            ("src/berth/testing/a.h", "berth/app/run_command.h", False),
+            ("src/berth/authoring/a.cc", "berth/shell/runner/feeds.h", False),
+            ("src/berth/demo/a.cc", "berth/app/run_command.h", False),
+            ("apps/berth/main.cc", "berth/app/run_command.h", True),
         ]:
             self.expect(path, "\n" + include(target), [] if is_good else [2])
 

@@ -1,0 +1,133 @@
+#include "berth/shell/runner/feeds.h"
+
+#include <string>
+#include <utility>
+
+#include "berth/api/decode.h"
+#include "berth/api/decode_protobuf.h"
+#include "berth/codec/json_reader.h"
+#include "berth/shell/outside/http_extender.h"
+#include "berth/shell/outside/outside_poller.h"
+
+namespace berth::runner {
+
+Feeds::Feeds(client::RestClient& rest, outside::HttpExtenders& extenders,
+             std::unique_ptr<outside::OutsidePoller> poller, const Options& options, Callbacks callbacks)
+    : rest_(rest),
+      extenders_(extenders),
+      callbacks_(std::move(callbacks)),
+      unsynced_(2 + options.kinds.size()),
+      poller_(std::move(poller)) {
+  MakeNodeInformer(options);
+  MakePodInformer(options);
+  for (const framework::ObjectKind kind : options.kinds) MakeObjectInformer(options, kind);
+}
+
+Feeds::~Feeds() = default;
+
+void Feeds::Start() {
+  nodes_->Start();
+  pods_->Start();
+  for (const auto& informer : objects_) informer->Start();
+  rest_.loop().Dispatch([this] { poller_->Start(); });
+}
+
+void Feeds::Stop() {
+  poller_->Stop();
+  pods_->Stop();
+  nodes_->Stop();
+  for (const auto& informer : objects_) informer->Stop();
+}
+
+void Feeds::Listed() {
+  if (--unsynced_ == 0) callbacks_.on_synced();
+}
+
+void Feeds::MakeNodeInformer(const Options& options) {
+  client::Informer<api::Node>::Options nodes;
+  nodes.name = "nodes";
+  nodes.path = "/api/v1/nodes";
+  nodes.streams_list = true;
+  nodes.keeps_objects = false;  // the core has them
+  nodes.seed = options.seed;
+  nodes.decode = [this](const simdjson::dom::element& object) {
+    auto node = api::DecodeNode(object);
+    if (node.ok()) extenders_.SetNode(**node, object);
+    return node;
+  };
+  // Extenders are sent the objects whole, as JSON, and so they are asked for where one wants them.
+  if (!extenders_.wants_nodes())
+    nodes.decode_protobuf = [](std::string_view message) { return api::DecodeNodeProtobuf(message); };
+  client::Informer<api::Node>::Handler handler;
+  handler.on_add = [this](std::shared_ptr<const api::Node> node) {
+    callbacks_.push(scheduler::NodeSet{std::move(node)});
+  };
+  handler.on_update = [this](const std::shared_ptr<const api::Node>&, std::shared_ptr<const api::Node> node) {
+    callbacks_.push(scheduler::NodeSet{std::move(node)});
+  };
+  handler.on_gone = [this](const client::Reflector::Identity& node) {
+    extenders_.RemoveNode(node.name, node.uid);
+    callbacks_.push(scheduler::NodeGone{std::string(node.name)});
+  };
+  handler.on_synced = [this] { Listed(); };
+  nodes_ = std::make_unique<client::Informer<api::Node>>(rest_, std::move(nodes), std::move(handler));
+}
+
+void Feeds::MakePodInformer(const Options& options) {
+  client::Informer<api::Pod>::Options pods;
+  pods.name = "pods";
+  pods.path = "/api/v1/pods";
+  // As upstream: finished pods look like deleted ones.
+  pods.field_selector = "status.phase!=Succeeded,status.phase!=Failed";
+  pods.streams_list = true;
+  pods.keeps_objects = false;
+  pods.seed = options.seed + 1;
+  pods.decode = [this](const simdjson::dom::element& object) {
+    auto pod = api::DecodePod(object);
+    if (pod.ok()) extenders_.SetPod(**pod, object);
+    return pod;
+  };
+  if (!extenders_.wants_pods())
+    pods.decode_protobuf = [](std::string_view message) { return api::DecodePodProtobuf(message); };
+  client::Informer<api::Pod>::Handler handler;
+  handler.on_add = [this](std::shared_ptr<const api::Pod> pod) { callbacks_.push(scheduler::PodSet{std::move(pod)}); };
+  handler.on_update = [this](const std::shared_ptr<const api::Pod>&, std::shared_ptr<const api::Pod> pod) {
+    callbacks_.push(scheduler::PodSet{std::move(pod)});
+  };
+  handler.on_gone = [this](const client::Reflector::Identity& pod) {
+    extenders_.RemovePod(pod.uid);
+    callbacks_.push(scheduler::PodGone{std::string(pod.namespace_name), std::string(pod.name), std::string(pod.uid)});
+  };
+  handler.on_synced = [this] { Listed(); };
+  pods_ = std::make_unique<client::Informer<api::Pod>>(rest_, std::move(pods), std::move(handler));
+}
+
+void Feeds::MakeObjectInformer(const Options& options, framework::ObjectKind kind) {
+  using Ptr = std::shared_ptr<const framework::AnyObject>;
+  client::Informer<framework::AnyObject>::Options objects;
+  objects.name = framework::InfoOf(kind).resource;
+  objects.path = framework::ListPath(kind);
+  objects.may_be_missing = true;
+  objects.streams_list = true;
+  objects.keeps_objects = false;
+  objects.seed = options.seed + 2 + static_cast<std::uint64_t>(kind);
+  objects.decode = [kind](const simdjson::dom::element& object) -> Expected<Ptr> {
+    BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObject(kind, object));
+    return std::make_shared<const framework::AnyObject>(std::move(decoded));
+  };
+  objects.decode_protobuf = [kind](std::string_view message) -> Expected<Ptr> {
+    BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObjectProtobuf(kind, message));
+    return std::make_shared<const framework::AnyObject>(std::move(decoded));
+  };
+  client::Informer<framework::AnyObject>::Handler handler;
+  handler.on_add = [this](const Ptr& object) { callbacks_.push(scheduler::ObjectSet{*object}); };
+  handler.on_update = [this](const Ptr&, const Ptr& object) { callbacks_.push(scheduler::ObjectSet{*object}); };
+  handler.on_gone = [this, kind](const client::Reflector::Identity& object) {
+    callbacks_.push(scheduler::ObjectGone{kind, framework::KeyOf(object.namespace_name, object.name)});
+  };
+  handler.on_synced = [this] { Listed(); };
+  objects_.push_back(
+      std::make_unique<client::Informer<framework::AnyObject>>(rest_, std::move(objects), std::move(handler)));
+}
+
+}  // namespace berth::runner

@@ -1,0 +1,68 @@
+// Feeds: all that comes in by itself, as inputs of the core: informers of nodes, of pods and of the kinds that plugins
+// read, and what other servers say at intervals. Inputs are given away on the event loop's thread, or by a worker that
+// has parsed a large answer. They keep no objects; what extenders want to see whole is passed on to these.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "berth/core/scheduler/io.h"
+#include "berth/framework/object_kinds.h"
+#include "berth/shell/client/informer.h"
+#include "berth/shell/client/rest_client.h"
+
+namespace berth::outside {
+class HttpExtenders;
+class OutsidePoller;
+}  // namespace berth::outside
+
+namespace berth::runner {
+
+class Feeds final {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    std::vector<framework::ObjectKind> kinds;  // that are read beside nodes and pods
+  };
+  struct Callbacks {
+    // On the loop's thread; may wait.
+    std::function<void(scheduler::Input)> push;
+    // Once, when everything has been listed. On the loop's thread.
+    std::function<void()> on_synced;
+  };
+
+  // `rest`, `extenders` and what the callbacks rest on must outlive it.
+  Feeds(client::RestClient& rest, outside::HttpExtenders& extenders, std::unique_ptr<outside::OutsidePoller> poller,
+        const Options& options, Callbacks callbacks);
+  ~Feeds();
+  Feeds(const Feeds&) = delete;
+  Feeds& operator=(const Feeds&) = delete;
+
+  // These two on one thread that is not the loop's. After Stop() nothing is pushed that had not begun to be.
+  void Start();
+  void Stop();
+
+  // Every object has been listed once. Any thread.
+  bool HasSynced() const { return unsynced_ == 0; }
+
+ private:
+  void MakeNodeInformer(const Options& options);
+  void MakePodInformer(const Options& options);
+  void MakeObjectInformer(const Options& options, framework::ObjectKind kind);
+  void Listed();
+
+  client::RestClient& rest_;
+  outside::HttpExtenders& extenders_;
+  const Callbacks callbacks_;
+  std::atomic<std::size_t> unsynced_;  // informers that have not listed yet
+  const std::unique_ptr<outside::OutsidePoller> poller_;
+  std::unique_ptr<client::Informer<api::Node>> nodes_;
+  std::unique_ptr<client::Informer<api::Pod>> pods_;
+  std::vector<std::unique_ptr<client::Informer<framework::AnyObject>>> objects_;
+};
+
+}  // namespace berth::runner

@@ -1,0 +1,141 @@
+#include "berth/shell/runner/feeds.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "berth/devcluster/apiserver/server.h"
+#include "berth/framework/metrics.h"
+#include "berth/shell/client/event_loop.h"
+#include "berth/shell/outside/http_extender.h"
+#include "berth/shell/outside/outside_poller.h"
+
+namespace berth::runner {
+namespace {
+
+using testing::UnorderedElementsAre;
+
+constexpr auto kTimeLimit = std::chrono::seconds(30);
+
+// An input in a word or two.
+std::string Told(const scheduler::Input& input) {
+  if (const auto* node = std::get_if<scheduler::NodeSet>(&input)) return "node " + node->node->metadata.name;
+  if (const auto* node = std::get_if<scheduler::NodeGone>(&input)) return "no node " + node->name;
+  if (const auto* pod = std::get_if<scheduler::PodSet>(&input)) return "pod " + pod->pod->metadata.name;
+  if (const auto* pod = std::get_if<scheduler::PodGone>(&input)) return "no pod " + pod->name;
+  if (std::get_if<scheduler::ObjectSet>(&input) != nullptr) return "object";
+  if (const auto* object = std::get_if<scheduler::ObjectGone>(&input)) return "no object " + object->key;
+  return "something else";
+}
+
+class FeedsTest : public testing::Test {
+ protected:
+  FeedsTest() {
+    apiserver::ApiServerOptions options;
+    options.io = &server_io;
+    server = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock, options);
+    transport = server->InProcessTransport(client_io);
+    rest = std::make_unique<client::RestClient>(loop, *transport, nullptr, 1);
+    const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {
+      return InvalidError("not here");
+    };
+    const auto run = [](std::function<void()> work) { work(); };
+    auto& metrics = framework::Metrics::None();
+    extenders = outside::HttpExtenders::Make({}, loop, no_client, run, metrics, [](scheduler::ExtenderDone) {}).value();
+    auto poller = outside::OutsidePoller::Make({}, *rest, no_client, run, metrics, 1,
+                                               [](std::size_t, const outside::OutsidePoller::Data&) {})
+                      .value();
+    feeds = std::make_unique<Feeds>(
+        *rest, *extenders, std::move(poller), Feeds::Options{1, {framework::ObjectKind::kNamespace}},
+        Feeds::Callbacks{[this](const scheduler::Input& input) { Saw(Told(input)); }, [this] { Saw("synced"); }});
+  }
+  ~FeedsTest() override {
+    feeds->Stop();
+    client_io.Stop();
+    feeds.reset();
+    server_io.Stop();
+  }
+
+  void Saw(std::string what) {
+    const std::lock_guard lock(mutex);
+    seen.push_back(std::move(what));
+    changed.notify_all();
+  }
+  // What was seen, once the last of it is `last`.
+  std::vector<std::string> WaitFor(const std::string& last) {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, kTimeLimit, [&] { return !seen.empty() && seen.back() == last; });
+    return std::exchange(seen, {});
+  }
+  void Send(const std::string& method, const std::string& path, const std::string& body = "") {
+    net::Request request;
+    request.method = method;
+    request.target = path;
+    request.body = body;
+    const auto sent = rest->DoSync(std::move(request));
+    ASSERT_TRUE(sent.ok()) << sent.error().message;
+  }
+  void Create(const std::string& path, const std::string& name, const std::string& more = "") {
+    Send("POST", path, R"({"metadata":{"name":")" + name + "\"}" + more + "}");
+  }
+
+  static constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+  static constexpr const char* kSpec = R"(,"spec":{"containers":[{"name":"c","image":"i"}]})";
+
+  SystemClock clock;
+  net::IoContext server_io;
+  net::IoContext client_io;
+  client::IoEventLoop loop{client_io, clock};
+  std::unique_ptr<apiserver::ApiServer> server;
+  std::unique_ptr<net::Transport> transport;
+  std::unique_ptr<client::RestClient> rest;
+  std::unique_ptr<outside::HttpExtenders> extenders;
+  std::unique_ptr<Feeds> feeds;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::string> seen;
+};
+
+TEST_F(FeedsTest, WhatIsListedComesBeforeTheWordThatAllIs) {
+  Create("/api/v1/nodes", "n");
+  Create(kPods, "p", kSpec);
+  EXPECT_FALSE(feeds->HasSynced());
+  feeds->Start();
+  std::vector<std::string> first = WaitFor("synced");
+  std::erase(first, "object");  // the namespaces that the server begins with
+  EXPECT_THAT(first, UnorderedElementsAre("node n", "pod p", "synced"));
+  EXPECT_TRUE(feeds->HasSynced());
+}
+
+TEST_F(FeedsTest, ChangesBecomeInputs) {
+  feeds->Start();
+  WaitFor("synced");
+  struct Case {
+    const char* want;
+    std::function<void()> act;
+  };
+  const Case cases[] = {
+      {"node n", [this] { Create("/api/v1/nodes", "n"); }},
+      {"pod p", [this] { Create(kPods, "p", kSpec); }},
+      {"no pod p", [this] { Send("DELETE", std::string(kPods) + "/p?gracePeriodSeconds=0"); }},
+      {"no node n", [this] { Send("DELETE", "/api/v1/nodes/n"); }},
+      {"object", [this] { Create("/api/v1/namespaces", "team"); }},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.want);
+    c.act();
+    EXPECT_THAT(WaitFor(c.want), testing::Contains(c.want));
+  }
+}
+
+}  // namespace
+}  // namespace berth::runner

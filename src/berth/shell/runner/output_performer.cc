@@ -1,0 +1,151 @@
+#include "berth/shell/runner/output_performer.h"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "berth/api/decode.h"
+#include "berth/framework/guarded.h"
+#include "berth/shell/outside/http_extender.h"
+#include "berth/shell/runner/binding_pipeline.h"
+#include "berth/shell/runner/status_writer.h"
+
+namespace berth::runner {
+namespace {
+
+// Events are for people to read: when few come, they are sent a few at once.
+constexpr Duration kEventsGather = std::chrono::milliseconds(100);
+
+client::ObjectTarget TargetOf(framework::ObjectRef&& object, std::string subresource = {}) {
+  return {std::move(object.group_version), std::move(object.resource), std::move(object.namespace_name),
+          std::move(object.name), std::move(subresource)};
+}
+
+client::PatchFormat FormatOf(framework::PatchType type) {
+  switch (type) {
+    case framework::PatchType::kMerge: return client::PatchFormat::kMerge;
+    case framework::PatchType::kStrategicMerge: return client::PatchFormat::kStrategicMerge;
+    case framework::PatchType::kJson: break;
+  }
+  return client::PatchFormat::kJson;
+}
+
+client::ObjectReference ReferenceTo(framework::PodRef&& pod) {
+  return {"v1",
+          "Pod",
+          std::move(pod.namespace_name),
+          std::move(pod.name),
+          std::move(pod.uid),
+          std::move(pod.resource_version)};
+}
+
+}  // namespace
+
+OutputPerformer::OutputPerformer(client::RestClient& rest, client::RestClient& events_rest,
+                                 outside::HttpExtenders& extenders, WorkerPool& workers, Options options, Push push)
+    : push_(std::move(push)), extenders_(extenders), workers_(workers), writer_(rest) {
+  status_writer_ = std::make_unique<StatusWriter>(writer_, rest.loop());
+  // Events are for people to read: they stand back while pods wait to be bound.
+  bindings_ = std::make_unique<BindingPipeline>(writer_, rest.loop(), BindingPipeline::Options{},
+                                                [this](bool is_busy) { recorder_->Restrain(is_busy); });
+  client::EventRecorderOptions recorder;
+  recorder.hostname = std::move(options.hostname);
+  recorder.seed = options.seed;
+  recorder.gather = kEventsGather;
+  recorder_ = std::make_unique<client::EventRecorder>(events_rest, recorder);
+}
+
+OutputPerformer::~OutputPerformer() = default;
+
+std::size_t OutputPerformer::pending_statuses() const { return status_writer_->pending(); }
+
+std::size_t OutputPerformer::bindings_limit() const { return static_cast<std::size_t>(bindings_->limit()); }
+
+std::size_t OutputPerformer::FlushEvents(Duration limit) { return recorder_->Flush(limit); }
+
+void OutputPerformer::Perform(scheduler::Output&& output) {
+  if (auto* write = std::get_if<scheduler::Write>(&output)) {
+    Write(write->operation, std::move(write->write));
+  } else if (auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
+    RecordEvent(std::move(*event));
+  } else if (auto* ask = std::get_if<scheduler::AskExtender>(&output)) {
+    extenders_.Ask(std::move(*ask));
+  } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
+    workers_.Run([this, operation = work->operation, run = std::move(work->work)] {
+      push_(scheduler::WorkDone{operation, framework::Guarded(run)});
+    });
+  }
+}
+
+void OutputPerformer::Write(std::uint64_t operation, framework::ApiWrite&& write) {
+  if (auto* bind = std::get_if<framework::BindWrite>(&write)) {
+    Bind(operation, std::move(*bind));
+  } else if (auto* status = std::get_if<framework::PodStatusWrite>(&write)) {
+    status_writer_->Write(std::move(*status));
+  } else if (auto* read = std::get_if<framework::PodRead>(&write)) {
+    ReadPod(operation, read->pod);
+  } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
+    writer_.Patch(TargetOf(std::move(patch->object), std::move(patch->subresource)), FormatOf(patch->type),
+                  std::move(patch->body), Answer(operation));
+  } else if (auto* create = std::get_if<framework::ObjectCreate>(&write)) {
+    writer_.Create(TargetOf(std::move(create->object)), std::move(create->body), Answer(operation));
+  } else if (auto* removal = std::get_if<framework::ObjectDelete>(&write)) {
+    writer_.Delete(TargetOf(std::move(removal->object)), removal->uid, Answer(operation));
+  } else if (auto* get = std::get_if<framework::ObjectRead>(&write)) {
+    writer_.Get(TargetOf(std::move(get->object)), Answer(operation));
+  }
+}
+
+void OutputPerformer::Bind(std::uint64_t operation, framework::BindWrite&& bind) {
+  const std::string uid = bind.pod.uid;
+  status_writer_->Settle(uid, [this, operation, bind = std::move(bind)] {
+    bindings_->Bind(
+        {bind.pod.namespace_name, bind.pod.name, bind.pod.uid}, bind.node_name,
+        [this, operation](const Expected<void>& result) {
+          push_(scheduler::WriteDone{operation, result.ok() ? std::nullopt : std::optional(result.error())});
+        });
+  });
+}
+
+void OutputPerformer::ReadPod(std::uint64_t operation, const framework::PodRef& pod) {
+  writer_.GetPod(pod.namespace_name, pod.name, [this, operation](const Expected<std::string>& json) {
+    scheduler::PodReadDone done{operation, nullptr, {}};
+    if (json.ok()) {
+      auto decoded = api::DecodePod(*json);
+      if (decoded.ok()) {
+        done.pod = std::move(*decoded);
+      } else {
+        done.error = decoded.error();
+      }
+    } else if (json.error().code != ErrorCode::kNotFound) {
+      done.error = json.error();
+    }
+    push_(std::move(done));
+  });
+}
+
+void OutputPerformer::RecordEvent(scheduler::EmitEvent&& event) {
+  client::Event record;
+  record.is_warning = event.is_warning;
+  record.reason = std::move(event.reason);
+  record.action = std::move(event.action);
+  record.note = std::move(event.note);
+  record.scheduler_name = std::move(event.reporting_controller);
+  record.regarding = ReferenceTo(std::move(event.regarding));
+  record.regarding.kind = std::move(event.kind);
+  recorder_->Record(std::move(record));
+}
+
+client::ApiWriter::ReadDone OutputPerformer::Answer(std::uint64_t operation) {
+  return [this, operation](Expected<std::string> body) {
+    scheduler::WriteDone done{operation, std::nullopt, {}};
+    if (body.ok()) {
+      done.body = std::move(*body);
+    } else {
+      done.error = body.error();
+    }
+    push_(std::move(done));
+  };
+}
+
+}  // namespace berth::runner

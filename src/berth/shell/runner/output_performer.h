@@ -1,0 +1,69 @@
+// OutputPerformer: does outside what the core wants done: writes and reads of the API server, events, questions to
+// extenders, work on worker threads. What comes of each is pushed as an input. Only the event loop's thread may use it,
+// but where a function says otherwise. It never waits, and decides nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "berth/base/time.h"
+#include "berth/base/worker_pool.h"
+#include "berth/core/scheduler/io.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_recorder.h"
+#include "berth/shell/client/rest_client.h"
+
+namespace berth::outside {
+class HttpExtenders;
+}
+
+namespace berth::runner {
+
+class BindingPipeline;
+class StatusWriter;
+
+class OutputPerformer final {
+ public:
+  struct Options {
+    std::uint64_t seed = 0;
+    std::string hostname;  // that events name
+  };
+  using Push = std::function<void(scheduler::Input)>;
+
+  // `rest` carries the writes, `events_rest` the events. All of these must outlive it, and so must what `push` rests
+  // on, which is called on the loop's thread and on those of `workers`.
+  OutputPerformer(client::RestClient& rest, client::RestClient& events_rest, outside::HttpExtenders& extenders,
+                  WorkerPool& workers, Options options, Push push);
+  ~OutputPerformer();
+  OutputPerformer(const OutputPerformer&) = delete;
+  OutputPerformer& operator=(const OutputPerformer&) = delete;
+
+  void Perform(scheduler::Output&& output);
+
+  // Pods about whose status the API server does not know all yet.
+  std::size_t pending_statuses() const;
+  // Bindings that are sent at once, at present. Any thread.
+  std::size_t bindings_limit() const;
+  // Waits until all events are sent or `limit` has passed, and returns how many are left. Not on the loop's thread.
+  std::size_t FlushEvents(Duration limit);
+
+ private:
+  void Write(std::uint64_t operation, framework::ApiWrite&& write);
+  void Bind(std::uint64_t operation, framework::BindWrite&& bind);
+  void ReadPod(std::uint64_t operation, const framework::PodRef& pod);
+  void RecordEvent(scheduler::EmitEvent&& event);
+  client::ApiWriter::ReadDone Answer(std::uint64_t operation);
+
+  const Push push_;
+  outside::HttpExtenders& extenders_;
+  WorkerPool& workers_;
+  client::ApiWriter writer_;
+  std::unique_ptr<StatusWriter> status_writer_;
+  std::unique_ptr<BindingPipeline> bindings_;
+  std::unique_ptr<client::EventRecorder> recorder_;
+};
+
+}  // namespace berth::runner

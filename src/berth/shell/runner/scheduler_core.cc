@@ -1,0 +1,61 @@
+#include "berth/shell/runner/scheduler_core.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::runner {
+
+SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options)
+    : scheduler_(std::move(scheduler)), clock_(clock), options_(std::move(options)) {}
+
+TurnResult SchedulerCore::TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+                                   std::vector<scheduler::Output>& outputs) {
+  TurnResult result;
+  if (order.is_ending) scheduler_->CancelAsking("the scheduler ends");
+  TakeInputs(inputs, order.now);
+  scheduler_->Tick(order.now);
+  const bool can_decide = order.may_decide && (!options_.waits_for_outside_data || scheduler_->HasHeardOutside());
+  if (can_decide) DecideSome(order, result);
+  scheduler_->TakeOutputs(outputs);
+  result.wake_at = scheduler_->NextWake();
+  result.is_settled = can_decide && !result.has_more && scheduler_->HasSettled();
+  result.has_busy_bindings = BusyBindings() > 0;
+  result.counts = scheduler_->counts();
+  return result;
+}
+
+void SchedulerCore::TakeInputs(std::vector<scheduler::Input>& inputs, Time now) {
+  for (scheduler::Input& input : inputs) {
+    const bool was_asking = scheduler_->is_asking();
+    scheduler_->Handle(std::move(input), now);
+    // Extenders have answered, and with that a decision is made.
+    if (was_asking && !scheduler_->is_asking()) TellDecision();
+  }
+  inputs.clear();
+}
+
+void SchedulerCore::DecideSome(const TurnOrder& order, TurnResult& result) {
+  const Time begin = order.time_max ? clock_.Now() : order.now;
+  for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < options_.bindings_max(); ++i) {
+    result.has_more = scheduler_->ScheduleOne(order.now);
+    if (!result.has_more) return;
+    if (!scheduler_->is_asking()) TellDecision();
+    if (order.time_max && clock_.Now() - begin > *order.time_max) {
+      result.took_long = true;
+      break;
+    }
+  }
+  // With the bindings at their bound only an input or a timer can make room.
+  if (BusyBindings() >= options_.bindings_max()) result.has_more = false;
+}
+
+void SchedulerCore::TellDecision() const {
+  if (options_.on_decision) options_.on_decision(scheduler_->decisions().Newest());
+}
+
+std::size_t SchedulerCore::BusyBindings() const {
+  const std::size_t bindings = scheduler_->binding_count();
+  return bindings - std::min(bindings, scheduler_->timer_count());
+}
+
+}  // namespace berth::runner

@@ -1,0 +1,51 @@
+// SchedulerCore: a turn of the real core (core/scheduler), for the runner. Not thread-safe: the runner sees to it that
+// one turn is taken at a time, on whichever thread. It does no I/O and reads no clock but the one it is given.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/core/scheduler/scheduler.h"
+#include "berth/shell/runner/turn_runner.h"
+
+namespace berth::runner {
+
+class SchedulerCore final : public Core {
+ public:
+  // Decisions between two looks at the inputs.
+  static constexpr int kDecisionsPerTurn = 64;
+
+  struct Options {
+    // Binding cycles under way at once, at most; those that wait for time to pass do not count. Asked before each
+    // decision.
+    std::function<std::size_t()> bindings_max;
+    // Called after each decision; may be empty.
+    std::function<void(const scheduler::Decision&)> on_decision;
+    // Decides nothing before each source of data from outside has answered, or failed, once.
+    bool waits_for_outside_data = false;
+  };
+
+  // `clock`, and what the functions rest on, must outlive it.
+  SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options);
+
+  TurnResult TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+                      std::vector<scheduler::Output>& outputs) override;
+
+  // To be asked between turns.
+  const scheduler::Scheduler& scheduler() const { return *scheduler_; }
+
+ private:
+  void TakeInputs(std::vector<scheduler::Input>& inputs, Time now);
+  void DecideSome(const TurnOrder& order, TurnResult& result);
+  void TellDecision() const;
+  std::size_t BusyBindings() const;
+
+  const std::unique_ptr<scheduler::Scheduler> scheduler_;
+  const Clock& clock_;
+  const Options options_;
+};
+
+}  // namespace berth::runner

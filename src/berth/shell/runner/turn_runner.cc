@@ -1,0 +1,224 @@
+#include "berth/shell/runner/turn_runner.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace berth::runner {
+
+using scheduler::Input;
+using scheduler::Output;
+
+TurnRunner::TurnRunner(client::EventLoop& loop, const Clock& clock, Callbacks callbacks)
+    : loop_(loop), clock_(clock), callbacks_(std::move(callbacks)) {}
+
+TurnRunner::~TurnRunner() {
+  Stop();
+  Join();
+}
+
+void TurnRunner::Start(Core& core) {
+  {
+    const std::lock_guard core_lock(core_mutex_);
+    core_ = &core;
+  }
+  core_thread_ = std::thread([this] { RunCoreThread(); });
+}
+
+void TurnRunner::Push(Input input) {
+  std::unique_lock lock(mutex_);
+  room_.wait(lock, [this] { return inputs_.size() < kInputsMax || phase_ == Phase::kStopped; });
+  if (phase_ == Phase::kStopped) return;
+  inputs_.push_back(std::move(input));
+  CallForTurn();
+}
+
+void TurnRunner::CallForTurn() {
+  switch (turn_) {
+    case Turn::kCoreDue:
+    case Turn::kCoreAgain: return;
+    case Turn::kCoreTurn: turn_ = Turn::kCoreAgain; return;  // It looks before it waits.
+    case Turn::kResting:
+    case Turn::kLoopDue:
+    case Turn::kLoopTurn: break;
+  }
+  const bool is_for_loop = phase_ == Phase::kDeciding && inputs_.size() <= kInputsOnLoopMax && loop_.IsCurrent();
+  if (!is_for_loop) {
+    CallCoreThread();
+  } else if (turn_ == Turn::kResting) {
+    PostTurn();
+  }
+  // In the other two states the loop finds the input by itself.
+}
+
+void TurnRunner::PostTurn() {
+  turn_ = Turn::kLoopDue;
+  loop_.Post([this] { RunOnLoop(); });
+}
+
+void TurnRunner::CallCoreThread() {
+  const bool is_in_turn = turn_ == Turn::kCoreTurn || turn_ == Turn::kCoreAgain;
+  turn_ = is_in_turn ? Turn::kCoreAgain : Turn::kCoreDue;
+  core_due_.notify_one();
+}
+
+void TurnRunner::EndListing() {
+  const std::lock_guard lock(mutex_);
+  if (phase_ != Phase::kListing) return;
+  phase_ = Phase::kCatchingUp;
+  CallCoreThread();
+}
+
+void TurnRunner::RunOnLoop() {
+  {
+    const std::lock_guard lock(mutex_);
+    // The core's thread may have taken over since this was posted, and done it.
+    if (phase_ == Phase::kStopped || turn_ != Turn::kLoopDue) return;
+    turn_ = Turn::kLoopTurn;
+  }
+  TurnResult result;
+  {
+    const std::unique_lock core_lock(core_mutex_, std::try_to_lock);
+    if (core_lock.owns_lock()) {
+      result = TakeTurn(kTurnOnLoopMax);
+    } else {
+      result.took_long = true;  // Somebody looks at the core: the loop does not wait for that.
+    }
+  }
+  PerformOutputs();
+  const std::lock_guard lock(mutex_);
+  if (turn_ != Turn::kLoopTurn) return;
+  if (!result.has_more && !result.took_long && inputs_.empty()) {
+    turn_ = Turn::kResting;
+  } else if (result.took_long || phase_ != Phase::kDeciding) {
+    CallCoreThread();
+  } else {
+    PostTurn();
+  }
+}
+
+void TurnRunner::RunCoreThread() {
+  while (AwaitCoreTurn()) {
+    TurnResult result;
+    {
+      const std::lock_guard core_lock(core_mutex_);
+      result = TakeTurn(std::nullopt);
+    }
+    room_.notify_all();
+    EndCoreTurn(result);
+  }
+}
+
+// False when there is none any more.
+bool TurnRunner::AwaitCoreTurn() {
+  std::unique_lock lock(mutex_);
+  if (turn_ == Turn::kCoreTurn) turn_ = Turn::kResting;
+  while (phase_ != Phase::kStopped && turn_ != Turn::kCoreDue && turn_ != Turn::kCoreAgain) {
+    if (!wake_at_) {
+      core_due_.wait(lock);
+      continue;
+    }
+    const Duration left = *wake_at_ - clock_.Now();
+    if (left <= Duration{0}) break;
+    core_due_.wait_for(lock, left);
+  }
+  if (phase_ == Phase::kStopped) return false;
+  turn_ = Turn::kCoreTurn;
+  return true;
+}
+
+void TurnRunner::EndCoreTurn(const TurnResult& result) {
+  bool has_outputs = false;
+  bool has_caught_up = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (result.has_more || !inputs_.empty()) turn_ = Turn::kCoreAgain;
+    has_outputs = !outputs_.empty();
+    has_caught_up = phase_ == Phase::kCatchingUp && turn_ == Turn::kCoreTurn;
+    if (has_caught_up) phase_ = Phase::kDeciding;
+  }
+  if (has_outputs) loop_.Post([this] { PerformOutputs(); });
+  if (has_caught_up && callbacks_.on_caught_up) callbacks_.on_caught_up();
+}
+
+TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
+  TurnOrder order;
+  order.time_max = time_max;
+  {
+    const std::lock_guard lock(mutex_);
+    batch_.swap(inputs_);
+    order.is_ending = phase_ >= Phase::kDraining;
+    order.may_decide = phase_ == Phase::kCatchingUp || phase_ == Phase::kDeciding;
+    is_settled_ = false;
+  }
+  // The core's time must not run backwards when somebody sets the clock.
+  order.now = last_turn_ = std::max(last_turn_, clock_.Now());
+  std::vector<Output> outputs;
+  const TurnResult result = core_->TakeTurn(order, batch_, outputs);
+
+  const std::lock_guard lock(mutex_);
+  if (outputs_.empty()) {
+    outputs_.swap(outputs);
+  } else {
+    std::move(outputs.begin(), outputs.end(), std::back_inserter(outputs_));
+  }
+  counts_ = result.counts;
+  is_settled_ = result.is_settled;
+  if (phase_ == Phase::kDraining && !result.has_busy_bindings && inputs_.empty()) {
+    phase_ = Phase::kDrained;
+    drained_.notify_all();
+  }
+  const bool is_earlier = result.wake_at && (!wake_at_ || *result.wake_at < *wake_at_);
+  wake_at_ = result.wake_at;
+  if (is_earlier && turn_ == Turn::kLoopTurn) core_due_.notify_one();
+  return result;
+}
+
+void TurnRunner::PerformOutputs() {
+  std::vector<Output> outputs;
+  {
+    const std::lock_guard lock(mutex_);
+    outputs.swap(outputs_);
+  }
+  for (Output& output : outputs) callbacks_.perform(std::move(output));
+}
+
+void TurnRunner::BetweenTurns(const std::function<void()>& look) {
+  const std::lock_guard core_lock(core_mutex_);
+  look();
+}
+
+bool TurnRunner::HasSettled() const {
+  const std::lock_guard lock(mutex_);
+  return is_settled_ && inputs_.empty();
+}
+
+scheduler::Counts TurnRunner::counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void TurnRunner::Drain(Duration grace) {
+  std::unique_lock lock(mutex_);
+  if (phase_ >= Phase::kDraining) return;
+  phase_ = Phase::kDraining;
+  CallCoreThread();
+  if (!IsRunning() || grace <= Duration{0}) return;
+  // The core's thread reports when the last binding has ended.
+  drained_.wait_for(lock, grace, [this] { return phase_ == Phase::kDrained; });
+}
+
+void TurnRunner::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    phase_ = Phase::kStopped;
+  }
+  core_due_.notify_all();
+  room_.notify_all();
+}
+
+void TurnRunner::Join() {
+  if (core_thread_.joinable()) core_thread_.join();
+}
+
+}  // namespace berth::runner

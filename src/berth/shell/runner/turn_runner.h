@@ -1,0 +1,168 @@
+// TurnRunner: takes the core's turns, one at a time, on one of two threads. A turn takes the inputs there are, decides
+// some pods and leaves its outputs. Short turns are taken by the event loop's thread, which does all I/O, after all
+// that a look at its sockets has brought: waking another thread costs more than deciding a pod. What is more than a
+// short turn's work (the first lists, a great backlog, large clusters) goes to a thread of the core's own, until that
+// has nothing to do (docs/adr/0008-turn-taking.md). It never decides anything and never does I/O.
+//
+// Who takes the next turn (Turn):
+//
+//   kResting ---a---> kLoopDue ---b---> kLoopTurn     a  an input on the loop's thread, and few wait
+//      |                 |                  |         b  the loop gets to it
+//      +--------c--------+--------c---------+         c  an input from another thread, or too many wait; the loop's
+//                        |                               turn took long; everything is listed; draining begins
+//                        v
+//                     kCoreDue                        d  the core's thread wakes up; at wake_at_ it does so from the
+//                        |                               upper three states as well
+//                        d
+//                        v
+//                    kCoreTurn ---e---> kCoreAgain    e  an input; or something is left after the turn
+//                        ^                  |
+//                        +--------d---------+
+//
+//   After a turn that leaves nothing to do: kLoopTurn or kCoreTurn to kResting. One that leaves a little to the loop:
+//   kLoopTurn to kLoopDue.
+//
+// What may be done in a turn (Phase):
+//
+//   kListing --> kCatchingUp --> kDeciding            kListing     until everything has been listed once
+//      |              |              |                kCatchingUp  until the core's thread first finds nothing to do
+//      +--------------+--------------+                kDeciding    the loop takes turns as well
+//                     | Drain()
+//                     v
+//                 kDraining --> kDrained              kDraining    until no binding is under way
+//
+//   Any of them to kStopped by Stop(). Pods are decided in kCatchingUp and kDeciding alone.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/core/scheduler/io.h"
+#include "berth/core/scheduler/scheduler.h"
+#include "berth/shell/client/event_loop.h"
+
+namespace berth::runner {
+
+// What a turn may do.
+struct TurnOrder {
+  Time now{};                        // never earlier than that of the turn before
+  bool may_decide = false;           // else inputs are taken in, and what is due is done
+  bool is_ending = false;            // no cycle may wait for anything any more
+  std::optional<Duration> time_max;  // after which no further pod is decided; nullopt: a fixed number of pods
+};
+
+// What a turn has come to.
+struct TurnResult {
+  bool has_more = false;           // a pod may be ready
+  bool took_long = false;          // it was cut short by time_max
+  bool is_settled = false;         // it could decide, and nothing is left to do before something changes outside
+  bool has_busy_bindings = false;  // one is under way that does not only wait for time to pass
+  std::optional<Time> wake_at;     // a turn has something to do then, without any input
+  scheduler::Counts counts;
+};
+
+// What turns are taken of: the core (scheduler_core.h), or a test's.
+class Core {
+ public:
+  virtual ~Core() = default;
+  // Takes `inputs`, and leaves that empty; fills `outputs`, which is empty. One call at a time, but on any thread.
+  virtual TurnResult TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+                              std::vector<scheduler::Output>& outputs) = 0;
+};
+
+class TurnRunner final {
+ public:
+  // Inputs that wait for the core. When there are more, the event loop waits, and with it the API server's watches.
+  static constexpr std::size_t kInputsMax = 100'000;
+  // What the event loop's thread does for the core before it looks at its sockets again.
+  static constexpr std::size_t kInputsOnLoopMax = 1024;
+  static constexpr Duration kTurnOnLoopMax = std::chrono::milliseconds(2);
+
+  struct Callbacks {
+    // An output, in order. On the loop's thread.
+    std::function<void(scheduler::Output&&)> perform;
+    // Once: all that was listed has been taken in and what follows from it decided. On the core's thread.
+    std::function<void()> on_caught_up;
+  };
+
+  // Both must outlive it. The loop must have ended before it is destroyed.
+  TurnRunner(client::EventLoop& loop, const Clock& clock, Callbacks callbacks);
+  ~TurnRunner();
+  TurnRunner(const TurnRunner&) = delete;
+  TurnRunner& operator=(const TurnRunner&) = delete;
+
+  // Once. `core` must live until Stop() has returned.
+  void Start(Core& core);
+
+  // Any thread, also before Start(). Waits while there are kInputsMax; after Stop() it does nothing.
+  void Push(scheduler::Input input);
+  // Every object has been listed once: pods may be decided. Any thread.
+  void EndListing();
+
+  // On the loop's thread: performs what turns have left.
+  void PerformOutputs();
+  // Calls `look` while nobody takes a turn. Any thread but those of turns.
+  void BetweenTurns(const std::function<void()>& look);
+
+  // Nothing was left to do after the latest turn, and nothing has come since. Any thread.
+  bool HasSettled() const;
+  // As of the latest turn. Any thread.
+  scheduler::Counts counts() const;
+
+  // Decides nothing from now on, and waits, at most `grace`, until no binding is under way that is worth waiting for.
+  // Not on a thread of turns.
+  void Drain(Duration grace);
+  // Takes no inputs from now on, and lets go of whoever waits in Push(). The core's thread ends soon; Join() waits for
+  // it.
+  void Stop();
+  void Join();
+  // Start() has been called, and Join() has not returned. Not during either.
+  bool IsRunning() const { return core_thread_.joinable(); }
+
+ private:
+  enum class Turn : std::uint8_t { kResting, kLoopDue, kLoopTurn, kCoreDue, kCoreTurn, kCoreAgain };
+  enum class Phase : std::uint8_t { kListing, kCatchingUp, kDeciding, kDraining, kDrained, kStopped };
+
+  // mutex_ is held in these.
+  void CallForTurn();
+  void PostTurn();
+  void CallCoreThread();
+
+  void RunOnLoop();
+  void RunCoreThread();
+  bool AwaitCoreTurn();
+  void EndCoreTurn(const TurnResult& result);
+  TurnResult TakeTurn(std::optional<Duration> time_max);  // core_mutex_ is held
+
+  client::EventLoop& loop_;
+  const Clock& clock_;
+  const Callbacks callbacks_;
+
+  std::mutex core_mutex_;                // held in a turn; locked before mutex_
+  Core* core_ = nullptr;                 // guarded by core_mutex_
+  std::vector<scheduler::Input> batch_;  // guarded by core_mutex_; the inputs of a turn
+  Time last_turn_{};                     // guarded by core_mutex_
+
+  mutable std::mutex mutex_;          // guards what follows; never held while the core or a callback runs
+  std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped or another wake_at_
+  std::condition_variable room_;      // inputs_ has room
+  std::condition_variable drained_;   // phase_ is kDrained
+  Turn turn_ = Turn::kResting;
+  Phase phase_ = Phase::kListing;
+  std::vector<scheduler::Input> inputs_;
+  std::vector<scheduler::Output> outputs_;  // to be performed, in order
+  std::optional<Time> wake_at_;             // when the core's thread takes a turn in any case
+  bool is_settled_ = false;
+  scheduler::Counts counts_;
+
+  std::thread core_thread_;
+};
+
+}  // namespace berth::runner
