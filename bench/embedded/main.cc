@@ -22,6 +22,7 @@
 #include "berth/core/config/default.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::bench::embedded {

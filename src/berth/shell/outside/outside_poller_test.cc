@@ -265,19 +265,5 @@ TEST_F(OutsidePollerTest, BadSourcesAreRefusedAtOnce) {
   }
 }
 
-TEST(metrics::PrometheusMetrics, WritesTheTextFormat) {
-  metrics::PrometheusMetrics metrics;
-  metrics.GetCounter("berth_things_total", "Things.", {{"kind", "a"}}).Add();
-  metrics.GetCounter("berth_things_total", "Things.", {{"kind", "a"}}).Add(2);
-  metrics.GetCounter("berth_things_total", "Things.", {{"kind", "b\"c"}}).Add();
-  metrics.GetGauge("berth_level", "Level.", {}).Set(0.5);
-  const std::string text = metrics.Text();
-  for (const char* line : {"# HELP berth_things_total Things.\n", "# TYPE berth_things_total counter\n",
-                           "berth_things_total{kind=\"a\"} 3\n", "berth_things_total{kind=\"b\\\"c\"} 1\n",
-                           "# TYPE berth_level gauge\n", "berth_level 0.5\n"}) {
-    EXPECT_NE(text.find(line), std::string::npos) << line << text;
-  }
-}
-
 }  // namespace
 }  // namespace berth::outside
