@@ -321,8 +321,8 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
   }
 
   // What extenders may have said of some nodes: to leave them, to refuse them with and without a reason, scores.
-  ExtenderSay RandomSay() {
-    ExtenderSay say;
+  ExtenderVerdicts RandomSay() {
+    ExtenderVerdicts say;
     say.filters_only = dice_.OneIn(4);
     say.skips_nominated = !say.filters_only || dice_.OneIn(2);
     for (int i = 0; i < name_count_; ++i) {
@@ -341,10 +341,10 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
 
   // Against evaluations that know less: of the nodes that pass the filters those are left that extenders left, and what
   // they say is added to the plugins' totals.
-  void CheckSay(const PodInfoPtr& pod, const ExtenderSay& say, const Outcome& got, std::uint64_t seed) {
+  void CheckSay(const PodInfoPtr& pod, const ExtenderVerdicts& say, const Outcome& got, std::uint64_t seed) {
     if (say.filters_only || got.result == Result::kError || got.result == Result::kNoNodes) return;
     Evaluator other(*profile_, {.form = Form::kPlain, .with_detail = true});
-    ExtenderSay filters;
+    ExtenderVerdicts filters;
     filters.filters_only = filters.skips_nominated = true;
     const Outcome passing = other.Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, &filters);
     std::vector<NodeIndex> left;
@@ -352,7 +352,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     std::erase_if(left, [&](NodeIndex row) { return !say.passed.contains(cache_.nodes().Info(row).name()); });
     ASSERT_EQ(got.feasible, left);
     ASSERT_EQ(got.result == Result::kFeasible, !left.empty());
-    ExtenderSay silent = say;
+    ExtenderVerdicts silent = say;
     silent.scores.clear();
     const Outcome plugins = other.Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, &silent);
     ASSERT_EQ(got.totals.size(), plugins.totals.size());
@@ -376,7 +376,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     std::map<bool, std::string> wanted;
     std::vector<NodeIndex> best;
     const Outcome* outcome = nullptr;
-    std::optional<ExtenderSay> say;
+    std::optional<ExtenderVerdicts> say;
     if (dice_.OneIn(4)) say = RandomSay();
     for (Contender& c : contenders_) {
       outcome = &c.evaluator->Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, say ? &*say : nullptr);

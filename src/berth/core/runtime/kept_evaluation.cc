@@ -1,43 +1,10 @@
 #include "berth/core/runtime/kept_evaluation.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "berth/core/runtime/row_loops.h"
 
 namespace berth::runtime {
-
-using framework::kNodeScoreMax;
-using framework::kNoRawScore;
-using framework::Normalization;
-
-RawRange RawRangeOf(Normalization normalization, std::span<const std::int64_t> raw) {
-  if (normalization == Normalization::kNone || raw.empty()) return {};
-  if (normalization != Normalization::kLowestFirst) return {0, std::max(std::int64_t{0}, MinMaxOf(raw).max)};
-  RawRange range{kNoRawScore, 0};
-  for (const std::int64_t value : raw) {
-    range.min = std::min(range.min, value);
-    if (value < kNoRawScore) range.max = std::max(range.max, value);
-  }
-  return range;
-}
-
-std::int64_t Normalized(Normalization normalization, std::int64_t raw, const RawRange& range) {
-  switch (normalization) {
-    case Normalization::kLowestFirst:
-      if (raw <= range.min) return kNodeScoreMax;
-      if (raw >= kNoRawScore) return 0;
-      // From 1 for the highest to 99.
-      return 1 + (range.max - raw) * (kNodeScoreMax - 2) / (range.max - range.min);
-    case Normalization::kMax:
-    case Normalization::kMaxReverse: break;
-    case Normalization::kNone:
-    case Normalization::kCustom: return raw;
-  }
-  const std::int64_t share =
-      range.max == 0 ? 0 : static_cast<std::int64_t>(static_cast<std::uint64_t>(raw) * kNodeScoreMax) / range.max;
-  return normalization == Normalization::kMax ? share : framework::WrappingSub(kNodeScoreMax, share);
-}
 
 void KeptEvaluation::Clear() {
   KeptEvaluation empty;
@@ -54,6 +21,13 @@ void KeptEvaluation::Resize(std::size_t row_count) {
   verdicts.resize(row_count, kVerdictNoNode);
   fixed.resize(row_count, 0);
   for (ScoreColumn& column : columns) column.raw.resize(row_count, 0);
+}
+
+bool KeptEvaluation::HasError() const {
+  for (framework::VerdictId id = 1; id < verdict_counts.size(); ++id) {
+    if (verdict_counts[id] > 0 && !statuses.Get(id).IsRejected()) return true;
+  }
+  return false;
 }
 
 std::size_t KeptEvaluation::Bytes() const {

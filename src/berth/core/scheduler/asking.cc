@@ -138,7 +138,7 @@ void Scheduler::ForgetNominated() {
 
 void Scheduler::EndAsking() {
   const std::unique_ptr<ExtenderCycle> ended = std::move(asking_);
-  runtime::ExtenderSay& say = ended->say;
+  runtime::ExtenderVerdicts& say = ended->say;
   say.filters_only = false;
   say.skips_nominated = true;
   for (std::string& name : ended->node_names) say.passed.insert(std::move(name));

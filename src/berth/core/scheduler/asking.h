@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "berth/core/runtime/extender_say.h"
+#include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/scheduler/scheduler.h"
 
 namespace berth::scheduler {
@@ -17,7 +17,7 @@ struct Scheduler::ExtenderCycle {
   Decision* decision = nullptr;  // the newest of the log: no other cycle begins meanwhile
   std::uint64_t seed = 0;
 
-  runtime::ExtenderSay say;
+  runtime::ExtenderVerdicts say;
   bool is_nominated = false;            // extenders are asked about the pod's nominated node alone
   bool is_prioritizing = false;         // all have filtered
   std::vector<std::string> node_names;  // that are left

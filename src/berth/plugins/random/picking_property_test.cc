@@ -55,7 +55,7 @@ class PickingForms : public ::testing::TestWithParam<std::uint64_t> {
         ASSERT_EQ(got.total, want.total) << " at step " << step;
         ASSERT_EQ(got.feasible_count, want.feasible_count) << " at step " << step;
       }
-      orders = std::max(orders, reuse.order_count());
+      orders = std::max(orders, reuse.UseOf("groups").kept_count);
       if (want.result != Result::kFeasible) continue;
       for (const auto& [name, scores] : want.scores) {
         if (name != plugin) continue;

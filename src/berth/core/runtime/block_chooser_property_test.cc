@@ -149,7 +149,7 @@ TEST_P(BlocksAgree, OverALongLife) {
     ChangeCluster();
     ScheduleOne();
   }
-  EXPECT_GT(blocks_->block_choice_count(), name_count_ > 100 && !soft_taints_ ? 150 : 0);
+  EXPECT_GT(blocks_->UseOf("blocks").choice_count, name_count_ > 100 && !soft_taints_ ? 150 : 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BlocksAgree, ::testing::Range<std::uint64_t>(1, 25));

@@ -1,4 +1,4 @@
-#include "berth/core/runtime/block_choice.h"
+#include "berth/core/runtime/block_search.h"
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ constexpr std::size_t kMoreAtOnce = 4;
 
 }  // namespace
 
-bool BlockChoice::IsWorthwhile(const framework::NodeTable& nodes) {
+bool BlockSearch::IsWorthwhile(const framework::NodeTable& nodes) {
   const std::size_t cost = blocks_.UpdateCost(nodes);
   if (cost > nodes.row_count()) {
     saved_ += nodes.row_count();
@@ -30,7 +30,7 @@ bool BlockChoice::IsWorthwhile(const framework::NodeTable& nodes) {
   return true;
 }
 
-bool BlockChoice::Find(const framework::Cycle& cycle, const framework::PodInfo& pod, const Question& question,
+bool BlockSearch::Find(const framework::Cycle& cycle, const framework::PodInfo& pod, const Question& question,
                        framework::StatusTable& statuses, std::vector<std::uint32_t>& counts) {
   cycle_ = &cycle;
   pod_ = &pod;
@@ -68,7 +68,7 @@ bool BlockChoice::Find(const framework::Cycle& cycle, const framework::PodInfo& 
   return true;
 }
 
-bool BlockChoice::FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
+bool BlockSearch::FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
                                std::vector<VerdictId>& verdicts) {
   const framework::Cycle cycle{table, cycle_->state, cycle_->seed, cycle_->now};
   for (const NodeIndex row : rows) verdicts[row] = kVerdictOk;
@@ -83,7 +83,7 @@ bool BlockChoice::FilterRowsOf(const framework::NodeTable& table, std::span<cons
   return true;
 }
 
-bool BlockChoice::FilterBlocks() {
+bool BlockSearch::FilterBlocks() {
   emptiest_verdicts_.resize(blocks_.block_count());
   fullest_verdicts_.resize(blocks_.block_count());
   return FilterRowsOf(blocks_.emptiest(), blocks_.emptiest().rows(), emptiest_verdicts_) &&
@@ -91,7 +91,7 @@ bool BlockChoice::FilterBlocks() {
 }
 
 // INT64_MIN where no row is feasible.
-bool BlockChoice::BoundBlocks() {
+bool BlockSearch::BoundBlocks() {
   const std::size_t count = blocks_.block_count();
   bounds_.assign(count, 0);
   const framework::Cycle emptiest{blocks_.emptiest(), cycle_->state, cycle_->seed, cycle_->now};
@@ -112,12 +112,12 @@ bool BlockChoice::BoundBlocks() {
   return true;
 }
 
-void BlockChoice::AddKindsOf(BlockId block) {
+void BlockSearch::AddKindsOf(BlockId block) {
   const auto first = static_cast<NodeIndex>(block * AmountBlocks::kKindsPerBlock);
   for (NodeIndex i = 0; i < blocks_.kind_count(block); ++i) kind_rows_.push_back(first + i);
 }
 
-bool BlockChoice::CountRefused(std::vector<std::uint32_t>& counts) {
+bool BlockSearch::CountRefused(std::vector<std::uint32_t>& counts) {
   counts.clear();
   const auto add = [&counts](VerdictId verdict, std::size_t count) {
     if (verdict >= counts.size()) counts.resize(verdict + 1, 0);
@@ -137,7 +137,7 @@ bool BlockChoice::CountRefused(std::vector<std::uint32_t>& counts) {
   return true;
 }
 
-bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
+bool BlockSearch::ScoreKinds(std::span<const BlockId> blocks) {
   kind_rows_.clear();
   for (const BlockId block : blocks) {
     const std::size_t begin = kind_rows_.size();
@@ -170,7 +170,7 @@ bool BlockChoice::ScoreKinds(std::span<const BlockId> blocks) {
   return true;
 }
 
-void BlockChoice::AddBest(NodeIndex first, std::size_t count) {
+void BlockSearch::AddBest(NodeIndex first, std::size_t count) {
   const std::int64_t best = MinMaxOf(std::span(totals_).subspan(first, count)).max;
   if (best < best_total_) return;
   if (best > best_total_) {
@@ -185,7 +185,7 @@ void BlockChoice::AddBest(NodeIndex first, std::size_t count) {
   }
 }
 
-void BlockChoice::Offer(NodeIndex odd_row, std::int64_t total) {
+void BlockSearch::Offer(NodeIndex odd_row, std::int64_t total) {
   if (total < best_total_) return;
   if (total > best_total_) {
     best_total_ = total;
@@ -197,7 +197,7 @@ void BlockChoice::Offer(NodeIndex odd_row, std::int64_t total) {
   ++best_count_;
 }
 
-NodeIndex BlockChoice::NthBest(std::size_t n) const {
+NodeIndex BlockSearch::NthBest(std::size_t n) const {
   for (const NodeIndex kind : best_kinds_) {
     const std::span<const NodeIndex> rows = blocks_.RowsOf(kind);
     if (n < rows.size()) return rows[n];

@@ -1,5 +1,5 @@
-// ExtenderSay: what extenders have said so far about the nodes, for the evaluation of a pod that they are asked about.
-// A plain value.
+// ExtenderVerdicts: what extenders have said so far about the nodes, for the evaluation of a pod that they are asked
+// about. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace berth::runtime {
 // The name that stands for all extenders among the plugins that refused a pod: any event lets it try again.
 inline constexpr std::string_view kExtenderName = "Extender";
 
-struct ExtenderSay {
+struct ExtenderVerdicts {
   // The evaluation ends with the filters: Outcome::feasible holds the rows that passed, and no node is chosen. Where
   // the pod's nominated node passes, alone, it is Outcome::node.
   bool filters_only = false;

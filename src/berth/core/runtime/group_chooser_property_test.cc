@@ -92,7 +92,7 @@ class GroupedChoice : public ::testing::TestWithParam<std::uint64_t> {
 TEST_P(GroupedChoice, ClassesOfEqualMarksShareAnOrder) {
   ScheduleInTurns(3);
   // One that all share, and one for each template.
-  EXPECT_EQ(by_groups_->order_count(), 1 + kColors.size());
+  EXPECT_EQ(by_groups_->UseOf("groups").kept_count, 1 + kColors.size());
 }
 
 TEST_P(GroupedChoice, AgreesWithAllRowsWhilePodsAndNodesComeAndGo) {

@@ -1,4 +1,4 @@
-// BlockChoice: the best node for a pod for which every plugin that has a say looks at a node's amounts alone, or says
+// BlockSearch: the best node for a pod for which every plugin that has a say looks at a node's amounts alone, or says
 // the same of all nodes. Blocks of similar nodes that cannot hold the best one are left out, and odd nodes
 // (AmountBlocks) left to the caller. Single-threaded.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace berth::runtime {
 
-class BlockChoice {
+class BlockSearch {
  public:
   struct Filter {
     const framework::FilterPlugin* plugin = nullptr;

@@ -1,0 +1,196 @@
+#include "berth/core/runtime/class_updater.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/runtime/kept_evaluation.h"
+#include "berth/core/runtime/node_filters.h"
+#include "berth/core/runtime/plugin_calls.h"
+#include "berth/core/runtime/row_loops.h"
+#include "berth/plugins/helper/row_runs.h"
+
+namespace berth::runtime {
+
+using framework::Dependency;
+using framework::kVerdictOk;
+using framework::NodeIndex;
+using framework::Normalization;
+using framework::Status;
+using framework::VerdictId;
+
+namespace {
+
+MinMax RangeOf(std::span<const NodeIndex> rows, std::span<const std::int64_t> scores) {
+  MinMax range;
+  plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+    const MinMax of_run = MinMaxOf(scores.subspan(first, count));
+    range = {std::min(range.min, of_run.min), std::max(range.max, of_run.max)};
+  });
+  return range;
+}
+
+// Puts what the filters say of each of these rows with the pods nominated for it.
+void RespectNominations(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
+  for (const NodeIndex row : rows) {
+    if (!cycle.request.nominated->MatterTo(cycle.pod(), row)) continue;
+    cycle.kept->verdicts[row] = VerdictOf(
+        cycle,
+        RunFiltersWithNominated(cycle, cycle.state, cycle.pod(), cycle.nodes().Info(row), cycle.PodsNominatedFor(row)));
+  }
+}
+
+}  // namespace
+
+void ClassUpdater::PlanNominations(EvaluationCycle& cycle) {
+  // A pod's own nomination does not count for itself, so its cycle cannot use what holds for the others.
+  const bool respects = cycle.options.form == Form::kReuse && cycle.do_nominations_matter &&
+                        cycle.plan.extensions.empty() && !cycle.plan.has_unkept_filters &&
+                        cycle.request.nominated->RowOf(cycle.pod().uid) == framework::kNoNode;
+  if (cycle.kept->respects_nominations == respects) return;
+  cycle.kept->respects_nominations = respects;
+  cycle.kept->version = 0;
+}
+
+bool ClassUpdater::Plan(EvaluationCycle& cycle) {
+  const ProfileTraits& profile = cycle.profile;
+  KeptEvaluation& kept = *cycle.kept;
+  if (kept.has_plan) return true;
+  kept.pre_score.assign(profile.pre_scores.size(), std::nullopt);
+  kept.is_fixed_score.assign(profile.scores.size(), false);
+  for (const ProfileTraits::Filter& filter : profile.filters)
+    kept.needs_cluster |= filter.is_kept && filter.depends_on == Dependency::kCluster;
+  std::set<std::string_view> skipped;
+  for (std::size_t i = 0; i < profile.pre_scores.size(); ++i) {
+    const framework::PreScorePlugin& plugin = *profile.pre_scores[i].plugin;
+    if (!profile.pre_scores[i].is_kept) continue;
+    Status status = Guarded([&] {
+      return plugin.PreScore({cycle.nodes(), kept.state, cycle.request.seed, cycle.request.now}, cycle.pod(), {});
+    });
+    if (!status.IsSuccess() && !status.IsSkip()) return false;
+    if (status.IsSkip()) skipped.insert(plugin.Name());
+    kept.pre_score[i] = std::move(status);
+  }
+  cycle.state.MergeFrom(kept.state);
+  for (std::size_t s = 0; s < profile.scores.size(); ++s) {
+    const ProfileTraits::Score& score = profile.scores[s];
+    if (!score.is_kept || skipped.contains(score.plugin->Name())) continue;
+    kept.needs_cluster |= score.depends_on == Dependency::kCluster;
+    kept.is_fixed_score[s] = score.normalization == Normalization::kNone;
+    if (kept.is_fixed_score[s]) continue;
+    std::vector<std::int64_t> raw;
+    if (!kept.spare.empty()) {
+      raw = std::move(kept.spare.back());
+      kept.spare.pop_back();
+    }
+    raw.resize(kept.verdicts.size());
+    kept.columns.push_back({s, score.normalization, std::move(raw), true});
+  }
+  kept.has_plan = true;
+  return true;
+}
+
+// Puts the rows' raw scores where they are kept. False when one cannot be kept, because a plugin fails or its score is
+// out of range: the scan then asks the plugins about the feasible nodes only, and reports what it meets there.
+bool ClassUpdater::KeepScores(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
+  KeptEvaluation& kept = *cycle.kept;
+  for (ScoreColumn& column : kept.columns) {
+    if (!ScoreRows(cycle, column.score, rows, column.raw).IsSuccess()) return false;
+    const MinMax range = RangeOf(rows, column.raw);
+    if (range.min < 0 || range.max > framework::kRawScoreMax) return false;
+    column.is_zero = column.is_zero && range.max == 0;
+  }
+  plugins::FillRows(rows, std::span(kept.fixed), std::int64_t{0});
+  scores_.resize(cycle.nodes().row_count());
+  for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
+    if (!kept.is_fixed_score[s]) continue;
+    if (!ScoreRows(cycle, s, rows, scores_).IsSuccess()) return false;
+    const MinMax range = RangeOf(rows, scores_);
+    if (range.min < 0 || range.max > framework::kNodeScoreMax) return false;
+    if (range.max == 0) continue;
+    plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+      AddWeighted(std::span(kept.fixed).subspan(first, count), std::span(scores_).subspan(first, count),
+                  cycle.profile.scores[s].weight);
+    });
+  }
+  return true;
+}
+
+// Asks the kept filters about these rows, which ascend, and the kept scores about those that pass.
+void ClassUpdater::KeepRows(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
+  std::vector<VerdictId>& verdicts = cycle.kept->verdicts;
+  plugins::FillRows(rows, std::span(verdicts), kVerdictOk);
+  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
+    if (cycle.plan.is_filter_active[f] && cycle.profile.filters[f].is_kept) FilterRows(cycle, f, rows, verdicts);
+  }
+  if (cycle.kept->respects_nominations) RespectNominations(cycle, rows);
+  if (!cycle.are_scores_kept) return;
+  const bool is_run = rows.back() - rows.front() == rows.size() - 1;
+  if (!is_run || CountOf(std::span(verdicts).subspan(rows.front(), rows.size()), kVerdictOk) != rows.size()) {
+    feasible_.clear();
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(feasible_),
+                 [&](NodeIndex row) { return verdicts[row] == kVerdictOk; });
+    rows = feasible_;
+  }
+  cycle.are_scores_kept = KeepScores(cycle, rows);
+}
+
+void ClassUpdater::Update(EvaluationCycle& cycle) {
+  if (cycle.is_kept_current) return;
+  cycle.is_kept_current = true;
+  KeptEvaluation& kept = *cycle.kept;
+  const framework::NodeTable& nodes = cycle.nodes();
+  cycle.are_scores_kept = Plan(cycle);
+  if (cycle.options.form == Form::kPlain) {
+    kept.Resize(nodes.row_count());
+    std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
+    for (const NodeIndex row : nodes.rows()) kept.verdicts[row] = kVerdictOk;
+    return;
+  }
+
+  const auto changed =
+      kept.version == 0 ? std::nullopt : cycle.ChangedSince(kept.version, kept.nominated_version, changed_);
+  const bool cluster_changed = kept.needs_cluster && kept.nodes_version != nodes.nodes_version();
+  const bool all_rows = !changed || cluster_changed;
+  kept.version = nodes.version();
+  kept.nodes_version = nodes.nodes_version();
+  if (kept.respects_nominations) kept.nominated_version = cycle.request.nominated->version();
+  if (!all_rows && changed->empty()) return;
+  kept.Resize(nodes.row_count());
+
+  std::span<const NodeIndex> live = nodes.rows();  // those of the rows that hold a node
+  if (all_rows) {
+    if (live.size() < kept.verdicts.size()) std::fill(kept.verdicts.begin(), kept.verdicts.end(), kVerdictNoNode);
+    for (ScoreColumn& column : kept.columns) column.is_zero = true;
+    kept.rebuild = ++rebuild_count_;
+  } else {
+    rows_.assign(changed->begin(), changed->end());
+    std::sort(rows_.begin(), rows_.end());
+    rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
+    for (const NodeIndex row : rows_) kept.Count(kept.verdicts[row], -1);
+    live_.clear();
+    for (const NodeIndex row : rows_) {
+      kept.verdicts[row] = kVerdictNoNode;
+      if (nodes.Info(row).has_node()) live_.push_back(row);
+    }
+    live = live_;
+  }
+  for (; !live.empty(); live = live.subspan(std::min(live.size(), kRowsAtOnce)))
+    KeepRows(cycle, live.first(std::min(live.size(), kRowsAtOnce)));
+  if (!cycle.are_scores_kept) kept.version = 0;
+  if (all_rows) {
+    kept.Recount();
+  } else {
+    for (const NodeIndex row : rows_) kept.Count(kept.verdicts[row], +1);
+  }
+  if (kept.HasError()) kept.version = 0;
+}
+
+bool IsKeptComplete(const EvaluationCycle& cycle) {
+  return cycle.options.form == Form::kReuse && cycle.are_scores_kept && !cycle.outcome.narrowed_to &&
+         (!cycle.do_nominations_matter || cycle.kept->respects_nominations) && !cycle.kept->HasError();
+}
+
+}  // namespace berth::runtime

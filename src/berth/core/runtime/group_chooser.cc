@@ -1,0 +1,274 @@
+#include "berth/core/runtime/group_chooser.h"
+
+#include <algorithm>
+#include <climits>
+#include <string>
+
+#include "berth/base/check.h"
+#include "berth/base/random.h"
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/runtime/kept_evaluation.h"
+#include "berth/core/runtime/plugin_calls.h"
+
+namespace berth::runtime {
+
+using framework::kVerdictOk;
+using framework::NodeIndex;
+using framework::Status;
+using framework::VerdictId;
+
+namespace {
+
+template <typename Entry>
+Groupers GroupersOf(const std::vector<Entry>& entries) {
+  Groupers groupers;
+  for (const Entry& entry : entries) groupers.push_back(dynamic_cast<const framework::GroupingPlugin*>(entry.plugin));
+  return groupers;
+}
+
+}  // namespace
+
+GroupChooser::GroupChooser(const ProfileTraits& profile, ClassUpdater& updater, Scorer& scorer)
+    : filter_groupers_(GroupersOf(profile.filters)),
+      score_groupers_(GroupersOf(profile.scores)),
+      updater_(updater),
+      scorer_(scorer) {}
+
+bool GroupChooser::Choose(EvaluationCycle& cycle) {
+  if (cycle.is_first_of_class || cycle.request.extenders != nullptr || cycle.outcome.narrowed_to) return false;
+  updater_.Update(cycle);
+  if (!IsKeptComplete(cycle) || !PlanGroupers(cycle)) return false;
+  order_ = orders_.Open(cycle, groupers_);
+  const bool has_chosen = order_ != nullptr && ChooseInOrder(cycle);
+  // The other half is for the evaluations of classes (class_store.h).
+  orders_.Bound(cycle.options.ClassBytesMax(cycle.nodes().row_count()) / 2);
+  return has_chosen;
+}
+
+void GroupChooser::DropIdle() {
+  order_ = nullptr;
+  orders_.DropIdle();
+}
+
+// Whether every plugin that has a say in this cycle, and that the class cannot keep, can tell groups.
+bool GroupChooser::PlanGroupers(const EvaluationCycle& cycle) {
+  groupers_.clear();
+  const auto add = [this](const framework::GroupingPlugin* plugin) {
+    if (plugin == nullptr) return false;
+    if (std::find(groupers_.begin(), groupers_.end(), plugin) == groupers_.end()) groupers_.push_back(plugin);
+    return true;
+  };
+  int first_unkept_filter = INT_MAX;
+  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
+    if (!cycle.plan.is_filter_active[f] || cycle.profile.filters[f].is_kept) continue;
+    if (!add(filter_groupers_[f])) return false;
+    first_unkept_filter = std::min(first_unkept_filter, static_cast<int>(f));
+  }
+  for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
+    if (!cycle.profile.scores[s].is_kept && !cycle.plan.is_score_idle[s] && !add(score_groupers_[s])) return false;
+  }
+  // The first plugin that refuses a row is the one that counts. The order does not hold the rows that a later one,
+  // which is kept, refuses.
+  const KeptEvaluation& kept = *cycle.kept;
+  for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
+    if (kept.verdict_counts[id] > 0 && kept.statuses.Position(id) > first_unkept_filter) return false;
+  }
+  return true;
+}
+
+bool GroupChooser::ChooseInOrder(EvaluationCycle& cycle) {
+  CollectCandidates(cycle);
+  if (!FilterCandidates(cycle)) return false;
+  Outcome& outcome = cycle.outcome;
+  outcome.feasible_count = 0;
+  for (const std::size_t size : feasible_sizes_) outcome.feasible_count += size;
+  if (outcome.feasible_count == 0) {
+    Refuse(cycle);
+    return true;
+  }
+  totals_.clear();
+  for (const std::size_t i : feasible_candidates_) totals_.push_back(order_->TotalOf(candidates_[i].level));
+  outcome.is_scored = outcome.feasible_count > 1 && !cycle.profile.scores.empty();
+  if (outcome.is_scored && !ScoreCandidates(cycle)) {
+    // A plugin failed: the scan words it.
+    outcome.result = Result::kError;
+    outcome.error.clear();
+    outcome.is_scored = false;
+    outcome.scores.clear();
+    return false;
+  }
+  ChooseAmongCandidates(cycle);
+  return true;
+}
+
+// Fills candidates_ from the groups of the order and the special rows.
+void GroupChooser::CollectCandidates(const EvaluationCycle& cycle) {
+  candidates_.clear();
+  if (++special_cycle_ == 0) {  // wrapped around
+    std::fill(special_in_.begin(), special_in_.end(), 0);
+    special_cycle_ = 1;
+  }
+  if (specials_of_level_.size() < order_->level_count()) specials_of_level_.resize(order_->level_count());
+  if (!orders_.special_rows().empty()) AddSpecialCandidates(cycle);
+  for (const TotalsOrder::GroupId group : order_->groups()) {
+    Candidate candidate;
+    candidate.group = group;
+    candidate.size = order_->SizeOf(group) - (group < specials_of_group_.size() ? specials_of_group_[group] : 0);
+    if (candidate.size == 0) continue;
+    candidate.level = order_->BestLevel(group, specials_of_level_);
+    const std::span<const NodeIndex> rows = order_->RowsOf(candidate.level);
+    candidate.best_count = rows.size() - specials_of_level_[candidate.level];
+    candidate.some_row = *std::find_if(rows.begin(), rows.end(), [this](NodeIndex row) { return !IsSpecial(row); });
+    candidates_.push_back(candidate);
+  }
+  for (const NodeIndex row : orders_.special_rows()) {
+    if (!IsSpecial(row)) continue;
+    specials_of_level_[order_->LevelOf(row)] = 0;
+    specials_of_group_[order_->GroupOf(row)] = 0;
+  }
+}
+
+void GroupChooser::AddSpecialCandidates(const EvaluationCycle& cycle) {
+  if (special_in_.size() < cycle.nodes().row_count()) special_in_.resize(cycle.nodes().row_count(), 0);
+  for (const NodeIndex row : orders_.special_rows()) {
+    const TotalsOrder::GroupId group = order_->GroupOf(row);
+    if (group == TotalsOrder::kNoGroup || IsSpecial(row)) continue;
+    special_in_[row] = special_cycle_;
+    if (group >= specials_of_group_.size()) specials_of_group_.resize(group + 1);
+    ++specials_of_group_[group];
+    ++specials_of_level_[order_->LevelOf(row)];
+    candidates_.push_back({row, 1, group, order_->LevelOf(row), 1, true, kVerdictOk});
+  }
+}
+
+// Asks this cycle's filters about one row of each candidate. False when one fails.
+bool GroupChooser::FilterCandidates(EvaluationCycle& cycle) {
+  asked_rows_.clear();
+  if (verdicts_.size() < cycle.nodes().row_count()) verdicts_.resize(cycle.nodes().row_count(), kVerdictNoNode);
+  for (const Candidate& candidate : candidates_) {
+    asked_rows_.push_back(candidate.some_row);
+    verdicts_[candidate.some_row] = kVerdictOk;
+  }
+  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
+    if (cycle.plan.is_filter_active[f] && !cycle.profile.filters[f].is_kept)
+      FilterRows(cycle, f, asked_rows_, verdicts_);
+  }
+  feasible_.clear();
+  feasible_candidates_.clear();
+  feasible_sizes_.clear();
+  for (std::size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[i];
+    candidate.verdict = verdicts_[candidate.some_row];
+    if (!candidate.is_special) {
+      if (candidate.group >= group_verdicts_.size()) group_verdicts_.resize(candidate.group + 1);
+      group_verdicts_[candidate.group] = candidate.verdict;
+    }
+    if (candidate.verdict != kVerdictOk) {
+      if (!cycle.kept->statuses.Get(candidate.verdict).IsRejected()) return false;
+      continue;
+    }
+    feasible_.push_back(candidate.some_row);
+    feasible_candidates_.push_back(i);
+    feasible_sizes_.push_back(candidate.size);
+  }
+  return true;
+}
+
+void GroupChooser::Refuse(EvaluationCycle& cycle) const {
+  Outcome& outcome = cycle.outcome;
+  outcome.result = Result::kRefused;
+  VerdictCounts counts;
+  CountVerdicts(cycle, counts);
+  for (VerdictId id = 1; id < counts.by_verdict.size(); ++id) {
+    if (counts.by_verdict[id] > 0)
+      outcome.unschedulable_plugins.insert(std::string(cycle.kept->statuses.Get(id).plugin()));
+  }
+  const std::span<const NodeIndex> rows = cycle.nodes().rows();
+  if (cycle.options.with_detail) outcome.evaluated.assign(rows.begin(), rows.end());
+}
+
+// Fills plan.is_score_active.
+bool GroupChooser::PreScoreCandidates(EvaluationCycle& cycle) const {
+  const auto& scores = cycle.profile.scores;
+  cycle.plan.is_score_active.assign(scores.size(), true);
+  const framework::Cycle for_plugins = cycle.ForPlugins();
+  for (std::size_t s = 0; s < scores.size(); ++s) {
+    if (scores[s].pre_score == ProfileTraits::kNone) continue;
+    const auto& kept = cycle.kept->pre_score[scores[s].pre_score];
+    Status status;
+    if (kept) {
+      status = *kept;
+    } else if (cycle.plan.is_score_idle[s]) {
+      status = Status::Skip();
+    } else {
+      status = Guarded(
+          [&] { return score_groupers_[s]->PreScoreGroups(for_plugins, cycle.pod(), feasible_, feasible_sizes_); });
+    }
+    if (status.IsSkip()) {
+      cycle.plan.is_score_active[s] = false;
+    } else if (!status.IsSuccess()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Adds to totals_, which hold what was kept, what normalisation and this cycle's plugins add.
+bool GroupChooser::ScoreCandidates(EvaluationCycle& cycle) {
+  if (!PreScoreCandidates(cycle)) return false;
+  const PluginPlan& plan = cycle.plan;
+  for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
+    if (!plan.is_score_active[s] || plan.is_score_idle[s] || cycle.kept->is_fixed_score[s]) continue;
+    if (!scorer_.AddScores(cycle, s, feasible_, totals_)) return false;
+  }
+  return true;
+}
+
+void GroupChooser::ChooseAmongCandidates(EvaluationCycle& cycle) const {
+  Outcome& outcome = cycle.outcome;
+  const std::int64_t best = *std::max_element(totals_.begin(), totals_.end());
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    if (totals_[i] == best) count += candidates_[feasible_candidates_[i]].best_count;
+  }
+  std::size_t left = count == 1 ? 0 : Random(cycle.request.seed).Below(count);
+  for (std::size_t i = 0; i < totals_.size(); ++i) {
+    if (totals_[i] != best) continue;
+    const Candidate& candidate = candidates_[feasible_candidates_[i]];
+    if (outcome.node == framework::kNoNode && left < candidate.best_count) outcome.node = NthBest(candidate, left);
+    left -= std::min(left, candidate.best_count);
+    for (std::size_t n = 0; cycle.options.with_detail && n < candidate.best_count; ++n)
+      outcome.best.push_back(NthBest(candidate, n));
+  }
+  std::sort(outcome.best.begin(), outcome.best.end());
+  outcome.result = Result::kFeasible;
+  outcome.total = outcome.is_scored ? best : 0;
+}
+
+NodeIndex GroupChooser::NthBest(const Candidate& candidate, std::size_t n) const {
+  if (candidate.is_special) return candidate.some_row;
+  const std::span<const NodeIndex> rows = order_->RowsOf(candidate.level);
+  if (candidate.best_count == rows.size()) return rows[n];
+  for (const NodeIndex row : rows) {
+    if (!IsSpecial(row) && n-- == 0) return row;
+  }
+  BERTH_CHECK(false, candidate.best_count, rows.size());
+  return framework::kNoNode;
+}
+
+Status GroupChooser::StatusOf(const EvaluationCycle& cycle, NodeIndex row) const {
+  const KeptEvaluation& kept = *cycle.kept;
+  const TotalsOrder::GroupId group = order_->GroupOf(row);
+  VerdictId verdict = row < kept.verdicts.size() ? kept.verdicts[row] : kVerdictNoNode;
+  if (group != TotalsOrder::kNoGroup) verdict = IsSpecial(row) ? verdicts_[row] : group_verdicts_[group];
+  if (verdict == kVerdictNoNode) return cycle.absent_status;
+  return verdict == kVerdictOk ? Status() : kept.statuses.Get(verdict);
+}
+
+void GroupChooser::CountVerdicts(const EvaluationCycle& cycle, VerdictCounts& counts) const {
+  counts.by_verdict.assign(cycle.kept->verdict_counts.begin(), cycle.kept->verdict_counts.end());
+  counts.by_verdict.resize(cycle.kept->statuses.size());
+  for (const Candidate& candidate : candidates_) counts.by_verdict[candidate.verdict] += candidate.size;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,32 @@
+// KeptTotalsChooser: the best node from the totals that the class keeps, in one vectorised pass over two columns,
+// without a call of any plugin: class reuse (class_updater.h, memoisation with a change log) has the answers already.
+// It is asked when the class has no order of rows, mostly for its first pod, and answers when no plugin has to be asked
+// in this cycle and no raw score needs to be normalised.
+//
+// Measured: see docs/adr/0007-choosing-a-node.md.
+//
+// The core's thread.
+#pragma once
+
+#include <string_view>
+
+#include "berth/core/runtime/class_updater.h"
+#include "berth/core/runtime/node_chooser.h"
+
+namespace berth::runtime {
+
+class KeptTotalsChooser final : public NodeChooser {
+ public:
+  // Must outlive it.
+  explicit KeptTotalsChooser(ClassUpdater& updater) : updater_(updater) {}
+
+  std::string_view Name() const override { return "kept totals"; }
+  bool Choose(EvaluationCycle& cycle) override;
+  framework::Status StatusOf(const EvaluationCycle& cycle, framework::NodeIndex row) const override;
+  void CountVerdicts(const EvaluationCycle& cycle, VerdictCounts& counts) const override;
+
+ private:
+  ClassUpdater& updater_;
+};
+
+}  // namespace berth::runtime

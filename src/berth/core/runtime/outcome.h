@@ -1,0 +1,50 @@
+// Outcome: what an evaluation found. A plain value.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/framework/node_table.h"
+#include "berth/framework/status.h"
+
+namespace berth::runtime {
+
+enum class Result : std::uint8_t {
+  kFeasible,
+  kRefused,  // no node is feasible
+  kNoNodes,  // there is no node at all
+  kError,
+};
+
+struct Outcome {
+  Result result = Result::kError;
+  std::string error;  // kError
+
+  framework::NodeIndex node = framework::kNoNode;  // kFeasible
+  std::int64_t total = 0;                          // of that node; 0 when it was the only one and so not scored
+  std::size_t node_count = 0;                      // all nodes
+  std::size_t feasible_count = 0;
+  bool is_scored = false;
+
+  framework::Status pre_filter_status;  // the refusal of a PreFilter plugin, if one refused the pod
+  std::optional<std::set<std::string>> narrowed_to;
+  std::vector<std::string> narrowing_plugins;   // sorted
+  std::set<std::string> unschedulable_plugins;  // kRefused: who has to change their mind
+  bool is_nominated_node = false;               // the pod's nominated node passed, alone
+  framework::Status nominated_status;           // what refused the nominated node
+
+  // With detail:
+  std::vector<framework::NodeIndex> feasible;
+  std::vector<framework::NodeIndex> best;
+  std::vector<std::pair<std::string_view, std::vector<std::int64_t>>> scores;  // by plugin, parallel to `feasible`
+  std::vector<std::int64_t> totals;                                            // parallel to `feasible`
+  std::vector<framework::NodeIndex> evaluated;                                 // rows that were filtered
+};
+
+}  // namespace berth::runtime

@@ -1,0 +1,55 @@
+#include "berth/core/runtime/plugin_plan.h"
+
+#include "berth/core/runtime/evaluation_cycle.h"
+#include "berth/core/runtime/guarded.h"
+
+namespace berth::runtime {
+
+using framework::Status;
+
+void PluginPlan::Clear() {
+  is_pre_filter_skipped.clear();
+  is_filter_active.clear();
+  has_unkept_filters = false;
+  is_score_idle.clear();
+  has_unkept_scores = false;
+  is_score_active.clear();
+  extensions.clear();
+}
+
+void PlanFilters(EvaluationCycle& cycle) {
+  const ProfileTraits& profile = cycle.profile;
+  PluginPlan& plan = cycle.plan;
+  for (std::size_t i = 0; i < profile.pre_filters.size(); ++i) {
+    const ProfileTraits::PreFilter& entry = profile.pre_filters[i];
+    if (!plan.is_pre_filter_skipped[i] && entry.has_extensions) plan.extensions.push_back(entry.plugin);
+  }
+  plan.is_filter_active.assign(profile.filters.size(), true);
+  for (std::size_t f = 0; f < profile.filters.size(); ++f) {
+    const ProfileTraits::Filter& entry = profile.filters[f];
+    if (entry.pre_filter != ProfileTraits::kNone && plan.is_pre_filter_skipped[entry.pre_filter])
+      plan.is_filter_active[f] = false;
+    plan.has_unkept_filters |= plan.is_filter_active[f] && !entry.is_kept;
+  }
+}
+
+void PlanScores(EvaluationCycle& cycle) {
+  const ProfileTraits& profile = cycle.profile;
+  PluginPlan& plan = cycle.plan;
+  const framework::Cycle for_plugins = cycle.ForPlugins();
+  plan.is_score_idle.assign(profile.scores.size(), false);
+  for (std::size_t s = 0; s < profile.scores.size(); ++s) {
+    const ProfileTraits::Score& entry = profile.scores[s];
+    if (entry.is_kept) continue;
+    const Status failed = Guarded([&] {
+      plan.is_score_idle[s] = entry.pre_score != ProfileTraits::kNone
+                                  ? profile.pre_scores[entry.pre_score].plugin->PreScoreSkips(for_plugins, cycle.pod())
+                                  : entry.plugin->ScoresNothing(for_plugins, cycle.pod());
+      return Status();
+    });
+    // One that fails here fails again where its error is reported.
+    plan.has_unkept_scores |= !failed.IsSuccess() || !plan.is_score_idle[s];
+  }
+}
+
+}  // namespace berth::runtime

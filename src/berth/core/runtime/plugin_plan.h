@@ -1,0 +1,32 @@
+// PluginPlan: which plugins of the profile have a say in one cycle. Made after PreFilter; the choosers read it.
+#pragma once
+
+#include <vector>
+
+#include "berth/framework/plugin.h"
+
+namespace berth::runtime {
+
+struct EvaluationCycle;
+
+// The vectors are indexed by the plugin's position in the profile, but for `extensions`.
+struct PluginPlan {
+  std::vector<bool> is_pre_filter_skipped;
+  std::vector<bool> is_filter_active;  // false: its PreFilter said Skip
+  bool has_unkept_filters = false;     // an active filter has to be asked in this cycle
+  std::vector<bool> is_score_idle;     // has nothing to say about this pod, as it could tell before the filters
+  bool has_unkept_scores = false;      // a score plugin that is not idle has to be asked in this cycle
+  std::vector<bool> is_score_active;   // false: its PreScore said Skip. Set when PreScore has run
+  // PreFilter plugins to tell of pods that come to a node or leave it.
+  std::vector<const framework::PreFilterPlugin*> extensions;
+
+  // In the room that it has.
+  void Clear();
+};
+
+// After PreFilter, also after one that refused the pod: PostFilter's dry runs ask the filters.
+void PlanFilters(EvaluationCycle& cycle);
+// After a PreFilter that did not refuse the pod.
+void PlanScores(EvaluationCycle& cycle);
+
+}  // namespace berth::runtime

@@ -1,0 +1,53 @@
+#include "berth/core/runtime/post_filter.h"
+
+#include <string>
+#include <vector>
+
+#include "berth/base/check.h"
+#include "berth/core/runtime/guarded.h"
+
+namespace berth::runtime {
+
+using framework::Code;
+using framework::PostFilterResult;
+using framework::Status;
+
+PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStatuses& statuses,
+                               framework::FilterRunner& filters) {
+  BERTH_CHECK(cycle.outcome.result == Result::kRefused);
+  PostFilterResult together;
+  std::vector<std::string> reasons;
+  framework::Cycle for_plugins = cycle.ForPlugins();
+  for_plugins.with_detail = cycle.options.with_detail;
+  for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
+    PostFilterResult result;
+    const Status thrown =
+        GuardedCall([&] { result = plugin->PostFilter(for_plugins, cycle.pod(), statuses, filters); });
+    if (!thrown.IsSuccess()) {
+      result = {};
+      result.status =
+          Status::Error("running PostFilter plugin \"" + std::string(plugin->Name()) + "\": " + thrown.Message());
+    }
+    if (result.has_nomination) {
+      together.has_nomination = true;
+      together.nominated_node_name = result.nominated_node_name;
+    }
+    if (result.preemption) together.preemption = result.preemption;
+    if (result.status.IsSuccess()) {
+      cycle.post_filter_message.clear();
+      return result;
+    }
+    const std::string message = result.status.Message();
+    if (result.status.code() == Code::kUnschedulableAndUnresolvable || !result.status.IsRejected()) {
+      result.status = result.status.WithPlugin(plugin->Name());
+      cycle.post_filter_message = message;
+      return result;
+    }
+    for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
+  }
+  together.status = Status(Code::kUnschedulable, reasons);
+  cycle.post_filter_message = together.status.Message();
+  return together;
+}
+
+}  // namespace berth::runtime

@@ -1,0 +1,56 @@
+// ProfileTraits: what a profile's plugins say of themselves once and for all, and what follows from it: whose answers
+// may be kept for the next pods of a class. Asked when an Evaluator is made; does not change afterwards.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "berth/core/runtime/evaluator_options.h"
+#include "berth/core/runtime/profile_plugins.h"
+#include "berth/framework/plugin.h"
+
+namespace berth::runtime {
+
+// "Kept": the plugin's answers are kept with the pod's class, instead of being asked for in each cycle.
+struct ProfileTraits {
+  // `of_plugins` must outlive it.
+  ProfileTraits(const ProfilePlugins& of_plugins, Form form);
+
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  struct PreFilter {
+    const framework::PreFilterPlugin* plugin = nullptr;
+    bool is_kept = false;
+    bool has_extensions = false;
+  };
+  struct Filter {
+    const framework::FilterPlugin* plugin = nullptr;
+    framework::Dependency depends_on = framework::Dependency::kCycle;
+    bool is_kept = false;
+    std::size_t pre_filter = kNone;  // index of the PreFilter plugin of the same name
+  };
+  struct PreScore {
+    const framework::PreScorePlugin* plugin = nullptr;
+    bool is_kept = false;
+  };
+  struct Score {
+    const framework::ScorePlugin* plugin = nullptr;
+    std::int64_t weight = 1;
+    framework::Dependency depends_on = framework::Dependency::kCycle;
+    framework::Normalization normalization = framework::Normalization::kNone;
+    bool is_kept = false;
+    std::size_t pre_score = kNone;  // index of the PreScore plugin of the same name
+  };
+
+  const ProfilePlugins& plugins;
+  // In the profile's order.
+  std::vector<PreFilter> pre_filters;
+  std::vector<Filter> filters;
+  std::vector<PreScore> pre_scores;
+  std::vector<Score> scores;
+  // What is kept holds for all classes of one PodClass::placement_id.
+  bool is_kept_by_placement = true;
+};
+
+}  // namespace berth::runtime

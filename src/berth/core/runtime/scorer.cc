@@ -1,0 +1,110 @@
+#include "berth/core/runtime/scorer.h"
+
+#include <algorithm>
+#include <string>
+
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/runtime/kept_evaluation.h"
+#include "berth/core/runtime/normalization.h"
+#include "berth/core/runtime/plugin_calls.h"
+
+namespace berth::runtime {
+
+using framework::NodeIndex;
+using framework::Normalization;
+using framework::ScorePlugin;
+using framework::Status;
+
+bool Scorer::RunPreScore(EvaluationCycle& cycle, std::span<const NodeIndex> feasible) {
+  const ProfileTraits& profile = cycle.profile;
+  cycle.plan.is_score_active.assign(profile.scores.size(), true);
+  for (std::size_t i = 0; i < profile.pre_scores.size(); ++i) {
+    const framework::PreScorePlugin& plugin = *profile.pre_scores[i].plugin;
+    const auto& kept = cycle.kept->pre_score[i];
+    const Status status =
+        kept ? *kept : Guarded([&] { return plugin.PreScore(cycle.ForPlugins(), cycle.pod(), feasible); });
+    if (status.IsSkip()) {
+      for (std::size_t s = 0; s < profile.scores.size(); ++s) {
+        if (profile.scores[s].pre_score == i) cycle.plan.is_score_active[s] = false;
+      }
+    } else if (!status.IsSuccess()) {
+      return cycle.Fail("running PreScore plugin \"" + std::string(plugin.Name()) + "\": " + status.Message());
+    }
+  }
+  return true;
+}
+
+bool Scorer::AddScores(EvaluationCycle& cycle, std::size_t score, std::span<const NodeIndex> feasible,
+                       std::span<std::int64_t> totals) {
+  const ProfileTraits::Score& entry = cycle.profile.scores[score];
+  const ScorePlugin& plugin = *entry.plugin;
+  const std::int64_t weight = entry.weight;
+  const bool with_detail = cycle.options.with_detail;
+  std::span<const std::int64_t> raw;
+  if (cycle.are_scores_kept) {
+    for (const ScoreColumn& column : cycle.kept->columns) {
+      if (column.score != score) continue;
+      raw = column.raw;
+      if (!column.is_zero || with_detail) continue;
+      // All nodes have the same of it, as most do of preferences.
+      const std::int64_t same = weight * Normalized(column.normalization, 0, {});
+      for (std::int64_t& total : totals) total += same;
+      return true;
+    }
+  }
+  if (raw.empty()) {
+    raw_.resize(cycle.nodes().row_count());
+    const Status status = ScoreRows(cycle, score, feasible, raw_);
+    if (!status.IsSuccess()) {
+      return cycle.Fail("running Score plugins: plugin \"" + std::string(plugin.Name()) +
+                        "\" failed with: " + status.Message());
+    }
+    raw = raw_;
+  }
+  const std::size_t count = feasible.size();
+  normalized_.resize(count);
+  if (entry.normalization == Normalization::kCustom) {
+    if (!NormalizeCustom(cycle, plugin, feasible, raw)) return false;
+  } else {
+    for (std::size_t i = 0; i < count; ++i) normalized_[i] = raw[feasible[i]];
+    NormalizeAll(entry.normalization, normalized_);
+  }
+  if (!CheckRange(cycle, plugin, feasible)) return false;
+  for (std::size_t i = 0; i < count; ++i) totals[i] += weight * normalized_[i];
+  if (with_detail) cycle.outcome.scores.emplace_back(plugin.Name(), normalized_);
+  return true;
+}
+
+bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ScorePlugin& plugin, std::span<const NodeIndex> feasible,
+                             std::span<const std::int64_t> raw) {
+  const std::size_t count = feasible.size();
+  custom_scores_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) custom_scores_[i] = {feasible[i], raw[feasible[i]]};
+  const Status status = Guarded([&] { return plugin.NormalizeScore(cycle.ForPlugins(), cycle.pod(), custom_scores_); });
+  if (!status.IsSuccess()) {
+    return cycle.Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                      "\" failed with: " + status.Message());
+  }
+  for (std::size_t i = 0; i < count; ++i) normalized_[i] = custom_scores_[i].score;
+  return true;
+}
+
+bool Scorer::CheckRange(EvaluationCycle& cycle, const ScorePlugin& plugin, std::span<const NodeIndex> feasible) const {
+  std::int64_t min = 0;
+  std::int64_t max = 0;
+  for (const std::int64_t value : normalized_) {
+    min = std::min(min, value);
+    max = std::max(max, value);
+  }
+  if (min >= 0 && max <= framework::kNodeScoreMax) return true;
+  const auto invalid = std::find_if(normalized_.begin(), normalized_.end(),
+                                    [](std::int64_t value) { return value < 0 || value > framework::kNodeScoreMax; });
+  // Upstream's words, and the node.
+  const NodeIndex row = feasible[static_cast<std::size_t>(invalid - normalized_.begin())];
+  return cycle.Fail("applying score defaultWeights on Score plugins: plugin \"" + std::string(plugin.Name()) +
+                    "\" returns an invalid score " + std::to_string(*invalid) +
+                    ", it should in the range of [0, 100] after normalizing (node \"" + cycle.nodes().Info(row).name() +
+                    "\")");
+}
+
+}  // namespace berth::runtime
