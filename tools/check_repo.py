@@ -55,6 +55,9 @@ MAY_INCLUDE = {
 }
 # What authors of plugins include: for the plugin, and for its tests.
 AUTHOR_HEADERS = ["src/berth/plugin.h", "src/berth/testing/small_cluster.h"]
+# What plugins that come with berth may use beside that, and authors never see (docs/adr/0013-two-contracts.md).
+FAST_PATH = {"berth/framework/" + name + ".h" for name in ("fast_path", "node_table", "nominated_rows", "status_table")}
+VOID_POINTER = re.compile(r"\bvoid\s*(?:const\s*)?\*|_ptr<\s*void\s*>")
 # Only tests may include these.
 TESTS_ONLY = {"testing", "sim"}
 
@@ -211,9 +214,14 @@ def check_author_headers(root: Path) -> Iterator[Finding]:
         for number, line in enumerate(without_comments(read_text(root / path) or "").split("\n"), 1):
             include = INCLUDE.match(line)
             if not include:
+                if VOID_POINTER.search(line):
+                    yield Finding(path, number, "a void* in what authors of plugins see: give it a type")
                 continue
             kind, target = include.groups()
-            if kind == '"' and target.startswith("berth/"):
+            if target in FAST_PATH:
+                yield Finding(path, number, f"{target} is of the fast path, and an author's header leads here: what changes with "
+                              "each experiment must not change the ABI of plugins (docs/adr/0013-two-contracts.md)")
+            elif kind == '"' and target.startswith("berth/"):
                 waiting.append("src/" + target)
             elif kind == '"' or "/" in target or "." in target:
                 yield Finding(path, number, f"{target} is not of the standard library, and an author's header leads here: "

@@ -82,6 +82,15 @@ class Rules(unittest.TestCase):
             with self.subTest(line=line):
                 self.assertEqual(findings_of(files), [] if is_good else ["src/berth/base/a.h:2"])
 
+    def test_headers_of_authors_lead_to_no_fast_path_and_no_void_pointer(self) -> None:
+        for line, is_good in [(include("berth/framework/node_list.h"), True), (include("berth/framework/fast_path.h"), False),
+                              (include("berth/framework/node_table.h"), False), ("void* Get();", False),
+                              ("const void *Get();", False), ("std::shared_ptr<void>& Shared();", False),
+                              ("Expected<void> Check();", True), ("// void* was here", True)]:
+            files = {"src/berth/plugin.h": include("berth/framework/a.h"), "src/berth/framework/a.h": "#pragma once\n" + line + "\n"}
+            with self.subTest(line=line):
+                self.assertEqual(findings_of(files), [] if is_good else ["src/berth/framework/a.h:2"])
+
     def test_contracts_stand_alone(self) -> None:
         for path, line, is_good in [
             ("src/berth/framework/a.h", "#include <vector>", True),

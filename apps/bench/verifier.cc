@@ -6,6 +6,7 @@
 #include "berth/core/config/default.h"
 #include "berth/core/runtime/evaluator.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/framework/preemption_report.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::bench {
@@ -19,7 +20,7 @@ class StillHandle final : public framework::Handle {
 
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return objects_; }
-  const framework::NodeTable* nodes() const override { return &nodes_; }
+  const framework::NodeTable* node_table() const override { return &nodes_; }
   void Start(framework::Operation) override {}
   void Emit(framework::PodEvent) override {}
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/authoring/case_run.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::authoring {
@@ -18,7 +19,7 @@ using framework::Status;
 // Says of a node what its labels `says` and `score` tell it to; in the column form, and of a node that it was asked
 // about before, something else, where the label `lies` has that word.
 class Parrot final : public framework::PreEnqueuePlugin,
-                     public framework::FilterPlugin,
+                     public framework::FastFilter,
                      public framework::ScorePlugin,
                      public framework::PermitPlugin {
  public:
@@ -37,7 +38,7 @@ class Parrot final : public framework::PreEnqueuePlugin,
   }
   void FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const framework::NodeIndex> rows,
                   std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const override {
-    framework::FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
     for (const framework::NodeIndex row : rows) {
       if (cycle.nodes.Info(row).node().metadata.labels.Find("lies") != nullptr)
         verdicts[row] = statuses.Intern(Status::Unschedulable("a lie"));

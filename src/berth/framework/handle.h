@@ -1,5 +1,5 @@
-// Handle: what the scheduler offers to a plugin for its whole life. Outlives the plugin. All but Decide() is for the
-// core's thread.
+// Handle: what the scheduler offers to a plugin for its whole life. It outlives the plugin. Decide() may be called on
+// any thread, all else on the core's thread alone. No call blocks.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,11 @@
 
 namespace berth::framework {
 
-class NodeTable;
-class NominatedRows;
+class NodeList;       // node_list.h
+class NodeTable;      // fast_path.h
+class NominatedRows;  // nominated_rows.h
 
-// A plugin's word about a pod that it made wait at Permit.
+// A plugin's decision about a pod that it made wait at Permit.
 struct PermitDecision {
   std::string pod_uid;
   std::string plugin;
@@ -31,7 +32,7 @@ struct PermitDecision {
 // An events.k8s.io/v1 Event about a pod, or about a node.
 struct PodEvent {
   PodRef regarding;                  // of a node: without a namespace
-  std::string reporting_controller;  // the schedulerName of the profile that speaks
+  std::string reporting_controller;  // the schedulerName of the profile
   bool is_warning = false;
   std::string reason;
   std::string action;
@@ -44,53 +45,65 @@ struct FileText {
   std::string text;
 };
 
+// What plugin instances of several profiles have in common: a class that derives from this (Handle::Shared).
+class SharedState {
+ public:
+  virtual ~SharedState() = default;
+};
+
 class Handle {
  public:
   virtual ~Handle() = default;
 
-  // Reaches the core as an input; without effect when the pod waits no longer. Thread-safe.
+  // Allows or rejects a pod that waits at Permit; without effect when it waits no longer. Thread-safe.
   virtual void Decide(PermitDecision decision) = 0;
 
   virtual const Objects& objects() const = 0;
-  // The nodes as they are now, for work that outlasts a scheduling cycle; null where the handle has none. Read between
-  // evaluations, as the core's other inputs are.
-  virtual const NodeTable* nodes() const { return nullptr; }
+  // The nodes as they are now, for calls that have no Cycle; null where the handle has none.
+  const NodeList* nodes() const;
 
   virtual Metrics& metrics() const { return Metrics::None(); }
 
-  // Carries out an operation that no pod's binding cycle waits for. Its status is dropped: `next` sees every outcome.
+  // Carries out an operation in the background: no binding cycle waits for it. Its final status is dropped; `next` sees
+  // the outcome of each step.
   virtual void Start(Operation operation) = 0;
   virtual void Emit(PodEvent event) = 0;
 
-  // The nominations that evaluations respect, by row; null where the handle has none. As they are within a scheduling
-  // cycle: they follow the nominator when the next one begins.
-  virtual const NominatedRows* nominated_rows() const { return nullptr; }
-  // Pods nominated for the node, in the order of their nominations.
+  // The pods nominated for the node, in the order of their nominations.
   virtual std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const = 0;
-  // The pod of that uid that is on a node or assumed there, as last seen; null: there is none.
+  // The pod of that uid if it is on a node or assumed there, as last seen; otherwise null.
   virtual PodInfoPtr FindAssignedPod(std::string_view uid) const = 0;
-  // Takes a pod's nomination away: in memory at once, and in its status.
+  // Removes a pod's nomination, in memory at once and in its status by a write.
   virtual void ClearNomination(const PodInfo& pod) = 0;
-  // Ends the binding cycle of an assumed pod that is not being bound yet: it waits at Permit or in PreBind. It goes
-  // back into the queue and says `message`, in PreBind with " by PLUGIN". False when there is no such cycle.
+  // Ends the binding cycle of a pod that waits at Permit or is in PreBind. The pod goes back into the queue with
+  // `message`, in PreBind followed by " by PLUGIN". False when there is no such cycle.
   virtual bool CancelBinding(std::string_view uid, std::string_view plugin, std::string_view message) = 0;
-  // Asks all PreEnqueue plugins again and puts the pod into activeQ if they agree.
+  // Asks all PreEnqueue plugins about the pod and puts it into activeQ if they agree.
   virtual void Activate(std::string_view uid) = 0;
-  // A file of this machine, for factories alone: what they need of it while the scheduler starts. A relative path
-  // counts from the folder of the configuration file. An error where the handle has no files.
+  // Reads a file of this machine. For factories alone, while the scheduler starts. A relative path is resolved against
+  // the folder of the configuration file.
   virtual Expected<FileText> ReadFile(const std::string& path) const {
     return InvalidError(path + ": no files can be read here");
   }
 
-  // What the instances of plugins in several profiles share, under a name that they agree on; empty until one of them
-  // puts something there. It may use the handle as long as it lives.
-  std::shared_ptr<void>& Shared(std::string_view name) {
-    const auto it = shared_.find(name);
-    return it != shared_.end() ? it->second : shared_[std::string(name)];
+  // The T under that name, which the plugin instances of all profiles share: the first of them makes it, with
+  // `make()`, a std::shared_ptr<T>. It lives as long as the handle, and may use it. Null: the name is taken by an
+  // object of another class.
+  template <typename T, typename Make>
+  std::shared_ptr<T> Shared(std::string_view name, const Make& make) {
+    auto it = shared_.find(name);
+    if (it == shared_.end()) it = shared_.emplace(std::string(name), make()).first;
+    return std::dynamic_pointer_cast<T>(it->second);
   }
 
+  // For the fast path. The same nodes with their columns.
+  virtual const NodeTable* node_table() const { return nullptr; }
+  // The nominations that evaluations respect, by row; null where the handle has none. They follow the nominator when
+  // the next scheduling cycle begins.
+  virtual const NominatedRows* nominated_rows() const { return nullptr; }
+
  private:
-  std::map<std::string, std::shared_ptr<void>, std::less<>> shared_;
+  std::map<std::string, std::shared_ptr<SharedState>, std::less<>> shared_;
 };
 
 }  // namespace berth::framework

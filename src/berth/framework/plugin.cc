@@ -1,42 +1,10 @@
 #include "berth/framework/plugin.h"
 
+#include "berth/framework/node_table.h"
+
 namespace berth::framework {
 
-StatusTable::StatusTable() : entries_(1) {}
-
-VerdictId StatusTable::Intern(const Status& status) {
-  // A class meets a handful of distinct refusals; the newest are the likeliest.
-  for (std::size_t i = entries_.size(); i-- > 1;) {
-    const Status& known = entries_[i].status;
-    if (entries_[i].position == position_ && known.code() == status.code() && known.plugin() == plugin_ &&
-        known.reasons() == status.reasons()) {
-      return static_cast<VerdictId>(i);
-    }
-  }
-  entries_.push_back({status.WithPlugin(plugin_), position_});
-  return static_cast<VerdictId>(entries_.size() - 1);
-}
-
-void StatusTable::SetPlugin(std::string_view name, int position) {
-  plugin_ = name;
-  position_ = position;
-}
-
-void FilterPlugin::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                              std::span<VerdictId> verdicts, StatusTable& statuses) const {
-  for (const NodeIndex row : rows) {
-    if (verdicts[row] != kVerdictOk) continue;
-    const Status status = Filter(cycle, pod, cycle.nodes.Info(row));
-    if (!status.IsSuccess()) verdicts[row] = statuses.Intern(status);
-  }
-}
-
-void ScorePlugin::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
-                            std::span<std::int64_t> scores, Status& status) const {
-  for (const NodeIndex row : rows) {
-    scores[row] = Score(cycle, pod, row, cycle.nodes.Info(row), status);
-    if (!status.IsSuccess()) return;
-  }
-}
+Cycle::Cycle(const NodeTable& all_nodes, CycleState& of_pod, std::uint64_t seed_of_cycle, Time time)
+    : nodes(all_nodes), table(all_nodes), state(of_pod), seed(seed_of_cycle), now(time) {}
 
 }  // namespace berth::framework

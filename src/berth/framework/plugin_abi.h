@@ -1,5 +1,6 @@
-// How a shared object with plugins says for which berth it was built. The scheduler reads this from the file before it
-// lets the system load it, so that nothing of a plugin runs whose types or calls might mean something else.
+// PluginAbi: in a shared object with plugins, the record of the berth that it was built for. The scheduler reads it
+// from the file before the file is loaded, so that no code runs that was compiled against other types or virtual
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,11 @@
 #include "berth/framework/plugin_registration.h"
 #include "berth/framework/profile_aware.h"
 
-// Raise it with every change to an installed header that a plugin built before would not survive and that no size
-// shows: a virtual function that is added, removed, moved or changed in a class that plugins derive from or call, a
-// member that changes its place or meaning, an enumerator that changes its number, a function that goes.
+// Raise it with every change to an installed header that breaks plugins built before and that no size shows: a virtual
+// function added, removed, moved or changed in a class that plugins derive from or call, a member with another place or
+// meaning, an enumerator with another number, a function removed.
 #ifndef BERTH_PLUGIN_ABI_VERSION
-#define BERTH_PLUGIN_ABI_VERSION 1
+#define BERTH_PLUGIN_ABI_VERSION 2
 #endif
 
 namespace berth::framework {
@@ -80,10 +81,10 @@ constexpr PluginAbi AbiOfThisBuild() {
 #endif
   abi.type_sizes =
       HashOfSizes<Error, Expected<void>, Status, Plugin, Cycle, CycleState, PodInfo, PodClass, NodeInfo, Resource,
-                  NodeTable, NodeTable::Columns, StatusTable, PreFilterResult, PostFilterResult, PreemptionReport,
-                  PermitResult, NodeScore, QueuedPod, Operation, ApiWrite, StepResult, ClusterEventWithHint,
-                  EventObjects, Handle, PodEvent, PermitDecision, Objects, AnyObject, OutsideSource, OutsideChange,
-                  FileText, PluginRegistration, api::Pod, api::PodSpec, api::Container, api::Node, api::ObjectMeta>();
+                  NodeList, PreFilterResult, PostFilterResult, PermitResult, NodeScore, QueuedPod, Operation, ApiWrite,
+                  StepResult, ClusterEventWithHint, EventObjects, Handle, SharedState, PodEvent, PermitDecision,
+                  Objects, AnyObject, OutsideSource, OutsideChange, FileText, PluginRegistration, api::Pod,
+                  api::PodSpec, api::Container, api::Node, api::ObjectMeta>();
   return abi;
 }
 

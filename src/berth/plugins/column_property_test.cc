@@ -210,7 +210,7 @@ TEST_P(ColumnEqualsPlain, EveryFilterAndScore) {
       if (const auto* pre_filter = dynamic_cast<const framework::PreFilterPlugin*>(plugin.get())) {
         (void)pre_filter->PreFilter(cycle, *pod);
       }
-      if (const auto* filter = dynamic_cast<const framework::FilterPlugin*>(plugin.get())) {
+      if (const auto* filter = dynamic_cast<const framework::FastFilter*>(plugin.get())) {
         framework::StatusTable plain_statuses;
         framework::StatusTable column_statuses;
         const VerdictId taken = column_statuses.Intern(Status::Unschedulable("refused by somebody else"));
@@ -220,7 +220,7 @@ TEST_P(ColumnEqualsPlain, EveryFilterAndScore) {
           if (generator.OneIn(6)) plain[row] = column[row] = taken;
         }
         plain_statuses.Intern(Status::Unschedulable("refused by somebody else"));
-        filter->FilterPlugin::FilterRows(cycle, *pod, rows, plain, plain_statuses);
+        filter->FastFilter::FilterRows(cycle, *pod, rows, plain, plain_statuses);
         filter->FilterRows(cycle, *pod, rows, column, column_statuses);
         for (NodeIndex row = 0; row < table.row_count(); ++row) {
           EXPECT_TRUE(plain_statuses.Get(plain[row]) == column_statuses.Get(column[row]))
@@ -232,12 +232,12 @@ TEST_P(ColumnEqualsPlain, EveryFilterAndScore) {
       if (const auto* pre_score = dynamic_cast<const framework::PreScorePlugin*>(plugin.get())) {
         if (!pre_score->PreScore(cycle, *pod, rows).IsSuccess() && generator.OneIn(2)) continue;
       }
-      if (const auto* score = dynamic_cast<const framework::ScorePlugin*>(plugin.get())) {
+      if (const auto* score = dynamic_cast<const framework::FastScore*>(plugin.get())) {
         std::vector<std::int64_t> plain(table.row_count(), -7);
         std::vector<std::int64_t> column(table.row_count(), -7);
         Status plain_status;
         Status column_status;
-        score->ScorePlugin::ScoreRows(cycle, *pod, rows, plain, plain_status);
+        score->FastScore::ScoreRows(cycle, *pod, rows, plain, plain_status);
         score->ScoreRows(cycle, *pod, rows, column, column_status);
         // Some plugins do not score without what PreScore prepares. Over no rows the plain form has nothing to say.
         if (rows.empty()) continue;

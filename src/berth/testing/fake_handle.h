@@ -15,7 +15,7 @@ class FakeHandle final : public framework::Handle {
  public:
   void Decide(framework::PermitDecision decision) override { decisions.push_back(std::move(decision)); }
   const framework::Objects& objects() const override { return store; }
-  const framework::NodeTable* nodes() const override { return table; }
+  const framework::NodeTable* node_table() const override { return table; }
   const framework::NominatedRows* nominated_rows() const override { return nominations; }
   void Start(framework::Operation operation) override { started.push_back(std::move(operation)); }
   void Emit(framework::PodEvent event) override { events.push_back(std::move(event)); }

@@ -6,8 +6,8 @@
 #include "berth/base/log.h"
 #include "berth/core/queue/entry.h"
 #include "berth/core/queue/indexed_heap.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/guarded.h"
-#include "berth/framework/plugin.h"
 
 namespace berth::queue {
 
@@ -25,7 +25,8 @@ using OrderSlot = HeapSlot<Entry, OrderKey>;
 class Sort {
  public:
   explicit Sort(const framework::QueueSortPlugin& plugin) : plugin_(plugin) {
-    Note(framework::GuardedCall([&] { is_by_key_ = plugin.IsPriorityThenTime(); }));
+    const auto* const fast = dynamic_cast<const framework::FastQueueSort*>(&plugin);
+    if (fast != nullptr) Note(framework::GuardedCall([&] { is_by_key_ = fast->IsPriorityThenTime(); }));
   }
 
   // Whether a is popped before b.

@@ -10,6 +10,7 @@
 #include "berth/core/queue/backoff.h"
 #include "berth/core/queue/queue_testing.h"
 #include "berth/core/queue/update_events.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::queue {
 namespace {
@@ -338,7 +339,7 @@ PodInfoPtr ShareClass(const PodInfoPtr& pod, std::vector<PodInfoPtr>& models) {
 }
 
 // As PrioritySort, and says so.
-class ByKey final : public framework::QueueSortPlugin {
+class ByKey final : public framework::FastQueueSort {
  public:
   std::string_view Name() const override { return "PrioritySort"; }
   bool Less(const framework::QueuedPod& a, const framework::QueuedPod& b) const override { return plain_.Less(a, b); }

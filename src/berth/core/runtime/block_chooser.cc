@@ -74,10 +74,10 @@ bool BlockChooser::Plan(EvaluationCycle& cycle) {
                                         cycle.request.now};
   question_.filters.clear();
   for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
-    const framework::FilterPlugin* plugin = cycle.profile.filters[f].plugin;
-    if (!cycle.plan.is_filter_active[f] || plugin->RefusesNone(of_plain_nodes, cycle.pod())) continue;
+    const RowFilter& by_rows = cycle.profile.filters[f].by_rows;
+    if (!cycle.plan.is_filter_active[f] || by_rows.RefusesNone(of_plain_nodes, cycle.pod())) continue;
     if (filter_amounts_[f] == nullptr || !filter_amounts_[f]->RestsOnAmounts(of_plain_nodes, cycle.pod())) return false;
-    question_.filters.push_back({plugin, static_cast<int>(f)});
+    question_.filters.push_back({&by_rows, static_cast<int>(f)});
   }
   return PlanScores(cycle, of_plain_nodes);
 }
@@ -89,13 +89,13 @@ bool BlockChooser::PlanScores(EvaluationCycle& cycle, const framework::Cycle& of
   constant_ = 0;
   for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
     if (!kept.is_fixed_score[s]) continue;
-    const framework::ScorePlugin* plugin = cycle.profile.scores[s].plugin;
+    const RowScore& by_rows = cycle.profile.scores[s].by_rows;
     const std::int64_t weight = cycle.profile.scores[s].weight;
-    if (const auto score = plugin->ScoreOfAll(of_plain_nodes, cycle.pod())) {
+    if (const auto score = by_rows.ScoreOfAll(of_plain_nodes, cycle.pod())) {
       if (*score < 0 || *score > framework::kNodeScoreMax) return false;
       constant_ += weight * *score;
     } else if (score_amounts_[s] != nullptr && score_amounts_[s]->RestsOnAmounts(of_plain_nodes, cycle.pod())) {
-      question_.scores.push_back({plugin, score_amounts_[s], weight});
+      question_.scores.push_back({&by_rows, score_amounts_[s], weight});
     } else {
       return false;
     }
@@ -103,7 +103,7 @@ bool BlockChooser::PlanScores(EvaluationCycle& cycle, const framework::Cycle& of
   for (std::size_t c = 0; c < kept.columns.size(); ++c) {
     const ScoreColumn& column = kept.columns[c];
     const ProfileTraits::Score& entry = cycle.profile.scores[column.score];
-    const auto score = entry.plugin->ScoreOfAll(of_plain_nodes, cycle.pod());
+    const auto score = entry.by_rows.ScoreOfAll(of_plain_nodes, cycle.pod());
     if (!score || *score < 0 || *score > framework::kRawScoreMax) return false;
     raw_scores_[c] = *score;
     const RawRange range = RawRangeOf(column.normalization, std::span(&*score, 1));
@@ -153,7 +153,7 @@ bool BlockChooser::ScoreOddRows(EvaluationCycle& cycle) {
     if (!cycle.kept->is_fixed_score[s]) continue;
     const ProfileTraits::Score& entry = cycle.profile.scores[s];
     std::optional<std::int64_t> score;
-    const Status failed = GuardedCall([&] { score = entry.plugin->ScoreOfAll(of_plain_nodes, cycle.pod()); });
+    const Status failed = GuardedCall([&] { score = entry.by_rows.ScoreOfAll(of_plain_nodes, cycle.pod()); });
     if (!failed.IsSuccess() || !ScoreRows(cycle, s, feasible_, odd_scores_).IsSuccess()) return false;
     for (std::size_t i = 0; i < feasible_.size(); ++i) {
       const std::int64_t of_row = odd_scores_[feasible_[i]];

@@ -73,9 +73,9 @@ bool BlockSearch::FilterRowsOf(const framework::NodeTable& table, std::span<cons
   const framework::Cycle cycle{table, cycle_->state, cycle_->seed, cycle_->now};
   for (const NodeIndex row : rows) verdicts[row] = kVerdictOk;
   for (const Filter& filter : question_->filters) {
-    statuses_->SetPlugin(filter.plugin->Name(), filter.position);
+    statuses_->SetPlugin(filter.filter->plugin().Name(), filter.position);
     const Status failed = Guarded([&] {
-      filter.plugin->FilterRows(cycle, *pod_, rows, verdicts, *statuses_);
+      filter.filter->FilterRows(cycle, *pod_, rows, verdicts, *statuses_);
       return Status();
     });
     if (!failed.IsSuccess()) return false;
@@ -158,7 +158,7 @@ bool BlockSearch::ScoreKinds(std::span<const BlockId> blocks) {
   for (const Score& score : question_->scores) {
     Status status;
     const Status failed = Guarded([&] {
-      score.plugin->ScoreRows(cycle, *pod_, kind_rows_, scores_, status);
+      score.score->ScoreRows(cycle, *pod_, kind_rows_, scores_, status);
       return status;
     });
     if (!failed.IsSuccess()) return false;

@@ -9,19 +9,18 @@
 #include <vector>
 
 #include "berth/core/runtime/amount_blocks.h"
-#include "berth/core/runtime/profile_plugins.h"
-#include "berth/framework/plugin.h"
+#include "berth/core/runtime/row_plugins.h"
 
 namespace berth::runtime {
 
 class BlockSearch {
  public:
   struct Filter {
-    const framework::FilterPlugin* plugin = nullptr;
+    const RowFilter* filter = nullptr;
     int position = 0;  // in the profile
   };
   struct Score {
-    const framework::ScorePlugin* plugin = nullptr;
+    const RowScore* score = nullptr;
     const framework::AmountsPlugin* as_amounts = nullptr;
     std::int64_t weight = 1;
   };

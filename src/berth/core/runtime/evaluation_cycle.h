@@ -13,7 +13,7 @@
 #include "berth/core/runtime/plugin_plan.h"
 #include "berth/core/runtime/profile_traits.h"
 #include "berth/framework/nominated_rows.h"
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::runtime {
 

@@ -163,8 +163,9 @@ void Evaluator::DropIdle() {
   classes_.DropIdle();
   for (const ChooserEntry& entry : choosers_) entry.chooser->DropIdle();
   for (const auto& plugin : profile_.plugins.owned) {
+    auto* const fast = dynamic_cast<framework::FastPlugin*>(plugin.get());
     // One that throws has kept what it has.
-    static_cast<void>(GuardedCall([&] { plugin->DropIdle(); }));
+    if (fast != nullptr) static_cast<void>(GuardedCall([&] { fast->DropIdle(); }));
   }
 }
 

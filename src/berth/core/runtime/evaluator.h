@@ -23,12 +23,12 @@
 #include "berth/core/runtime/profile_traits.h"
 #include "berth/core/runtime/scan_chooser.h"
 #include "berth/core/runtime/scorer.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/nominated_rows.h"
-#include "berth/framework/plugin.h"
 
 namespace berth::runtime {
 
-class Evaluator final : public framework::FilterRunner, private framework::NodeStatuses {
+class Evaluator final : public framework::FastFilterRunner, private framework::NodeStatuses {
  public:
   // `plugins` must outlive the evaluator.
   Evaluator(const ProfilePlugins& plugins, EvaluatorOptions options);
@@ -55,7 +55,7 @@ class Evaluator final : public framework::FilterRunner, private framework::NodeS
   // The state that the plugins of this cycle wrote.
   framework::Cycle cycle() { return cycle_.ForPlugins(); }
 
-  // FilterRunner, for the pod of the last Evaluate().
+  // FastFilterRunner, for the pod of the last Evaluate().
   framework::Status RunFiltersWithNominatedPods(framework::CycleState& state, const framework::PodInfo& pod,
                                                 const framework::NodeInfo& node) override;
   framework::Status RunRemovePod(framework::CycleState& state, const framework::PodInfo& pod,

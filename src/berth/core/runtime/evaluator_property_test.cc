@@ -55,7 +55,7 @@ std::vector<std::shared_ptr<Puppet>> Puppets(Dice& dice, bool with_cycle) {
   if (with_cycle && dice.OneIn(3)) {
     // Unlike the table's kNode columns, this changes with each placement on any node.
     Puppet& p = add("FewPods");
-    p.depends_on.score = Dependency::kPods;
+    p.depends_on.score = Dependency::kCycle;
     p.normalization = Normalization::kCustom;
     p.score = [](const framework::Cycle&, const PodInfo&, const NodeInfo& node, Status&) {
       return static_cast<std::int64_t>(node.pods().size());

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/runtime/runtime_testing.h"
+#include "berth/framework/preemption_report.h"
 
 namespace berth::runtime {
 namespace {

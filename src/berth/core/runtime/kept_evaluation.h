@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::runtime {
 

@@ -12,6 +12,7 @@
 #include "berth/core/queue/row_nominations.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/runtime/runtime_testing.h"
+#include "berth/framework/preemption_report.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 

@@ -5,23 +5,22 @@
 
 namespace berth::runtime {
 
-using framework::FilterPlugin;
 using framework::NodeIndex;
-using framework::ScorePlugin;
 using framework::Status;
 using framework::VerdictId;
 
 void FilterRows(EvaluationCycle& cycle, std::size_t filter, std::span<const NodeIndex> rows,
                 std::span<VerdictId> verdicts) {
-  const FilterPlugin& plugin = *cycle.profile.filters[filter].plugin;
+  const RowFilter& by_rows = cycle.profile.filters[filter].by_rows;
+  const framework::FilterPlugin& plugin = by_rows.plugin();
   framework::StatusTable& statuses = cycle.kept->statuses;
   statuses.SetPlugin(plugin.Name(), static_cast<int>(filter));
   const framework::Cycle for_plugins = cycle.ForPlugins();
   const Status failed = GuardedCall([&] {
     if (cycle.options.form == Form::kPlain) {
-      plugin.FilterPlugin::FilterRows(for_plugins, cycle.pod(), rows, verdicts, statuses);
+      framework::FilterByNode(plugin, for_plugins, cycle.pod(), rows, verdicts, statuses);
     } else {
-      plugin.FilterRows(for_plugins, cycle.pod(), rows, verdicts, statuses);
+      by_rows.FilterRows(for_plugins, cycle.pod(), rows, verdicts, statuses);
     }
   });
   if (failed.IsSuccess()) return;
@@ -35,14 +34,14 @@ void FilterRows(EvaluationCycle& cycle, std::size_t filter, std::span<const Node
 
 Status ScoreRows(EvaluationCycle& cycle, std::size_t score, std::span<const NodeIndex> rows,
                  std::span<std::int64_t> scores) {
-  const ScorePlugin& plugin = *cycle.profile.scores[score].plugin;
+  const RowScore& by_rows = cycle.profile.scores[score].by_rows;
   const framework::Cycle for_plugins = cycle.ForPlugins();
   return Guarded([&] {
     Status said;
     if (cycle.options.form == Form::kPlain) {
-      plugin.ScorePlugin::ScoreRows(for_plugins, cycle.pod(), rows, scores, said);
+      framework::ScoreByNode(by_rows.plugin(), for_plugins, cycle.pod(), rows, scores, said);
     } else {
-      plugin.ScoreRows(for_plugins, cycle.pod(), rows, scores, said);
+      by_rows.ScoreRows(for_plugins, cycle.pod(), rows, scores, said);
     }
     return said;
   });

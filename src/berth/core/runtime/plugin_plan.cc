@@ -42,9 +42,11 @@ void PlanScores(EvaluationCycle& cycle) {
     const ProfileTraits::Score& entry = profile.scores[s];
     if (entry.is_kept) continue;
     const Status failed = Guarded([&] {
-      plan.is_score_idle[s] = entry.pre_score != ProfileTraits::kNone
-                                  ? profile.pre_scores[entry.pre_score].plugin->PreScoreSkips(for_plugins, cycle.pod())
-                                  : entry.plugin->ScoresNothing(for_plugins, cycle.pod());
+      if (entry.pre_score == ProfileTraits::kNone) {
+        plan.is_score_idle[s] = entry.by_rows.ScoresNothing(for_plugins, cycle.pod());
+      } else if (const framework::FastPreScore* fast = profile.pre_scores[entry.pre_score].fast) {
+        plan.is_score_idle[s] = fast->PreScoreSkips(for_plugins, cycle.pod());
+      }
       return Status();
     });
     // One that fails here fails again where its error is reported.

@@ -30,7 +30,8 @@ std::size_t IndexOf(const std::vector<Entry>& entries, std::string_view name) {
 template <typename Entry>
 bool ReadPlacementOnly(const std::vector<Entry>& entries) {
   return std::all_of(entries.begin(), entries.end(), [](const Entry& e) {
-    return !e.is_kept || Said(false, [&] { return e.plugin->ReadsPlacementOnly(); });
+    const auto* const fast = dynamic_cast<const framework::FastPlugin*>(e.plugin);
+    return !e.is_kept || (fast != nullptr && Said(false, [&] { return fast->ReadsPlacementOnly(); }));
   });
 }
 
@@ -52,18 +53,18 @@ ProfileTraits::ProfileTraits(const ProfilePlugins& of_plugins, Form form) : plug
     if (!entry.is_kept) prepared_in_cycle.insert(plugin->Name());
   }
   for (const framework::FilterPlugin* plugin : plugins.filter) {
-    Filter& entry = filters.emplace_back(plugin);
+    Filter& entry = filters.emplace_back(plugin, RowFilter(*plugin));
     entry.pre_filter = IndexOf(pre_filters, plugin->Name());
     entry.depends_on = Said(Dependency::kCycle, [&] { return plugin->FilterDependsOn(); });
     entry.is_kept = keeps && rests_on_nodes(entry.depends_on) && !prepared_in_cycle.contains(plugin->Name());
   }
   for (const framework::PreScorePlugin* plugin : plugins.pre_score) {
-    PreScore& entry = pre_scores.emplace_back(plugin);
+    PreScore& entry = pre_scores.emplace_back(plugin, dynamic_cast<const framework::FastPreScore*>(plugin));
     entry.is_kept = keeps && Said(Dependency::kCycle, [&] { return plugin->PreScoreDependsOn(); }) == Dependency::kNode;
     if (!entry.is_kept) prepared_in_cycle.insert(plugin->Name());
   }
   for (const WeightedScore& score : plugins.score) {
-    Score& entry = scores.emplace_back(score.plugin, score.weight);
+    Score& entry = scores.emplace_back(score.plugin, RowScore(*score.plugin), score.weight);
     entry.pre_score = IndexOf(pre_scores, score.plugin->Name());
     entry.depends_on = Said(Dependency::kCycle, [&] { return score.plugin->ScoreDependsOn(); });
     entry.normalization = Said(Normalization::kNone, [&] { return score.plugin->ScoreNormalization(); });

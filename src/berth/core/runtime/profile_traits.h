@@ -8,7 +8,8 @@
 
 #include "berth/core/runtime/evaluator_options.h"
 #include "berth/core/runtime/profile_plugins.h"
-#include "berth/framework/plugin.h"
+#include "berth/core/runtime/row_plugins.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::runtime {
 
@@ -26,16 +27,19 @@ struct ProfileTraits {
   };
   struct Filter {
     const framework::FilterPlugin* plugin = nullptr;
+    RowFilter by_rows;
     framework::Dependency depends_on = framework::Dependency::kCycle;
     bool is_kept = false;
     std::size_t pre_filter = kNone;  // index of the PreFilter plugin of the same name
   };
   struct PreScore {
     const framework::PreScorePlugin* plugin = nullptr;
+    const framework::FastPreScore* fast = nullptr;  // the same plugin; null: it has no fast path
     bool is_kept = false;
   };
   struct Score {
     const framework::ScorePlugin* plugin = nullptr;
+    RowScore by_rows;
     std::int64_t weight = 1;
     framework::Dependency depends_on = framework::Dependency::kCycle;
     framework::Normalization normalization = framework::Normalization::kNone;

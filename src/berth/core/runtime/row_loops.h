@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::runtime {
 

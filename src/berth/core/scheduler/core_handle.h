@@ -29,7 +29,7 @@ class CoreHandle final : public framework::Handle {
   void Decide(framework::PermitDecision decision) override { decide_(std::move(decision)); }
   const framework::Objects& objects() const override { return objects_; }
   framework::Metrics& metrics() const override { return metrics_; }
-  const framework::NodeTable* nodes() const override;
+  const framework::NodeTable* node_table() const override;
   const framework::NominatedRows* nominated_rows() const override;
   void Start(framework::Operation operation) override;
   void Emit(framework::PodEvent event) override;

@@ -114,7 +114,7 @@ std::vector<framework::PodInfoPtr> CoreHandle::NominatedPods(std::string_view no
   return {pods.begin(), pods.end()};
 }
 
-const framework::NodeTable* CoreHandle::nodes() const {
+const framework::NodeTable* CoreHandle::node_table() const {
   return scheduler_ == nullptr ? nullptr : &scheduler_->cache_.nodes();
 }
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::scheduler {
 namespace {
@@ -273,7 +274,7 @@ TEST(Scheduler, OneClusterIsDividedAmongManyPods) {
 }
 
 // Tells how often it was asked to drop what nobody uses.
-class Hoarder final : public framework::FilterPlugin {
+class Hoarder final : public framework::FastFilter {
  public:
   std::string_view Name() const override { return "Hoarder"; }
   framework::Status Filter(const framework::Cycle&, const framework::PodInfo&,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "berth/core/scheduler/extension_points_testing.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/profile_aware.h"
 
 namespace berth::scheduler {
@@ -23,9 +24,9 @@ using testing::MakePod;
 
 // Agrees with everything, at every point and in every form, but for one function, which throws.
 class Unruly final : public framework::PreFilterPlugin,
-                     public framework::FilterPlugin,
-                     public framework::PreScorePlugin,
-                     public framework::ScorePlugin,
+                     public framework::FastFilter,
+                     public framework::FastPreScore,
+                     public framework::FastScore,
                      public framework::GroupingPlugin,
                      public framework::AmountsPlugin,
                      public framework::ReservePlugin,
@@ -151,9 +152,9 @@ TEST_F(UnrulyTest, WhatAPluginThrowsWhenItIsAskedForAFactIsNotTheSchedulersEnd) 
                                    "OnOutsideData",
                                    "EventsToRegister",
                                    "nothing at all"};
-  for (const Dependency depends_on : {Dependency::kNode, Dependency::kPods}) {
+  for (const Dependency depends_on : {Dependency::kNode, Dependency::kCycle}) {
     for (const char* function : functions) {
-      SCOPED_TRACE(std::string(function) + (depends_on == Dependency::kNode ? ", by node" : ", by pods anywhere"));
+      SCOPED_TRACE(std::string(function) + (depends_on == Dependency::kNode ? ", by node" : ", by cycle"));
       Begin(function, depends_on);
       (void)h().core.ObjectsRead();
       if (!h().core.outside_sources().empty()) h().core.Handle(OutsideDone{0, Error{}}, h().now);
@@ -225,7 +226,7 @@ class Eager final : public framework::PreBindPlugin {
     handle.Activate("uid-default-p");
     EXPECT_FALSE(handle.CancelBinding("uid-default-p", name_, "no"));
     EXPECT_EQ(handle.FindAssignedPod("uid-default-p"), nullptr);
-    EXPECT_EQ(handle.nodes(), nullptr);
+    EXPECT_EQ(handle.node_table(), nullptr);
   }
   std::string_view Name() const override { return name_; }
   Status PreBindPreFlight(const PodInfo&) override { return {}; }

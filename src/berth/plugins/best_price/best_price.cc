@@ -44,7 +44,7 @@ BestPrice::BestPrice(BestPriceArgs args, framework::Handle& handle)
     : args_(std::move(args)), handle_(handle), column_(args_, InvalidPrices::Of(handle)) {}
 
 std::uint64_t BestPrice::Epoch() const {
-  if (const framework::NodeTable* nodes = handle_.nodes()) column_.Sync(*nodes, scheduler_name_);
+  if (const framework::NodeTable* nodes = handle_.node_table()) column_.Sync(*nodes, scheduler_name_);
   return 0;
 }
 
@@ -81,7 +81,7 @@ void BestPrice::FilterRows(const framework::Cycle& cycle, const PodInfo& pod,
                            std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                            framework::StatusTable& statuses) const {
   if (RefusesNone(cycle, pod)) return;
-  column_.Sync(cycle.nodes, scheduler_name_);
+  column_.Sync(cycle.table, scheduler_name_);
   const Ceiling ceiling = CeilingOf(pod);
   const std::string bad = ceiling.bad_text == nullptr ? std::string() : BadCeiling(*ceiling.bad_text);
   CachedRefusal bad_ceiling(statuses, Code::kUnschedulableAndUnresolvable, bad);
@@ -108,13 +108,13 @@ std::int64_t BestPrice::Score(const framework::Cycle&, const PodInfo&, framework
 
 void BestPrice::ScoreRows(const framework::Cycle& cycle, const PodInfo&, std::span<const framework::NodeIndex> rows,
                           std::span<std::int64_t> scores, Status&) const {
-  column_.Sync(cycle.nodes, scheduler_name_);
+  column_.Sync(cycle.table, scheduler_name_);
   for (const framework::NodeIndex row : rows) scores[row] = column_.raw_score(row);
 }
 
 // The cycle's own table may stand for nodes by their amounts alone.
 std::optional<std::int64_t> BestPrice::ScoreOfAll(const framework::Cycle&, const PodInfo&) const {
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return std::nullopt;
   column_.Sync(*nodes, scheduler_name_);
   return column_.RawScoreOfAll();

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price_column.h"
@@ -19,8 +19,8 @@
 namespace berth::plugins {
 
 class BestPrice final : public framework::PreFilterPlugin,
-                        public framework::FilterPlugin,
-                        public framework::ScorePlugin,
+                        public framework::FastFilter,
+                        public framework::FastScore,
                         public framework::AnnotationReader,
                         public framework::ProfileAware,
                         public framework::EnqueueExtensions {

@@ -70,9 +70,7 @@ InvalidPrices::InvalidPrices(framework::Handle& handle)
       count_(handle.metrics().GetGauge("berth_invalid_prices", "Price annotations of nodes that are no price.", {})) {}
 
 std::shared_ptr<InvalidPrices> InvalidPrices::Of(framework::Handle& handle) {
-  std::shared_ptr<void>& shared = handle.Shared(kSharedName);
-  if (shared == nullptr) shared = std::make_shared<InvalidPrices>(handle);
-  return std::static_pointer_cast<InvalidPrices>(shared);
+  return handle.Shared<InvalidPrices>(kSharedName, [&handle] { return std::make_shared<InvalidPrices>(handle); });
 }
 
 void InvalidPrices::Report(const std::string& node, const std::string& key, std::string_view text,

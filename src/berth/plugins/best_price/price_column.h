@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/framework/handle.h"
+#include "berth/framework/node_table.h"
 #include "berth/framework/plugin.h"
 #include "berth/plugins/best_price/best_price_args.h"
 
@@ -36,7 +37,7 @@ std::int64_t RawScoreOf(const NodePrice& price, PriceUnit per);
 
 // Prices that do not parse, of all profiles together: each is told once, by an event on its node, until it changes.
 // Holds at most BestPriceArgs::kAnnotationsMax entries a node.
-class InvalidPrices {
+class InvalidPrices final : public framework::SharedState {
  public:
   // `handle` must outlive it.
   explicit InvalidPrices(framework::Handle& handle);

@@ -5,6 +5,7 @@
 
 #include "berth/base/check.h"
 #include "berth/base/random.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/default_preemption/candidates.h"
 
 namespace berth::plugins {
@@ -75,7 +76,8 @@ CandidateChoice CandidateSearch::Choose(const framework::Cycle& cycle, const Pod
   const auto& budgets = handle_.objects().Of<api::PodDisruptionBudget>();
   const framework::NominatedRows* nominated = handle_.nominated_rows();
   DryRun dry_run(cycle, pod, filters, budgets);
-  const std::optional<std::uint64_t> epoch = filters.NodeEpoch();
+  auto* const fast = dynamic_cast<framework::FastFilterRunner*>(&filters);
+  const std::optional<std::uint64_t> epoch = fast == nullptr ? std::nullopt : fast->NodeEpoch();
   if (epoch && nominated != nullptr) {
     KeptCandidates& kept = kept_.Get(pod.pod_class, [] { return KeptCandidates(); });
     kept.Update(cycle, pod, statuses, {nominated, *epoch, budget_shape_.Of(budgets), budgets.version()});

@@ -13,6 +13,7 @@
 
 #include "berth/framework/handle.h"
 #include "berth/framework/plugin.h"
+#include "berth/framework/preemption_report.h"
 #include "berth/plugins/default_preemption/kept_candidates.h"
 #include "berth/plugins/default_preemption/victims.h"
 #include "berth/plugins/helper/class_cache.h"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/framework/plugin.h"
+#include "berth/framework/preemption_report.h"
 
 namespace berth::plugins {
 

@@ -7,6 +7,7 @@
 
 #include "berth/base/go_text.h"
 #include "berth/core/config/args.h"
+#include "berth/framework/preemption_report.h"
 #include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
 #include "berth/plugins/helper/events.h"

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 
 namespace berth::config {
@@ -20,7 +20,8 @@ class PreemptionExecutor;
 class DefaultPreemption final : public framework::PreEnqueuePlugin,
                                 public framework::PostFilterPlugin,
                                 public framework::ObjectReader,
-                                public framework::EnqueueExtensions {
+                                public framework::EnqueueExtensions,
+                                public virtual framework::FastPlugin {
  public:
   // `handle` must outlive the plugin.
   DefaultPreemption(const config::DefaultPreemptionArgs& args, framework::Handle& handle);

@@ -1,3 +1,4 @@
+#include "berth/framework/preemption_report.h"
 #include "berth/plugins/default_preemption/default_preemption.h"
 
 #include <set>

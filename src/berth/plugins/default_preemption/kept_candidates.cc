@@ -85,7 +85,7 @@ void KeptCandidates::Refresh(NodeIndex row, const framework::Cycle& cycle, const
 
 void KeptCandidates::Update(const framework::Cycle& cycle, const framework::PodInfo& pod,
                             const framework::NodeStatuses& statuses, const Basis& basis) {
-  const framework::NodeTable& nodes = cycle.nodes;
+  const framework::NodeTable& nodes = cycle.table;
   const framework::NominatedRows& nominated = *basis.nominated;
   // Neither gets shorter or older: one that seems to is another one at the same address.
   const bool is_same = nodes_ == &nodes && table_version_ <= nodes.version() && states_.size() <= nodes.row_count() &&

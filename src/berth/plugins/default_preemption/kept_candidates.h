@@ -37,7 +37,7 @@ class KeptCandidates {
   // What the kept results rest on beside the rows themselves.
   struct Basis {
     const framework::NominatedRows* nominated = nullptr;
-    std::uint64_t epoch = 0;            // FilterRunner::NodeEpoch
+    std::uint64_t epoch = 0;            // FastFilterRunner::NodeEpoch
     std::uint64_t budgets_shape = 0;    // changes when another pod may have a budget
     std::uint64_t budgets_version = 0;  // changes with every budget
   };

@@ -354,7 +354,7 @@ void DynamicResources::ScoreRows(const framework::Cycle& cycle, const framework:
                                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                                  Status& status) const {
   if (!ScoresNothing(cycle, pod)) {
-    ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
+    FastScore::ScoreRows(cycle, pod, rows, scores, status);
     return;
   }
   for (const framework::NodeIndex row : rows) scores[row] = 0;

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 
 namespace berth::config {
@@ -25,9 +25,9 @@ class DeviceState;
 
 class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
-                               public framework::FilterPlugin,
+                               public framework::FastFilter,
                                public framework::PostFilterPlugin,
-                               public framework::ScorePlugin,
+                               public framework::FastScore,
                                public framework::ReservePlugin,
                                public framework::PreBindPlugin,
                                public framework::ObjectReader,

@@ -131,7 +131,7 @@ framework::OutsideChange ExternalHealth::OnOutsideData(
   const auto after = AllVerdicts();
   Report(after);
 
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   framework::OutsideChange change;
   change.all_nodes = nodes == nullptr;
   if (nodes == nullptr) return change;
@@ -163,7 +163,7 @@ void ExternalHealth::Take(const HealthReport& report, Time now) {
 
 std::vector<std::pair<ExternalHealth::Verdict, std::string>> ExternalHealth::AllVerdicts() const {
   std::vector<std::pair<Verdict, std::string>> verdicts;
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return verdicts;
   verdicts.resize(nodes->row_count());
   for (const NodeIndex row : nodes->rows()) {
@@ -174,7 +174,7 @@ std::vector<std::pair<ExternalHealth::Verdict, std::string>> ExternalHealth::All
 }
 
 void ExternalHealth::Report(const std::vector<std::pair<Verdict, std::string>>& verdicts) {
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   std::size_t bad = 0;
   std::size_t unknown = 0;
   for (const NodeIndex row : nodes == nullptr ? std::span<const NodeIndex>() : nodes->rows()) {

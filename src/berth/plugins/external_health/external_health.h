@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/outside_data.h"
-#include "berth/framework/plugin.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/external_health/external_health_args.h"
 #include "berth/plugins/external_health/health_report.h"
@@ -20,7 +20,7 @@
 
 namespace berth::plugins {
 
-class ExternalHealth final : public framework::FilterPlugin,
+class ExternalHealth final : public framework::FastFilter,
                              public framework::OutsideDataReader,
                              public framework::ProfileAware,
                              public framework::EnqueueExtensions {

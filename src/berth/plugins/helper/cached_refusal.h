@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::plugins {
 

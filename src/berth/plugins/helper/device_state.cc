@@ -34,15 +34,13 @@ Expected<bool> MatchesForCount(const DeviceSelector& selector, const PublishedSl
 }  // namespace
 
 std::shared_ptr<DeviceState> DeviceState::Of(framework::Handle& handle) {
-  std::shared_ptr<void>& shared = handle.Shared(kKey);
-  if (shared == nullptr) {
+  return handle.Shared<DeviceState>(kKey, [&handle] {
     const auto state = std::make_shared<DeviceState>(handle.objects());
     Follow<api::DeviceClass>(handle.objects(), state, &DeviceState::classes);
     Follow<api::ResourceClaim>(handle.objects(), state, &DeviceState::claims);
     Follow<api::ResourceSlice>(handle.objects(), state, &DeviceState::slices);
-    shared = state;
-  }
-  return std::static_pointer_cast<DeviceState>(shared);
+    return state;
+  });
 }
 
 DeviceState::DeviceState(const framework::Objects& objects)

@@ -13,7 +13,7 @@
 
 namespace berth::plugins {
 
-class DeviceState {
+class DeviceState final : public framework::SharedState {
  public:
   // The scheduler's one, which follows its object stores from the first call on.
   static std::shared_ptr<DeviceState> Of(framework::Handle& handle);

@@ -21,7 +21,7 @@ class MeteredHandle final : public framework::Handle, public framework::Metrics 
  public:
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return fake_.objects(); }
-  const framework::NodeTable* nodes() const override { return table; }
+  const framework::NodeTable* node_table() const override { return table; }
   framework::Metrics& metrics() const override { return const_cast<MeteredHandle&>(*this); }
   void Start(framework::Operation) override {}
   void Emit(framework::PodEvent) override {}

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 
 namespace berth::plugins {
 
-class RowPicker : public framework::PreScorePlugin, public framework::ScorePlugin, public framework::GroupingPlugin {
+class RowPicker : public framework::PreScorePlugin, public framework::FastScore, public framework::GroupingPlugin {
  public:
   framework::Dependency PreScoreDependsOn() const final { return framework::Dependency::kCycle; }
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,

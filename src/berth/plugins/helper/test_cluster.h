@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "berth/core/cache/column_node_table.h"
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/testing/builders.h"
 
 namespace berth::plugins {

@@ -63,7 +63,7 @@ std::int64_t ImageLocality::Score(const framework::Cycle& cycle, const framework
   std::int64_t sum = 0;
   ForEachImage(pod.spec(), [&](const std::string& image) {
     const std::string name = NormalizedName(image);
-    if (HasImage(node.node(), name)) sum += ScaledSize(cycle.nodes, name);
+    if (HasImage(node.node(), name)) sum += ScaledSize(cycle.table, name);
   });
   return ToScore(sum, pod.spec());
 }
@@ -72,7 +72,7 @@ std::optional<std::int64_t> ImageLocality::ScoreOfAll(const framework::Cycle& cy
                                                       const framework::PodInfo& pod) const {
   bool is_known = false;
   ForEachImage(pod.spec(), [&](const std::string& image) {
-    is_known = is_known || cycle.nodes.ImageNodeCount(NormalizedName(image)) > 0;
+    is_known = is_known || cycle.table.ImageNodeCount(NormalizedName(image)) > 0;
   });
   return is_known ? std::nullopt : std::optional(ToScore(0, pod.spec()));
 }
@@ -84,8 +84,8 @@ void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::Po
   std::vector<std::pair<std::string, std::int64_t>> images;
   ForEachImage(pod.spec(), [&](const std::string& image) {
     std::string name = NormalizedName(image);
-    if (cycle.nodes.ImageNodeCount(name) == 0) return;
-    const std::int64_t size = ScaledSize(cycle.nodes, name);
+    if (cycle.table.ImageNodeCount(name) == 0) return;
+    const std::int64_t size = ScaledSize(cycle.table, name);
     images.emplace_back(std::move(name), size);
   });
   if (images.empty()) return FillRows(rows, scores, ToScore(0, pod.spec()));
@@ -94,7 +94,7 @@ void ImageLocality::ScoreRows(const framework::Cycle& cycle, const framework::Po
   if (rows.size() > kRowsByNodeMax) {
     sums.resize(cycle.nodes.row_count());
     for (const auto& [name, size] : images) {
-      for (const NodeIndex row : cycle.nodes.ImageRows(name)) sums[row] += size;
+      for (const NodeIndex row : cycle.table.ImageRows(name)) sums[row] += size;
     }
   }
   std::int64_t last_sum = 0;

@@ -2,12 +2,12 @@
 // have them.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class ImageLocality final : public framework::ScorePlugin {
+class ImageLocality final : public framework::FastScore {
  public:
   std::string_view Name() const override { return names::kImageLocality; }
   bool ReadsPlacementOnly() const override { return true; }

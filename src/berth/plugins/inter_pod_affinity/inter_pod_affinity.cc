@@ -237,7 +237,7 @@ InterPodAffinity::InterPodAffinity(const config::InterPodAffinityArgs& args, con
 
 InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
   const auto it =
-      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.nodes; });
+      std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.table; });
   is_used_ = true;
   if (it == indexes_.end()) {
     if (indexes_.size() == kTablesMax) indexes_.pop_back();
@@ -247,7 +247,7 @@ InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const P
     std::rotate(indexes_.begin(), it, it + 1);
   }
   const std::shared_ptr<AffinityIndex>& index = indexes_.front();
-  index->Sync(cycle.nodes);
+  index->Sync(cycle.table);
   const bool has_terms = !pod.spec().pod_affinity.empty() || !pod.spec().pod_anti_affinity.empty();
   if (!has_terms && !index->HasCarriers()) return {index, nullptr};
   return {index, index->CountsFor(pod.pod_class)};
@@ -322,7 +322,7 @@ void InterPodAffinity::FilterRows(const Cycle& cycle, const PodInfo& pod, std::s
                                   std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
   const auto* state = cycle.state.Read<PreFilterState>(kPreFilterStateKey);
   if (state == nullptr || !state->deltas.empty()) {
-    FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
     return;
   }
   const AffinityCounts& counts = *state->counts;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "berth/base/hash_map.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/inter_pod_affinity/affinity_index.h"
 #include "berth/plugins/names.h"
 
@@ -21,9 +21,9 @@ struct InterPodAffinityArgs;
 namespace berth::plugins {
 
 class InterPodAffinity final : public framework::PreFilterPlugin,
-                               public framework::FilterPlugin,
-                               public framework::PreScorePlugin,
-                               public framework::ScorePlugin,
+                               public framework::FastFilter,
+                               public framework::FastPreScore,
+                               public framework::FastScore,
                                public framework::GroupingPlugin,
                                public framework::ObjectReader,
                                public framework::EnqueueExtensions {
@@ -47,7 +47,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   framework::Status RemovePod(const framework::Cycle& cycle, const framework::PodInfo& pod,
                               const framework::PodInfo& other, const framework::NodeInfo& node) const override;
 
-  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
   void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
@@ -58,7 +58,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                              std::span<const framework::NodeIndex> feasible) const override;
 
-  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kCustom; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;

@@ -280,7 +280,7 @@ void LoadAware::Take(std::size_t source, const UsageReport& report) {
 
 std::vector<std::optional<LoadAware::Use>> LoadAware::AllUses() const {
   std::vector<std::optional<Use>> uses;
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return uses;
   uses.resize(nodes->row_count());
   for (const framework::NodeIndex row : nodes->rows()) uses[row] = FreshUse(nodes->Info(row).node());
@@ -289,7 +289,7 @@ std::vector<std::optional<LoadAware::Use>> LoadAware::AllUses() const {
 
 framework::OutsideChange LoadAware::ChangesSince(const std::vector<std::optional<Use>>& before) const {
   framework::OutsideChange change;
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return {true, {}};
   for (const framework::NodeIndex row : nodes->rows()) {
     const NodeInfo& node = nodes->Info(row);
@@ -311,7 +311,7 @@ framework::OutsideChange LoadAware::ChangesSince(const std::vector<std::optional
 // Counts a bad annotation when it is first seen, and again when it is bad in another way; remembers since when those
 // without a time are there.
 void LoadAware::LookAtAnnotations() {
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return;
   StringHashMap<Refusal> refused;
   StringHashMap<Timeless> timeless;
@@ -343,7 +343,7 @@ void LoadAware::LookAtAnnotations() {
 }
 
 void LoadAware::ReportFreshness() {
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return;
   std::size_t without = 0;
   for (const framework::NodeIndex row : nodes->rows()) without += FreshUse(nodes->Info(row).node()) ? 0U : 1U;

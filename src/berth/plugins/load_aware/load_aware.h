@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/outside_data.h"
-#include "berth/framework/plugin.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/load_aware/load_aware_args.h"
 #include "berth/plugins/load_aware/usage_report.h"
@@ -26,7 +26,7 @@ struct PredictedUse {
   bool is_measured = false;      // false: what its pods request, for want of fresh measurements
 };
 
-class LoadAware final : public framework::FilterPlugin,
+class LoadAware final : public framework::FastFilter,
                         public framework::ScorePlugin,
                         public framework::OutsideDataReader,
                         public framework::ProfileAware,

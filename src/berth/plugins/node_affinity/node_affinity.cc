@@ -110,14 +110,14 @@ void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::Po
   const RequiredRef required(cycle, pod);
   std::vector<BoundTerm> added;
   if (added_required_) {
-    for (const auto& term : added_required_->terms()) added.emplace_back(term, cycle.nodes);
+    for (const auto& term : added_required_->terms()) added.emplace_back(term, cycle.table);
   }
   std::vector<BoundRequirement> selector;
   selector.reserve(required->selector().size());
-  for (const auto& requirement : required->selector()) selector.emplace_back(requirement, false, cycle.nodes);
+  for (const auto& requirement : required->selector()) selector.emplace_back(requirement, false, cycle.table);
   std::vector<BoundTerm> affinity;
   if (required->affinity()) {
-    for (const auto& term : required->affinity()->terms()) affinity.emplace_back(term, cycle.nodes);
+    for (const auto& term : required->affinity()->terms()) affinity.emplace_back(term, cycle.table);
   }
 
   CachedRefusal enforced(statuses, framework::Code::kUnschedulableAndUnresolvable, kReasonEnforced);
@@ -154,7 +154,7 @@ void NodeAffinity::ScoreRows(const framework::Cycle& cycle, const framework::Pod
   std::vector<std::pair<std::int64_t, BoundTerm>> terms;
   for (const auto* list : {&added_preferred_, &PreferredTerms(pod)}) {
     for (const api::PreferredSchedulingTerm& term : *list) {
-      if (CanMatch(term)) terms.emplace_back(term.weight, BoundTerm(term.preference, cycle.nodes));
+      if (CanMatch(term)) terms.emplace_back(term.weight, BoundTerm(term.preference, cycle.table));
     }
   }
   for (const NodeIndex row : rows) {

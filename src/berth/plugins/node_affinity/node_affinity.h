@@ -4,16 +4,16 @@
 
 #include <optional>
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/helper/node_selector.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
 class NodeAffinity final : public framework::PreFilterPlugin,
-                           public framework::FilterPlugin,
+                           public framework::FastFilter,
                            public framework::PreScorePlugin,
-                           public framework::ScorePlugin,
+                           public framework::FastScore,
                            public framework::EnqueueExtensions {
  public:
   static constexpr std::string_view kReasonPod = "node(s) didn't match Pod's node affinity/selector";

@@ -76,7 +76,7 @@ void NodeDeclaredFeatures::FilterRows(const framework::Cycle& cycle, const frame
                                       std::span<framework::VerdictId> verdicts,
                                       framework::StatusTable& statuses) const {
   const auto* required = cycle.state.Read<Requirements>(kPreFilterKey);
-  if (required == nullptr) return FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+  if (required == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
   CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
   for (const framework::NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;

@@ -3,13 +3,13 @@
 // there, two are needed by new pods, the others by updates alone.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
 class NodeDeclaredFeatures final : public framework::PreFilterPlugin,
-                                   public framework::FilterPlugin,
+                                   public framework::FastFilter,
                                    public framework::EnqueueExtensions {
  public:
   static constexpr std::string_view kReason = "node(s) didn't match Pod's required features";

@@ -101,7 +101,7 @@ void NodeLabelMatch::FilterRows(const framework::Cycle& cycle, const framework::
                                 std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                 framework::StatusTable& statuses) const {
   const WishesRef wishes(cycle, kPreFilterKey, rules_, pod, Strictness::kRequired);
-  for (const BoundWish& bound : Bind(wishes.list(), cycle.nodes)) {
+  for (const BoundWish& bound : Bind(wishes.list(), cycle.table)) {
     framework::VerdictId refusal = framework::kVerdictOk;
     for (const NodeIndex row : rows) {
       if (verdicts[row] != framework::kVerdictOk || bound.IsMetBy(row)) continue;
@@ -136,7 +136,7 @@ std::int64_t NodeLabelMatch::Score(const framework::Cycle& cycle, const framewor
 void NodeLabelMatch::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                std::span<const NodeIndex> rows, std::span<std::int64_t> scores, Status&) const {
   const WishesRef wishes(cycle, kPreScoreKey, rules_, pod, Strictness::kPreferred);
-  const std::vector<BoundWish> bound = Bind(wishes.list(), cycle.nodes);
+  const std::vector<BoundWish> bound = Bind(wishes.list(), cycle.table);
   for (const NodeIndex row : rows) {
     std::int64_t lacking = 0;
     for (const BoundWish& one : bound) lacking += one.IsMetBy(row) ? 0 : one.wish->weight;

@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_label_match/label_rules.h"
 
 namespace berth::plugins {
 
 class NodeLabelMatch final : public framework::PreFilterPlugin,
-                             public framework::FilterPlugin,
+                             public framework::FastFilter,
                              public framework::PreScorePlugin,
-                             public framework::ScorePlugin,
+                             public framework::FastScore,
                              public framework::AnnotationReader,
                              public framework::EnqueueExtensions {
  public:

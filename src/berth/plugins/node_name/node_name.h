@@ -1,12 +1,12 @@
 // NodeName: refuses every node but the one that the pod names.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class NodeName final : public framework::FilterPlugin, public framework::EnqueueExtensions {
+class NodeName final : public framework::FastFilter, public framework::EnqueueExtensions {
  public:
   static constexpr std::string_view kReason = "node(s) didn't match the requested node name";
 

@@ -40,7 +40,7 @@ void NodePorts::FilterRows(const framework::Cycle& cycle, const framework::PodIn
                            framework::StatusTable& statuses) const {
   const std::vector<HostPort>& wanted = pod.pod_class->host_ports;
   if (wanted.empty()) return;
-  const auto& pod_count = cycle.nodes.columns().pod_count;
+  const auto& pod_count = cycle.table.columns().pod_count;
   CachedRefusal refusal(statuses, framework::Code::kUnschedulable, kReason);
   for (const framework::NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk || pod_count[row] == 0) continue;

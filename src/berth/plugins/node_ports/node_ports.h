@@ -1,13 +1,13 @@
 // NodePorts: refuses nodes where a host port that the pod wants is taken.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
 class NodePorts final : public framework::PreFilterPlugin,
-                        public framework::FilterPlugin,
+                        public framework::FastFilter,
                         public framework::EnqueueExtensions {
  public:
   static constexpr std::string_view kReason = "node(s) didn't have free ports for the requested pod ports";

@@ -104,14 +104,14 @@ std::int64_t NodeResourcesBalancedAllocation::Score(const framework::Cycle& cycl
 
 bool NodeResourcesBalancedAllocation::RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo&) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  return state != nullptr && scored_.CpuAndMemoryRows(cycle.nodes, state->pod_requests);
+  return state != nullptr && scored_.CpuAndMemoryRows(cycle.table, state->pod_requests);
 }
 
 void NodeResourcesBalancedAllocation::ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest,
                                                   const framework::PodInfo&, std::span<std::int64_t> bounds) const {
   const auto* state = emptiest.state.Read<PreScoreState>(kPreScoreKey);
-  const auto low = scored_.CpuAndMemoryRows(emptiest.nodes, state->pod_requests);
-  const auto high = scored_.CpuAndMemoryRows(fullest.nodes, state->pod_requests);
+  const auto low = scored_.CpuAndMemoryRows(emptiest.table, state->pod_requests);
+  const auto high = scored_.CpuAndMemoryRows(fullest.table, state->pod_requests);
   BoundsOfBalance(*low, *high, bounds.size(), bounds.data());
 }
 
@@ -124,14 +124,14 @@ void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, c
   const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
   if (RequestsNothing(pod_requests)) return FillRows<std::int64_t>(rows, scores, 0);
   const auto score_row = [&](NodeIndex row) {
-    scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+    scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
   };
-  const auto columns = scored_.CpuAndMemoryRows(cycle.nodes, pod_requests);
+  const auto columns = scored_.CpuAndMemoryRows(cycle.table, pod_requests);
   if (!columns) {
     for (const NodeIndex row : rows) score_row(row);
     return;
   }
-  const bool are_exact = cycle.nodes.columns().unusual_count == 0;
+  const bool are_exact = cycle.table.columns().unusual_count == 0;
   ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
     const std::array<ResourceRows, 2> piece = From(*columns, first);
     if (count >= kKernelRowsMin && (are_exact || AreExact(piece, count))) {

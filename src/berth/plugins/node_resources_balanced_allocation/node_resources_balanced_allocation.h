@@ -4,15 +4,15 @@
 
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/scored_resources.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
 class NodeResourcesBalancedAllocation final : public framework::PreScorePlugin,
-                                              public framework::ScorePlugin,
+                                              public framework::FastScore,
                                               public framework::AmountsPlugin,
                                               public framework::ObjectReader {
  public:

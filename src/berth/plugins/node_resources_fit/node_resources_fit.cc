@@ -198,11 +198,11 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
                                   framework::StatusTable& statuses) const {
   const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
   if (wanted == nullptr || wanted->request.scalars.size() > kScalarsMax) {
-    FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
     return;
   }
   const Resource& request = wanted->request;
-  const framework::NodeTable::Columns& c = cycle.nodes.columns();
+  const framework::NodeTable::Columns& c = cycle.table.columns();
   const bool has_ephemeral = request.ephemeral_storage_bytes > 0;
   const bool has_scalars = !request.scalars.empty();
   Shortage device_backed = 0;
@@ -314,15 +314,15 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   if (state == nullptr) own = scored_.PodRequests(*pod.pod_class);
   const std::vector<std::int64_t>& pod_requests = state != nullptr ? state->pod_requests : own;
   const auto score_row = [&](NodeIndex row) {
-    scores[row] = ScoreOf(RowAmounts{scored_, cycle.nodes, row}, pod_requests);
+    scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
   };
   const std::optional<ShareOf> share = KernelShare();
-  const auto columns = share ? scored_.CpuAndMemoryRows(cycle.nodes, pod_requests) : std::nullopt;
+  const auto columns = share ? scored_.CpuAndMemoryRows(cycle.table, pod_requests) : std::nullopt;
   if (!columns) {
     for (const NodeIndex row : rows) score_row(row);
     return;
   }
-  const bool are_exact = cycle.nodes.columns().unusual_count == 0;
+  const bool are_exact = cycle.table.columns().unusual_count == 0;
   const std::array<std::int64_t, 2> weights{scored_.entries()[0].weight, scored_.entries()[1].weight};
   ForEachRun(rows, kKernelRows, [&](NodeIndex first, std::size_t count) {
     const std::array<ResourceRows, 2> piece = From(*columns, first);
@@ -339,7 +339,7 @@ bool NodeResourcesFit::RestsOnAmounts(const framework::Cycle& cycle, const frame
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
   if (wanted == nullptr || wanted->request.ephemeral_storage_bytes > 0 || !wanted->request.scalars.empty())
     return false;
-  return state != nullptr && KernelShare() && scored_.CpuAndMemoryRows(cycle.nodes, state->pod_requests);
+  return state != nullptr && KernelShare() && scored_.CpuAndMemoryRows(cycle.table, state->pod_requests);
 }
 
 // Less used and more to use is never worse to kLeastAllocated, and never better to kMostAllocated.

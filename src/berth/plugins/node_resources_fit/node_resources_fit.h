@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/scored_resources.h"
 #include "berth/plugins/names.h"
 
@@ -32,9 +32,9 @@ struct NodeResourcesFitOptions {
 };
 
 class NodeResourcesFit final : public framework::PreFilterPlugin,
-                               public framework::FilterPlugin,
+                               public framework::FastFilter,
                                public framework::PreScorePlugin,
-                               public framework::ScorePlugin,
+                               public framework::FastScore,
                                public framework::AmountsPlugin,
                                public framework::ObjectReader,
                                public framework::EnqueueExtensions {

@@ -33,14 +33,14 @@ Status NodeUnschedulable::Filter(const framework::Cycle&, const framework::PodIn
 }
 
 bool NodeUnschedulable::RefusesNone(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
-  return cycle.nodes.columns().unschedulable_count == 0 || ToleratesCordon(pod);
+  return cycle.table.columns().unschedulable_count == 0 || ToleratesCordon(pod);
 }
 
 void NodeUnschedulable::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                    std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                    framework::StatusTable& statuses) const {
   if (RefusesNone(cycle, pod)) return;
-  const auto& is_unschedulable = cycle.nodes.columns().is_unschedulable;
+  const auto& is_unschedulable = cycle.table.columns().is_unschedulable;
   CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
   for (const framework::NodeIndex row : rows) {
     if (verdicts[row] == framework::kVerdictOk && is_unschedulable[row] != 0) verdicts[row] = refusal.Get();

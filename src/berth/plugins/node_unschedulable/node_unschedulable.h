@@ -2,12 +2,12 @@
 // node.kubernetes.io/unschedulable:NoSchedule that goes with it.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class NodeUnschedulable final : public framework::FilterPlugin, public framework::EnqueueExtensions {
+class NodeUnschedulable final : public framework::FastFilter, public framework::EnqueueExtensions {
  public:
   static constexpr std::string_view kReason = "node(s) were unschedulable";
 

@@ -106,8 +106,8 @@ Status NodeVolumeLimits::Filter(const Cycle&, const PodInfo& pod, const NodeInfo
 void NodeVolumeLimits::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                                   std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
   const framework::Objects& objects = handle_.objects();
-  attachments_->Update(cycle.nodes, objects);
-  volumes_.Update(cycle.nodes);
+  attachments_->Update(cycle.table, objects);
+  volumes_.Update(cycle.table);
   static const api::CsiNode kSomeCsiNode;
   Brought brought_to[2];  // nodes without and with a CSINode
   for (const bool has_csi_node : {false, true}) {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/pod_counts.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/node_volume_limits/node_attachments.h"
@@ -16,7 +16,7 @@
 namespace berth::plugins {
 
 class NodeVolumeLimits final : public framework::PreFilterPlugin,
-                               public framework::FilterPlugin,
+                               public framework::FastFilter,
                                public framework::ObjectReader,
                                public framework::EnqueueExtensions {
  public:

@@ -312,7 +312,7 @@ framework::PreFilterResult PodTopologySpread::PreFilter(const Cycle& cycle, cons
   }
   if (kept.hard->empty()) return {Status::Skip(), std::nullopt};
   auto state = std::make_shared<PreFilterState>();
-  state->counts = CountsFor(pod, kept, cycle.nodes);
+  state->counts = CountsFor(pod, kept, cycle.table);
   cycle.state.Write(kPreFilterKey, std::move(state));
   return {};
 }
@@ -353,7 +353,7 @@ Status PodTopologySpread::Filter(const Cycle& cycle, const PodInfo&, const NodeI
     const std::string* value = node.node().metadata.labels.Find(hard.constraints[i].topology_key);
     if (value == nullptr) return Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
     // The domain may have no node that counts, and so no pods.
-    const DomainId domain = hard.key(i).Find(*value, cycle.nodes);
+    const DomainId domain = hard.key(i).Find(*value, cycle.table);
     if (state->Count(i, domain) > state->CountMax(i)) return Status::Unschedulable(std::string(kReason));
   }
   return Status::Success();
@@ -363,7 +363,7 @@ void PodTopologySpread::FilterRows(const Cycle& cycle, const PodInfo& pod, std::
                                    std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
   const auto* state = cycle.state.Read<PreFilterState>(kPreFilterKey);
   if (state == nullptr || !state->differences.empty()) {
-    return FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
   }
   // Made once: nearly every pod meets them.
   static const Status kMissing = Status::UnschedulableAndUnresolvable(std::string(kReasonMissingLabel));
@@ -415,7 +415,7 @@ Status PodTopologySpread::WritePreScoreState(const Cycle& cycle, const PodInfo& 
   }
   if (kept.soft->empty()) return Status::Skip();
   auto state = std::make_shared<PreScoreState>();
-  state->counts = CountsFor(pod, kept, cycle.nodes);
+  state->counts = CountsFor(pod, kept, cycle.table);
   state->weights = Weights(*state->counts, feasible, sizes);
   cycle.state.Write(kPreScoreKey, std::move(state));
   return Status::Success();
@@ -445,7 +445,7 @@ std::int64_t PodTopologySpread::Score(const Cycle& cycle, const PodInfo& pod, No
         if (constraint.Counts(other->labels())) ++count;
       }
     } else {
-      count = soft.domains[i]->Count(soft.key(i).Find(*value, cycle.nodes));
+      count = soft.domains[i]->Count(soft.key(i).Find(*value, cycle.table));
     }
     score += ScoreForCount(count, constraint.max_skew, state->weights[i]);
   }
@@ -455,7 +455,7 @@ std::int64_t PodTopologySpread::Score(const Cycle& cycle, const PodInfo& pod, No
 void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                                   std::span<std::int64_t> scores, Status& status) const {
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);
-  if (state == nullptr) return ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
+  if (state == nullptr) return FastScore::ScoreRows(cycle, pod, rows, scores, status);
   const SpreadCounts::Group& soft = state->counts->soft();
   // The constraints' shares are added in their order, as for one node.
   std::vector<double> sums(rows.size());

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/class_cache.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/pod_topology_spread/constraint.h"
@@ -24,9 +24,9 @@ struct PodTopologySpreadArgs;
 namespace berth::plugins {
 
 class PodTopologySpread final : public framework::PreFilterPlugin,
-                                public framework::FilterPlugin,
-                                public framework::PreScorePlugin,
-                                public framework::ScorePlugin,
+                                public framework::FastFilter,
+                                public framework::FastPreScore,
+                                public framework::FastScore,
                                 public framework::GroupingPlugin,
                                 public framework::EnqueueExtensions,
                                 public framework::ObjectReader {
@@ -48,7 +48,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
 
   std::string_view Name() const override { return names::kPodTopologySpread; }
 
-  framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency PreFilterDependsOn() const override { return framework::Dependency::kCycle; }
   framework::PreFilterResult PreFilter(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
   bool HasPreFilterExtensions() const override { return true; }
   framework::Status AddPod(const framework::Cycle& cycle, const framework::PodInfo& pod,
@@ -56,19 +56,19 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   framework::Status RemovePod(const framework::Cycle& cycle, const framework::PodInfo& pod,
                               const framework::PodInfo& other, const framework::NodeInfo& node) const override;
 
-  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency FilterDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Status Filter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                            const framework::NodeInfo& node) const override;
   void FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                   std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                   framework::StatusTable& statuses) const override;
 
-  framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kCycle; }
   bool PreScoreSkips(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                              std::span<const framework::NodeIndex> feasible) const override;
 
-  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kCustom; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;

@@ -44,7 +44,7 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const
   if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
   const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
   if (constraint_count == 0) return Marks{};
-  const auto counts = CountsFor(pod, kept, cycle.nodes);
+  const auto counts = CountsFor(pod, kept, cycle.table);
   const auto by_count = ConstraintsByCount(*counts);
   if (!by_count) return std::nullopt;
   // The last mark tells whether soft constraints know the row at all.
@@ -79,7 +79,7 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf
   if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
   const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
   if (constraint_count == 0) return Marks{};
-  const auto counts = CountsFor(pod, kept, cycle.nodes);
+  const auto counts = CountsFor(pod, kept, cycle.table);
   const auto by_count = ConstraintsByCount(*counts);
   if (!by_count) return std::nullopt;
   absl::InlinedVector<const SparseCounts*, 2> by_row;
@@ -107,7 +107,7 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf
 
 void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
                                  std::span<std::uint32_t> marks, std::size_t stride) const {
-  const auto kept_alive = CountsFor(pod, ClassFor(pod), cycle.nodes);
+  const auto kept_alive = CountsFor(pod, ClassFor(pod), cycle.table);
   const SpreadCounts& counts = *kept_alive;
   const SpreadCounts::Group& hard = counts.hard();
   const SpreadCounts::Group& soft = counts.soft();

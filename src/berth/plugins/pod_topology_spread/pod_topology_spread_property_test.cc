@@ -217,9 +217,9 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
   // Some pods leave the node and others come, as in preemption.
   void CheckDryRun(const framework::Cycle& cycle, const PodInfo& pod, const std::vector<SpreadConstraint>& constraints,
                    NodeIndex row) {
-    NaiveSpread naive(cycle.nodes, pod, constraints);
+    NaiveSpread naive(cycle.table, pod, constraints);
     framework::CycleState clone = cycle.state.Clone();
-    const framework::Cycle dry{cycle.nodes, clone, 1, Time{}};
+    const framework::Cycle dry{cycle.table, clone, 1, Time{}};
     NodeInfo node = cycle.nodes.Info(row);
     const std::vector<PodInfoPtr> pods = node.pods();
     for (const PodInfoPtr& other : pods) {
@@ -246,7 +246,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
     EXPECT_EQ(Describe(statuses.Get(verdicts[row])), naive.Filter(node));
     // The state that was cloned knows nothing of it.
     EXPECT_EQ(Describe(plugin_->Filter(cycle, pod, cycle.nodes.Info(row))),
-              NaiveSpread(cycle.nodes, pod, constraints).Filter(cycle.nodes.Info(row)));
+              NaiveSpread(cycle.table, pod, constraints).Filter(cycle.nodes.Info(row)));
   }
 
   void CheckScore(const cache::ColumnNodeTable& table, const PodInfo& pod) {
@@ -267,7 +267,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
     std::vector<std::int64_t> plain(table.row_count(), -7);
     std::vector<std::int64_t> column(table.row_count(), -7);
     Status status;
-    plugin_->ScorePlugin::ScoreRows(cycle, pod, feasible, plain, status);
+    plugin_->FastScore::ScoreRows(cycle, pod, feasible, plain, status);
     plugin_->ScoreRows(cycle, pod, feasible, column, status);
     ASSERT_TRUE(status.IsSuccess());
     EXPECT_EQ(plain, column);

@@ -10,11 +10,11 @@ using framework::NodeIndex;
 using framework::Status;
 
 void RoundRobin::FindTurn(const framework::Cycle& cycle, const framework::PodInfo& pod) const {
-  const bool has_changed = ring_.Update(cycle.nodes);
+  const bool has_changed = ring_.Update(cycle.table);
   if (!knows_last_) {
     // The pod is this profile's, so its schedulerName is the profile's name.
     const std::string& name = pod.spec().scheduler_name;
-    const auto last = LastUsed(ring_, cycle.nodes, name.empty() ? api::kDefaultSchedulerName : std::string_view(name));
+    const auto last = LastUsed(ring_, cycle.table, name.empty() ? api::kDefaultSchedulerName : std::string_view(name));
     if (last) last_ = cycle.nodes.Info(ring_.RowAt(*last)).name();
     knows_last_ = true;
     knows_turn_ = false;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/framework/node_table.h"
 #include "berth/framework/plugin.h"
 #include "berth/languages/script/sandbox.h"
 #include "berth/plugins/script/script_args.h"

@@ -205,7 +205,7 @@ void Script::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<const 
                         std::span<VerdictId> verdicts, framework::StatusTable& statuses) const {
   if (!program_->declarations().has_filter) return;
   Refusals refusals(statuses);
-  const Rows reading(*program_, cycle.nodes);
+  const Rows reading(*program_, cycle.table);
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;
     ScriptProgram::FilterAnswer answer{Verdict::kFailed, {}};
@@ -251,7 +251,7 @@ std::int64_t Script::Score(const Cycle& cycle, const PodInfo& pod, NodeIndex, co
 void Script::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                        std::span<std::int64_t> scores, Status& status) const {
   const bool has_score = program_->declarations().has_score;
-  const Rows reading(*program_, cycle.nodes);
+  const Rows reading(*program_, cycle.table);
   for (const NodeIndex row : rows) {
     std::optional<std::int64_t> score;
     if (!has_score) {

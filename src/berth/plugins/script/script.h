@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
 #include "berth/framework/outside_data.h"
-#include "berth/framework/plugin.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/script/script_args.h"
 
@@ -21,8 +21,8 @@ class ScriptProgram;
 
 // It is at every extension point that a script can have a function for; where this one has none it says nothing.
 class Script final : public framework::PreFilterPlugin,
-                     public framework::FilterPlugin,
-                     public framework::ScorePlugin,
+                     public framework::FastFilter,
+                     public framework::FastScore,
                      public framework::AnnotationReader,
                      public framework::OutsideDataReader,
                      public framework::ProfileAware,

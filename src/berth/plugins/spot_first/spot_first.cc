@@ -82,7 +82,7 @@ bool SpotFirst::NeedsOnDemand(const Shares& shares) const {
 
 bool SpotFirst::IsOnDemandFirst(const Cycle& cycle, const PodInfo& pod) const {
   const PodClass& pod_class = *pod.pod_class;
-  if (HasShare(pod_class)) return NeedsOnDemand(SharesOf(cycle.nodes, pod_class));
+  if (HasShare(pod_class)) return NeedsOnDemand(SharesOf(cycle.table, pod_class));
   return WishOf(pod_class) == SpotWish::kNever;
 }
 
@@ -105,7 +105,7 @@ SpotFirst::Refusals SpotFirst::RefusalsFor(const Cycle& cycle, const PodInfo& po
     case SpotWish::kPreferred: break;
   }
   // No preemption of others helps: they are not of this controller.
-  if (HasShare(pod_class) && NeedsOnDemand(SharesOf(cycle.nodes, pod_class))) return {&share_, nullptr};
+  if (HasShare(pod_class) && NeedsOnDemand(SharesOf(cycle.table, pod_class))) return {&share_, nullptr};
   return {};
 }
 
@@ -121,7 +121,7 @@ void SpotFirst::FilterRows(const Cycle& cycle, const PodInfo& pod, std::span<con
   const bool refuses_spot = refusals.of_spot != nullptr;
   const Status* refusal = refuses_spot ? refusals.of_spot : refusals.of_on_demand;
   if (refusal == nullptr) return;
-  pods_.Sync(cycle.nodes);
+  pods_.Sync(cycle.table);
   framework::VerdictId refused = framework::kVerdictOk;
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk || IsSpotRow(row) != refuses_spot) continue;
@@ -136,7 +136,7 @@ bool SpotFirst::RefusesNone(const Cycle&, const PodInfo& pod) const {
 
 // All nodes of one kind: asked where answers rest on the class and the node, with a table that has no labels.
 std::optional<std::int64_t> SpotFirst::ScoreOfAll(const Cycle&, const PodInfo& pod) const {
-  const NodeTable* nodes = handle_.nodes();
+  const NodeTable* nodes = handle_.node_table();
   if (on_demand_share_ > 0 || nodes == nullptr) return std::nullopt;
   pods_.Sync(*nodes);
   const std::size_t spot_count = pods_.RowsOf(kSpot);
@@ -152,7 +152,7 @@ std::int64_t SpotFirst::Score(const Cycle& cycle, const PodInfo& pod, NodeIndex,
 void SpotFirst::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                           std::span<std::int64_t> scores, Status&) const {
   const bool is_on_demand_first = IsOnDemandFirst(cycle, pod);
-  pods_.Sync(cycle.nodes);
+  pods_.Sync(cycle.table);
   for (const NodeIndex row : rows) scores[row] = IsSpotRow(row) == is_on_demand_first ? 1 : 0;
 }
 
@@ -167,7 +167,7 @@ std::optional<framework::GroupingPlugin::Marks> SpotFirst::SharedMarksOf(const C
 
 void SpotFirst::MarkRows(const Cycle& cycle, const PodInfo&, MarkKind, std::span<const NodeIndex> rows,
                          std::span<std::uint32_t> marks, std::size_t stride) const {
-  pods_.Sync(cycle.nodes);
+  pods_.Sync(cycle.table);
   for (std::size_t i = 0; i < rows.size(); ++i) marks[i * stride] = IsSpotRow(rows[i]) ? 1 : 0;
 }
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/owner_pods.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/spot_first/spot_first_args.h"
@@ -22,8 +22,8 @@
 namespace berth::plugins {
 
 class SpotFirst final : public framework::PreFilterPlugin,
-                        public framework::FilterPlugin,
-                        public framework::ScorePlugin,
+                        public framework::FastFilter,
+                        public framework::FastScore,
                         public framework::GroupingPlugin,
                         public framework::AnnotationReader,
                         public framework::EnqueueExtensions {
@@ -86,7 +86,7 @@ class SpotFirst final : public framework::PreFilterPlugin,
   };
 
   framework::Dependency DependsOn() const {
-    return on_demand_share_ > 0 ? framework::Dependency::kPods : framework::Dependency::kNode;
+    return on_demand_share_ > 0 ? framework::Dependency::kCycle : framework::Dependency::kNode;
   }
   // What the pod's annotation says or, where it says nothing, the profile.
   SpotWish WishOf(const framework::PodClass& pod_class) const;

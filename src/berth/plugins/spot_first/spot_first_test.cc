@@ -238,7 +238,7 @@ TEST_F(SpotFirstTest, WhatAnswersRestOn) {
   const SpotFirst by_node({}, handle_);
   const SpotFirst by_pods({.spot_labels = {}, .on_demand_share = 1}, handle_);
   for (const auto& [plugin, want] :
-       {std::pair(&by_node, framework::Dependency::kNode), std::pair(&by_pods, framework::Dependency::kPods)}) {
+       {std::pair(&by_node, framework::Dependency::kNode), std::pair(&by_pods, framework::Dependency::kCycle)}) {
     EXPECT_EQ(plugin->PreFilterDependsOn(), want);
     EXPECT_EQ(plugin->FilterDependsOn(), want);
     EXPECT_EQ(plugin->ScoreDependsOn(), want);

@@ -67,13 +67,13 @@ Status TaintToleration::Filter(const framework::Cycle&, const framework::PodInfo
 void TaintToleration::FilterRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                  std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                  framework::StatusTable& statuses) const {
-  if (cycle.nodes.columns().tainted_count == 0) return;
-  const auto& taint_set = cycle.nodes.columns().taint_set;
+  if (cycle.table.columns().tainted_count == 0) return;
+  const auto& taint_set = cycle.table.columns().taint_set;
   const auto& tolerations = pod.spec().tolerations;
   const auto is_refused = [&](const std::vector<api::Taint>& taints) -> std::uint8_t {
     return HasUntoleratedHardTaint(taints, tolerations) ? 1 : 0;
   };
-  PerTaintSet<std::uint8_t, decltype(is_refused)> refused(cycle.nodes, is_refused);
+  PerTaintSet<std::uint8_t, decltype(is_refused)> refused(cycle.table, is_refused);
   CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReason);
   for (const framework::NodeIndex row : rows) {
     if (taint_set[row] == 0 || verdicts[row] != framework::kVerdictOk) continue;
@@ -89,13 +89,13 @@ std::int64_t TaintToleration::Score(const framework::Cycle&, const framework::Po
 void TaintToleration::ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                                 Status&) const {
-  if (cycle.nodes.columns().tainted_count == 0) return FillRows<std::int64_t>(rows, scores, 0);
-  const auto& taint_set = cycle.nodes.columns().taint_set;
+  if (cycle.table.columns().tainted_count == 0) return FillRows<std::int64_t>(rows, scores, 0);
+  const auto& taint_set = cycle.table.columns().taint_set;
   const auto& tolerations = pod.spec().tolerations;
   const auto count = [&](const std::vector<api::Taint>& taints) {
     return CountUntoleratedSoftTaints(taints, tolerations);
   };
-  PerTaintSet<std::int64_t, decltype(count)> counts(cycle.nodes, count);
+  PerTaintSet<std::int64_t, decltype(count)> counts(cycle.table, count);
   for (const framework::NodeIndex row : rows) scores[row] = taint_set[row] == 0 ? 0 : counts.Get(taint_set[row]);
 }
 

@@ -2,14 +2,14 @@
 // with few PreferNoSchedule taints that it does not tolerate.
 #pragma once
 
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
-class TaintToleration final : public framework::FilterPlugin,
+class TaintToleration final : public framework::FastFilter,
                               public framework::PreScorePlugin,
-                              public framework::ScorePlugin,
+                              public framework::FastScore,
                               public framework::EnqueueExtensions {
  public:
   // Since 1.36 without the taint's name.
@@ -25,7 +25,7 @@ class TaintToleration final : public framework::FilterPlugin,
                   std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                   framework::StatusTable& statuses) const override;
   bool RefusesNone(const framework::Cycle& cycle, const framework::PodInfo&) const override {
-    return cycle.nodes.columns().tainted_count == 0;
+    return cycle.table.columns().tainted_count == 0;
   }
 
   // Never skips: without taints every node scores 100.
@@ -42,7 +42,7 @@ class TaintToleration final : public framework::FilterPlugin,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
   std::optional<std::int64_t> ScoreOfAll(const framework::Cycle& cycle, const framework::PodInfo&) const override {
-    return cycle.nodes.columns().tainted_count == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
+    return cycle.table.columns().tainted_count == 0 ? std::optional<std::int64_t>(0) : std::nullopt;
   }
 
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;

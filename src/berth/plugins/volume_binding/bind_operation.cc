@@ -135,7 +135,7 @@ framework::Operation BindOperation::Fail(std::string error) {
 }
 
 const api::Node* BindOperation::FindNode() const {
-  const framework::NodeTable* nodes = handle_.nodes();
+  const framework::NodeTable* nodes = handle_.node_table();
   if (nodes == nullptr) return reservation_->node.get();
   const framework::NodeIndex row = nodes->Find(reservation_->node->metadata.name);
   return row == framework::kNoNode || !nodes->Info(row).has_node() ? nullptr : &nodes->Info(row).node();

@@ -65,7 +65,7 @@ void VolumeBinding::FilterRows(const framework::Cycle& cycle, const PodInfo&, st
     }
     return;
   }
-  volumes::RowMatcher matcher(sources_, *pod, cycle.nodes);
+  volumes::RowMatcher matcher(sources_, *pod, cycle.table);
   std::array<framework::VerdictId, volumes::kReasonSetCount> refusals{};
   volumes::NodeDecision decision;
   for (const NodeIndex row : rows) {

@@ -9,8 +9,8 @@
 
 #include "berth/base/hash_map.h"
 #include "berth/base/time.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/volume_binding/reservation.h"
 
@@ -21,8 +21,8 @@ struct VolumeBindingArgs;
 namespace berth::plugins {
 
 class VolumeBinding final : public framework::PreFilterPlugin,
-                            public framework::FilterPlugin,
-                            public framework::PreScorePlugin,
+                            public framework::FastFilter,
+                            public framework::FastPreScore,
                             public framework::ScorePlugin,
                             public framework::ReservePlugin,
                             public framework::PreBindPlugin,

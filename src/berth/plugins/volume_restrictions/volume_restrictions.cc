@@ -134,7 +134,7 @@ framework::PreFilterResult VolumeRestrictions::PreFilter(const Cycle& cycle, con
     if (std::find(modes.begin(), modes.end(), "ReadWriteOncePod") == modes.end()) continue;
     state->read_write_once_pod.insert(volume.source.id);
   }
-  if (!state->read_write_once_pod.empty()) claims_in_use_.Update(cycle.nodes);
+  if (!state->read_write_once_pod.empty()) claims_in_use_.Update(cycle.table);
   for (const std::string& name : state->read_write_once_pod) {
     if (claims_in_use_.Contains(pod.namespace_name() + "/" + name)) ++state->conflict_count;
   }
@@ -164,13 +164,13 @@ void VolumeRestrictions::FilterRows(const Cycle& cycle, const PodInfo& pod, std:
                                     std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
   const auto* state = cycle.state.Read<ClaimState>(kStateKey);
   if (state == nullptr) {
-    FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+    FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
     return;
   }
   CachedRefusal disk(statuses, framework::Code::kUnschedulable, kDiskConflictReason);
   CachedRefusal claim(statuses, framework::Code::kUnschedulable, kReadWriteOncePodReason);
   if (ConflictingDisksOf(*pod.pod_class) > 0) {
-    disks_.Update(cycle.nodes);
+    disks_.Update(cycle.table);
     const std::span<const std::int32_t> disk_counts = disks_.by_row();
     for (const NodeIndex row : rows) {
       if (disk_counts[row] == 0 || verdicts[row] != framework::kVerdictOk) continue;

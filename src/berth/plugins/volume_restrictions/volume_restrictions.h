@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/pod_counts.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/volume_restrictions/claims_in_use.h"
@@ -14,7 +14,7 @@
 namespace berth::plugins {
 
 class VolumeRestrictions final : public framework::PreFilterPlugin,
-                                 public framework::FilterPlugin,
+                                 public framework::FastFilter,
                                  public framework::ObjectReader,
                                  public framework::EnqueueExtensions {
  public:

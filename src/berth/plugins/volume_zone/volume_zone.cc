@@ -167,7 +167,7 @@ Status VolumeZone::Filter(const framework::Cycle& cycle, const PodInfo& pod, con
 void VolumeZone::FilterRows(const framework::Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                             std::span<framework::VerdictId> verdicts, framework::StatusTable& statuses) const {
   const auto* state = cycle.state.Read<State>(kPreFilterKey);
-  if (state == nullptr) return FilterPlugin::FilterRows(cycle, pod, rows, verdicts, statuses);
+  if (state == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
 
   struct BoundTopology {
     std::span<const ValueId> column;
@@ -177,14 +177,14 @@ void VolumeZone::FilterRows(const framework::Cycle& cycle, const PodInfo& pod, s
   std::vector<BoundTopology> topologies;
   for (const Topology& topology : state->topologies) {
     BoundTopology& bound = topologies.emplace_back();
-    bound.column = cycle.nodes.LabelColumn(topology.key);
-    bound.general_column = cycle.nodes.LabelColumn(GeneralKey(topology.key));
+    bound.column = cycle.table.LabelColumn(topology.key);
+    bound.general_column = cycle.table.LabelColumn(GeneralKey(topology.key));
     for (const std::string& value : topology.values) {
-      if (const auto id = cycle.nodes.FindValue(value)) bound.values.push_back(*id);
+      if (const auto id = cycle.table.FindValue(value)) bound.values.push_back(*id);
     }
   }
   std::array<std::span<const ValueId>, kTopologyKeys.size()> columns;
-  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cycle.nodes.LabelColumn(kTopologyKeys[i]);
+  for (std::size_t i = 0; i < columns.size(); ++i) columns[i] = cycle.table.LabelColumn(kTopologyKeys[i]);
 
   const auto matches = [](const BoundTopology& topology, NodeIndex row) {
     const ValueId value = topology.column[row] != 0 ? topology.column[row] : topology.general_column[row];

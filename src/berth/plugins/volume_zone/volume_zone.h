@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "berth/api/storage.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
 class VolumeZone final : public framework::PreFilterPlugin,
-                         public framework::FilterPlugin,
+                         public framework::FastFilter,
                          public framework::ObjectReader,
                          public framework::EnqueueExtensions {
  public:

@@ -68,7 +68,7 @@ void ZoneBalance::Sync(const framework::NodeTable& nodes) const {
 }
 
 bool ZoneBalance::PreScoreSkips(const Cycle& cycle, const PodInfo&) const {
-  zones_.Sync(cycle.nodes);
+  zones_.Sync(cycle.table);
   return zones_.live_zone_count() < 2;
 }
 
@@ -84,7 +84,7 @@ Status ZoneBalance::PreScoreGroups(const Cycle& cycle, const PodInfo& pod, std::
 // feasible[i] stands for sizes[i] rows, or without sizes for itself.
 Status ZoneBalance::Rank(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
                          std::span<const std::size_t> sizes) const {
-  Sync(cycle.nodes);
+  Sync(cycle.table);
   if (zones_.live_zone_count() < 2) return Status::Skip();
   std::vector<std::int64_t> feasible_in(zones_.pools().size());
   for (std::size_t i = 0; i < feasible.size(); ++i) {
@@ -140,7 +140,7 @@ std::int64_t ZoneBalance::Score(const Cycle& cycle, const PodInfo&, NodeIndex, c
 void ZoneBalance::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
                             std::span<std::int64_t> scores, Status& status) const {
   const auto* state = cycle.state.Read<State>(kStateKey);
-  if (state == nullptr) return ScorePlugin::ScoreRows(cycle, pod, rows, scores, status);
+  if (state == nullptr) return FastScore::ScoreRows(cycle, pod, rows, scores, status);
   for (const NodeIndex row : rows) {
     const ZonePools::PoolId pool = zones_.pool_of(row);
     scores[row] = pool == ZonePools::kNoPool ? framework::kNoRawScore : state->ranks[zones_.pools()[pool].zone];
@@ -148,7 +148,7 @@ void ZoneBalance::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::span<co
 }
 
 std::optional<framework::GroupingPlugin::Marks> ZoneBalance::MarksOf(const Cycle& cycle, const PodInfo&) const {
-  zones_.Sync(cycle.nodes);
+  zones_.Sync(cycle.table);
   return Marks{1, zones_.numbering()};
 }
 
@@ -159,7 +159,7 @@ std::optional<framework::GroupingPlugin::Marks> ZoneBalance::SharedMarksOf(const
 
 void ZoneBalance::MarkRows(const Cycle& cycle, const PodInfo&, MarkKind, std::span<const NodeIndex> rows,
                            std::span<std::uint32_t> marks, std::size_t stride) const {
-  zones_.Sync(cycle.nodes);
+  zones_.Sync(cycle.table);
   for (std::size_t i = 0; i < rows.size(); ++i) marks[i * stride] = zones_.pool_of(rows[i]);
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
-#include "berth/framework/plugin.h"
 #include "berth/plugins/helper/owner_pods.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/zone_balance/zone_balance_args.h"
@@ -19,8 +19,8 @@
 
 namespace berth::plugins {
 
-class ZoneBalance final : public framework::PreScorePlugin,
-                          public framework::ScorePlugin,
+class ZoneBalance final : public framework::FastPreScore,
+                          public framework::FastScore,
                           public framework::GroupingPlugin {
  public:
   static Expected<std::unique_ptr<framework::Plugin>> Create(const config::PluginArgs& args, framework::Handle& handle);
@@ -28,13 +28,13 @@ class ZoneBalance final : public framework::PreScorePlugin,
 
   std::string_view Name() const override { return names::kZoneBalance; }
 
-  framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kCycle; }
   bool PreScoreSkips(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                              std::span<const framework::NodeIndex> feasible) const override;
 
   // The rank of the node's zone, from 0 for the one that is due; kNoRawScore for nodes without a zone.
-  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kPods; }
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kLowestFirst; }
   std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
                      const framework::NodeInfo& node, framework::Status& status) const override;

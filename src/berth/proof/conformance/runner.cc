@@ -16,6 +16,7 @@
 #include "berth/core/queue/nominator.h"
 #include "berth/core/queue/row_nominations.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/framework/preemption_report.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 #include "berth/proof/conformance/claim_api.h"

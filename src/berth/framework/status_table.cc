@@ -1,0 +1,25 @@
+#include "berth/framework/status_table.h"
+
+namespace berth::framework {
+
+StatusTable::StatusTable() : entries_(1) {}
+
+VerdictId StatusTable::Intern(const Status& status) {
+  // A class meets a handful of distinct refusals; the newest are the likeliest.
+  for (std::size_t i = entries_.size(); i-- > 1;) {
+    const Status& known = entries_[i].status;
+    if (entries_[i].position == position_ && known.code() == status.code() && known.plugin() == plugin_ &&
+        known.reasons() == status.reasons()) {
+      return static_cast<VerdictId>(i);
+    }
+  }
+  entries_.push_back({status.WithPlugin(plugin_), position_});
+  return static_cast<VerdictId>(entries_.size() - 1);
+}
+
+void StatusTable::SetPlugin(std::string_view name, int position) {
+  plugin_ = name;
+  position_ = position;
+}
+
+}  // namespace berth::framework

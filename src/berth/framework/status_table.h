@@ -1,0 +1,41 @@
+// StatusTable: the distinct refusals of one evaluation, each stored once, so that the fast path's verdict about a row
+// is a number. Core's thread only. It never forgets an entry: ids hold for as long as the table.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/framework/status.h"
+
+namespace berth::framework {
+
+// A verdict about a row: kVerdictOk is success, anything else an entry of the StatusTable.
+using VerdictId = std::uint32_t;
+inline constexpr VerdictId kVerdictOk = 0;
+
+class StatusTable {
+ public:
+  StatusTable();
+  // The id of `status`, which must not be success, as said by the plugin of the last SetPlugin().
+  VerdictId Intern(const Status& status);
+  const Status& Get(VerdictId id) const { return entries_[id].status; }
+  // Position of the refusing plugin in the profile's Filter order.
+  int Position(VerdictId id) const { return entries_[id].position; }
+  std::size_t size() const { return entries_.size(); }
+  // For the runtime: the plugin whose verdicts come next.
+  void SetPlugin(std::string_view name, int position);
+
+ private:
+  struct Entry {
+    Status status;
+    int position = 0;
+  };
+  std::vector<Entry> entries_;
+  std::string plugin_;
+  int position_ = 0;
+};
+
+}  // namespace berth::framework
