@@ -1,5 +1,5 @@
-// ClusterEvent: something happened in the cluster that may help a waiting pod. Names and matching are upstream's
-// (k8s.io/kube-scheduler/framework, behaviour inventory 3.7).
+// ClusterEvent: a change in the cluster that may help a pod in the queue. Values; hints are called on the core's
+// thread. Names and matching are upstream's (k8s.io/kube-scheduler/framework, behaviour inventory 3.7).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ enum class EventResource : std::uint8_t {
   kResourceClaim,
   kResourceSlice,
   kDeviceClass,
-  kOutsideData,  // berth's own: outside_data.h
+  kOutsideData,  // berth's own, see outside_data.h
   kWildcard,
 };
 
@@ -57,8 +57,8 @@ struct ClusterEvent {
   bool operator==(const ClusterEvent&) const = default;
 
   bool IsWildcard() const { return resource == EventResource::kWildcard && actions == action::kAll; }
-  // True when `incoming` is of interest to whoever registered `registered` (upstream's MatchClusterEvents, its integer
-  // comparison of action bits included).
+  // True when a plugin that registered `registered` is told about `incoming` (upstream's MatchClusterEvents, with its
+  // integer comparison of action bits).
   static bool Matches(const ClusterEvent& registered, const ClusterEvent& incoming);
   // As in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint".
   std::string Label() const;
@@ -72,7 +72,7 @@ struct EventObjects {
   const api::Node* new_node = nullptr;
   const AnyObject* old_object = nullptr;
   const AnyObject* new_object = nullptr;
-  std::string_view outside_plugin{};  // of kOutsideData: whose data changed
+  std::string_view outside_plugin{};  // of kOutsideData: the plugin whose data changed
 
   // The object before or after the event; null when there is none of that kind.
   template <typename T>
@@ -99,8 +99,8 @@ using QueueingHintFn = std::function<QueueingHint(const PodInfo& pod, const Even
 struct ClusterEventWithHint {
   ClusterEvent event;
   QueueingHintFn hint;
-  // Of the waiting pod the hint reads its class alone, and whether the event is about that very pod (by uid): its
-  // answer then holds for all pods of the class that the event is not about.
+  // True when all that the hint reads of the pod is its class, and by the uid whether the event is about this pod. The
+  // queue then asks once for all pods of a class that the event is not about.
   bool is_hint_of_class = false;
 };
 

@@ -1,5 +1,6 @@
-// CycleState: what a plugin computed in PreFilter or PreScore, for its later calls in the same scheduling cycle.
-// Values are shared between the cycles of a pod class and between clones, and copied by who changes one.
+// CycleState: what a plugin computed in PreFilter or PreScore, under a key, for its later calls in the same scheduling
+// cycle. Copies share their entries, and an entry is copied when one of them changes it (copy on write). Core's thread
+// only.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,8 @@ namespace berth::framework {
 class StateData {
  public:
   virtual ~StateData() = default;
-  // A deep copy, for evaluations with other pods on a node (AddPod, RemovePod). Only plugins with PreFilterExtensions
-  // need it: without one, what is changed is changed for all who share it.
+  // A deep copy, for what-if trials with other pods on a node (AddPod, RemovePod). Needed by plugins with
+  // PreFilterExtensions alone. Where it returns null, Mutable() changes the entry for all states that share it.
   virtual std::unique_ptr<StateData> Clone() const { return nullptr; }
 };
 
@@ -23,7 +24,7 @@ class CycleState {
   CycleState(const CycleState&) = default;
   CycleState(CycleState&&) = default;
   CycleState& operator=(const CycleState&) = default;
-  // Keeps the room that it has when `other` is empty: each cycle begins so.
+  // Keeps its allocated memory when `other` is empty, as at the start of each cycle.
   CycleState& operator=(CycleState&& other) noexcept {
     if (other.entries_.empty()) {
       entries_.clear();
@@ -50,7 +51,8 @@ class CycleState {
   const T* Read(std::string_view key) const {
     return static_cast<const T*>(Find(key));
   }
-  // To change it: copied first when other states share it. Ask for it only where there is something to change.
+  // The entry to be changed; copied first when other states share it. To look at it, Read() is enough. Null when
+  // nothing was written under the key.
   template <typename T>
   T* Mutable(std::string_view key) {
     for (auto& [k, d] : entries_) {
@@ -63,12 +65,12 @@ class CycleState {
     return nullptr;
   }
 
-  // Takes over what another state holds, sharing it.
+  // Adds the entries of another state, sharing them.
   void MergeFrom(const CycleState& other) {
     for (const auto& [k, d] : other.entries_) Write(k, d);
   }
 
-  // A state of its own, as cheap as its number of entries: they are copied when they are changed.
+  // Costs one pointer an entry.
   CycleState Clone() const { return *this; }
 
  private:

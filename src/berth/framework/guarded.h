@@ -1,4 +1,5 @@
-// Calling plugins: what they throw becomes their own error, and nothing of ours.
+// Calls into plugins: an exception that a plugin throws becomes its kError ("panic: ...") and goes no further. For the
+// runtime, the queue and the scheduler.
 #pragma once
 
 #include <exception>
@@ -32,11 +33,12 @@ Status GuardedCall(Call&& call) {
   });
 }
 
-// What is wrong with an operation that a plugin wants: nobody would ever answer it. Success: nothing is.
+// An error for an operation that could never end, because nobody would answer it; otherwise success.
 inline Status CheckOperation(const Operation& operation) {
   if (operation.work && !operation.writes.empty()) return Status::Error("an operation that writes and works at once");
   for (const ApiWrite& write : operation.writes) {
-    // These two are the scheduler's own: it does not wait for the one, and learns a binding's outcome from the other.
+    // These two are the scheduler's own: it does not wait for the first, and reads the outcome of a binding by the
+    // other.
     if (std::holds_alternative<PodStatusWrite>(write))
       return Status::Error("an operation with a PodStatusWrite: an ObjectPatch of the pod's status is meant");
     if (std::holds_alternative<PodRead>(write))

@@ -1,4 +1,4 @@
-// PodClass and PodInfo of an API object: the one place that says which field goes where. Pure functions, thread-safe.
+// Makes PodClass and PodInfo of an API object: the one place that maps the fields. Pure functions; any thread.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,10 @@
 
 namespace berth::framework {
 
-// The class that the pod is of, with what is derived; `annotations` are those that some plugin reads. It has no ids
-// yet.
+// The pod's class with all derived fields, but without ids. `annotations` are those that some plugin reads.
 std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations);
 
-// What the object says of the pod itself. `pod_class` is the pod's.
+// The rest of the object; `pod_class` is the pod's class.
 PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_class);
 
 // PodClass::is_resize_infeasible.

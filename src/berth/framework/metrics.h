@@ -1,6 +1,5 @@
-// Metrics that plugins keep, beside those of the scheduler itself. Names are Prometheus': snake case, with the unit,
-// and
-// "_total" for counters; berth's own begin with "berth_".
+// Metrics: counters and gauges that plugins keep. Names follow Prometheus: snake case, with the unit, and "_total" for
+// counters; berth's own begin with "berth_". Thread-safe.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@
 
 namespace berth::framework {
 
-// Thread-safe, and cheap enough for any path.
+// Cheap enough for any path.
 class Counter {
  public:
   virtual ~Counter() = default;
@@ -24,12 +23,12 @@ class Gauge {
 
 class Metrics {
  public:
-  // Label names and values. Values come from a small set, known beforehand: never names of pods.
+  // Label names and values. Values come from a small set that is known beforehand: never names of pods.
   using Labels = std::vector<std::pair<std::string, std::string>>;
 
   virtual ~Metrics() = default;
-  // The one of that name and labels, made when it is first asked for. It lives as long as the metrics; ask once and
-  // keep it. Any thread. Equal names have equal help texts and label names.
+  // The counter with that name and labels, made at the first call. It lives as long as the metrics: call once and keep
+  // the reference. Equal names must have equal help texts and label names.
   virtual Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) = 0;
   virtual Gauge& GetGauge(std::string_view name, std::string_view help, const Labels& labels) = 0;
 

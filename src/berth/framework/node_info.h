@@ -1,5 +1,5 @@
-// NodeInfo: a node with its pods, as plugins in plain form see it. A value: preemption and nominated pods work on
-// copies. Upstream: framework.NodeInfo.
+// NodeInfo: a node, the pods on it and the sums of their requests. A value: what-if trials (preemption, nominated pods)
+// change copies. Not thread-safe. Upstream: framework.NodeInfo.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class NodeInfo {
   NodeInfo() = default;
   explicit NodeInfo(std::shared_ptr<const api::Node> node) { SetNode(std::move(node)); }
 
-  // False for a node that is known only by pods that name it.
+  // False while pods name the node but the node itself is unknown; node() and name() must not be called then.
   bool has_node() const { return node_ != nullptr; }
   const api::Node& node() const { return *node_; }
   const std::shared_ptr<const api::Node>& node_ptr() const { return node_; }
@@ -34,13 +34,13 @@ class NodeInfo {
   void SetNode(std::shared_ptr<const api::Node> node);
   void ClearNode();  // keeps the pods
   void AddPod(PodInfoPtr pod);
-  // By uid; the last pod takes its place, as upstream does. False when it is not here.
+  // By uid; the last pod takes its place, as upstream does. False when it is not on the node.
   bool RemovePod(std::string_view uid);
-  // The same for this very object, without comparing names.
+  // The same, found by its address.
   bool RemovePod(const PodInfoPtr& pod);
   // Replaces the pod of that uid in place.
   bool UpdatePod(PodInfoPtr pod);
-  // The same in the place of this very object.
+  // The same; `before` is found by its address.
   bool UpdatePod(const PodInfoPtr& before, PodInfoPtr pod);
 
  private:

@@ -1,5 +1,5 @@
-// NominatedRows: which pods are nominated for which row of the node table, with a log of what changed, so that a cycle
-// looks at differences instead of at all nominations. Single-threaded: the core's thread.
+// NominatedRows: the pods nominated for each row of the node table, with a log of the rows that changed, so that a
+// cycle looks at changes instead of all nominations. Part of the fast path. Core's thread only.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ class NominatedRows {
   NominatedRows(const NominatedRows&) = delete;
   NominatedRows& operator=(const NominatedRows&) = delete;
 
-  // What is nominated for the row from now on; nothing: an empty span. A row whose pods are the same objects as before
-  // does not change. A pod is on one row at a time, but for the moment between two calls that move it.
+  // Replaces the pods nominated for the row. No change is logged when they are the same objects as before. A pod is on
+  // one row at a time, except between the two calls that move it.
   void Set(NodeIndex row, std::span<const PodInfoPtr> pods);
 
-  // The rows with nominated pods, in no particular but a defined order. Valid until the next Set().
+  // The rows with nominated pods, in an order that the calls of Set() alone determine. Valid until the next Set().
   std::span<const NominatedOnRow> rows() const { return rows_; }
   // Valid until the next Set().
   std::span<const PodInfoPtr> PodsOn(NodeIndex row) const;
@@ -46,8 +46,8 @@ class NominatedRows {
   // The same for one row.
   bool MatterTo(const PodInfo& pod, NodeIndex row) const;
 
-  // As NodeTable's: grows with every change of a row; the rows that changed after version() was `version`, each at
-  // least once; nullopt when that is too long ago.
+  // As in NodeTable: version() grows with every change of a row; ChangedSince() lists the rows that changed after it
+  // was `version`, each at least once, or is nullopt when that is too long ago.
   std::uint64_t version() const { return log_base_ + log_.size(); }
   std::optional<std::span<const NodeIndex>> ChangedSince(std::uint64_t version) const;
 

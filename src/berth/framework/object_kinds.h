@@ -1,4 +1,4 @@
-// The kinds of objects.h as the API has them: names, paths, decoding. Thread-safe.
+// The API's side of ObjectKind: names, paths and decoding. Pure functions; any thread.
 #pragma once
 
 #include <string>

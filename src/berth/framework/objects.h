@@ -1,5 +1,5 @@
-// Objects beside nodes and pods that plugins read, as the API server last showed them. A plugin says which kinds it
-// reads (ObjectReader in plugin.h); only those are watched. Core's thread only.
+// Objects: the API objects beside nodes and pods that plugins read, as the API server last showed them. A plugin
+// declares the kinds that it reads (ObjectReader in plugin.h); only those are watched. Core's thread only.
 #pragma once
 
 #include <cstdint>
@@ -107,7 +107,7 @@ class ObjectStore {
     Tell(before, nullptr);
     return before;
   }
-  // For the store's whole life.
+  // The listener stays as long as the store.
   void Listen(Listener listener) const { listeners_.push_back(std::move(listener)); }
 
  private:
@@ -132,7 +132,8 @@ class Objects {
     return std::get<ObjectStore<T>>(stores_);
   }
 
-  // Adds or replaces. Returns what was there before, as the next two do: a null pointer of the kind when nothing was.
+  // Adds or replaces, and returns what was there before. This and the next two return a null pointer of the kind when
+  // there was nothing.
   AnyObject Set(const AnyObject& object) {
     return std::visit(
         [this]<typename T>(const std::shared_ptr<const T>& value) -> AnyObject { return Of<T>().Set(value); }, object);

@@ -1,5 +1,6 @@
-// Operation: what PreBind, Bind and PostBind want done outside. Nothing in the core waits: the shell carries it out and
-// its outcome comes back as an input, which resumes the pod's binding cycle.
+// Operation: what PreBind, Bind and PostBind want to have done outside of the core: API calls, code that blocks, a
+// delay. The shell carries it out, and its outcome comes back as an input that resumes the pod's binding cycle. A
+// value.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,7 @@
 
 namespace berth::framework {
 
-// The pod that a write is about. The uid is part of every write, so that a pod of the same name made later is not
-// meant.
+// The pod that a write is about. The uid keeps a write from reaching a later pod of the same name.
 struct PodRef {
   std::string namespace_name;
   std::string name;
@@ -31,7 +31,8 @@ struct BindWrite {
   std::string node_name;
 };
 
-// A strategic merge patch of pods/<name>/status. Without `condition` only the nomination is written.
+// A strategic merge patch of pods/<name>/status; without has_condition of the nomination alone. The scheduler's own: it
+// does not wait for it. A plugin uses ObjectPatch.
 struct PodStatusWrite {
   PodRef pod;
   bool has_condition = false;
@@ -41,12 +42,12 @@ struct PodStatusWrite {
   std::string condition_message;
   bool is_transition = true;  // the status changed: lastTransitionTime moves to now
   std::int64_t observed_generation = 0;
-  // Empty optional-like pair: first says whether nominatedNodeName is written, second is its value (empty removes it).
+  // Whether nominatedNodeName is written, and its value; an empty one removes it.
   bool has_nomination = false;
   std::string nominated_node_name;
 };
 
-// GET of a pod whose binding has an unknown outcome.
+// GET of a pod whose binding has an unknown outcome. The scheduler's own; a plugin uses ObjectRead.
 struct PodRead {
   PodRef pod;
 };
@@ -69,7 +70,7 @@ struct ObjectPatch {
   std::string body;  // JSON
 };
 
-// POST to the collection; object.name is not used.
+// POST to the collection; object.name is ignored.
 struct ObjectCreate {
   ObjectRef object;
   std::string body;  // JSON
@@ -88,7 +89,7 @@ struct ObjectRead {
 
 using ApiWrite = std::variant<BindWrite, PodStatusWrite, PodRead, ObjectPatch, ObjectCreate, ObjectDelete, ObjectRead>;
 
-// How a step of an operation ended.
+// How one step of an operation ended: its writes, its work or its delay.
 struct StepResult {
   std::optional<Error> error;  // of the write that failed; those after it were not tried
   Status status;               // of `work`
@@ -97,7 +98,8 @@ struct StepResult {
 };
 
 struct Operation {
-  // Work that may block, run by the shell on a worker thread. It must not touch the core.
+  // Code that may block, run on a worker thread. It must not touch the plugin's members, its Handle (but Decide) or
+  // anything else of the core.
   using Work = std::function<Status()>;
   // Called on the core's thread when the step has ended, whatever its outcome.
   using Next = std::function<Operation(const StepResult&)>;
@@ -105,7 +107,7 @@ struct Operation {
   static Operation Done(Status status = Status::Success()) { return {std::move(status), {}, {}, {}, {}}; }
   static Operation Write(ApiWrite write) { return Write(std::move(write), {}); }
   static Operation Run(Work work) { return {Status::Success(), {}, std::move(work), {}, {}}; }
-  // What to do after an answer, which `next` gets.
+  // `next` gets the answer and returns what to do then.
   static Operation Write(ApiWrite write, Next next) {
     Operation operation{Status::Success(), {}, {}, {}, std::move(next)};
     operation.writes.push_back(std::move(write));  // an initializer list would copy it
@@ -114,16 +116,16 @@ struct Operation {
   static Operation WriteAll(std::vector<ApiWrite> writes, Next next) {
     return {Status::Success(), std::move(writes), {}, {}, std::move(next)};
   }
-  // Waits, then asks `next`.
+  // `next` is called when `delay` has passed.
   static Operation After(Duration delay, Next next) { return {Status::Success(), {}, {}, delay, std::move(next)}; }
 
   bool is_done() const { return writes.empty() && !work && !next; }
 
-  Status status;                 // the outcome when there is nothing to wait for; kSkip: not my pod (Bind)
+  Status status;                 // the outcome of an operation that is done; kSkip: not a pod of this plugin (Bind)
   std::vector<ApiWrite> writes;  // carried out in order; the first failure ends them
   Work work;
   Duration delay{0};  // without writes and work: how long to wait before `next`
-  // What follows; empty: the operation ends with the outcome of its writes or work.
+  // What follows; without it the operation ends with the outcome of its writes or work.
   Next next;
 };
 

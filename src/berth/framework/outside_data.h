@@ -1,6 +1,6 @@
-// Data from outside the cluster's objects that plugins decide by: measurements, alerts, health. A plugin says what it
-// wants to know; the shell asks for it in the background, at intervals, and brings each answer to the core as an input.
-// Nothing is asked within a scheduling cycle.
+// OutsideDataReader: for a plugin that decides by data which are no API objects: measurements, alerts, health. It names
+// its sources; the shell polls them in the background and brings each answer to the core as an input. The plugin is
+// called on the core's thread, and nothing is fetched within a scheduling cycle.
 #pragma once
 
 #include <chrono>
@@ -17,22 +17,23 @@
 
 namespace berth::framework {
 
-// What a source said, parsed. Immutable once made.
+// The parsed answer of a source; a plugin derives its own from this. Immutable once made.
 struct OutsideData {
   virtual ~OutsideData() = default;
 };
 
+// A clock, a file or a URL, the first of these that is set.
 struct OutsideSource {
-  std::string name;  // as messages and metrics call it: "prometheus"
-  // Nothing is asked: once an interval the plugin is told the time, with data that are null. For what grows old on its
-  // own while a source that fails is asked less and less often. Of what follows only `interval` counts.
+  std::string name;  // in messages and metrics: "prometheus"
+  // A clock: once an interval OnOutsideData is called with null data. For a plugin whose data grow stale, since a
+  // source that fails is polled less and less often. Uses `interval` alone of the fields below.
   bool is_clock = false;
-  // A file of this machine instead of a URL. It is looked at once an interval; `parse` gets all of it, and the plugin
-  // its answer, when it is not what it was, when it cannot be read any more, and once at the beginning. A version that
-  // is refused is not offered again. Of the fields below `interval`, `body_bytes_max` and `parse` count.
+  // A file of this machine, read once an interval. `parse` gets its contents, and the plugin the result, at the start
+  // and whenever they have changed or the file cannot be read any more. Contents that `parse` refused are not offered
+  // again. Uses `interval`, `body_bytes_max` and `parse` of the fields below.
   std::string file;
-  // "http://host:port/path?query" or "https://...". A path ("/apis/metrics.k8s.io/...") is asked of the API server,
-  // with the scheduler's own credentials.
+  // "http://host:port/path?query" or "https://...", fetched by GET. A path ("/apis/metrics.k8s.io/...") is fetched from
+  // the API server with the scheduler's own credentials.
   std::string url;
   std::string ca_file;  // https: PEM roots; empty: the system's
   bool insecure_skip_tls_verify = false;
@@ -41,12 +42,12 @@ struct OutsideSource {
   Duration interval = std::chrono::seconds(15);  // between the end of a request and the next one
   Duration timeout = std::chrono::seconds(5);    // of a request
   std::size_t body_bytes_max = std::size_t{16} << 20;
-  // Makes data of a body that came with 200. An error says in one line what is wrong with it. Any thread; touches
-  // nothing of the plugin.
+  // Turns the body of an answer with status 200 into data, or into an error of one line. Called on any thread: it must
+  // not touch the plugin.
   std::function<Expected<std::shared_ptr<const OutsideData>>(std::string_view body)> parse;
 };
 
-// The nodes about which a plugin may say something else than before.
+// The nodes about which the plugin's answers may have changed.
 struct OutsideChange {
   bool all_nodes = false;
   std::vector<std::string> node_names;  // unknown names are allowed
@@ -54,17 +55,17 @@ struct OutsideChange {
 
 class OutsideDataReader : public virtual Plugin {
  public:
-  // Asked once.
+  // Asked once, when the scheduler starts.
   virtual std::vector<OutsideSource> OutsideSources() const = 0;
-  // A request to OutsideSources()[source] has ended: data, or why there is none. Called at least about once an
-  // interval, longer while the source fails (back-off, 5 minutes at most), so that stale data is noticed. What the
-  // runtime keeps about the nodes of the answer is dropped, and pods that this plugin refused may be tried again (see
-  // OutsideDataEvent).
+  // A request to OutsideSources()[source] has ended with data or an error. Called once an interval, less often while
+  // the source fails (back-off of up to 5 minutes). The runtime drops what it keeps about the nodes of the result, so
+  // that a plugin with outside data may declare Dependency::kNode; pods that this plugin refused are tried again if it
+  // has registered for OutsideDataEvent.
   virtual OutsideChange OnOutsideData(std::size_t source, const Expected<std::shared_ptr<const OutsideData>>& data,
                                       Time now) = 0;
 };
 
-// For EventsToRegister(): tells a pod that `plugin` refused when that plugin's outside data has changed something.
+// For EventsToRegister(): pods that `plugin` refused are tried again when OnOutsideData has returned a change.
 ClusterEventWithHint OutsideDataEvent(std::string_view plugin);
 
 }  // namespace berth::framework

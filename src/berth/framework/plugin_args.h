@@ -1,8 +1,7 @@
-// PluginArgs: the arguments of a plugin of one's own, as its entry in pluginConfig has them. Each field is asked for by
-// name. What is wrong with one is noted with its path and the plugin is refused after its factory has returned, so that
-// a factory need not look at errors itself, and one start tells about all of them:
+// PluginArgs: the arguments of a plugin of one's own, as its entry in pluginConfig has them. The plugin's factory reads
+// each field by name, on the thread that starts the scheduler, and need not look at errors: they are collected with
+// their paths, and after the factory has returned the plugin is refused with all of them at once:
 //   plugin "NodeMatch": [args.label: Required value, args.wieght: unknown field; known here: label, weight]
-// For the call of the factory alone; not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +23,7 @@ class PluginArgs {
 
   virtual ~PluginArgs();
 
-  // A field that is absent, null or of another type leaves `out` as it is: its value before is the default.
+  // Sets `out` if the field is there with the right type. Otherwise `out` keeps its value, which is the default.
   virtual void Read(std::string_view field, std::string& out) = 0;
   virtual void Read(std::string_view field, bool& out) = 0;
   virtual void Read(std::string_view field, double& out) = 0;
@@ -36,23 +35,23 @@ class PluginArgs {
   // A whole number from `min` to `max`, both included.
   virtual void ReadInRange(std::string_view field, std::int64_t& out, std::int64_t min, std::int64_t max) = 0;
 
-  // The same for a field that must be there and not be empty.
+  // The same for a field that must be there and must not be empty.
   void Require(std::string_view field, std::string& out) {
     Read(field, out);
     if (out.empty() && !IsBad(field)) Required(field);
   }
 
-  // Asks `visit` about an object, or about each object of a list. What it reads has the path of that object.
+  // Calls `visit` with the fields of an object, or of each object of a list.
   virtual void Object(std::string_view field, const Visit& visit) = 0;
   virtual void Objects(std::string_view field, const Visit& visit) = 0;
 
   // Whether the field is there and not null.
   virtual bool Has(std::string_view field) = 0;
-  // Whether something is wrong with this field, or with any.
+  // Whether an error was found in this field, or in any.
   virtual bool IsBad(std::string_view field) const = 0;
   virtual bool IsBad() const = 0;
 
-  // Notes that a field is missing, or what its value should be ("must be the key of a label").
+  // Adds an error: the field is missing, or its value is wrong because of `message` ("must be the key of a label").
   virtual void Required(std::string_view field) = 0;
   virtual void Invalid(std::string_view field, std::string_view message) = 0;
 

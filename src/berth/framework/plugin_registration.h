@@ -1,4 +1,4 @@
-// PluginRegistration: the name under which profiles know a plugin of one's own, and how an instance is made. A value.
+// PluginRegistration: the name of a plugin of one's own in profiles, and its factory. A value.
 #pragma once
 
 #include <concepts>
@@ -16,12 +16,13 @@ namespace berth::framework {
 
 struct PluginRegistration {
   std::string name;
-  // One instance a profile. `args` lives as long as the call, `handle` longer than the plugin.
+  // Makes the instance of one profile, on the thread that starts the scheduler. `args` must not be kept; `handle`
+  // outlives the plugin.
   std::function<Expected<std::unique_ptr<Plugin>>(PluginArgs& args, Handle& handle)> create;
 };
 
-// `create(PluginArgs&, Handle&)` returns the plugin as a unique_ptr, or an Expected of one where making it may fail for
-// another reason than its arguments. What it throws is an error that names the plugin.
+// `create(PluginArgs&, Handle&)` returns the plugin as a unique_ptr, or an Expected of one if it may fail for other
+// reasons than its arguments. What it throws becomes an error that names the plugin.
 template <typename Create>
 PluginRegistration WithPlugin(std::string name, Create create) {
   return {std::move(name),

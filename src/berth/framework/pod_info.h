@@ -1,5 +1,6 @@
 // PodInfo and PodClass: a pod as the core keeps it. All that can influence a decision is in the class, which the pods
-// of one ReplicaSet share; the PodInfo holds what differs. Both are immutable once made; any thread may read them.
+// of one ReplicaSet share; the PodInfo holds what differs between them. Both are immutable once made; any thread may
+// read them.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +24,9 @@ struct HostPort {
 
 struct PodClass {
   std::uint64_t id = 0;  // unique in the process, never reused
-  // The same for classes that ask the same of a node taken alone: they differ in labels, controller, priority, pod
-  // (anti-)affinity and spread constraints at most, and in the namespace where no volume or claim makes it matter.
-  // Never reused; 0: shared with none.
+  // The same for classes with the same demands on a single node: they may differ in labels, controller, priority, pod
+  // (anti-)affinity and spread constraints, and, without volumes and claims, in the namespace. Never reused; 0: shared
+  // with no other class.
   std::uint64_t placement_id = 0;
   std::string namespace_name;
   api::StringMap labels;
@@ -46,7 +47,7 @@ struct PodClass {
   std::int32_t priority() const { return spec.priority.value_or(0); }
 };
 
-// What the status says of a pod's claims.
+// The claims in a pod's status.
 struct PodClaimStatus {
   std::vector<api::PodResourceClaimStatus> resource_claims;
   std::optional<api::PodExtendedResourceClaimStatus> extended_resource_claim;
@@ -66,7 +67,7 @@ struct PodInfo {
   bool is_terminal = false;   // phase Succeeded or Failed
   bool is_preempted = false;  // condition DisruptionTarget=True, reason PreemptionByScheduler
   std::shared_ptr<const api::PodCondition> scheduled_condition;  // PodScheduled as the API server has it; null: none
-  std::shared_ptr<const PodClaimStatus> claim_status;            // null: it says nothing
+  std::shared_ptr<const PodClaimStatus> claim_status;            // null: the status names no claims
   std::shared_ptr<const PodClass> pod_class;
 
   const api::PodSpec& spec() const { return pod_class->spec; }

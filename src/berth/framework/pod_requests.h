@@ -24,9 +24,8 @@ std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view re
 
 // "vendor.example/thing": a name with a prefix that is not Kubernetes' own, and valid as a qualified name.
 bool IsExtendedResourceName(std::string_view name);
-// Extended resources, huge pages, attachable volumes and other prefixed names of Kubernetes. A request of any other
-// name
-// ("storage", say) is of no concern to scheduling.
+// Extended resources, huge pages, attachable volumes and other prefixed names of Kubernetes. Scheduling ignores
+// requests with any other name ("storage", say).
 bool IsScalarResourceName(std::string_view name);
 
 }  // namespace berth::framework

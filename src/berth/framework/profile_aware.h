@@ -1,4 +1,4 @@
-// For plugins whose metrics and messages name the profile that they work for.
+// ProfileAware: for plugins whose metrics and messages name their profile. Core's thread only.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@ namespace berth::framework {
 
 class ProfileAware : public virtual Plugin {
  public:
-  // Called once, before any cycle: the schedulerName of the profile that this instance belongs to.
+  // Called once, before the first cycle, with the schedulerName of the profile that this instance belongs to.
   virtual void SetProfile(std::string_view scheduler_name) = 0;
 };
 

@@ -1,5 +1,5 @@
 // Resource: amounts as the scheduler counts them: CPU in millicores, memory and ephemeral storage in bytes, all other
-// resources (scalars) in whole units. Upstream: framework.Resource.
+// resources (scalars) in whole units. A value. Upstream: framework.Resource.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Resource {
   bool operator==(const Resource&) const = default;
 };
 
-// Sums wrap around as Go's do, so that adding and taking away the same pod always cancels, whatever objects claim.
+// Sums wrap around as Go's do, so that adding and removing the same pod always cancels, whatever amounts it requests.
 inline std::int64_t WrappingAdd(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
@@ -44,7 +44,8 @@ inline constexpr std::string_view kEphemeralStorage = "ephemeral-storage";
 inline constexpr std::string_view kPods = "pods";
 }  // namespace resources
 
-// What a container without a request counts as where spreading by requests matters (util.GetNonzeroRequests).
+// What a container without a request counts as in the nonzero amounts, by which scores spread pods
+// (util.GetNonzeroRequests).
 inline constexpr std::int64_t kDefaultCpuMilliRequest = 100;
 inline constexpr std::int64_t kDefaultMemoryBytesRequest = 200 * 1024 * 1024;
 

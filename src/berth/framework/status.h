@@ -1,5 +1,6 @@
-// Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. Success costs one null
-// pointer. Codes, names and their effects are the Scheduling Framework's (k8s.io/kube-scheduler/framework).
+// Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. A value that any thread may
+// read; success is one null pointer. Codes, names and effects are the Scheduling Framework's
+// (k8s.io/kube-scheduler/framework).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +15,12 @@ namespace berth::framework {
 
 enum class Code : std::uint8_t {
   kSuccess,
-  kError,                         // internal failure; the pod goes the error-backoff way
-  kUnschedulable,                 // rejected now; preemption may help
-  kUnschedulableAndUnresolvable,  // rejected; preemption cannot help on that node
+  kError,                         // the plugin failed; the pod is tried again after its error back-off
+  kUnschedulable,                 // refused now; preemption may help
+  kUnschedulableAndUnresolvable,  // refused; preemption cannot help on that node
   kWait,                          // Permit only
-  kSkip,  // PreFilter, PreScore: skip this plugin's Filter or Score. Bind: not my pod. PreBindPreFlight: nothing to do
-  kPending,  // a rejection that waits for an outside event
+  kSkip,     // PreFilter, PreScore, PreBindPreFlight, Bind: this plugin has nothing to do for the pod
+  kPending,  // refused until something outside of the cluster's objects happens
 };
 
 // As Go prints it, for example "UnschedulableAndUnresolvable".
@@ -48,7 +49,7 @@ class [[nodiscard]] Status {
     return c == Code::kUnschedulable || c == Code::kUnschedulableAndUnresolvable || c == Code::kPending;
   }
   const std::vector<std::string>& reasons() const;
-  // The plugin that said so; set by the runtime.
+  // The plugin that returned it; set by the runtime.
   std::string_view plugin() const { return rep_ ? std::string_view(rep_->plugin) : std::string_view(); }
   Status WithPlugin(std::string_view plugin) const;
   // Reasons joined with ", ".
