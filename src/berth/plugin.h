@@ -1,7 +1,6 @@
-// All that a plugin of one's own needs: the one header to include. docs/plugins/write-a-plugin.md has the way from
-// nothing to a plugin that runs in a cluster; examples/own-plugin is one in full.
-//
-// This header and those below it include the standard library and each other, nothing else.
+// The one header that a plugin of one's own includes. Start with docs/plugins/write-a-plugin.md; the extension points
+// are in berth/framework/plugin.h; examples/own-plugin is a whole plugin. This header and those that it includes need
+// nothing but the standard library and each other.
 #pragma once
 
 #include <vector>
@@ -53,6 +52,7 @@ using framework::kNodeScoreMax;
 using framework::kNoNode;
 using framework::NodeIndex;
 using framework::NodeInfo;
+using framework::NodeList;
 using framework::NodeScore;
 using framework::NodeStatuses;
 using framework::Normalization;
@@ -66,6 +66,7 @@ using framework::PostFilterResult;
 using framework::PreFilterResult;
 using framework::QueuedPod;
 using framework::QueueingHint;
+using framework::SharedState;
 using framework::StateData;
 using framework::Status;
 using framework::WithPlugin;
