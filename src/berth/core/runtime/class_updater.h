@@ -1,10 +1,7 @@
 // ClassUpdater: brings what is kept of a class up to date with the node table. Memoisation with a change log: the table
 // tells which rows changed since the class was last evaluated, and only these are asked about again; all of them where
 // the log does not reach back, or where a plugin that looks at the whole cluster may have changed its mind. The core's
-// thread.
-//
-// Measured when it came (a Deployment's next pod on 5,000 nodes): the cost of a pod falls from that of a scan to that
-// of its predecessor's one changed row; see docs/adr/0007-choosing-a-node.md.
+// thread. docs/adr/0007-choosing-a-node.md says which choosers stand on it.
 #pragma once
 
 #include <cstdint>

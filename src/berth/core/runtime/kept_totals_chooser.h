@@ -3,7 +3,8 @@
 // It is asked when the class has no order of rows, mostly for its first pod, and answers when no plugin has to be asked
 // in this cycle and no raw score needs to be normalised.
 //
-// Measured: see docs/adr/0007-choosing-a-node.md.
+// Measured with berth-bench at 5,000 nodes, CPU a pod with and without it: `basic` without groups 34 and 60 us,
+// `unique` without blocks 135 and 163; nothing where groups and blocks answer (docs/adr/0007-choosing-a-node.md).
 //
 // The core's thread.
 #pragma once
