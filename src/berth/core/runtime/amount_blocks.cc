@@ -10,7 +10,7 @@ using framework::NodeIndex;
 
 namespace {
 
-// Measured, in looks at a row: to move a row to another kind, and to build everything, for each row.
+// Measured, in looks at a row: to move a row to another point, and to build everything, for each row.
 constexpr std::size_t kCostOfMove = 32;
 constexpr std::size_t kCostOfBuild = 32;
 
@@ -29,8 +29,8 @@ std::size_t AmountBlocks::UpdateCost(const framework::NodeTable& nodes) const {
 void AmountBlocks::Update(const framework::NodeTable& nodes) {
   const auto changed = version_ == 0 || IsLopsided() ? std::nullopt : nodes.ChangedSince(version_);
   if (changed && changed->size() * kCostOfMove < nodes.row_count() * kCostOfBuild) {
-    kind_of_row_.resize(nodes.row_count(), kNoKind);
-    index_in_kind_.resize(nodes.row_count());
+    point_of_row_.resize(nodes.row_count(), kNoPoint);
+    index_in_point_.resize(nodes.row_count());
     for (const NodeIndex row : *changed) {
       if (row < nodes.row_count()) SetRow(row, nodes.columns());
     }
@@ -42,10 +42,10 @@ void AmountBlocks::Update(const framework::NodeTable& nodes) {
   loose_.clear();
 }
 
-// Kinds that come with ever larger amounts make the tree deep on one side, and those that go leave empty blocks.
+// Points that come with ever larger amounts make the tree deep on one side, and those that go leave empty blocks.
 bool AmountBlocks::IsLopsided() const {
   constexpr std::size_t kMore = 16;
-  const std::size_t full_blocks = kind_of_amounts_.size() / kKindsPerBlock;
+  const std::size_t full_blocks = point_of_amounts_.size() / kPointsPerBlock;
   return blocks_.size() > 4 * full_blocks + kMore || depth_ > 2 * std::bit_width(full_blocks) + kMore;
 }
 
@@ -54,59 +54,60 @@ void AmountBlocks::Rebuild(const framework::NodeTable& nodes) {
   loose_.clear();
   splits_.clear();
   depth_ = 0;
-  kind_infos_.clear();
-  free_kinds_.clear();
-  kind_of_amounts_.clear();
+  point_infos_.clear();
+  free_points_.clear();
+  point_of_amounts_.clear();
   odd_rows_.clear();
-  kind_of_row_.assign(nodes.row_count(), kNoKind);
-  index_in_kind_.assign(nodes.row_count(), 0);
+  point_of_row_.assign(nodes.row_count(), kNoPoint);
+  index_in_point_.assign(nodes.row_count(), 0);
   for (const NodeIndex row : nodes.rows()) {
     if (IsOdd(row, nodes.columns())) {
       odd_rows_.push_back(row);
       continue;
     }
     const Amounts amounts = AmountsOf(nodes.columns(), row);
-    const auto it = kind_of_amounts_.find(amounts);
-    const KindId kind = it != kind_of_amounts_.end() ? it->second : NewKind(amounts);
-    kind_of_row_[row] = kind;
-    index_in_kind_[row] = static_cast<std::uint32_t>(kind_infos_[kind].rows.size());
-    kind_infos_[kind].rows.push_back(row);
+    const auto it = point_of_amounts_.find(amounts);
+    const PointId point = it != point_of_amounts_.end() ? it->second : NewPoint(amounts);
+    point_of_row_[row] = point;
+    index_in_point_[row] = static_cast<std::uint32_t>(point_infos_[point].rows.size());
+    point_infos_[point].rows.push_back(row);
   }
-  std::vector<KindId> all(kind_infos_.size());
+  std::vector<PointId> all(point_infos_.size());
   std::iota(all.begin(), all.end(), 0);
   root_ = Build(all, 0);
 }
 
-std::int32_t AmountBlocks::Build(std::span<KindId> kinds, std::size_t depth) {
-  if (kinds.size() <= kKindsWhenBuilt) {
+std::int32_t AmountBlocks::Build(std::span<PointId> points, std::size_t depth) {
+  if (points.size() <= kPointsWhenBuilt) {
     depth_ = std::max(depth_, depth);
     const BlockId block = NewBlock();
-    for (const KindId kind : kinds) {
-      PutInBlock(kind, block);
-      blocks_[block].row_count += kind_infos_[kind].rows.size();
+    for (const PointId point : points) {
+      PutInBlock(point, block);
+      blocks_[block].row_count += point_infos_[point].rows.size();
     }
     return ~static_cast<std::int32_t>(block);
   }
-  const Cut cut = CutOf(kinds);
-  const auto middle = std::partition(
-      kinds.begin(), kinds.end(), [&](KindId kind) { return kind_infos_[kind].amounts[cut.amount] <= cut.threshold; });
-  const auto first_count = static_cast<std::size_t>(middle - kinds.begin());
+  const Cut cut = CutOf(points);
+  const auto middle = std::partition(points.begin(), points.end(), [&](PointId point) {
+    return point_infos_[point].amounts[cut.amount] <= cut.threshold;
+  });
+  const auto first_count = static_cast<std::size_t>(middle - points.begin());
   const auto split = static_cast<std::int32_t>(splits_.size());
   splits_.push_back({cut.amount, cut.threshold, {0, 0}});
-  const std::int32_t first = Build(kinds.first(first_count), depth + 1);
-  const std::int32_t second = Build(kinds.subspan(first_count), depth + 1);
+  const std::int32_t first = Build(points.first(first_count), depth + 1);
+  const std::int32_t second = Build(points.subspan(first_count), depth + 1);
   splits_[static_cast<std::size_t>(split)].children[0] = first;
   splits_[static_cast<std::size_t>(split)].children[1] = second;
   return split;
 }
 
-// Cuts where the kinds differ most, as a share of what nodes have, in the middle: two kinds or more, which differ in
+// Cuts where the points differ most, as a share of what nodes have, in the middle: two points or more, which differ in
 // some amount, give two parts that are not empty.
-AmountBlocks::Cut AmountBlocks::CutOf(std::span<const KindId> kinds) const {
-  Amounts min = kind_infos_[kinds[0]].amounts;
+AmountBlocks::Cut AmountBlocks::CutOf(std::span<const PointId> points) const {
+  Amounts min = point_infos_[points[0]].amounts;
   Amounts max = min;
-  for (const KindId kind : kinds) {
-    const Amounts& amounts = kind_infos_[kind].amounts;
+  for (const PointId point : points) {
+    const Amounts& amounts = point_infos_[point].amounts;
     for (std::size_t i = 0; i < kAmountCount; ++i) {
       min[i] = std::min(min[i], amounts[i]);
       max[i] = std::max(max[i], amounts[i]);
@@ -123,8 +124,8 @@ AmountBlocks::Cut AmountBlocks::CutOf(std::span<const KindId> kinds) const {
     cut.amount = i;
   }
   std::vector<std::int64_t> values;
-  values.reserve(kinds.size());
-  for (const KindId kind : kinds) values.push_back(kind_infos_[kind].amounts[cut.amount]);
+  values.reserve(points.size());
+  for (const PointId point : points) values.push_back(point_infos_[point].amounts[cut.amount]);
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
   cut.threshold = *middle;
@@ -142,9 +143,9 @@ void AmountBlocks::SetRow(NodeIndex row, const framework::NodeTable::Columns& co
   SetOdd(row, is_odd);
   // Rows without a node hold zeros; a node without cpu is unusual.
   const bool has_node = amounts[0] > 0 && !is_odd;
-  const KindId kind = kind_of_row_[row];
-  if (kind != kNoKind) {
-    if (has_node && kind_infos_[kind].amounts == amounts) return;
+  const PointId point = point_of_row_[row];
+  if (point != kNoPoint) {
+    if (has_node && point_infos_[point].amounts == amounts) return;
     RemoveRow(row);
   }
   if (has_node) AddRow(row, amounts);
@@ -162,55 +163,55 @@ void AmountBlocks::SetOdd(NodeIndex row, bool is_odd) {
 }
 
 void AmountBlocks::AddRow(NodeIndex row, const Amounts& amounts) {
-  const auto it = kind_of_amounts_.find(amounts);
-  KindId id = kNoKind;
-  if (it != kind_of_amounts_.end()) {
+  const auto it = point_of_amounts_.find(amounts);
+  PointId id = kNoPoint;
+  if (it != point_of_amounts_.end()) {
     id = it->second;
   } else {
-    id = NewKind(amounts);
+    id = NewPoint(amounts);
     PutInTree(id);
   }
-  Kind& kind = kind_infos_[id];
-  kind_of_row_[row] = id;
-  index_in_kind_[row] = static_cast<std::uint32_t>(kind.rows.size());
-  kind.rows.push_back(row);
-  ++blocks_[BlockOf(kind.at)].row_count;
+  Point& point = point_infos_[id];
+  point_of_row_[row] = id;
+  index_in_point_[row] = static_cast<std::uint32_t>(point.rows.size());
+  point.rows.push_back(row);
+  ++blocks_[BlockOf(point.at)].row_count;
 }
 
 void AmountBlocks::RemoveRow(NodeIndex row) {
-  const KindId id = kind_of_row_[row];
-  Kind& kind = kind_infos_[id];
-  const NodeIndex last = kind.rows.back();
-  kind.rows[index_in_kind_[row]] = last;
-  index_in_kind_[last] = index_in_kind_[row];
-  kind.rows.pop_back();
-  kind_of_row_[row] = kNoKind;
-  --blocks_[BlockOf(kind.at)].row_count;
-  if (!kind.rows.empty()) return;
+  const PointId id = point_of_row_[row];
+  Point& point = point_infos_[id];
+  const NodeIndex last = point.rows.back();
+  point.rows[index_in_point_[row]] = last;
+  index_in_point_[last] = index_in_point_[row];
+  point.rows.pop_back();
+  point_of_row_[row] = kNoPoint;
+  --blocks_[BlockOf(point.at)].row_count;
+  if (!point.rows.empty()) return;
   TakeOut(id);
-  kind_of_amounts_.erase(kind.amounts);
-  free_kinds_.push_back(id);
+  point_of_amounts_.erase(point.amounts);
+  free_points_.push_back(id);
 }
 
-AmountBlocks::KindId AmountBlocks::NewKind(const Amounts& amounts) {
-  KindId id = static_cast<KindId>(kind_infos_.size());
-  if (free_kinds_.empty()) {
-    kind_infos_.emplace_back();
+AmountBlocks::PointId AmountBlocks::NewPoint(const Amounts& amounts) {
+  PointId id = static_cast<PointId>(point_infos_.size());
+  if (free_points_.empty()) {
+    point_infos_.emplace_back();
   } else {
-    id = free_kinds_.back();
-    free_kinds_.pop_back();
+    id = free_points_.back();
+    free_points_.pop_back();
   }
-  kind_infos_[id].amounts = amounts;
-  kind_of_amounts_.emplace(amounts, id);
+  point_infos_[id].amounts = amounts;
+  point_of_amounts_.emplace(amounts, id);
   return id;
 }
 
-void AmountBlocks::PutInTree(KindId id) {
+void AmountBlocks::PutInTree(PointId id) {
   Place place;
-  BlockId block = BlockFor(kind_infos_[id].amounts, place);
-  if (blocks_[block].kind_count == kKindsPerBlock) {
+  BlockId block = BlockFor(point_infos_[id].amounts, place);
+  if (blocks_[block].point_count == kPointsPerBlock) {
     SplitBlock(block, place);
-    block = BlockFor(kind_infos_[id].amounts, place);
+    block = BlockFor(point_infos_[id].amounts, place);
   }
   PutInBlock(id, block);
 }
@@ -227,40 +228,40 @@ AmountBlocks::BlockId AmountBlocks::BlockFor(const Amounts& amounts, Place& plac
   return static_cast<BlockId>(~child);
 }
 
-void AmountBlocks::PutInBlock(KindId id, BlockId block) {
+void AmountBlocks::PutInBlock(PointId id, BlockId block) {
   Block& into = blocks_[block];
-  Kind& kind = kind_infos_[id];
-  kind.at = static_cast<NodeIndex>(block * kKindsPerBlock + into.kind_count++);
-  kind_at_[kind.at] = id;
-  kinds_.Set(kind.at, kind.amounts);
+  Point& point = point_infos_[id];
+  point.at = static_cast<NodeIndex>(block * kPointsPerBlock + into.point_count++);
+  point_at_[point.at] = id;
+  points_.Set(point.at, point.amounts);
   if (!into.is_loose) loose_.push_back(block);
   into.is_loose = true;
 }
 
-// The block's last kind takes its place. Leaves the count of rows to others.
-void AmountBlocks::TakeOut(KindId id) {
-  const NodeIndex at = kind_infos_[id].at;
+// The block's last point takes its place. Leaves the count of rows to others.
+void AmountBlocks::TakeOut(PointId id) {
+  const NodeIndex at = point_infos_[id].at;
   const BlockId block = BlockOf(at);
   Block& from = blocks_[block];
-  const auto last = static_cast<NodeIndex>(block * kKindsPerBlock + --from.kind_count);
-  kind_at_[at] = kind_at_[last];
-  kind_infos_[kind_at_[at]].at = at;
-  kinds_.Set(at, kinds_.Get(last));
+  const auto last = static_cast<NodeIndex>(block * kPointsPerBlock + --from.point_count);
+  point_at_[at] = point_at_[last];
+  point_infos_[point_at_[at]].at = at;
+  points_.Set(at, points_.Get(last));
   if (!from.is_loose) loose_.push_back(block);
   from.is_loose = true;
 }
 
 void AmountBlocks::SplitBlock(BlockId block, const Place& place) {
-  const auto first = kind_at_.begin() + static_cast<std::ptrdiff_t>(block * kKindsPerBlock);
-  const std::vector<KindId> kinds(first, first + kKindsPerBlock);
-  const Cut cut = CutOf(kinds);
+  const auto first = point_at_.begin() + static_cast<std::ptrdiff_t>(block * kPointsPerBlock);
+  const std::vector<PointId> points(first, first + kPointsPerBlock);
+  const Cut cut = CutOf(points);
   const BlockId other = NewBlock();
-  for (const KindId kind : kinds) {
-    if (kind_infos_[kind].amounts[cut.amount] <= cut.threshold) continue;
-    const std::size_t row_count = kind_infos_[kind].rows.size();
-    TakeOut(kind);
+  for (const PointId point : points) {
+    if (point_infos_[point].amounts[cut.amount] <= cut.threshold) continue;
+    const std::size_t row_count = point_infos_[point].rows.size();
+    TakeOut(point);
     blocks_[block].row_count -= row_count;
-    PutInBlock(kind, other);
+    PutInBlock(point, other);
     blocks_[other].row_count += row_count;
   }
   const auto split = static_cast<std::int32_t>(splits_.size());
@@ -277,8 +278,8 @@ void AmountBlocks::SplitBlock(BlockId block, const Place& place) {
 AmountBlocks::BlockId AmountBlocks::NewBlock() {
   const auto block = static_cast<BlockId>(blocks_.size());
   blocks_.emplace_back();
-  kinds_.Resize(blocks_.size() * kKindsPerBlock);
-  kind_at_.resize(blocks_.size() * kKindsPerBlock, kNoKind);
+  points_.Resize(blocks_.size() * kPointsPerBlock);
+  point_at_.resize(blocks_.size() * kPointsPerBlock, kNoPoint);
   emptiest_.Resize(blocks_.size());
   fullest_.Resize(blocks_.size());
   return block;
@@ -286,12 +287,12 @@ AmountBlocks::BlockId AmountBlocks::NewBlock() {
 
 void AmountBlocks::Tighten(BlockId block) {
   blocks_[block].is_loose = false;
-  const std::size_t count = blocks_[block].kind_count;
+  const std::size_t count = blocks_[block].point_count;
   if (count == 0) return;
   Amounts emptiest;
   Amounts fullest;
   for (std::size_t i = 0; i < kAmountCount; ++i) {
-    const std::int64_t* const values = (kinds_.columns().*kAmountColumns[i]).data() + block * kKindsPerBlock;
+    const std::int64_t* const values = (points_.columns().*kAmountColumns[i]).data() + block * kPointsPerBlock;
     std::int64_t min = values[0];
     std::int64_t max = values[0];
     for (std::size_t k = 1; k < count; ++k) {

@@ -38,11 +38,11 @@ bool BlockSearch::Find(const framework::Cycle& cycle, const framework::PodInfo& 
   statuses_ = &statuses;
   best_total_ = INT64_MIN;
   best_count_ = 0;
-  best_kinds_.clear();
+  best_points_.clear();
   best_odd_rows_.clear();
-  verdicts_.resize(blocks_.kinds().row_count());
-  scores_.resize(blocks_.kinds().row_count());
-  totals_.resize(blocks_.kinds().row_count());
+  verdicts_.resize(blocks_.points().row_count());
+  scores_.resize(blocks_.points().row_count());
+  totals_.resize(blocks_.points().row_count());
   if (!FilterBlocks() || !BoundBlocks() || !CountRefused(counts)) return false;
 
   // Those that promise most first, more and more at a time, as long as they promise no less than was found.
@@ -61,7 +61,7 @@ bool BlockSearch::Find(const framework::Cycle& cycle, const framework::PodInfo& 
     at_once = std::min(at_once, left.size());
     std::nth_element(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(at_once - 1), left.end(), promises_more);
     std::sort(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(at_once));
-    if (!ScoreKinds(left.first(at_once))) return false;
+    if (!ScorePoints(left.first(at_once))) return false;
     left = left.subspan(at_once);
     at_once *= kMoreAtOnce;
   }
@@ -107,14 +107,14 @@ bool BlockSearch::BoundBlocks() {
   }
   for (BlockId block = 0; block < count; ++block) {
     const bool are_refused = emptiest_verdicts_[block] != kVerdictOk;
-    if (blocks_.kind_count(block) == 0 || are_refused) bounds_[block] = INT64_MIN;
+    if (blocks_.point_count(block) == 0 || are_refused) bounds_[block] = INT64_MIN;
   }
   return true;
 }
 
-void BlockSearch::AddKindsOf(BlockId block) {
-  const auto first = static_cast<NodeIndex>(block * AmountBlocks::kKindsPerBlock);
-  for (NodeIndex i = 0; i < blocks_.kind_count(block); ++i) kind_rows_.push_back(first + i);
+void BlockSearch::AddPointsOf(BlockId block) {
+  const auto first = static_cast<NodeIndex>(block * AmountBlocks::kPointsPerBlock);
+  for (NodeIndex i = 0; i < blocks_.point_count(block); ++i) point_rows_.push_back(first + i);
 }
 
 bool BlockSearch::CountRefused(std::vector<std::uint32_t>& counts) {
@@ -123,42 +123,42 @@ bool BlockSearch::CountRefused(std::vector<std::uint32_t>& counts) {
     if (verdict >= counts.size()) counts.resize(verdict + 1, 0);
     counts[verdict] += static_cast<std::uint32_t>(count);
   };
-  kind_rows_.clear();
+  point_rows_.clear();
   for (BlockId block = 0; block < blocks_.block_count(); ++block) {
     if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
       add(emptiest_verdicts_[block], blocks_.row_count(block));
     } else {
-      AddKindsOf(block);
+      AddPointsOf(block);
     }
   }
-  if (kind_rows_.empty()) return true;
-  if (!FilterRowsOf(blocks_.kinds(), kind_rows_, verdicts_)) return false;
-  for (const NodeIndex kind : kind_rows_) add(verdicts_[kind], blocks_.RowsOf(kind).size());
+  if (point_rows_.empty()) return true;
+  if (!FilterRowsOf(blocks_.points(), point_rows_, verdicts_)) return false;
+  for (const NodeIndex point : point_rows_) add(verdicts_[point], blocks_.RowsOf(point).size());
   return true;
 }
 
-bool BlockSearch::ScoreKinds(std::span<const BlockId> blocks) {
-  kind_rows_.clear();
+bool BlockSearch::ScorePoints(std::span<const BlockId> blocks) {
+  point_rows_.clear();
   for (const BlockId block : blocks) {
-    const std::size_t begin = kind_rows_.size();
-    AddKindsOf(block);
+    const std::size_t begin = point_rows_.size();
+    AddPointsOf(block);
     if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
-      for (const NodeIndex kind : std::span(kind_rows_).subspan(begin)) verdicts_[kind] = kVerdictOk;
+      for (const NodeIndex point : std::span(point_rows_).subspan(begin)) verdicts_[point] = kVerdictOk;
     } else {
       // Only the feasible ones are scored, as everywhere.
-      kind_rows_.erase(std::remove_if(kind_rows_.begin() + static_cast<std::ptrdiff_t>(begin), kind_rows_.end(),
-                                      [this](NodeIndex kind) { return verdicts_[kind] != kVerdictOk; }),
-                       kind_rows_.end());
+      point_rows_.erase(std::remove_if(point_rows_.begin() + static_cast<std::ptrdiff_t>(begin), point_rows_.end(),
+                                       [this](NodeIndex point) { return verdicts_[point] != kVerdictOk; }),
+                        point_rows_.end());
     }
   }
-  if (kind_rows_.empty()) return true;
-  const framework::Cycle cycle{blocks_.kinds(), cycle_->state, cycle_->seed, cycle_->now};
-  plugins::FillRows<std::int64_t>(kind_rows_, totals_, 0);
-  const auto for_each_run = [this](const auto& visit) { plugins::ForEachRun(kind_rows_, kind_rows_.size(), visit); };
+  if (point_rows_.empty()) return true;
+  const framework::Cycle cycle{blocks_.points(), cycle_->state, cycle_->seed, cycle_->now};
+  plugins::FillRows<std::int64_t>(point_rows_, totals_, 0);
+  const auto for_each_run = [this](const auto& visit) { plugins::ForEachRun(point_rows_, point_rows_.size(), visit); };
   for (const Score& score : question_->scores) {
     Status status;
     const Status failed = Guarded([&] {
-      score.score->ScoreRows(cycle, *pod_, kind_rows_, scores_, status);
+      score.score->ScoreRows(cycle, *pod_, point_rows_, scores_, status);
       return status;
     });
     if (!failed.IsSuccess()) return false;
@@ -176,12 +176,12 @@ void BlockSearch::AddBest(NodeIndex first, std::size_t count) {
   if (best > best_total_) {
     best_total_ = best;
     best_count_ = 0;
-    best_kinds_.clear();
+    best_points_.clear();
   }
-  for (NodeIndex kind = first; kind < first + count; ++kind) {
-    if (totals_[kind] != best) continue;
-    best_kinds_.push_back(kind);
-    best_count_ += blocks_.RowsOf(kind).size();
+  for (NodeIndex point = first; point < first + count; ++point) {
+    if (totals_[point] != best) continue;
+    best_points_.push_back(point);
+    best_count_ += blocks_.RowsOf(point).size();
   }
 }
 
@@ -190,7 +190,7 @@ void BlockSearch::Offer(NodeIndex odd_row, std::int64_t total) {
   if (total > best_total_) {
     best_total_ = total;
     best_count_ = 0;
-    best_kinds_.clear();
+    best_points_.clear();
     best_odd_rows_.clear();
   }
   best_odd_rows_.push_back(odd_row);
@@ -198,8 +198,8 @@ void BlockSearch::Offer(NodeIndex odd_row, std::int64_t total) {
 }
 
 NodeIndex BlockSearch::NthBest(std::size_t n) const {
-  for (const NodeIndex kind : best_kinds_) {
-    const std::span<const NodeIndex> rows = blocks_.RowsOf(kind);
+  for (const NodeIndex point : best_points_) {
+    const std::span<const NodeIndex> rows = blocks_.RowsOf(point);
     if (n < rows.size()) return rows[n];
     n -= rows.size();
   }

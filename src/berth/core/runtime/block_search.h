@@ -1,6 +1,6 @@
 // BlockSearch: the best node for a pod for which every plugin that has a say looks at a node's amounts alone, or says
-// the same of all nodes. Blocks of similar nodes that cannot hold the best one are left out, and odd nodes
-// (AmountBlocks) left to the caller. Single-threaded.
+// the same of all nodes. Branch and bound: the blocks of a k-d tree that promise most are looked into first, and those
+// that cannot hold the best node not at all. Odd nodes (AmountBlocks) are left to the caller. Single-threaded.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class BlockSearch {
   // The nodes of `nodes` that are not odd, as far as plugins can tell that they say the same of all of them.
   const framework::NodeTable& Plain(const framework::NodeTable& nodes) {
     blocks_.StandFor(nodes);
-    return blocks_.kinds();
+    return blocks_.points();
   }
   // After IsWorthwhile().
   std::span<const framework::NodeIndex> odd_rows() const { return blocks_.odd_rows(); }
@@ -65,11 +65,11 @@ class BlockSearch {
   bool BoundBlocks();
   bool CountRefused(std::vector<std::uint32_t>& counts);
   // `blocks` ascend.
-  bool ScoreKinds(std::span<const BlockId> blocks);
+  bool ScorePoints(std::span<const BlockId> blocks);
   void AddBest(NodeIndex first, std::size_t count);
   bool FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
                     std::vector<VerdictId>& verdicts);
-  void AddKindsOf(BlockId block);
+  void AddPointsOf(BlockId block);
 
   AmountBlocks blocks_;
   std::size_t saved_ = 0;  // looks at rows
@@ -81,13 +81,13 @@ class BlockSearch {
   framework::StatusTable* statuses_ = nullptr;
   std::vector<VerdictId> emptiest_verdicts_, fullest_verdicts_;  // by block
   std::vector<std::int64_t> bounds_;                             // by block
-  std::vector<VerdictId> verdicts_;                              // by kind, where it was asked for
+  std::vector<VerdictId> verdicts_;                              // by point, where it was asked for
   std::vector<std::int64_t> scores_, totals_;                    // the same
-  std::vector<NodeIndex> kind_rows_;
+  std::vector<NodeIndex> point_rows_;
   std::vector<BlockId> block_ids_;
   std::int64_t best_total_ = 0;
   std::size_t best_count_ = 0;
-  std::vector<NodeIndex> best_kinds_;
+  std::vector<NodeIndex> best_points_;
   std::vector<NodeIndex> best_odd_rows_;
 };
 
