@@ -243,7 +243,13 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     const std::size_t bytes = dice_.OneIn(3) ? 40'000 : std::size_t{64} << 20;
     add("plain", {.form = Form::kPlain, .with_detail = true});
     add("column", {.form = Form::kColumn, .with_detail = true});
-    add("reuse", {.form = Form::kReuse, .with_detail = true, .class_bytes_max = bytes, .block_rows_min = 1});
+    // Each of the choosers can be left out.
+    constexpr std::string_view kLeftOut[] = {"", "blocks", "groups", "kept totals"};
+    add("reuse", {.form = Form::kReuse,
+                  .with_detail = true,
+                  .class_bytes_max = bytes,
+                  .block_rows_min = 1,
+                  .choosers_left_out = {kLeftOut[GetParam() % std::size(kLeftOut)]}});
     add("reuse without detail",
         {.form = Form::kReuse, .with_detail = false, .class_bytes_max = bytes, .block_rows_min = 1});
     for (int i = 0; i < 8; ++i) templates_.push_back(RandomPod(dice_, "template"));
