@@ -6,6 +6,7 @@
 
 #include "berth/base/log.h"
 #include "berth/shell/client/kubeconfig.h"
+#include "berth/shell/client/make_transport.h"
 
 namespace berth::app {
 namespace {

@@ -11,13 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include <absl/container/flat_hash_map.h>
-
 #include "berth/api/decode_protobuf_frame.h"
-#include "berth/api/encode_protobuf.h"
 #include "berth/base/log.h"
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
+#include "berth/shell/client/event_body.h"
+#include "berth/shell/client/event_series.h"
 
 namespace berth::client {
 namespace {
@@ -26,83 +25,16 @@ using codec::json::object;
 
 constexpr std::string_view kPrefix = "/apis/events.k8s.io/v1";
 constexpr std::string_view kEitherType = "application/vnd.kubernetes.protobuf, application/json";
-constexpr std::size_t kNoteBytesMax = 1024;  // what the API server accepts, as for all of these
-constexpr std::size_t kInstanceBytesMax = 128;
-constexpr std::size_t kNameBytesMax = 253;
+constexpr std::size_t kNameBytesMax = 253;  // what the API server accepts
 constexpr int kForbiddenTriesMax = 6;
 constexpr std::size_t kGatheredMax = 64;
 constexpr Duration kTimeout = std::chrono::seconds(10);
 constexpr int kLogLinesPerMinute = 10;
 
-// The first `bytes_max` bytes without half a character at the end.
-std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xC0U) == 0x80U) --bytes_max;
-  return text.substr(0, bytes_max);
-}
-
-// As kube-scheduler cuts: the mark of it is part of the allowed length.
-std::string CutNote(std::string note) {
-  constexpr std::string_view kMark = " ...";
-  if (note.size() <= kNoteBytesMax) return note;
-  return std::string(CutUtf8(note, kNoteBytesMax - kMark.size())) + std::string(kMark);
-}
-
 std::string Hex(std::uint64_t number) {
   std::array<char, 16> digits;
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
   return {digits.data(), end};
-}
-
-object ToJson(const ObjectReference& reference) {
-  object json;
-  const auto set = [&json](std::string_view key, const std::string& text) {
-    if (!text.empty()) json[key] = text;
-  };
-  set("kind", reference.kind);
-  set("namespace", reference.namespace_name);
-  set("name", reference.name);
-  set("uid", reference.uid);
-  set("apiVersion", reference.api_version);
-  set("resourceVersion", reference.resource_version);
-  return json;
-}
-
-api::ObjectReferenceFields ToFields(const ObjectReference& reference) {
-  return {reference.api_version, reference.kind, reference.namespace_name,
-          reference.name,        reference.uid,  reference.resource_version};
-}
-
-// What makes two events the same, in 128 bits: a collision would add one event to another's count.
-struct SeriesKey {
-  std::uint64_t high = 0;
-  std::uint64_t low = 0;
-  bool operator==(const SeriesKey&) const = default;
-  template <typename H>
-  friend H AbslHashValue(H state, const SeriesKey& key) {
-    return H::combine(std::move(state), key.high, key.low);
-  }
-};
-
-SeriesKey KeyOf(const Event& event) {
-  std::string text;
-  const auto add = [&text](std::string_view part) {
-    text += part;
-    text += '\n';
-  };
-  const auto add_reference = [&add](const ObjectReference& r) {
-    for (const auto* part : {&r.api_version, &r.kind, &r.namespace_name, &r.name, &r.uid, &r.resource_version})
-      add(*part);
-  };
-  add(event.is_warning ? "W" : "N");
-  add(event.action);
-  add(event.reason);
-  add(event.scheduler_name);
-  add_reference(event.regarding);
-  if (event.related) add_reference(*event.related);
-  const std::uint64_t low = std::hash<std::string_view>{}(text);
-  text += '!';
-  return {std::hash<std::string_view>{}(text), low};
 }
 
 }  // namespace
@@ -122,11 +54,10 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     if (is_stopped_) return;
     ++stats_.recorded;
     const Time now = loop_.Now();
-    const auto known = series_.find(key);
-    if (known != series_.end()) {
-      if (now - known->second.observed_at < options_.series_idle) return Repeat(known->second, key, now);
-      EndSeries(known->second);
-      series_.erase(known);
+    if (Series* known = series_.Find(key)) {
+      if (now - known->observed_at < options_.series_idle) return Repeat(*known, key, now);
+      EndSeries(*known);
+      series_.Erase(key);
     }
     if (Queued() >= options_.queue_max) {
       ++stats_.dropped;
@@ -174,6 +105,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
+  using Series = EventSeries::Series;
+
   struct Item {
     bool is_patch = false;
     std::string namespace_name;
@@ -186,18 +119,6 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     std::int64_t count = 0;  // of a patch
     Time observed_at{};      // of a patch
     int answers = 0;         // that were failures
-  };
-
-  // An event that was recorded lately, so that its repetitions are counted.
-  struct Series {
-    std::uint64_t id = 0;
-    std::string namespace_name;
-    std::string name;
-    std::int64_t count = 1;
-    std::int64_t count_sent = 1;  // as the API server knows it, or will when the queue is through
-    Time observed_at{};
-    Time sent_at{};
-    bool is_created = false;
   };
 
   int InFlightLimit() const {
@@ -228,7 +149,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   void Create(Event& event, const SeriesKey& key, Time now) {
     Item item;
     item.key = key;
-    item.series_id = series_id_next_++;
+    item.series_id = series_.NewId();
     item.namespace_name = event.regarding.namespace_name.empty() ? "default" : event.regarding.namespace_name;
     item.name = UniqueName(event.regarding, now);
     item.made_at = now;
@@ -236,41 +157,6 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     item.event.note = CutNote(std::move(item.event.note));
     Remember(item, now);
     Push(std::move(item));
-  }
-
-  std::string Body(const Item& item, bool as_protobuf) const {
-    const Event& event = item.event;
-    const std::string whole = event.scheduler_name + '-' + options_.hostname;
-    const std::string_view instance = CutUtf8(whole, kInstanceBytesMax);
-    const std::string_view type = event.is_warning ? "Warning" : "Normal";
-    if (as_protobuf) {
-      api::EventFields fields;
-      fields.namespace_name = item.namespace_name;
-      fields.name = item.name;
-      fields.event_time = item.made_at;
-      fields.reporting_controller = event.scheduler_name;
-      fields.reporting_instance = instance;
-      fields.action = event.action;
-      fields.reason = event.reason;
-      fields.regarding = ToFields(event.regarding);
-      if (event.related) fields.related = ToFields(*event.related);
-      fields.note = event.note;
-      fields.type = type;
-      return api::EncodeEvent(fields);
-    }
-    object body{{"apiVersion", "events.k8s.io/v1"},
-                {"kind", "Event"},
-                {"metadata", object{{"namespace", item.namespace_name}, {"name", item.name}}},
-                {"eventTime", FormatRfc3339Micro(item.made_at)},
-                {"reportingController", event.scheduler_name},
-                {"reportingInstance", instance},
-                {"action", event.action},
-                {"reason", event.reason},
-                {"regarding", ToJson(event.regarding)},
-                {"note", event.note},
-                {"type", type}};
-    if (event.related) body["related"] = ToJson(*event.related);
-    return codec::WriteJson(body);
   }
 
   // Two events of one object within a nanosecond of the clock still differ.
@@ -283,13 +169,10 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void Remember(const Item& item, Time now) {
-    while (series_.size() >= options_.series_max && !series_order_.empty()) {
-      const auto [key, id] = series_order_.front();
-      series_order_.pop_front();
-      const auto oldest = series_.find(key);
-      if (oldest == series_.end() || oldest->second.id != id) continue;
-      EndSeries(oldest->second);
-      series_.erase(oldest);
+    while (series_.size() >= options_.series_max) {
+      auto oldest = series_.PopOldest();
+      if (!oldest) break;
+      EndSeries(*oldest);
     }
     if (options_.series_max == 0) return;
     Series series;
@@ -298,8 +181,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     series.name = item.name;
     series.observed_at = now;
     series.sent_at = now;
-    series_.insert_or_assign(item.key, std::move(series));
-    series_order_.emplace_back(item.key, item.series_id);
+    series_.Add(item.key, std::move(series));
     if (!cancel_sweep_) ArmSweep();
   }
 
@@ -372,23 +254,17 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     if (is_stopped_) return;
     cancel_sweep_ = {};
     const Time now = loop_.Now();
-    std::deque<std::pair<SeriesKey, std::uint64_t>> order;
-    for (const auto& [key, id] : std::exchange(series_order_, {})) {
-      const auto it = series_.find(key);
-      if (it == series_.end() || it->second.id != id) continue;
-      Series& series = it->second;
+    series_.Sweep([&](const SeriesKey& key, Series& series) {
       if (now - series.observed_at >= options_.series_idle) {
         EndSeries(series);
-        series_.erase(it);
-        continue;
+        return false;
       }
       const bool is_due =
           series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
       if (is_due && Queued() < options_.queue_max) Patch(series, key);
-      order.emplace_back(key, id);
-    }
-    series_order_ = std::move(order);
-    if (!series_.empty()) ArmSweep();
+      return true;
+    });
+    if (series_.size() > 0) ArmSweep();
   }
 
   void Pump() {
@@ -420,7 +296,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       request.target = ObjectPath(kPrefix, item->namespace_name, "events");
       item->was_protobuf = sends_protobuf_;
       if (item->was_protobuf) request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
-      request.body = Body(*item, item->was_protobuf);
+      request.body = EventBody(item->event, {item->namespace_name, item->name, options_.hostname, item->made_at},
+                               item->was_protobuf);
     }
     // Nobody reads the answer; protobuf is the smaller one.
     if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
@@ -478,10 +355,10 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     failures_ = 0;
     is_probing_ = false;
     if (item.is_patch) return;
-    const auto it = series_.find(item.key);
-    if (it == series_.end() || it->second.id != item.series_id) return;
-    it->second.is_created = true;
-    if (it->second.count > 1 && Queued() < options_.queue_max) Patch(it->second, item.key);
+    Series* series = series_.Find(item.key, item.series_id);
+    if (series == nullptr) return;
+    series->is_created = true;
+    if (series->count > 1 && Queued() < options_.queue_max) Patch(*series, item.key);
   }
 
   // `is_server_away`: nothing is wrong with this event, so it keeps its place.
@@ -517,8 +394,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     ++stats_.refused;
     LogOften("An event is given up", item.namespace_name + '/' + item.name, error.message);
     // A repetition shall make a new one.
-    const auto it = series_.find(item.key);
-    if (it != series_.end() && it->second.id == item.series_id) series_.erase(it);
+    if (series_.Find(item.key, item.series_id) != nullptr) series_.Erase(item.key);
   }
 
   RestClient& rest_;
@@ -541,9 +417,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   bool is_gathering_ = false;
   std::function<void()> cancel_gather_;
 
-  absl::flat_hash_map<SeriesKey, Series> series_;
-  std::deque<std::pair<SeriesKey, std::uint64_t>> series_order_;  // oldest first; those of ended series are skipped
-  std::uint64_t series_id_next_ = 1;
+  EventSeries series_;
   std::uint64_t name_ns_ = 0;
   std::function<void()> cancel_sweep_;
 

@@ -11,6 +11,7 @@
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/kubeconfig.h"
+#include "berth/shell/client/make_transport.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/test_certificates.h"
 

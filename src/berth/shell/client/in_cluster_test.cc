@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/shell/client/kubeconfig.h"
+#include "berth/shell/client/make_transport.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/client/test_files.h"
 #include "berth/shell/net/http_server.h"

@@ -49,8 +49,4 @@ Expected<ClientConfig> ParseKubeconfig(std::string_view text, const KubeconfigOp
 Expected<ClientConfig> InClusterConfig(const std::function<std::string(std::string_view)>& env, const std::string& root,
                                        const Clock& clock);
 
-// The HTTP client for such a config.
-Expected<std::unique_ptr<net::Transport>> MakeTransport(net::IoContext& io, const ClientConfig& config,
-                                                        int connections_max = 64);
-
 }  // namespace berth::client

@@ -1,5 +1,6 @@
-// Apart from kubeconfig.cc, so that reading a kubeconfig does not need the HTTP client.
-#include "berth/shell/client/kubeconfig.h"
+#include "berth/shell/client/make_transport.h"
+
+#include "berth/shell/net/http_client.h"
 
 namespace berth::client {
 

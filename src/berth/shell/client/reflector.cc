@@ -1,131 +1,158 @@
 #include "berth/shell/client/reflector.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "berth/base/log.h"
-#include "berth/shell/client/reflector_impl.h"
+#include "berth/shell/client/reflector_list.h"
+#include "berth/shell/client/reflector_shared.h"
+#include "berth/shell/client/reflector_watch.h"
 
 namespace berth::client {
-namespace {
 
-constexpr std::size_t kShownLineMax = 80;
+// Decides whether a list, a watch or a wait comes next. Thread-safe as Reflector says; all that is private runs on the
+// loop's thread, with the lock of the phases held.
+class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
+                              private ReflectorList::Owner,
+                              private ReflectorWatch::Owner {
+ public:
+  Impl(RestClient& rest, ReflectorOptions options, Decoders decoders, Handler handler)
+      : shared_(rest, std::move(options), std::move(decoders), std::move(handler)),
+        streams_list_(shared_.options.streams_list) {}
 
-bool IsProtobuf(const net::Response& head) { return head.Get("Content-Type").starts_with(api::kProtobufMediaType); }
-
-}  // namespace
-
-api::ProtobufMeta ReadJsonMeta(const simdjson::dom::element& object) {
-  api::ProtobufMeta meta;
-  const auto metadata = codec::FindMember(object, "metadata");
-  if (!metadata) return meta;
-  meta.name = codec::StringOrEmpty(*metadata, "name");
-  meta.namespace_name = codec::StringOrEmpty(*metadata, "namespace");
-  meta.uid = codec::StringOrEmpty(*metadata, "uid");
-  meta.resource_version = codec::StringOrEmpty(*metadata, "resourceVersion");
-  if (const auto annotations = codec::FindMember(*metadata, "annotations")) {
-    meta.has_initial_events_end = codec::StringOrEmpty(*annotations, "k8s.io/initial-events-end") == "true";
+  void Start() {
+    shared_.phases.SetOwner(weak_from_this());
+    shared_.phases.Post([this] { StartList(); });
   }
-  return meta;
-}
+  void Stop() { shared_.phases.Stop(); }
 
-std::string Shown(std::string_view text) {
-  std::string line(text.substr(0, kShownLineMax));
-  std::replace_if(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
-  return line;
-}
-
-Reflector::Impl::Impl(RestClient& rest, ReflectorOptions options, Decoders decoders, Handler handler)
-    : rest_(rest),
-      loop_(rest.loop()),
-      options_(std::move(options)),
-      decoders_(std::move(decoders)),
-      handler_(std::move(handler)),
-      random_(options_.seed),
-      takes_protobuf_(rest.options().takes_protobuf && decoders_.protobuf),
-      streams_list_(options_.streams_list),
-      store_(options_, decoders_, handler_, loop_, is_stopped_),
-      frames_(options_.line_bytes_max) {}
-
-void Reflector::Impl::Start() {
-  loop_.Post([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (!self) return;
-    const std::lock_guard lock(self->mutex_);
-    if (!self->is_stopped_) self->StartList();
-  });
-}
-
-void Reflector::Impl::Stop() {
-  std::unique_ptr<net::StreamHandle> stream;
-  std::function<void()> cancel_timer;
-  {
-    const std::lock_guard lock(mutex_);
-    is_stopped_ = true;
-    ++phase_;
-    stream = std::move(stream_);
-    cancel_timer = std::move(cancel_timer_);
+  bool HasSynced() const {
+    const std::lock_guard lock(shared_.phases.mutex());
+    return is_synced_;
   }
-  if (cancel_timer) cancel_timer();
-}
 
-bool Reflector::Impl::HasSynced() const {
-  const std::lock_guard lock(mutex_);
-  return is_synced_;
-}
-
-Reflector::ObjectPtr Reflector::Impl::Find(std::string_view key) const {
-  const std::lock_guard lock(mutex_);
-  return store_.Find(key);
-}
-
-void Reflector::Impl::ForEach(const std::function<void(const std::string&, const ObjectPtr&)>& visit) const {
-  const std::lock_guard lock(mutex_);
-  store_.ForEach(visit);
-}
-
-ReflectorStats Reflector::Impl::Stats() const {
-  const std::lock_guard lock(mutex_);
-  ReflectorStats stats = stats_;
-  stats.objects = store_.size();
-  stats.set_aside = store_.set_aside();
-  stats.events = store_.counts().events;
-  stats.decode_failures = store_.counts().decode_failures;
-  return stats;
-}
-
-std::uint64_t Reflector::Impl::BeginPhase() {
-  stream_.reset();
-  cancel_timer_ = {};
-  return ++phase_;
-}
-
-void Reflector::Impl::OnHead(const net::Response& head) {
-  status_ = head.status;
-  is_protobuf_ = takes_protobuf_ && IsProtobuf(head);
-}
-
-Duration Reflector::Impl::Backoff(int failures, const Error& error) {
-  const Duration base =
-      std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
-  const Duration wait = base + Duration(random_.Below(static_cast<std::uint64_t>(base.count()) + 1));
-  const Duration asked = std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax);
-  return std::max(std::min(wait, options_.backoff_max), asked);
-}
-
-void Reflector::Impl::Report(const Error& error, Duration delay) {
-  ++stats_.failures;
-  // Without an answer it is the same for every kind of object, and said once.
-  const bool is_away = error.code == ErrorCode::kUnavailable && status_ < 300;
-  const std::string lead = is_away ? "The API server is away, all watches go on when it is back: " : "";
-  if (!is_away || rest_.BeginOutage()) {
-    log::Warning("client", lead + error.message, {{"resource", options_.name}, {"retry_in", FormatGoDuration(delay)}});
+  ObjectPtr Find(std::string_view key) const {
+    const std::lock_guard lock(shared_.phases.mutex());
+    return shared_.store.Find(key);
   }
-  if (handler_.on_failure) handler_.on_failure(error);
+
+  void ForEach(const std::function<void(const std::string&, const ObjectPtr&)>& visit) const {
+    const std::lock_guard lock(shared_.phases.mutex());
+    shared_.store.ForEach(visit);
+  }
+
+  ReflectorStats Stats() const {
+    const std::lock_guard lock(shared_.phases.mutex());
+    ReflectorStats stats = shared_.stats;
+    stats.objects = shared_.store.size();
+    stats.set_aside = shared_.store.set_aside();
+    stats.events = shared_.store.counts().events;
+    stats.decode_failures = shared_.store.counts().decode_failures;
+    return stats;
+  }
+
+ private:
+  void OnListWhole(const std::string& version) override {
+    if (FinishList()) watch_.Start(version);
+  }
+  void OnListFailed(const Error& error) override { FailList(error); }
+
+  void OnInitialEventsWhole() override { FinishList(); }
+  void OnInitialEventsRefused(const std::string& why, bool for_good) override;
+  void OnInitialEventsFailed(const Error& error) override { FailList(error); }
+  void OnHistoryLost(const Error& error) override;
+
+  void StartList();
+  bool FinishList();
+  bool TellSynced(std::uint64_t phase);
+  void MissList(const Error& error);
+  void FailList(const Error& error);
+  void ListAfter(Duration delay) {
+    shared_.phases.After(delay, [this] { StartList(); });
+  }
+
+  ReflectorShared shared_;
+  ReflectorList list_{shared_, *this};
+  ReflectorWatch watch_{shared_, *this};
+  bool streams_list_;  // until the server shows that it does not
+  bool is_synced_ = false;
+  bool is_missing_ = false;  // the last list found that the server does not serve the resource
+  int list_failures_ = 0;
+  std::optional<Time> relisted_at_;
+  int relist_failures_ = 0;
+};
+
+void Reflector::Impl::StartList() {
+  if (streams_list_) return watch_.StartInitial();
+  list_.Start();
 }
 
-void Reflector::Impl::After(Duration delay, void (*work)(Impl&)) {
-  BeginPhase();
-  cancel_timer_ = loop_.PostAfter(delay, InPhase([work](Impl& self) { work(self); }));
+// False when a handler has stopped us.
+bool Reflector::Impl::FinishList() {
+  const std::uint64_t phase = shared_.phases.current();
+  if (!shared_.store.EndRound() || !shared_.phases.Is(phase)) return false;
+  ++shared_.stats.lists;
+  list_failures_ = 0;
+  if (std::exchange(is_missing_, false)) {
+    log::Info("client", "The API server serves this kind now", {{"resource", shared_.options.name}});
+  }
+  shared_.reader = codec::JsonReader();  // Pages need megabytes, watch events do not.
+  return TellSynced(phase);
+}
+
+// False when the handler has stopped us.
+bool Reflector::Impl::TellSynced(std::uint64_t phase) {
+  if (is_synced_) return true;
+  is_synced_ = true;
+  if (shared_.handler.on_synced) shared_.handler.on_synced();
+  return shared_.phases.Is(phase);
+}
+
+// The server does not know the resource. What was known before stays, as after any other failure.
+void Reflector::Impl::MissList(const Error& error) {
+  const std::uint64_t phase = shared_.phases.current();
+  const Duration delay =
+      shared_.options.missing_retry +
+      Duration(shared_.random.Below(static_cast<std::uint64_t>(shared_.options.missing_retry.count()) + 1));
+  ++shared_.stats.failures;
+  list_failures_ = 0;
+  if (!std::exchange(is_missing_, true)) {
+    log::Warning("client", "The API server does not serve this kind: there is nothing of it until it does",
+                 {{"resource", shared_.options.name}, {"path", shared_.options.path}});
+    if (shared_.handler.on_failure) shared_.handler.on_failure(error);
+    if (!shared_.phases.Is(phase)) return;
+  }
+  if (!TellSynced(phase)) return;
+  ListAfter(delay);
+}
+
+void Reflector::Impl::FailList(const Error& error) {
+  if (error.code == ErrorCode::kNotFound && shared_.options.may_be_missing) return MissList(error);
+  const Duration delay = shared_.Backoff(list_failures_++, error);
+  shared_.Report(error.Wrap("while listing " + shared_.options.name), delay);
+  if (shared_.phases.is_stopped()) return;
+  ListAfter(delay);
+}
+
+// The API server does not stream the list, now or ever.
+void Reflector::Impl::OnInitialEventsRefused(const std::string& why, bool for_good) {
+  if (for_good) streams_list_ = false;
+  log::Info("client", "Listing in pages: the API server did not stream the list",
+            {{"resource", shared_.options.name}, {"reason", why}});
+  list_.Start();
+}
+
+// History is lost. The first time the list follows at once, since until then we are blind.
+void Reflector::Impl::OnHistoryLost(const Error& error) {
+  const bool is_repeated = relisted_at_ && shared_.loop.Now() - *relisted_at_ < 2 * shared_.options.backoff_max;
+  if (!is_repeated) relist_failures_ = 0;
+  const bool is_immediate = error.code == ErrorCode::kGone && !is_repeated;
+  const Duration delay = is_immediate ? Duration::zero() : shared_.Backoff(relist_failures_++, error);
+  relisted_at_ = shared_.loop.Now();
+  shared_.Report(error.Wrap("while watching " + shared_.options.name + " (listing again)"), delay);
+  if (shared_.phases.is_stopped()) return;
+  ListAfter(delay);
 }
 
 Reflector::Reflector(RestClient& rest, ReflectorOptions options, Decoders decoders, Handler handler)

@@ -1,8 +1,8 @@
-// Lists of a Reflector: page by page, in JSON or in protobuf, and what follows from their end.
-#include <algorithm>
+#include "berth/shell/client/reflector_list.h"
+
+#include <utility>
 
 #include "berth/base/log.h"
-#include "berth/shell/client/reflector_impl.h"
 
 namespace berth::client {
 namespace {
@@ -17,14 +17,9 @@ constexpr std::string_view kProtobufListTypes = "application/vnd.kubernetes.prot
 
 }  // namespace
 
-void Reflector::Impl::StartList() {
-  if (streams_list_) return StreamList();
-  StartPages(true);
-}
-
-void Reflector::Impl::StartPages(bool in_pages) {
-  BeginPhase();
-  store_.BeginRound();
+void ReflectorList::StartPages(bool in_pages) {
+  shared_.phases.Begin();
+  shared_.store.BeginRound();
   in_pages_ = in_pages;
   pages_ = 0;
   page_failures_ = 0;
@@ -32,121 +27,124 @@ void Reflector::Impl::StartPages(bool in_pages) {
   RequestPage();
 }
 
-void Reflector::Impl::RequestPage() {
-  const int size = takes_protobuf_ ? options_.streamed_page_size : options_.page_size;
+void ReflectorList::RequestPage() {
+  const int size = shared_.takes_protobuf ? shared_.options.streamed_page_size : shared_.options.page_size;
   net::Request request;
-  request.target = WithQuery(options_.path, {{"labelSelector", options_.label_selector},
-                                             {"fieldSelector", options_.field_selector},
-                                             {"limit", in_pages_ ? std::to_string(size) : ""},
-                                             {"continue", continue_}});
-  if (takes_protobuf_) return StreamPage(std::move(request));
-  const RestOptions rest_options{
-      .timeout = kPageTimeout, .tries = continue_.empty() ? 1 : kPageTries, .body_bytes_max = options_.list_bytes_max};
-  rest_.Do(std::move(request), rest_options,
-           InPhase([](Impl& self, Expected<net::Response> page) { self.OnPage(std::move(page)); }));
+  request.target = WithQuery(shared_.options.path, {{"labelSelector", shared_.options.label_selector},
+                                                    {"fieldSelector", shared_.options.field_selector},
+                                                    {"limit", in_pages_ ? std::to_string(size) : ""},
+                                                    {"continue", continue_}});
+  if (shared_.takes_protobuf) return StreamPage(std::move(request));
+  const RestOptions rest_options{.timeout = kPageTimeout,
+                                 .tries = continue_.empty() ? 1 : kPageTries,
+                                 .body_bytes_max = shared_.options.list_bytes_max};
+  shared_.rest.Do(std::move(request), rest_options,
+                  shared_.phases.InPhase([this](Expected<net::Response> page) { OnPage(std::move(page)); }));
 }
 
 // A page in protobuf, decoded while it arrives. A server that has no protobuf answers with JSON, which is collected.
-void Reflector::Impl::StreamPage(net::Request request) {
-  BeginPhase();
-  const std::uint64_t phase = phase_;
-  status_ = 0;
+void ReflectorList::StreamPage(net::Request request) {
+  shared_.phases.Begin();
+  const std::uint64_t phase = shared_.phases.current();
+  shared_.status = 0;
   page_body_.clear();
-  list_reader_.emplace([this, phase](std::string_view item) { return TakeItem(item, phase); }, options_.line_bytes_max);
+  list_reader_.emplace([this, phase](std::string_view item) { return TakeItem(item, phase); },
+                       shared_.options.line_bytes_max);
   request.headers.push_back({"Accept", std::string(kProtobufListTypes)});
   RestStreamCallbacks callbacks;
-  callbacks.on_head = InPhase([](Impl& self, const net::Response& head) { self.OnHead(head); });
-  callbacks.on_bytes = InPhase([](Impl& self, std::string_view bytes) { self.OnPageBytes(bytes); });
-  callbacks.on_end = InPhase([](Impl& self, Expected<void> result) { self.OnPageEnd(std::move(result)); });
-  auto stream = rest_.Stream(std::move(request), {.head_timeout = kPageTimeout}, std::move(callbacks));
-  if (IsPhase(phase)) stream_ = std::move(stream);
+  callbacks.on_head = shared_.phases.InPhase([this](const net::Response& head) { shared_.OnHead(head); });
+  callbacks.on_bytes = shared_.phases.InPhase([this](std::string_view bytes) { OnPageBytes(bytes); });
+  callbacks.on_end = shared_.phases.InPhase([this](Expected<void> result) { OnPageEnd(std::move(result)); });
+  auto stream = shared_.rest.Stream(std::move(request), {.head_timeout = kPageTimeout}, std::move(callbacks));
+  shared_.phases.KeepStream(phase, std::move(stream));
 }
 
 // One object of a list in protobuf. An error ends the reading.
-Expected<void> Reflector::Impl::TakeItem(std::string_view item, std::uint64_t phase) {
+Expected<void> ReflectorList::TakeItem(std::string_view item, std::uint64_t phase) {
   auto meta = api::ReadProtobufMeta(item);
   if (!meta.ok()) return meta.error();
-  store_.Upsert({*meta, nullptr, item}, Source::kList);
-  if (!IsPhase(phase)) return Error{ErrorCode::kCancelled, "the reflector was stopped"};
+  shared_.store.Upsert({*meta, nullptr, item}, ReflectorStore::Source::kList);
+  if (!shared_.phases.Is(phase)) return Error{ErrorCode::kCancelled, "the reflector was stopped"};
   return {};
 }
 
-void Reflector::Impl::OnPageBytes(std::string_view bytes) {
-  const std::uint64_t phase = phase_;
-  if (!is_protobuf_) {
-    if (page_body_.size() + bytes.size() > options_.list_bytes_max) {
-      return FailList(
-          {ErrorCode::kTooLarge, "the list is longer than " + std::to_string(options_.list_bytes_max) + " bytes"});
+void ReflectorList::OnPageBytes(std::string_view bytes) {
+  const std::uint64_t phase = shared_.phases.current();
+  if (!shared_.is_protobuf) {
+    if (page_body_.size() + bytes.size() > shared_.options.list_bytes_max) {
+      return owner_.OnListFailed({ErrorCode::kTooLarge, "the list is longer than " +
+                                                            std::to_string(shared_.options.list_bytes_max) + " bytes"});
     }
     page_body_.append(bytes);
     return;
   }
   const auto taken = list_reader_->Feed(bytes);
-  if (!taken.ok() && IsPhase(phase)) FailList(taken.error());
+  if (!taken.ok() && shared_.phases.Is(phase)) owner_.OnListFailed(taken.error());
 }
 
-void Reflector::Impl::OnPageEnd(Expected<void> result) {
+void ReflectorList::OnPageEnd(Expected<void> result) {
   if (!result.ok()) return FailPage(result.error());
   page_failures_ = 0;
-  if (!is_protobuf_) {
-    takes_protobuf_ = false;
+  if (!shared_.is_protobuf) {
+    shared_.takes_protobuf = false;
     return OnPage(net::Response{200, {}, std::exchange(page_body_, {})});
   }
-  ++stats_.pages;
+  ++shared_.stats.pages;
   const auto whole = list_reader_->Finish();
-  if (!whole.ok()) return FailList(whole.error());
+  if (!whole.ok()) return owner_.OnListFailed(whole.error());
   if (list_reader_->resource_version().empty()) {
-    return FailList(InvalidError("the answer is no list: it has no metadata.resourceVersion"));
+    return owner_.OnListFailed(InvalidError("the answer is no list: it has no metadata.resourceVersion"));
   }
-  resource_version_listed_ = list_reader_->resource_version();
+  version_ = list_reader_->resource_version();
   continue_ = list_reader_->continue_token();
   list_reader_.reset();
-  NextPage(continue_.empty(), phase_);
+  NextPage(continue_.empty());
 }
 
-void Reflector::Impl::FailPage(const Error& error) {
-  if (IsTypeRefused()) {
-    log::Info("client", "Listing as JSON: the API server refuses protobuf", {{"resource", options_.name}});
-    takes_protobuf_ = false;
+void ReflectorList::FailPage(const Error& error) {
+  if (shared_.IsTypeRefused()) {
+    log::Info("client", "Listing as JSON: the API server refuses protobuf", {{"resource", shared_.options.name}});
+    shared_.takes_protobuf = false;
     return RequestPage();
   }
   const bool is_passing = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
                           error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kUnauthorized;
   if (!is_passing || continue_.empty() || ++page_failures_ >= kPageTries) return OnPage(error);
   // The pages before it are worth keeping; what this one has told already will be found known.
-  After(Backoff(page_failures_ - 1, error), [](Impl& self) { self.RequestPage(); });
+  shared_.phases.After(shared_.Backoff(page_failures_ - 1, error), [this] { RequestPage(); });
 }
 
-void Reflector::Impl::OnPage(Expected<net::Response> page) {
-  const std::uint64_t phase = phase_;
+void ReflectorList::OnPage(Expected<net::Response> page) {
+  const std::uint64_t phase = shared_.phases.current();
   if (!page.ok()) {
     if (page.error().code == ErrorCode::kGone && in_pages_ && !continue_.empty()) {
       // The token has outlived the server's history. Pages would meet the same end again, so ask for all at once, as
       // client-go does. What the pages have told already is in the store, and the new list corrects it.
-      log::Info("client", "Listing again in one piece: the list's pages expired", {{"resource", options_.name}});
-      ++stats_.failures;
+      log::Info("client", "Listing again in one piece: the list's pages expired", {{"resource", shared_.options.name}});
+      ++shared_.stats.failures;
       return StartPages(false);
     }
-    return FailList(page.error());
+    return owner_.OnListFailed(page.error());
   }
-  ++stats_.pages;
+  ++shared_.stats.pages;
   const Expected<bool> is_last = TakePage(page->body, phase);
-  if (!IsPhase(phase)) return;
-  if (!is_last.ok()) return FailList(is_last.error());
-  NextPage(*is_last, phase);
+  if (!shared_.phases.Is(phase)) return;
+  if (!is_last.ok()) return owner_.OnListFailed(is_last.error());
+  NextPage(*is_last);
 }
 
-void Reflector::Impl::NextPage(bool is_last, std::uint64_t phase) {
+void ReflectorList::NextPage(bool is_last) {
   if (!is_last) {
-    if (++pages_ >= kPagesMax) return FailList(InvalidError("the list does not end: the server may be broken"));
+    if (++pages_ >= kPagesMax)
+      return owner_.OnListFailed(InvalidError("the list does not end: the server may be broken"));
     return RequestPage();
   }
-  if (FinishList(resource_version_listed_, phase)) StartWatch();
+  owner_.OnListWhole(version_);
 }
 
 // Takes in the objects of a page. True: it was the last one.
-Expected<bool> Reflector::Impl::TakePage(const std::string& body, std::uint64_t phase) {
-  auto page = reader_.Parse(body);
+Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t phase) {
+  auto page = shared_.reader.Parse(body);
   if (!page.ok()) return page.error().Wrap("while reading the list \"" + Shown(body) + '"');
   const auto metadata = codec::FindMember(*page, "metadata");
   const auto items = codec::FindMember(*page, "items");
@@ -159,59 +157,13 @@ Expected<bool> Reflector::Impl::TakePage(const std::string& body, std::uint64_t 
     // Not in the loop's head: value() of a temporary refers into it.
     const simdjson::dom::array objects = items->get_array().value();
     for (const simdjson::dom::element item : objects) {
-      store_.Upsert({ReadJsonMeta(item), &item, {}}, Source::kList);
-      if (!IsPhase(phase)) return true;
+      shared_.store.Upsert({ReadJsonMeta(item), &item, {}}, ReflectorStore::Source::kList);
+      if (!shared_.phases.Is(phase)) return true;
     }
   }
-  resource_version_listed_ = std::string(version);
+  version_ = std::string(version);
   continue_ = std::string(codec::StringOrEmpty(*metadata, "continue"));
   return continue_.empty();
-}
-
-// False when a handler has stopped us.
-bool Reflector::Impl::FinishList(const std::string& version, std::uint64_t phase) {
-  if (!store_.EndRound() || !IsPhase(phase)) return false;
-  ++stats_.lists;
-  list_failures_ = 0;
-  if (std::exchange(is_missing_, false)) {
-    log::Info("client", "The API server serves this kind now", {{"resource", options_.name}});
-  }
-  reader_ = codec::JsonReader();  // Pages need megabytes, watch events do not.
-  resource_version_ = version;
-  return TellSynced(phase);
-}
-
-// False when the handler has stopped us.
-bool Reflector::Impl::TellSynced(std::uint64_t phase) {
-  if (is_synced_) return true;
-  is_synced_ = true;
-  if (handler_.on_synced) handler_.on_synced();
-  return IsPhase(phase);
-}
-
-// The server does not know the resource. What was known before stays, as after any other failure.
-void Reflector::Impl::MissList(const Error& error) {
-  const std::uint64_t phase = phase_;
-  const Duration delay =
-      options_.missing_retry + Duration(random_.Below(static_cast<std::uint64_t>(options_.missing_retry.count()) + 1));
-  ++stats_.failures;
-  list_failures_ = 0;
-  if (!std::exchange(is_missing_, true)) {
-    log::Warning("client", "The API server does not serve this kind: there is nothing of it until it does",
-                 {{"resource", options_.name}, {"path", options_.path}});
-    if (handler_.on_failure) handler_.on_failure(error);
-    if (!IsPhase(phase)) return;
-  }
-  if (!TellSynced(phase)) return;
-  After(delay, [](Impl& self) { self.StartList(); });
-}
-
-void Reflector::Impl::FailList(const Error& error) {
-  if (error.code == ErrorCode::kNotFound && options_.may_be_missing) return MissList(error);
-  const Duration delay = Backoff(list_failures_++, error);
-  Report(error.Wrap("while listing " + options_.name), delay);
-  if (is_stopped_) return;
-  After(delay, [](Impl& self) { self.StartList(); });
 }
 
 }  // namespace berth::client

@@ -1,5 +1,5 @@
-// ReflectorStore: what a reflector knows of its objects, and who is told of changes. For the sources of
-// Reflector::Impl; used under its lock.
+// ReflectorStore: what a reflector knows of its objects; tells the handler of changes. On the loop's thread, with the
+// lock of ReflectorPhases held.
 #pragma once
 
 #include <cstdint>

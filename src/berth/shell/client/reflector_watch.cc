@@ -1,8 +1,8 @@
-// Watches of a Reflector: their events, and what follows from their end.
+#include "berth/shell/client/reflector_watch.h"
+
 #include <algorithm>
 
 #include "berth/base/log.h"
-#include "berth/shell/client/reflector_impl.h"
 
 namespace berth::client {
 namespace {
@@ -16,89 +16,92 @@ constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.pro
 
 }  // namespace
 
-void Reflector::Impl::StartWatch() { OpenWatch(false); }
-
-void Reflector::Impl::OpenWatch(bool is_initial) {
-  BeginPhase();
-  const std::uint64_t phase = phase_;
-  is_initial_ = is_initial;
-  if (is_initial_) store_.BeginRound();
-  frames_.Reset(WatchFrames::Format::kLines);
-  status_ = 0;
-  initial_events_ = 0;
-  is_watch_open_ = false;
-  is_watch_fruitful_ = false;
-  watch_opened_at_ = loop_.Now();
-  RestStreamCallbacks callbacks;
-  callbacks.on_head = InPhase([](Impl& self, const net::Response& head) { self.OnHead(head); });
-  callbacks.on_open = InPhase([](Impl& self) {
-    self.is_watch_open_ = true;
-    self.watch_opened_at_ = self.loop_.Now();
-    using Format = WatchFrames::Format;
-    self.frames_.Reset(self.is_protobuf_ ? Format::kLengths : Format::kLines);
-    ++self.stats_.watches;
-  });
-  callbacks.on_bytes = InPhase([](Impl& self, std::string_view bytes) { self.OnBytes(bytes); });
-  callbacks.on_end = InPhase([](Impl& self, Expected<void> result) { self.OnWatchEnd(std::move(result)); });
-  auto stream = rest_.Stream(WatchRequest(), {}, std::move(callbacks));
-  // It may have ended already, and another phase begun.
-  if (IsPhase(phase)) stream_ = std::move(stream);
+void ReflectorWatch::StartInitial() {
+  Open(true);
+  if (is_initial_) WaitForSilence();
 }
 
-net::Request Reflector::Impl::WatchRequest() {
+void ReflectorWatch::Open(bool is_initial) {
+  shared_.phases.Begin();
+  const std::uint64_t phase = shared_.phases.current();
+  is_initial_ = is_initial;
+  if (is_initial_) shared_.store.BeginRound();
+  frames_.Reset(WatchFrames::Format::kLines);
+  shared_.status = 0;
+  initial_events_ = 0;
+  is_open_ = false;
+  is_fruitful_ = false;
+  opened_at_ = shared_.loop.Now();
+  RestStreamCallbacks callbacks;
+  callbacks.on_head = shared_.phases.InPhase([this](const net::Response& head) { shared_.OnHead(head); });
+  callbacks.on_open = shared_.phases.InPhase([this] {
+    is_open_ = true;
+    opened_at_ = shared_.loop.Now();
+    using Format = WatchFrames::Format;
+    frames_.Reset(shared_.is_protobuf ? Format::kLengths : Format::kLines);
+    ++shared_.stats.watches;
+  });
+  callbacks.on_bytes = shared_.phases.InPhase([this](std::string_view bytes) { OnBytes(bytes); });
+  callbacks.on_end = shared_.phases.InPhase([this](const Expected<void>& result) { OnEnd(result); });
+  auto stream = shared_.rest.Stream(MakeRequest(), {}, std::move(callbacks));
+  shared_.phases.KeepStream(phase, std::move(stream));
+}
+
+net::Request ReflectorWatch::MakeRequest() {
   const auto spread = static_cast<std::uint64_t>(std::max<std::int64_t>(
-      1, std::chrono::duration_cast<std::chrono::seconds>(options_.watch_max - options_.watch_min).count()));
+      1,
+      std::chrono::duration_cast<std::chrono::seconds>(shared_.options.watch_max - shared_.options.watch_min).count()));
   const auto seconds =
-      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(options_.watch_min).count()) +
-      random_.Below(spread);
+      static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(shared_.options.watch_min).count()) +
+      shared_.random.Below(spread);
   net::Request request;
-  request.target = WithQuery(options_.path, {{"watch", "true"},
-                                             {"allowWatchBookmarks", "true"},
-                                             {"sendInitialEvents", is_initial_ ? "true" : ""},
-                                             {"resourceVersionMatch", is_initial_ ? "NotOlderThan" : ""},
-                                             {"resourceVersion", is_initial_ ? "" : resource_version_},
-                                             {"timeoutSeconds", std::to_string(seconds)},
-                                             {"labelSelector", options_.label_selector},
-                                             {"fieldSelector", options_.field_selector}});
-  if (takes_protobuf_) request.headers.push_back({"Accept", std::string(kProtobufWatchTypes)});
+  request.target = WithQuery(shared_.options.path, {{"watch", "true"},
+                                                    {"allowWatchBookmarks", "true"},
+                                                    {"sendInitialEvents", is_initial_ ? "true" : ""},
+                                                    {"resourceVersionMatch", is_initial_ ? "NotOlderThan" : ""},
+                                                    {"resourceVersion", is_initial_ ? "" : version_},
+                                                    {"timeoutSeconds", std::to_string(seconds)},
+                                                    {"labelSelector", shared_.options.label_selector},
+                                                    {"fieldSelector", shared_.options.field_selector}});
+  if (shared_.takes_protobuf) request.headers.push_back({"Accept", std::string(kProtobufWatchTypes)});
   return request;
 }
 
-void Reflector::Impl::OnBytes(std::string_view bytes) {
-  const std::uint64_t phase = phase_;
+void ReflectorWatch::OnBytes(std::string_view bytes) {
+  const std::uint64_t phase = shared_.phases.current();
   const auto taken = frames_.Feed(bytes, [this, phase](std::string_view event) {
     if (frames_.format() == WatchFrames::Format::kLengths) {
       TakeFrame(event);
     } else {
       TakeLine(event);
     }
-    return IsPhase(phase);
+    return shared_.phases.Is(phase);
   });
-  if (!taken.ok() && IsPhase(phase)) Relist(taken.error());
+  if (!taken.ok() && shared_.phases.Is(phase)) LoseHistory(taken.error());
 }
 
-void Reflector::Impl::TakeFrame(std::string_view frame) {
+void ReflectorWatch::TakeFrame(std::string_view frame) {
   const auto event = api::ReadProtobufWatchEvent(frame);
-  if (!event.ok()) return FailWatch(event.error(), true);
+  if (!event.ok()) return Fail(event.error(), true);
   const auto envelope = api::UnwrapUnknown(event->object);
-  if (!envelope.ok()) return FailWatch(envelope.error(), true);
+  if (!envelope.ok()) return Fail(envelope.error(), true);
   if (event->type == "ERROR") {
     const auto status = api::ReadProtobufStatus(envelope->raw);
-    if (!status.ok()) return FailWatch(status.error(), true);
+    if (!status.ok()) return Fail(status.error(), true);
     return OnErrorEvent(status->code, status->message);
   }
   const auto meta = api::ReadProtobufMeta(envelope->raw);
-  if (!meta.ok()) return FailWatch(meta.error(), true);
+  if (!meta.ok()) return Fail(meta.error(), true);
   TakeEvent(event->type, {*meta, nullptr, envelope->raw}, event->type);
 }
 
-void Reflector::Impl::TakeLine(std::string_view line) {
+void ReflectorWatch::TakeLine(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return;
-  const auto event = reader_.Parse(line);
+  const auto event = shared_.reader.Parse(line);
   const auto object = event.ok() ? codec::FindMember(*event, "object") : std::nullopt;
   if (!object || !object->is_object()) {
-    return FailWatch(InvalidError("the watch brought no event: \"" + Shown(line) + '"'), true);
+    return Fail(InvalidError("the watch brought no event: \"" + Shown(line) + '"'), true);
   }
   const std::string_view type = codec::StringOrEmpty(*event, "type");
   if (type == "ERROR") {
@@ -107,62 +110,62 @@ void Reflector::Impl::TakeLine(std::string_view line) {
   TakeEvent(type, {ReadJsonMeta(*object), &*object, {}}, line);
 }
 
-void Reflector::Impl::TakeEvent(std::string_view type, const Arrival& object, std::string_view shown) {
+void ReflectorWatch::TakeEvent(std::string_view type, const Arrival& object, std::string_view shown) {
   const std::string_view version = object.meta.resource_version;
   const bool is_change = type == "ADDED" || type == "MODIFIED";
   const bool is_bookmark = type == "BOOKMARK";
   if (version.empty() || (!is_change && type != "DELETED" && !is_bookmark)) {
-    return FailWatch(InvalidError("the watch brought an event of an unknown type or without a resourceVersion: \"" +
-                                  Shown(shown) + '"'),
-                     true);
+    return Fail(InvalidError("the watch brought an event of an unknown type or without a resourceVersion: \"" +
+                             Shown(shown) + '"'),
+                true);
   }
-  is_watch_fruitful_ = true;
+  is_fruitful_ = true;
   if (is_initial_) return TakeInitialEvent(type, object);
   // First: a handler that stops us must not find the same event again.
-  resource_version_.assign(version);
-  watch_failures_ = 0;
+  version_.assign(version);
+  failures_ = 0;
   garbled_watches_ = 0;
   if (is_change) {
-    store_.Upsert(object, Source::kWatch);
+    shared_.store.Upsert(object, ReflectorStore::Source::kWatch);
   } else if (is_bookmark) {
-    ++stats_.bookmarks;
+    ++shared_.stats.bookmarks;
   } else {
-    store_.Remove(object);
+    shared_.store.Remove(object);
   }
 }
 
-void Reflector::Impl::OnErrorEvent(std::int64_t code, std::string_view message) {
+void ReflectorWatch::OnErrorEvent(std::int64_t code, std::string_view message) {
   Error error;
   error.code = code == 410 ? ErrorCode::kGone : ErrorCode::kInternal;
   error.message = Shown(message);
   if (error.message.empty()) error.message = "the watch ended with an ERROR event without a message";
-  Relist(error);
+  LoseHistory(error);
 }
 
-void Reflector::Impl::OnWatchEnd(Expected<void> result) {
-  if (IsTypeRefused() && takes_protobuf_) {
-    log::Info("client", "Watching as JSON: the API server refuses protobuf", {{"resource", options_.name}});
-    takes_protobuf_ = false;
-    return is_initial_ ? StreamList() : StartWatch();
+void ReflectorWatch::OnEnd(const Expected<void>& result) {
+  if (shared_.IsTypeRefused() && shared_.takes_protobuf) {
+    log::Info("client", "Watching as JSON: the API server refuses protobuf", {{"resource", shared_.options.name}});
+    shared_.takes_protobuf = false;
+    return is_initial_ ? StartInitial() : Resume();
   }
   if (is_initial_) return OnInitialEnd(result);
   if (result.ok()) {
     const bool was_cut = !frames_.is_between_events();
-    const bool was_short = !is_watch_fruitful_ && loop_.Now() - watch_opened_at_ < kWatchShort;
-    if (was_cut) return FailWatch(InvalidError("the watch ended within an event"), false);
+    const bool was_short = !is_fruitful_ && shared_.loop.Now() - opened_at_ < kWatchShort;
+    if (was_cut) return Fail(InvalidError("the watch ended within an event"), false);
     if (was_short) {
-      return FailWatch(Error{ErrorCode::kUnavailable, "the watch ended at once and brought nothing"}, false);
+      return Fail(Error{ErrorCode::kUnavailable, "the watch ended at once and brought nothing"}, false);
     }
-    watch_failures_ = 0;
-    return StartWatch();
+    failures_ = 0;
+    return Resume();
   }
-  const Duration lasted = is_watch_open_ ? loop_.Now() - watch_opened_at_ : Duration::zero();
-  if (result.error().code == ErrorCode::kTimeout && lasted > options_.backoff_max) {
+  const Duration lasted = is_open_ ? shared_.loop.Now() - opened_at_ : Duration::zero();
+  if (result.error().code == ErrorCode::kTimeout && lasted > shared_.options.backoff_max) {
     // Silence on a quiet resource, where the server sends no bookmarks, or the peer has gone without a word. Asking
     // again tells which.
-    log::Debug("client", "Watching again after silence", {{"resource", options_.name}});
-    watch_failures_ = 0;
-    return StartWatch();
+    log::Debug("client", "Watching again after silence", {{"resource", shared_.options.name}});
+    failures_ = 0;
+    return Resume();
   }
   switch (result.error().code) {
     case ErrorCode::kUnavailable:
@@ -172,33 +175,70 @@ void Reflector::Impl::OnWatchEnd(Expected<void> result) {
     case ErrorCode::kForbidden:
     case ErrorCode::kTooLarge:
     case ErrorCode::kCancelled:
-      if (lasted > options_.backoff_max) watch_failures_ = 0;
-      return FailWatch(result.error(), false);
-    default: return Relist(result.error());
+      if (lasted > shared_.options.backoff_max) failures_ = 0;
+      return Fail(result.error(), false);
+    default: return LoseHistory(result.error());
   }
 }
 
 // Watches again from where we are.
-void Reflector::Impl::FailWatch(const Error& error, bool is_garbled) {
-  if (is_initial_) return FailList(error);
-  if (is_garbled && ++garbled_watches_ >= kGarbledWatchesMax) return Relist(error);
-  const Duration delay = Backoff(watch_failures_++, error);
-  Report(error.Wrap("while watching " + options_.name), delay);
-  if (is_stopped_) return;
-  After(delay, [](Impl& self) { self.StartWatch(); });
+void ReflectorWatch::Fail(const Error& error, bool is_garbled) {
+  if (is_initial_) return owner_.OnInitialEventsFailed(error);
+  if (is_garbled && ++garbled_watches_ >= kGarbledWatchesMax) return LoseHistory(error);
+  const Duration delay = shared_.Backoff(failures_++, error);
+  shared_.Report(error.Wrap("while watching " + shared_.options.name), delay);
+  if (shared_.phases.is_stopped()) return;
+  shared_.phases.After(delay, [this] { Resume(); });
 }
 
-// History is lost. The first time the list follows at once, since until then we are blind.
-void Reflector::Impl::Relist(const Error& error) {
+// A server that does not know what initial events are might never say that they are over.
+void ReflectorWatch::WaitForSilence() {
+  const auto seen = initial_events_;
+  shared_.phases.ArmTimer(shared_.options.streamed_list_silence, ([this, seen] {
+                            if (!is_initial_) return;
+                            // Without an answer the stream's own time-out ends it.
+                            if (!is_open_ || initial_events_ != seen) return WaitForSilence();
+                            owner_.OnInitialEventsRefused(
+                                "it brought nothing for " + FormatGoDuration(shared_.options.streamed_list_silence),
+                                true);
+                          }));
+}
+
+// Their versions are in no order, so that none is a place to go on from; what was not told when they are over is
+// gone.
+void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& object) {
+  ++initial_events_;
+  if (type == "BOOKMARK") {
+    ++shared_.stats.bookmarks;
+    if (!object.meta.has_initial_events_end) return;
+    is_initial_ = false;
+    failures_ = 0;
+    garbled_watches_ = 0;
+    ++shared_.stats.streamed_lists;
+    version_.assign(object.meta.resource_version);
+    owner_.OnInitialEventsWhole();
+  } else if (type == "DELETED") {
+    shared_.store.Remove(object);
+  } else {
+    shared_.store.Upsert(object, ReflectorStore::Source::kList);
+  }
+}
+
+// The streamed list has ended before it was whole.
+void ReflectorWatch::OnInitialEnd(const Expected<void>& result) {
+  if (result.ok()) return owner_.OnInitialEventsRefused("it ended before it was whole", true);
+  const Error& error = result.error();
+  switch (error.code) {
+    case ErrorCode::kInvalid: return owner_.OnInitialEventsRefused(error.message, true);
+    // Whoever may not watch may still list; rules that the server has not read yet pass.
+    case ErrorCode::kForbidden: return owner_.OnInitialEventsRefused(error.message, false);
+    default: return owner_.OnInitialEventsFailed(error);
+  }
+}
+
+void ReflectorWatch::LoseHistory(const Error& error) {
   garbled_watches_ = 0;
-  const bool is_repeated = relisted_at_ && loop_.Now() - *relisted_at_ < 2 * options_.backoff_max;
-  if (!is_repeated) relist_failures_ = 0;
-  const bool is_immediate = error.code == ErrorCode::kGone && !is_repeated;
-  const Duration delay = is_immediate ? Duration::zero() : Backoff(relist_failures_++, error);
-  relisted_at_ = loop_.Now();
-  Report(error.Wrap("while watching " + options_.name + " (listing again)"), delay);
-  if (is_stopped_) return;
-  After(delay, [](Impl& self) { self.StartList(); });
+  owner_.OnHistoryLost(error);
 }
 
 }  // namespace berth::client

@@ -3,7 +3,6 @@
 #include <boost/asio/post.hpp>
 
 #include "berth/shell/net/channel.h"
-#include "berth/shell/net/url.h"
 
 namespace berth::net {
 namespace {
@@ -14,48 +13,7 @@ using Wait = Channel::Socket::wait_type;
 // The body of a refused stream: a Status object, never more.
 constexpr std::size_t kRefusalBodyBytesMax = std::size_t{1} << 20;
 
-bool IsFramingHeader(std::string_view name) {
-  return EqualsIgnoreCase(name, "Content-Length") || EqualsIgnoreCase(name, "Transfer-Encoding") ||
-         EqualsIgnoreCase(name, "Connection");
-}
-
 }  // namespace
-
-Expected<void> CheckRequest(const Request& request) {
-  if (!IsToken(request.method)) return InvalidError("invalid HTTP method: it must be a word such as GET");
-  if (!IsTargetText(request.target) || request.target.front() != '/') {
-    return InvalidError("invalid request target: it must begin with / and have nothing that needs percent-encoding");
-  }
-  for (const Header& header : request.headers) {
-    if (!IsToken(header.name) || !IsHeaderValue(header.value)) {
-      return InvalidError("invalid header \"" + (IsToken(header.name) ? header.name : std::string("?")) +
-                          "\": names are words, values have no line breaks or control characters");
-    }
-  }
-  return {};
-}
-
-std::string SerializeRequest(const ClientSettings& settings, const Request& request) {
-  std::size_t size = 128 + settings.prefix.size() + request.target.size() + request.body.size();
-  bool has_host = false;
-  for (const Header& header : request.headers) {
-    size += header.name.size() + header.value.size() + 4;
-    has_host = has_host || EqualsIgnoreCase(header.name, "Host");
-  }
-  std::string wire;
-  wire.reserve(size);
-  wire.append(request.method).append(" ").append(settings.prefix).append(request.target).append(" HTTP/1.1\r\n");
-  if (!has_host) wire.append("Host: ").append(settings.host).append("\r\n");
-  for (const Header& header : request.headers) {
-    if (IsFramingHeader(header.name)) continue;
-    wire.append(header.name).append(": ").append(header.value).append("\r\n");
-  }
-  if (!request.body.empty() || (request.method != "GET" && request.method != "HEAD" && request.method != "DELETE")) {
-    wire.append("Content-Length: ").append(std::to_string(request.body.size())).append("\r\n");
-  }
-  wire.append("\r\n").append(request.body);
-  return wire;
-}
 
 ClientStream::ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> settings, Request request,
                            StreamOptions options, StreamCallbacks callbacks, Forget forget)
@@ -63,15 +21,12 @@ ClientStream::ClientStream(Loop& loop, std::shared_ptr<const ClientSettings> set
       settings_(std::move(settings)),
       options_(options),
       forget_(std::move(forget)),
-      callbacks_(std::move(callbacks)),
+      gate_(std::move(callbacks)),
       request_(std::move(request)),
       parser_(HttpParser::Kind::kResponse) {}
 
 bool ClientStream::Begin() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (is_over_) return false;
-  }
+  if (gate_.IsShut()) return false;
   has_begun_ = true;
   if (const auto checked = CheckRequest(request_); !checked.ok()) {
     End(checked.error());
@@ -144,43 +99,23 @@ void ClientStream::Dial() {
 }
 
 void ClientStream::Cancel() {
-  // Waits for a callback that runs on another thread, which is what keeps the promise that none starts later.
-  const std::lock_guard lock(mutex_);
-  if (is_over_) return;
-  is_over_ = true;
-  // The client closes its streams before it goes, so while this one is open the loop exists.
-  boost::asio::post(loop_.io, [self = shared_from_this()] { self->Close(); });
+  // The client shuts its streams before it goes, so while this one is being shut the loop exists.
+  gate_.Shut([this] { boost::asio::post(loop_.io, [self = shared_from_this()] { self->Close(); }); });
 }
 
 void ClientStream::Abandon(bool is_loop_stopped) {
   if (is_loop_stopped) {
-    {
-      const std::lock_guard lock(mutex_);
-      is_over_ = true;
-    }
+    gate_.Shut();
     Close();
   } else {
     End(Error{ErrorCode::kCancelled, where() + ": cancelled: the client was closed", has_begun_});
   }
 }
 
-template <typename Function>
-bool ClientStream::CallBack(Function function) {
-  const auto self = shared_from_this();
-  const std::lock_guard lock(mutex_);
-  if (is_over_) return false;
-  ++callback_depth_;
-  function();
-  --callback_depth_;
-  if (is_closed_ && callback_depth_ == 0) callbacks_ = {};
-  return !is_over_;
-}
-
 void ClientStream::End(Expected<void> result) {
   const auto self = shared_from_this();
-  CallBack([&] {
-    is_over_ = true;
-    if (callbacks_.on_end) callbacks_.on_end(std::move(result));
+  gate_.CallLast([&](StreamCallbacks& callbacks) {
+    if (callbacks.on_end) callbacks.on_end(std::move(result));
   });
   Close();
 }
@@ -195,9 +130,7 @@ void ClientStream::Close() {
   if (http2_ && http2_id_ != 0) http2_->Reset(http2_id_);
   http2_.reset();
   forget_(self);
-  StreamCallbacks dropped;  // Destroyed after the lock is given back: it may own anything.
-  const std::lock_guard lock(mutex_);
-  if (callback_depth_ == 0) std::swap(dropped, callbacks_);
+  gate_.Drop();
 }
 
 // One timer for the head and for silence: it is set again only when it fires, not with every byte.
@@ -342,28 +275,31 @@ bool ClientStream::Deliver(bool is_complete) {
 }
 
 bool ClientStream::DeliverHead(const Response& head) {
+  const auto self = shared_from_this();
   is_head_delivered_ = true;
-  const bool goes_on = CallBack([&] {
-    if (callbacks_.on_head) callbacks_.on_head(head);
+  const bool goes_on = gate_.Call([&](StreamCallbacks& callbacks) {
+    if (callbacks.on_head) callbacks.on_head(head);
   });
   if (goes_on) ArmTimer(last_byte_ + options_.idle_timeout);
   return goes_on;
 }
 
 bool ClientStream::DeliverBytes(std::string_view bytes) {
-  const bool goes_on = CallBack([&] {
-    if (callbacks_.on_bytes) callbacks_.on_bytes(bytes);
+  const auto self = shared_from_this();
+  const bool goes_on = gate_.Call([&](StreamCallbacks& callbacks) {
+    if (callbacks.on_bytes) callbacks.on_bytes(bytes);
   });
   last_byte_ = std::chrono::steady_clock::now();  // The silence while the callback ran was ours.
   return goes_on;
 }
 
 void ClientStream::DeliverRefusal(Response&& head, std::string&& body) {
+  const auto self = shared_from_this();
   head.body = std::move(body);
   if (head.body.size() > kRefusalBodyBytesMax) head.body.resize(kRefusalBodyBytesMax);
   is_head_delivered_ = true;
-  const bool goes_on = CallBack([&] {
-    if (callbacks_.on_head) callbacks_.on_head(head);
+  const bool goes_on = gate_.Call([&](StreamCallbacks& callbacks) {
+    if (callbacks.on_head) callbacks.on_head(head);
   });
   if (goes_on) End({});
 }

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "berth/shell/net/callback_gate.h"
 #include "berth/shell/net/client_settings.h"
 #include "berth/shell/net/http2_connection.h"
 #include "berth/shell/net/http_parser.h"
@@ -45,10 +45,6 @@ class ClientStream final : public Http2Reader, public std::enable_shared_from_th
   void OnHttp2End(const Http2End& end) override;
 
  private:
-  // Calls back unless cancelled; false when the stream is over afterwards.
-  template <typename Function>
-  bool CallBack(Function function);
-
   void End(Expected<void> result);
   void Close();
   void ArmTimer(SteadyTime when);
@@ -71,11 +67,7 @@ class ClientStream final : public Http2Reader, public std::enable_shared_from_th
   const StreamOptions options_;
   const Forget forget_;
 
-  // Held while a callback runs; recursive because callbacks cancel.
-  std::recursive_mutex mutex_;
-  bool is_over_ = false;       // guarded by mutex_: no callback may start
-  int callback_depth_ = 0;     // guarded by mutex_
-  StreamCallbacks callbacks_;  // guarded by mutex_
+  CallbackGate gate_;
 
   const Request request_;
   std::shared_ptr<Http2Connection> http2_;

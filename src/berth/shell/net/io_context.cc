@@ -18,11 +18,6 @@ constexpr Duration kShortTurnMax = std::chrono::microseconds(500);
 
 }  // namespace
 
-SteadyTime SteadyAfter(Duration delay) {
-  constexpr Duration kDelayMax = std::chrono::hours(24 * 365);
-  return std::chrono::steady_clock::now() + std::clamp(delay, Duration::zero(), kDelayMax);
-}
-
 void Loop::Run(Duration gather) {
   if (gather == Duration{0}) {
     io.run();

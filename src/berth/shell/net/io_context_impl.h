@@ -2,6 +2,7 @@
 // that its state needs no lock. For the sources of this folder.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
@@ -25,7 +26,10 @@ namespace berth::net {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 // Now plus a delay, which may be negative, zero or beyond what the clock can count.
-SteadyTime SteadyAfter(Duration delay);
+inline SteadyTime SteadyAfter(Duration delay) {
+  constexpr Duration kDelayMax = std::chrono::hours(24 * 365);
+  return std::chrono::steady_clock::now() + std::clamp(delay, Duration::zero(), kDelayMax);
+}
 
 struct Loop {
   boost::asio::io_context io{1};

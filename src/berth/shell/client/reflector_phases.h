@@ -1,0 +1,67 @@
+// ReflectorPhases: what a reflector does now, a list, a watch or a wait, with the stream or the timer of it. One phase
+// ends when the next begins, and callbacks of an earlier phase then do nothing. Holds the reflector's lock.
+//
+// Any thread may call Stop() and mutex(). All else runs on the loop's thread, with the lock held.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "berth/base/time.h"
+#include "berth/shell/client/rest_client.h"
+
+namespace berth::client {
+
+class ReflectorPhases {
+ public:
+  explicit ReflectorPhases(EventLoop& loop) : loop_(loop) {}
+
+  // Callbacks keep `owner`, of which this object is a part, alive while they run, and do nothing when it has gone. Set
+  // once, before all else.
+  void SetOwner(std::weak_ptr<const void> owner) { owner_ = std::move(owner); }
+
+  // Held while a callback runs, so that Stop() can wait for it; recursive, so that a callback may call Stop().
+  std::recursive_mutex& mutex() const { return mutex_; }
+  const bool& is_stopped() const { return is_stopped_; }
+  std::uint64_t current() const { return phase_; }
+  bool Is(std::uint64_t phase) const { return !is_stopped_ && phase_ == phase; }
+
+  // Ends the phase there was, with its stream, and begins another. Returns its number.
+  std::uint64_t Begin();
+  // Any thread: calls `work` on the loop's thread, unless stopped.
+  void Post(std::function<void()> work);
+  // Begins a phase that waits, and calls `work` at its end.
+  void After(Duration delay, std::function<void()> work);
+  // Calls `work` later in this phase. One timer a phase.
+  void ArmTimer(Duration delay, std::function<void()> work);
+  // Keeps the stream of a phase until it ends. It may have ended already, and another phase begun.
+  void KeepStream(std::uint64_t phase, std::unique_ptr<net::StreamHandle> stream);
+  // Ends the last phase; no callback runs after it returns. Waits for one under way unless called from it.
+  void Stop();
+
+  // Wraps a callback of the phase that is beginning.
+  template <typename F>
+  auto InPhase(F work) {
+    return [this, owner = owner_, phase = phase_, work = std::move(work)](auto&&... args) {
+      const auto alive = owner.lock();
+      if (!alive) return;
+      const std::lock_guard lock(mutex_);
+      if (!Is(phase)) return;
+      work(std::forward<decltype(args)>(args)...);
+    };
+  }
+
+ private:
+  EventLoop& loop_;
+  std::weak_ptr<const void> owner_;
+  mutable std::recursive_mutex mutex_;
+  bool is_stopped_ = false;
+  std::uint64_t phase_ = 0;
+  std::unique_ptr<net::StreamHandle> stream_;
+  std::function<void()> cancel_timer_;
+};
+
+}  // namespace berth::client

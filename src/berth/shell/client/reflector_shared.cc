@@ -1,0 +1,73 @@
+#include "berth/shell/client/reflector_shared.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/base/log.h"
+
+namespace berth::client {
+namespace {
+
+constexpr std::size_t kShownLineMax = 80;
+
+bool IsProtobuf(const net::Response& head) { return head.Get("Content-Type").starts_with(api::kProtobufMediaType); }
+
+}  // namespace
+
+ReflectorShared::ReflectorShared(RestClient& rest_client, ReflectorOptions reflector_options,
+                                 Reflector::Decoders object_decoders, Reflector::Handler change_handler)
+    : rest(rest_client),
+      loop(rest.loop()),
+      options(std::move(reflector_options)),
+      decoders(std::move(object_decoders)),
+      handler(std::move(change_handler)),
+      phases(loop),
+      store(options, decoders, handler, loop, phases.is_stopped()),
+      random(options.seed),
+      takes_protobuf(rest.options().takes_protobuf && decoders.protobuf) {}
+
+Duration ReflectorShared::Backoff(int failures, const Error& error) {
+  const Duration base =
+      std::min(options.backoff_max, options.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
+  const Duration wait = base + Duration(random.Below(static_cast<std::uint64_t>(base.count()) + 1));
+  const Duration asked = std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax);
+  return std::max(std::min(wait, options.backoff_max), asked);
+}
+
+void ReflectorShared::Report(const Error& error, Duration delay) {
+  ++stats.failures;
+  // Without an answer it is the same for every kind of object, and said once.
+  const bool is_away = error.code == ErrorCode::kUnavailable && status < 300;
+  const std::string lead = is_away ? "The API server is away, all watches go on when it is back: " : "";
+  if (!is_away || rest.BeginOutage()) {
+    log::Warning("client", lead + error.message, {{"resource", options.name}, {"retry_in", FormatGoDuration(delay)}});
+  }
+  if (handler.on_failure) handler.on_failure(error);
+}
+
+void ReflectorShared::OnHead(const net::Response& head) {
+  status = head.status;
+  is_protobuf = takes_protobuf && IsProtobuf(head);
+}
+
+api::ProtobufMeta ReadJsonMeta(const simdjson::dom::element& object) {
+  api::ProtobufMeta meta;
+  const auto metadata = codec::FindMember(object, "metadata");
+  if (!metadata) return meta;
+  meta.name = codec::StringOrEmpty(*metadata, "name");
+  meta.namespace_name = codec::StringOrEmpty(*metadata, "namespace");
+  meta.uid = codec::StringOrEmpty(*metadata, "uid");
+  meta.resource_version = codec::StringOrEmpty(*metadata, "resourceVersion");
+  if (const auto annotations = codec::FindMember(*metadata, "annotations")) {
+    meta.has_initial_events_end = codec::StringOrEmpty(*annotations, "k8s.io/initial-events-end") == "true";
+  }
+  return meta;
+}
+
+std::string Shown(std::string_view text) {
+  std::string line(text.substr(0, kShownLineMax));
+  std::replace_if(line.begin(), line.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
+  return line;
+}
+
+}  // namespace berth::client

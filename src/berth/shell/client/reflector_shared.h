@@ -1,0 +1,52 @@
+// ReflectorShared: what the lists and the watches of one reflector have in common: its settings, its phases, its store,
+// and what the API server has shown of itself. On the loop's thread, with the lock of `phases` held.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "berth/base/random.h"
+#include "berth/codec/json_reader.h"
+#include "berth/shell/client/reflector.h"
+#include "berth/shell/client/reflector_phases.h"
+#include "berth/shell/client/reflector_store.h"
+
+namespace berth::client {
+
+struct ReflectorShared {
+  ReflectorShared(RestClient& rest_client, ReflectorOptions reflector_options, Reflector::Decoders object_decoders,
+                  Reflector::Handler change_handler);
+  ReflectorShared(const ReflectorShared&) = delete;
+  ReflectorShared& operator=(const ReflectorShared&) = delete;
+
+  // How long to wait after so many failures in a row; not shorter than the server asks for.
+  Duration Backoff(int failures, const Error& error);
+  // Counts, logs and tells a failure after which the next try begins in `delay`.
+  void Report(const Error& error, Duration delay);
+  // The head of any streamed answer.
+  void OnHead(const net::Response& head);
+  // The server has not the type of answer that was asked for.
+  bool IsTypeRefused() const { return status == 406 || status == 415; }
+
+  RestClient& rest;
+  EventLoop& loop;
+  const ReflectorOptions options;
+  const Reflector::Decoders decoders;
+  const Reflector::Handler handler;
+  ReflectorPhases phases;
+  ReflectorStore store;
+  ReflectorStats stats;
+  Random random;
+  codec::JsonReader reader;
+  bool takes_protobuf;       // until the server shows that it has none
+  int status = 0;            // of the answer that is being streamed; 0 before it
+  bool is_protobuf = false;  // the bytes of that answer
+};
+
+// What is read of an object in JSON before it is decoded. The views are into `object`.
+api::ProtobufMeta ReadJsonMeta(const simdjson::dom::element& object);
+
+// The beginning of a text, in one line, for messages.
+std::string Shown(std::string_view text);
+
+}  // namespace berth::client
