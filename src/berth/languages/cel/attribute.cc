@@ -1,8 +1,10 @@
 // Variables with fields and indexes behind them: cel-go's interpreter/attributes.go (v0.26).
+#include "berth/languages/cel/attribute.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "berth/languages/cel/plan.h"
+#include "berth/languages/cel/steps.h"
 
 namespace berth::cel {
 namespace {

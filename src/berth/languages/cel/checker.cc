@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "berth/languages/cel/declarations.h"
+#include "berth/languages/cel/names.h"
+#include "berth/languages/cel/type_errors.h"
 #include "berth/languages/cel/type_solver.h"
 
 namespace berth::cel {
@@ -27,33 +29,12 @@ std::optional<std::string> QualifiedName(const Expr& expr) {
   return name;
 }
 
-std::string WithoutDot(std::string_view name) {
-  if (name.starts_with('.')) name.remove_prefix(1);
-  return std::string(name);
-}
-
-// The names that stand for types.
-const std::map<std::string, TypePtr>& NamedTypes() {
-  static const std::map<std::string, TypePtr> kTypes = [] {
-    std::map<std::string, TypePtr> types;
-    for (const TypePtr& type :
-         {BoolType(), BytesType(), DoubleType(), DurationType(), IntType(), NullType(), StringType(), TimestampType(),
-          TypeType(), UintType(), ListType(DynType()), MapType(DynType(), DynType()), OpaqueType("optional_type"),
-          OpaqueType("net.IP"), OpaqueType("net.CIDR")}) {
-      types[type->name] = type;
-    }
-    // Kubernetes also has these short names, which pass the check and then stand for no value.
-    types["duration"] = DurationType();
-    types["timestamp"] = TimestampType();
-    return types;
-  }();
-  return kTypes;
-}
+bool IsNotBuilt(std::string_view name) { return std::ranges::find(kNotBuilt, name) != kNotBuilt.end(); }
 
 class Checker {
  public:
   Checker(CheckedExpr& checked, const Environment& environment, Issues& issues)
-      : checked_(checked), environment_(environment), issues_(issues) {}
+      : checked_(checked), environment_(environment), names_(environment), errors_(checked.parsed, issues) {}
 
   void Run() {
     checked_.types.resize(checked_.parsed.offsets.size());
@@ -64,49 +45,17 @@ class Checker {
   }
 
  private:
-  struct Name {
-    std::string name;
-    TypePtr type;
-    TypePtr type_value;
-  };
-
-  void Report(const Expr& at, std::string message) {
-    issues_.Report(checked_.parsed.OffsetOf(at.id), std::move(message));
-  }
-  void ReportMismatch(const Expr& at, const Type& expected, const Type& found) {
-    Report(at, "expected type '" + FormatType(expected) + "' but found '" + FormatType(found) + "'");
-  }
-  void ReportUndeclared(const Expr& at, const std::string& name) {
-    Report(at, "undeclared reference to '" + name + "' (in container '')");
-  }
-
   TypePtr& Slot(const Expr& expr) { return checked_.types[static_cast<std::size_t>(expr.id)]; }
   const TypePtr& TypeOfNode(const Expr& expr) { return Slot(expr) == nullptr ? ErrorType() : Slot(expr); }
   void SetType(const Expr& expr, TypePtr type) {
     if (type->weight > kTypeWeightMax) {
-      Report(expr, "type is too large");
+      errors_.Report(expr, "type is too large");
       type = ErrorType();
     }
     Slot(expr) = std::move(type);
   }
 
-  std::optional<Name> FindName(const std::string& raw) const {
-    const std::string name = WithoutDot(raw);
-    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-      if (const auto found = scope->find(name); found != scope->end()) return Name{name, found->second, nullptr};
-    }
-    if (TypePtr type = environment_.FindVariable(name)) return Name{name, std::move(type), nullptr};
-    if (environment_.FindStruct(name) != nullptr) {
-      TypePtr type = StructType(name);
-      return Name{name, TypeOf(type), type};
-    }
-    if (const auto found = NamedTypes().find(name); found != NamedTypes().end()) {
-      return Name{name, TypeOf(found->second), found->second};
-    }
-    return std::nullopt;
-  }
-
-  void ReferTo(Expr& expr, const Name& name) {
+  void ReferTo(Expr& expr, const Names::Name& name) {
     SetType(expr, name.type);
     checked_.references[expr.id] = Reference{name.name, name.type_value, {}};
     expr.kind = ExprKind::kIdent;
@@ -128,14 +77,14 @@ class Checker {
   }
 
   void CheckIdent(Expr& expr) {
-    if (const auto name = FindName(expr.name)) return ReferTo(expr, *name);
-    ReportUndeclared(expr, expr.name);
+    if (const auto name = names_.Find(expr.name)) return ReferTo(expr, *name);
+    errors_.ReportUndeclared(expr, expr.name);
     SetType(expr, ErrorType());
   }
 
   void CheckSelect(Expr& expr) {
     if (const auto qualified = QualifiedName(expr)) {
-      if (const auto name = FindName(*qualified)) return ReferTo(expr, *name);
+      if (const auto name = names_.Find(*qualified)) return ReferTo(expr, *name);
     }
     TypePtr type = CheckField(expr, *expr.target, expr.name, false);
     SetType(expr, expr.is_presence_test ? BoolType() : solver_.Substitute(type, false));
@@ -162,7 +111,7 @@ class Checker {
         break;
       default:
         if (!IsDyn(*target) && !IsError(*target)) {
-          Report(expr, "type '" + FormatType(*target) + "' does not support field selection");
+          errors_.Report(expr, "type '" + FormatType(*target) + "' does not support field selection");
         }
         type = DynType();
     }
@@ -172,11 +121,11 @@ class Checker {
   TypePtr FieldType(Expr& expr, const Type& type, const std::string& field) {
     const auto* fields = environment_.FindStruct(type.name);
     if (fields == nullptr) {
-      Report(expr, "unexpected failed resolution of '" + type.name + "'");
+      errors_.Report(expr, "unexpected failed resolution of '" + type.name + "'");
       return ErrorType();
     }
     if (const auto found = fields->find(field); found != fields->end()) return found->second;
-    Report(expr, "undefined field '" + field + "'");
+    errors_.Report(expr, "undefined field '" + field + "'");
     return ErrorType();
   }
 
@@ -206,13 +155,11 @@ class Checker {
     Resolve(expr, *function);
   }
 
-  static bool IsNotBuilt(std::string_view name) { return std::ranges::find(kNotBuilt, name) != kNotBuilt.end(); }
-
   void RefuseCall(Expr& expr, const std::string& written, const std::string& name) {
     if (IsNotBuilt(name)) {
-      Report(expr, "function '" + name + "' is not supported by berth");
+      errors_.Report(expr, "function '" + name + "' is not supported by berth");
     } else {
-      ReportUndeclared(expr, written);
+      errors_.ReportUndeclared(expr, written);
     }
     SetType(expr, ErrorType());
   }
@@ -258,7 +205,7 @@ class Checker {
     bool is_wrong = false;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (solver_.Assign(arguments[i], BoolType())) continue;
-      ReportMismatch(*expr.items[i], *BoolType(), *arguments[i]);
+      errors_.ReportMismatch(*expr.items[i], *BoolType(), *arguments[i]);
       is_wrong = true;
     }
     SetType(expr, is_wrong ? ErrorType() : BoolType());
@@ -274,7 +221,7 @@ class Checker {
       if (i > first) signature += ", ";
       signature += FormatType(*solver_.Substitute(arguments[i], true));
     }
-    Report(expr, "found no matching overload for '" + function.name + "' applied to '" + signature + ")'");
+    errors_.Report(expr, "found no matching overload for '" + function.name + "' applied to '" + signature + ")'");
   }
 
   // The type of an element or value written with ?: that of the optional's content.
@@ -283,7 +230,7 @@ class Checker {
     if (!is_optional) return type;
     bool was_optional = false;
     type = UnwrapOptional(type, was_optional);
-    if (!was_optional && !IsDyn(*type)) ReportMismatch(expr, *OptionalType(type), *type);
+    if (!was_optional && !IsDyn(*type)) errors_.ReportMismatch(expr, *OptionalType(type), *type);
     return type;
   }
 
@@ -320,13 +267,13 @@ class Checker {
 
   // Nobody can make a struct: the environment's are inputs, and messages of protocol buffers are not built.
   void CheckStruct(Expr& expr) {
-    const auto name = FindName(expr.name);
+    const auto name = names_.Find(expr.name);
     if (!name) {
-      ReportUndeclared(expr, expr.name);
+      errors_.ReportUndeclared(expr, expr.name);
     } else if (name->type->kind != TypeKind::kType) {
-      Report(expr, "'" + TypeString(*name->type) + "' is not a type");
+      errors_.Report(expr, "'" + TypeString(*name->type) + "' is not a type");
     } else {
-      Report(expr, "'" + name->name + "' is not a message type");
+      errors_.Report(expr, "'" + name->name + "' is not a message type");
     }
     for (const ExprPtr& value : expr.values) CheckNode(*value);
     SetType(expr, ErrorType());
@@ -353,32 +300,33 @@ class Checker {
       case TypeKind::kError:
       case TypeKind::kTypeParam: solver_.Assign(DynType(), range); break;
       default:
-        Report(*expr.target, "expression of type '" + FormatType(*range) +
-                                 "' cannot be range of a comprehension (must be list, map, or dynamic)");
+        errors_.Report(*expr.target, "expression of type '" + FormatType(*range) +
+                                         "' cannot be range of a comprehension (must be list, map, or dynamic)");
         first = second = ErrorType();
     }
-    scopes_.push_back({{expr.accumulator, accumulated}});
-    scopes_.push_back({{expr.iteration_variable, first}});
-    if (has_two) scopes_.back()[expr.iteration_variable2] = second;
+    names_.Open({{expr.accumulator, accumulated}});
+    std::map<std::string, TypePtr> variables = {{expr.iteration_variable, first}};
+    if (has_two) variables[expr.iteration_variable2] = second;
+    names_.Open(std::move(variables));
     CheckNode(*expr.condition);
     RequireType(*expr.condition, BoolType());
     CheckNode(*expr.step);
     RequireType(*expr.step, accumulated);
-    scopes_.pop_back();
+    names_.Close();
     CheckNode(*expr.result);
-    scopes_.pop_back();
+    names_.Close();
     SetType(expr, solver_.Substitute(TypeOfNode(*expr.result), false));
   }
 
   void RequireType(const Expr& expr, const TypePtr& type) {
-    if (!solver_.Assign(type, TypeOfNode(expr))) ReportMismatch(expr, *type, *TypeOfNode(expr));
+    if (!solver_.Assign(type, TypeOfNode(expr))) errors_.ReportMismatch(expr, *type, *TypeOfNode(expr));
   }
 
   CheckedExpr& checked_;
   const Environment& environment_;
-  Issues& issues_;
+  Names names_;
+  TypeErrors errors_;
   TypeSolver solver_;
-  std::vector<std::map<std::string, TypePtr>> scopes_;
 };
 
 }  // namespace

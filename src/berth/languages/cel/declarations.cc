@@ -4,6 +4,15 @@
 #include <set>
 #include <utility>
 
+#include "berth/languages/cel/declarations_table.h"
+#include "berth/languages/cel/functions_core.h"
+#include "berth/languages/cel/functions_kubernetes.h"
+#include "berth/languages/cel/functions_lists.h"
+#include "berth/languages/cel/functions_net.h"
+#include "berth/languages/cel/functions_strings.h"
+#include "berth/languages/cel/functions_time.h"
+#include "berth/languages/cel/regex.h"
+
 namespace berth::cel {
 namespace {
 

@@ -13,8 +13,6 @@
 
 namespace berth::cel {
 
-extern const std::string_view kDeclarations;
-
 // Functions of upstream's environment that are not built here: a call of one is an error of the compilation.
 inline constexpr std::array<std::string_view, 24> kNotBuilt = {"format",
                                                                "format.byte",
@@ -70,7 +68,7 @@ struct Function {
 const std::unordered_map<std::string, Function>& Functions();
 const Function* FindFunction(const std::string& name);
 
-// What carries out an overload, or all of a function's: tables in the functions_*.cc files.
+// What carries out an overload, or all of a function's: tables in the functions_*.h files.
 struct OverloadBinding {
   std::string_view id;
   Implementation implementation;
@@ -81,16 +79,5 @@ struct SingletonBinding {
   Implementation implementation;
   Trait trait;
 };
-std::span<const SingletonBinding> OperatorBindings();
-std::span<const OverloadBinding> ConversionBindings();
-std::span<const OverloadBinding> StringBindings();
-std::span<const OverloadBinding> ListBindings();
-std::span<const SingletonBinding> ListSingletons();
-std::span<const OverloadBinding> KubernetesBindings();
-std::span<const OverloadBinding> TimeBindings();
-std::span<const OverloadBinding> NetBindings();
-// Regular expressions: matches (a singleton), find and findAll.
-std::span<const OverloadBinding> RegexBindings();
-std::span<const SingletonBinding> RegexSingletons();
 
 }  // namespace berth::cel

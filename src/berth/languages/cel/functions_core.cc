@@ -1,4 +1,6 @@
 // Operators and conversions of CEL's standard library, with cel-go's errors.
+#include "berth/languages/cel/functions_core.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -8,8 +10,7 @@
 #include <utility>
 
 #include "berth/base/utf8.h"
-#include "berth/languages/cel/calendar.h"
-#include "berth/languages/cel/declarations.h"
+#include "berth/languages/cel/functions_time.h"
 
 namespace berth::cel {
 namespace {

@@ -1,9 +1,9 @@
 // Quantities and semantic versions: k8s.io/apiserver/pkg/cel/library, and DRA's includes().
+#include "berth/languages/cel/functions_kubernetes.h"
+
 #include <array>
 #include <cmath>
 #include <utility>
-
-#include "berth/languages/cel/declarations.h"
 
 namespace berth::cel {
 namespace {

@@ -1,9 +1,9 @@
 // Lists, sets and optionals: Kubernetes' list library, cel-go's list and set extensions, CEL's optional types.
+#include "berth/languages/cel/functions_lists.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
-
-#include "berth/languages/cel/declarations.h"
 
 namespace berth::cel {
 namespace {

@@ -1,4 +1,6 @@
 // IP addresses and CIDRs: k8s.io/apiserver/pkg/cel/library, over Go's net/netip.
+#include "berth/languages/cel/functions_net.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -6,7 +8,6 @@
 #include <utility>
 
 #include "berth/base/go_text.h"
-#include "berth/languages/cel/declarations.h"
 
 namespace berth::cel {
 namespace {

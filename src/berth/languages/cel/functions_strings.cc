@@ -1,10 +1,11 @@
 // The string extension library (version 2): positions count characters.
+#include "berth/languages/cel/functions_strings.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "berth/base/utf8.h"
-#include "berth/languages/cel/declarations.h"
 
 namespace berth::cel {
 namespace {

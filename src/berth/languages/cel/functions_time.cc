@@ -1,3 +1,5 @@
+#include "berth/languages/cel/functions_time.h"
+
 #include <array>
 #include <charconv>
 #include <cstdio>
@@ -5,8 +7,6 @@
 #include <utility>
 
 #include "berth/base/go_text.h"
-#include "berth/languages/cel/calendar.h"
-#include "berth/languages/cel/declarations.h"
 
 namespace berth::cel {
 namespace {

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "berth/languages/cel/declarations.h"
 #include "berth/languages/cel/value.h"
 
 namespace berth::cel {
@@ -21,5 +23,8 @@ std::string FormatTimestamp(Timestamp timestamp);  // RFC 3339 with as many digi
 // duration + other, in either order of the operator; timestamp - other.
 Value AddToDuration(Duration duration, const Value& other);
 Value SubtractFromTimestamp(Timestamp timestamp, const Value& other);
+
+// The functions of both types.
+std::span<const OverloadBinding> TimeBindings();
 
 }  // namespace berth::cel

@@ -1,10 +1,9 @@
-// Versions and quantities as upstream's libraries read them.
+#include "berth/languages/cel/kubernetes_values.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
-
-#include "berth/languages/cel/value.h"
 
 #include "berth/base/go_text.h"
 

@@ -7,12 +7,11 @@
 #include "berth/languages/cel/lexer.h"
 #include "berth/languages/cel/literal.h"
 #include "berth/languages/cel/macros.h"
+#include "berth/languages/cel/token_stream.h"
 
 namespace berth::cel {
 namespace {
 
-constexpr std::string_view kExpressionStarts =
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 constexpr std::string_view kArgumentStarts =
     "{'[', '{', '(', ')', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, "
     "IDENTIFIER}";
@@ -41,106 +40,34 @@ struct Parsed {
   int height = 0;
 };
 
+ExprPtr Node(ExprKind kind, ExprId id) {
+  auto expr = std::make_unique<Expr>();
+  expr->kind = kind;
+  expr->id = id;
+  return expr;
+}
+
 class Parser {
  public:
-  Parser(std::vector<Token> tokens, Issues& issues) : tokens_(std::move(tokens)), issues_(issues) {}
+  Parser(std::vector<Token> tokens, Issues& issues) : tokens_(std::move(tokens), issues), issues_(issues) {}
 
   std::optional<ParsedExpr> Run() {
     Parsed root = ParseExpr();
-    if (!failed_ && Now().kind != TokenKind::kEnd) {
-      const bool is_last = Ahead(1).kind == TokenKind::kEnd;
-      Report(Now(), (is_last ? "extraneous input '" : "mismatched input '") + Now().text + "' expecting <EOF>");
+    if (!tokens_.failed() && tokens_.Now().kind != TokenKind::kEnd) {
+      const bool is_last = tokens_.Ahead(1).kind == TokenKind::kEnd;
+      tokens_.Report(tokens_.Now(), (is_last ? "extraneous input '" : "mismatched input '") + tokens_.Now().text +
+                                        "' expecting <EOF>");
     }
-    if (!issues_.empty() || failed_) return std::nullopt;
+    if (!issues_.empty() || tokens_.failed()) return std::nullopt;
     return ParsedExpr{std::move(root.expr), std::move(offsets_)};
   }
 
  private:
-  // --- tokens
-
-  const Token& Now() const { return tokens_[at_]; }
-  const Token& Ahead(std::size_t count) const { return tokens_[std::min(at_ + count, tokens_.size() - 1)]; }
-  bool IsNow(std::string_view punctuation) const { return !failed_ && Now().Is(punctuation); }
-
-  Token Take() {
-    Token token = Now();
-    if (at_ + 1 < tokens_.size()) ++at_;
-    return token;
-  }
-  bool TakeIf(std::string_view punctuation) {
-    if (!IsNow(punctuation)) return false;
-    Take();
-    return true;
-  }
-
-  void Report(const Token& token, std::string message) {
-    issues_.Report(token.offset, "Syntax error: " + std::move(message));
-  }
-  void Fail(const Token& token, std::string message) {
-    if (!failed_) Report(token, std::move(message));
-    failed_ = true;
-  }
-
-  // Takes `punctuation`, leaving out one token before it or adding it before the end, as ANTLR does.
-  void Expect(std::string_view punctuation, std::string_view expected = {}) {
-    if (failed_ || TakeIf(punctuation)) return;
-    const std::string quoted = expected.empty() ? "'" + std::string(punctuation) + "'" : std::string(expected);
-    if (Ahead(1).Is(punctuation)) {
-      Report(Now(), "extraneous input '" + Now().text + "' expecting " + quoted);
-      Take();
-      Take();
-    } else if (expected.empty() && Now().kind == TokenKind::kEnd && punctuation != ":") {
-      Fail(Now(), "missing " + quoted + " at '<EOF>'");
-    } else if (punctuation == ":" && StartsExpression(Now()) && Now().kind != TokenKind::kEnd) {
-      Fail(Now(), "missing ':' at '" + Now().text + "'");
-    } else {
-      Fail(Now(), "mismatched input '" + Now().text + "' expecting " + quoted);
-    }
-  }
-
-  static bool StartsExpression(const Token& token) {
-    switch (token.kind) {
-      case TokenKind::kEnd:
-      case TokenKind::kEscapedIdentifier: return false;
-      case TokenKind::kPunctuation:
-        return token.text == "[" || token.text == "{" || token.text == "(" || token.text == "." || token.text == "-" ||
-               token.text == "!";
-      default: return true;
-    }
-  }
-
-  static bool IsBinaryOperator(const Token& token) {
-    return token.Is("&&") || token.Is("||") || !RelationOperator(token).empty() ||
-           (ArithmeticOperator(token).precedence > 0 && !token.Is("-"));
-  }
-
-  // An expression must begin here, or `closing`.
-  bool SyncExpression(std::string_view expected, std::string_view closing = {}) {
-    if (failed_) return false;
-    if (StartsExpression(Now())) return true;
-    const bool closes_next = !closing.empty() && Ahead(1).Is(closing);
-    if (StartsExpression(Ahead(1)) || closes_next) {
-      Report(Now(), "extraneous input '" + Now().text + "' expecting " + std::string(expected));
-      Take();
-      return !closes_next;
-    }
-    // As ANTLR recovers: an operator without its left side is gone on with, anything else ends the parsing.
-    Report(Now(), "mismatched input '" + Now().text + "' expecting " + std::string(expected));
-    failed_ = !IsBinaryOperator(Now());
-    return !failed_;
-  }
-
   // --- nodes
 
   ExprId NewId(int offset) {
     offsets_.push_back(offset);
     return static_cast<ExprId>(offsets_.size()) - 1;
-  }
-  ExprPtr Node(ExprKind kind, ExprId id) {
-    auto expr = std::make_unique<Expr>();
-    expr->kind = kind;
-    expr->id = id;
-    return expr;
   }
   ExprPtr Literal(int offset, Value value) {
     ExprPtr expr = Node(ExprKind::kLiteral, NewId(offset));
@@ -156,9 +83,9 @@ class Parser {
 
   // The tree is walked recursively from here on.
   void CheckHeight(int height) {
-    if (failed_ || height <= kRecursionMax) return;
+    if (tokens_.failed() || height <= kRecursionMax) return;
     issues_.Report(kNoOffset, "max recursion depth exceeded");
-    failed_ = true;
+    tokens_.SetFailed();
   }
 
   Parsed Call(ExprId id, std::string_view function, Parsed target, std::vector<Parsed> arguments, bool counts) {
@@ -170,7 +97,7 @@ class Parser {
     }
     if (counts) ++height;
     CheckHeight(height);
-    if (failed_) return Nothing();
+    if (tokens_.failed()) return Nothing();
     const int offset = offsets_[static_cast<std::size_t>(id)];
     MacroBuilder builder([this, offset] { return NewId(offset); },
                          [this](ExprId original) { return NewId(offsets_[static_cast<std::size_t>(original)]); });
@@ -200,9 +127,9 @@ class Parser {
   class Depth {
    public:
     Depth(Parser& parser, int& depth) : depth_(depth) {
-      if (++depth_ > kRecursionMax && !parser.failed_) {
+      if (++depth_ > kRecursionMax && !parser.tokens_.failed()) {
         parser.issues_.Report(kNoOffset, "expression recursion limit exceeded: " + std::to_string(kRecursionMax));
-        parser.failed_ = true;
+        parser.tokens_.SetFailed();
       }
     }
     Depth(const Depth&) = delete;
@@ -215,12 +142,12 @@ class Parser {
 
   Parsed ParseExpr(std::string_view expected = kExpressionStarts) {
     const Depth depth(*this, expr_depth_);
-    if (!SyncExpression(expected)) return Nothing();
+    if (!tokens_.SyncExpression(expected)) return Nothing();
     Parsed condition = ParseLogic(op::kOr);
-    if (!IsNow("?")) return condition;
-    const ExprId id = NewId(Take().offset);
-    Parsed if_true = SyncExpression(kExpressionStarts) ? ParseLogic(op::kOr) : Nothing();
-    Expect(":");
+    if (!tokens_.IsNow("?")) return condition;
+    const ExprId id = NewId(tokens_.Take().offset);
+    Parsed if_true = tokens_.SyncExpression(kExpressionStarts) ? ParseLogic(op::kOr) : Nothing();
+    tokens_.Expect(":");
     Parsed if_false = ParseExpr();
     return Operator(id, op::kConditional, true, std::move(condition), std::move(if_true), std::move(if_false));
   }
@@ -232,13 +159,13 @@ class Parser {
     std::vector<Parsed> terms;
     std::vector<ExprId> ids;
     terms.push_back(parse_term());
-    while (IsNow(is_or ? "||" : "&&")) {
-      const int offset = Take().offset;
-      if (!SyncExpression(kExpressionStarts)) return Nothing();
+    while (tokens_.IsNow(is_or ? "||" : "&&")) {
+      const int offset = tokens_.Take().offset;
+      if (!tokens_.SyncExpression(kExpressionStarts)) return Nothing();
       terms.push_back(parse_term());
       ids.push_back(NewId(offset));
     }
-    if (failed_) return Nothing();
+    if (tokens_.failed()) return Nothing();
     return terms.size() == 1 ? std::move(terms[0]) : Balance(function, terms, ids, 0, ids.size() - 1);
   }
 
@@ -250,29 +177,14 @@ class Parser {
     return Operator(ids[middle], function, false, std::move(left), std::move(right));
   }
 
-  static std::string_view RelationOperator(const Token& token) {
-    constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOperators = {{{"<", "_<_"},
-                                                                                          {"<=", "_<=_"},
-                                                                                          {">=", "_>=_"},
-                                                                                          {">", "_>_"},
-                                                                                          {"==", op::kEquals},
-                                                                                          {"!=", op::kNotEquals},
-                                                                                          {"in", op::kIn}}};
-    if (token.kind != TokenKind::kPunctuation) return {};
-    for (const auto& [text, name] : kOperators) {
-      if (token.text == text) return name;
-    }
-    return {};
-  }
-
   Parsed ParseRelation() {
     const Depth depth(*this, relation_depth_);
     Parsed left = ParseCalc(0);
-    while (!failed_) {
-      const std::string_view function = RelationOperator(Now());
+    while (!tokens_.failed()) {
+      const std::string_view function = RelationOperator(tokens_.Now());
       if (function.empty()) break;
-      const ExprId id = NewId(Take().offset);
-      if (!SyncExpression(kExpressionStarts)) break;
+      const ExprId id = NewId(tokens_.Take().offset);
+      if (!tokens_.SyncExpression(kExpressionStarts)) break;
       const Depth inner(*this, relation_depth_);
       Parsed right = ParseCalc(0);
       left = Operator(id, function, true, std::move(left), std::move(right));
@@ -280,28 +192,15 @@ class Parser {
     return left;
   }
 
-  struct Arithmetic {
-    std::string_view function;
-    int precedence = 0;
-  };
-  static Arithmetic ArithmeticOperator(const Token& token) {
-    if (token.Is("*")) return {"_*_", 2};
-    if (token.Is("/")) return {"_/_", 2};
-    if (token.Is("%")) return {"_%_", 2};
-    if (token.Is("+")) return {op::kAdd, 1};
-    if (token.Is("-")) return {"_-_", 1};
-    return {};
-  }
-
   // Operators that bind more tightly than `precedence`.
   Parsed ParseCalc(int precedence) {
     const Depth depth(*this, calc_depth_);
     Parsed left = ParseUnary();
-    while (!failed_) {
-      const Arithmetic arithmetic = ArithmeticOperator(Now());
+    while (!tokens_.failed()) {
+      const Arithmetic arithmetic = ArithmeticOperator(tokens_.Now());
       if (arithmetic.precedence <= precedence) break;
-      const ExprId id = NewId(Take().offset);
-      if (!SyncExpression(kExpressionStarts)) break;
+      const ExprId id = NewId(tokens_.Take().offset);
+      if (!tokens_.SyncExpression(kExpressionStarts)) break;
       Parsed right = ParseCalc(arithmetic.precedence);
       left = Operator(id, arithmetic.function, true, std::move(left), std::move(right));
     }
@@ -309,27 +208,27 @@ class Parser {
   }
 
   Parsed ParseUnary() {
-    if (failed_) return Nothing();
-    if (IsNow("!")) return ParsePrefix("!", op::kNot);
-    const bool is_number = Ahead(1).kind == TokenKind::kInt || Ahead(1).kind == TokenKind::kDouble;
-    if (IsNow("-") && !is_number) return ParsePrefix("-", op::kNegate);
+    if (tokens_.failed()) return Nothing();
+    if (tokens_.IsNow("!")) return ParsePrefix("!", op::kNot);
+    const bool is_number = tokens_.Ahead(1).kind == TokenKind::kInt || tokens_.Ahead(1).kind == TokenKind::kDouble;
+    if (tokens_.IsNow("-") && !is_number) return ParsePrefix("-", op::kNegate);
     return ParseMember();
   }
 
   // Several in a row cancel each other out.
   Parsed ParsePrefix(std::string_view sign, std::string_view function) {
-    const Token first = Now();
+    const Token first = tokens_.Now();
     int count = 0;
-    while (TakeIf(sign)) ++count;
-    if (sign == "!" && Now().kind == TokenKind::kEnd) {
-      Fail(Now(), "extraneous input '<EOF>' expecting " + std::string(kExpressionStarts));
+    while (tokens_.TakeIf(sign)) ++count;
+    if (sign == "!" && tokens_.Now().kind == TokenKind::kEnd) {
+      tokens_.Fail(tokens_.Now(), "extraneous input '<EOF>' expecting " + std::string(kExpressionStarts));
     }
-    if (sign == "-" && (IsNow("!") || !StartsExpression(Now()))) FailAfterMinus();
-    if (IsNow("-") && Ahead(1).kind != TokenKind::kInt && Ahead(1).kind != TokenKind::kDouble) {
-      Take();
-      FailAfterMinus();
+    if (sign == "-" && (tokens_.IsNow("!") || !StartsExpression(tokens_.Now()))) tokens_.FailAfterMinus();
+    if (tokens_.IsNow("-") && tokens_.Ahead(1).kind != TokenKind::kInt && tokens_.Ahead(1).kind != TokenKind::kDouble) {
+      tokens_.Take();
+      tokens_.FailAfterMinus();
     }
-    if (!SyncExpression(kExpressionStarts)) return Nothing();
+    if (!tokens_.SyncExpression(kExpressionStarts)) return Nothing();
     if (count % 2 == 0) return ParseMember();
     const ExprId id = NewId(first.offset);
     return Operator(id, function, false, ParseMember());
@@ -337,14 +236,14 @@ class Parser {
 
   Parsed ParseMember() {
     Parsed member = ParsePrimary();
-    while (!failed_) {
-      if (IsNow(".")) {
+    while (!tokens_.failed()) {
+      if (tokens_.IsNow(".")) {
         member = ParseSelect(std::move(member));
-      } else if (IsNow("[")) {
-        const ExprId id = NewId(Take().offset);
-        const bool is_optional = TakeIf("?");
+      } else if (tokens_.IsNow("[")) {
+        const ExprId id = NewId(tokens_.Take().offset);
+        const bool is_optional = tokens_.TakeIf("?");
         Parsed index = ParseExpr(is_optional ? kExpressionStarts : kIndexStarts);
-        Expect("]");
+        tokens_.Expect("]");
         member = Operator(id, is_optional ? op::kOptionalIndex : op::kIndex, true, std::move(member), std::move(index));
       } else {
         break;
@@ -353,39 +252,22 @@ class Parser {
     return member;
   }
 
-  void FailAfterMinus() {
-    const bool is_end = Now().kind == TokenKind::kEnd;
-    const std::string text = is_end ? "" : Now().text;
-    Report(Now(), "no viable alternative at input '-" + text + "'");
-    if (is_end) Report(Now(), "mismatched input '<EOF>' expecting " + std::string(kExpressionStarts));
-    failed_ = true;
-  }
-
-  void FailAfterDot() {
-    const Token& token = Now();
-    if (token.Is("in")) return Report(token, "no viable alternative at input '.in'");
-    if (token.kind == TokenKind::kTrue || token.kind == TokenKind::kFalse || token.kind == TokenKind::kNull) {
-      return Fail(token, "mismatched input '" + token.text + "' expecting IDENTIFIER");
-    }
-    Fail(token, "no viable alternative at input '." + (token.kind == TokenKind::kEnd ? "" : token.text) + "'");
-  }
-
   Parsed ParseSelect(Parsed operand) {
-    const Token dot = Take();
-    const bool is_optional = TakeIf("?");
-    const Token name = Now();
+    const Token dot = tokens_.Take();
+    const bool is_optional = tokens_.TakeIf("?");
+    const Token name = tokens_.Now();
     if (name.kind != TokenKind::kIdentifier && name.kind != TokenKind::kEscapedIdentifier) {
       if (is_optional) {
-        Fail(name, "mismatched input '" + name.text + "' expecting {IDENTIFIER, ESC_IDENTIFIER}");
+        tokens_.Fail(name, "mismatched input '" + name.text + "' expecting {IDENTIFIER, ESC_IDENTIFIER}");
         issues_.Report(name.offset, "unsupported ident kind");
       } else {
-        FailAfterDot();
+        tokens_.FailAfterDot();
       }
       return Nothing();
     }
-    Take();
-    if (name.kind == TokenKind::kIdentifier && !is_optional && IsNow("(")) {
-      const ExprId id = NewId(Take().offset);
+    tokens_.Take();
+    if (name.kind == TokenKind::kIdentifier && !is_optional && tokens_.IsNow("(")) {
+      const ExprId id = NewId(tokens_.Take().offset);
       std::vector<Parsed> arguments = ParseArguments();
       return Call(id, name.text, std::move(operand), std::move(arguments), true);
     }
@@ -405,49 +287,49 @@ class Parser {
   // The arguments of a call, whose parenthesis is open, and the closing one.
   std::vector<Parsed> ParseArguments() {
     std::vector<Parsed> arguments;
-    if (TakeIf(")")) return arguments;
-    if (SyncExpression(kArgumentStarts, ")")) {
+    if (tokens_.TakeIf(")")) return arguments;
+    if (tokens_.SyncExpression(kArgumentStarts, ")")) {
       arguments.push_back(ParseExpr());
-      while (TakeIf(",")) arguments.push_back(ParseExpr());
+      while (tokens_.TakeIf(",")) arguments.push_back(ParseExpr());
     }
-    Expect(")");
+    tokens_.Expect(")");
     return arguments;
   }
 
   Parsed ParsePrimary() {
-    if (failed_) return Nothing();
-    const Token token = Now();
+    if (tokens_.failed()) return Nothing();
+    const Token token = tokens_.Now();
     if (IsLiteral(token) || token.Is("-")) return ParseLiteral();
     if (token.kind == TokenKind::kIdentifier) return ParseName(token.offset, "");
-    if (TakeIf("(")) {
+    if (tokens_.TakeIf("(")) {
       Parsed nested = ParseExpr();
-      Expect(")");
+      tokens_.Expect(")");
       return nested;
     }
     if (token.Is("[")) return ParseList();
     if (token.Is("{")) return ParseMap();
-    if (TakeIf(".")) {
-      if (Now().kind == TokenKind::kIdentifier) return ParseName(token.offset, ".");
-      FailAfterDot();
+    if (tokens_.TakeIf(".")) {
+      if (tokens_.Now().kind == TokenKind::kIdentifier) return ParseName(token.offset, ".");
+      tokens_.FailAfterDot();
       return Nothing();
     }
     // An operator without its left side gets here, and that has been reported.
     if (issues_.empty())
-      Fail(token, "mismatched input '" + token.text + "' expecting " + std::string(kExpressionStarts));
+      tokens_.Fail(token, "mismatched input '" + token.text + "' expecting " + std::string(kExpressionStarts));
     return Nothing();
   }
 
   // a, .a, a(...), a.b.c{...}
   Parsed ParseName(int start, std::string_view leading_dot) {
-    if (const std::size_t length = StructNameLength(); length > 0) return ParseStruct(leading_dot, length);
-    const Token name = Take();
+    if (const std::size_t length = tokens_.StructNameLength(); length > 0) return ParseStruct(leading_dot, length);
+    const Token name = tokens_.Take();
     if (IsReserved(name.text)) {
       Parsed broken = Broken({TokenKind::kIdentifier, name.text, start}, "reserved identifier: " + name.text);
-      if (TakeIf("(")) ParseArguments();
+      if (tokens_.TakeIf("(")) ParseArguments();
       return broken;
     }
-    if (IsNow("(")) {
-      const ExprId id = NewId(Take().offset);
+    if (tokens_.IsNow("(")) {
+      const ExprId id = NewId(tokens_.Take().offset);
       return Call(id, std::string(leading_dot) + name.text, {}, ParseArguments(), false);
     }
     ExprPtr ident = Node(ExprKind::kIdent, NewId(name.offset));
@@ -455,107 +337,83 @@ class Parser {
     return {std::move(ident), 0};
   }
 
-  // How many tokens a.b.c are when a brace follows them; 0 when none does.
-  std::size_t StructNameLength() const {
-    std::size_t length = 1;
-    while (Ahead(length).Is(".") && Ahead(length + 1).kind == TokenKind::kIdentifier) length += 2;
-    return Ahead(length).Is("{") ? length : 0;
-  }
-
   Parsed ParseStruct(std::string_view leading_dot, std::size_t length) {
     std::string name(leading_dot);
-    for (std::size_t i = 0; i < length; ++i) name += Take().text;
+    for (std::size_t i = 0; i < length; ++i) name += tokens_.Take().text;
     ExprPtr expr = Node(ExprKind::kStruct, 0);
-    const ExprId id = NewId(Take().offset);
+    const ExprId id = NewId(tokens_.Take().offset);
     expr->id = id;
     expr->name = name;
     int height = 0;
-    while (!failed_ && !IsNow("}")) {
-      const bool is_optional = TakeIf("?");
-      const ExprId entry = NewId(Now().offset);
-      const Token field = Now();
+    while (!tokens_.failed() && !tokens_.IsNow("}")) {
+      const bool is_optional = tokens_.TakeIf("?");
+      const ExprId entry = NewId(tokens_.Now().offset);
+      const Token field = tokens_.Now();
       if (field.kind != TokenKind::kIdentifier) {
-        Fail(field, "mismatched input '" + field.text + "' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
+        tokens_.Fail(field,
+                     "mismatched input '" + field.text + "' expecting {'}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}");
         break;
       }
-      Take();
-      offsets_[static_cast<std::size_t>(entry)] = Now().offset;
-      Expect(":");
+      tokens_.Take();
+      offsets_[static_cast<std::size_t>(entry)] = tokens_.Now().offset;
+      tokens_.Expect(":");
       Parsed value = ParseExpr();
       height = std::max(height, value.height);
       expr->field_names.push_back(field.text);
       expr->values.push_back(std::move(value.expr));
       expr->is_optional.push_back(is_optional);
-      if (!TakeComma("}")) return {std::move(expr), height};
-      if (!IsNow("?") && Now().kind != TokenKind::kIdentifier) break;
+      if (!tokens_.TakeComma("}")) return {std::move(expr), height};
+      if (!tokens_.IsNow("?") && tokens_.Now().kind != TokenKind::kIdentifier) break;
     }
-    Expect("}");
+    tokens_.Expect("}");
     return {std::move(expr), height};
   }
 
-  // Whether another element follows in a list or map. Leaves out a token that is none, at the beginning.
-  bool HasElement(std::string_view closing, std::string_view starts, bool is_first) {
-    if (failed_ || IsNow(closing)) return false;
-    if (StartsExpression(Now()) || IsNow("?")) return true;
-    if (!is_first) return false;
-    // A lone comma may stand before the end, as in [,].
-    if (TakeIf(",")) return false;
-    return SyncExpression(starts, closing);
-  }
-
-  // Goes on behind an element: true when a comma came, false at the end.
-  bool TakeComma(std::string_view closing) {
-    if (failed_) return false;
-    if (TakeIf(",")) return true;
-    Expect(closing, closing == "]" ? "{']', ','}" : "{'}', ','}");
-    return false;
-  }
-
   Parsed ParseList() {
-    ExprPtr expr = Node(ExprKind::kList, NewId(Take().offset));
+    ExprPtr expr = Node(ExprKind::kList, NewId(tokens_.Take().offset));
     int height = 0;
     bool is_first = true;
-    while (HasElement("]", kListStarts, is_first)) {
+    while (tokens_.HasElement("]", kListStarts, is_first)) {
       is_first = false;
-      const bool is_optional = TakeIf("?");
+      const bool is_optional = tokens_.TakeIf("?");
       Parsed item = ParseExpr();
       height = std::max(height, item.height);
       expr->items.push_back(std::move(item.expr));
       expr->is_optional.push_back(is_optional);
-      if (!TakeComma("]")) return {std::move(expr), height};
+      if (!tokens_.TakeComma("]")) return {std::move(expr), height};
     }
-    Expect("]");
+    tokens_.Expect("]");
     return {std::move(expr), height};
   }
 
   Parsed ParseMap() {
-    ExprPtr expr = Node(ExprKind::kMap, NewId(Take().offset));
+    ExprPtr expr = Node(ExprKind::kMap, NewId(tokens_.Take().offset));
     int height = 0;
     bool is_first = true;
-    while (HasElement("}", kMapStarts, is_first)) {
+    while (tokens_.HasElement("}", kMapStarts, is_first)) {
       is_first = false;
       const ExprId entry = NewId(0);
-      const bool is_optional = TakeIf("?");
+      const bool is_optional = tokens_.TakeIf("?");
       Parsed key = ParseExpr();
-      offsets_[static_cast<std::size_t>(entry)] = Now().offset;
-      Expect(":");
+      offsets_[static_cast<std::size_t>(entry)] = tokens_.Now().offset;
+      tokens_.Expect(":");
       Parsed value = ParseExpr();
       height = std::max({height, key.height, value.height});
       expr->items.push_back(std::move(key.expr));
       expr->values.push_back(std::move(value.expr));
       expr->is_optional.push_back(is_optional);
-      if (!TakeComma("}")) return {std::move(expr), height};
+      if (!tokens_.TakeComma("}")) return {std::move(expr), height};
     }
-    Expect("}");
+    tokens_.Expect("}");
     return {std::move(expr), height};
   }
 
   Parsed ParseLiteral() {
-    const int start = Now().offset;
-    const bool is_negative = TakeIf("-");
-    const Token token = Take();
+    const int start = tokens_.Now().offset;
+    const bool is_negative = tokens_.TakeIf("-");
+    const Token token = tokens_.Take();
     if (!IsLiteral(token)) {
-      Fail(token, "no viable alternative at input '-" + token.text + "'");
+      tokens_.Fail(token, "no viable alternative at input '-" + token.text + "'");
       return Nothing();
     }
     auto value = ReadLiteral(token, is_negative);
@@ -563,11 +421,9 @@ class Parser {
     return {Literal(start, std::move(*value)), 0};
   }
 
-  std::vector<Token> tokens_;
+  TokenStream tokens_;
   Issues& issues_;
   std::vector<int> offsets_ = {0};  // ids begin at 1
-  std::size_t at_ = 0;
-  bool failed_ = false;
   int expr_depth_ = 0;
   int relation_depth_ = 0;
   int calc_depth_ = 0;

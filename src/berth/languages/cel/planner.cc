@@ -1,4 +1,6 @@
 // Checked tree -> steps: cel-go's interpreter/planner.go and decorators.go (v0.26), constants folded as there.
+#include "berth/languages/cel/planner.h"
+
 #include <algorithm>
 #include <array>
 #include <utility>

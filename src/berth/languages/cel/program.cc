@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "berth/languages/cel/planner.h"
 #include "berth/languages/cel/steps.h"
 
 namespace berth::cel {

@@ -1,4 +1,5 @@
-// Regular expressions: RE2's syntax, the one place that includes it.
+#include "berth/languages/cel/regex.h"
+
 #include <re2/re2.h>
 
 #include <array>
@@ -6,7 +7,6 @@
 #include <utility>
 
 #include "berth/base/utf8.h"
-#include "berth/languages/cel/steps.h"
 
 namespace berth::cel {
 

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "berth/languages/cel/attribute.h"
 #include "berth/languages/cel/declarations.h"
 #include "berth/languages/cel/plan.h"
+#include "berth/languages/cel/regex.h"
 
 namespace berth::cel {
 
@@ -102,10 +104,6 @@ class CallStep final : public CallBase {
   bool stops_at_first_error_ = false;
 };
 
-// A compiled pattern; what it does with the arguments depends on the function.
-class Pattern;
-Expected<std::shared_ptr<const Pattern>> CompilePattern(const std::string& pattern);
-
 // matches, find and findAll with a constant pattern.
 class RegexStep final : public CallBase {
  public:
@@ -116,9 +114,6 @@ class RegexStep final : public CallBase {
 
   std::shared_ptr<const Pattern> pattern_;
 };
-// `function` matches, find or findAll applied to values, of which the pattern is the second.
-Value ApplyPattern(const Pattern& pattern, std::string_view function, std::span<const Value> arguments,
-                   WorkLimit& work);
 
 class ListStep final : public Step {
  public:
@@ -206,5 +201,8 @@ class FoldStep final : public Step {
 // The value may stand where a parameter of the type is declared, as upstream looks at it at run time: no deeper than
 // the first element.
 bool IsRuntimeAssignable(const Type& type, const Value& value);
+
+// The value of a variable as seen from a scope; null when there is none.
+const Value* FindVariable(Evaluation& evaluation, Scope* scope, std::string_view name);
 
 }  // namespace berth::cel

@@ -1,0 +1,10 @@
+// What Kubernetes' CEL environment declares, as text. Constant: any thread.
+#pragma once
+
+#include <string_view>
+
+namespace berth::cel {
+
+extern const std::string_view kDeclarations;
+
+}  // namespace berth::cel

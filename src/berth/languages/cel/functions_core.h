@@ -1,0 +1,13 @@
+// Operators and conversions of CEL's standard library. Tables that never change: any thread.
+#pragma once
+
+#include <span>
+
+#include "berth/languages/cel/declarations.h"
+
+namespace berth::cel {
+
+std::span<const SingletonBinding> OperatorBindings();
+std::span<const OverloadBinding> ConversionBindings();
+
+}  // namespace berth::cel

@@ -1,0 +1,12 @@
+// Functions that Kubernetes adds: quantities, versions and the like. Tables that never change: any thread.
+#pragma once
+
+#include <span>
+
+#include "berth/languages/cel/declarations.h"
+
+namespace berth::cel {
+
+std::span<const OverloadBinding> KubernetesBindings();
+
+}  // namespace berth::cel

@@ -1,0 +1,13 @@
+// Functions of lists. Tables that never change: any thread.
+#pragma once
+
+#include <span>
+
+#include "berth/languages/cel/declarations.h"
+
+namespace berth::cel {
+
+std::span<const OverloadBinding> ListBindings();
+std::span<const SingletonBinding> ListSingletons();
+
+}  // namespace berth::cel

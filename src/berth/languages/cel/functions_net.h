@@ -1,0 +1,12 @@
+// Functions of IP addresses and CIDR blocks. Tables that never change: any thread.
+#pragma once
+
+#include <span>
+
+#include "berth/languages/cel/declarations.h"
+
+namespace berth::cel {
+
+std::span<const OverloadBinding> NetBindings();
+
+}  // namespace berth::cel

@@ -1,0 +1,28 @@
+// TypeErrors: says what is wrong with the types of an expression, in cel-go's words and at the place. One thread at a
+// time.
+#pragma once
+
+#include <string>
+
+#include "berth/languages/cel/ast.h"
+#include "berth/languages/cel/parser.h"
+#include "berth/languages/cel/source.h"
+#include "berth/languages/cel/type.h"
+
+namespace berth::cel {
+
+class TypeErrors {
+ public:
+  // Both must outlive it.
+  TypeErrors(const ParsedExpr& parsed, Issues& issues) : parsed_(parsed), issues_(issues) {}
+
+  void Report(const Expr& at, std::string message);
+  void ReportMismatch(const Expr& at, const Type& expected, const Type& found);
+  void ReportUndeclared(const Expr& at, const std::string& name);
+
+ private:
+  const ParsedExpr& parsed_;
+  Issues& issues_;
+};
+
+}  // namespace berth::cel
