@@ -1,5 +1,5 @@
-// The functions that scripts may use: Lua's own where they are harmless, bounded where they are not, and nothing that
-// reaches outside or tells one process from another (addresses, the order of a hash table).
+#include "berth/languages/script/library.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,22 +12,6 @@
 #include "berth/languages/script/sorting.h"
 
 namespace berth::script {
-
-// What the library may see of a Sandbox.
-struct SandboxLibrary {
-  static bool IsOver(Sandbox& sandbox) { return sandbox.over_ != Sandbox::Over::kNone; }
-  static void NoteStatus(Sandbox& sandbox, int status) {
-    if (status == LUA_ERRMEM && !IsOver(sandbox)) sandbox.over_ = Sandbox::Over::kMemory;
-  }
-  static void ForgiveRule(Sandbox& sandbox) { sandbox.is_rule_broken_ = false; }
-  static Random& RandomOf(lua_State* lua) {
-    Sandbox& sandbox = Sandbox::Of(lua);
-    if (!sandbox.random_ && sandbox.make_random_ != nullptr)
-      sandbox.random_ = sandbox.make_random_(sandbox.random_context_);
-    if (!sandbox.random_) Sandbox::RaiseRule(lua, "%s", sandbox.no_random_reason_);
-    return *sandbox.random_;
-  }
-};
 
 namespace {
 
@@ -69,9 +53,9 @@ int ProtectedCall(lua_State* lua) {
   }
   // A call that is over its limits is over: it cannot be caught.
   Sandbox& sandbox = Sandbox::Of(lua);
-  SandboxLibrary::NoteStatus(sandbox, status);
-  if (SandboxLibrary::IsOver(sandbox)) return lua_error(lua);
-  SandboxLibrary::ForgiveRule(sandbox);
+  sandbox.NoteStatus(status);
+  if (sandbox.IsOver()) return lua_error(lua);
+  sandbox.ForgiveRule();
   lua_pushboolean(lua, 0);
   lua_insert(lua, -2);
   return 2;
@@ -466,7 +450,10 @@ int RandomFunction(lua_State* lua) {
   const int arguments = lua_gettop(lua);
   CheckNumeral(lua, 1);
   CheckNumeral(lua, 2);
-  Random& random = SandboxLibrary::RandomOf(lua);
+  CallRandom& source = Sandbox::Of(lua).random();
+  Random* drawn_from = source.Draw();
+  if (drawn_from == nullptr) Sandbox::RaiseRule(lua, "%s", source.reason());
+  Random& random = *drawn_from;
   if (arguments == 0) {
     lua_pushnumber(lua, static_cast<double>(random.Next() >> 11) * 0x1p-53);
     return 1;

@@ -11,6 +11,7 @@
 #include <lua.hpp>
 
 #include "berth/base/check.h"
+#include "berth/languages/script/library.h"
 
 namespace berth::script {
 namespace {
@@ -87,6 +88,10 @@ void Enqueue(lua_State* lua, int queue, int seen) {
 }
 
 }  // namespace
+
+void Sandbox::NoteStatus(int status) {
+  if (status == LUA_ERRMEM && !IsOver()) over_ = Over::kMemory;
+}
 
 Sandbox::Sandbox(Limits limits) : limits_(limits) {
   lua_ = lua_newstate(&Sandbox::Allocate, this);
@@ -234,7 +239,7 @@ bool Sandbox::Guarded(int arguments, int results, std::int64_t instructions_max)
   is_rule_broken_ = false;
   error_line_ = 0;
   refused_ = Refused::kNothing;
-  random_.reset();
+  random_.BeginCall();
   SetCountHook();
   is_guarded_ = true;
   const int status = lua_pcall(lua_, arguments, results, kMessageHandler);

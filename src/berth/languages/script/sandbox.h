@@ -8,14 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "berth/base/expected.h"
-#include "berth/base/random.h"
 #include "berth/codec/json.h"
+#include "berth/languages/script/call_random.h"
 
 struct lua_State;
 struct lua_Debug;
@@ -82,18 +81,15 @@ class Sandbox {
   std::int64_t& steps_left() { return steps_left_; }
   [[noreturn]] void RaiseOutOfSteps(lua_State* lua);
 
-  // What math.random draws from in a call, asked when it first does; nullopt: it may not draw, for the reason that was
-  // given last. `context` must outlive the sandbox.
-  using MakeRandom = std::optional<Random> (*)(const void* context);
-  void SetRandom(MakeRandom make, const void* context) {
-    make_random_ = make;
-    random_context_ = context;
-  }
-  void SetNoRandomReason(const char* reason) { no_random_reason_ = reason; }
+  CallRandom& random() { return random_; }
+  // The call is over its limits, and no script may catch that.
+  bool IsOver() const { return over_ != Over::kNone; }
+  // Of a call within the call that ended with this status of Lua's.
+  void NoteStatus(int status);
+  // The script has caught the error.
+  void ForgiveRule() { is_rule_broken_ = false; }
 
  private:
-  friend struct SandboxLibrary;
-
   enum class Over : std::uint8_t { kNone, kInstructions, kMemory };
   enum class Refused : std::uint8_t { kNothing, kMemory, kString, kStack };
   // A variable that must be the same after each call. Both are stack indexes.
@@ -144,17 +140,7 @@ class Sandbox {
   bool is_rule_broken_ = false;
   Refused refused_ = Refused::kNothing;
   int error_line_ = 0;
-  std::optional<Random> random_;
-  MakeRandom make_random_ = nullptr;
-  const void* random_context_ = nullptr;
-  const char* no_random_reason_ = "math.random draws within calls only";
+  CallRandom random_;
 };
-
-// Puts the functions that scripts may use into the globals of a new state.
-void OpenLibrary(lua_State* lua);
-
-// Pushes the table that holds the entries of the table at `table`: it itself, or the one behind a frozen one. A table
-// is frozen exactly when it has a metatable, for scripts cannot set one.
-void PushEntries(lua_State* lua, int table);
 
 }  // namespace berth::script

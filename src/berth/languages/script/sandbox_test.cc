@@ -387,18 +387,15 @@ TEST(Sandbox, ChanceComesFromTheSeed) {
       "function run() return math.random(1000) .. ' ' .. math.random(5, 5) .. ' ' .. "
       "tostring(math.random() < 1) end");
   std::uint64_t seed = 1;
-  script.sandbox->SetRandom(
-      [](const void* context) -> std::optional<Random> {
-        const std::uint64_t now = *static_cast<const std::uint64_t*>(context);
-        if (now == 0) return std::nullopt;
-        return Random(now);
-      },
-      &seed);
+  script.sandbox->random().SetSource([&seed]() -> std::optional<Random> {
+    if (seed == 0) return std::nullopt;
+    return Random(seed);
+  });
   const std::string first = script.Run();
   EXPECT_EQ(script.Run(), first) << "what was drawn before matters";
   seed = 2;
   EXPECT_NE(script.Run(), first);
-  script.sandbox->SetNoRandomReason("not now");
+  script.sandbox->random().SetReason("not now");
   seed = 0;
   EXPECT_EQ(script.Run(), "1: not now");
   EXPECT_EQ(Loaded("function run() return 1 end x = math.random()").Shown(), "1: math.random draws within calls only");

@@ -11,6 +11,7 @@
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
 #include "berth/framework/pod_requests.h"
+#include "berth/languages/script/library.h"
 #include "berth/plugins/helper/outside_source.h"
 #include "berth/plugins/script/declared_events.h"
 
@@ -60,8 +61,7 @@ std::uint64_t HashName(std::string_view name) {
 }
 
 // Of the call under way: of the cycle and the node, so that it does not matter which nodes were asked about before.
-std::optional<Random> RandomOfCall(const void* of) {
-  const ScriptContext& context = *static_cast<const ScriptContext*>(of);
+std::optional<Random> RandomOfCall(const ScriptContext& context) {
   if (context.pod == nullptr || context.is_kept) return std::nullopt;
   return Random(context.cycle_seed ^ (context.node == nullptr ? 0 : HashName(context.node->name())));
 }
@@ -118,7 +118,7 @@ std::string_view MeantBy(std::string_view global) {
 
 ScriptProgram::ScriptProgram(const ScriptArgs& args, std::string_view name) : name_(name), sandbox_(args.limits) {
   views_ = MakeScriptViews(sandbox_, context_);
-  sandbox_.SetRandom(&RandomOfCall, &context_);
+  sandbox_.random().SetSource([this] { return RandomOfCall(context_); });
 }
 
 Expected<std::unique_ptr<ScriptProgram>> ScriptProgram::Load(const ScriptArgs& args, std::string_view name,
@@ -228,7 +228,7 @@ Expected<void> ScriptProgram::Declare() {
   if (!depends_on.empty() && depends_on != "node" && depends_on != "cycle")
     return NotAsDeclared("depends_on is \"" + Printable(depends_on, 40) + "\": want \"node\" or \"cycle\"");
   declarations_.is_node_local = context_.is_kept = depends_on == "node";
-  if (context_.is_kept) sandbox_.SetNoRandomReason(kNoRandomWhereKept);
+  if (context_.is_kept) sandbox_.random().SetReason(kNoRandomWhereKept);
 
   BERTH_ASSIGN_OR_RETURN(const std::string normalization, TakeText("normalization"));
   if (normalization == "max") {
