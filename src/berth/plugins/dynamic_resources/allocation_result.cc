@@ -1,10 +1,11 @@
-// What DeviceAllocator found, as a claim's status has it.
+#include "berth/plugins/dynamic_resources/allocation_result.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <functional>
+#include <map>
 
 #include "berth/base/random.h"
-#include "berth/plugins/dynamic_resources/allocator.h"
 #include "berth/plugins/helper/node_selector.h"
 
 namespace berth::plugins {
@@ -58,89 +59,14 @@ api::NodeSelectorTerm OnlyNode(std::string_view node_name) {
   return term;
 }
 
-}  // namespace
-
-std::int64_t DeviceAllocator::PriorityScore(std::size_t claim) const {
-  std::int64_t score = 0;
-  const ResolvedClaim& resolved = *claims_[claim];
-  for (const ResolvedClaim::Request& request : resolved.requests) {
-    if (!request.is_prioritized) continue;
-    for (std::size_t i = 0; i < request.alternatives.size(); ++i) {
-      const bool is_picked = std::any_of(picked_[claim].begin(), picked_[claim].end(), [&](const Picked& picked) {
-        return picked.resolved == &request.alternatives[i];
-      });
-      if (is_picked) score += kAlternativesMax - static_cast<std::int64_t>(i);
-    }
-  }
-  return score;
-}
-
-// What makes a node selector for the result impossible; nothing when it can be made.
-std::string DeviceAllocator::NodeSelectorError() const {
-  for (std::size_t c = 0; c < claims_.size(); ++c) {
-    for (const Picked& picked : picked_[c]) {
-      const ReachableDevice& device = pools_->devices[picked.device];
-      if (IsTiedToNode(device)) break;
-      const auto& selector = NodesOf(device).node_selector;
-      if (selector && selector->size() > 1) {
-        return "create NodeSelector for claim " + claims_[c]->claim->metadata.name +
-               ": unsupported ResourceSlice.NodeSelector with " + std::to_string(selector->size()) + " terms";
-      }
-    }
-  }
-  return {};
-}
-
-std::vector<api::AllocationResult> DeviceAllocator::Results(std::string_view node_name, std::uint64_t seed) const {
-  std::vector<api::AllocationResult> results(claims_.size());
-  for (std::size_t c = 0; c < claims_.size(); ++c) {
-    api::AllocationResult& result = results[c];
-    Random random(seed ^ std::hash<std::string>{}(claims_[c]->claim->metadata.uid));
-    api::NodeSelectorTerm merged;
-    bool is_tied = false;
-    for (const Picked& picked : picked_[c]) {
-      const ReachableDevice& reachable = pools_->devices[picked.device];
-      const api::ResourceSlice& slice = *reachable.slice->object;
-      api::DeviceAllocationResult& device = result.results.emplace_back();
-      device.request = picked.resolved->full_name;
-      device.driver = slice.driver;
-      device.pool = slice.pool_name;
-      device.device = reachable.device().name;
-      device.admin_access = picked.resolved->request->admin_access;
-      device.tolerations = picked.resolved->request->tolerations;
-      device.binding_conditions = reachable.device().binding_conditions;
-      device.binding_failure_conditions = reachable.device().binding_failure_conditions;
-      if (picked.is_share) device.share_id = MakeUuid(random);
-      device.consumed_capacity = picked.consumed;
-      is_tied |= IsTiedToNode(reachable);
-      const auto& selector = NodesOf(reachable).node_selector;
-      if (selector && selector->size() == 1) {
-        AddNew(selector->front().match_fields, merged.match_fields);
-        AddNew(selector->front().match_expressions, merged.match_expressions);
-      }
-    }
-    AddConfigs(c, result);
-    if (is_tied) {
-      result.node_selector.emplace({OnlyNode(node_name)});
-    } else if (!merged.match_fields.empty() || !merged.match_expressions.empty()) {
-      result.node_selector.emplace({std::move(merged)});
-    }
-  }
-  return results;
-}
-
 // The configurations of the classes in use, each once, then those of the claim that concern a request in use.
-void DeviceAllocator::AddConfigs(std::size_t claim, api::AllocationResult& result) const {
+void AddConfigs(const FoundClaim& found, api::AllocationResult& result) {
   struct Range {
     std::size_t begin, end;
   };
   std::map<std::string, Range> by_class;
-  const auto chosen = [&](std::size_t request) -> const ResolvedRequest& {
-    const std::vector<Wanted>& alternatives = wanted_[claim][request];
-    return *alternatives[alternatives.front().chosen].resolved;
-  };
-  for (std::size_t r = 0; r < wanted_[claim].size(); ++r) {
-    const ResolvedRequest& resolved = chosen(r);
+  for (const ResolvedRequest* request : found.chosen) {
+    const ResolvedRequest& resolved = *request;
     const api::DeviceClass& device_class = *resolved.device_class;
     const auto known = by_class.find(device_class.metadata.name);
     if (known != by_class.end()) {
@@ -155,18 +81,82 @@ void DeviceAllocator::AddConfigs(std::size_t claim, api::AllocationResult& resul
     }
     by_class.emplace(device_class.metadata.name, Range{begin, result.configs.size()});
   }
-  for (const api::DeviceClaimConfiguration& config : claims_[claim]->claim->spec.configs) {
+  for (const api::DeviceClaimConfiguration& config : found.claim.claim->spec.configs) {
     const auto concerns = [&](const std::string& name) {
       return std::find(config.requests.begin(), config.requests.end(), name) != config.requests.end();
     };
     // As upstream, once for each request that the configuration names.
     std::size_t count = config.requests.empty() ? 1 : 0;
-    for (std::size_t r = 0; r < wanted_[claim].size() && !config.requests.empty(); ++r) {
-      const ResolvedRequest& resolved = chosen(r);
-      if (concerns(resolved.request_name) || concerns(resolved.full_name)) ++count;
+    for (const ResolvedRequest* resolved : found.chosen) {
+      if (concerns(resolved->request_name) || concerns(resolved->full_name)) ++count;
     }
     for (; count > 0; --count) result.configs.push_back({"FromClaim", config.requests, config.config});
   }
+}
+
+}  // namespace
+
+std::int64_t PriorityScoreOf(const ResolvedClaim& claim, const std::vector<PickedDevice>& picked) {
+  std::int64_t score = 0;
+  for (const ResolvedClaim::Request& request : claim.requests) {
+    if (!request.is_prioritized) continue;
+    for (std::size_t i = 0; i < request.alternatives.size(); ++i) {
+      const bool is_picked = std::any_of(picked.begin(), picked.end(), [&](const PickedDevice& device) {
+        return device.resolved == &request.alternatives[i];
+      });
+      if (is_picked) score += kAlternativesMax - static_cast<std::int64_t>(i);
+    }
+  }
+  return score;
+}
+
+std::string NodeSelectorError(const NodePools& pools, const ResolvedClaim& claim,
+                              const std::vector<PickedDevice>& picked) {
+  for (const PickedDevice& each : picked) {
+    const ReachableDevice& device = pools.devices[each.device];
+    if (IsTiedToNode(device)) break;
+    const auto& selector = NodesOf(device).node_selector;
+    if (selector && selector->size() > 1) {
+      return "create NodeSelector for claim " + claim.claim->metadata.name +
+             ": unsupported ResourceSlice.NodeSelector with " + std::to_string(selector->size()) + " terms";
+    }
+  }
+  return {};
+}
+
+api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed) {
+  api::AllocationResult result;
+  Random random(seed ^ std::hash<std::string>{}(found.claim.claim->metadata.uid));
+  api::NodeSelectorTerm merged;
+  bool is_tied = false;
+  for (const PickedDevice& picked : found.picked) {
+    const ReachableDevice& reachable = found.pools.devices[picked.device];
+    const api::ResourceSlice& slice = *reachable.slice->object;
+    api::DeviceAllocationResult& device = result.results.emplace_back();
+    device.request = picked.resolved->full_name;
+    device.driver = slice.driver;
+    device.pool = slice.pool_name;
+    device.device = reachable.device().name;
+    device.admin_access = picked.resolved->request->admin_access;
+    device.tolerations = picked.resolved->request->tolerations;
+    device.binding_conditions = reachable.device().binding_conditions;
+    device.binding_failure_conditions = reachable.device().binding_failure_conditions;
+    if (picked.is_share) device.share_id = MakeUuid(random);
+    device.consumed_capacity = picked.consumed;
+    is_tied |= IsTiedToNode(reachable);
+    const auto& selector = NodesOf(reachable).node_selector;
+    if (selector && selector->size() == 1) {
+      AddNew(selector->front().match_fields, merged.match_fields);
+      AddNew(selector->front().match_expressions, merged.match_expressions);
+    }
+  }
+  AddConfigs(found, result);
+  if (is_tied) {
+    result.node_selector.emplace({OnlyNode(node_name)});
+  } else if (!merged.match_fields.empty() || !merged.match_expressions.empty()) {
+    result.node_selector.emplace({std::move(merged)});
+  }
+  return result;
 }
 
 }  // namespace berth::plugins

@@ -82,7 +82,10 @@ DeviceAllocator::Answer DeviceAllocator::Allocate(const NodePools& pools, std::v
     case Search::kError: return {Result::kError, error_};
     case Search::kOutOfSteps: return {Result::kOutOfSteps, {}};
   }
-  if (std::string error = NodeSelectorError(); !error.empty()) return {Result::kError, std::move(error)};
+  for (std::size_t c = 0; c < claims_.size(); ++c) {
+    std::string error = NodeSelectorError(*pools_, *claims_[c], picked_[c]);
+    if (!error.empty()) return {Result::kError, std::move(error)};
+  }
   return {Result::kAllocated, {}};
 }
 
@@ -410,6 +413,24 @@ void DeviceAllocator::RemoveCapacity(std::uint32_t device, const Picked& picked,
   if (entry == allocating_capacity_.end()) return;
   for (const auto& [name, amount] : picked.consumed) entry->second[name] -= amount.nanos();
   if (!had_capacity_before) allocating_capacity_.erase(entry);
+}
+
+FoundClaim DeviceAllocator::Found(std::size_t claim) const {
+  FoundClaim found{*pools_, *claims_[claim], picked_[claim], {}};
+  for (const std::vector<Wanted>& alternatives : wanted_[claim]) {
+    found.chosen.push_back(alternatives[alternatives.front().chosen].resolved);
+  }
+  return found;
+}
+
+std::int64_t DeviceAllocator::PriorityScore(std::size_t claim) const {
+  return PriorityScoreOf(*claims_[claim], picked_[claim]);
+}
+
+std::vector<api::AllocationResult> DeviceAllocator::Results(std::string_view node_name, std::uint64_t seed) const {
+  std::vector<api::AllocationResult> results;
+  for (std::size_t c = 0; c < claims_.size(); ++c) results.push_back(MakeAllocationResult(Found(c), node_name, seed));
+  return results;
 }
 
 }  // namespace berth::plugins

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/plugins/dynamic_resources/allocation_result.h"
 #include "berth/plugins/dynamic_resources/constraints.h"
 #include "berth/plugins/dynamic_resources/resolved_claim.h"
 #include "berth/plugins/helper/device_claims.h"
@@ -63,12 +64,7 @@ class DeviceAllocator {
     std::size_t alternative = 0;
     std::int64_t device = 0;  // how many the request has already
   };
-  struct Picked {
-    const ResolvedRequest* resolved = nullptr;
-    std::uint32_t device = 0;
-    bool is_share = false;
-    std::vector<std::pair<std::string, api::Quantity>> consumed;
-  };
+  using Picked = PickedDevice;
   // What taking a device changed, to be undone.
   struct Change {
     bool has_counters = false;
@@ -81,12 +77,12 @@ class DeviceAllocator {
   // Amounts by name of the counter, by name of the set.
   using CounterAmounts = std::map<std::string, DeviceAmounts, std::less<>>;
 
+  FoundClaim Found(std::size_t claim) const;
   void Begin(const NodePools& pools, std::vector<const ResolvedClaim*> claims);
   // An error's text, or nothing.
   std::string CheckClaim(std::size_t claim);
   std::string CheckRequest(std::size_t claim, Wanted& wanted);
   std::string CollectAll(const std::string& prefix, std::size_t claim, Wanted& wanted);
-  std::string NodeSelectorError() const;
 
   Search AllocateOne(const Position& at, bool in_alternative, std::uint32_t start);
   Search AllocateAlternatives(Position at);
@@ -109,8 +105,6 @@ class DeviceAllocator {
   void ReturnCounters(const ReachableDevice& device);
   void InsertCapacity(std::uint32_t device, const Picked& picked);
   void RemoveCapacity(std::uint32_t device, const Picked& picked, bool had_capacity_before);
-
-  void AddConfigs(std::size_t claim, api::AllocationResult& result) const;
 
   Wanted& WantedAt(const Position& at) { return wanted_[at.claim][at.request][at.alternative]; }
 

@@ -6,6 +6,8 @@
 //                                 +--- read ---+
 //
 // then the wait for binding conditions.
+#include "berth/plugins/dynamic_resources/bind_claims.h"
+
 #include <algorithm>
 #include <chrono>
 #include <functional>
@@ -14,7 +16,6 @@
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
 #include "berth/plugins/dynamic_resources/claim_json.h"
 #include "berth/plugins/dynamic_resources/claim_requests.h"
-#include "berth/plugins/dynamic_resources/claim_writes.h"
 #include "berth/plugins/dynamic_resources/extended_resources.h"
 
 namespace berth::plugins {

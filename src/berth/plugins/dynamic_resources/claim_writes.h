@@ -30,12 +30,6 @@ struct ClaimReservation {
   std::optional<std::size_t> being_written;
 };
 
-// Allocates and reserves the claims in the API, then waits until the devices are ready. `on_success` is called at the
-// end when all went well. `handle` must outlive the operation.
-framework::Operation BindClaims(framework::Handle& handle, std::shared_ptr<DeviceState> state,
-                                std::shared_ptr<ClaimReservation> reservation, const framework::PodInfo& pod,
-                                Duration binding_timeout, std::function<void()> on_success);
-
 // Takes the claim's allocation away, for other devices to be tried. Without effect when the claim has changed.
 framework::Operation DeallocateClaim(const api::ResourceClaim& claim);
 // Takes the pod out of the claim's consumers.

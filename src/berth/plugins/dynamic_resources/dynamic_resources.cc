@@ -6,6 +6,7 @@
 #include "berth/base/random.h"
 #include "berth/core/config/args.h"
 #include "berth/plugins/dynamic_resources/allocator.h"
+#include "berth/plugins/dynamic_resources/bind_claims.h"
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
 #include "berth/plugins/dynamic_resources/claim_writes.h"
 #include "berth/plugins/dynamic_resources/extended_resources.h"

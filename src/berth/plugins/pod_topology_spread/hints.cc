@@ -1,8 +1,8 @@
-// Which events may make a pod schedulable that PodTopologySpread refused.
+#include "berth/plugins/pod_topology_spread/hints.h"
+
 #include <algorithm>
 
 #include "berth/plugins/helper/events.h"
-#include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 
 namespace berth::plugins {
 namespace {
@@ -39,14 +39,14 @@ bool HonorsTaints(const SpreadConstraint& constraint) {
 
 }  // namespace
 
-QueueingHint PodTopologySpread::AfterPodChange(const PodInfo& pod, const EventObjects& event) const {
+QueueingHint SpreadHintAfterPodChange(const PodInfo& pod, const EventObjects& event, const HardConstraints& hard) {
   const PodInfo* before = event.old_pod;
   const PodInfo* after = event.new_pod;
   if (before == nullptr && after == nullptr) return QueueingHint::kQueue;
   if ((after != nullptr && !IsInvolved(*after, pod)) || (before != nullptr && !IsInvolved(*before, pod))) {
     return QueueingHint::kSkip;
   }
-  const Constraints& compiled = ClassFor(pod).hard;
+  const Expected<std::vector<SpreadConstraint>>& compiled = hard();
   if (!compiled.ok()) return QueueingHint::kQueue;
   const std::vector<SpreadConstraint>& constraints = *compiled;
   if (before == nullptr || after == nullptr) {
@@ -61,26 +61,17 @@ QueueingHint PodTopologySpread::AfterPodChange(const PodInfo& pod, const EventOb
   }));
 }
 
-QueueingHint PodTopologySpread::AfterNodeChange(const PodInfo& pod, const EventObjects& event) const {
+QueueingHint SpreadHintAfterNodeChange(const EventObjects& event, const HardConstraints& hard) {
   const api::Node* before = event.old_node;
   const api::Node* after = event.new_node;
   if (before == nullptr && after == nullptr) return QueueingHint::kQueue;
-  const Constraints& compiled = ClassFor(pod).hard;
+  const Expected<std::vector<SpreadConstraint>>& compiled = hard();
   if (!compiled.ok()) return QueueingHint::kQueue;
   const std::vector<SpreadConstraint>& constraints = *compiled;
   const bool was_counted = before != nullptr && HasAllTopologyKeys(before->metadata.labels, constraints);
   const bool is_counted = after != nullptr && HasAllTopologyKeys(after->metadata.labels, constraints);
   if (was_counted != is_counted) return QueueingHint::kQueue;
   return QueueIf(was_counted && (!HasSameDomains(*before, *after, constraints) || before->taints != after->taints));
-}
-
-std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
-  using namespace framework::action;
-  return {
-      OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kDelete,
-                    [this](const PodInfo& pod, const EventObjects& event) { return AfterPodChange(pod, event); })),
-      OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
-                     [this](const PodInfo& pod, const EventObjects& event) { return AfterNodeChange(pod, event); }))};
 }
 
 }  // namespace berth::plugins

@@ -9,7 +9,9 @@
 #include <absl/container/inlined_vector.h>
 
 #include "berth/core/config/args.h"
+#include "berth/plugins/helper/events.h"
 #include "berth/plugins/helper/go_math.h"
+#include "berth/plugins/pod_topology_spread/hints.h"
 
 namespace berth::plugins {
 namespace {
@@ -500,6 +502,58 @@ Status PodTopologySpread::NormalizeScore(const Cycle& cycle, const PodInfo&,
     score.score = score.score == kInvalidScore ? 0 : shares.Of(score.score);
   }
   return Status::Success();
+}
+
+std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const Cycle& cycle,
+                                                                           const PodInfo& pod) const {
+  KeptClass& kept = ClassFor(pod);
+  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
+  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
+  if (constraint_count == 0) return Marks{};
+  const auto counts = CountsFor(pod, kept, cycle.table);
+  const auto by_count = ConstraintsByCount(*counts);
+  if (!by_count) return std::nullopt;
+  // The last mark tells whether soft constraints know the row at all.
+  const std::uint64_t numbering = indexes_.front()->numbering();
+  if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count) {
+    kept.marks_version = mark_versions_.New();
+    kept.marks_numbering = numbering;
+    kept.marks_by_count = *by_count;
+  }
+  return Marks{constraint_count + 1, kept.marks_version};
+}
+
+std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf(
+    const Cycle& cycle, const PodInfo& pod, std::size_t special_max, std::vector<NodeIndex>& special) const {
+  KeptClass& kept = ClassFor(pod);
+  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
+  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
+  if (constraint_count == 0) return Marks{};
+  const auto counts = CountsFor(pod, kept, cycle.table);
+  const auto by_count = ConstraintsByCount(*counts);
+  if (!by_count) return std::nullopt;
+  if (!CollectSpecialRows(*counts, *by_count, special_max, special)) return std::nullopt;
+  return Marks{constraint_count + 1, mark_versions_.Shared(*counts, indexes_.front()->numbering(), *by_count)};
+}
+
+void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
+                                 std::span<std::uint32_t> marks, std::size_t stride) const {
+  WriteMarks(*CountsFor(pod, ClassFor(pod), cycle.table), kind, rows, marks, stride);
+}
+
+std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {
+  using namespace framework::action;
+  using framework::EventObjects;
+  return {OfClass(OnPod(kAdd | kUpdatePodLabel | kUpdatePodToleration | kDelete,
+                        [this](const PodInfo& pod, const EventObjects& event) {
+                          return SpreadHintAfterPodChange(
+                              pod, event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
+                        })),
+          OfClass(OnNode(kAdd | kDelete | kUpdateNodeLabel | kUpdateNodeTaint,
+                         [this](const PodInfo& pod, const EventObjects& event) {
+                           return SpreadHintAfterNodeChange(
+                               event, [this, &pod]() -> const Constraints& { return ClassFor(pod).hard; });
+                         }))};
 }
 
 }  // namespace berth::plugins

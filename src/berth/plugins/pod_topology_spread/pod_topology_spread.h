@@ -16,6 +16,7 @@
 #include "berth/plugins/pod_topology_spread/default_selector.h"
 #include "berth/plugins/pod_topology_spread/spread_counts.h"
 #include "berth/plugins/pod_topology_spread/spread_index.h"
+#include "berth/plugins/pod_topology_spread/spread_marks.h"
 
 namespace berth::config {
 struct PodTopologySpreadArgs;
@@ -40,8 +41,6 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   static constexpr std::size_t kClassBytesMax = std::size_t{64} << 20;
   // Bound on the node tables that anything is kept for.
   static constexpr std::size_t kTablesMax = 4;
-  // Bound on the kinds of shared marks that are told apart; then they get new versions.
-  static constexpr std::size_t kSharedVersionsMax = 4096;
 
   // `handle` must outlive the plugin.
   PodTopologySpread(const config::PodTopologySpreadArgs& args, const framework::Handle& handle);
@@ -122,23 +121,19 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   SpreadIndex& IndexFor(const framework::NodeTable& nodes) const;
   std::shared_ptr<SpreadCounts> CountsFor(const framework::PodInfo& pod, KeptClass& kept,
                                           const framework::NodeTable& nodes) const;
-  static std::optional<std::uint64_t> ConstraintsByCount(const SpreadCounts& counts);
-  std::uint64_t SharedVersion(SpreadCounts& counts, std::uint64_t by_count) const;
   framework::Status WritePreScoreState(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                        std::span<const framework::NodeIndex> feasible,
                                        std::span<const std::size_t> sizes) const;
   framework::Status UpdateState(const framework::Cycle& cycle, const framework::PodInfo& other,
                                 const framework::NodeInfo& node, std::int32_t difference) const;
-  framework::QueueingHint AfterPodChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
-  framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
 
   const framework::Objects& objects_;
   bool is_system_defaulted_ = false;
   std::vector<api::TopologySpreadConstraint> default_constraints_;
-  mutable std::uint64_t numbers_ = 0;                          // given so far
+  mutable std::uint64_t numbers_ = 0;                          // versions given so far, to marks and to numberings
   mutable std::vector<std::unique_ptr<SpreadIndex>> indexes_;  // the one used last first
   mutable bool is_used_ = false;                               // an index was, since the last DropIdle()
-  mutable StringHashMap<std::uint64_t> shared_versions_;
+  mutable SpreadMarkVersions mark_versions_{numbers_};
   mutable ServiceIndex services_;
   mutable ClassCache<KeptClass> classes_{kClassesMax, kClassBytesMax};
 };

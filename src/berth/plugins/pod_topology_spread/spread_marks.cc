@@ -1,19 +1,15 @@
-// PodTopologySpread as a GroupingPlugin: which rows it cannot tell apart.
+#include "berth/plugins/pod_topology_spread/spread_marks.h"
+
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
 #include <absl/container/inlined_vector.h>
 
-#include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
-
 namespace berth::plugins {
 namespace {
 
-using framework::Cycle;
 using framework::NodeIndex;
-using framework::PodInfo;
 
 // More constraints than these tell too many groups apart.
 constexpr std::size_t kMarksMax = 12;
@@ -28,8 +24,7 @@ bool MarksByCount(const SpreadCounts& counts, std::size_t constraint) {
 
 }  // namespace
 
-// Which hard constraints mark rows by the pods there, as bits; nullopt when there are too many constraints to group.
-std::optional<std::uint64_t> PodTopologySpread::ConstraintsByCount(const SpreadCounts& counts) {
+std::optional<std::uint64_t> ConstraintsByCount(const SpreadCounts& counts) {
   if (counts.hard().constraints.size() + counts.soft().constraints.size() > kMarksMax) return std::nullopt;
   std::uint64_t by_count = 0;
   for (std::size_t i = 0; i < counts.hard().constraints.size(); ++i) {
@@ -38,77 +33,49 @@ std::optional<std::uint64_t> PodTopologySpread::ConstraintsByCount(const SpreadC
   return by_count;
 }
 
-std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const Cycle& cycle,
-                                                                           const PodInfo& pod) const {
-  KeptClass& kept = ClassFor(pod);
-  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
-  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
-  if (constraint_count == 0) return Marks{};
-  const auto counts = CountsFor(pod, kept, cycle.table);
-  const auto by_count = ConstraintsByCount(*counts);
-  if (!by_count) return std::nullopt;
-  // The last mark tells whether soft constraints know the row at all.
-  const std::uint64_t numbering = indexes_.front()->numbering();
-  if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count) {
-    kept.marks_version = ++numbers_;
-    kept.marks_numbering = numbering;
-    kept.marks_by_count = *by_count;
-  }
-  return Marks{constraint_count + 1, kept.marks_version};
-}
-
-// What the marks of classes with the same keys have in common.
-std::uint64_t PodTopologySpread::SharedVersion(SpreadCounts& counts, std::uint64_t by_count) const {
+std::uint64_t SpreadMarkVersions::Shared(SpreadCounts& counts, std::uint64_t numbering, std::uint64_t by_count) {
   SpreadCounts::SharedVersion& known = counts.shared_version;
   if (known.version != 0 && known.by_count == by_count) return known.version;
-  std::string text = std::to_string(indexes_.front()->numbering()) + "," + std::to_string(by_count);
+  std::string text = std::to_string(numbering) + "," + std::to_string(by_count);
   for (const SpreadCounts::Group* group : {&counts.hard(), &counts.soft()}) {
     text += group->key_set != nullptr && group->key_set->needs_all_keys ? '+' : '-';
     for (const SpreadConstraint& constraint : group->constraints) AppendText(text, constraint.topology_key);
   }
-  if (shared_versions_.size() > kSharedVersionsMax) shared_versions_.clear();
-  const auto [it, is_new] = shared_versions_.try_emplace(std::move(text));
-  if (is_new) it->second = ++numbers_;
+  if (shared_.size() > kSharedMax) shared_.clear();
+  const auto [it, is_new] = shared_.try_emplace(std::move(text));
+  if (is_new) it->second = New();
   known = {by_count, it->second};
   return known.version;
 }
 
-std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf(
-    const Cycle& cycle, const PodInfo& pod, std::size_t special_max, std::vector<NodeIndex>& special) const {
-  KeptClass& kept = ClassFor(pod);
-  if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
-  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
-  if (constraint_count == 0) return Marks{};
-  const auto counts = CountsFor(pod, kept, cycle.table);
-  const auto by_count = ConstraintsByCount(*counts);
-  if (!by_count) return std::nullopt;
+bool CollectSpecialRows(const SpreadCounts& counts, std::uint64_t by_count, std::size_t special_max,
+                        std::vector<NodeIndex>& special) {
   absl::InlinedVector<const SparseCounts*, 2> by_row;
   const auto add = [&by_row](const SparseCounts& pods) {
     if (std::find(by_row.begin(), by_row.end(), &pods) == by_row.end()) by_row.push_back(&pods);
   };
-  for (std::size_t i = 0; i < counts->hard().constraints.size(); ++i) {
-    if ((*by_count >> i & 1) != 0) add(counts->hard().pods[i]->by_row());
+  for (std::size_t i = 0; i < counts.hard().constraints.size(); ++i) {
+    if ((by_count >> i & 1) != 0) add(counts.hard().pods[i]->by_row());
   }
-  for (std::size_t i = 0; i < counts->soft().constraints.size(); ++i) {
-    if (counts->soft().domains[i] == nullptr) add(counts->soft().pods[i]->by_row());
+  for (std::size_t i = 0; i < counts.soft().constraints.size(); ++i) {
+    if (counts.soft().domains[i] == nullptr) add(counts.soft().pods[i]->by_row());
   }
   const auto begin = static_cast<std::ptrdiff_t>(special.size());
   for (const SparseCounts* pods : by_row) {
-    if (pods->size() > special_max) return std::nullopt;
+    if (pods->size() > special_max) return false;
     pods->ForEach([&special](NodeIndex row, std::int32_t) { special.push_back(row); });
   }
   if (by_row.size() > 1) {
     std::sort(special.begin() + begin, special.end());
     special.erase(std::unique(special.begin() + begin, special.end()), special.end());
-    if (special.size() - static_cast<std::size_t>(begin) > special_max) return std::nullopt;
+    if (special.size() - static_cast<std::size_t>(begin) > special_max) return false;
   }
-  return Marks{constraint_count + 1, SharedVersion(*counts, *by_count)};
+  return true;
 }
 
-void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
-                                 std::span<std::uint32_t> marks, std::size_t stride) const {
-  const auto kept_alive = CountsFor(pod, ClassFor(pod), cycle.table);
-  const SpreadCounts& counts = *kept_alive;
+void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkKind kind, std::span<const NodeIndex> rows,
+                std::span<std::uint32_t> marks, std::size_t stride) {
+  using MarkKind = framework::GroupingPlugin::MarkKind;
   const SpreadCounts::Group& hard = counts.hard();
   const SpreadCounts::Group& soft = counts.soft();
   if (hard.constraints.empty() && soft.constraints.empty()) return;

@@ -1,8 +1,10 @@
-// What makes it worth trying a pod again that VolumeBinding refused.
+#include "berth/plugins/volume_binding/hints.h"
+
 #include <utility>
 
 #include "berth/plugins/helper/events.h"
-#include "berth/plugins/volume_binding/volume_binding.h"
+#include "berth/plugins/volume_binding/capacity_index.h"
+#include "berth/plugins/volume_binding/pod_volumes.h"
 
 namespace berth::plugins {
 namespace {
@@ -70,7 +72,7 @@ QueueingHint AfterCapacityChange(const PodInfo&, const EventObjects& event) {
 
 }  // namespace
 
-std::vector<framework::ClusterEventWithHint> VolumeBinding::EventsToRegister() const {
+std::vector<framework::ClusterEventWithHint> VolumeBindingEvents() {
   using namespace framework::action;
   return {
       {{EventResource::kStorageClass, kAdd | kUpdate}, AfterClassChange},

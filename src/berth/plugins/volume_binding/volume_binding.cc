@@ -7,6 +7,7 @@
 
 #include "berth/core/config/args.h"
 #include "berth/plugins/volume_binding/bind_operation.h"
+#include "berth/plugins/volume_binding/hints.h"
 #include "berth/plugins/volume_binding/row_matcher.h"
 
 namespace berth::plugins {
@@ -122,5 +123,7 @@ Operation VolumeBinding::PreBind(const PodInfo& pod) {
   return std::make_shared<volumes::BindOperation>(handle_, sources_, it->second, bind_timeout_, std::move(on_bound))
       ->Start();
 }
+
+std::vector<framework::ClusterEventWithHint> VolumeBinding::EventsToRegister() const { return VolumeBindingEvents(); }
 
 }  // namespace berth::plugins

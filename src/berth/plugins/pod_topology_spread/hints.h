@@ -1,0 +1,19 @@
+// Which events may make a pod schedulable that PodTopologySpread refused. Functions of their arguments: any thread.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "berth/framework/plugin.h"
+#include "berth/plugins/pod_topology_spread/constraint.h"
+
+namespace berth::plugins {
+
+// Finds the pod's hard constraints. Called only where they can matter: most events are told apart without them.
+using HardConstraints = std::function<const Expected<std::vector<SpreadConstraint>>&()>;
+
+framework::QueueingHint SpreadHintAfterPodChange(const framework::PodInfo& pod, const framework::EventObjects& event,
+                                                 const HardConstraints& hard);
+framework::QueueingHint SpreadHintAfterNodeChange(const framework::EventObjects& event, const HardConstraints& hard);
+
+}  // namespace berth::plugins
