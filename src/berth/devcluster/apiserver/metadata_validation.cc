@@ -1,8 +1,9 @@
+#include "berth/devcluster/apiserver/metadata_validation.h"
+
 #include <string>
 #include <string_view>
 
 #include "berth/api/names.h"
-#include "berth/devcluster/apiserver/registry.h"
 
 namespace berth::apiserver {
 namespace {

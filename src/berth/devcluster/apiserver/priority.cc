@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 
 namespace berth::apiserver {
 

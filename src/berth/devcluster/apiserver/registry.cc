@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/devcluster/apiserver/event_conversion.h"
+#include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/priority.h"
 #include "berth/devcluster/apiserver/schema.h"
 

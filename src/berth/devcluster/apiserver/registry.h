@@ -151,7 +151,4 @@ class Registry {
   Random random_;
 };
 
-// Checks of metadata that hold for every type: names, labels, annotations, finalizers.
-std::vector<FieldError> ValidateMetadata(const ResourceType& type, const json::object& metadata);
-
 }  // namespace berth::apiserver

@@ -1,4 +1,6 @@
 // The table of served types. Each one names its parts, which stand in the resources_*.cc files.
+#include "berth/devcluster/apiserver/resource.h"
+
 #include <array>
 #include <map>
 #include <string>
@@ -8,8 +10,17 @@
 
 #include "berth/base/base64.h"
 #include "berth/devcluster/apiserver/canonical_quantity.h"
-#include "berth/devcluster/apiserver/resource.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_defaults.h"
+#include "berth/devcluster/apiserver/resources_prepare.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_rows.h"
+#include "berth/devcluster/apiserver/resources_validate.h"
+#include "berth/devcluster/apiserver/resources_validate_claim.h"
+#include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_validate_slice.h"
+#include "berth/devcluster/apiserver/resources_validate_storage.h"
+#include "berth/devcluster/apiserver/resources_validate_workload.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver {
 namespace {

@@ -1,10 +1,12 @@
 // The cells and columns that the rows of many kinds share.
+#include "berth/devcluster/apiserver/resources_cells.h"
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "berth/devcluster/apiserver/resources_rows.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/table.h"
 
 namespace berth::apiserver::internal {

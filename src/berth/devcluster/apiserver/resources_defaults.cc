@@ -1,9 +1,11 @@
 // What kube-apiserver 1.36 fills into the fields that a client left out.
+#include "berth/devcluster/apiserver/resources_defaults.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 
 namespace berth::apiserver::internal {
 namespace {

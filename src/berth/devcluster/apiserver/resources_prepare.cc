@@ -1,5 +1,7 @@
 // What a create and an update change in an object before it is validated: first status, generation, allocated
 // addresses, what may not change hands. Also the quality-of-service class.
+#include "berth/devcluster/apiserver/resources_prepare.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
@@ -8,7 +10,7 @@
 
 #include "berth/api/quantity.h"
 #include "berth/base/time.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 
 namespace berth::apiserver::internal {
 

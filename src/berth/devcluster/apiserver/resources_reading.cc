@@ -1,9 +1,10 @@
 // Readers of documents whose shape the schema has checked, or that are whatever a client sent.
+#include "berth/devcluster/apiserver/resources_reading.h"
+
 #include <cstdint>
 #include <string_view>
 
 #include "berth/base/time.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
 
 namespace berth::apiserver::internal {
 

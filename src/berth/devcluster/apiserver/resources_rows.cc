@@ -9,6 +9,11 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/devcluster/apiserver/resources_cells.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_rows_storage.h"
+#include "berth/devcluster/apiserver/resources_rows_workload.h"
+
 namespace berth::apiserver::internal {
 namespace {
 

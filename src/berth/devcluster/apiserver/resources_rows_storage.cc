@@ -1,8 +1,12 @@
 // Rows of volumes, of storage.k8s.io and of resource.k8s.io, as kube-apiserver prints them.
+#include "berth/devcluster/apiserver/resources_rows_storage.h"
+
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "berth/devcluster/apiserver/resources_cells.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_rows.h"
 
 namespace berth::apiserver::internal {

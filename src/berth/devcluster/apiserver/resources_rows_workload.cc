@@ -1,4 +1,6 @@
 // Rows of pods and of the kinds that make them or look after them, as kube-apiserver prints them.
+#include "berth/devcluster/apiserver/resources_rows_workload.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -6,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/devcluster/apiserver/resources_cells.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_rows.h"
 #include "berth/devcluster/apiserver/table.h"
 

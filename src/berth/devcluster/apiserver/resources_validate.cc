@@ -1,11 +1,15 @@
 // Validation of the kinds that stand alone: nodes, services, configuration, leases, priority classes, events.
+#include "berth/devcluster/apiserver/resources_validate.h"
+
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "berth/api/names.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validate_scheduling.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

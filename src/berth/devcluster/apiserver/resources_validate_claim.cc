@@ -1,12 +1,17 @@
 // Validation of device classes, resource claims and their templates. CEL expressions are not compiled: one that is
 // wrong is refused by the scheduler, in the words that it has for stored ones.
+#include "berth/devcluster/apiserver/resources_validate_claim.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "berth/api/names.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_validate_device.h"
+#include "berth/devcluster/apiserver/resources_validate_scheduling.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

@@ -1,11 +1,14 @@
 // Validation of containers: names, images, probes, ports, environment, resources.
+#include "berth/devcluster/apiserver/resources_validate_container.h"
+
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
-#include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 

@@ -7,6 +7,12 @@
 #include <string_view>
 
 #include "berth/api/names.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validate_container.h"
+#include "berth/devcluster/apiserver/resources_validate_pod_update.h"
+#include "berth/devcluster/apiserver/resources_validate_scheduling.h"
+#include "berth/devcluster/apiserver/resources_validate_storage.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

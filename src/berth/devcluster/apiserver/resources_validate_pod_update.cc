@@ -1,9 +1,12 @@
 // Validation of what an update may change in a pod's spec.
+#include "berth/devcluster/apiserver/resources_validate_pod_update.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 
-#include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

@@ -1,12 +1,15 @@
 // Validation of what decides where a pod may run: tolerations and taints, node selectors, affinity, topology spread,
 // scheduling gates.
+#include "berth/devcluster/apiserver/resources_validate_scheduling.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "berth/api/names.h"
-#include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

@@ -1,10 +1,15 @@
 // Validation of resource slices and the devices in them.
+#include "berth/devcluster/apiserver/resources_validate_slice.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "berth/api/names.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_validate_device.h"
+#include "berth/devcluster/apiserver/resources_validate_scheduling.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

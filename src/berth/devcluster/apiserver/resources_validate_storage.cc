@@ -1,4 +1,6 @@
 // Validation of volumes, claims, and the kinds of storage.k8s.io.
+#include "berth/devcluster/apiserver/resources_validate_storage.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -6,7 +8,9 @@
 
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validate_scheduling.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

@@ -1,12 +1,16 @@
 // Validation of the kinds that make pods or look after them: Deployments, ReplicaSets, StatefulSets, DaemonSets,
 // ReplicationControllers, PodDisruptionBudgets.
+#include "berth/devcluster/apiserver/resources_validate_workload.h"
+
 #include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "berth/api/names.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
 namespace {

@@ -1,11 +1,13 @@
 // The vocabulary of validation: errors in upstream's words, and checks that many kinds share.
+#include "berth/devcluster/apiserver/resources_validation.h"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "berth/api/names.h"
 #include "berth/api/quantity.h"
-#include "berth/devcluster/apiserver/resources_internal.h"
+#include "berth/devcluster/apiserver/resources_reading.h"
 
 namespace berth::apiserver::internal {
 namespace {

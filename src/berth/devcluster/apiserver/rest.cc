@@ -8,6 +8,7 @@
 
 #include "berth/base/utf8.h"
 #include "berth/devcluster/apiserver/discovery.h"
+#include "berth/devcluster/apiserver/rest_list.h"
 #include "berth/devcluster/apiserver/subresources.h"
 
 namespace berth::apiserver {
@@ -120,7 +121,7 @@ Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net:
                                     bool& is_streaming) {
   if (call.route.is_binding) {
     if (call.request.method != "POST") return MethodNotAllowed();
-    return Bind(call);
+    return write_.Bind(call);
   }
   if (call.route.name.empty()) return OnCollection(call, writer, is_streaming);
   return call.route.subresource.empty() ? OnObject(call) : OnSubresource(call);
@@ -131,23 +132,23 @@ Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_pt
   const Route& route = call.route;
   if (IsRead(call.request)) {
     BERTH_ASSIGN_OR_RETURN(ListParameters list, ParseListParameters(call.target, *route.served, route.namespace_name));
-    if (!list.is_watch) return List(call, list);
-    BERTH_RETURN_IF_ERROR(Watch(call, std::move(list), writer));
+    if (!list.is_watch) return ListObjects(registry_, call, list);
+    BERTH_RETURN_IF_ERROR(WatchObjects(registry_, watches_, call, std::move(list), writer));
     is_streaming = true;
     return net::Response();
   }
   // Objects of a namespace are created and deleted within one.
   if (route.served->type->namespaced && route.namespace_name.empty()) return MethodNotAllowed();
-  if (call.request.method == "POST") return Create(call);
-  if (call.request.method == "DELETE") return DeleteCollection(call);
+  if (call.request.method == "POST") return write_.Create(call);
+  if (call.request.method == "DELETE") return write_.DeleteCollection(call);
   return MethodNotAllowed();
 }
 
 Outcome<net::Response> Rest::OnObject(const Call& call) {
   if (IsRead(call.request)) return Get(call);
-  if (call.request.method == "PUT") return Replace(call, UpdateMode::kObject);
-  if (call.request.method == "PATCH") return Patch(call, UpdateMode::kObject);
-  if (call.request.method == "DELETE") return Delete(call);
+  if (call.request.method == "PUT") return write_.Replace(call, UpdateMode::kObject);
+  if (call.request.method == "PATCH") return write_.Patch(call, UpdateMode::kObject);
+  if (call.request.method == "DELETE") return write_.Delete(call);
   return MethodNotAllowed();
 }
 
@@ -156,14 +157,14 @@ Outcome<net::Response> Rest::OnSubresource(const Call& call) {
   const std::string& method = call.request.method;
   if (route.subresource == "status" && route.served->type->has_status) {
     if (IsRead(call.request)) return Get(call);
-    if (method == "PUT") return Replace(call, UpdateMode::kStatus);
-    if (method == "PATCH") return Patch(call, UpdateMode::kStatus);
+    if (method == "PUT") return write_.Replace(call, UpdateMode::kStatus);
+    if (method == "PATCH") return write_.Patch(call, UpdateMode::kStatus);
     return MethodNotAllowed();
   }
-  if (route.subresource == "scale" && route.served->type->has_scale) return Scale(call);
+  if (route.subresource == "scale" && route.served->type->has_scale) return write_.Scale(call);
   if (route.served->IsPods() && (route.subresource == "binding" || route.subresource == "eviction")) {
     if (method != "POST") return MethodNotAllowed();
-    return route.subresource == "binding" ? Bind(call) : Evict(call);
+    return route.subresource == "binding" ? write_.Bind(call) : write_.Evict(call);
   }
   if (route.served->IsPods() && IsOfContainers(route.subresource)) {
     BERTH_RETURN_IF_ERROR(registry_.Get(*route.served, route.namespace_name, route.name));

@@ -1,5 +1,4 @@
-// Lists and watches.
-#include "berth/devcluster/apiserver/rest.h"
+#include "berth/devcluster/apiserver/rest_list.h"
 
 #include <utility>
 
@@ -16,10 +15,10 @@ StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) {
 
 }  // namespace
 
-Outcome<net::Response> Rest::List(const Call& call, const ListParameters& list) {
+Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list) {
   const ServedType& served = *call.route.served;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, served, registry.Now()));
   Store::ListQuery query;
   query.selector = list.selector;
   if (list.limit > 0) query.limit = list.limit;
@@ -31,12 +30,12 @@ Outcome<net::Response> Rest::List(const Call& call, const ListParameters& list) 
     query.at_version = token.resource_version == -1 ? 0 : token.resource_version;
   } else if (wanted > 0 && (list.match == "Exact" || (list.match.empty() && list.limit > 0))) {
     query.at_version = wanted;
-  } else if (wanted > registry_.store().resource_version()) {
-    return TooLargeVersion(wanted, registry_.store().resource_version());
+  } else if (wanted > registry.store().resource_version()) {
+    return TooLargeVersion(wanted, registry.store().resource_version());
   }
-  const Store::ListResult result = registry_.store().List(served.table, query);
+  const Store::ListResult result = registry.store().List(served.table, query);
   if (result.failure == Store::ListFailure::kFuture) {
-    return TooLargeVersion(query.at_version, registry_.store().resource_version());
+    return TooLargeVersion(query.at_version, registry.store().resource_version());
   }
   if (result.failure == Store::ListFailure::kExpired) {
     if (list.continue_token.empty()) return Expired("The resourceVersion for the provided list is too old.");
@@ -53,10 +52,11 @@ Outcome<net::Response> Rest::List(const Call& call, const ListParameters& list) 
   return JsonResponse(200, RenderList(rendering, result.objects, metadata));
 }
 
-Outcome<Done> Rest::Watch(const Call& call, ListParameters list, const std::shared_ptr<net::ResponseWriter>& writer) {
+Outcome<Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall& call, ListParameters list,
+                           const std::shared_ptr<net::ResponseWriter>& writer) {
   WatchRequest watch;
   BERTH_ASSIGN_OR_RETURN(watch.rendering,
-                         NegotiateRendering(call.request, call.target, *call.route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *call.route.served, registry.Now()));
   watch.selector = std::move(list.selector);
   watch.has_bookmarks = list.has_bookmarks;
   if (list.timeout) watch.timeout = *list.timeout;
@@ -65,11 +65,11 @@ Outcome<Done> Rest::Watch(const Call& call, ListParameters list, const std::shar
   // only.
   const std::int64_t wanted = list.resource_version.value_or(0);
   if (wanted > 0 && !watch.ends_initial_events) watch.after_version = wanted;
-  if (wanted > registry_.store().resource_version() && watch.ends_initial_events) {
-    return TooLargeVersion(wanted, registry_.store().resource_version());
+  if (wanted > registry.store().resource_version() && watch.ends_initial_events) {
+    return TooLargeVersion(wanted, registry.store().resource_version());
   }
-  if (list.sends_initial_events == false && wanted == 0) watch.after_version = registry_.store().resource_version();
-  watches_.Start(std::move(watch), writer);
+  if (list.sends_initial_events == false && wanted == 0) watch.after_version = registry.store().resource_version();
+  watches.Start(std::move(watch), writer);
   return Done();
 }
 

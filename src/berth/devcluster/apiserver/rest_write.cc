@@ -1,5 +1,5 @@
 // Creating, changing and deleting.
-#include "berth/devcluster/apiserver/rest.h"
+#include "berth/devcluster/apiserver/rest_write.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,6 +7,7 @@
 
 #include "berth/devcluster/apiserver/duplicate_fields.h"
 #include "berth/devcluster/apiserver/patch.h"
+#include "berth/devcluster/apiserver/rest_parameters.h"
 #include "berth/devcluster/apiserver/schema.h"
 #include "berth/devcluster/apiserver/subresources.h"
 
@@ -101,8 +102,8 @@ Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& c
 
 }  // namespace
 
-Outcome<net::Response> Rest::Create(const Call& call) {
-  const Route& route = call.route;
+Outcome<net::Response> RestWrite::Create(const RestCall& call) {
+  const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
   BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
@@ -115,8 +116,8 @@ Outcome<net::Response> Rest::Create(const Call& call) {
   return WriteResponse(rendering, written, warnings);
 }
 
-Outcome<net::Response> Rest::Replace(const Call& call, UpdateMode mode) {
-  const Route& route = call.route;
+Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode) {
+  const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
   Registry::UpdateOptions options{.mode = mode, .may_create = mode == UpdateMode::kObject};
@@ -135,8 +136,8 @@ Outcome<net::Response> Rest::Replace(const Call& call, UpdateMode mode) {
   return WriteResponse(rendering, written, warnings);
 }
 
-Outcome<net::Response> Rest::Patch(const Call& call, UpdateMode mode) {
-  const Route& route = call.route;
+Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
+  const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
   Registry::UpdateOptions options{.mode = mode};
@@ -153,8 +154,8 @@ Outcome<net::Response> Rest::Patch(const Call& call, UpdateMode mode) {
   return WriteResponse(rendering, written, warnings);
 }
 
-Outcome<net::Response> Rest::Delete(const Call& call) {
-  const Route& route = call.route;
+Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
+  const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
   BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
@@ -166,8 +167,8 @@ Outcome<net::Response> Rest::Delete(const Call& call) {
   return JsonResponse(200, RenderObject(rendering, *deleted.object));
 }
 
-Outcome<net::Response> Rest::DeleteCollection(const Call& call) {
-  const Route& route = call.route;
+Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
+  const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
@@ -190,7 +191,7 @@ Outcome<net::Response> Rest::DeleteCollection(const Call& call) {
   return JsonResponse(200, RenderList(rendering, gone, {.resource_version = registry_.store().resource_version()}));
 }
 
-Outcome<net::Response> Rest::Bind(const Call& call) {
+Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
   BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, RequestStorage()));
   BERTH_RETURN_IF_ERROR(
@@ -198,7 +199,7 @@ Outcome<net::Response> Rest::Bind(const Call& call) {
   return JsonResponse(201, SuccessStatus());
 }
 
-Outcome<net::Response> Rest::Evict(const Call& call) {
+Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
   BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
   BERTH_ASSIGN_OR_RETURN(const json::object eviction, DecodeObject(call.request));
   BERTH_RETURN_IF_ERROR(EvictPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, eviction,
@@ -206,8 +207,8 @@ Outcome<net::Response> Rest::Evict(const Call& call) {
   return JsonResponse(201, SuccessStatus());
 }
 
-Outcome<net::Response> Rest::Scale(const Call& call) {
-  const Route& route = call.route;
+Outcome<net::Response> RestWrite::Scale(const RestCall& call) {
+  const RestRoute& route = call.route;
   const auto respond = [&](const StoredObject& object) {
     return JsonResponse(200, json::serialize(ScaleOf(ParseStored(object), object.resource_version)));
   };

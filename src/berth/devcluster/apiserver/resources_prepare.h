@@ -1,0 +1,31 @@
+// What a create or an update does to an object beside what the client wrote: status, generation, addresses. Functions
+// of their arguments: any thread.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "berth/devcluster/apiserver/object.h"
+
+namespace berth::apiserver::internal {
+
+// Guaranteed, Burstable or BestEffort.
+std::string_view QosClass(const json::object& pod);
+void PreparePodCreate(json::object& pod);
+void PrepareServiceCreate(json::object& service);
+void PrepareServiceUpdate(json::object& service, const json::object& old);
+
+// How a type treats its status and its generation on writes to the object itself.
+struct PrepareTraits {
+  bool drops_status = false;  // on create; an update keeps the old status
+  json::object first_status;  // what a create puts in its place; empty: no status at all
+  bool has_generation = false;
+  bool annotations_count = false;  // a change of annotations bumps the generation too (Deployment)
+  // The parts of the object whose change bumps the generation, for types without a spec.
+  std::vector<std::string_view> generation_members = {"spec"};
+};
+
+void PrepareCreate(const PrepareTraits& traits, json::object& object);
+void PrepareUpdate(const PrepareTraits& traits, json::object& object, const json::object& old);
+
+}  // namespace berth::apiserver::internal

@@ -1,0 +1,13 @@
+// Rows of storage and of devices. Functions of their arguments: any thread.
+#pragma once
+
+#include <vector>
+
+#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/resources_rows.h"
+
+namespace berth::apiserver::internal {
+
+std::vector<KindPrinting> StoragePrintings();
+
+}  // namespace berth::apiserver::internal

@@ -1,0 +1,12 @@
+// What an update of a pod may change. Functions of their arguments: any thread.
+#pragma once
+
+#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
+
+namespace berth::apiserver::internal {
+
+// What an update may change in a pod's spec.
+void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spec, Errors& errors);
+
+}  // namespace berth::apiserver::internal

@@ -1,0 +1,11 @@
+// Validation of resource slices. Functions of their arguments: any thread.
+#pragma once
+
+#include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/resources_validation.h"
+
+namespace berth::apiserver::internal {
+
+void ValidateResourceSlice(const json::object& object, const json::object* old, Errors& errors);
+
+}  // namespace berth::apiserver::internal
