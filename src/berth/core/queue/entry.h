@@ -21,15 +21,15 @@ inline constexpr Place kNowhere = static_cast<Place>(255);
 struct Entry {
   QueuedPodInfo info;
   const Profile* profile = nullptr;
-  Group* group = nullptr;      // its rejectors; null: none
-  std::uint64_t sequence = 0;  // of its arrival: what comes first among equals
-  std::size_t uid_hash = 0;    // as the indexes have them
+  RejectorSet* rejector_set = nullptr;  // its rejectors; null: none
+  std::uint64_t sequence = 0;           // of its arrival: what comes first among equals
+  std::size_t uid_hash = 0;             // as the indexes have them
   std::size_t name_hash = 0;
   Place place = kNowhere;
   std::uint32_t position = 0;  // in a heap
   Time backoff_expiration{};   // in the back-off heaps
   framework::Status gate;      // why it is gated
-  // In flight the neighbours in the order of popping, waiting those of the same class and group.
+  // In flight the neighbours in the order of popping, waiting those of the same class and rejector set.
   Entry* earlier = nullptr;
   Entry* later = nullptr;
   std::uint64_t event_sequence = 0;  // in flight: of the first event that happened after it was popped

@@ -14,7 +14,7 @@ namespace {
 using framework::ClusterEvent;
 using framework::QueueingHint;
 
-// What a group keeps of the room that its waiting pods took.
+// What a set keeps of the room that its waiting pods took.
 constexpr std::size_t kClassesKept = 1024;
 
 constexpr std::uint32_t kNoProfile = std::numeric_limits<std::uint32_t>::max();
@@ -32,7 +32,7 @@ QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo
 
 }  // namespace
 
-void Group::Link(Entry* entry) {
+void RejectorSet::Link(Entry* entry) {
   const framework::PodClass* const pod_class = entry->info.pod->pod_class.get();
   const auto [at, is_new] = waiting_of_class.try_emplace(pod_class, waiting.size());
   if (is_new) waiting.push_back({pod_class, nullptr});
@@ -43,7 +43,7 @@ void Group::Link(Entry* entry) {
   first = entry;
 }
 
-void Group::Unlink(Entry* entry) {
+void RejectorSet::Unlink(Entry* entry) {
   if (entry->later != nullptr) entry->later->earlier = entry->earlier;
   Entry* const later = std::exchange(entry->later, nullptr);
   if (Entry* const earlier = std::exchange(entry->earlier, nullptr)) {
@@ -102,8 +102,8 @@ PluginId Rejectors::InternPlugin(std::string_view name) {
   return id;
 }
 
-Group* Rejectors::Intern(const Profile* profile, const std::set<std::string>& unschedulable,
-                         const std::set<std::string>& pending) {
+RejectorSet* Rejectors::Intern(const Profile* profile, const std::set<std::string>& unschedulable,
+                               const std::set<std::string>& pending) {
   if (unschedulable.empty() && pending.empty()) return nullptr;
   key_.assign(
       {profile == nullptr ? kNoProfile : profile->id, kNoPlugin, static_cast<std::uint32_t>(unschedulable.size())});
@@ -112,28 +112,28 @@ Group* Rejectors::Intern(const Profile* profile, const std::set<std::string>& un
   return InternKey();
 }
 
-Group* Rejectors::WithGate(const Profile* profile, const Group* group, PluginId plugin) {
+RejectorSet* Rejectors::WithGate(const Profile* profile, const RejectorSet* set, PluginId plugin) {
   key_.assign({profile == nullptr ? kNoProfile : profile->id, plugin, 0});
-  if (group != nullptr) key_.insert(key_.end(), group->unschedulable.begin(), group->unschedulable.end());
-  if (plugin != kNoPlugin && (group == nullptr || !Has(group->unschedulable, plugin))) key_.push_back(plugin);
+  if (set != nullptr) key_.insert(key_.end(), set->unschedulable.begin(), set->unschedulable.end());
+  if (plugin != kNoPlugin && (set == nullptr || !Has(set->unschedulable, plugin))) key_.push_back(plugin);
   key_[2] = static_cast<std::uint32_t>(key_.size() - 3);
-  if (group != nullptr) key_.insert(key_.end(), group->pending.begin(), group->pending.end());
+  if (set != nullptr) key_.insert(key_.end(), set->pending.begin(), set->pending.end());
   return key_.size() == 3 ? nullptr : InternKey();
 }
 
-Group* Rejectors::InternKey() {
+RejectorSet* Rejectors::InternKey() {
   const auto unschedulable = std::span(key_).subspan(3, key_[2]);
   const auto pending = std::span(key_).subspan(3 + key_[2]);
   std::ranges::sort(unschedulable);
   std::ranges::sort(pending);
-  if (const auto known = groups_.find(key_); known != groups_.end()) return known->second.get();
-  auto group = std::make_unique<Group>();
-  if (key_[0] != kNoProfile) group->profile = profiles_[key_[0]].get();
-  group->gating = key_[1];
-  group->unschedulable.assign(unschedulable.begin(), unschedulable.end());
-  group->pending.assign(pending.begin(), pending.end());
-  group->flushes = !group->is_gated() || GateWants(group->gating, ClusterEvent());
-  return groups_.emplace(key_, std::move(group)).first->second.get();
+  if (const auto known = sets_.find(key_); known != sets_.end()) return known->second.get();
+  auto set = std::make_unique<RejectorSet>();
+  if (key_[0] != kNoProfile) set->profile = profiles_[key_[0]].get();
+  set->gating = key_[1];
+  set->unschedulable.assign(unschedulable.begin(), unschedulable.end());
+  set->pending.assign(pending.begin(), pending.end());
+  set->flushes = !set->is_gated() || GateWants(set->gating, ClusterEvent());
+  return sets_.emplace(key_, std::move(set)).first->second.get();
 }
 
 bool Rejectors::GateWants(PluginId gating, const ClusterEvent& event) const {
@@ -155,19 +155,19 @@ EventId Rejectors::InternEvent(const ClusterEvent& event) {
   return id;
 }
 
-const Relevance& Rejectors::RelevanceOf(Group& group, EventId event) {
-  if (event >= group.relevance.size()) group.relevance.resize(event + 1);
-  std::unique_ptr<Relevance>& slot = group.relevance[event];
+const Relevance& Rejectors::RelevanceOf(RejectorSet& set, EventId event) {
+  if (event >= set.relevance.size()) set.relevance.resize(event + 1);
+  std::unique_ptr<Relevance>& slot = set.relevance[event];
   if (slot != nullptr) return *slot;
   slot = std::make_unique<Relevance>();
   const ClusterEvent& incoming = events_[event].event;
-  slot->reaches_gate = !group.is_gated() || GateWants(group.gating, incoming);
-  if (group.profile == nullptr) return *slot;
-  const std::vector<Registration>& registrations = group.profile->hooks.events;
+  slot->reaches_gate = !set.is_gated() || GateWants(set.gating, incoming);
+  if (set.profile == nullptr) return *slot;
+  const std::vector<Registration>& registrations = set.profile->hooks.events;
   for (std::size_t i = 0; i < registrations.size(); ++i) {
-    const PluginId plugin = group.profile->event_ids[i];
-    const bool is_pending = Has(group.pending, plugin);
-    if (!is_pending && !Has(group.unschedulable, plugin)) continue;
+    const PluginId plugin = set.profile->event_ids[i];
+    const bool is_pending = Has(set.pending, plugin);
+    if (!is_pending && !Has(set.unschedulable, plugin)) continue;
     if (!ClusterEvent::Matches(registrations[i].event.event, incoming)) continue;
     const framework::ClusterEventWithHint& registered = registrations[i].event;
     const bool is_of_class = !registered.hint || registered.is_hint_of_class;
@@ -181,7 +181,7 @@ const Relevance& Rejectors::RelevanceOf(Group& group, EventId event) {
   return *slot;
 }
 
-Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, Group& group, EventId event,
+Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet& set, EventId event,
                                      const EventSource& source) {
   if (events_[event].event.IsWildcard()) {
     // With an object, a wildcard event is meant for that pod alone.
@@ -190,9 +190,9 @@ Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, Group& group
     return has_object && !is_own ? Strategy::kSkip : Strategy::kAfterBackoff;
   }
   // Nobody could say what helps a pod without a profile.
-  if (group.profile == nullptr) return Strategy::kAfterBackoff;
+  if (set.profile == nullptr) return Strategy::kAfterBackoff;
   const framework::EventObjects objects = source.View();
-  for (const Relevance::Match& match : RelevanceOf(group, event).matches) {
+  for (const Relevance::Match& match : RelevanceOf(set, event).matches) {
     if (Ask(*match.hint, pod, objects) == QueueingHint::kSkip) continue;
     return match.is_pending ? Strategy::kImmediately : Strategy::kAfterBackoff;
   }

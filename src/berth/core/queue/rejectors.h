@@ -1,5 +1,5 @@
-// Rejectors: why a pod waits, interned. Waiting pods with the same rejectors form one group, so that an event is held
-// against each group's registrations once instead of against each pod. Internal to the queue.
+// Rejectors: why a pod waits, interned. Waiting pods with the same rejectors share one rejector set, so that an event
+// is held against each set's registrations once instead of against each pod. Internal to the queue.
 #pragma once
 
 #include <cstddef>
@@ -36,27 +36,27 @@ struct Profile {
   std::vector<PluginId> event_ids;        // beside hooks.events
 };
 
-// What an event means to the pods of one group.
+// What an event means to the pods of one rejector set.
 struct Relevance {
-  // One registration that matches the event, of one of the group's rejectors.
+  // One registration that matches the event, of one of the set's rejectors.
   struct Match {
     const framework::QueueingHintFn* hint;
     bool is_pending;   // from a plugin that answered kPending
     bool is_of_class;  // the hint is, or there is none
   };
   std::vector<Match> matches;  // pending ones first; within each kind those without a hint first
-  bool reaches_gate = true;    // false: the group is gated, and its gating plugin has not registered for the event
+  bool reaches_gate = true;    // false: the set is gated, and its gating plugin has not registered for the event
   bool is_of_class = true;     // all matches are
 };
 
-// The pods of one class that wait in one group, chained by Entry::earlier and later.
+// The pods of one class that wait in one rejector set, chained by Entry::earlier and later.
 struct WaitingClass {
   const framework::PodClass* pod_class = nullptr;
   Entry* first = nullptr;
 };
 
 // One set of rejectors and the pods that wait because of it.
-struct Group {
+struct RejectorSet {
   const Profile* profile = nullptr;     // null: the pod names no profile of ours
   std::vector<PluginId> unschedulable;  // sorted; includes the gating plugin
   std::vector<PluginId> pending;        // sorted
@@ -81,22 +81,22 @@ class Rejectors {
   // Null when no profile has that name.
   const Profile* FindProfile(std::string_view scheduler_name) const;
 
-  // The group of these rejectors; null when there are none. Groups live as long as this object: there are as many as
+  // The set of these rejectors; null when there are none. Sets live as long as this object: there are as many as
   // distinct sets of refusing plugins were seen, a few dozen.
-  Group* Intern(const Profile* profile, const std::set<std::string>& unschedulable,
-                const std::set<std::string>& pending);
-  // The same rejectors (`group` may be null) with `plugin` as the gating one; kNoPlugin opens the gate, and the plugin
+  RejectorSet* Intern(const Profile* profile, const std::set<std::string>& unschedulable,
+                      const std::set<std::string>& pending);
+  // The same rejectors (`set` may be null) with `plugin` as the gating one; kNoPlugin opens the gate, and the plugin
   // that held it stays among the rejectors.
-  Group* WithGate(const Profile* profile, const Group* group, PluginId plugin);
+  RejectorSet* WithGate(const Profile* profile, const RejectorSet* set, PluginId plugin);
 
   EventId InternEvent(const framework::ClusterEvent& event);
   // Whether any plugin of any profile wants the event.
   bool IsOfInterest(EventId event) const { return events_[event].is_of_interest; }
 
-  const Relevance& RelevanceOf(Group& group, EventId event);
+  const Relevance& RelevanceOf(RejectorSet& set, EventId event);
 
-  // Whether the event makes `pod`, which `group` holds back, worth another attempt. The gate is not looked at.
-  Strategy IsWorthRequeuing(const framework::PodInfo& pod, Group& group, EventId event, const EventSource& source);
+  // Whether the event makes `pod`, which `set` holds back, worth another attempt. The gate is not looked at.
+  Strategy IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet& set, EventId event, const EventSource& source);
 
   const std::string& PluginName(PluginId id) const { return plugin_names_[id]; }
 
@@ -107,7 +107,7 @@ class Rejectors {
   };
 
   PluginId InternPlugin(std::string_view name);
-  Group* InternKey();
+  RejectorSet* InternKey();
   bool GateWants(PluginId gating, const framework::ClusterEvent& event) const;
 
   std::vector<std::unique_ptr<Profile>> profiles_;
@@ -117,8 +117,8 @@ class Rejectors {
   std::vector<std::string> plugin_names_;
   StringHashMap<PluginId> plugin_by_name_;
   absl::flat_hash_map<PluginId, std::vector<framework::ClusterEvent>> events_by_plugin_;  // over all profiles
-  absl::flat_hash_map<std::vector<std::uint32_t>, std::unique_ptr<Group>> groups_;
-  std::vector<std::uint32_t> key_;  // of the group looked for: profile, gating, number of unschedulable, both sets
+  absl::flat_hash_map<std::vector<std::uint32_t>, std::unique_ptr<RejectorSet>> sets_;
+  std::vector<std::uint32_t> key_;  // of the set looked for: profile, gating, number of unschedulable, both sets
   absl::flat_hash_map<std::uint64_t, EventId> event_ids_;
   std::vector<EventEntry> events_;
 };

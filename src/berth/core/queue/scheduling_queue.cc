@@ -79,9 +79,9 @@ class SchedulingQueue::Impl {
     BERTH_DCHECK(entry->info.pod->uid == pod->uid, pod->uid);
     const bool is_waiting = entry->place == Place::kUnschedulable || entry->place == Place::kGated;
     const bool is_moved = is_waiting && entry->info.pod->pod_class != pod->pod_class;
-    if (is_moved) entry->group->Unlink(entry);
+    if (is_moved) entry->rejector_set->Unlink(entry);
     entry->info.pod = std::move(pod);
-    if (is_moved) entry->group->Link(entry);
+    if (is_moved) entry->rejector_set->Link(entry);
   }
 
   // ---- Places ----
@@ -101,39 +101,39 @@ class SchedulingQueue::Impl {
 
   // Among the unschedulable pods, under its rejectors.
   void Park(Entry* entry) {
-    Group* const group = entry->group;
-    BERTH_CHECK(group != nullptr, entry->info.pod->uid);
-    entry->place = group->is_gated() ? Place::kGated : Place::kUnschedulable;
-    ++(group->is_gated() ? gated_count : unschedulable_count);
-    if (group->waiting.empty()) {
-      group->nonempty_position = nonempty_groups.size();
-      nonempty_groups.push_back(group);
+    RejectorSet* const set = entry->rejector_set;
+    BERTH_CHECK(set != nullptr, entry->info.pod->uid);
+    entry->place = set->is_gated() ? Place::kGated : Place::kUnschedulable;
+    ++(set->is_gated() ? gated_count : unschedulable_count);
+    if (set->waiting.empty()) {
+      set->nonempty_position = nonempty_sets.size();
+      nonempty_sets.push_back(set);
     }
-    group->Link(entry);
-    if (group->flushes) oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
+    set->Link(entry);
+    if (set->flushes) oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
   }
 
   void Unpark(Entry* entry) {
-    Group* const group = entry->group;
-    --(group->is_gated() ? gated_count : unschedulable_count);
-    group->Unlink(entry);
-    if (!group->waiting.empty()) return;
-    Group* const last_group = nonempty_groups.back();
-    nonempty_groups[group->nonempty_position] = last_group;
-    last_group->nonempty_position = group->nonempty_position;
-    nonempty_groups.pop_back();
+    RejectorSet* const set = entry->rejector_set;
+    --(set->is_gated() ? gated_count : unschedulable_count);
+    set->Unlink(entry);
+    if (!set->waiting.empty()) return;
+    RejectorSet* const last_set = nonempty_sets.back();
+    nonempty_sets[set->nonempty_position] = last_set;
+    last_set->nonempty_position = set->nonempty_position;
+    nonempty_sets.pop_back();
   }
 
   // Asks the PreEnqueue plugins, the one that gated the pod last time first. `entry` is in no place.
   bool PassesGate(Entry* entry) {
-    const PluginId gating = entry->group == nullptr ? kNoPlugin : entry->group->gating;
+    const PluginId gating = entry->rejector_set == nullptr ? kNoPlugin : entry->rejector_set->gating;
     if (entry->profile != nullptr) {
       const auto& plugins = entry->profile->hooks.pre_enqueue;
       const auto& ids = entry->profile->pre_enqueue_ids;
       const auto is_refused_by = [&](std::size_t i) {
         Status status = Ask(*plugins[i], *entry->info.pod);
         if (status.IsSuccess()) return false;
-        entry->group = rejectors.WithGate(entry->profile, entry->group, ids[i]);
+        entry->rejector_set = rejectors.WithGate(entry->profile, entry->rejector_set, ids[i]);
         entry->gate = std::move(status);
         return true;
       };
@@ -145,7 +145,7 @@ class SchedulingQueue::Impl {
       }
     }
     if (gating != kNoPlugin) {
-      entry->group = rejectors.WithGate(entry->profile, entry->group, kNoPlugin);
+      entry->rejector_set = rejectors.WithGate(entry->profile, entry->rejector_set, kNoPlugin);
       entry->gate = Status();
     }
     return true;
@@ -171,8 +171,8 @@ class SchedulingQueue::Impl {
     if (!PassesGate(entry)) return Park(entry);
     entry->backoff_expiration = expiration;
     // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
-    entry->place = entry->group == nullptr ? Place::kErrorBackoff : Place::kBackoff;
-    entry->group == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
+    entry->place = entry->rejector_set == nullptr ? Place::kErrorBackoff : Place::kBackoff;
+    entry->rejector_set == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
   }
 
   void Requeue(Entry* entry, Strategy strategy, Time now) {
@@ -233,7 +233,8 @@ class SchedulingQueue::Impl {
     SetPod(entry, pod);
     const EventSource source{.old_pod = before, .new_pod = pod};
     for (const ClusterEvent& event : PodUpdateEvents(*before, *pod)) {
-      const Strategy strategy = rejectors.IsWorthRequeuing(*pod, *entry->group, rejectors.InternEvent(event), source);
+      const Strategy strategy =
+          rejectors.IsWorthRequeuing(*pod, *entry->rejector_set, rejectors.InternEvent(event), source);
       if (strategy == Strategy::kSkip) continue;
       Requeue(entry, strategy, now);
       if (entry->place != Place::kUnschedulable && entry->place != Place::kGated) return;
@@ -254,7 +255,7 @@ class SchedulingQueue::Impl {
     Detach(entry);
     by_name.Erase(entry);
     ++entry->info.attempts;
-    entry->group = nullptr;
+    entry->rejector_set = nullptr;
     in_flight.Add(entry);
     entry->info.record = entry;
     entry->info.record_sequence = entry->sequence;
@@ -280,30 +281,30 @@ class SchedulingQueue::Impl {
 
     Strategy strategy = Strategy::kAfterBackoff;
     const Profile* const profile = rejectors.FindProfile(info.pod->spec().scheduler_name);
-    Group* const group = rejectors.Intern(profile, unschedulable, pending);
+    RejectorSet* const set = rejectors.Intern(profile, unschedulable, pending);
     if (entry == nullptr) {
       entry = Create(info.pod, uid_hash, name_hash);
-    } else if (group != nullptr) {
-      strategy = StrategyAfterFlight(*entry, *info.pod, *group);
+    } else if (set != nullptr) {
+      strategy = StrategyAfterFlight(*entry, *info.pod, *set);
     }
     Detach(entry);
     entry->info = std::move(info);
     entry->name_hash = name_hash;
     by_name.Put(entry);
     entry->profile = profile;
-    entry->group = group;
+    entry->rejector_set = set;
     entry->sequence = ++last_sequence;
     Requeue(entry, strategy, now);
     return true;
   }
 
   // What the events say that happened during the attempt. The most urgent answer counts.
-  Strategy StrategyAfterFlight(const Entry& entry, const PodInfo& pod, Group& group) {
+  Strategy StrategyAfterFlight(const Entry& entry, const PodInfo& pod, RejectorSet& set) {
     if (in_flight.HasLostEvents(entry)) return Strategy::kAfterBackoff;
     Strategy best = Strategy::kSkip;
     for (const InFlight::Event& event : in_flight.EventsSince(entry)) {
-      best = std::max(best, rejectors.IsWorthRequeuing(pod, group, event.id, event.source));
-      if (best == Strategy::kImmediately || (best == Strategy::kAfterBackoff && group.pending.empty())) break;
+      best = std::max(best, rejectors.IsWorthRequeuing(pod, set, event.id, event.source));
+      if (best == Strategy::kImmediately || (best == Strategy::kAfterBackoff && set.pending.empty())) break;
     }
     return best;
   }
@@ -326,12 +327,12 @@ class SchedulingQueue::Impl {
     // Moving a pod changes the lists that are walked here, so the moves come after.
     to_move.clear();
     const Happening happening{id, source, limit, OwnerOf(source.old_pod), OwnerOf(source.new_pod)};
-    for (Group* const group : nonempty_groups) {
-      const Relevance& relevance = rejectors.RelevanceOf(*group, id);
+    for (RejectorSet* const set : nonempty_sets) {
+      const Relevance& relevance = rejectors.RelevanceOf(*set, id);
       if (!relevance.reaches_gate) continue;
-      if (relevance.matches.empty() && group->profile != nullptr && !event.IsWildcard()) continue;
+      if (relevance.matches.empty() && set->profile != nullptr && !event.IsWildcard()) continue;
       const bool is_of_class = relevance.is_of_class && !event.IsWildcard();
-      for (const WaitingClass& waiting : group->waiting) {
+      for (const WaitingClass& waiting : set->waiting) {
         if (limit.priority_max && waiting.pod_class->priority() > *limit.priority_max) continue;
         if (is_of_class && !MayHelp(waiting, happening)) continue;
         for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
@@ -357,12 +358,12 @@ class SchedulingQueue::Impl {
   };
 
   const Entry* OwnerOf(const PodInfoPtr& pod) const {
-    return pod == nullptr || nonempty_groups.empty() ? nullptr : by_uid.Find(pod->uid);
+    return pod == nullptr || nonempty_sets.empty() ? nullptr : by_uid.Find(pod->uid);
   }
 
   void ChooseOne(Entry* entry, const Happening& happening) {
     const Strategy strategy =
-        rejectors.IsWorthRequeuing(*entry->info.pod, *entry->group, happening.id, happening.source);
+        rejectors.IsWorthRequeuing(*entry->info.pod, *entry->rejector_set, happening.id, happening.source);
     if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
   }
 
@@ -370,10 +371,10 @@ class SchedulingQueue::Impl {
   bool MayHelp(const WaitingClass& waiting, const Happening& happening) {
     const Entry* const first = waiting.first;
     for (const Entry* owner : {happening.old_owner, happening.new_owner}) {
-      if (owner == nullptr || owner->group != first->group) continue;
+      if (owner == nullptr || owner->rejector_set != first->rejector_set) continue;
       if (owner->info.pod->pod_class == first->info.pod->pod_class) return true;
     }
-    return rejectors.IsWorthRequeuing(*first->info.pod, *first->group, happening.id, happening.source) !=
+    return rejectors.IsWorthRequeuing(*first->info.pod, *first->rejector_set, happening.id, happening.source) !=
            Strategy::kSkip;
   }
 
@@ -402,9 +403,9 @@ class SchedulingQueue::Impl {
     if (oldest_waiting == Time::max() || now - oldest_waiting <= unschedulable_max) return;
     oldest_waiting = Time::max();
     to_move.clear();
-    for (Group* const group : nonempty_groups) {
-      if (!group->flushes) continue;
-      for (const WaitingClass& waiting : group->waiting) {
+    for (RejectorSet* const set : nonempty_sets) {
+      if (!set->flushes) continue;
+      for (const WaitingClass& waiting : set->waiting) {
         for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
           if (now - entry->info.timestamp > unschedulable_max) {
             to_move.emplace_back(entry, Strategy::kAfterBackoff);
@@ -426,7 +427,7 @@ class SchedulingQueue::Impl {
     Time next = Time::max();
     if (!backoff.empty()) next = std::min(next, Backoff::End(backoff.front()->backoff_expiration));
     if (!error_backoff.empty()) next = std::min(next, Backoff::End(error_backoff.front()->backoff_expiration));
-    if (!nonempty_groups.empty() && oldest_waiting != Time::max()) {
+    if (!nonempty_sets.empty() && oldest_waiting != Time::max()) {
       // The first look at which the oldest pod has waited for longer than allowed. It may have left since.
       Time flush = FlushWindow(oldest_waiting + unschedulable_max) + kUnschedulableFlushPeriod;
       if (last_flush) flush = std::max(flush, *last_flush + kUnschedulableFlushPeriod);
@@ -440,13 +441,13 @@ class SchedulingQueue::Impl {
     if (entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff) {
       standing.backoff_expiration = entry.backoff_expiration;
     }
-    if (const Group* const group = entry.group; group != nullptr) {
-      for (const PluginId id : group->unschedulable) standing.unschedulable_plugins.push_back(rejectors.PluginName(id));
-      for (const PluginId id : group->pending) standing.pending_plugins.push_back(rejectors.PluginName(id));
+    if (const RejectorSet* const set = entry.rejector_set; set != nullptr) {
+      for (const PluginId id : set->unschedulable) standing.unschedulable_plugins.push_back(rejectors.PluginName(id));
+      for (const PluginId id : set->pending) standing.pending_plugins.push_back(rejectors.PluginName(id));
       std::ranges::sort(standing.unschedulable_plugins);
       std::ranges::sort(standing.pending_plugins);
-      if (group->is_gated()) {
-        standing.gating_plugin = rejectors.PluginName(group->gating);
+      if (set->is_gated()) {
+        standing.gating_plugin = rejectors.PluginName(set->gating);
         standing.gating_message = entry.gate.Message();
       }
     }
@@ -477,7 +478,7 @@ class SchedulingQueue::Impl {
   InFlight in_flight;
   Nominator nominator;
 
-  std::vector<Group*> nonempty_groups;  // those with waiting pods
+  std::vector<RejectorSet*> nonempty_sets;  // those with waiting pods
   std::size_t unschedulable_count = 0;
   std::size_t gated_count = 0;
   Time oldest_waiting = Time::max();  // at most the least timestamp of the pods that the flush may move
