@@ -15,6 +15,7 @@
 #include "recipes.h"
 #include "rules.h"
 #include "verifier.h"
+#include "workload_table.h"
 #include "workloads.h"
 
 namespace berth::bench {

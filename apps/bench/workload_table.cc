@@ -1,10 +1,10 @@
-// The workloads by name. Those above the line in Workloads() are bench/cluster's; the others are here only.
+#include "workload_table.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "recipes.h"
 #include "rules.h"
-#include "workloads.h"
 
 namespace berth::bench {
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "recipes.h"
+#include "workload_table.h"
 
 namespace berth::bench {
 namespace {

@@ -87,8 +87,6 @@ struct WorkloadEntry {
   void (*make)(Workload&);  // completes a workload whose shape is set
 };
 
-const std::vector<WorkloadEntry>& Workloads();
-
 // Nullptr when there is none of that name.
 const WorkloadEntry* FindWorkload(const std::string& name);
 Workload MakeWorkload(const WorkloadEntry& entry, Shape shape);

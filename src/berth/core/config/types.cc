@@ -29,8 +29,6 @@ std::string_view ToString(ExtensionPoint point) { return kNames[static_cast<std:
 
 std::string_view FieldName(ExtensionPoint point) { return kNames[static_cast<std::size_t>(point)].field; }
 
-std::vector<ResourceSpec> DefaultResources() { return {{"cpu", 1}, {"memory", 1}}; }
-
 const PluginArgs* Profile::FindArgs(std::string_view plugin) const {
   for (const PluginConfig& config : plugin_config) {
     if (config.name == plugin) return &config.args;

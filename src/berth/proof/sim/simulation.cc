@@ -17,6 +17,7 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
+#include "berth/proof/sim/chance.h"
 #include "berth/proof/sim/checkers.h"
 #include "berth/proof/sim/model_api_server.h"
 #include "berth/testing/builders.h"
@@ -62,15 +63,15 @@ class Gatekeeper final : public framework::PermitPlugin, public framework::PreBi
 
 class Simulation {
  public:
-  Simulation(std::uint64_t seed, bool prints_trace) : random_(seed), prints_trace_(prints_trace), seed_(seed) {}
+  Simulation(std::uint64_t seed, bool prints_trace) : chance_(seed), prints_trace_(prints_trace), seed_(seed) {}
 
   Report Run() {
-    for (int i = 3 + Below(6); i > 0; --i) AddNode();
-    has_gatekeeper_ = OneIn(2);
+    for (int i = 3 + chance_.Below(6); i > 0; --i) AddNode();
+    has_gatekeeper_ = chance_.OneIn(2);
     Restart();
     report_.restarts = 0;
     const Time chaos_end = now_ + kChaos;
-    for (Time at = now_; at < chaos_end; at += Upto(800ms)) At(at, [this] { Disturb(); });
+    for (Time at = now_; at < chaos_end; at += chance_.Upto(800ms)) At(at, [this] { Disturb(); });
     RunUntil(chaos_end);
     Heal();
     RunUntil(now_ + kHealing);
@@ -84,17 +85,7 @@ class Simulation {
   }
 
  private:
-  // ---- Chance, time, and what went wrong ----
-
-  int Below(int n) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(n))); }
-  bool OneIn(int n) { return Below(n) == 0; }
-  Duration Upto(Duration max) {
-    return Duration(1 + static_cast<std::int64_t>(random_.Below(static_cast<std::uint64_t>(max.count()))));
-  }
-  template <typename Map>
-  typename Map::const_iterator Any(const Map& map) {
-    return map.empty() ? map.end() : std::next(map.begin(), Below(static_cast<int>(map.size())));
-  }
+  // ---- Time, and what went wrong ----
 
   void At(Time time, std::function<void()> what) { agenda_.push({time, next_entry_++, std::move(what)}); }
 
@@ -119,7 +110,7 @@ class Simulation {
         what();
       }
       core_->Tick(now_);
-      for (int i = 1 + Below(4); i > 0 && core_->ScheduleOne(now_); --i) {
+      for (int i = 1 + chance_.Below(4); i > 0 && core_->ScheduleOne(now_); --i) {
         const scheduler::Decision& decision = core_->decisions().Newest();
         Trace("decide " + decision.pod->name + ": " + (decision.node_name.empty() ? "" : decision.node_name + ", ") +
               decision.Why());
@@ -143,9 +134,9 @@ class Simulation {
   // Events that were logged since go on their way.
   void Pump(Watch& watch) {
     for (; watch.next < watch.log.size(); ++watch.next) {
-      const Duration lag = is_faulty_ ? (OneIn(6) ? Upto(3s) : Upto(50ms)) : 1ms;
+      const Duration lag = is_faulty_ ? (chance_.OneIn(6) ? chance_.Upto(3s) : chance_.Upto(50ms)) : 1ms;
       watch.last = std::max(watch.last, now_ + lag);
-      const int copies = is_faulty_ && OneIn(10) ? 2 : 1;
+      const int copies = is_faulty_ && chance_.OneIn(10) ? 2 : 1;
       for (int i = 0; i < copies; ++i) {
         At(watch.last, [this, &watch, input = watch.log[watch.next], generation = watch.generation] {
           if (generation == watch.generation) Deliver(watch, input);
@@ -208,7 +199,7 @@ class Simulation {
   void Restart() {
     // Whoever takes over waits for the lease: what the old one had sent has arrived by then, or never will.
     for (auto& [id, request] : requests_) {
-      if (OneIn(2)) Arrive(request);
+      if (chance_.OneIn(2)) Arrive(request);
     }
     requests_.clear();
     ++report_.restarts;
@@ -232,7 +223,7 @@ class Simulation {
     if (!has_gatekeeper_) options.queue.unschedulable_max = 24h;
     core_ = std::make_unique<scheduler::Scheduler>(options, *handle_, std::move(*profiles));
     for (Watch* watch : {&nodes_, &pods_}) watch->known.clear();
-    Relist(OneIn(2) ? nodes_ : pods_);
+    Relist(chance_.OneIn(2) ? nodes_ : pods_);
     Relist(nodes_);
     Relist(pods_);
   }
@@ -254,13 +245,13 @@ class Simulation {
         continue;
       }
       if (auto* work = std::get_if<scheduler::Work>(&output)) {
-        Answer(Upto(is_faulty_ ? 2s : 10ms), scheduler::WorkDone{work->operation, work->work()});
+        Answer(chance_.Upto(is_faulty_ ? 2s : 10ms), scheduler::WorkDone{work->operation, work->work()});
         continue;
       }
       auto& write = std::get<scheduler::Write>(output);
       if (auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
-        const bool is_lost = is_faulty_ && OneIn(8);
-        At(now_ + Upto(is_faulty_ ? 200ms : 5ms), [this, is_lost, status = std::move(*status)] {
+        const bool is_lost = is_faulty_ && chance_.OneIn(8);
+        At(now_ + chance_.Upto(is_faulty_ ? 200ms : 5ms), [this, is_lost, status = std::move(*status)] {
           if (!is_lost) server_.Patch(status);
           PumpAll();
         });
@@ -286,26 +277,27 @@ class Simulation {
 
   void Read(std::uint64_t operation, const framework::PodRef& pod) {
     Trace("read " + pod.name);
-    if (is_faulty_ && OneIn(3)) {
-      return Answer(Upto(1s), scheduler::PodReadDone{operation, nullptr, Error{ErrorCode::kUnavailable, "down"}});
+    if (is_faulty_ && chance_.OneIn(3)) {
+      return Answer(chance_.Upto(1s),
+                    scheduler::PodReadDone{operation, nullptr, Error{ErrorCode::kUnavailable, "down"}});
     }
-    At(now_ + Upto(is_faulty_ ? 300ms : 5ms), [this, instance = instance_, operation, pod] {
+    At(now_ + chance_.Upto(is_faulty_ ? 300ms : 5ms), [this, instance = instance_, operation, pod] {
       if (instance == instance_)
-        Answer(Upto(is_faulty_ ? 300ms : 5ms), scheduler::PodReadDone{operation, server_.Read(pod), {}});
+        Answer(chance_.Upto(is_faulty_ ? 300ms : 5ms), scheduler::PodReadDone{operation, server_.Read(pod), {}});
     });
   }
 
   // A request to the API server; it, or its answer, may be lost.
   void Send(std::uint64_t operation, std::function<std::optional<Error>()> arrive) {
-    const Duration travel = Upto(is_faulty_ && OneIn(5) ? 2s : 20ms);
-    const bool is_lost = is_faulty_ && OneIn(6);
-    const bool is_answer_lost = is_lost || (is_faulty_ && OneIn(6));
+    const Duration travel = chance_.Upto(is_faulty_ && chance_.OneIn(5) ? 2s : 20ms);
+    const bool is_lost = is_faulty_ && chance_.OneIn(6);
+    const bool is_answer_lost = is_lost || (is_faulty_ && chance_.OneIn(6));
     At(now_ + travel, [this, operation, instance = instance_, is_lost, is_answer_lost, arrive = std::move(arrive)] {
       std::optional<Error> result;
       if (!is_lost) result = arrive();
       PumpAll();
       if (is_answer_lost) result = Error{ErrorCode::kTimeout, "no answer", true};
-      if (instance == instance_) Answer(Upto(20ms), scheduler::WriteDone{operation, std::move(result)});
+      if (instance == instance_) Answer(chance_.Upto(20ms), scheduler::WriteDone{operation, std::move(result)});
     });
   }
 
@@ -325,7 +317,7 @@ class Simulation {
   }
 
   void DeleteLater(const std::string& key, const std::string& uid) {
-    At(now_ + Upto(3s), [this, key, uid] {
+    At(now_ + chance_.Upto(3s), [this, key, uid] {
       const auto found = server_.pods().find(key);
       if (found != server_.pods().end() && found->second->metadata.uid == uid) server_.DeletePod(key);
       PumpAll();
@@ -344,22 +336,22 @@ class Simulation {
       }
     }
     Request& request = requests_.emplace(operation, Request{bind, false, true, {}}).first->second;
-    const Duration travel = Upto(is_faulty_ && OneIn(5) ? 2s : 20ms);
-    Duration back = Upto(is_faulty_ && OneIn(5) ? 2s : 20ms);
+    const Duration travel = chance_.Upto(is_faulty_ && chance_.OneIn(5) ? 2s : 20ms);
+    Duration back = chance_.Upto(is_faulty_ && chance_.OneIn(5) ? 2s : 20ms);
     std::optional<Error> lie;
     if (is_faulty_) {
-      switch (Below(8)) {
+      switch (chance_.Below(8)) {
         case 0: request.arrives = false; [[fallthrough]];
         case 1:  // The answer is lost, perhaps before the request has arrived.
           lie = Error{ErrorCode::kTimeout, "no answer", true};
-          if (OneIn(2)) back = -travel / 2;
+          if (chance_.OneIn(2)) back = -travel / 2;
           ++report_.unknown;
           break;
         case 2:
           // A definite refusal, of a request that no earlier one can belie.
           if (may_be_bound) break;
           request.arrives = false;
-          lie = Error{OneIn(3) ? ErrorCode::kForbidden : ErrorCode::kInvalid, "a webhook says no"};
+          lie = Error{chance_.OneIn(3) ? ErrorCode::kForbidden : ErrorCode::kInvalid, "a webhook says no"};
           break;
         case 3:
           request.arrives = false;
@@ -406,7 +398,7 @@ class Simulation {
   // ---- What happens to the cluster ----
 
   void AddNode() {
-    const std::string name = "n" + std::to_string(Below(14));
+    const std::string name = "n" + std::to_string(chance_.Below(14));
     // A binding that is still on its way to the old node of that name may not land on the new one: the room was given
     // up.
     for (const auto& [id, request] : requests_) {
@@ -420,16 +412,16 @@ class Simulation {
     const int size = std::hash<std::string>{}(name) % 3 == 0 ? 8 : 4;  // the same for each node of that name
     auto node =
         testing::MakeNode(name).Allocatable("cpu", std::to_string(size)).Allocatable("pods", std::to_string(size + 2));
-    if (OneIn(2)) node.Label("disk", "ssd");
-    if (OneIn(4)) node.Taint("gpu", "", api::TaintEffect::kNoSchedule);
+    if (chance_.OneIn(2)) node.Label("disk", "ssd");
+    if (chance_.OneIn(4)) node.Taint("gpu", "", api::TaintEffect::kNoSchedule);
     server_.SetNode(*node.Build());
   }
 
   void ChangeNode() {
-    const auto it = Any(server_.nodes());
+    const auto it = chance_.Any(server_.nodes());
     if (it == server_.nodes().end()) return;
     api::Node node = *it->second;
-    switch (Below(5)) {
+    switch (chance_.Below(5)) {
       case 0: node.unschedulable = !node.unschedulable; break;
       case 1:
         node.taints.empty() ? node.taints.push_back({"gpu", "", api::TaintEffect::kNoSchedule}) : node.taints.clear();
@@ -446,23 +438,23 @@ class Simulation {
   void AddPod() {
     const std::string name = "p" + std::to_string(next_pod_++ % 200);
     if (server_.pods().contains("default/" + name)) return;
-    auto pod = testing::MakePod(name).Request("cpu", std::to_string(1 + Below(3)));
-    if (OneIn(4)) pod.NodeSelector("disk", "ssd");
-    if (OneIn(4)) pod.Toleration("gpu", "Exists");
-    if (OneIn(6)) pod.HostPort(80);
-    if (OneIn(4)) pod.Priority(kHighPriority);
-    if (OneIn(12)) pod.Gate("wait");
-    if (OneIn(12)) pod.SchedulerName("somebody-else");
+    auto pod = testing::MakePod(name).Request("cpu", std::to_string(1 + chance_.Below(3)));
+    if (chance_.OneIn(4)) pod.NodeSelector("disk", "ssd");
+    if (chance_.OneIn(4)) pod.Toleration("gpu", "Exists");
+    if (chance_.OneIn(6)) pod.HostPort(80);
+    if (chance_.OneIn(4)) pod.Priority(kHighPriority);
+    if (chance_.OneIn(12)) pod.Gate("wait");
+    if (chance_.OneIn(12)) pod.SchedulerName("somebody-else");
     server_.CreatePod(pod.Build());
   }
 
   void ChangePod() {
-    const auto it = Any(server_.pods());
+    const auto it = chance_.Any(server_.pods());
     if (it == server_.pods().end()) return;
     const std::string key = it->first;
     api::Pod pod = *it->second;
     const bool is_bound = !pod.spec.node_name.empty();
-    switch (Below(7)) {
+    switch (chance_.Below(7)) {
       case 0: server_.DeletePod(key); return;
       case 1:
         pod.metadata.deletion_time = now_;
@@ -470,9 +462,9 @@ class Simulation {
         break;
       case 2:
         if (!is_bound) return;
-        pod.status.phase = OneIn(2) ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+        pod.status.phase = chance_.OneIn(2) ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
         break;
-      case 3: pod.metadata.labels.Set("touched", std::to_string(Below(3))); break;
+      case 3: pod.metadata.labels.Set("touched", std::to_string(chance_.Below(3))); break;
       case 4: pod.spec.scheduling_gates.clear(); break;
       case 5: {  // made anew under the same name, before anybody sees that it was gone
         api::Pod again = testing::MakePod(pod.metadata.name).Request("cpu", "1").Build();
@@ -481,8 +473,8 @@ class Simulation {
         return;
       }
       default: {  // somebody else binds it, without asking whether there is room
-        if (is_bound || pod.metadata.deletion_time || !OneIn(3)) return;
-        const auto node = Any(server_.nodes());
+        if (is_bound || pod.metadata.deletion_time || !chance_.OneIn(3)) return;
+        const auto node = chance_.Any(server_.nodes());
         if (node == server_.nodes().end()) return;
         Trace("somebody else binds " + key + " to " + node->first);
         history_.crowded.insert(node->first);
@@ -494,11 +486,11 @@ class Simulation {
   }
 
   void Disturb() {
-    switch (Below(20)) {
+    switch (chance_.Below(20)) {
       case 0: AddNode(); break;
       case 1: {
-        const auto node = Any(server_.nodes());
-        if (node != server_.nodes().end() && OneIn(2)) server_.DeleteNode(std::string(node->first));
+        const auto node = chance_.Any(server_.nodes());
+        if (node != server_.nodes().end() && chance_.OneIn(2)) server_.DeleteNode(std::string(node->first));
         break;
       }
       case 2:
@@ -515,15 +507,16 @@ class Simulation {
       case 13:
       case 14:
       case 15: ChangePod(); break;
-      case 16: Relist(OneIn(2) ? nodes_ : pods_); break;
+      case 16: Relist(chance_.OneIn(2) ? nodes_ : pods_); break;
       case 17:
-        if (OneIn(6)) Restart();
+        if (chance_.OneIn(6)) Restart();
         break;
       default: {
         // The gatekeeper makes up its mind about somebody, who may not even wait.
-        const auto pod = Any(server_.pods());
+        const auto pod = chance_.Any(server_.pods());
         if (pod == server_.pods().end()) break;
-        core_->Handle(framework::PermitDecision{pod->second->metadata.uid, "Gatekeeper", !OneIn(3), "no entry"}, now_);
+        core_->Handle(framework::PermitDecision{pod->second->metadata.uid, "Gatekeeper", !chance_.OneIn(3), "no entry"},
+                      now_);
       }
     }
     PumpAll();
@@ -544,7 +537,7 @@ class Simulation {
     bool operator<(const Entry& other) const { return std::tie(other.time, other.number) < std::tie(time, number); }
   };
 
-  Random random_;
+  Chance chance_;
   const bool prints_trace_;
   const std::uint64_t seed_;
   Time now_ = kStart;
