@@ -1,4 +1,4 @@
-// How alike two names are, for messages about names that do not exist. Pure functions.
+// The edit distance of two names, for messages that suggest the name that was meant. Pure functions.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// LruCache: values by id, within bounds; those not used for longest go. Values stay where they are while they are kept.
-// Not thread-safe.
+// LruCache: values by id, within bounds; the least recently used go first. Values stay where they are while they are
+// kept. Not thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Plugins of one's own, as framework/plugin_registration.h has them, in the registry beside those that come with berth.
+// Puts the plugins that authors register (framework/plugin_registration.h) into the registry, beside those that come
+// with berth.
 #pragma once
 
 #include <span>

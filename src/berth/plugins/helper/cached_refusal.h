@@ -1,4 +1,5 @@
-// CachedRefusal: one refusal's VerdictId, interned when first needed and only once a call of a column filter.
+// CachedRefusal: the VerdictId of one refusal, for one call of a column filter. The first row that is refused interns
+// it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Short forms for EventsToRegister.
+// Shorthand for the lists that EventsToRegister returns: OnPod, OnNode, OfClass and the like.
 #pragma once
 
 #include <utility>

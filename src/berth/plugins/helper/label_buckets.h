@@ -1,4 +1,5 @@
-// The keys of tables by namespace and label, in which what asks for labels finds what may have them. Pure functions.
+// Keys of hash tables by namespace and label: a selector looks up the label that it asks for and finds the few entries
+// that may have it, instead of being compared with all. Pure functions.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace berth::plugins {
 
-// Writes the key of a bucket. What an empty namespace or label stands for is the table's to say: any, mostly.
+// Writes the key of a bucket. Each table says what an empty namespace or label stands for: mostly any.
 inline void SetBucket(std::string& bucket, std::string_view namespace_name, std::string_view label,
                       std::string_view value) {
   bucket.assign(namespace_name);

@@ -1,5 +1,5 @@
-// Arguments of berth's own plugins: read from what the configuration holds as it stands, with a field path in each
-// error.
+// Reads the arguments of berth's own plugins, which the configuration keeps as they were written. Each error names the
+// field's path.
 #pragma once
 
 #include <string>

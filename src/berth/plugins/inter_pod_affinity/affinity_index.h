@@ -1,5 +1,5 @@
 // AffinityIndex: the pods of one node table by class, so that what they mean for an incoming pod is found without a
-// walk over them. A placement changes one row; only what it brought or took is looked at.
+// walk over them. A pod that comes or goes changes one row; only what it brought or took is looked at.
 //
 // Everything happens between kinds of classes (PodKinds): a kind of running pods is tested against an incoming one
 // once, and all classes of an incoming kind have their sums in common. Core's thread only.

@@ -1,4 +1,5 @@
-// Which node's turn was the last, as the pods tell that are on the nodes. Pure functions.
+// Finds the node that had its turn last by the pods on the nodes, so that RoundRobin goes on after a restart. Pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +13,9 @@
 
 namespace berth::plugins {
 
-// counts[i] pods were placed on the node at position i, in turns of which nobody knows where they began: the position
-// where they ended. That is where nodes that were used once more than others are followed by these; when all that were
-// used were used equally often, before the longest stretch that was not. nullopt: no pods.
+// The position where the turns ended. counts[i] pods were bound to the node at position i, and nobody knows where the
+// turns began. The end is where a node that was used once more than its successor is followed by that one; when all
+// used nodes were used equally often, it is before the longest stretch of unused ones. nullopt: no pods.
 std::optional<std::size_t> EndOfTurns(std::span<const std::uint32_t> counts);
 
 // The position of the node that the profile of that name used last, going by its newest pods: creation times are whole
