@@ -1,4 +1,4 @@
-// EventLoop: where the client's callbacks run, and its time. One thread runs it; tests turn it by hand (fake_loop.h).
+// EventLoop: where the client's callbacks run, and its time. One thread runs it; tests turn it by hand (client_fakes.h).
 #pragma once
 
 #include <atomic>
