@@ -1,8 +1,10 @@
-// CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them.
+// CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them. All
+// but Decide() is for the core's thread.
 #pragma once
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,11 +14,13 @@
 
 namespace berth::scheduler {
 
-class Scheduler;
+class BackgroundOperations;
+class BindingCycles;
+struct CoreState;
 
 class CoreHandle final : public framework::Handle {
  public:
-  // So many operations and events of plugins that are just being made wait for the scheduler; more are dropped.
+  // Operations and events of plugins that are just being made wait for the scheduler; more than these are dropped.
   static constexpr std::size_t kEarlyMax = 1024;
 
   // `decide` brings a plugin's decision to the core as an input, from any thread.
@@ -42,14 +46,27 @@ class CoreHandle final : public framework::Handle {
     return read_file_ ? read_file_(path) : Handle::ReadFile(path);
   }
 
- private:
-  friend class Scheduler;
+  // --- For the Scheduler ---
 
+  // What plugins reach through the handle.
+  struct Core {
+    CoreState& state;
+    BackgroundOperations& background;
+    BindingCycles& bindings;
+  };
+  // One core at a time; it must live until Leave().
+  void Join(const Core& core);
+  void Leave() { core_.reset(); }
+  // Starts and emits what plugins asked for before there was a core.
+  void StartEarly();
+  framework::Objects& mutable_objects() { return objects_; }
+
+ private:
   const std::function<void(framework::PermitDecision)> decide_;
   framework::Metrics& metrics_;
   const std::function<Expected<framework::FileText>(const std::string&)> read_file_;
   framework::Objects objects_;
-  Scheduler* scheduler_ = nullptr;
+  std::optional<Core> core_;
   std::vector<framework::Operation> early_operations_;
   std::vector<framework::PodEvent> early_events_;
 };

@@ -11,6 +11,7 @@
 
 #include "berth/core/config/default.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/output_lines_testing.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
@@ -18,7 +19,6 @@
 namespace berth::scheduler {
 
 using namespace std::chrono_literals;
-using Lines = std::vector<std::string>;
 
 struct Profiles : std::vector<std::unique_ptr<runtime::ProfilePlugins>> {
   std::unique_ptr<CoreHandle> handle = std::make_unique<CoreHandle>([](framework::PermitDecision) {});
@@ -139,33 +139,21 @@ class Harness {
     }
   }
 
-  // What came out since the last call, a line each:
-  //   bind p to a | read p | work | status p [Unschedulable: message] [nominates a] | ask 0 filter p: a b
-  //   Normal Scheduled p: note
-  // The operation of the last write or work is the one that is answered next.
+  // What came out since the last call, a line each (output_lines_testing.h). The operation of the last write or work is
+  // the one that is answered next.
   Lines Take() {
     Lines lines;
     std::vector<Output> outputs;
     core.TakeOutputs(outputs);
     for (Output& output : outputs) {
-      if (const auto* event = std::get_if<EmitEvent>(&output)) {
-        lines.push_back(std::string(event->is_warning ? "Warning " : "Normal ") + event->reason + " " +
-                        event->regarding.name + ": " + event->note);
-      } else if (auto* ask = std::get_if<AskExtender>(&output)) {
-        constexpr const char* kVerbs[] = {"filter", "prioritize", "bind"};
-        std::string line = "ask " + std::to_string(ask->extender) + " " + kVerbs[static_cast<int>(ask->verb)] + " " +
-                           ask->pod.name + ":";
-        for (const std::string& name : ask->node_names) line += " " + name;
-        lines.push_back(std::move(line));
+      lines.push_back(LineOf(output));
+      if (auto* ask = std::get_if<AskExtender>(&output)) {
         asked.push_back(ask->operation);
       } else if (auto* todo = std::get_if<Work>(&output)) {
         work = std::move(todo->work);
         operation = todo->operation;
-        lines.push_back("work");
-      } else {
-        const Write& write = std::get<Write>(output);
-        lines.push_back(Show(write.write));
-        if (!std::holds_alternative<framework::PodStatusWrite>(write.write)) operation = write.operation;
+      } else if (auto* write = std::get_if<Write>(&output)) {
+        if (!std::holds_alternative<framework::PodStatusWrite>(write->write)) operation = write->operation;
       }
     }
     return lines;
@@ -194,21 +182,6 @@ class Harness {
   framework::Operation::Work work;
 
  private:
-  static std::string Show(const framework::ApiWrite& write) {
-    if (const auto* bind = std::get_if<framework::BindWrite>(&write))
-      return "bind " + bind->pod.name + " to " + bind->node_name;
-    if (const auto* read = std::get_if<framework::PodRead>(&write)) return "read " + read->pod.name;
-    if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) return "patch " + patch->object.name;
-    if (const auto* create = std::get_if<framework::ObjectCreate>(&write)) return "create " + create->object.resource;
-    if (const auto* gone = std::get_if<framework::ObjectDelete>(&write)) return "delete " + gone->object.name;
-    if (const auto* object = std::get_if<framework::ObjectRead>(&write)) return "get " + object->object.name;
-    const auto& status = std::get<framework::PodStatusWrite>(write);
-    std::string text = "status " + status.pod.name;
-    if (status.has_condition) text += " " + status.condition_reason + ": " + status.condition_message;
-    if (status.has_nomination) text += " nominates " + status.nominated_node_name;
-    return text;
-  }
-
   int resource_version_ = 0;
 };
 

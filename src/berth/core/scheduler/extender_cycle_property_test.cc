@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/base/random.h"
 #include "berth/core/scheduler/scheduler_testing.h"
 
 namespace berth::scheduler {
@@ -218,7 +219,7 @@ TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
   for (const UnplacedPod& pod : world_.core.Unplaced()) ADD_FAILURE() << pod.key << ": " << pod.why;
   for (const auto& [name, known] : pods_)
     EXPECT_FALSE(known.node.empty()) << name << " is forgotten; replay with seed " << GetParam();
-  EXPECT_FALSE(world_.core.is_asking()) << GetParam();
+  EXPECT_FALSE(world_.core.IsWaitingForExtenders()) << GetParam();
   EXPECT_EQ(world_.core.binding_count(), 0U) << GetParam();
   EXPECT_EQ(world_.core.queue().in_flight_count(), 0U) << GetParam();
 }

@@ -79,26 +79,26 @@ class World : public Harness {
   }
 };
 
-TEST(AskingTest, ExtendersFilterOneAfterTheOther) {
+TEST(ExtenderCycleTest, ExtendersFilterOneAfterTheOther) {
   World world({Filter("x"), Filter("y"), Ignorable(Filter("z"))});
   world.SetNodes();
   world.Set(MakePod("p"));
   world.Run();
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter p: a b c"}));
-  EXPECT_TRUE(world.core.is_asking());
+  EXPECT_TRUE(world.core.IsWaitingForExtenders());
   world.Left({"c", "b"});
   EXPECT_EQ(world.Take(), (Lines{"ask 1 filter p: c b"})) << "what the first left, in its order";
   world.Left({"b", "c"});
   EXPECT_EQ(world.Take(), (Lines{"ask 2 filter p: b c"}));
   world.Left({"b"});
   EXPECT_EQ(world.Take(), (Lines{"bind p to b"}));
-  EXPECT_FALSE(world.core.is_asking());
+  EXPECT_FALSE(world.core.IsWaitingForExtenders());
   world.Answer();
   EXPECT_EQ(world.Take(), (Lines{"Normal Scheduled p: Successfully assigned default/p to b"}));
   EXPECT_EQ(world.core.decisions().Newest().node_name, "b");
 }
 
-TEST(AskingTest, OnlyInterestedExtendersAreAsked) {
+TEST(ExtenderCycleTest, OnlyInterestedExtendersAreAsked) {
   config::Extender gpus = Filter("gpus");
   gpus.managed_resources = {{"example.com/gpu", false}};
   World world({gpus, Extender("without a verb")});
@@ -113,7 +113,7 @@ TEST(AskingTest, OnlyInterestedExtendersAreAsked) {
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter wants-gpu: a"}));
 }
 
-TEST(AskingTest, OneCycleAtATime) {
+TEST(ExtenderCycleTest, OneCycleAtATime) {
   World world({Filter("x")});
   world.SetNodes();
   world.Set(MakePod("p"));
@@ -132,7 +132,7 @@ TEST(AskingTest, OneCycleAtATime) {
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter q: a b c"})) << "while p is still being bound";
 }
 
-TEST(AskingTest, RefusalsReachThePodsMessage) {
+TEST(ExtenderCycleTest, RefusalsReachThePodsMessage) {
   World world({Filter("x"), Filter("y")});
   world.SetNodes();
   world.Set(MakeNode("tainted").Taint("k", "v", api::TaintEffect::kNoSchedule));
@@ -154,7 +154,7 @@ TEST(AskingTest, RefusalsReachThePodsMessage) {
   EXPECT_EQ(standing->unschedulable_plugins, (std::vector<std::string>{"Extender", "TaintToleration"}));
 }
 
-TEST(AskingTest, AnyEventBringsAPodBackThatExtendersRefused) {
+TEST(ExtenderCycleTest, AnyEventBringsAPodBackThatExtendersRefused) {
   World world({Filter("x")});
   world.SetNodes();
   world.Set(MakePod("p"));
@@ -169,7 +169,7 @@ TEST(AskingTest, AnyEventBringsAPodBackThatExtendersRefused) {
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter p: a b c"}));
 }
 
-TEST(AskingTest, AnExtenderThatFailsFailsThePod) {
+TEST(ExtenderCycleTest, AnExtenderThatFailsFailsThePod) {
   World world({Filter("x")});
   world.SetNodes();
   world.Set(MakePod("p"));
@@ -183,7 +183,7 @@ TEST(AskingTest, AnExtenderThatFailsFailsThePod) {
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter p: a b c"})) << "tried again after its back-off";
 }
 
-TEST(AskingTest, AnIgnorableExtenderThatFailsIsSkipped) {
+TEST(ExtenderCycleTest, AnIgnorableExtenderThatFailsIsSkipped) {
   World world({Ignorable(Filter("x")), Filter("y")});
   world.SetNodes();
   world.Set(MakePod("p"));
@@ -195,7 +195,7 @@ TEST(AskingTest, AnIgnorableExtenderThatFailsIsSkipped) {
   EXPECT_EQ(world.Take(), (Lines{"bind p to a"}));
 }
 
-TEST(AskingTest, ScoresAreAddedTimesWeightTimesTen) {
+TEST(ExtenderCycleTest, ScoresAreAddedTimesWeightTimesTen) {
   // Both have room for all; a is emptier by 50 % of one resource, which is 25 of NodeResourcesFit's score.
   World world({Prioritizer("x", 2), Prioritizer("y", 1)});
   world.Set(MakeNode("a"));
@@ -220,7 +220,7 @@ TEST(AskingTest, ScoresAreAddedTimesWeightTimesTen) {
   EXPECT_EQ(with, without.core.decisions().Newest().total + 4 * 2 * 10 + 2 * 1 * 10);
 }
 
-TEST(AskingTest, APrioritizerThatFailsHasNoSay) {
+TEST(ExtenderCycleTest, APrioritizerThatFailsHasNoSay) {
   World world({Prioritizer("x", 1), Prioritizer("y", 1)});
   world.SetNodes();
   world.Set(MakePod("p"));
@@ -231,7 +231,7 @@ TEST(AskingTest, APrioritizerThatFailsHasNoSay) {
   EXPECT_EQ(world.Take(), (Lines{"bind p to c"}));
 }
 
-TEST(AskingTest, NobodyIsAskedToScoreASingleNode) {
+TEST(ExtenderCycleTest, NobodyIsAskedToScoreASingleNode) {
   config::Extender both = Prioritizer("x", 1);
   both.filter_verb = "filter";
   World world({both});
@@ -243,7 +243,7 @@ TEST(AskingTest, NobodyIsAskedToScoreASingleNode) {
   EXPECT_EQ(world.Take(), (Lines{"bind p to b"}));
 }
 
-TEST(AskingTest, WhatHappensMeanwhileCounts) {
+TEST(ExtenderCycleTest, WhatHappensMeanwhileCounts) {
   World world({Filter("x")});
   world.SetNodes();
   world.Set(MakePod("p").Request("cpu", "2"));
@@ -256,7 +256,7 @@ TEST(AskingTest, WhatHappensMeanwhileCounts) {
   EXPECT_EQ(world.Take(), (Lines{"bind p to c"})) << "a is gone, b is full, and nobody was asked about d";
 }
 
-TEST(AskingTest, WithNothingLeftThePodIsRefusedForWhatIsTrueNow) {
+TEST(ExtenderCycleTest, WithNothingLeftThePodIsRefusedForWhatIsTrueNow) {
   World world({Filter("x")});
   world.Set(MakeNode("a"));
   world.Set(MakePod("p").Request("cpu", "2"));
@@ -273,7 +273,7 @@ TEST(AskingTest, WithNothingLeftThePodIsRefusedForWhatIsTrueNow) {
 }
 
 // The end of a cycle whose pod is no longer there to be decided: by case, what happens to the pod meanwhile.
-TEST(AskingTest, ThePodChangesMeanwhile) {
+TEST(ExtenderCycleTest, ThePodChangesMeanwhile) {
   const PodBuilder pod = MakePod("p");
   const struct {
     const char* name;
@@ -287,7 +287,7 @@ TEST(AskingTest, ThePodChangesMeanwhile) {
       {"bound by another", [&](World& world) { world.Set(PodBuilder(pod).Node("b")); }, {}},
       {"another scheduler's", [&](World& world) { world.Set(PodBuilder(pod).SchedulerName("other")); }, {}},
       {"a label", [&](World& world) { world.Set(PodBuilder(pod).Label("k", "v")); }, {"bind p to a"}},
-      {"given up", [&](World& world) { world.core.CancelAsking("the scheduler ends"); }, {}},
+      {"given up", [&](World& world) { world.core.CancelExtenderCycle("the scheduler ends"); }, {}},
   };
   for (const auto& c : cases) {
     World world({Filter("x")});
@@ -299,7 +299,7 @@ TEST(AskingTest, ThePodChangesMeanwhile) {
     world.Left({"a"});
     world.Run();
     EXPECT_EQ(world.Take(), c.after_change) << c.name;
-    EXPECT_FALSE(world.core.is_asking()) << c.name;
+    EXPECT_FALSE(world.core.IsWaitingForExtenders()) << c.name;
     // The next pod has its turn.
     world.Set(MakePod("next"));
     world.Run();
@@ -307,7 +307,7 @@ TEST(AskingTest, ThePodChangesMeanwhile) {
   }
 }
 
-TEST(AskingTest, AnUpdateMeanwhileIsAnEventForThePod) {
+TEST(ExtenderCycleTest, AnUpdateMeanwhileIsAnEventForThePod) {
   World world({Filter("x")});
   world.SetNodes();
   world.Set(MakePod("p"));
@@ -320,7 +320,7 @@ TEST(AskingTest, AnUpdateMeanwhileIsAnEventForThePod) {
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter p: a b c"})) << "it changed while it was in flight";
 }
 
-TEST(AskingTest, TheNominatedNodeIsAskedAboutAlone) {
+TEST(ExtenderCycleTest, TheNominatedNodeIsAskedAboutAlone) {
   World world({Filter("x"), Prioritizer("y", 1)});
   world.SetNodes();
   world.Set(MakePod("p").Nominated("b"));
@@ -330,7 +330,7 @@ TEST(AskingTest, TheNominatedNodeIsAskedAboutAlone) {
   EXPECT_EQ(world.Take(), (Lines{"bind p to b"})) << "without scores";
 }
 
-TEST(AskingTest, ANominatedNodeThatWillNotDo) {
+TEST(ExtenderCycleTest, ANominatedNodeThatWillNotDo) {
   const struct {
     const char* name;
     std::function<void(World&)> answer;
@@ -358,7 +358,7 @@ TEST(AskingTest, ANominatedNodeThatWillNotDo) {
   }
 }
 
-TEST(AskingTest, VictimsAreLookedForWhereAnExtenderSaysThatTheyMayHelp) {
+TEST(ExtenderCycleTest, VictimsAreLookedForWhereAnExtenderSaysThatTheyMayHelp) {
   World world({Filter("x")});
   world.SetNodes();
   for (const char* node : {"a", "b", "c"})
@@ -375,7 +375,7 @@ TEST(AskingTest, VictimsAreLookedForWhereAnExtenderSaysThatTheyMayHelp) {
   })) << lines[0];
 }
 
-TEST(AskingTest, AnExtenderBindsInsteadOfThePlugins) {
+TEST(ExtenderCycleTest, AnExtenderBindsInsteadOfThePlugins) {
   World world({Binder("x")});
   world.Set(MakeNode("a"));
   world.Set(MakePod("p"));
@@ -388,7 +388,7 @@ TEST(AskingTest, AnExtenderBindsInsteadOfThePlugins) {
   EXPECT_EQ(world.core.counts().scheduled, 1U);
 }
 
-TEST(AskingTest, AnExtenderThatFailsToBind) {
+TEST(ExtenderCycleTest, AnExtenderThatFailsToBind) {
   const PodBuilder pod = MakePod("p");
   const struct {
     const char* name;
@@ -424,7 +424,7 @@ TEST(AskingTest, AnExtenderThatFailsToBind) {
   }
 }
 
-TEST(AskingTest, AnIgnorableBinderThatFailsLeavesItToThePlugins) {
+TEST(ExtenderCycleTest, AnIgnorableBinderThatFailsLeavesItToThePlugins) {
   World world({Ignorable(Binder("x"))});
   world.Set(MakeNode("a"));
   world.Set(MakePod("p"));
@@ -436,7 +436,7 @@ TEST(AskingTest, AnIgnorableBinderThatFailsLeavesItToThePlugins) {
   EXPECT_EQ(world.Take(), (Lines{"Normal Scheduled p: Successfully assigned default/p to a"}));
 }
 
-TEST(AskingTest, AnswersThatNobodyWaitsFor) {
+TEST(ExtenderCycleTest, AnswersThatNobodyWaitsFor) {
   World world({Filter("x")});
   world.SetNodes();
   world.core.Handle(ExtenderDone{77, ExtenderAnswer{}}, world.now);
@@ -450,7 +450,7 @@ TEST(AskingTest, AnswersThatNobodyWaitsFor) {
 }
 
 // What nobody asked about, named twice or left out, in any order: the pod ends on a node that each extender named.
-TEST(AskingTest, StrangeAnswers) {
+TEST(ExtenderCycleTest, StrangeAnswers) {
   const struct {
     const char* name;
     ExtenderAnswer answer;

@@ -1,0 +1,39 @@
+// BackgroundOperations: operations that no pod's binding cycle waits for: what PostBind plugins, preemption and other
+// plugins start through their handle. Core's thread only. It never touches cache or queue: what follows from an outcome
+// is in the operation's own continuation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/time.h"
+#include "berth/core/scheduler/operation_runner.h"
+#include "berth/core/scheduler/outputs.h"
+#include "berth/framework/operation.h"
+
+namespace berth::scheduler {
+
+class BackgroundOperations {
+ public:
+  // Both must outlive it.
+  BackgroundOperations(Outputs& outputs, OperationRunner& runner) : outputs_(outputs), runner_(runner) {}
+
+  // One that cannot be carried out is logged and dropped.
+  void Start(framework::Operation&& operation, Time now);
+
+  // A step has ended, at result.now. False when `number` is not one of these operations.
+  bool StepEnded(std::uint64_t number, const framework::StepResult& result);
+
+  bool empty() const { return under_way_.empty(); }
+  std::size_t size() const { return under_way_.size(); }
+
+ private:
+  Outputs& outputs_;
+  OperationRunner& runner_;
+  // By number. Their bound is that of who starts them: each pod that preempts has one at most.
+  absl::flat_hash_map<std::uint64_t, OperationStep> under_way_;
+};
+
+}  // namespace berth::scheduler

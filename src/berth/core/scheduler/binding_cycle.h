@@ -1,0 +1,69 @@
+// BindingCycle: the record of one pod's way from its chosen node to a binding that has taken effect. A plain value that
+// BindingTable owns; core's thread only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/operation_runner.h"
+#include "berth/core/scheduler/profile_set.h"
+#include "berth/framework/node_table.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::scheduler {
+
+// A Permit plugin that has said kWait.
+struct PermitWait {
+  std::string plugin;
+  Duration timeout{0};
+  Time deadline{};
+};
+
+// Where a binding cycle stands.
+//
+//   kPermit ---all allow---> kPreBind ---all done---> kBind ---confirmed---> done: PostBind
+//      |                        |                     |  | ^                   ^
+//      | rejected,              | a plugin failed,    |  | | read: not bound,  | read or watched:
+//      | timed out,             | cancelled           |  | | posted again      | bound to its node
+//      | cancelled              |             refused |  v |                   |
+//      |                        |                     | kRead -----------------+
+//      |                        |                     |  | read: not bound, and had been refused
+//      v                        v                     v  v
+//   failed: Unreserve, forget, back into the queue
+//
+// A cycle begins at kPermit, and passes at once a phase in which nothing is to be done. It also fails when its node is
+// gone, and is dropped (Unreserve, forget) when the pod is gone or somebody else has bound it. In kRead the outcome of
+// the write is unknown: the pod keeps its room, as nobody but the scheduler prevents that it is given away twice.
+enum class BindingPhase : std::uint8_t { kPermit, kPreBind, kBind, kRead };
+
+struct BindingCycle {
+  Profile* profile = nullptr;
+  queue::QueuedPodInfo queued;    // queued.pod: the newest object without a node, to put back on failure
+  framework::PodInfoPtr assumed;  // with the chosen node
+  framework::NodeIndex row = framework::kNoNode;  // of that node when the pod was assumed
+
+  BindingPhase phase = BindingPhase::kPermit;
+  std::vector<PermitWait> permits;                  // still waited for
+  std::vector<framework::PreBindPlugin*> pre_bind;  // those with something to do
+  std::size_t next_plugin = 0;                      // of the phase
+  std::size_t next_extender = 0;                    // that may be asked to bind the pod
+  bool is_calling_plugin = false;                   // a plugin is being called about it: it cannot be cancelled now
+
+  std::uint64_t operation = 0;  // under way; 0: none. Changed by BindingTable alone
+  std::string_view plugin;      // whose operation it is; empty: an extender's
+  OperationStep step;           // of that operation
+
+  int read_count = 0;  // how often its outcome had to be read, for the delays
+  bool is_waiting_to_read = false;
+  Time read_at{};  // then
+  // What a binding was refused with whose earlier posts may have taken effect. Believed once the pod was read unbound.
+  std::string refusal;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,456 @@
+#include "berth/core/scheduler/binding_cycles.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "berth/base/log.h"
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/plugin_errors.h"
+#include "berth/core/scheduler/scheduling_failure.h"
+
+namespace berth::scheduler {
+
+using framework::Operation;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+using runtime::Guarded;
+using runtime::GuardedOperation;
+
+namespace {
+
+constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
+constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
+// An API server that has just started forbids what it has not read the rules for yet: that often, over a few seconds, a
+// binding that is forbidden is tried again before it counts as failed.
+constexpr int kForbiddenReadsMax = 5;
+
+constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
+                                                      framework::action::kDelete};
+
+framework::BindWrite PlainBinding(const PodInfo& assumed) { return {RefOf(assumed), assumed.node_name}; }
+
+// Whether the write is the binding that can be told from the pod itself.
+bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
+  const auto* bind = std::get_if<framework::BindWrite>(&write);
+  return bind != nullptr && bind->node_name == assumed.node_name && bind->pod.uid == assumed.uid &&
+         bind->pod.name == assumed.name && bind->pod.namespace_name == assumed.namespace_name() &&
+         bind->pod.resource_version == assumed.resource_version;
+}
+
+// These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
+// could not be reached. Giving the room away now could fill the node twice.
+bool IsUnknownOutcome(const Error& error, int read_count) {
+  if (error.outcome_unknown) return true;
+  switch (error.code) {
+    case ErrorCode::kConflict:
+    case ErrorCode::kAlreadyExists:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kTooManyRequests: return true;
+    case ErrorCode::kForbidden:
+    case ErrorCode::kUnauthorized: return read_count < kForbiddenReadsMax;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const PodInfoPtr& assumed,
+                                 framework::NodeIndex row, std::vector<PermitWait>&& permits) {
+  BindingCycle& cycle = table_.Add(profile, std::move(queued), assumed);
+  cycle.row = row;
+  cycle.permits = std::move(permits);
+  for (const PermitWait& wait : cycle.permits) table_.AddDeadline(wait.deadline, cycle);
+  if (!FindPreBindPlugins(cycle)) return;
+  // What takes long is announced, so that others leave the room alone (NominatedNodeNameForExpectation).
+  if ((!cycle.permits.empty() || !cycle.pre_bind.empty()) && assumed->nominated_node_name != assumed->node_name) {
+    framework::PodStatusWrite write;
+    write.pod = RefOf(*assumed);
+    write.has_nomination = true;
+    write.nominated_node_name = assumed->node_name;
+    state_.outputs.AddWrite(state_.outputs.NewOperation(), std::move(write));
+  }
+  if (cycle.permits.empty()) Continue(cycle);
+}
+
+// False when a plugin failed over it: the cycle is gone.
+bool BindingCycles::FindPreBindPlugins(BindingCycle& cycle) {
+  for (framework::PreBindPlugin* plugin : cycle.profile->plugins->pre_bind) {
+    const Status status = Guarded([&] { return plugin->PreBindPreFlight(*cycle.assumed); });
+    if (status.IsSkip()) continue;
+    if (!status.IsSuccess()) {
+      Fail(cycle, PreFlightFailure(plugin->Name(), status), {}, {});
+      return false;
+    }
+    cycle.pre_bind.push_back(plugin);
+  }
+  return true;
+}
+
+// Runs plugins until one has to be waited for, or the cycle ends. `cycle` may be gone afterwards.
+void BindingCycles::Continue(BindingCycle& cycle) {
+  if (cycle.phase == BindingPhase::kPermit) {
+    state_.queue.Done(cycle.queued);
+    cycle.phase = BindingPhase::kPreBind;
+    cycle.next_plugin = 0;
+  }
+  if (cycle.phase == BindingPhase::kPreBind) {
+    if (cycle.next_plugin < cycle.pre_bind.size()) {
+      framework::PreBindPlugin& plugin = *cycle.pre_bind[cycle.next_plugin++];
+      cycle.plugin = plugin.Name();
+      RunOperation(cycle, CallPlugin(cycle, [&] { return plugin.PreBind(*cycle.assumed); }));
+      return;
+    }
+    cycle.phase = BindingPhase::kBind;
+    cycle.next_plugin = 0;
+  }
+  StartBind(cycle);
+}
+
+// The next extender or bind plugin that has not been asked binds the pod.
+void BindingCycles::StartBind(BindingCycle& cycle) {
+  // The node may have gone while plugins were waited for; a binding to it would strand the pod.
+  if (!HasItsNode(cycle)) {
+    FailForLostNode(cycle);
+    return;
+  }
+  if (!state_.options.extenders.empty() && AskExtenderToBind(cycle)) return;
+  const auto& bind = cycle.profile->plugins->bind;
+  while (cycle.next_plugin < bind.size()) {
+    framework::BindPlugin& plugin = *bind[cycle.next_plugin++];
+    cycle.plugin = plugin.Name();
+    Operation operation = CallPlugin(cycle, [&] { return plugin.Bind(*cycle.assumed); });
+    if (operation.is_done() && operation.status.IsSkip()) continue;
+    RunOperation(cycle, std::move(operation));
+    return;
+  }
+  Fail(cycle, Status::Error("no bind plugin took the pod"), {}, {});
+}
+
+// Whether an extender was asked to bind the pod: one that is interested does it instead of the bind plugins.
+bool BindingCycles::AskExtenderToBind(BindingCycle& cycle) {
+  const std::vector<config::Extender>& extenders = state_.options.extenders;
+  while (cycle.next_extender < extenders.size()) {
+    const std::size_t i = cycle.next_extender++;
+    const PodInfo& pod = *cycle.assumed;
+    if (extenders[i].bind_verb.empty() || !extenders[i].IsInterested(pod.spec())) continue;
+    cycle.plugin = {};
+    state_.outputs.AddQuestion({NewOperation(cycle), i, ExtenderVerb::kBind, RefOf(pod), {pod.node_name}});
+    return true;
+  }
+  return false;
+}
+
+// Asks a plugin for an operation of this cycle, which it cannot cancel by its handle meanwhile.
+template <typename Call>
+Operation BindingCycles::CallPlugin(BindingCycle& cycle, Call&& call) {
+  cycle.is_calling_plugin = true;
+  Operation operation = GuardedOperation(std::forward<Call>(call));
+  cycle.is_calling_plugin = false;
+  return operation;
+}
+
+void BindingCycles::RunOperation(BindingCycle& cycle, Operation&& operation) {
+  if (operation.is_done()) {
+    EndOperation(cycle, operation.status);
+    return;
+  }
+  cycle.step.is_plain_binding = operation.writes.size() == 1 && IsPlain(operation.writes.front(), *cycle.assumed);
+  state_.operations.Begin(cycle.step, std::move(operation), NewOperation(cycle), state_.now);
+}
+
+// A step of the cycle's operation has ended: the operation goes on or ends with it.
+void BindingCycles::EndStep(BindingCycle& cycle, const framework::StepResult& result) {
+  if (cycle.step.HasNextWrite(result)) {
+    ++cycle.step.next_write;
+    state_.operations.PostWrite(cycle.step, NewOperation(cycle));
+    return;
+  }
+  if (const Operation::Next next = std::exchange(cycle.step.next, nullptr)) {
+    RunOperation(cycle, CallPlugin(cycle, [&] { return next(result); }));
+    return;
+  }
+  EndOperation(cycle, result.error ? Status::Error(result.error->message) : result.status);
+}
+
+void BindingCycles::EndOperation(BindingCycle& cycle, const Status& status) {
+  const bool is_bind = cycle.phase == BindingPhase::kBind;
+  if (!status.IsSuccess()) {
+    // An extender's failure is told in its own words.
+    const std::string_view point = cycle.plugin.empty() ? "" : is_bind ? "Bind" : "PreBind";
+    Fail(cycle, status, point, cycle.plugin);
+  } else if (is_bind) {
+    Finish(cycle);
+  } else {
+    Continue(cycle);
+  }
+}
+
+std::uint64_t BindingCycles::NewOperation(BindingCycle& cycle) {
+  return table_.SetOperation(cycle, state_.outputs.NewOperation());
+}
+
+// --- Inputs ---
+
+// The watch may be faster than the answer to the binding, or the only one of the two to arrive.
+void BindingCycles::PodAssigned(const PodInfoPtr& pod) {
+  BindingCycle* const cycle = table_.Find(pod->uid);
+  if (cycle == nullptr) return;
+  if (cycle->assumed->node_name != pod->node_name) {
+    Drop(*cycle);
+  } else if (cycle->phase == BindingPhase::kRead) {
+    Finish(*cycle);
+  }
+}
+
+// A watch that lags behind a binding of ours shows the pod without its node for a while.
+void BindingCycles::PodStillPending(const PodInfoPtr& pod) {
+  BindingCycle* const cycle = table_.Find(pod->uid);
+  if (cycle == nullptr) return;
+  cycle->queued.pod = pod;
+  if (pod->deletion_time && cycle->phase == BindingPhase::kPermit)
+    Fail(*cycle, Status::Unschedulable("pod is being deleted"), {}, cycle->permits.front().plugin);
+}
+
+// A pod that was confirmed is not assumed any more: Drop() leaves it in the cache.
+void BindingCycles::PodDeleted(std::string_view uid) {
+  if (BindingCycle* const cycle = table_.Find(uid)) Drop(*cycle);
+}
+
+void BindingCycles::PermitDecided(const framework::PermitDecision& decision) {
+  BindingCycle* const cycle = table_.Find(decision.pod_uid);
+  if (cycle == nullptr || cycle->phase != BindingPhase::kPermit) return;
+  if (!table_.EndPermitWait(*cycle, decision.plugin)) return;
+  if (!decision.allow) {
+    Fail(*cycle, Status::Unschedulable(decision.message), {}, decision.plugin);
+  } else if (cycle->permits.empty()) {
+    Continue(*cycle);
+  }
+}
+
+void BindingCycles::WriteEnded(std::uint64_t operation, framework::StepResult&& result) {
+  BindingCycle* const cycle = table_.TakeByOperation(operation);
+  if (cycle == nullptr) return;  // a status patch, or a cycle that has ended since
+  const OperationStep& step = cycle->step;
+  if (!result.error || !std::holds_alternative<framework::BindWrite>(step.writes[step.next_write])) {
+    EndStep(*cycle, result);
+    return;
+  }
+  if (IsUnknownOutcome(*result.error, cycle->read_count)) {
+    ++state_.counts.bindings_unknown;
+    ReadPodLater(*cycle);
+  } else if (cycle->read_count > 0) {
+    // The first time round a refusal is the last word. After an unknown outcome the binding may have been there before.
+    cycle->refusal = result.error->message;
+    ReadPodLater(*cycle);
+  } else {
+    EndStep(*cycle, result);
+  }
+}
+
+void BindingCycles::StepEnded(std::uint64_t operation, const framework::StepResult& result) {
+  if (BindingCycle* const cycle = table_.TakeByOperation(operation)) EndStep(*cycle, result);
+}
+
+PodInfoPtr BindingCycles::PodWasRead(PodReadDone&& input) {
+  BindingCycle* const cycle = table_.TakeByOperation(input.operation);
+  if (cycle == nullptr) return nullptr;
+  if (input.error) {
+    ReadPodLater(*cycle);
+    return nullptr;
+  }
+  if (!input.pod || input.pod->metadata.uid != cycle->assumed->uid) {
+    Drop(*cycle);
+    return nullptr;
+  }
+  const std::string& node = input.pod->spec.node_name;
+  if (node == cycle->assumed->node_name) {
+    Finish(*cycle);
+    return nullptr;
+  }
+  if (!node.empty()) {
+    PodInfoPtr bound_elsewhere = state_.MakePodInfo(*input.pod);
+    Drop(*cycle);
+    return bound_elsewhere;
+  }
+  if (input.pod->metadata.deletion_time) {
+    Drop(*cycle);
+  } else {
+    PostBindingAgain(*cycle);
+  }
+  return nullptr;
+}
+
+void BindingCycles::TakeExtenderAnswer(ExtenderDone&& input) {
+  BindingCycle* const cycle = table_.TakeByOperation(input.operation);
+  if (cycle == nullptr) return;
+  if (input.answer.ok()) {
+    Finish(*cycle);
+  } else if (state_.options.extenders[cycle->next_extender - 1].ignorable) {
+    // If it did bind the pod, the API server refuses the next binding, and the pod is read.
+    Continue(*cycle);
+  } else {
+    // It may have bound the pod before it failed, or before its answer was lost: the pod tells.
+    ++state_.counts.bindings_unknown;
+    cycle->refusal = input.answer.error().message;
+    ReadPodLater(*cycle);
+  }
+}
+
+bool BindingCycles::Cancel(std::string_view uid, std::string_view plugin, std::string_view message) {
+  BindingCycle* const cycle = table_.Find(uid);
+  if (cycle == nullptr || cycle->is_calling_plugin) return false;
+  // An error and not a refusal, in the words of kube-scheduler: no plugin's hint has to let the pod try again. In
+  // PreBind writes may be under way; their outcomes find no cycle any more, and Unreserve gives up what they were for.
+  if (cycle->phase == BindingPhase::kPermit) {
+    Fail(*cycle, Status::Error("waiting on permit for pod: " + std::string(message)), {}, {});
+    return true;
+  }
+  if (cycle->phase == BindingPhase::kPreBind) {
+    Fail(*cycle, Status::Error(std::string(message).append(" by ").append(plugin)), "PreBind", cycle->plugin);
+    return true;
+  }
+  return false;
+}
+
+// --- Unknown outcomes, time-outs ---
+
+// Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once,
+// then with growing delays.
+void BindingCycles::ReadPodLater(BindingCycle& cycle) {
+  const int reads = cycle.read_count++;
+  const Duration delay =
+      reads == 0 ? Duration{0} : std::min(kReadBackoffInitial * (1 << std::min(reads - 1, 6)), kReadBackoffMax);
+  cycle.phase = BindingPhase::kRead;
+  cycle.is_waiting_to_read = true;
+  cycle.read_at = state_.now + delay;
+  table_.AddDeadline(cycle.read_at, cycle);
+}
+
+// Not bound, but the lost request may still be on its way. The same binding again has the same effect whichever comes
+// first, so the room stays taken and nobody is promised it twice.
+void BindingCycles::PostBindingAgain(BindingCycle& cycle) {
+  if (!HasItsNode(cycle)) {
+    FailForLostNode(cycle);
+    return;
+  }
+  cycle.phase = BindingPhase::kBind;
+  if (!cycle.refusal.empty()) {
+    EndOperation(cycle, Status::Error(cycle.refusal));
+    return;
+  }
+  OperationStep& step = cycle.step;
+  if (step.is_plain_binding) step.writes[step.next_write] = PlainBinding(*cycle.assumed);
+  state_.operations.PostWrite(step, NewOperation(cycle));
+}
+
+void BindingCycles::Tick() {
+  while (BindingCycle* const cycle = table_.TakeDue(state_.now)) {
+    if (cycle->is_waiting_to_read && cycle->read_at <= state_.now) {
+      cycle->is_waiting_to_read = false;
+      const PodInfo& pod = *cycle->assumed;
+      state_.outputs.AddWrite(NewOperation(*cycle), framework::PodRead{{pod.namespace_name(), pod.name, pod.uid, {}}});
+    } else if (cycle->phase == BindingPhase::kPermit) {
+      EndPermitTimeouts(*cycle);
+    }
+  }
+}
+
+void BindingCycles::EndPermitTimeouts(BindingCycle& cycle) {
+  const auto late = std::find_if(cycle.permits.begin(), cycle.permits.end(),
+                                 [this](const PermitWait& wait) { return wait.deadline <= state_.now; });
+  if (late == cycle.permits.end()) return;
+  Fail(cycle,
+       Status::Unschedulable("rejected due to timeout after waiting " + FormatGoDuration(late->timeout) +
+                             " at plugin " + late->plugin),
+       {}, late->plugin);
+}
+
+// --- The end of a cycle ---
+
+void BindingCycles::Finish(BindingCycle& cycle) {
+  const PodInfoPtr pod = cycle.assumed;
+  const Profile& profile = *cycle.profile;
+  ++state_.counts.scheduled;
+  std::string note;
+  note.reserve(32 + pod->namespace_name().size() + pod->name.size() + pod->node_name.size());
+  note.append("Successfully assigned ").append(pod->namespace_name()).append("/").append(pod->name);
+  note.append(" to ").append(pod->node_name);
+  state_.outputs.AddEvent(profile.scheduler_name(), *pod, false, "Scheduled", "Binding", std::move(note));
+  if (!HasItsNode(cycle)) {
+    // The API server does not check that a node exists: without a word the pod would stay where nothing runs it.
+    state_.outputs.AddEvent(
+        profile.scheduler_name(), *pod, true, "NodeNotFound", "Binding",
+        "node \"" + pod->node_name +
+            "\" was deleted while the pod was being bound to it: the pod runs nowhere until it is deleted");
+    log::Warning("scheduler", "Pod is bound to a node that was deleted meanwhile",
+                 {{"pod", pod->Key()}, {"node", pod->node_name}});
+  }
+  table_.Recycle(table_.Take(cycle));
+  for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
+    // Informational: nothing waits for it and a failure changes nothing.
+    Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
+    if (!operation.status.IsSuccess()) LogFailure("PostBind", plugin->Name(), *pod, operation.status);
+    background_.Start(std::move(operation), state_.now);
+  }
+}
+
+// The cycle ends and the pod goes back into the queue: one that waited at Permit was in flight until now, and is held
+// against the events since its Pop. Without `point` the status is not a plugin's own failure.
+void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_view point, std::string_view plugin) {
+  const std::unique_ptr<BindingCycle> taken = table_.Take(cycle);
+  const Profile& profile = *cycle.profile;
+  const PodInfoPtr assumed = cycle.assumed;
+  const bool is_permit = cycle.phase == BindingPhase::kPermit && point.empty();
+  Unreserve(state_, profile, *assumed);
+  SchedulingFailure failure;
+  failure.nomination.is_set = true;
+  failure.is_refusal = status.IsRejected();
+  if (is_permit && status.IsRejected()) {
+    failure.message = "0/1 nodes are available: 1 " + status.Message() + ".";
+    failure.unschedulable_plugins.insert(std::string(plugin));
+  } else {
+    failure.message =
+        point.empty() || status.IsRejected() ? status.Message() : RunningPlugin(point, plugin, status.Message());
+  }
+  const queue::EventSource source{.old_pod = assumed};
+  // Others may use the room now. A pod that was rejected must not be woken by its own leaving.
+  if (!failure.is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now);
+  const bool is_refusal = failure.is_refusal;
+  HandleSchedulingFailure(state_, profile, std::move(cycle.queued), std::move(failure));
+  if (is_refusal) state_.queue.Move(kAssignedPodDeleted, source, state_.now, {std::nullopt, assumed->uid});
+}
+
+void BindingCycles::FailForLostNode(BindingCycle& cycle) {
+  Fail(cycle, Status::Error("node \"" + cycle.assumed->node_name + "\" was deleted before the pod was bound to it"), {},
+       {});
+}
+
+// The pod is gone, or not ours to bind any more.
+void BindingCycles::Drop(BindingCycle& cycle) {
+  const PodInfoPtr pod = cycle.assumed;
+  const Profile& profile = *cycle.profile;
+  state_.queue.Done(cycle.queued);
+  table_.Recycle(table_.Take(cycle));
+  Unreserve(state_, profile, *pod);
+  state_.queue.Move(kAssignedPodDeleted, {.old_pod = pod}, state_.now);
+}
+
+// Whether the chosen node is still there: in the row that it had, mostly.
+bool BindingCycles::HasItsNode(const BindingCycle& cycle) const {
+  const cache::ColumnNodeTable& nodes = state_.cache.nodes();
+  const std::string& name = cycle.assumed->node_name;
+  if (cycle.row < nodes.row_count()) {
+    const framework::NodeInfo& info = nodes.Info(cycle.row);
+    if (info.has_node() && info.name() == name) return true;
+  }
+  return nodes.Find(name) != framework::kNoNode;
+}
+
+}  // namespace berth::scheduler

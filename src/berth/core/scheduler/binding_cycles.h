@@ -1,0 +1,77 @@
+// BindingCycles: carries the binding cycle of each assumed pod on: Permit, PreBind, Bind, and the read that follows an
+// unknown outcome (the phases are drawn in binding_cycle.h). Core's thread only. It waits for nothing: what plugins
+// want done goes out as operations, and their outcomes resume the cycle.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/core/scheduler/background_operations.h"
+#include "berth/core/scheduler/binding_table.h"
+#include "berth/core/scheduler/core_interfaces.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/framework/operation.h"
+
+namespace berth::scheduler {
+
+class BindingCycles final : public BindingStarter, public BindingCycleInputs {
+ public:
+  // PostBind's operations run in `background`. Both must outlive it.
+  BindingCycles(CoreState& state, BackgroundOperations& background) : state_(state), background_(background) {}
+
+  void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
+                    framework::NodeIndex row, std::vector<PermitWait>&& permits) override;
+
+  void PodAssigned(const framework::PodInfoPtr& pod) override;
+  void PodStillPending(const framework::PodInfoPtr& pod) override;
+  void PodDeleted(std::string_view uid) override;
+  void PermitDecided(const framework::PermitDecision& decision) override;
+  void WriteEnded(std::uint64_t operation, framework::StepResult&& result) override;
+  void StepEnded(std::uint64_t operation, const framework::StepResult& result) override;
+  framework::PodInfoPtr PodWasRead(PodReadDone&& input) override;
+  void TakeExtenderAnswer(ExtenderDone&& input) override;
+
+  // framework::Handle::CancelBinding.
+  bool Cancel(std::string_view uid, std::string_view plugin, std::string_view message);
+
+  // Ends the Permit waits that have timed out, and posts the reads that are due.
+  void Tick();
+  std::optional<Time> NextWake() const { return table_.NextDeadline(); }
+
+  std::size_t size() const { return table_.size(); }
+  bool empty() const { return table_.empty(); }
+  std::vector<framework::PodInfoPtr> AssumedPods() const { return table_.AssumedPods(); }
+
+ private:
+  bool FindPreBindPlugins(BindingCycle& cycle);
+  void Continue(BindingCycle& cycle);
+  void StartBind(BindingCycle& cycle);
+  bool AskExtenderToBind(BindingCycle& cycle);
+  template <typename Call>
+  framework::Operation CallPlugin(BindingCycle& cycle, Call&& call);
+  void RunOperation(BindingCycle& cycle, framework::Operation&& operation);
+  void EndStep(BindingCycle& cycle, const framework::StepResult& result);
+  void EndOperation(BindingCycle& cycle, const framework::Status& status);
+  std::uint64_t NewOperation(BindingCycle& cycle);
+
+  void ReadPodLater(BindingCycle& cycle);
+  void PostBindingAgain(BindingCycle& cycle);
+  void EndPermitTimeouts(BindingCycle& cycle);
+
+  void Finish(BindingCycle& cycle);
+  void Fail(BindingCycle& cycle, const framework::Status& status, std::string_view point, std::string_view plugin);
+  void FailForLostNode(BindingCycle& cycle);
+  void Drop(BindingCycle& cycle);
+  bool HasItsNode(const BindingCycle& cycle) const;
+
+  CoreState& state_;
+  BackgroundOperations& background_;
+  BindingTable table_;
+};
+
+}  // namespace berth::scheduler

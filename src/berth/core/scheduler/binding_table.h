@@ -1,0 +1,69 @@
+// BindingTable: the binding cycles under way, found by pod, by the operation that they wait for, and by deadline.
+// Core's thread only. It decides nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/text_hash.h"
+#include "berth/base/time.h"
+#include "berth/core/scheduler/binding_cycle.h"
+
+namespace berth::scheduler {
+
+class BindingTable {
+ public:
+  // No other cycle of that pod is under way. The reference is valid until the cycle is taken out.
+  BindingCycle& Add(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed);
+  // Null: the pod is not being bound.
+  BindingCycle* Find(std::string_view uid);
+  // Nothing finds it any more: no pod, no operation and no deadline.
+  std::unique_ptr<BindingCycle> Take(BindingCycle& cycle);
+  // What Take() returned, so that its memory is used again.
+  void Recycle(std::unique_ptr<BindingCycle> taken);
+
+  std::size_t size() const { return by_uid_.size(); }
+  bool empty() const { return by_uid_.empty(); }
+  std::vector<framework::PodInfoPtr> AssumedPods() const;
+
+  // From now on the cycle waits for this operation, and for no earlier one.
+  std::uint64_t SetOperation(BindingCycle& cycle, std::uint64_t operation);
+  // The cycle that waited for this operation; it waits no longer. Null: there is none.
+  BindingCycle* TakeByOperation(std::uint64_t operation);
+
+  // TakeDue() names the cycle when the time has come.
+  void AddDeadline(Time time, const BindingCycle& cycle) { deadlines_.emplace(time, cycle.assumed->uid); }
+  // The first of the cycle's Permit waits for `plugin` ends; false: there is none.
+  bool EndPermitWait(BindingCycle& cycle, std::string_view plugin);
+  // The cycle whose deadline is the longest past; it has this deadline no longer. Null: none is due.
+  BindingCycle* TakeDue(Time now);
+  std::optional<Time> NextDeadline() const;
+
+ private:
+  struct UidHash {
+    std::size_t operator()(std::string_view uid) const { return HashText(uid); }
+  };
+  // Recycled cycles that are kept.
+  static constexpr std::size_t kFreeMax = 256;
+
+  void DropOperation(BindingCycle& cycle);
+  void DropDeadlines(const BindingCycle& cycle);
+
+  // By the uid of BindingCycle::assumed. Each of these pods is in the cache as well.
+  absl::flat_hash_map<std::string_view, std::unique_ptr<BindingCycle>, UidHash, std::equal_to<>> by_uid_;
+  absl::flat_hash_map<std::uint64_t, BindingCycle*> by_operation_;
+  std::set<std::pair<Time, std::string>> deadlines_;  // Permit deadlines and retries, with the pod's uid
+  std::vector<std::unique_ptr<BindingCycle>> free_;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,25 @@
+#include "berth/core/scheduler/core_state.h"
+
+#include <string_view>
+#include <utility>
+
+namespace berth::scheduler {
+
+CoreState::CoreState(SchedulerOptions given, framework::Objects& objects_read, ProfileSet::Owned owned)
+    : options(std::move(given)),
+      objects(objects_read),
+      classes(AnnotationsRead(owned)),
+      profiles(std::move(owned), options.evaluator),
+      queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty())),
+      decisions(options.decisions_max) {}
+
+// Whoever asks for a pod's scheduler afterwards asks its class.
+framework::PodInfoPtr CoreState::MakePodInfo(const api::Pod& pod) {
+  const std::string_view annotated = AnnotatedScheduler(options.pods, pod);
+  if (annotated.empty()) return classes.MakePodInfo(pod);
+  api::Pod renamed = pod;
+  renamed.spec.scheduler_name = annotated;
+  return classes.MakePodInfo(renamed);
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,46 @@
+// CoreState: what the parts of the core share. The Scheduler owns it; each part holds a reference. Core's thread only;
+// one turn at a time.
+#pragma once
+
+#include "berth/api/pod.h"
+#include "berth/base/time.h"
+#include "berth/core/cache/cache.h"
+#include "berth/core/cache/pod_classes.h"
+#include "berth/core/queue/row_nominations.h"
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/counts.h"
+#include "berth/core/scheduler/decision_log.h"
+#include "berth/core/scheduler/operation_runner.h"
+#include "berth/core/scheduler/outputs.h"
+#include "berth/core/scheduler/profile_set.h"
+#include "berth/core/scheduler/scheduler_options.h"
+#include "berth/framework/objects.h"
+
+namespace berth::scheduler {
+
+struct CoreState {
+  // `objects` must outlive it. See ProfileSet for `profiles`.
+  CoreState(SchedulerOptions options, framework::Objects& objects, ProfileSet::Owned profiles);
+  CoreState(const CoreState&) = delete;
+  CoreState& operator=(const CoreState&) = delete;
+
+  // The pod as the core keeps it, with the scheduler that it belongs to.
+  framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
+  // Brings the nominations by row to where nominator and node table are now.
+  void UpdateNominations() { nominations.Update(queue.nominator(), cache.nodes()); }
+
+  const SchedulerOptions options;
+  framework::Objects& objects;
+  Time now{};  // of the turn: set when it begins
+  cache::Cache cache;
+  cache::PodClasses classes;
+  ProfileSet profiles;
+  queue::SchedulingQueue queue;
+  queue::RowNominations nominations;
+  Outputs outputs;
+  OperationRunner operations{outputs};
+  DecisionLog decisions;
+  Counts counts;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,169 @@
+#include "berth/core/scheduler/extender_cycle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/base/hash_map.h"
+
+namespace berth::scheduler {
+
+using framework::Status;
+using runtime::Outcome;
+
+namespace {
+
+// Extenders score from 0 to 10, plugins up to 100.
+constexpr std::int64_t kExtenderScale = 10;
+
+// Products and sums wrap, as Go's do.
+std::int64_t Scaled(std::int64_t score, std::int64_t weight) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(score) * static_cast<std::uint64_t>(weight) *
+                                   static_cast<std::uint64_t>(kExtenderScale));
+}
+std::int64_t Sum(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+}
+
+Status RefusalOf(framework::Code code, const std::string& reason) {
+  return Status(code, {reason}).WithPlugin(runtime::kExtenderName);
+}
+
+}  // namespace
+
+bool ExtenderCycle::IsWantedFor(const framework::PodInfo& pod, const std::vector<config::Extender>& extenders) {
+  return std::any_of(extenders.begin(), extenders.end(), [&](const config::Extender& extender) {
+    return extender.IsAskedInCycles() && extender.IsInterested(pod.spec());
+  });
+}
+
+bool ExtenderCycle::IsAsked(const std::string& verb, const config::Extender& extender) const {
+  return !verb.empty() && extender.IsInterested(pod().spec());
+}
+
+const Outcome& ExtenderCycle::Evaluate() {
+  state_.UpdateNominations();
+  outcome_ = &attempt_.profile->evaluator.Evaluate(attempt_.queued.pod, state_.cache.nodes(),
+                                                   &state_.nominations.rows(), attempt_.seed, state_.now, &answers_);
+  return *outcome_;
+}
+
+void ExtenderCycle::Ask(std::size_t extender, ExtenderVerb verb) {
+  const std::uint64_t operation = state_.outputs.NewOperation();
+  waiting_.emplace(operation, extender);
+  state_.outputs.AddQuestion({operation, extender, verb, RefOf(pod()), node_names_});
+}
+
+ExtenderCycle::Progress ExtenderCycle::StartFilters() {
+  answers_.filters_only = true;
+  const Outcome& outcome = Evaluate();
+  if (outcome.result != runtime::Result::kFeasible) return Progress::kDecided;
+  node_names_.clear();
+  const auto add = [&](framework::NodeIndex row) { node_names_.push_back(state_.cache.nodes().Info(row).name()); };
+  if (outcome.is_nominated_node) {
+    stage_ = ExtenderStage::kFilterNominated;
+    add(outcome.node);
+  } else {
+    stage_ = ExtenderStage::kFilter;
+    std::for_each(outcome.feasible.begin(), outcome.feasible.end(), add);
+  }
+  passed_count_ = left_count_ = node_names_.size();
+  next_extender_ = 0;
+  return AskNextFilter();
+}
+
+// Each extender sees what the ones before it have left.
+ExtenderCycle::Progress ExtenderCycle::AskNextFilter() {
+  const std::vector<config::Extender>& extenders = state_.options.extenders;
+  while (!node_names_.empty() && next_extender_ < extenders.size()) {
+    const std::size_t i = next_extender_++;
+    if (!IsAsked(extenders[i].filter_verb, extenders[i])) continue;
+    Ask(i, ExtenderVerb::kFilter);
+    return Progress::kWaiting;
+  }
+  return stage_ == ExtenderStage::kFilterNominated ? EndFilterNominated() : EndFilters();
+}
+
+// As upstream: the node that was made free for this pod needs no score. If it will not do, all nodes are asked about,
+// that one among them.
+ExtenderCycle::Progress ExtenderCycle::EndFilterNominated() {
+  if (!node_names_.empty()) {
+    const Outcome& outcome = Evaluate();
+    if (outcome.is_nominated_node && state_.cache.nodes().Info(outcome.node).name() == node_names_.front())
+      return Progress::kDecided;
+  }
+  answers_ = {};
+  answers_.skips_nominated = true;
+  return StartFilters();
+}
+
+ExtenderCycle::Progress ExtenderCycle::EndFilters() {
+  stage_ = ExtenderStage::kPrioritize;
+  answers_.has_refused = left_count_ != passed_count_;
+  if (node_names_.size() > 1) {
+    const std::vector<config::Extender>& extenders = state_.options.extenders;
+    for (std::size_t i = 0; i < extenders.size(); ++i) {
+      if (IsAsked(extenders[i].prioritize_verb, extenders[i])) Ask(i, ExtenderVerb::kPrioritize);
+    }
+  }
+  return waiting_.empty() ? EndPrioritize() : Progress::kWaiting;
+}
+
+ExtenderCycle::Progress ExtenderCycle::EndPrioritize() {
+  answers_.filters_only = false;
+  answers_.skips_nominated = true;
+  for (std::string& name : node_names_) answers_.passed.insert(std::move(name));
+  Evaluate();
+  return Progress::kDecided;
+}
+
+ExtenderCycle::Progress ExtenderCycle::TakeAnswer(ExtenderDone&& input) {
+  const auto asked = waiting_.find(input.operation);
+  const config::Extender& extender = state_.options.extenders[asked->second];
+  waiting_.erase(asked);
+  if (stage_ == ExtenderStage::kPrioritize) {
+    // One that cannot say anything leaves it to the others.
+    if (input.answer.ok()) AddScores(*input.answer, extender.weight);
+    return waiting_.empty() ? EndPrioritize() : Progress::kWaiting;
+  }
+  if (input.answer.ok()) {
+    TakeFilterAnswer(std::move(*input.answer));
+    return AskNextFilter();
+  }
+  if (extender.ignorable) return AskNextFilter();
+  if (stage_ == ExtenderStage::kFilterNominated) {
+    // As upstream: an extender that fails over the nominated node alone does not end the cycle.
+    node_names_.clear();
+    return EndFilterNominated();
+  }
+  error_ = input.answer.error().message;
+  return Progress::kFailed;
+}
+
+void ExtenderCycle::TakeFilterAnswer(ExtenderAnswer&& answer) {
+  StringHashSet left;
+  std::vector<std::string> names;
+  left_count_ = answer.node_names.size();
+  for (std::string& name : answer.node_names) {
+    if (left.insert(name).second) names.push_back(std::move(name));
+  }
+  StringHashSet asked(node_names_.begin(), node_names_.end());
+  const auto refuse = [&](const std::vector<std::pair<std::string, std::string>>& nodes, framework::Code code) {
+    for (const auto& [name, reason] : nodes) {
+      if (asked.contains(name) && !left.contains(name)) answers_.refused.try_emplace(name, RefusalOf(code, reason));
+    }
+  };
+  // What cannot be resolved goes before what can.
+  refuse(answer.failed_and_unresolvable_nodes, framework::Code::kUnschedulableAndUnresolvable);
+  refuse(answer.failed_nodes, framework::Code::kUnschedulable);
+  std::erase_if(names, [&](const std::string& name) { return !asked.contains(name); });
+  node_names_ = std::move(names);
+}
+
+void ExtenderCycle::AddScores(const ExtenderAnswer& answer, std::int64_t weight) {
+  for (const auto& [name, score] : answer.scores) {
+    std::int64_t& sum = answers_.scores[name];
+    sum = Sum(sum, Scaled(score, weight));
+  }
+}
+
+}  // namespace berth::scheduler

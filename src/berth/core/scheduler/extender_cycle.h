@@ -1,0 +1,97 @@
+// ExtenderCycle: a scheduling cycle that waits for HTTP extenders (docs/plugins/extenders.md). Core's thread only. It
+// sends nothing and binds nothing: questions go out as outputs, answers come back as inputs, and what follows from the
+// outcome is for its owner, the SchedulingCycle.
+//
+// The cluster goes on meanwhile: inputs are taken in, and the last evaluation, on the node table as it is then, drops
+// the nodes that pass no more. Nodes that came meanwhile have not been asked about and do not count. One cycle waits at
+// a time; no other begins before it has ended, as upstream has it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "berth/core/config/extenders.h"
+#include "berth/core/runtime/extender_verdicts.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/scheduling_attempt.h"
+
+namespace berth::scheduler {
+
+// What the extenders are being asked.
+//
+//   Start(): the plugins filter ----- no node passes ------------------------> kDecided: none
+//      |                     |
+//      | the nominated       | other nodes pass
+//      | node passes         v
+//      |                  kFilter: which of these nodes are left, each extender after the one before it
+//      v                     ^     |          |
+//   kFilterNominated: -------+     |          | one fails that is not ignorable
+//   that node alone   refused,     |          +----------------------------------> kFailed
+//      |              or one fails |
+//      | it is left                | all have answered
+//      v                           v
+//   kDecided: that node         kPrioritize: all extenders score the nodes that are left, at once
+//                                  |
+//                                  | all have answered, or failed
+//                                  v
+//                               the plugins filter again, and score: kDecided
+enum class ExtenderStage : std::uint8_t { kFilterNominated, kFilter, kPrioritize };
+
+class ExtenderCycle {
+ public:
+  enum class Progress : std::uint8_t {
+    kWaiting,  // for answers
+    kDecided,  // outcome() tells for what
+    kFailed,   // error() tells why
+  };
+
+  // Whether some extender has a say about such pods in their scheduling cycles.
+  static bool IsWantedFor(const framework::PodInfo& pod, const std::vector<config::Extender>& extenders);
+
+  // `state` must outlive it.
+  ExtenderCycle(CoreState& state, SchedulingAttempt&& attempt) : state_(state), attempt_(std::move(attempt)) {}
+
+  // Runs the filters and asks the first extender.
+  Progress Start() { return StartFilters(); }
+  bool IsWaitingFor(std::uint64_t operation) const { return waiting_.contains(operation); }
+  // An answer that it waits for.
+  Progress TakeAnswer(ExtenderDone&& input);
+
+  const framework::PodInfo& pod() const { return *attempt_.queued.pod; }
+  // The cycle goes on with the pod's new object.
+  void SetPod(const framework::PodInfoPtr& pod) { attempt_.queued.pod = pod; }
+  SchedulingAttempt& attempt() { return attempt_; }
+  // Valid until the next evaluation.
+  const runtime::Outcome& outcome() const { return *outcome_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  Progress StartFilters();
+  Progress AskNextFilter();
+  Progress EndFilters();
+  Progress EndFilterNominated();
+  Progress EndPrioritize();
+  void TakeFilterAnswer(ExtenderAnswer&& answer);
+  void AddScores(const ExtenderAnswer& answer, std::int64_t weight);
+  const runtime::Outcome& Evaluate();
+  bool IsAsked(const std::string& verb, const config::Extender& extender) const;
+  void Ask(std::size_t extender, ExtenderVerb verb);
+
+  CoreState& state_;
+  SchedulingAttempt attempt_;
+  ExtenderStage stage_ = ExtenderStage::kFilter;
+  runtime::ExtenderVerdicts answers_;    // what has been said so far, for the evaluations
+  std::vector<std::string> node_names_;  // that are left
+  std::size_t passed_count_ = 0;         // nodes that passed the plugins' filters
+  std::size_t left_count_ = 0;           // as extenders count, who may name a node twice
+  std::size_t next_extender_ = 0;        // to be asked to filter
+  // Who has been asked and has not answered yet, by operation: one that filters, or all that prioritize.
+  std::map<std::uint64_t, std::size_t> waiting_;
+  const runtime::Outcome* outcome_ = nullptr;
+  std::string error_;
+};
+
+}  // namespace berth::scheduler

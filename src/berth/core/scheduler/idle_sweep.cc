@@ -1,0 +1,15 @@
+#include "berth/core/scheduler/idle_sweep.h"
+
+namespace berth::scheduler {
+
+void IdleSweep::Tick() {
+  if (!due_at_ || state_.now < *due_at_) return;
+  for (const auto& [name, profile] : state_.profiles.by_name()) profile->evaluator.DropIdle();
+  state_.classes.Sweep();
+  due_at_.reset();
+  // Once more without a cycle in between, and nothing is left.
+  if (has_cycled_) due_at_ = state_.now + kPeriod;
+  has_cycled_ = false;
+}
+
+}  // namespace berth::scheduler

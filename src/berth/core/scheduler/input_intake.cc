@@ -1,0 +1,212 @@
+#include "berth/core/scheduler/input_intake.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "berth/base/log.h"
+#include "berth/core/queue/update_events.h"
+
+namespace berth::scheduler {
+
+using framework::ClusterEvent;
+using framework::EventResource;
+using framework::PodInfoPtr;
+namespace action = framework::action;
+
+namespace {
+
+// The resource under which plugins register for events of a kind; nullopt for kinds that no event tells of.
+std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
+  using enum framework::ObjectKind;
+  switch (kind) {
+    case kPersistentVolume: return EventResource::kPersistentVolume;
+    case kPersistentVolumeClaim: return EventResource::kPersistentVolumeClaim;
+    case kStorageClass: return EventResource::kStorageClass;
+    case kCsiNode: return EventResource::kCsiNode;
+    case kCsiDriver: return EventResource::kCsiDriver;
+    case kCsiStorageCapacity: return EventResource::kCsiStorageCapacity;
+    case kVolumeAttachment: return EventResource::kVolumeAttachment;
+    case kResourceSlice: return EventResource::kResourceSlice;
+    case kDeviceClass: return EventResource::kDeviceClass;
+    case kResourceClaim: return EventResource::kResourceClaim;
+    case kPodDisruptionBudget:
+    case kNamespace:
+    case kService:
+    case kReplicationController:
+    case kReplicaSet:
+    case kStatefulSet: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool IsNull(const framework::AnyObject& object) {
+  return std::visit([](const auto& value) { return value == nullptr; }, object);
+}
+
+}  // namespace
+
+void InputIntake::Take(Input&& input) {
+  std::visit([this](auto&& value) { On(std::move(value)); }, std::move(input));
+}
+
+// What begins meanwhile is for the next time: an operation that goes on and on must not hold up all others.
+void InputIntake::TakeTime() {
+  const std::uint64_t end = state_.outputs.next_operation();
+  while (const std::optional<std::uint64_t> operation = state_.operations.TakeDue(state_.now, end)) {
+    const framework::StepResult result{.now = state_.now};
+    if (!background_.StepEnded(*operation, result)) bindings_.StepEnded(*operation, result);
+  }
+}
+
+// --- Pods (behaviour inventory 3.7, "Watch event") ---
+
+void InputIntake::On(PodSet&& input) {
+  const PodInfoPtr pod = state_.MakePodInfo(*input.pod);
+  if (pod->is_terminal) {
+    RemovePod(pod->uid);
+  } else if (!pod->node_name.empty()) {
+    SetAssignedPod(pod);
+  } else {
+    SetPendingPod(pod);
+  }
+}
+
+void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
+  using PodChange = cache::Cache::PodChange;
+  scheduling_.PodChanged(pod);
+  PodInfoPtr old;
+  const PodChange change = state_.cache.SetPod(pod, &old);
+  if (change == PodChange::kUpdated) {
+    for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod))
+      state_.queue.Move(event, {.old_pod = old, .new_pod = pod}, state_.now);
+    return;
+  }
+  if (change == PodChange::kMoved) {
+    log::Warning("scheduler", "Pod runs on another node than assumed",
+                 {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
+  }
+  // An assumed pod is in no queue: it was taken out to be decided, and is put back only when the assumption ends.
+  if (change != PodChange::kConfirmed) {
+    state_.queue.Delete(pod->uid);
+  } else if (!state_.queue.nominator().empty()) {
+    state_.queue.nominator().DeleteNominated(pod->uid);
+  }
+  state_.queue.Move({EventResource::kAssignedPod, action::kAdd}, {.new_pod = pod}, state_.now);
+  if (change != PodChange::kAdded) bindings_.PodAssigned(pod);
+}
+
+void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
+  if (state_.cache.FindPod(pod->uid) != nullptr) {
+    bindings_.PodStillPending(pod);
+    return;
+  }
+  scheduling_.PodChanged(pod);
+  if (state_.profiles.Find(*pod) == nullptr || !state_.options.pods.Serves(pod->namespace_name())) {
+    state_.queue.Delete(pod->uid);
+    return;
+  }
+  const PodInfoPtr* const waiting = state_.queue.FindWaiting(pod->uid);
+  if (waiting == nullptr) {
+    state_.queue.Add(pod, state_.now);
+    return;
+  }
+  const PodInfoPtr old = *waiting;
+  if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
+  state_.queue.Update(old, pod, state_.now);
+  if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) MoveForNomination(old);
+}
+
+void InputIntake::On(PodGone&& input) { RemovePod(input.uid); }
+
+// Deleted, or ended.
+void InputIntake::RemovePod(std::string_view uid) {
+  scheduling_.PodDeleted(uid);
+  bindings_.PodDeleted(uid);
+  if (const PodInfoPtr* known = state_.cache.FindPod(uid)) {
+    const PodInfoPtr pod = *known;
+    state_.cache.RemovePod(uid);
+    state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, state_.now);
+    return;
+  }
+  // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
+  const PodInfoPtr nominated = state_.queue.nominator().FindPod(uid);
+  state_.queue.Delete(uid);
+  if (nominated) MoveForNomination(nominated);
+}
+
+// The room that was kept for a nominated pod is free for pods of no higher priority.
+void InputIntake::MoveForNomination(const PodInfoPtr& pod) {
+  state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, state_.now,
+                    {pod->priority(), {}});
+}
+
+// --- Nodes and other objects ---
+
+void InputIntake::On(NodeSet&& input) {
+  const framework::NodeIndex row = state_.cache.nodes().Find(input.node->metadata.name);
+  if (row == framework::kNoNode) {
+    state_.cache.SetNode(input.node);
+    state_.queue.Move({EventResource::kNode, action::kAdd}, {.new_node = input.node}, state_.now);
+    return;
+  }
+  const std::shared_ptr<const api::Node> old = state_.cache.nodes().Info(row).node_ptr();
+  state_.cache.SetNode(input.node);
+  for (const ClusterEvent& event : queue::NodeUpdateEvents(*old, *input.node)) {
+    state_.queue.Move(event, {.old_node = old, .new_node = input.node}, state_.now);
+  }
+}
+
+void InputIntake::On(NodeGone&& input) {
+  const framework::NodeIndex row = state_.cache.nodes().Find(input.name);
+  if (row == framework::kNoNode) return;
+  const std::shared_ptr<const api::Node> old = state_.cache.nodes().Info(row).node_ptr();
+  state_.cache.RemoveNode(input.name);
+  state_.queue.Move({EventResource::kNode, action::kDelete}, {.old_node = old}, state_.now);
+}
+
+void InputIntake::On(ObjectSet&& input) {
+  const framework::AnyObject before = state_.objects.Set(input.object);
+  const auto resource = EventResourceOf(framework::KindOf(input.object));
+  if (!resource) return;
+  queue::EventSource source;
+  if (!IsNull(before)) source.old_object = before;
+  source.new_object = std::move(input.object);
+  state_.queue.Move({*resource, source.old_object ? action::kUpdate : action::kAdd}, source, state_.now);
+}
+
+void InputIntake::On(ObjectGone&& input) {
+  framework::AnyObject before = state_.objects.Remove(input.kind, input.key);
+  const auto resource = EventResourceOf(input.kind);
+  if (!resource || IsNull(before)) return;
+  queue::EventSource source;
+  source.old_object = std::move(before);
+  state_.queue.Move({*resource, action::kDelete}, source, state_.now);
+}
+
+// --- Outcomes, each to whoever waits for it ---
+
+void InputIntake::On(WriteDone&& input) {
+  framework::StepResult result{std::move(input.error), framework::Status(), std::move(input.body), state_.now};
+  if (!background_.StepEnded(input.operation, result)) bindings_.WriteEnded(input.operation, std::move(result));
+}
+
+void InputIntake::On(WorkDone&& input) {
+  const framework::StepResult result{std::nullopt, std::move(input.status), {}, state_.now};
+  if (!background_.StepEnded(input.operation, result)) bindings_.StepEnded(input.operation, result);
+}
+
+void InputIntake::On(PodReadDone&& input) {
+  if (const PodInfoPtr bound_elsewhere = bindings_.PodWasRead(std::move(input))) SetAssignedPod(bound_elsewhere);
+}
+
+void InputIntake::On(OutsideDone&& input) { outside_.TakeAnswer(std::move(input)); }
+
+void InputIntake::On(framework::PermitDecision&& input) { bindings_.PermitDecided(input); }
+
+void InputIntake::On(ExtenderDone&& input) {
+  if (!scheduling_.TakeExtenderAnswer(input)) bindings_.TakeExtenderAnswer(std::move(input));
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,59 @@
+// InputIntake: takes in what the outside world says. The API server's objects go into cache, queue and stores; the
+// outcomes of operations go to whoever waits for them; the waiting pods that an input may help are woken. Core's thread
+// only. It decides about no pod.
+//
+// A new kind of input is a struct in io.h and an On() here.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "berth/core/scheduler/background_operations.h"
+#include "berth/core/scheduler/core_interfaces.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/io.h"
+#include "berth/core/scheduler/outside_sources.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::scheduler {
+
+class InputIntake {
+ public:
+  // All must outlive it.
+  InputIntake(CoreState& state, SchedulingCycleInputs& scheduling, BindingCycleInputs& bindings,
+              BackgroundOperations& background)
+      : state_(state), scheduling_(scheduling), bindings_(bindings), background_(background), outside_(state) {}
+
+  void Take(Input&& input);
+  // Time is an input, too: ends the operations that have waited for it.
+  void TakeTime();
+
+  const OutsideSources& outside() const { return outside_; }
+
+ private:
+  void On(PodSet&& input);
+  void On(PodGone&& input);
+  void On(NodeSet&& input);
+  void On(NodeGone&& input);
+  void On(ObjectSet&& input);
+  void On(ObjectGone&& input);
+  void On(WriteDone&& input);
+  void On(PodReadDone&& input);
+  void On(WorkDone&& input);
+  void On(OutsideDone&& input);
+  void On(framework::PermitDecision&& input);
+  void On(ExtenderDone&& input);
+
+  void SetAssignedPod(const framework::PodInfoPtr& pod);
+  void SetPendingPod(const framework::PodInfoPtr& pod);
+  void RemovePod(std::string_view uid);
+  void MoveForNomination(const framework::PodInfoPtr& pod);
+
+  CoreState& state_;
+  SchedulingCycleInputs& scheduling_;
+  BindingCycleInputs& bindings_;
+  BackgroundOperations& background_;
+  OutsideSources outside_;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,47 @@
+// The core's outputs as lines of text, for tests:
+//   bind p to a | read p | work | status p [Unschedulable: message] [nominates a] | ask 0 filter p: a b
+//   Normal Scheduled p: note
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "berth/core/scheduler/io.h"
+
+namespace berth::scheduler {
+
+using Lines = std::vector<std::string>;
+
+inline std::string LineOf(const framework::ApiWrite& write) {
+  if (const auto* bind = std::get_if<framework::BindWrite>(&write))
+    return "bind " + bind->pod.name + " to " + bind->node_name;
+  if (const auto* read = std::get_if<framework::PodRead>(&write)) return "read " + read->pod.name;
+  if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) return "patch " + patch->object.name;
+  if (const auto* create = std::get_if<framework::ObjectCreate>(&write)) return "create " + create->object.resource;
+  if (const auto* gone = std::get_if<framework::ObjectDelete>(&write)) return "delete " + gone->object.name;
+  if (const auto* object = std::get_if<framework::ObjectRead>(&write)) return "get " + object->object.name;
+  const auto& status = std::get<framework::PodStatusWrite>(write);
+  std::string text = "status " + status.pod.name;
+  if (status.has_condition) text += " " + status.condition_reason + ": " + status.condition_message;
+  if (status.has_nomination) text += " nominates " + status.nominated_node_name;
+  return text;
+}
+
+inline std::string LineOf(const Output& output) {
+  if (const auto* event = std::get_if<EmitEvent>(&output)) {
+    return std::string(event->is_warning ? "Warning " : "Normal ") + event->reason + " " + event->regarding.name +
+           ": " + event->note;
+  }
+  if (const auto* ask = std::get_if<AskExtender>(&output)) {
+    constexpr const char* kVerbs[] = {"filter", "prioritize", "bind"};
+    std::string line =
+        "ask " + std::to_string(ask->extender) + " " + kVerbs[static_cast<int>(ask->verb)] + " " + ask->pod.name + ":";
+    for (const std::string& name : ask->node_names) line += " " + name;
+    return line;
+  }
+  if (std::holds_alternative<Work>(output)) return "work";
+  return LineOf(std::get<Write>(output).write);
+}
+
+}  // namespace berth::scheduler

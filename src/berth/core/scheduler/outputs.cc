@@ -1,0 +1,10 @@
+#include "berth/core/scheduler/outputs.h"
+
+namespace berth::scheduler {
+
+void Outputs::AddEvent(const std::string& scheduler_name, const framework::PodInfo& pod, bool is_warning,
+                       std::string reason, std::string action, std::string note) {
+  AddEvent({RefOf(pod), scheduler_name, is_warning, std::move(reason), std::move(action), std::move(note)});
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,102 @@
+#include "berth/core/scheduler/profile_set.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/core/runtime/extender_verdicts.h"
+#include "berth/core/scheduler/plugin_errors.h"
+
+namespace berth::scheduler {
+
+namespace {
+
+const framework::QueueSortPlugin* QueueSortOf(const ProfileSet::Owned& profiles) {
+  BERTH_CHECK(!profiles.empty());
+  BERTH_CHECK(profiles.front()->queue_sort != nullptr);
+  return profiles.front()->queue_sort;
+}
+
+// Each plugin that can refuse a pod, once.
+std::vector<const framework::Plugin*> RefusingPlugins(const runtime::ProfilePlugins& plugins) {
+  std::vector<const framework::Plugin*> refusing;
+  const auto add = [&](const auto& list) {
+    for (const auto* plugin : list) {
+      const framework::Plugin* base = plugin;
+      if (std::find(refusing.begin(), refusing.end(), base) == refusing.end()) refusing.push_back(base);
+    }
+  };
+  add(plugins.pre_enqueue);
+  add(plugins.pre_filter);
+  add(plugins.filter);
+  add(plugins.reserve);
+  add(plugins.permit);
+  return refusing;
+}
+
+}  // namespace
+
+ProfileSet::ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options) : queue_sort_(QueueSortOf(profiles)) {
+  for (auto& plugins : profiles) {
+    std::string name = plugins->scheduler_name;
+    profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options));
+  }
+}
+
+Profile* ProfileSet::Find(const framework::PodInfo& pod) {
+  const std::string& wanted = pod.spec().scheduler_name;
+  const std::string_view name = wanted.empty() ? api::kDefaultSchedulerName : std::string_view(wanted);
+  if (latest_ != nullptr && latest_->scheduler_name() == name) return latest_;
+  const auto it = profiles_.find(name);
+  return it == profiles_.end() ? nullptr : latest_ = it->second.get();
+}
+
+absl::flat_hash_map<std::string, queue::ProfileHooks> ProfileSet::QueueHooks(bool has_extenders) const {
+  absl::flat_hash_map<std::string, queue::ProfileHooks> hooks;
+  for (const auto& [name, profile] : profiles_) {
+    queue::ProfileHooks& own = hooks[name];
+    own.pre_enqueue = profile->plugins->pre_enqueue;
+    // Extenders cannot say what they wait for.
+    if (has_extenders) {
+      own.events.push_back({std::string(runtime::kExtenderName),
+                            {{framework::EventResource::kWildcard, framework::action::kAll}, nullptr}});
+    }
+    for (const framework::Plugin* plugin : RefusingPlugins(*profile->plugins)) {
+      for (queue::Registration& registration : queue::RegistrationsOf(*plugin))
+        own.events.push_back(std::move(registration));
+    }
+  }
+  return hooks;
+}
+
+std::vector<framework::ObjectKind> ProfileSet::ObjectsRead() const {
+  std::set<framework::ObjectKind> kinds;
+  for (const auto& [name, profile] : profiles_) {
+    for (const auto& plugin : profile->plugins->owned) {
+      const auto* reader = dynamic_cast<const framework::ObjectReader*>(plugin.get());
+      if (reader == nullptr) continue;
+      AskOnce(*plugin, "the kinds of objects that it reads", [&] {
+        for (const framework::ObjectKind kind : reader->ObjectsRead()) kinds.insert(kind);
+      });
+    }
+  }
+  return {kinds.begin(), kinds.end()};
+}
+
+std::vector<std::string> AnnotationsRead(std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles) {
+  std::set<std::string> keys;
+  for (const auto& profile : profiles) {
+    for (const auto& plugin : profile->owned) {
+      const auto* reader = dynamic_cast<const framework::AnnotationReader*>(plugin.get());
+      if (reader == nullptr) continue;
+      AskOnce(*plugin, "the annotations of pods that it reads", [&] {
+        for (std::string& key : reader->PodAnnotationsRead()) keys.insert(std::move(key));
+      });
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace berth::scheduler

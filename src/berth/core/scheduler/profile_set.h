@@ -1,0 +1,60 @@
+// ProfileSet: the profiles of a configuration, each with its evaluator, and what their plugins need as long as the core
+// lives. Core's thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/runtime/evaluator.h"
+#include "berth/core/runtime/profile_plugins.h"
+#include "berth/framework/objects.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::scheduler {
+
+struct Profile {
+  Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options)
+      : plugins(std::move(owned)), evaluator(*plugins, options) {}
+
+  const std::string& scheduler_name() const { return plugins->scheduler_name; }
+
+  std::unique_ptr<runtime::ProfilePlugins> plugins;
+  runtime::Evaluator evaluator;
+};
+
+class ProfileSet {
+ public:
+  using Owned = std::vector<std::unique_ptr<runtime::ProfilePlugins>>;
+
+  // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin.
+  ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options);
+
+  // The profile of the pod's scheduler; null: the pod is another scheduler's.
+  Profile* Find(const framework::PodInfo& pod);
+  // By scheduler name.
+  const std::map<std::string, std::unique_ptr<Profile>, std::less<>>& by_name() const { return profiles_; }
+
+  // That of the first profile given.
+  const framework::QueueSortPlugin& queue_sort() const { return *queue_sort_; }
+  // What the queue asks of each profile's plugins, by scheduler name. `has_extenders`: pods may be refused by
+  // extenders.
+  absl::flat_hash_map<std::string, queue::ProfileHooks> QueueHooks(bool has_extenders) const;
+  // The kinds of objects that plugins read, ascending.
+  std::vector<framework::ObjectKind> ObjectsRead() const;
+
+ private:
+  const framework::QueueSortPlugin* const queue_sort_;
+  std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
+  Profile* latest_ = nullptr;  // that Find() found
+};
+
+// The keys, ascending, of the pod annotations that plugins of these profiles read.
+std::vector<std::string> AnnotationsRead(std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles);
+
+}  // namespace berth::scheduler

@@ -1,0 +1,19 @@
+// SchedulingAttempt: one pod's way through one scheduling cycle. A plain value.
+#pragma once
+
+#include <cstdint>
+
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/decision_log.h"
+#include "berth/core/scheduler/profile_set.h"
+
+namespace berth::scheduler {
+
+struct SchedulingAttempt {
+  Profile* profile = nullptr;
+  queue::QueuedPodInfo queued;   // queued.pod: its newest object
+  Decision* decision = nullptr;  // the newest of the log: no other cycle begins meanwhile
+  std::uint64_t seed = 0;        // breaks ties
+};
+
+}  // namespace berth::scheduler

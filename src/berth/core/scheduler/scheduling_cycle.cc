@@ -1,0 +1,203 @@
+#include "berth/core/scheduler/scheduling_cycle.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/base/check.h"
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/plugin_errors.h"
+#include "berth/core/scheduler/scheduling_failure.h"
+
+namespace berth::scheduler {
+
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+using runtime::Guarded;
+using runtime::Outcome;
+using runtime::Result;
+
+namespace {
+
+constexpr Duration kPermitTimeoutMax = std::chrono::minutes(15);
+
+}  // namespace
+
+bool SchedulingCycle::ScheduleOne() {
+  if (waiting_) return false;
+  std::optional<queue::QueuedPodInfo> popped = state_.queue.Pop(state_.now);
+  if (!popped) return false;
+  ++state_.counts.cycles;
+  SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &state_.decisions.Append(), 0};
+  const PodInfo& pod = *attempt.queued.pod;
+  BERTH_CHECK(attempt.profile != nullptr, pod.Key(), pod.spec().scheduler_name);
+  Decision& decision = *attempt.decision;
+  decision.cycle = state_.counts.cycles;
+  decision.time = state_.now;
+  decision.attempt = attempt.queued.attempts;
+  decision.pod = attempt.queued.pod;
+  if (DropStale(attempt)) return true;
+  state_.UpdateNominations();
+  attempt.seed = decision.seed = random_.Next();
+  idle_sweep_.NoteCycle();
+  if (!state_.options.extenders.empty() && ExtenderCycle::IsWantedFor(pod, state_.options.extenders)) {
+    auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
+    const ExtenderCycle::Progress progress = cycle->Start();
+    Advance(std::move(cycle), progress);
+    return true;
+  }
+  const Outcome& outcome = attempt.profile->evaluator.Evaluate(attempt.queued.pod, state_.cache.nodes(),
+                                                               &state_.nominations.rows(), attempt.seed, state_.now);
+  Conclude(std::move(attempt), outcome);
+  return true;
+}
+
+// Whether there is nothing to decide about the pod any more.
+bool SchedulingCycle::DropStale(const SchedulingAttempt& attempt) {
+  const PodInfo& pod = *attempt.queued.pod;
+  std::string& message = attempt.decision->message;
+  if (pod.deletion_time) {
+    message = "skip schedule deleting pod: " + pod.Key();
+    state_.outputs.AddEvent(attempt.profile->scheduler_name(), pod, true, "FailedScheduling", "Scheduling", message);
+  } else if (state_.cache.FindPod(pod.uid) != nullptr) {
+    message = "the pod is assumed or bound already";
+  } else {
+    return false;
+  }
+  state_.queue.Done(pod.uid);
+  return true;
+}
+
+void SchedulingCycle::Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress) {
+  switch (progress) {
+    case ExtenderCycle::Progress::kWaiting: waiting_ = std::move(cycle); return;
+    case ExtenderCycle::Progress::kDecided: Conclude(std::move(cycle->attempt()), cycle->outcome()); return;
+    case ExtenderCycle::Progress::kFailed: break;
+  }
+  SchedulingAttempt& attempt = cycle->attempt();
+  SchedulingFailure failure;
+  failure.nomination.is_set = true;
+  failure.message = attempt.decision->message = cycle->error();
+  HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
+}
+
+// What follows from an evaluation: the binding cycle, or the pod's failure.
+void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outcome) {
+  Decision& decision = *attempt.decision;
+  decision.node_count = static_cast<std::uint32_t>(outcome.node_count);
+  decision.feasible_count = static_cast<std::uint32_t>(outcome.feasible_count);
+  if (outcome.result != Result::kError) decision.refusals = attempt.profile->evaluator.RefusalCounts();
+  if (outcome.result != Result::kFeasible) {
+    FailUnplaced(std::move(attempt), outcome);
+    return;
+  }
+  decision.node_name = state_.cache.nodes().Info(outcome.node).name();
+  decision.total = outcome.total;
+  AssumeAndReserve(std::move(attempt), outcome.node);
+}
+
+void SchedulingCycle::FailUnplaced(SchedulingAttempt&& attempt, const Outcome& outcome) {
+  runtime::Evaluator& evaluator = attempt.profile->evaluator;
+  SchedulingFailure failure;
+  failure.nomination.is_set = true;  // cleared, unless PostFilter says otherwise
+  if (outcome.result == Result::kError) {
+    failure.message = outcome.error;
+  } else {
+    failure.is_refusal = true;
+    failure.unschedulable_plugins = outcome.unschedulable_plugins;
+    if (outcome.result == Result::kRefused && !attempt.profile->plugins->post_filter.empty()) {
+      const framework::PostFilterResult result = evaluator.RunPostFilter();
+      failure.nomination = {result.has_nomination, result.nominated_node_name};
+    }
+    failure.message = evaluator.Message();
+  }
+  attempt.decision->message = failure.message;
+  HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
+}
+
+void SchedulingCycle::AssumeAndReserve(SchedulingAttempt&& attempt, framework::NodeIndex row) {
+  auto with_node = std::make_shared<PodInfo>(*attempt.queued.pod);
+  with_node->node_name = state_.cache.nodes().Info(row).name();
+  const PodInfoPtr assumed = std::move(with_node);
+  state_.cache.AssumePod(assumed, row);
+  if (!state_.queue.nominator().empty()) state_.queue.nominator().DeleteNominated(assumed->uid);
+
+  const auto& plugins = *attempt.profile->plugins;
+  const framework::Cycle cycle = attempt.profile->evaluator.cycle();
+  for (framework::ReservePlugin* plugin : plugins.reserve) {
+    const Status status = Guarded([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
+    if (status.IsSuccess()) continue;
+    RejectReserved(std::move(attempt), *assumed, NamedFailure("Reserve", plugin->Name(), status));
+    return;
+  }
+  std::vector<PermitWait> permits;
+  for (framework::PermitPlugin* plugin : plugins.permit) {
+    Duration timeout{0};
+    const Status status = Guarded([&] {
+      framework::PermitResult result = plugin->Permit(cycle, *assumed, assumed->node_name);
+      timeout = result.timeout;
+      return result.status;
+    });
+    if (status.IsSuccess()) continue;
+    if (!status.IsWait()) {
+      RejectReserved(std::move(attempt), *assumed, NamedFailure("Permit", plugin->Name(), status));
+      return;
+    }
+    timeout = std::clamp(timeout, Duration{0}, kPermitTimeoutMax);
+    permits.push_back({std::string(plugin->Name()), timeout, state_.now + timeout});
+  }
+  bindings_.StartBinding(*attempt.profile, std::move(attempt.queued), assumed, row, std::move(permits));
+}
+
+// Reserve or Permit refused the node. As in upstream the message counts one node: the chosen one.
+void SchedulingCycle::RejectReserved(SchedulingAttempt&& attempt, const PodInfo& assumed, const Status& status) {
+  Unreserve(state_, *attempt.profile, assumed);
+  SchedulingFailure failure;
+  failure.nomination.is_set = true;
+  failure.is_refusal = status.IsRejected();
+  failure.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
+  if (status.IsRejected()) {
+    auto& plugins =
+        status.code() == framework::Code::kPending ? failure.pending_plugins : failure.unschedulable_plugins;
+    plugins.insert(std::string(status.plugin()));
+  }
+  HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
+}
+
+void SchedulingCycle::CancelWaiting(std::string_view why) {
+  if (!waiting_) return;
+  const SchedulingAttempt& attempt = waiting_->attempt();
+  attempt.decision->message = why;
+  state_.queue.Done(attempt.queued.pod->uid);
+  waiting_.reset();
+}
+
+// With its new object the cycle goes on, if the pod is still one that it may place.
+void SchedulingCycle::PodChanged(const PodInfoPtr& pod) {
+  if (!waiting_ || waiting_->pod().uid != pod->uid) return;
+  const bool is_ours =
+      state_.profiles.Find(*pod) == waiting_->attempt().profile && state_.options.pods.Serves(pod->namespace_name());
+  if (!is_ours || pod->deletion_time || !pod->node_name.empty()) {
+    CancelWaiting("the pod changed while extenders were asked");
+  } else {
+    waiting_->SetPod(pod);
+  }
+}
+
+void SchedulingCycle::PodDeleted(std::string_view uid) {
+  if (waiting_ && waiting_->pod().uid == uid) CancelWaiting("the pod was deleted while extenders were asked");
+}
+
+bool SchedulingCycle::TakeExtenderAnswer(ExtenderDone& input) {
+  if (!waiting_ || !waiting_->IsWaitingFor(input.operation)) return false;
+  std::unique_ptr<ExtenderCycle> cycle = std::move(waiting_);
+  const ExtenderCycle::Progress progress = cycle->TakeAnswer(std::move(input));
+  Advance(std::move(cycle), progress);
+  return true;
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,66 @@
+#include "berth/core/scheduler/scheduling_failure.h"
+
+#include <string_view>
+#include <utility>
+
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/plugin_errors.h"
+
+namespace berth::scheduler {
+
+using framework::PodInfo;
+using framework::PodInfoPtr;
+
+void Unreserve(CoreState& state, const Profile& profile, const PodInfo& assumed) {
+  const auto& reserve = profile.plugins->reserve;
+  for (auto it = reserve.rbegin(); it != reserve.rend(); ++it) {
+    const framework::Status failed = runtime::GuardedCall([&] { (*it)->Unreserve(assumed, assumed.node_name); });
+    if (!failed.IsSuccess()) LogFailure("Unreserve", (*it)->Name(), assumed, failed);
+  }
+  if (state.cache.IsAssumed(assumed.uid)) state.cache.ForgetPod(assumed.uid);
+}
+
+namespace {
+
+// The write that tells the API server of the failure; empty when its object says it already.
+framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFailure& failure, std::string_view reason) {
+  framework::PodStatusWrite write;
+  const api::PodCondition* old = pod.scheduled_condition.get();
+  write.has_condition =
+      old == nullptr || old->status != "False" || old->reason != reason || old->message != failure.message;
+  write.has_nomination = failure.nomination.is_set && failure.nomination.node_name != pod.nominated_node_name;
+  if (!write.has_condition && !write.has_nomination) return write;
+  write.pod = RefOf(pod);
+  if (write.has_condition) {
+    write.condition_type = "PodScheduled";
+    write.condition_status = "False";
+    write.condition_reason = reason;
+    write.condition_message = failure.message;
+    write.is_transition = old == nullptr || old->status != "False";
+    write.observed_generation = pod.generation;
+  }
+  write.nominated_node_name = failure.nomination.node_name;
+  return write;
+}
+
+}  // namespace
+
+void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,
+                             SchedulingFailure&& failure) {
+  const PodInfoPtr pod = queued.pod;
+  ++(failure.is_refusal ? state.counts.unschedulable : state.counts.errors);
+  const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
+  state.queue.AddUnschedulable(std::move(queued), failure.unschedulable_plugins, failure.pending_plugins, state.now);
+  if (failure.nomination.is_set) {
+    state.queue.nominator().AddNominatedPod(pod, failure.nomination.node_name);
+  } else if (!pod->nominated_node_name.empty()) {
+    state.queue.nominator().AddNominatedPod(pod);
+  }
+  framework::PodStatusWrite write = StatusWriteOf(*pod, failure, reason);
+  if (write.has_condition || write.has_nomination)
+    state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
+  state.outputs.AddEvent(profile.scheduler_name(), *pod, true, "FailedScheduling", "Scheduling",
+                         std::move(failure.message));
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,35 @@
+// What happens to a pod that was not placed: Unreserve, condition, event, back into the queue (behaviour
+// inventory 2.8). Core's thread only; it starts nothing.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::scheduler {
+
+// What an attempt's failure does to the pod's nomination.
+struct NominationChange {
+  bool is_set = false;
+  std::string node_name;
+};
+
+struct SchedulingFailure {
+  bool is_refusal = false;  // reason Unschedulable; else SchedulerError
+  std::string message;
+  std::set<std::string> unschedulable_plugins;
+  std::set<std::string> pending_plugins;
+  NominationChange nomination;
+};
+
+// Asks the Reserve plugins, the last one first, to give up what they hold for the pod, and ends its assumption.
+void Unreserve(CoreState& state, const Profile& profile, const framework::PodInfo& assumed);
+
+// Upstream: handleSchedulingFailure. `queued.pod` is the pod's newest object.
+void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,
+                             SchedulingFailure&& failure);
+
+}  // namespace berth::scheduler
