@@ -1,0 +1,251 @@
+// BindingCycles by itself: pods are assumed by hand, answers are given by hand, and no scheduling cycle runs. What
+// plugins, users and the queue see of a whole core is in binding_cycle_test.cc.
+#include "berth/core/scheduler/binding_cycles.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/core/scheduler/core_state_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using framework::Operation;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+using testing::MakePod;
+
+class BindingCyclesTest : public CoreStateTest {
+ protected:
+  // The pod p is assumed on node a, and `permits` wait.
+  void Start(std::vector<PermitWait> permits = {}) {
+    SetNode("a");
+    queue::QueuedPodInfo queued = Pop(MakePod("p"));
+    const PodInfoPtr assumed = Info(MakePod("p").Node("a"));
+    const framework::NodeIndex row = state().cache.nodes().Find("a");
+    state().cache.AssumePod(assumed, row);
+    bindings().StartBinding(profile(), std::move(queued), assumed, row, std::move(permits));
+  }
+  PermitWait Wait(std::string plugin, Duration timeout) { return {std::move(plugin), timeout, state().now + timeout}; }
+  BindingCycles& bindings() {
+    if (!bindings_) {
+      background_.emplace(state().outputs, state().operations);
+      bindings_.emplace(state(), *background_);
+    }
+    return *bindings_;
+  }
+  void EndWrite(std::optional<Error> error = std::nullopt) {
+    bindings().WriteEnded(operation_, {std::move(error), Status(), {}, state().now});
+  }
+  // The pod is read, bound to this node.
+  PodInfoPtr Read(const std::string& node) {
+    return bindings().PodWasRead({operation_, Object(MakePod("p").Node(node)), std::nullopt});
+  }
+  void Pass(Duration time) {
+    state().now += time;
+    bindings().Tick();
+  }
+  bool IsAssumed() { return state().cache.IsAssumed("uid-default-p"); }
+  void ExpectBackInQueue() {
+    EXPECT_TRUE(bindings().empty());
+    EXPECT_FALSE(IsAssumed());
+    EXPECT_TRUE(PlaceOf("p").has_value());
+    EXPECT_FALSE(state().queue.IsInFlight("uid-default-p"));
+  }
+
+  std::optional<BackgroundOperations> background_;
+  std::optional<BindingCycles> bindings_;
+};
+
+constexpr const char* kScheduled = "Normal Scheduled p: Successfully assigned default/p to a";
+
+TEST_F(BindingCyclesTest, PostsABindingAndIsDoneWithItsAnswer) {
+  Start();
+  EXPECT_EQ(Take(), Lines{"bind p to a"});
+  EXPECT_FALSE(state().queue.IsInFlight("uid-default-p")) << "the queue is not needed any more";
+  EndWrite();
+  EXPECT_EQ(Take(), Lines{kScheduled});
+  EXPECT_TRUE(bindings().empty());
+  EXPECT_TRUE(IsAssumed()) << "until the watch confirms it";
+  EXPECT_EQ(state().counts.scheduled, 1u);
+}
+
+TEST_F(BindingCyclesTest, WaitsForAllPermits) {
+  Start({Wait("X", 10s), Wait("Y", 10s)});
+  EXPECT_EQ(Take(), Lines{"status p nominates a"}) << "what takes long is announced";
+  bindings().PermitDecided({"uid-default-p", "Z", true, ""});  // has nothing to say
+  bindings().PermitDecided({"uid-default-p", "X", true, ""});
+  EXPECT_TRUE(Take().empty());
+  EXPECT_EQ(bindings().NextWake(), state().now + 10s) << "of Y";
+  bindings().PermitDecided({"uid-default-p", "Y", true, ""});
+  EXPECT_EQ(Take(), Lines{"bind p to a"});
+  EXPECT_EQ(bindings().NextWake(), std::nullopt);
+}
+
+TEST_F(BindingCyclesTest, EndsOfAPermitWait) {
+  struct Case {
+    const char* name;
+    std::function<void()> end;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {"rejected", [&] { bindings().PermitDecided({"uid-default-p", "X", false, "no"}); },
+       "Unschedulable: 0/1 nodes are available: 1 no."},
+      {"timed out", [&] { Pass(10s); },
+       "Unschedulable: 0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin X."},
+      {"cancelled", [&] { EXPECT_TRUE(bindings().Cancel("uid-default-p", "DefaultPreemption", "preempted")); },
+       "SchedulerError: waiting on permit for pod: preempted"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Start({Wait("X", 10s)});
+    Take();
+    c.end();
+    EXPECT_EQ(Take().front(), "status p " + c.message);
+    ExpectBackInQueue();
+    state().queue.Delete("uid-default-p");
+  }
+}
+
+TEST_F(BindingCyclesTest, WhatAFailedWriteSaysAboutTheBinding) {
+  struct Case {
+    const char* name;
+    Error error;
+    bool is_unknown;  // the pod is read; otherwise the pod goes back into the queue
+  };
+  const std::vector<Case> cases = {
+      {"the answer was lost", {ErrorCode::kInternal, "reset", true}, true},
+      {"changed meanwhile", {ErrorCode::kConflict, "conflict"}, true},
+      {"not there", {ErrorCode::kNotFound, "gone"}, true},
+      {"an API server that is down", {ErrorCode::kUnavailable, "down"}, true},
+      {"an API server without its rules yet", {ErrorCode::kForbidden, "forbidden"}, true},
+      {"refused", {ErrorCode::kInvalid, "no"}, false},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    Start();
+    Take();
+    EndWrite(c.error);
+    if (c.is_unknown) {
+      EXPECT_TRUE(IsAssumed()) << "the room stays taken";
+      Pass(0s);
+      EXPECT_EQ(Take(), Lines{"read p"});
+      bindings().PodDeleted("uid-default-p");
+    } else {
+      EXPECT_EQ(Take().front(), "status p SchedulerError: running Bind plugin \"DefaultBinder\": " + c.error.message);
+      ExpectBackInQueue();
+    }
+    EXPECT_TRUE(bindings().empty());
+    state().queue.Delete("uid-default-p");
+  }
+}
+
+TEST_F(BindingCyclesTest, WhatAReadOfThePodTells) {
+  const auto lose = [&] {
+    Start();
+    Take();
+    EndWrite(Error{ErrorCode::kTimeout, "lost", true});
+    Pass(0s);
+    EXPECT_EQ(Take(), Lines{"read p"});
+  };
+  lose();
+  EXPECT_EQ(Read(""), nullptr) << "not bound yet: the same binding again";
+  EXPECT_EQ(Take(), Lines{"bind p to a"});
+  EndWrite(Error{ErrorCode::kInvalid, "no"});
+  EXPECT_TRUE(Take().empty()) << "an earlier post may have taken effect: a second read";
+  Pass(200ms);
+  EXPECT_EQ(Take(), Lines{"read p"});
+  EXPECT_EQ(Read("a"), nullptr);
+  EXPECT_EQ(Take(), Lines{kScheduled});
+  state().cache.RemovePod("uid-default-p");
+
+  lose();
+  const PodInfoPtr elsewhere = Read("b");
+  ASSERT_NE(elsewhere, nullptr) << "somebody else bound it: for the intake";
+  EXPECT_EQ(elsewhere->node_name, "b");
+  EXPECT_FALSE(IsAssumed());
+  EXPECT_TRUE(bindings().empty());
+
+  lose();
+  EXPECT_EQ(bindings().PodWasRead({operation_, nullptr, std::nullopt}), nullptr) << "it is gone";
+  EXPECT_FALSE(IsAssumed());
+  EXPECT_TRUE(bindings().empty());
+
+  lose();
+  bindings().PodWasRead({operation_, nullptr, Error{ErrorCode::kUnavailable, "down"}});
+  EXPECT_TRUE(IsAssumed()) << "nothing is known yet";
+  EXPECT_EQ(bindings().NextWake(), state().now + 200ms);
+}
+
+TEST_F(BindingCyclesTest, TheWatchMayBeFasterThanTheAnswer) {
+  Start();
+  Take();
+  EndWrite(Error{ErrorCode::kTimeout, "lost", true});
+  bindings().PodAssigned(Info(MakePod("p").Node("a")));
+  EXPECT_EQ(Take(), Lines{kScheduled});
+  EXPECT_TRUE(bindings().empty());
+  EXPECT_EQ(bindings().NextWake(), std::nullopt) << "the read is not needed any more";
+}
+
+TEST_F(BindingCyclesTest, APodThatRunsElsewhereIsDropped) {
+  AddPlugin("X");
+  Start();
+  Take();
+  bindings().PodAssigned(Info(MakePod("p").Node("b")));
+  EXPECT_TRUE(bindings().empty());
+  EXPECT_EQ(calls_.back(), "X.Unreserve a");
+  EndWrite();  // too late
+  EXPECT_TRUE(Take().empty());
+}
+
+TEST_F(BindingCyclesTest, ANodeThatGoesWhileAPodWaits) {
+  Start({Wait("X", 10s)});
+  Take();
+  state().cache.RemoveNode("a");
+  bindings().PermitDecided({"uid-default-p", "X", true, ""});
+  EXPECT_EQ(Take().front(), "status p SchedulerError: node \"a\" was deleted before the pod was bound to it");
+  ExpectBackInQueue();
+}
+
+TEST_F(BindingCyclesTest, PreBindRunsBeforeBindAndPostBindInTheBackground) {
+  Actor& x = AddPlugin("X");
+  const framework::ObjectPatch patch{{"v1", "persistentvolumes", "", "one"}, "", framework::PatchType::kMerge, "{}"};
+  x.pre_bind = [&](const PodInfo&) { return Operation::Write(patch); };
+  x.post_bind = x.pre_bind;
+  Start();
+  EXPECT_EQ(Take(), (Lines{"status p nominates a", "patch one"}));
+  EXPECT_FALSE(bindings().Cancel("uid-default-q", "Y", "no such pod"));
+  EndWrite();
+  EXPECT_EQ(Take(), Lines{"bind p to a"});
+  EXPECT_FALSE(bindings().Cancel("uid-default-p", "Y", "too late"));
+  EndWrite();
+  EXPECT_EQ(Take(), (Lines{kScheduled, "patch one"}));
+  EXPECT_TRUE(bindings().empty());
+  EXPECT_EQ(background_->size(), 1u);
+}
+
+TEST_F(BindingCyclesTest, AnExtenderBinds) {
+  config::Extender extender;
+  extender.url_prefix = "x";
+  extender.bind_verb = "bind";
+  config::Extender ignorable = extender;
+  ignorable.ignorable = true;
+  options_.extenders = {ignorable, extender};
+  Start();
+  EXPECT_EQ(Take(), Lines{"ask 0 bind p: a"});
+  bindings().TakeExtenderAnswer({operation_, Error{ErrorCode::kUnavailable, "down"}});
+  EXPECT_EQ(Take(), Lines{"ask 1 bind p: a"}) << "the first is ignorable";
+  bindings().TakeExtenderAnswer({operation_, Error{ErrorCode::kUnavailable, "down"}});
+  Pass(0s);
+  EXPECT_EQ(Take(), Lines{"read p"}) << "it may have bound the pod before it failed";
+  EXPECT_EQ(Read(""), nullptr);
+  EXPECT_EQ(Take().front(), "status p SchedulerError: down");
+  ExpectBackInQueue();
+}
+
+}  // namespace
+}  // namespace berth::scheduler

@@ -1,0 +1,36 @@
+// IdleSweep: what is kept goes when no pod has used it for a whole period, and then no timer is left.
+#include "berth/core/scheduler/idle_sweep.h"
+
+#include "berth/core/scheduler/core_state_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+class IdleSweepTest : public CoreStateTest {
+ protected:
+  void Pass(IdleSweep& sweep, Duration time) {
+    state().now += time;
+    sweep.Tick();
+  }
+};
+
+TEST_F(IdleSweepTest, TwoPeriodsAfterTheLastCycleNothingIsLeftToDo) {
+  IdleSweep sweep(state());
+  EXPECT_EQ(sweep.NextWake(), std::nullopt) << "nothing is kept before the first cycle";
+  state().MakePodInfo(*Object(testing::MakePod("p")));
+  EXPECT_EQ(state().classes.size(), 1u);
+  sweep.NoteCycle();
+  const Time began = state().now;
+  Pass(sweep, IdleSweep::kPeriod - 1s);
+  sweep.NoteCycle();
+  EXPECT_EQ(sweep.NextWake(), began + IdleSweep::kPeriod) << "a cycle does not put the sweep off";
+  EXPECT_EQ(state().classes.size(), 1u);
+  Pass(sweep, 1s);
+  EXPECT_EQ(state().classes.size(), 0u) << "a class without a pod is swept";
+  EXPECT_EQ(sweep.NextWake(), state().now + IdleSweep::kPeriod);
+  Pass(sweep, IdleSweep::kPeriod);
+  EXPECT_EQ(sweep.NextWake(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace berth::scheduler

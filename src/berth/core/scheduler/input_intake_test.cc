@@ -1,0 +1,202 @@
+// InputIntake by itself: both cycles are fakes that write down what they are told.
+#include "berth/core/scheduler/input_intake.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/core/scheduler/core_state_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using framework::Operation;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::StepResult;
+using testing::MakePod;
+
+class FakeScheduling final : public SchedulingCycleInputs {
+ public:
+  explicit FakeScheduling(Lines& told) : told_(told) {}
+  void PodChanged(const PodInfoPtr& pod) override { told_.push_back("scheduling: changed " + pod->name); }
+  void PodDeleted(std::string_view uid) override { told_.push_back("scheduling: deleted " + std::string(uid)); }
+  bool TakeExtenderAnswer(ExtenderDone& input) override {
+    if (input.operation != waits_for) return false;
+    told_.push_back("scheduling: answer " + std::to_string(input.operation));
+    return true;
+  }
+  std::uint64_t waits_for = 0;
+
+ private:
+  Lines& told_;
+};
+
+class FakeBindings final : public BindingCycleInputs {
+ public:
+  explicit FakeBindings(Lines& told) : told_(told) {}
+  void PodAssigned(const PodInfoPtr& pod) override { Note("assigned " + pod->name); }
+  void PodStillPending(const PodInfoPtr& pod) override { Note("still pending " + pod->name); }
+  void PodDeleted(std::string_view uid) override { Note("deleted " + std::string(uid)); }
+  void PermitDecided(const framework::PermitDecision& decision) override { Note("permit " + decision.pod_uid); }
+  void WriteEnded(std::uint64_t operation, StepResult&& result) override {
+    Note("write " + std::to_string(operation) + (result.error ? " failed" : " " + result.body));
+  }
+  void StepEnded(std::uint64_t operation, const StepResult&) override { Note("step " + std::to_string(operation)); }
+  PodInfoPtr PodWasRead(PodReadDone&& input) override {
+    Note("read " + std::to_string(input.operation));
+    return bound_elsewhere;
+  }
+  void TakeExtenderAnswer(ExtenderDone&& input) override { Note("answer " + std::to_string(input.operation)); }
+  PodInfoPtr bound_elsewhere;
+
+ private:
+  void Note(const std::string& what) { told_.push_back("bindings: " + what); }
+  Lines& told_;
+};
+
+class InputIntakeTest : public CoreStateTest {
+ protected:
+  // What the cycles were told of this input.
+  Lines Told(Input input) {
+    told_.clear();
+    intake().Take(std::move(input));
+    return told_;
+  }
+  InputIntake& intake() {
+    if (!intake_) {
+      background_.emplace(state().outputs, state().operations);
+      intake_.emplace(state(), scheduling_, bindings_, *background_);
+    }
+    return *intake_;
+  }
+  static PodSet Set(const testing::PodBuilder& pod, std::string resource_version = "1") {
+    return {Object(pod, std::move(resource_version))};
+  }
+  NodeSet SetOf(const std::string& node) { return {testing::MakeNode(node).Build()}; }
+  bool IsKnown(std::string_view uid) { return state().cache.FindPod(uid) != nullptr; }
+
+  Lines told_;
+  FakeScheduling scheduling_{told_};
+  FakeBindings bindings_{told_};
+  std::optional<BackgroundOperations> background_;
+  std::optional<InputIntake> intake_;
+};
+
+TEST_F(InputIntakeTest, APendingPodIsQueuedUpdatedAndForgotten) {
+  EXPECT_EQ(Told(Set(MakePod("p"))), Lines{"scheduling: changed p"});
+  EXPECT_EQ(PlaceOf("p"), queue::Place::kActive);
+  Told(Set(MakePod("p").Gate("wait"), "2"));
+  EXPECT_EQ((*state().queue.FindWaiting("uid-default-p"))->resource_version, "2");
+  EXPECT_EQ(Told(PodGone{"default", "p", "uid-default-p"}),
+            (Lines{"scheduling: deleted uid-default-p", "bindings: deleted uid-default-p"}));
+  EXPECT_EQ(PlaceOf("p"), std::nullopt);
+}
+
+TEST_F(InputIntakeTest, PodsOfOthersAreNotQueued) {
+  options_.pods.namespaces = {"default"};
+  Told(Set(MakePod("p").SchedulerName("another")));
+  Told(Set(MakePod("q").Namespace("elsewhere")));
+  EXPECT_TRUE(state().queue.Dump().empty());
+  Told(Set(MakePod("r")));
+  Told(Set(MakePod("r").SchedulerName("another"), "2"));
+  EXPECT_TRUE(state().queue.Dump().empty()) << "no longer ours";
+}
+
+TEST_F(InputIntakeTest, AnAssignedPodLeavesTheQueueForTheCache) {
+  Told(SetOf("a"));
+  Told(Set(MakePod("p")));
+  EXPECT_EQ(Told(Set(MakePod("p").Node("a"), "2")), Lines{"scheduling: changed p"});
+  EXPECT_TRUE(IsKnown("uid-default-p"));
+  EXPECT_EQ(PlaceOf("p"), std::nullopt);
+  EXPECT_EQ(Told(Set(MakePod("p"), "1")), Lines{"bindings: still pending p"}) << "a watch that lags behind";
+  Told(PodGone{"default", "p", "uid-default-p"});
+  EXPECT_FALSE(IsKnown("uid-default-p"));
+}
+
+TEST_F(InputIntakeTest, AnAssumedPodIsConfirmed) {
+  Told(SetOf("a"));
+  state().cache.AssumePod(Info(MakePod("p").Node("a")));
+  EXPECT_EQ(Told(Set(MakePod("p").Node("a"), "2")), (Lines{"scheduling: changed p", "bindings: assigned p"}));
+  EXPECT_FALSE(state().cache.IsAssumed("uid-default-p"));
+}
+
+TEST_F(InputIntakeTest, APodThatHasEndedIsForgotten) {
+  Told(SetOf("a"));
+  Told(Set(MakePod("p").Node("a")));
+  auto ended = Object(MakePod("p").Node("a"), "2");
+  ended->status.phase = api::PodPhase::kSucceeded;
+  EXPECT_EQ(Told(PodSet{ended}), (Lines{"scheduling: deleted uid-default-p", "bindings: deleted uid-default-p"}));
+  EXPECT_FALSE(IsKnown("uid-default-p"));
+}
+
+TEST_F(InputIntakeTest, NodesComeChangeAndGo) {
+  Told(SetOf("a"));
+  Told(SetOf("a"));
+  EXPECT_NE(state().cache.nodes().Find("a"), framework::kNoNode);
+  Told(NodeGone{"a"});
+  Told(NodeGone{"a"});  // twice: harmless
+  EXPECT_EQ(state().cache.nodes().Find("a"), framework::kNoNode);
+  EXPECT_TRUE(told_.empty());
+}
+
+TEST_F(InputIntakeTest, OutcomesGoToWhoWaitsForThem) {
+  scheduling_.waits_for = 3;
+  const Error error{ErrorCode::kConflict, "changed"};
+  EXPECT_EQ(Told(WriteDone{1, std::nullopt, "{}"}), Lines{"bindings: write 1 {}"});
+  EXPECT_EQ(Told(WriteDone{1, error}), Lines{"bindings: write 1 failed"});
+  EXPECT_EQ(Told(WorkDone{2, {}}), Lines{"bindings: step 2"});
+  EXPECT_EQ(Told(ExtenderDone{3, ExtenderAnswer()}), Lines{"scheduling: answer 3"});
+  EXPECT_EQ(Told(ExtenderDone{4, ExtenderAnswer()}), Lines{"bindings: answer 4"});
+  EXPECT_EQ(Told(PodReadDone{5, nullptr, {}}), Lines{"bindings: read 5"});
+  EXPECT_EQ(Told(framework::PermitDecision{"u", "X", true, ""}), Lines{"bindings: permit u"});
+}
+
+TEST_F(InputIntakeTest, BackgroundOperationsGetTheirOwnOutcomes) {
+  intake();
+  int ended = 0;
+  const auto count = [&](const StepResult&) {
+    ++ended;
+    return Operation::Done();
+  };
+  background_->Start(Operation::Write(framework::ObjectRead{}, count), state().now);
+  Take();
+  EXPECT_TRUE(Told(WriteDone{operation_, std::nullopt}).empty());
+  EXPECT_EQ(ended, 1);
+  EXPECT_EQ(Told(WriteDone{operation_, std::nullopt}).size(), 1u) << "it is over";
+}
+
+TEST_F(InputIntakeTest, TimeEndsWaitsInTheirOrder) {
+  intake();
+  const auto wait = [&](std::uint64_t number, Duration delay) {
+    OperationStep step;
+    state().operations.Begin(step, Operation::After(delay, {}), number, state().now);
+  };
+  for (int i = 0; i < 3; ++i) state().outputs.NewOperation();
+  wait(1, 2s);
+  wait(2, 1s);
+  wait(3, 3s);
+  state().now += 2s;
+  intake().TakeTime();
+  EXPECT_EQ(told_, (Lines{"bindings: step 2", "bindings: step 1"}));
+}
+
+TEST_F(InputIntakeTest, APodThatWasReadBoundElsewhereIsTakenIn) {
+  Told(SetOf("b"));
+  bindings_.bound_elsewhere = Info(MakePod("p").Node("b"));
+  EXPECT_EQ(Told(PodReadDone{5, nullptr, {}}), (Lines{"bindings: read 5", "scheduling: changed p"}));
+  EXPECT_TRUE(IsKnown("uid-default-p"));
+}
+
+TEST_F(InputIntakeTest, OtherObjectsGoIntoTheirStores) {
+  auto fast = std::make_shared<api::StorageClass>();
+  fast->metadata.name = "fast";
+  Told(ObjectSet{std::shared_ptr<const api::StorageClass>(fast)});
+  EXPECT_NE(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
+  Told(ObjectGone{framework::ObjectKind::kStorageClass, "fast"});
+  EXPECT_EQ(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
+}
+
+}  // namespace
+}  // namespace berth::scheduler
