@@ -4,7 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/api/decode_protobuf.h"
+#include "berth/api/decode.h"
+#include "berth/api/decode_protobuf_frame.h"
 #include "berth/base/check.h"
 
 namespace {

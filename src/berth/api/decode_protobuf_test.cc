@@ -12,7 +12,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "berth/api/decode.h"
-#include "berth/api/decode_protobuf.h"
+#include "berth/api/decode_protobuf_frame.h"
 #include "berth/api/encode_protobuf.h"
 #include "berth/base/base64.h"
 #include "berth/testing/source_path.h"

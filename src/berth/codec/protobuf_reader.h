@@ -1,5 +1,5 @@
 // Protobuf's wire format, field after field, over protozero, whose exceptions end here. What a field means is up to the
-// reader's user: api/decode_protobuf*.cc. One that is of no interest costs no more than its length. Thread-compatible.
+// reader's user: api/protobuf_decoder.h. One that is of no interest costs no more than its length. Thread-compatible.
 #pragma once
 
 #include <cstddef>

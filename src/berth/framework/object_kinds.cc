@@ -3,7 +3,6 @@
 #include <array>
 
 #include "berth/api/decode.h"
-#include "berth/api/decode_protobuf.h"
 
 namespace berth::framework {
 namespace {

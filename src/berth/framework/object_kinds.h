@@ -26,7 +26,7 @@ std::string ListPath(ObjectKind kind);
 
 // `object` is the JSON of one object of the kind. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& object);
-// `message` is its protobuf without the envelope. Errors are those of api/decode_protobuf.h.
+// `message` is its protobuf without the envelope. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObjectProtobuf(ObjectKind kind, std::string_view message);
 
 // ObjectStore::Key of the object.

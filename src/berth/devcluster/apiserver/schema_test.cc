@@ -1,6 +1,12 @@
 #include "berth/devcluster/apiserver/schema.h"
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "berth/api/field_list.h"
 
 namespace berth::apiserver {
 namespace {
@@ -19,6 +25,35 @@ TEST(Schema, EveryServedKindHasOne) {
     const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
     ASSERT_NE(schema, nullptr) << type.group << '/' << type.kind;
     EXPECT_NE(schema->Find("metadata"), nullptr) << type.kind;
+  }
+}
+
+// Null where the schema has no such field.
+const SchemaField* FindField(const SchemaType* type, std::string_view path) {
+  const SchemaField* field = nullptr;
+  while (!path.empty() && type != nullptr) {
+    const std::string_view name = path.substr(0, path.find('.'));
+    path.remove_prefix(std::min(name.size() + 1, path.size()));
+    field = type->Find(name);
+    type = field == nullptr ? nullptr : field->type;
+  }
+  return path.empty() ? field : nullptr;
+}
+
+// The tables of src/berth/api name some of the same fields, for the scheduler's own values: name and number agree.
+TEST(Schema, AgreesWithWhatTheSchedulerDecodes) {
+  for (const std::string_view kind : api::ListKinds()) {
+    const SchemaType* schema = nullptr;
+    for (const ResourceType& type : ResourceTypes()) {
+      if (type.kind == kind && type.version == "v1") schema = FindSchema(type.group, type.version, type.kind);
+    }
+    ASSERT_NE(schema, nullptr) << kind;
+    for (const api::ListedField& listed : api::ListFields(kind)) {
+      const SchemaField* field = FindField(schema, listed.path);
+      ASSERT_NE(field, nullptr) << kind << ' ' << listed.path;
+      EXPECT_EQ(static_cast<int>(listed.number), field->number) << kind << ' ' << listed.path;
+      EXPECT_EQ(static_cast<int>(listed.inline_number), field->inline_number) << kind << ' ' << listed.path;
+    }
   }
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "berth/api/decode.h"
-#include "berth/api/decode_protobuf.h"
+#include "berth/api/decode_protobuf_frame.h"
 #include "berth/codec/json_reader.h"
 #include "berth/shell/outside/http_extender.h"
 #include "berth/shell/outside/outside_poller.h"

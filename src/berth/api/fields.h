@@ -1,0 +1,334 @@
+// The words in which API types are described: fields_*.h say once what fields a message has, and JSON reading
+// (json_decoder.h), protobuf reading (protobuf_decoder.h) and writing (encode_protobuf.cc) follow that description.
+// All of it is known while compiling; nothing here runs. Private to this folder.
+//
+//   template <> inline constexpr auto kFields<Taint> = Fields{
+//       Field{"key", 1, &Taint::key},          // its name in JSON, its number in protobuf, where it is kept
+//       Field{"effect", 3, &Taint::effect},    // fields that no table names are skipped
+//   };
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "berth/api/meta.h"
+
+namespace berth::api::internal {
+
+// --- What a table says -----------------------------------------------------------------------------------------------
+
+// The fields of a message. `Message` is the struct that it is kept in or, where a message is kept as something else
+// (As, ListOf, MapOf), a name for it.
+template <typename Message>
+inline constexpr auto kFields = nullptr;
+
+// Optional: a function that prepares what a message is about to be read into, and one that finishes it.
+template <typename Message>
+inline constexpr auto kBefore = nullptr;
+template <typename Message>
+inline constexpr auto kAfter = nullptr;
+
+// Optional: void(T& kept, Parts&& read). The message is read into a `Parts` of its own (which has the kFields), from
+// which the function makes what is kept.
+template <typename Message>
+inline constexpr auto kMake = nullptr;
+
+// The `kind` of a whole object.
+template <typename Object>
+inline constexpr std::string_view kKind;
+
+template <typename... Entries>
+struct Fields {
+  constexpr explicit Fields(Entries... each) : entries(each...) {}
+  std::tuple<Entries...> entries;
+};
+
+// One field. Where it is kept:
+//   &Taint::key        a member
+//   Self{}             the object itself, of a message that is kept as its one field
+//   Fields{...}        a message whose fields are kept in this object too
+//   Via{&A::b, &B::c}  a member of a member; an optional on the way is made present
+//   Alternative<T>{}   the object is a variant, and this field is its T
+//   &Function          void(T& object, U value): whatever the function does with it; U is read as a member of that type
+//   Each{&Function}    the same for each element of a list
+// The type of what it is kept in says how it is read. As, ListOf, MapOf and KeysOf say otherwise.
+template <typename Where>
+struct Field {
+  std::string_view name;
+  std::uint32_t number;
+  Where where;
+};
+
+// A field that a later entry reads too.
+template <typename Entry>
+struct Also {
+  Entry entry;
+};
+
+// A message of its own in protobuf, whose fields stand among the others in JSON (a struct embedded in Go).
+template <typename Nested>
+struct Inlined {
+  std::uint32_t number;
+  Nested fields;
+};
+
+struct Self {};
+
+template <typename... Members>
+struct Via {
+  constexpr explicit Via(Members... each) : members(each...) {}
+  std::tuple<Members...> members;
+};
+
+template <typename T>
+struct Alternative {};
+
+template <typename Function>
+struct Each {
+  Function function;
+};
+
+// --- How a field is read, where its type does not say it -------------------------------------------------------------
+
+struct ByType {};
+template <typename Message>
+struct AsMessage {};
+template <typename Message>
+struct AsList {};
+template <typename Message>
+struct AsMap {};
+struct AsKeys {};
+
+template <typename Shape, typename Where>
+struct Shaped {
+  Where where;
+};
+
+// As the message called so; a list or map of them; or a map of which only the keys are kept.
+template <typename Message, typename Where>
+constexpr Shaped<AsMessage<Message>, Where> As(Where where) {
+  return {where};
+}
+template <typename Message, typename Where>
+constexpr Shaped<AsList<Message>, Where> ListOf(Where where) {
+  return {where};
+}
+template <typename Message, typename Where>
+constexpr Shaped<AsMap<Message>, Where> MapOf(Where where) {
+  return {where};
+}
+template <typename Where>
+constexpr Shaped<AsKeys, Where> KeysOf(Where where) {
+  return {where};
+}
+
+// --- For those who follow the tables ---------------------------------------------------------------------------------
+
+template <typename T>
+inline constexpr bool kIsSet = !std::is_same_v<std::remove_cvref_t<T>, std::nullptr_t>;
+
+template <typename Entry>
+constexpr const Entry& WithoutAlso(const Entry& entry) {
+  return entry;
+}
+template <typename Entry>
+constexpr const Entry& WithoutAlso(const Also<Entry>& entry) {
+  return entry.entry;
+}
+
+// The fields in an entry, of one that has some.
+template <typename... Entries>
+constexpr const auto& FieldsIn(const Field<Fields<Entries...>>& entry) {
+  return entry.where;
+}
+template <typename Nested>
+constexpr const auto& FieldsIn(const Inlined<Nested>& entry) {
+  return entry.fields;
+}
+
+template <typename List>
+constexpr const auto& EntriesAt(const List& list) {
+  return list.entries;
+}
+template <std::size_t kFirst, std::size_t... kRest, typename List>
+constexpr const auto& EntriesAt(const List& list) {
+  return EntriesAt<kRest...>(FieldsIn(WithoutAlso(std::get<kFirst>(list.entries))));
+}
+
+// A list of entries by where it stands: the fields of a message or, with a path, those of an entry in it.
+template <typename Message, std::size_t... kPath>
+struct Place {
+  static constexpr const auto& kEntries = EntriesAt<kPath...>(kFields<Message>);
+  static constexpr std::size_t kSize = std::tuple_size_v<std::remove_cvref_t<decltype(kEntries)>>;
+
+  // The field (or the Inlined) at an index, and whether a later one reads it too.
+  template <std::size_t kIndex>
+  static constexpr const auto& At() {
+    return WithoutAlso(std::get<kIndex>(kEntries));
+  }
+  template <std::size_t kIndex>
+  using Entry = std::remove_cvref_t<decltype(At<kIndex>())>;
+  template <std::size_t kIndex>
+  static constexpr bool IsAlso() {
+    return !std::is_same_v<Entry<kIndex>, std::remove_cvref_t<decltype(std::get<kIndex>(kEntries))>>;
+  }
+  template <std::size_t kIndex>
+  using Nested = Place<Message, kPath..., kIndex>;
+};
+
+// Which entries of a list a JSON name may belong to, as a bit for each index: a hash of the name's length, first and
+// last character tells it, so that most names that no table knows are passed over at once.
+constexpr std::size_t kNameHashes = 64;
+constexpr std::size_t NameHash(std::string_view name) {
+  return (name.size() + 3 * static_cast<unsigned char>(name.front()) + 7 * static_cast<unsigned char>(name.back())) %
+         kNameHashes;
+}
+using NameTable = std::array<std::uint32_t, kNameHashes>;
+
+template <typename Where>
+constexpr void AddName(const Field<Where>& field, std::uint32_t bit, NameTable& out) {
+  out[NameHash(field.name)] |= bit;
+}
+template <typename Nested>
+constexpr void AddName(const Inlined<Nested>& entry, std::uint32_t bit, NameTable& out) {
+  std::apply([&](const auto&... each) { (AddName(WithoutAlso(each), bit, out), ...); }, entry.fields.entries);
+}
+template <typename... Entries>
+constexpr NameTable NamesOf(const std::tuple<Entries...>& entries) {
+  static_assert(sizeof...(Entries) <= 32, "one bit an entry");
+  NameTable table{};
+  std::uint32_t bit = 1;
+  std::apply([&](const auto&... each) { ((AddName(WithoutAlso(each), bit, table), bit <<= 1), ...); }, entries);
+  return table;
+}
+
+template <typename Where>
+inline constexpr bool kIsFields = false;
+template <typename... Entries>
+inline constexpr bool kIsFields<Fields<Entries...>> = true;
+template <typename Entry>
+inline constexpr bool kIsInlined = false;
+template <typename Nested>
+inline constexpr bool kIsInlined<Inlined<Nested>> = true;
+
+template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <typename T>
+T& Present(T& value) {
+  return value;
+}
+template <typename T>
+T& Present(std::optional<T>& value) {
+  return value ? *value : value.emplace();
+}
+
+// What `where` names of an object.
+template <typename T, typename Owner, typename Member>
+constexpr Member& Slot(T& object, Member Owner::* where) {
+  return object.*where;
+}
+template <typename T>
+constexpr T& Slot(T& object, Self) {
+  return object;
+}
+template <typename T, typename First, typename Second>
+auto& Slot(T& object, const Via<First, Second>& where) {
+  return Slot(Present(Slot(object, std::get<0>(where.members))), std::get<1>(where.members));
+}
+template <typename T, typename Kept>
+Kept& Slot(T& object, Alternative<Kept>) {
+  Kept* held = std::get_if<Kept>(&object);
+  return held != nullptr ? *held : object.template emplace<Kept>();
+}
+template <typename T, typename Shape, typename Where>
+auto& Slot(T& object, const Shaped<Shape, Where>& where) {
+  return Slot(object, where.where);
+}
+
+// Whether taking the slot changes the object, so that it must not be taken for a null.
+template <typename Where>
+inline constexpr bool kMakesSlot = false;
+template <typename... Members>
+inline constexpr bool kMakesSlot<Via<Members...>> = true;
+template <typename T>
+inline constexpr bool kMakesSlot<Alternative<T>> = true;
+template <typename Shape, typename Where>
+inline constexpr bool kMakesSlot<Shaped<Shape, Where>> = kMakesSlot<Where>;
+
+template <typename Where>
+struct ShapeOf {
+  using Type = ByType;
+};
+template <typename Shape, typename Where>
+struct ShapeOf<Shaped<Shape, Where>> {
+  using Type = Shape;
+};
+
+// Of a function: what it takes besides the object.
+template <typename Function>
+inline constexpr bool kIsFunction = false;
+template <typename T, typename Value>
+inline constexpr bool kIsFunction<void (*)(T&, Value)> = true;
+template <typename Function>
+struct Taken;
+template <typename T, typename Value>
+struct Taken<void (*)(T&, Value)> {
+  using Type = std::remove_cvref_t<Value>;
+};
+template <typename Where>
+inline constexpr bool kIsEach = false;
+template <typename Function>
+inline constexpr bool kIsEach<Each<Function>> = true;
+
+enum class Form : std::uint8_t { kLeaf, kMessage, kList, kMap, kKeys };
+
+// How a value of type `T` (no optional) is read: its form, and of lists and maps the shape of their items.
+template <typename Shape, typename T>
+struct Reading {
+  using Message = T;
+  static constexpr Form kForm =
+      kIsSet<decltype(kFields<T>)> || kIsSet<decltype(kMake<T>)> ? Form::kMessage : Form::kLeaf;
+};
+template <typename Item>
+struct Reading<ByType, std::vector<Item>> {
+  static constexpr Form kForm = Form::kList;
+  using ItemShape = ByType;
+};
+template <typename Value>
+struct Reading<ByType, std::vector<std::pair<std::string, Value>>> {
+  static constexpr Form kForm = Form::kMap;
+  using ItemShape = ByType;
+};
+template <typename Name, typename T>
+struct Reading<AsMessage<Name>, T> {
+  using Message = Name;
+  static constexpr Form kForm = Reading<ByType, Name>::kForm;
+};
+template <typename Name, typename T>
+struct Reading<AsList<Name>, T> {
+  static constexpr Form kForm = Form::kList;
+  using ItemShape = AsMessage<Name>;
+};
+template <typename Name, typename T>
+struct Reading<AsMap<Name>, T> {
+  static constexpr Form kForm = Form::kMap;
+  using ItemShape = AsMessage<Name>;
+};
+template <typename T>
+struct Reading<AsKeys, T> {
+  static constexpr Form kForm = Form::kKeys;
+};
+
+}  // namespace berth::api::internal

@@ -1,0 +1,273 @@
+// Reads the JSON of one object (simdjson DOM) by the tables of fields_*.h. Members are visited once, in the document's
+// order, because looking them up by name would walk the object again each time. Null counts as absent everywhere; of a
+// doubled member the last one wins. One thread, one object. Private to this folder.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <simdjson.h>
+
+#include "berth/api/decode_rules.h"
+#include "berth/api/decoder.h"
+#include "berth/api/fields.h"
+#include "berth/api/fields_meta.h"
+#include "berth/api/fields_resource_claim.h"
+#include "berth/base/expected.h"
+
+namespace berth::api::internal {
+
+class JsonDecoder : public Decoder {
+ public:
+  using element = simdjson::dom::element;
+
+  template <typename T>
+  static Expected<std::shared_ptr<const T>> Decode(element object) {
+    JsonDecoder decoder(kKind<T>);
+    auto out = std::make_shared<T>();
+    if (decoder.Whole(object, *out)) return std::shared_ptr<const T>(std::move(out));
+    return decoder.Failed(object);
+  }
+
+ private:
+  using Decoder::Decoder;
+
+  // --- Objects -------------------------------------------------------------------------------------------------------
+
+  template <typename T>
+  bool Whole(element value, T& out) {
+    simdjson::dom::object object;
+    if (value.get(object) != simdjson::SUCCESS) return WrongType(value, "an object");
+    for (const auto member : object) {
+      if (member.key == "kind" && !Kind(member.value)) return false;
+      if (!Member<Place<T>>(member.key, member.value, out)) return false;
+    }
+    if constexpr (kIsSet<decltype(kAfter<T>)>) kAfter<T>(out);
+    return !out.metadata.name.empty() || NameMissing();
+  }
+
+  template <typename Message, typename T>
+  bool Object(element value, T& out) {
+    if constexpr (kIsSet<decltype(kMake<Message>)>) {
+      if (value.is_null()) return true;
+      typename Taken<std::remove_cvref_t<decltype(kMake<Message>)>>::Type parts;
+      if (!Object<decltype(parts)>(value, parts)) return false;
+      kMake<Message>(out, std::move(parts));
+      return true;
+    } else {
+      if constexpr (kIsSet<decltype(kBefore<Message>)>) {
+        if (!value.is_null()) kBefore<Message>(out);
+      }
+      const bool is_good = Members<Place<Message>>(value, out);
+      if constexpr (kIsSet<decltype(kAfter<Message>)>) kAfter<Message>(out);
+      return is_good;
+    }
+  }
+
+  template <typename Where, typename T>
+  bool Members(element value, T& out) {
+    simdjson::dom::object object;
+    if (value.get(object) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an object");
+    for (const auto member : object) {
+      if (!Member<Where>(member.key, member.value, out)) return false;
+    }
+    return true;
+  }
+
+  // A field that the table may or may not know.
+  template <typename Where, typename T>
+  [[gnu::always_inline]] bool Member(std::string_view key, element value, T& out) {
+    if (key.empty()) return true;
+    bool is_good = true;
+    Find<Where>(key, value, out, is_good, std::make_index_sequence<Where::kSize>());
+    return is_good;
+  }
+
+  // Reads the entries of `Where` that are called `key`, in their order. True: there is no need to look further.
+  template <typename Where, typename T, std::size_t... kIndex>
+  [[gnu::always_inline]] bool Find(std::string_view key, [[maybe_unused]] element value, [[maybe_unused]] T& out,
+                                   [[maybe_unused]] bool& is_good, std::index_sequence<kIndex...>) {
+    static constexpr NameTable kNames = NamesOf(Where::kEntries);
+    for (std::uint32_t left = kNames[NameHash(key)]; left != 0; left &= left - 1) {
+      [[maybe_unused]] const auto index = static_cast<std::size_t>(std::countr_zero(left));
+      bool is_found = false;
+      // The compiler makes a jump table of this.
+      (void)((index == kIndex ? (is_found = Try<Where, kIndex>(key, value, out, is_good), true) : false) || ...);
+      if (is_found) return true;
+    }
+    return false;
+  }
+  template <typename Where, std::size_t kIndex, typename T>
+  [[gnu::always_inline]] bool Try(std::string_view key, element value, T& out, bool& is_good) {
+    using Entry = typename Where::template Entry<kIndex>;
+    if constexpr (kIsInlined<Entry>) {
+      using Nested = typename Where::template Nested<kIndex>;
+      return Find<Nested>(key, value, out, is_good, std::make_index_sequence<Nested::kSize>());
+    } else {
+      // The constant length lets the compiler compare words in place of calling memcmp.
+      constexpr std::string_view kName = Where::template At<kIndex>().name;
+      if (key.size() != kName.size() || std::memcmp(key.data(), kName.data(), kName.size()) != 0) return false;
+      is_good = Entered<Where, kIndex>(value, out) || At(kName);
+      return !Where::template IsAlso<kIndex>() || !is_good;
+    }
+  }
+
+  template <typename Where, std::size_t kIndex, typename T>
+  [[gnu::always_inline]] bool Entered(element value, T& out) {
+    constexpr auto kKept = Where::template At<kIndex>().where;
+    if constexpr (kIsFields<std::remove_cv_t<decltype(kKept)>>) {
+      return Members<typename Where::template Nested<kIndex>>(value, out);
+    } else {
+      return Kept(value, out, kKept);
+    }
+  }
+
+  // Reads a value to where it is kept.
+  template <typename T, typename Where>
+  [[gnu::always_inline]] bool Kept(element value, T& out, Where where) {
+    if constexpr (kIsFunction<Where>) {
+      if (value.is_null()) return true;
+      typename Taken<Where>::Type taken{};
+      if (!Value<ByType>(value, taken)) return false;
+      where(out, std::move(taken));
+      return true;
+    } else if constexpr (kIsEach<Where>) {
+      return Array(value, [&](element item) {
+        typename Taken<decltype(where.function)>::Type taken{};
+        if (!Value<ByType>(item, taken)) return false;
+        where.function(out, std::move(taken));
+        return true;
+      });
+    } else {
+      if constexpr (kMakesSlot<Where>) {
+        if (value.is_null()) return true;
+      }
+      return Value<typename ShapeOf<Where>::Type>(value, Slot(out, where));
+    }
+  }
+
+  // --- Values --------------------------------------------------------------------------------------------------------
+
+  template <typename Shape, typename T>
+  [[gnu::always_inline]] bool Value(element value, std::optional<T>& out) {
+    out.reset();
+    return value.is_null() || Value<Shape>(value, out.emplace());
+  }
+  template <typename Shape, typename T>
+  [[gnu::always_inline]] bool Value(element value, T& out) {
+    using Way = Reading<Shape, T>;
+    if constexpr (Way::kForm == Form::kList) {
+      return List<typename Way::ItemShape>(value, out);
+    } else if constexpr (Way::kForm == Form::kMap) {
+      return Map<typename Way::ItemShape>(value, out);
+    } else if constexpr (Way::kForm == Form::kKeys) {
+      return Keys(value, out);
+    } else if constexpr (Way::kForm == Form::kMessage) {
+      return Object<typename Way::Message>(value, out);
+    } else {
+      return Leaf(value, out);
+    }
+  }
+
+  template <typename Visit>
+  bool Array(element value, Visit visit) {
+    simdjson::dom::array array;
+    if (value.get(array) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an array");
+    std::size_t index = 0;
+    for (const element item : array) {
+      if (!visit(item)) return AtItem(index);
+      ++index;
+    }
+    return true;
+  }
+
+  template <typename ItemShape, typename Item>
+  bool List(element value, std::vector<Item>& out) {
+    simdjson::dom::array array;
+    out.clear();
+    if (value.get(array) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an array");
+    out.reserve(array.size());
+    for (const element item : array) {
+      if (!Append<ItemShape>(item, out)) return AtItem(out.size() - 1);
+    }
+    return true;
+  }
+  template <typename ItemShape, typename Item>
+  [[gnu::always_inline]] bool Append(element item, std::vector<Item>& out) {
+    if constexpr (std::is_same_v<Item, bool>) {
+      bool flag = false;
+      const bool is_good = Leaf(item, flag);
+      out.push_back(flag);
+      return is_good;
+    } else {
+      return Value<ItemShape>(item, out.emplace_back());
+    }
+  }
+
+  // Sorted by key.
+  template <typename ItemShape, typename Item>
+  bool Map(element value, std::vector<std::pair<std::string, Item>>& out) {
+    if (!Entries<ItemShape>(value, out)) return false;
+    SortMap(out);
+    return true;
+  }
+  // As they come.
+  template <typename ItemShape, typename Item>
+  bool Entries(element value, std::vector<std::pair<std::string, Item>>& out) {
+    simdjson::dom::object object;
+    out.clear();
+    if (value.get(object) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an object");
+    out.reserve(object.size());
+    for (const auto member : object) {
+      auto& entry = out.emplace_back(member.key, Item());
+      if (!Value<ItemShape>(member.value, entry.second)) return AtEntry(member.key);
+    }
+    return true;
+  }
+
+  [[gnu::always_inline]] bool Leaf(element value, std::string_view& out) {
+    if (value.get(out) == simdjson::SUCCESS) return true;
+    out = {};
+    return value.is_null() || WrongType(value, "a string");
+  }
+  [[gnu::always_inline]] bool Leaf(element value, std::string& out) {
+    std::string_view text;
+    if (!Leaf(value, text)) return false;
+    out = text;
+    return true;
+  }
+  bool Leaf(element value, bool& out) {
+    return value.get(out) == simdjson::SUCCESS || value.is_null() || WrongType(value, "a boolean");
+  }
+  template <typename Enum>
+    requires std::is_enum_v<Enum>
+  bool Leaf(element value, Enum& out) {
+    std::string_view text;
+    if (!Leaf(value, text)) return false;
+    Parse(text, out);
+    return true;
+  }
+  bool Leaf(element value, VersionValue& out) { return Leaf(value, out.text); }
+  bool Leaf(element value, std::int64_t& out);
+  bool Leaf(element value, std::int32_t& out);
+  bool Leaf(element value, Time& out);
+  // Quantities may also be written as JSON numbers.
+  bool Leaf(element value, Quantity& out);
+  bool Leaf(element value, StringMap& out);
+  bool Leaf(element value, OpaqueConfiguration& out);
+  bool Keys(element value, std::vector<std::string>& out);
+
+  bool Kind(element value);
+
+  [[gnu::cold]] bool WrongType(element value, std::string_view wanted);
+  [[gnu::cold]] Error Failed(element object) const;
+};
+
+}  // namespace berth::api::internal
