@@ -235,6 +235,14 @@ TEST(DecodeProtobufTest, ErrorsNameObjectAndPlace) {
        "Pod web/p: spec.affinity: must be a message, not a number of fixed size"},
       {"a number for a boolean's list", PodWith([](pbf_writer& spec) { spec.add_int32(22, 1); }),
        "Pod web/p: spec.tolerations[0]: must be a message, not a number"},
+      {"an id of a volume", PodWith([](pbf_writer& spec) {
+         spec.add_message(1, Bytes([](pbf_writer& volume) {
+                            pbf_writer source(volume, 2);
+                            pbf_writer disk(source, 3);
+                            disk.add_int32(1, 1);
+                          }));
+       }),
+       "Pod web/p: spec.volumes[0].gcePersistentDisk.pdName: must be a string, not a number"},
       {"cut short", PodBytes("\x0A\x7F"), "Pod web/p: spec: is no valid protobuf"},
       {"field number zero", PodBytes(std::string("\x00\x01", 2)), "Pod web/p: spec: is no valid protobuf"},
       {"group", PodBytes("\x0B"), "Pod web/p: spec: is no valid protobuf"},

@@ -281,11 +281,25 @@ TEST(DecodeTest, ErrorsNameObjectAndField) {
   EXPECT_FALSE(deep.ok());
 }
 
+TEST(DecodeTest, NamesThatNoTableKnows) {
+  // Of the length of a known one, with its first and last characters, or with none at all.
+  const auto decoded = DecodePod(std::string_view(
+      R"({"": 1, "sxxc": 1, "metadata": {"name": "p", "": 2, "nxxe": 3}, "spec": {"": [], "nxxxxxxe": 4, "nodeName": "n"}})"));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ((*decoded)->spec.node_name, "n");
+}
+
 TEST(DecodeTest, OfADoubledFieldTheLastWins) {
   const auto decoded = DecodePod(std::string_view(
       R"({"metadata": {"name": "p"}, "spec": {"overhead": {"cpu": "1", "cpu": "2"}, "schedulingGates": [{"name": "a"}],
-          "schedulingGates": [{"name": "b"}]}})"));
-  ASSERT_TRUE(decoded.ok());
+          "schedulingGates": [{"name": "b"}], "priority": 5, "priority": null,
+          "volumes": [{"name": "a", "ephemeral": {}}, {"image": {"reference": "x"}}],
+          "volumes": [{"name": "b", "ephemeral": {}}]}})"));
+  ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+  EXPECT_EQ((*decoded)->spec.priority, std::nullopt);
+  ASSERT_EQ((*decoded)->spec.volumes.size(), 1U);
+  EXPECT_EQ((*decoded)->spec.volumes[0].name, "b");
+  EXPECT_TRUE((*decoded)->spec.image_volumes.empty());
   EXPECT_EQ((*decoded)->spec.overhead, (ResourceList{{"cpu", Quantity::FromValue(2)}}));
   EXPECT_EQ((*decoded)->spec.scheduling_gates, (std::vector<std::string>{"b"}));
 }

@@ -1,6 +1,6 @@
-// The words in which API types are described: fields_*.h say once what fields a message has, and JSON reading
-// (json_decoder.h), protobuf reading (protobuf_decoder.h) and writing (encode_protobuf.cc) follow that description.
-// All of it is known while compiling; nothing here runs. Private to this folder.
+// The words in which API types are described: fields_*.h say once what fields a message has, and the readers of JSON
+// (json_decoder.h) and of protobuf (protobuf_decoder.h) follow that description. Tables are known while compiling and
+// hold no state; any thread may use them. Private to this folder.
 //
 //   template <> inline constexpr auto kFields<Taint> = Fields{
 //       Field{"key", 1, &Taint::key},          // its name in JSON, its number in protobuf, where it is kept
@@ -59,7 +59,9 @@ struct Fields {
 //   Via{&A::b, &B::c}  a member of a member; an optional on the way is made present
 //   Alternative<T>{}   the object is a variant, and this field is its T
 //   &Function          void(T& object, U value): whatever the function does with it; U is read as a member of that type
-//   Each{&Function}    the same for each element of a list
+//   Each{&Function}    the same for each element of a list; a second function, void(T& object), forgets the elements of
+//   a
+//                      JSON member that comes again
 // The type of what it is kept in says how it is read. As, ListOf, MapOf and KeysOf say otherwise.
 template <typename Where>
 struct Field {
@@ -92,9 +94,10 @@ struct Via {
 template <typename T>
 struct Alternative {};
 
-template <typename Function>
+template <typename Function, typename Reset = std::nullptr_t>
 struct Each {
   Function function;
+  Reset reset = {};
 };
 
 // --- How a field is read, where its type does not say it -------------------------------------------------------------
@@ -289,8 +292,8 @@ struct Taken<void (*)(T&, Value)> {
 };
 template <typename Where>
 inline constexpr bool kIsEach = false;
-template <typename Function>
-inline constexpr bool kIsEach<Each<Function>> = true;
+template <typename Function, typename Reset>
+inline constexpr bool kIsEach<Each<Function, Reset>> = true;
 
 enum class Form : std::uint8_t { kLeaf, kMessage, kList, kMap, kKeys };
 

@@ -138,6 +138,10 @@ inline void KeepVolume(PodSpec& out, VolumeParts&& volume) {
   if (volume.source.kind == VolumeKind::kOther) return;
   out.volumes.push_back({std::string(volume.name), std::move(volume.source)});
 }
+inline void ForgetVolumes(PodSpec& out) {
+  out.volumes.clear();
+  out.image_volumes.clear();
+}
 
 // --- Spec ------------------------------------------------------------------------------------------------------------
 
@@ -155,7 +159,7 @@ inline constexpr auto kFields<PodResourceClaim> = Fields{
 
 template <>
 inline constexpr auto kFields<PodSpec> = Fields{
-    Field{"volumes", 1, Each{&KeepVolume}},
+    Field{"volumes", 1, Each{&KeepVolume, &ForgetVolumes}},
     Field{"containers", 2, &PodSpec::containers},
     Field{"nodeSelector", 7, &PodSpec::node_selector},
     Field{"nodeName", 10, &PodSpec::node_name},

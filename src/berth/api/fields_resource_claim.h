@@ -276,6 +276,7 @@ inline constexpr auto kFields<AllocatedDeviceStatus> = Fields{
 };
 
 inline void KeepOwner(ResourceClaim& out, Owner&& owner) { out.owners.push_back(std::move(owner)); }
+inline void ForgetOwners(ResourceClaim& out) { out.owners.clear(); }
 template <>
 inline constexpr std::string_view kKind<ResourceClaim> = "ResourceClaim";
 template <>
@@ -283,7 +284,7 @@ inline constexpr auto kFields<ResourceClaim> = Fields{
     // Of the metadata, what only writers of claims need.
     Also{Field{"metadata", 1,
                Fields{
-                   Field{"ownerReferences", 13, Each{&KeepOwner}},
+                   Field{"ownerReferences", 13, Each{&KeepOwner, &ForgetOwners}},
                    Field{"finalizers", 14, &ResourceClaim::finalizers},
                }}},
     Field{"metadata", 1, &ResourceClaim::metadata},

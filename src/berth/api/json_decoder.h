@@ -139,6 +139,7 @@ class JsonDecoder : public Decoder {
       where(out, std::move(taken));
       return true;
     } else if constexpr (kIsEach<Where>) {
+      if constexpr (kIsSet<decltype(where.reset)>) where.reset(out);
       return Array(value, [&](element item) {
         typename Taken<decltype(where.function)>::Type taken{};
         if (!Value<ByType>(item, taken)) return false;

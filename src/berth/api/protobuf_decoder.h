@@ -49,8 +49,8 @@ template <typename T, typename Entry>
 struct GatheredOf {
   using Type = Nothing;
 };
-template <typename T, typename Function>
-struct GatheredOf<T, Field<Each<Function>>> {
+template <typename T, typename Function, typename Reset>
+struct GatheredOf<T, Field<Each<Function, Reset>>> {
   using Type = ItemCount;
 };
 template <typename T, typename Where>

@@ -48,6 +48,7 @@ TEST(Schema, AgreesWithWhatTheSchedulerDecodes) {
       if (type.kind == kind && type.version == "v1") schema = FindSchema(type.group, type.version, type.kind);
     }
     ASSERT_NE(schema, nullptr) << kind;
+    EXPECT_FALSE(api::ListFields(kind).empty()) << kind;
     for (const api::ListedField& listed : api::ListFields(kind)) {
       const SchemaField* field = FindField(schema, listed.path);
       ASSERT_NE(field, nullptr) << kind << ' ' << listed.path;
