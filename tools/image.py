@@ -27,6 +27,9 @@ TEXTS = {
     "/etc/group": f"root:x:0:\nberth:x:{USER}:\n",
     "/etc/nsswitch.conf": "hosts: files dns\n",
 }
+# The licence: what the repository says, and the full text as the system has it.
+LICENCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "LICENSE")
+LICENCE_TEXT = "/usr/share/common-licenses/Apache-2.0"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
@@ -61,6 +64,8 @@ def contents(binary, added):
     files = {path: (0o644, text.encode()) for path, text in TEXTS.items()}
     if os.path.exists(CERTIFICATES):
         files[CERTIFICATES] = (0o644, read(CERTIFICATES))
+    files["/usr/share/doc/berth/copyright"] = (0o644, read(LICENCE))
+    files[LICENCE_TEXT] = (0o644, read(LICENCE_TEXT))
     for library in libraries(binary):
         files[library] = (0o755, read(library))
     files[BERTH] = (0o755, read(binary))

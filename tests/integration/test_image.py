@@ -79,6 +79,8 @@ class Image(unittest.TestCase):
         self.assertEqual((folder / "usr/bin/berth").read_bytes(), Path(berth_binary()).read_bytes())
         self.assertEqual((folder / "etc/berth/rule.lua").read_text(), "-- a rule\n")
         self.assertIn("berth:x:65532:", (folder / "etc/passwd").read_text())
+        self.assertIn("Apache-2.0", (folder / "usr/share/doc/berth/copyright").read_text())
+        self.assertIn("TERMS AND CONDITIONS", (folder / "usr/share/common-licenses/Apache-2.0").read_text())
         for name, member in members.items():
             self.assertEqual((member.uid, member.gid, member.mtime), (0, 0, 0), name)
             self.assertFalse(member.mode & 0o6000, name)
