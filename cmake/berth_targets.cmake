@@ -1,25 +1,71 @@
-# What most sources include, compiled once. The presets with sanitizers take it, and compile in two thirds of the time;
-# what ships does without, and so still tells of an include that is missing.
-option(BERTH_PCH "Use a precompiled header (needs the tests)" OFF)
+# What most sources include of other libraries, compiled once, for the presets with sanitizers: clang reads headers slowly.
+# What ships does without: groups (below) save most of the same. Not by target_precompile_headers(): a precompiled header
+# keeps the whole paths of what is in it, so with headers of berth, or with CMake's own file, no clone could share what
+# another one has compiled.
+option(BERTH_PCH "Use a precompiled header (needs clang and the tests)" OFF)
 if(BERTH_PCH)
-  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/berth_pch.cc CONTENT "")
-  add_library(berth_pch STATIC ${CMAKE_BINARY_DIR}/berth_pch.cc)
+  find_path(GTEST_INCLUDE_DIR gtest/gtest.h REQUIRED)
+  set(berth_pch_source ${GTEST_INCLUDE_DIR}/gtest/gtest.h)
+  set_source_files_properties(${berth_pch_source} PROPERTIES LANGUAGE CXX)
+  add_library(berth_pch OBJECT ${berth_pch_source})
   target_link_libraries(berth_pch PRIVATE third_party_absl third_party_gtest third_party_json berth_flags)
-  target_include_directories(berth_pch PRIVATE ${CMAKE_SOURCE_DIR}/src)
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-    target_compile_options(berth_pch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")  # for ccache
-  endif()
-  # Headers of berth by their whole paths: the file that CMake writes stands elsewhere.
-  target_precompile_headers(berth_pch PRIVATE
-    <algorithm> <chrono> <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <variant> <vector>
-    <absl/container/flat_hash_map.h> <gtest/gtest.h>
-    ${CMAKE_SOURCE_DIR}/src/berth/codec/json.h ${CMAKE_SOURCE_DIR}/src/berth/framework/handle.h
-    ${CMAKE_SOURCE_DIR}/src/berth/framework/plugin.h)
+  target_compile_options(berth_pch PRIVATE -x c++-header "SHELL:-Xclang -emit-pch" "SHELL:-Xclang -fno-pch-timestamp")
+  foreach(header algorithm chrono deque functional map memory optional set span string string_view variant vector
+      absl/container/flat_hash_map.h boost/json.hpp)
+    target_compile_options(berth_pch PRIVATE "SHELL:-include ${header}")
+  endforeach()
 endif()
 
 function(berth_use_pch target)
   if(BERTH_PCH)
-    target_precompile_headers(${target} REUSE_FROM berth_pch)
+    target_compile_options(${target} PRIVATE "SHELL:-include-pch $<TARGET_OBJECTS:berth_pch>")
+    add_dependencies(${target} berth_pch)
+    set_property(TARGET ${target} PROPERTY
+      BERTH_PCH ${CMAKE_BINARY_DIR}/CMakeFiles/berth_pch.dir${GTEST_INCLUDE_DIR}/gtest/gtest.h.o)
+  endif()
+endfunction()
+
+# A folder's sources in groups: the headers that they share are read once a group, and the whole takes 40 % of the time.
+# `.ci/run` compiles a share of the sources and headers alone (tools/compile_alone.py), and so tells of missing includes.
+set(BERTH_UNITY_SIZE 12 CACHE STRING "Sources a group")
+if(BERTH_UNITY)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()
+
+# berth_add_sources(target sources): the sources become the target's when the folder's CMakeLists.txt has ended, since
+# one with properties of its own (set_source_files_properties) stands alone.
+function(berth_add_sources target)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL berth_add_sources_now [[${target}]] [[${ARGN}]])")
+endfunction()
+
+function(berth_add_sources_now target sources)
+  set(alone "")
+  set(together "")
+  foreach(source ${sources})
+    get_filename_component(path ${source} ABSOLUTE)
+    get_source_file_property(options ${path} COMPILE_OPTIONS)
+    get_source_file_property(definitions ${path} COMPILE_DEFINITIONS)
+    get_source_file_property(skipped ${path} SKIP_UNITY_BUILD_INCLUSION)
+    string(FIND ${path} ${CMAKE_SOURCE_DIR}/src/ below)
+    if(BERTH_UNITY AND NOT options AND NOT definitions AND NOT skipped AND below EQUAL 0)
+      list(APPEND together ${path})
+    else()
+      list(APPEND alone ${path})
+    endif()
+  endforeach()
+  list(LENGTH together count)
+  if(count GREATER 1)
+    execute_process(
+      COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/cmake/group_sources.py --root ${CMAKE_SOURCE_DIR}/src
+        --out ${CMAKE_CURRENT_BINARY_DIR}/groups --name ${target} --size ${BERTH_UNITY_SIZE} ${together}
+      OUTPUT_VARIABLE together COMMAND_ERROR_IS_FATAL ANY)
+    string(REGEX REPLACE "\n$" "" together "${together}")
+    string(REPLACE "\n" ";" together "${together}")
+  endif()
+  target_sources(${target} PRIVATE ${alone} ${together})
+  get_target_property(pch ${target} BERTH_PCH)
+  if(pch)
+    set_property(SOURCE ${alone} ${together} APPEND PROPERTY OBJECT_DEPENDS ${pch})
   endif()
 endfunction()
 
@@ -28,7 +74,8 @@ endfunction()
 function(berth_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   if(ARG_SOURCES)
-    add_library(berth_${name} STATIC ${ARG_SOURCES})
+    add_library(berth_${name} STATIC)
+    berth_add_sources(berth_${name} ${ARG_SOURCES})
     target_link_libraries(berth_${name} PUBLIC ${ARG_DEPS} PRIVATE berth_flags)
     target_include_directories(berth_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
     berth_use_pch(berth_${name})
@@ -40,9 +87,30 @@ function(berth_library name)
   add_library(berth::${name} ALIAS berth_${name})
 endfunction()
 
+# The core has no threads of its own, so the thread sanitizer sees little in its tests: it gets a share of them, K/N for
+# those whose name falls into K of N. ./dev check moves K with the date.
+set(BERTH_CORE_SHARE "0/1" CACHE STRING "Which share of the core's tests is built, as in 0/4")
+function(berth_in_share name result)
+  set(${result} TRUE PARENT_SCOPE)
+  if(BERTH_CORE AND BERTH_CORE_SHARE MATCHES "^([0-9]+)/([1-9][0-9]*)$")
+    set(share ${CMAKE_MATCH_1})
+    set(shares ${CMAKE_MATCH_2})
+    string(SHA1 hash ${name})
+    string(SUBSTRING ${hash} 0 6 hash)
+    math(EXPR left "(0x${hash} - ${share}) % ${shares}")
+    if(NOT left EQUAL 0)
+      set(${result} FALSE PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
+
 # berth_test(name SOURCES ... DEPS ... [LABELS ...] [ARGS ...]): a GoogleTest program, one ctest entry.
 function(berth_test name)
-  if(NOT BERTH_TESTS OR BERTH_LEAVE_TESTS_OUT)
+  if(NOT BERTH_TESTS)
+    return()
+  endif()
+  berth_in_share(${name} taken)
+  if(NOT taken)
     return()
   endif()
   cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;LABELS" ${ARGN})
@@ -54,7 +122,8 @@ function(berth_test name)
     target_compile_definitions(berth_test_main PRIVATE BERTH_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
     target_link_libraries(berth_test_main PUBLIC third_party_gtest PRIVATE berth_flags)
   endif()
-  add_executable(${name} ${ARG_SOURCES})
+  add_executable(${name})
+  berth_add_sources(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE berth_test_main ${ARG_DEPS} third_party_gtest berth_flags)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   berth_use_pch(${name})
@@ -71,19 +140,32 @@ function(berth_test name)
 endfunction()
 
 # berth_fuzz(name SOURCE DEPS ...): NAME_fuzz.cc beside the parser defines LLVMFuzzerTestOneInput. With BERTH_FUZZ it is
-# a libFuzzer program; with BERTH_TESTS its corpus (fuzz/corpus/NAME) is replayed as a test.
+# a libFuzzer program, without it a program that replays files; its corpus (fuzz/corpus/NAME) is replayed as a test.
 function(berth_fuzz name)
   cmake_parse_arguments(ARG "" "SOURCE" "DEPS" ${ARGN})
+  set(corpus ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
   if(BERTH_FUZZ)
     add_executable(${name}_fuzz ${ARG_SOURCE})
     target_link_libraries(${name}_fuzz PRIVATE ${ARG_DEPS} berth_flags)
     target_include_directories(${name}_fuzz PRIVATE ${CMAKE_SOURCE_DIR}/src)
     target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
-  elseif(BERTH_TESTS AND NOT BERTH_LEAVE_TESTS_OUT)
-    add_executable(${name}_corpus ${ARG_SOURCE} ${CMAKE_SOURCE_DIR}/src/berth/testing/replay_corpus.cc)
-    target_link_libraries(${name}_corpus PRIVATE ${ARG_DEPS} berth_flags)
+    if(BERTH_TESTS)
+      add_test(NAME ${name}_corpus COMMAND ${name}_fuzz -runs=0 ${corpus})
+      set_tests_properties(${name}_corpus PROPERTIES TIMEOUT 180)
+    endif()
+  elseif(BERTH_TESTS)
+    berth_in_share(${name}_corpus taken)
+    if(NOT taken)
+      return()
+    endif()
+    if(NOT TARGET berth_replay_corpus)
+      add_library(berth_replay_corpus STATIC ${CMAKE_SOURCE_DIR}/src/berth/testing/replay_corpus.cc)
+      target_link_libraries(berth_replay_corpus PRIVATE berth_flags)
+    endif()
+    add_executable(${name}_corpus ${ARG_SOURCE})
+    target_link_libraries(${name}_corpus PRIVATE berth_replay_corpus ${ARG_DEPS} berth_flags)
     target_include_directories(${name}_corpus PRIVATE ${CMAKE_SOURCE_DIR}/src)
-    add_test(NAME ${name}_corpus COMMAND ${name}_corpus ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
+    add_test(NAME ${name}_corpus COMMAND ${name}_corpus ${corpus})
     set_tests_properties(${name}_corpus PROPERTIES TIMEOUT 60)
   endif()
 endfunction()

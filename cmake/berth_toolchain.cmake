@@ -1,5 +1,6 @@
 # Compiler flags, sanitizers, ccache and linker: everything that holds for each target of ours.
 option(BERTH_WERROR "Treat warnings as errors" OFF)
+option(BERTH_UNITY "Compile the sources of a folder in groups (cmake/group_sources.py)" OFF)
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
@@ -36,9 +37,28 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     -Wno-restrict -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds
     -Wno-dangling-pointer)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND BERTH_UNITY)
+  # It takes sources of a group for headers.
+  target_compile_options(berth_flags INTERFACE -Wno-subobject-linkage)
+endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # libstdc++ 12's own stable_sort calls the deprecated get_temporary_buffer, which clang reports at the caller's.
   target_compile_options(berth_flags INTERFACE -Wno-deprecated-declarations)
+endif()
+# What ships is hardened; what each flag costs is in docs/adr/0010-hardening.md. The sanitizers' builds look for more.
+option(BERTH_HARDEN "Bounds checks of the standard library, stack protector, PIE, full RELRO" ON)
+if(BERTH_HARDEN AND NOT BERTH_SANITIZE)
+  set(BERTH_IN_MODULE $<STREQUAL:$<TARGET_PROPERTY:TYPE>,MODULE_LIBRARY>)
+  target_compile_definitions(berth_flags INTERFACE _GLIBCXX_ASSERTIONS)
+  target_compile_options(berth_flags INTERFACE
+    -fstack-protector-strong $<$<NOT:${BERTH_IN_MODULE}>:-fPIE>
+    # FORTIFY needs the optimiser. A toolchain that sets a level by itself warns of a second one.
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(berth_flags INTERFACE -fcf-protection=full)
+  endif()
+  target_link_options(berth_flags INTERFACE
+    $<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> LINKER:-z,relro LINKER:-z,now)
 endif()
 if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

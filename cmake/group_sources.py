@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Groups a library's sources, so that the compiler reads the headers they share once a group ("unity build").
+
+    group_sources.py --root SRC --out FOLDER --name NAME --size N SOURCE...
+
+Writes FOLDER/NAME_1.cc and so on, each of which includes up to N of the sources by their paths below SRC, and prints
+those files, one a line. Sources in a group share a translation unit, so what one of them keeps to itself (an unnamed
+namespace, a macro, a namespace alias) must not be a name that another one uses: such sources get into different
+groups. A group starts with all headers of its sources: no header is read behind such a name either.
+
+Run by CMake whenever it configures; a file is written only if its contents change.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+COMMENT_OR_TEXT = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|R"(?P<mark>\w*)\(.*?\)(?P=mark)"|"(?:\\.|[^"\\\n])*"|(?<!\w)'(?:\\.|[^'\\\n])+'""", re.S)
+INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[ \t]*([<\"][^>\"]+[>\"]).*$", re.M)
+DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*$", re.M)
+NAMESPACE = re.compile(r"(?:inline\s+)?namespace(?:\s+(?P<name>[\w:]+))?\s*$")
+TEMPLATE = re.compile(r"^template\s*<[^;]*?>\s*(?=\w)")
+TYPE = re.compile(r"^(?:class|struct|union|enum(?:\s+(?:class|struct))?|concept)\s+(?:\[\[.*?\]\]\s*)?(\w+)")
+ALIAS = re.compile(r"^(?:using|namespace)\s+(\w+)\s*=")
+USING = re.compile(r"^using\s+(?!namespace\b)([\w:]*::(?:\w+))$")
+TEST = re.compile(r"^(?:TYPED_)?(?:TEST|RC_GTEST_PROP|RC_GTEST_FIXTURE_PROP)(?:_\w+)?\s*\(\s*(\w+)\s*,\s*(\w*)")
+CALLED = re.compile(r"([\w:~]+)\s*\(")
+LAST_WORD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
+# A name behind one of these belongs to an object, a class or a namespace that is written out.
+USED = re.compile(r"(?<![\w.])(?<!->)(?<!::)[A-Za-z_]\w*")
+
+
+def declared(statement, everything):
+    """The names that a statement of a namespace declares: for its source alone, or all of them."""
+    statement = TEMPLATE.sub("", statement.strip())
+    if not statement:
+        return set()
+    if test := TEST.match(statement):
+        return {f"{test[1]}_{test[2]}_Test"}
+    if alias := ALIAS.match(statement):
+        return {alias[1]}
+    if taken := USING.match(statement):
+        return {"using " + taken[1].removeprefix("berth::")}
+    if statement.startswith(("using", "friend", "extern")):
+        return set()
+    if not everything and not re.match(r"(?:static|constexpr|constinit|const|inline)\b", statement):
+        return set()
+    if kind := TYPE.match(statement):
+        return {kind[1]}
+    head = statement.split("=", 1)[0]
+    found = CALLED.search(head) or LAST_WORD.search(head)
+    name = found[1] if found else ""
+    return {name} if re.fullmatch(r"\w+", name) else set()
+
+
+def namespace_names(text, everything):
+    """What a file (without comments, texts and directives) declares in its namespaces: for itself alone, or all."""
+    names, scopes, start = set(), [], 0  # scopes: True an unnamed namespace, False a named one, None all else
+    for token in re.finditer(r"[{};]", text):
+        in_namespace = None not in scopes
+        statement = text[start:token.start()] if in_namespace else ""
+        if token[0] == "{":
+            if not in_namespace:
+                scopes.append(None)
+                continue
+            space = NAMESPACE.search(statement.strip())
+            if space:
+                scopes.append(space["name"] is None)
+            else:
+                names |= declared(statement, everything or True in scopes)
+                scopes.append(None)
+        elif token[0] == "}":
+            if scopes:
+                scopes.pop()
+        elif in_namespace:
+            names |= declared(statement, everything or True in scopes)
+        if None not in scopes:
+            start = token.end()
+    return names
+
+
+class Headers:
+    """The names that berth's headers declare, with those of the headers that they include."""
+
+    def __init__(self, root):
+        self.root = root
+        self.known = {}
+
+    def names(self, include):
+        if include not in self.known:
+            self.known[include] = set()  # of a header that includes itself
+            file = self.root / include
+            if file.is_file():
+                text = file.read_text(encoding="utf-8")
+                plain = DIRECTIVE.sub("", COMMENT_OR_TEXT.sub(" ", text))
+                self.known[include] = namespace_names(plain, True).union(*map(self.names, own_headers(text)))
+        return self.known[include]
+
+
+def own_headers(text):
+    return [include[1:-1] for include in INCLUDE.findall(text) if include[0] == '"']
+
+
+class Source:
+    def __init__(self, path, headers):
+        self.path = path
+        text = path.read_text(encoding="utf-8")
+        self.includes = INCLUDE.findall(text)
+        self.included = set().union(*map(headers.names, own_headers(text)))
+        text = COMMENT_OR_TEXT.sub(" ", text)
+        declarations = namespace_names(DIRECTIVE.sub("", text), False) | set(DEFINE.findall(text))
+        self.usings = {name for name in declarations if name.startswith("using ")}
+        self.names = {name.rsplit(":", 1)[-1] for name in declarations}
+        self.used = set(USED.findall(text)) | self.names
+
+    def disturbs(self, other):
+        """Whether what is this source's own would mean something else there, or would have two meanings here."""
+        # The same using declaration in both changes nothing for either.
+        names = self.names - {name.rsplit(":", 1)[-1] for name in self.usings & other.usings}
+        return not names.isdisjoint(other.used) or not names.isdisjoint(other.included - self.included)
+
+    def clashes(self, other):
+        return self.disturbs(other) or other.disturbs(self)
+
+
+def group(sources, size):
+    """First fit: the order stays what it is in CMakeLists.txt, where neighbours share headers."""
+    groups = []
+    for source in sources:
+        for members in groups:
+            if len(members) < size and not any(source.clashes(member) for member in members):
+                members.append(source)
+                break
+        else:
+            groups.append([source])
+    return groups
+
+
+def contents(members, root):
+    seen = dict.fromkeys(include for member in members for include in member.includes)
+    lines = ["// Written by cmake/group_sources.py. Names that clash? Run cmake: it puts their sources into other groups."]
+    lines += [f"#include {include}" for include in seen]
+    lines += [f'#include "{member.path.relative_to(root).as_posix()}"' for member in members]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--root", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--size", type=int, required=True)
+    parser.add_argument("sources", type=Path, nargs="+")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    headers = Headers(arguments.root)
+    groups = group([Source(path, headers) for path in arguments.sources], arguments.size)
+    for number, members in enumerate(groups, 1):
+        if len(members) == 1:
+            print(members[0].path)
+            continue
+        file = arguments.out / f"{arguments.name}_{number}.cc"
+        text = contents(members, arguments.root)
+        if not file.exists() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8")
+        print(file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
