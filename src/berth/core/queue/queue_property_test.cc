@@ -349,7 +349,7 @@ class ByKey final : public framework::FastQueueSort {
   PriorityThenTime plain_;
 };
 
-class QueueProperty : public testing::TestWithParam<std::uint64_t> {};
+class QueueProperty : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(QueueProperty, AgreesWithItsTwin) {
   Random random(GetParam());
@@ -475,7 +475,7 @@ TEST_P(QueueProperty, AgreesWithItsTwin) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, QueueProperty, testing::Range<std::uint64_t>(1, 13));
+INSTANTIATE_TEST_SUITE_P(Seeds, QueueProperty, ::testing::Range<std::uint64_t>(1, 13));
 
 }  // namespace
 }  // namespace berth::queue

@@ -17,7 +17,7 @@ using Set = std::set<std::string>;
 
 // Default profile: gates GateA and GateB; Fit wants deleted pods and new nodes, Affinity wants labels, Picky has a hint
 // that looks at the node's name, Slow answers kPending and wants new nodes, Any wants everything.
-class SchedulingQueueTest : public testing::Test {
+class SchedulingQueueTest : public ::testing::Test {
  protected:
   SchedulingQueueTest() { Reset({}); }
 
@@ -517,7 +517,7 @@ TEST_F(SchedulingQueueTest, AnUpdateOfAWaitingPodMovesItWhenARejectorWantsIt) {
 }
 
 // What waiting pods cost an event.
-class WaitingClassesTest : public testing::Test {
+class WaitingClassesTest : public ::testing::Test {
  protected:
   static constexpr int kClasses = 3;
   static constexpr int kPodsAClass = 50;

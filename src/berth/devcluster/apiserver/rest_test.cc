@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 
-class Rest : public testing::TestWithParam<const char*> {
+class Rest : public ::testing::TestWithParam<const char*> {
  protected:
   Rest() : io_(1), client_io_(1), server_(TestTypes(), clock_, {.io = &io_}) {
     if (std::string_view(GetParam()) == "in_process") {
@@ -54,7 +54,7 @@ class Rest : public testing::TestWithParam<const char*> {
   std::unique_ptr<net::Transport> transport_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Transports, Rest, testing::Values("in_process", "http"),
+INSTANTIATE_TEST_SUITE_P(Transports, Rest, ::testing::Values("in_process", "http"),
                          [](const auto& transport) { return std::string(transport.param); });
 
 TEST_P(Rest, CreateGetReplaceDelete) {

@@ -17,7 +17,7 @@ using Lines = std::vector<std::string>;
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
 constexpr const char* kMergePatch = "application/merge-patch+json";
 
-class WatchTest : public testing::Test {
+class WatchTest : public ::testing::Test {
  protected:
   explicit WatchTest(ApiServerOptions options = {})
       : server_(TestTypes(), clock_, std::move(options)), handler_(server_.handler()) {}

@@ -11,7 +11,7 @@
 namespace berth::client {
 namespace {
 
-class ApiWriterTest : public testing::Test {
+class ApiWriterTest : public ::testing::Test {
  protected:
   ApiWriter::Done Keep() {
     return [this](Expected<void> r) { result = std::move(r); };
@@ -168,7 +168,7 @@ TEST_F(ApiWriterTest, NeverAddressesACollection) {
   EXPECT_EQ(transport.Waiting(), 0U);
 }
 
-class ProtobufWriterTest : public testing::Test {
+class ProtobufWriterTest : public ::testing::Test {
  protected:
   static RestClientOptions Options() {
     RestClientOptions options;
@@ -226,7 +226,7 @@ TEST_F(ProtobufWriterTest, SendsJsonWhereTheServerWantsIt) {
   transport.Next()->Answer(415, "");
   for (const char* uid : {"uid-1", "uid-2"}) {
     const auto call = transport.Next();
-    EXPECT_THAT(call->request.body, testing::HasSubstr(uid));
+    EXPECT_THAT(call->request.body, ::testing::HasSubstr(uid));
     EXPECT_EQ(FindHeader(call->request, "Content-Type"), "application/json");
     call->Answer(201, "{}");
   }

@@ -16,9 +16,9 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 using namespace std::chrono_literals;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Event Scheduled(const std::string& pod, const std::string& version = "7") {
   Event event;
@@ -30,7 +30,7 @@ Event Scheduled(const std::string& pod, const std::string& version = "7") {
   return event;
 }
 
-class EventRecorderTest : public testing::Test {
+class EventRecorderTest : public ::testing::Test {
  protected:
   void SetUp() override { Make({}); }
   void Make(EventRecorderOptions options) {
@@ -114,7 +114,7 @@ TEST_F(EventRecorderTest, FitsWhatTheServerAccepts) {
   Record(std::move(event));
   const auto name =
       std::string(codec::ParseJson(transport.Next()->request.body)->at("metadata").at("name").as_string());
-  EXPECT_THAT(name, testing::StartsWith("0b5c-1."));
+  EXPECT_THAT(name, ::testing::StartsWith("0b5c-1."));
 }
 
 TEST_F(EventRecorderTest, NamesEventsOfTheSameMomentApart) {

@@ -19,7 +19,7 @@ namespace berth::client {
 namespace {
 
 using std::chrono::seconds;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Thing {
   std::string name;
@@ -93,7 +93,7 @@ class Server {
   std::unique_ptr<net::HttpServer> server_;
 };
 
-class HttpTest : public testing::Test {
+class HttpTest : public ::testing::Test {
  protected:
   Expected<ClientConfig> Config(const net::Certificate& trusted, const std::string& token) {
     const net::Certificate me({.common_name = "me"}, &ca);

@@ -19,9 +19,9 @@ namespace berth::client {
 namespace {
 
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // The files as the kubelet keeps them: links through ..data, which is exchanged as a whole.
 class ServiceAccount {
@@ -123,7 +123,7 @@ class Client {
   RestClient rest_;
 };
 
-class InClusterTest : public testing::Test {
+class InClusterTest : public ::testing::Test {
  protected:
   Expected<ClientConfig> Config() {
     const std::map<std::string, std::string, std::less<>> variables = {{"KUBERNETES_SERVICE_HOST", "127.0.0.1"},

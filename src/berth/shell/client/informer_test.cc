@@ -14,9 +14,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 struct Thing {
   std::string name;
@@ -52,7 +52,7 @@ std::string Bookmark(const std::string& version) {
 }
 constexpr const char* kGone = R"({"kind":"Status","code":410,"reason":"Expired","message":"too old resource version"})";
 
-class InformerTest : public testing::Test {
+class InformerTest : public ::testing::Test {
  public:  // for the functions in the tables below
   void SetUp() override { MakeInformer({}); }
 
@@ -121,7 +121,7 @@ TEST_F(InformerTest, ListsInPagesThenWatchesFromTheListsVersion) {
   EXPECT_TRUE(informer->HasSynced());
   EXPECT_THAT(
       LastTarget(),
-      testing::MatchesRegex(
+      ::testing::MatchesRegex(
           "WATCH /api/v1/things\\?watch=true&allowWatchBookmarks=true&resourceVersion=10&timeoutSeconds=[0-9]+"));
   EXPECT_EQ(informer->Find("d/b")->value, "x");
   EXPECT_EQ(informer->Find("d/nobody"), nullptr);

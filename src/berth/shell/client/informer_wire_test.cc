@@ -12,11 +12,11 @@ namespace {
 using namespace test_wire;
 using std::chrono::minutes;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class InformerWireTest : public testing::Test {
+class InformerWireTest : public ::testing::Test {
  protected:
   void Make(Form form, ReflectorOptions base = {}) {
     RestClientOptions rest_options;
@@ -99,9 +99,9 @@ TEST_F(InformerWireTest, StreamsItsListAsAWatch) {
   for (const bool is_protobuf : {false, true}) {
     const Form form{.is_protobuf = is_protobuf, .streams_list = true};
     Make(form);
-    EXPECT_THAT(LastTarget(), testing::MatchesRegex("WATCH /api/v1/things\\?watch=true&allowWatchBookmarks=true&"
-                                                    "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
-                                                    "timeoutSeconds=[0-9]+"));
+    EXPECT_THAT(LastTarget(), ::testing::MatchesRegex("WATCH /api/v1/things\\?watch=true&allowWatchBookmarks=true&"
+                                                      "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+                                                      "timeoutSeconds=[0-9]+"));
     Stream().Open(form.WatchType());
     Bytes(form.Event("ADDED", {"b", "7"}) + form.Event("ADDED", {"a", "5"}) + form.Bookmark("8", false));
     EXPECT_THAT(Take(), ElementsAre("add b x", "add a x"));

@@ -23,9 +23,9 @@ namespace {
 
 using std::chrono::hours;
 using std::chrono::seconds;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // What Get gives, waiting for a plugin's thread.
 Expected<std::string> Wait(Credentials& credentials) {
@@ -59,7 +59,7 @@ std::string Config(const std::string& cluster, const std::string& user) {
 }
 const std::string kServer = "server: \"https://10.0.0.1:6443\"";
 
-class KubeconfigTest : public testing::Test {
+class KubeconfigTest : public ::testing::Test {
  protected:
   Expected<ClientConfig> Load(const std::string& text, KubeconfigOptions options = {}) {
     options.path = folder.Write("config", text);
@@ -209,7 +209,7 @@ TEST_F(KubeconfigTest, SaysWhatIsWrong) {
     SCOPED_TRACE(c.name);
     const auto config = Load(c.text);
     ASSERT_FALSE(config.ok());
-    EXPECT_THAT(config.error().message, testing::StartsWith("kubeconfig " + folder.Path("config") + ": "));
+    EXPECT_THAT(config.error().message, ::testing::StartsWith("kubeconfig " + folder.Path("config") + ": "));
     EXPECT_THAT(config.error().message, HasSubstr(c.message));
     EXPECT_EQ(config.error().message.find('\n'), std::string::npos);
   }
@@ -421,8 +421,8 @@ TEST_F(ExecTest, SaysHowAPluginFailed) {
       Load(Config(kServer,
                   "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: berth-no-such-plugin, "
                   "installHint: \"get it from\\nthe moon\"}"));
-  EXPECT_THAT(AuthorizationOf(missing), testing::AllOf(HasSubstr("berth-no-such-plugin"), HasSubstr("No such file"),
-                                                       HasSubstr("get it from the moon")));
+  EXPECT_THAT(AuthorizationOf(missing), ::testing::AllOf(HasSubstr("berth-no-such-plugin"), HasSubstr("No such file"),
+                                                         HasSubstr("get it from the moon")));
 }
 
 TEST_F(ExecTest, DoesNotStartABrokenPluginForEachRequest) {

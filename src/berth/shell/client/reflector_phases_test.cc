@@ -23,7 +23,7 @@ struct Owner {
   ReflectorPhases phases;
 };
 
-class ReflectorPhasesTest : public testing::Test {
+class ReflectorPhasesTest : public ::testing::Test {
  protected:
   ReflectorPhasesTest() { owner_->phases.SetOwner(owner_); }
   auto Count() {

@@ -15,13 +15,13 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr const char* kConflict =
     R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pod web-1 is already assigned to node \"n1\"",)"
     R"("reason":"Conflict","code":409})";
 
-class RestClientTest : public testing::Test {
+class RestClientTest : public ::testing::Test {
  protected:
   net::Request Make(std::string method, std::string target = "/api/v1/pods", std::string body = {}) {
     return {std::move(method), std::move(target), {}, std::move(body)};
@@ -46,7 +46,7 @@ TEST_F(RestClientTest, SendsWhoWeAreAndWhatWeSpeak) {
   EXPECT_EQ(FindHeader(call->request, "Authorization"), "Bearer t");
   EXPECT_EQ(FindHeader(call->request, "Accept"), "application/json");
   EXPECT_EQ(FindHeader(call->request, "Content-Type"), "application/json");
-  EXPECT_THAT(std::string(FindHeader(call->request, "User-Agent")), testing::StartsWith("berth/"));
+  EXPECT_THAT(std::string(FindHeader(call->request, "User-Agent")), ::testing::StartsWith("berth/"));
   call->Answer(201, R"({"kind":"Pod"})");
   ASSERT_TRUE(result && result->ok());
   EXPECT_EQ((*result)->body, R"({"kind":"Pod"})");
@@ -257,7 +257,7 @@ TEST_F(RestClientTest, RefreshesCredentialsOnceAfter401) {
   second->Answer(401, "");
   ASSERT_TRUE(answer && !answer->ok());
   EXPECT_EQ(answer->error().code, ErrorCode::kUnauthorized);
-  EXPECT_THAT(credentials->invalidated, testing::ElementsAre("Bearer 1"));
+  EXPECT_THAT(credentials->invalidated, ::testing::ElementsAre("Bearer 1"));
 }
 
 TEST_F(RestClientTest, KeepsItsRate) {
@@ -285,7 +285,7 @@ TEST_F(RestClientTest, RefusesMoreThanMayWait) {
       if (!r.ok()) refused.push_back(r.error().code);
     });
   }
-  EXPECT_THAT(refused, testing::ElementsAre(ErrorCode::kTooManyRequests));
+  EXPECT_THAT(refused, ::testing::ElementsAre(ErrorCode::kTooManyRequests));
 }
 
 TEST_F(RestClientTest, EndsWaitingCallsWhenItGoes) {
@@ -312,7 +312,7 @@ TEST_F(RestClientTest, StreamsAndEndsOnce) {
   stream->Open();
   stream->Bytes("a");
   stream->End();
-  EXPECT_THAT(seen, testing::ElementsAre("open", "a", "end"));
+  EXPECT_THAT(seen, ::testing::ElementsAre("open", "a", "end"));
 
   seen.clear();
   handle = rest.Stream(Make("GET"), {}, callbacks);
@@ -320,7 +320,7 @@ TEST_F(RestClientTest, StreamsAndEndsOnce) {
   stream->Head(410, R"({"kind":"Status","message":"too old resource version"})");
   stream->Bytes("not for the caller");
   stream->End();
-  EXPECT_THAT(seen, testing::ElementsAre("too old resource version"));
+  EXPECT_THAT(seen, ::testing::ElementsAre("too old resource version"));
 
   seen.clear();
   handle = rest.Stream(Make("GET"), {}, callbacks);

@@ -112,7 +112,7 @@ TEST(HttpServerTest, AnswersOnTheWire) {
   // A stream that its writer gives up must not look whole.
   RawSocket peer = RawSocket::Connect(server->port());
   peer.Write("GET /cut HTTP/1.1\r\nHost: a\r\n\r\n");
-  EXPECT_THAT(peer.ReadToEnd(), testing::Not(HasSubstr("0\r\n\r\n")));
+  EXPECT_THAT(peer.ReadToEnd(), ::testing::Not(HasSubstr("0\r\n\r\n")));
 }
 
 TEST(HttpServerTest, RefusesMalformedRequests) {

@@ -152,7 +152,7 @@ TEST_F(OutsidePollerTest, AClockAsksNobody) {
 
 TEST_F(OutsidePollerTest, AFileIsToldWhenItChanges) {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(testing::TempDir()) / "outside_poller_file";
+  const fs::path folder = fs::path(::testing::TempDir()) / "outside_poller_file";
   fs::remove_all(folder);
   fs::create_directories(folder / "v1");
   fs::create_directories(folder / "v2");
@@ -223,7 +223,7 @@ TEST_F(OutsidePollerTest, NothingIsToldAfterStop) {
 }
 
 TEST_F(OutsidePollerTest, CredentialsAreReadForEachRequest) {
-  const std::string path = testing::TempDir() + "/outside_poller_basic_auth";
+  const std::string path = ::testing::TempDir() + "/outside_poller_basic_auth";
   std::ofstream(path) << "berth:secret\n";
   framework::OutsideSource source = Source("https://prices");
   source.basic_auth_file = path;

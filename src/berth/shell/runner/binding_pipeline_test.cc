@@ -71,7 +71,7 @@ TEST(ConcurrencyLimitTest, StaysWithinItsBounds) {
   EXPECT_EQ(limit.limit(), 3);
 }
 
-class BindingPipelineTest : public testing::Test {
+class BindingPipelineTest : public ::testing::Test {
  protected:
   void Bind(int count) {
     for (int i = 0; i < count; ++i) {

@@ -22,7 +22,7 @@
 namespace berth::runner {
 namespace {
 
-using testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAre;
 
 constexpr auto kTimeLimit = std::chrono::seconds(30);
 
@@ -37,7 +37,7 @@ std::string Told(const scheduler::Input& input) {
   return "something else";
 }
 
-class FeedsTest : public testing::Test {
+class FeedsTest : public ::testing::Test {
  protected:
   FeedsTest() {
     apiserver::ApiServerOptions options;
@@ -133,7 +133,7 @@ TEST_F(FeedsTest, ChangesBecomeInputs) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.want);
     c.act();
-    EXPECT_THAT(WaitFor(c.want), testing::Contains(c.want));
+    EXPECT_THAT(WaitFor(c.want), ::testing::Contains(c.want));
   }
 }
 

@@ -34,7 +34,7 @@ std::string Told(const scheduler::Input& input) {
   return "something else";
 }
 
-class OutputPerformerTest : public testing::Test {
+class OutputPerformerTest : public ::testing::Test {
  protected:
   OutputPerformerTest() {
     const auto no_client = [](const net::HttpClientOptions&) -> Expected<std::unique_ptr<net::Transport>> {

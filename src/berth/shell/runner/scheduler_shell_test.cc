@@ -231,7 +231,7 @@ class Observer {
   std::unique_ptr<client::Informer<SeenEvent>> events_watch_;
 };
 
-class SchedulerShellTest : public testing::Test {
+class SchedulerShellTest : public ::testing::Test {
  protected:
   explicit SchedulerShellTest(const std::vector<apiserver::ResourceType>& types = apiserver::ResourceTypes()) {
     apiserver::ApiServerOptions options;

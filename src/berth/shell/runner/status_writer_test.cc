@@ -34,7 +34,7 @@ PodStatusWrite Nomination(const std::string& pod, std::string node) {
   return write;
 }
 
-class StatusWriterTest : public testing::Test {
+class StatusWriterTest : public ::testing::Test {
  protected:
   // The message of the condition in a patch; empty when it has none.
   static std::string Message(const FakeTransport::Call& call) {

@@ -152,7 +152,7 @@ class FakeCore final : public Core {
 
 scheduler::Input Any() { return scheduler::NodeGone{"n"}; }
 
-class TurnRunnerTest : public testing::Test {
+class TurnRunnerTest : public ::testing::Test {
  protected:
   void PushOnLoop(std::size_t count = 1) {
     loop.Do([&] {
