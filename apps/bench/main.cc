@@ -23,6 +23,7 @@
 #include "plugin_cost.h"
 #include "rules.h"
 #include "verifier.h"
+#include "workload_table.h"
 #include "workloads.h"
 
 namespace {
