@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs berth-bench over the table of workloads, and makes tables and a plot of its JSON lines.
 
   core.py run BINARY [--nodes 5000] [--runs 1] [--only NAME,...] [--set core|others|bad] [--out FILE]

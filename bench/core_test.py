@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What core.py makes of recorded lines, and of programs that fail."""
 
 import contextlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What a pod costs with each ready profile, beside the default one: CPU time of the core alone, by berth-bench.
 
     policies.py BINARY FILE.yaml... [--nodes 5000] [--pods 10000] [--runs 3]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # berth_add_plugin(name sources...): NAME.so, a shared object with plugins for `berth run --plugin-dir`. One of the sources
 # has a line BERTH_PLUGIN("Name", Factory).
 function(berth_add_plugin name)

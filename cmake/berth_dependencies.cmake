@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Third-party libraries, all from Debian packages (tools/packages.txt), each behind one target of ours.
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED)

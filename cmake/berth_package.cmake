@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What others build against: berth::berth, all of berth for a scheduler with plugins of one's own; berth::plugin, the
 # headers alone, for plugins in shared objects; berth::testing for tests of them. Here (testing as berth::small_cluster),
 # and installed as the CMake package `berth`.

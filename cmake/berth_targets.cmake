@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What most sources include of other libraries, compiled once, for the presets with sanitizers: clang reads headers slowly.
 # What ships does without: groups (below) save most of the same. Not by target_precompile_headers(): a precompiled header
 # keeps the whole paths of what is in it, so with headers of berth, or with CMake's own file, no clone could share what

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Compiler flags, sanitizers, ccache and linker: everything that holds for each target of ours.
 option(BERTH_WERROR "Treat warnings as errors" OFF)
 option(BERTH_UNITY "Compile the sources of a folder in groups (cmake/group_sources.py)" OFF)

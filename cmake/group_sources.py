@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Groups a library's sources, so that the compiler reads the headers they share once a group ("unity build").
 
     group_sources.py --root SRC --out FOLDER --name NAME --size N SOURCE...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that classes stay small and whole, and that each source has its header.
 
     tools/check_classes.py [--near] [ROOT]

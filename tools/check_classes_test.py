@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of check_classes.py and of the outline that it reads."""
 
 import contextlib

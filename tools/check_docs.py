@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Checks that the repository's documents name what is there.
 
     tools/check_docs.py [ROOT]

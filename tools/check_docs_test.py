@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of check_docs.py: each rule with documents that keep it and documents that break it."""
 
 import contextlib

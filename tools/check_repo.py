@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The repository's own checks: rules of ARCHITECTURE.md that a compiler does not see.
 
     tools/check_repo.py [ROOT]

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of check_repo.py: each rule with files that keep it and files that break it."""
 
 import contextlib

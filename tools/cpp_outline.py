@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The outline of C++ text: its classes, what they declare, and the functions that are defined in it.
 
 Reads the C++ of this repository, as clang-format leaves it, and not all of C++: no macro is expanded, and both branches

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of cmake/group_sources.py: which names a source keeps to itself, and who may share a group."""
 
 import sys

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """An image of berth, assembled without a container engine: berth, the libraries it links, and nothing else.
 
   image.py BERTH_BINARY --out FILE.tar [--tag berth:dev] [--add FILE:/path/in/the/image]...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The benchmark itself: every workload runs to its end and keeps its rules at a small size, the verifier notices what
 // is wrong, and what is counted is counted.
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What decoding one Pod or Node costs, from JSON and from protobuf, over the objects that Go wrote in both forms.
 //   berth-decode-bench tests/differential/wire/objects.jsonl [CASE [ROUNDS]]
 // CASE is one of those printed (all by default). Under `valgrind --tool=callgrind` run one case with two numbers of

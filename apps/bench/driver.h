@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Driver: plays the API server to a scheduler's core. It answers each write at once and in full, as a fast and faithful
 // server would, and lets a clock of its own run. Single-threaded.
 #pragma once

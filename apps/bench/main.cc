@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth-bench: the core alone, in process, on a synthetic cluster. What is measured goes from the first pod's "added"
 // input to the last confirmation: classing, queue, cycle, assumption, bind output, bind-succeeded and pod-assigned
 // inputs, event, decision record. Only decoding and I/O are outside. docs/benchmarks.md explains the figures.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a stretch of work costs: wall clock, CPU, instructions, allocations, memory. For one thread.
 #pragma once
 

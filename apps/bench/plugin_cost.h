@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth-bench plugin: what a plugin of one's own in the plain form costs beside its own work. The same pods are
 // scheduled without it and with it, by turns.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pods of the workloads, in the words of bench/cluster: how each kind looks.
 #pragma once
 

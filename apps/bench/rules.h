@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workloads' own rules, checked on where the pods ended up. Each returns what is wrong; empty: nothing.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Verifier: evaluates pods a second time, with nothing that berth keeps: a node table built from the nodes and pods as
 // they are, new plugins, and the plain form, which asks each plugin about each node. The scheduler's choice has to be
 // among the best nodes of that evaluation, with the same score, and its refusals have to be the same; where it preempts

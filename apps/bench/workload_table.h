@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The workloads by name: those above the line in Workloads() are bench/cluster's; the others are here only. Any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The synthetic clusters of berth-bench. Names and shapes are those of bench/cluster, which times a scheduler from
 // outside; some more are here only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth-conformance: runs cases with the real kube-scheduler's answers and reports every difference.
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # cluster.sh up|down|args: a fresh etcd and kube-apiserver on loopback, for bench.
 #
 # BIN: the folder with etcd, kube-apiserver and kubectl (tests/e2e/controlplane.sh build prints it).

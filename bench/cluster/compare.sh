@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # compare.sh BERTH_BINARY: berth and the real kube-scheduler 1.36 by turns, with the same flags, on a fresh cluster each
 # time, and a table of the medians. It takes the control plane that tests/e2e/controlplane.sh builds.
 #

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // bench measures a Kubernetes scheduler from outside, through the API server
 // only. See README.md.
 package main

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The whole comparison of berth with kube-scheduler on a real API server: every workload with its sizes, by turns.
 
   table.py run BERTH_BINARY [--runs 3] [--only NAME,...] [--out build/bench/table.jsonl]

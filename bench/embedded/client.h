@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client that loads an API server over HTTP/1.1: it posts objects over kept-alive connections, each with one
 // request under way, and watches pods being bound. One thread and epoll, so that it takes little of the machine from
 // the server that is measured.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth-bench-embedded: how fast berth binds pods on its own API server. One process is berth (the embedded API server
 // and the scheduler, as in `berth demo`), another is the client, which creates nodes and pods over HTTP and watches the
 // pods being bound. Prints one JSON line.

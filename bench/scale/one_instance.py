@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What one instance of berth can bind a second: the slowest of its stages, from measured costs.
 
 A pod passes four stages that work side by side: the core's one thread, the threads that decode and do I/O, the API

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Where one instance of berth ends, and what several would do to each other: the tables behind docs/adr/0005.
 
   scale.py one [--costs FILE] [--writes 2000,10000,30000]     stages of one instance, and which of them limits

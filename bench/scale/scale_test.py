@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The model of one instance and the simulation of several, against what must hold of them."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """K active instances that place pods on the same nodes, each seeing the others' placements a watch delay late.
 
 Every instance chooses as the core does with one resource and LeastAllocated: a node with the most free room in its own

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "node_match.h"
 
 // Called once for each profile that enables the plugin. What is wrong with the arguments is told by berth, with the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeMatch: pods with a label run on nodes that have the same label with the same value, and only there. All other
 // pods keep off such nodes as far as others have room.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What NodeMatch says and does, on clusters as small as each case needs.
 #include "node_match.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The one header that a plugin of one's own includes. Start with docs/plugins/write-a-plugin.md; the extension points
 // are in berth/framework/plugin.h; examples/own-plugin is a whole plugin. This header and those that it includes need
 // nothing but the standard library and each other.

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # generate.sh BERTH_CONFORMANCE --seeds A..B [...]: makes cases nobody has seen, lets the real kube-scheduler answer them
 # and berth decide them, and compares. `./dev conformance --seeds A..B` calls this; see usage below.
 #

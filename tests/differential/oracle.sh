@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # oracle.sh: builds the oracle, which is the real kube-scheduler in another shape, and prints the path of its program.
 #
 # The program is a cache like the control plane's (tests/e2e/controlplane.sh), in

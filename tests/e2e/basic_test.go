@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Package e2e tests berth against a real control plane. README.md says how to run it.
 package e2e
 

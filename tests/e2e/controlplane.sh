@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # controlplane.sh build: builds the real control plane that go.mod pins (etcd, kube-apiserver, kube-scheduler,
 # kube-controller-manager, kubectl) through the Go module proxy and prints the folder with the five programs.
 # controlplane.sh path: prints the folder only; exits 1 when it has not been built.

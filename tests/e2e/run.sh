@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # run.sh BERTH_BINARY [go test flags]: berth against a real control plane, on loopback. Builds the control plane if the
 # cache lacks it, runs the suite, leaves nothing behind but, after a failure, the logs.
 #

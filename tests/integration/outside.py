@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the tests of policies share that decide by data from outside: a server that misbehaves as told, the real programs
 that such data come from, and berth's metrics.
 

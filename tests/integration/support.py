@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the integration tests share: the program under test as a process, ports, deadlines and an HTTP client.
 
 The program is $BERTH_BINARY. Nothing here sleeps for a fixed time: what takes time is polled until a deadline.

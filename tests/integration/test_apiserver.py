@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The parts of a cluster as processes of their own: berth apiserver, berth run and berth kubelets over HTTP.
 
 410 is not here: it takes a history of 100,000 events, which the server's unit tests make smaller.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """berth run against servers that are down, broken or lying: it says so in one line, tries again ever later, and does what
 can be done."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What berth says when it cannot begin: one clear line, at once, and exit status 2."""
 
 import base64

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which pods berth takes: by scheduler name, by the annotation of old, by namespace; and `berth run --once`."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """berth run --config: what the file says is what happens to the pods."""
 
 import unittest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """berth demo: what the first five minutes with berth look like."""
 
 import fcntl

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """berth demo --policy: each policy shows its effect, and its page in docs shows what the demo prints.
 
 BERTH_UPDATE_DOCS=1 writes the pages' output blocks anew; review the difference.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HTTP extenders on a whole berth and the embedded API server: filter, prioritize, bind, and extenders that misbehave."""
 
 import json

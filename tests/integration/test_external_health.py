@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ExternalHealth on a whole berth: sources that are good, bad, late and gone; a real Alertmanager; a real Nagios."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The image that tools/image.py makes: it says of itself what is true, and what is in it is enough to run berth."""
 
 import gzip

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """kubectl against the embedded cluster of berth demo --serve. Needs a kubectl on the machine; without one it says so and
 passes, since ./dev e2e runs the same with a kubectl that it builds."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """LoadAware on a whole berth: measurements that are good, bad, late and gone; metrics.k8s.io at the API server; a real
 Prometheus."""
 

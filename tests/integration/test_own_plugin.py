@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A plugin of one's own: examples/own-plugin, built outside of the tree against an installed berth, and shared objects."""
 
 import os

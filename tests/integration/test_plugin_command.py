@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`berth plugin`: what `new` writes passes `test`, and what `test` says of good, bad and broken cases."""
 
 import json

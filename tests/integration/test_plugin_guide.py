@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """docs/plugins/write-a-plugin.md: does what it says, block by block, in an empty folder.
 
 A block with a name behind its language is that file. A block of sh is run. A block of console has commands, and what they

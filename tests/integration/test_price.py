@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """berth price against `berth apiserver`, and pods of the ready profile best-price that follow the prices."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every command that README.md, CONTRIBUTING.md, docs/run.md and the pages of policies and plugins tell people to type exists,
 with its flags. Nothing heavy is run."""
 

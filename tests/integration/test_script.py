@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Script on a whole berth: pods go where the file says, new versions of it are taken up, bad ones are not, and what is wrong
 at the start is said in one line."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """examples/two-apps on the embedded cluster, as its README says: each app ends on one node, by the rule in C++ and in Lua."""
 
 import os

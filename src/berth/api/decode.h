@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Decoding API objects from JSON (simdjson DOM) and from Kubernetes' protobuf, into the same structs. What scheduling
 // does not read is skipped, managedFields above all. Lenient where the API server already validated, strict where a
 // wrong value would change a decision: a quantity or time that does not parse, or a field of the wrong type, is an

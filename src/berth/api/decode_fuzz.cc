@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is an object or an error that says something.
 #include <cstdint>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pods' scheduling fields, and the kinds beside pods and nodes.
 #include <functional>
 #include <string>

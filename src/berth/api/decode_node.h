@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nodes: decoding from JSON and from protobuf, as decode.h describes it.
 #pragma once
 

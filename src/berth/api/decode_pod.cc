@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/decode_pod.h"
 
 #include "berth/api/fields_pod.h"

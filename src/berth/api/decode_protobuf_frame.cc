@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/decode_protobuf_frame.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What surrounds objects on the wire of Kubernetes' protobuf: the envelope, lists, watch events and Status, and the few
 // fields of an object's metadata by which a reflector keeps it. Objects themselves: decode.h. What is returned
 // as std::string_view points into the bytes given. Malformed bytes are an error, never a crash. Thread-safe, but for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any bytes are an object or an error that says something, whichever kind they are taken for; and a list that streams
 // is read as a whole one is.
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Holds the protobuf decoders against those of JSON, over objects that Go wrote in both forms
 // (tests/differential/wire), and against broken bytes.
 #include <array>

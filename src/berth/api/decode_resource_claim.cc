@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/decode_resource_claim.h"
 
 #include "berth/api/fields_resource_claim.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of dynamic resource allocation: decoding from JSON and from protobuf, as decode.h describes it.
 #pragma once
 

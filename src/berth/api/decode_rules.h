@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a decoded text or map means, whatever it was written in: shared by the decoders of JSON and of protobuf.
 // Private to this folder.
 #pragma once

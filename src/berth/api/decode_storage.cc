@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/decode_storage.h"
 
 #include "berth/api/fields_storage.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The storage kinds: decoding from JSON and from protobuf, as decode.h describes it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the decoders of JSON and of protobuf share: the first failure and the path to it. Each level that a failure
 // passes on its way out puts its name in front, so that success pays nothing for paths. Private to this folder.
 #pragma once

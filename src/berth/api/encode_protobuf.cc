@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/encode_protobuf.h"
 
 #include <protozero/pbf_writer.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The few objects that a scheduler writes most, as Kubernetes' protobuf with its envelope: the body of a request whose
 // Content-Type is kProtobufMediaType. Empty texts are left out. Pure functions, thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which fields the decoders of this folder know, for tests that hold them against another description of the API.
 // Thread-safe; never used while scheduling.
 #pragma once

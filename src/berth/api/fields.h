@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The words in which API types are described: fields_*.h say once what fields a message has, and the readers of JSON
 // (json_decoder.h) and of protobuf (protobuf_decoder.h) follow that description. Tables are known while compiling and
 // hold no state; any thread may use them. Private to this folder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What all kinds share: metadata, owners, selectors, resources. Private to this folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pod. Private to this folder.
 #pragma once
 

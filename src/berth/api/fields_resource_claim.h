@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Dynamic resource allocation: ResourceSlice, DeviceClass and ResourceClaim of resource.k8s.io/v1. Private to this
 // folder.
 #pragma once

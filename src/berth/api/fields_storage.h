@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Volumes wherever they appear, and the storage kinds. Private to this folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds around pods: namespaces, services, controllers and disruption budgets. Private to this folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the JSON of one object (simdjson DOM) by the tables of fields_*.h. Members are visited once, in the document's
 // order, because looking them up by name would walk the object again each time. Null counts as absent everywhere; of a
 // doubled member the last one wins. One thread, one object. Private to this folder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ObjectMeta and the small types that all objects share. Plain values.
 #pragma once
 

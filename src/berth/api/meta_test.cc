@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/meta.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The syntaxes of names that the API knows, with upstream's words for what is wrong. Pure functions, thread-safe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node: what scheduling reads of a core/v1 Node. A plain value.
 #pragma once
 

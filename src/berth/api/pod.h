@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Pod: what scheduling reads of a core/v1 Pod. A plain value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/api/protobuf_decoder.h"
 
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the protobuf of one object by the tables of fields_*.h. The numbers of fields are those of the generated.proto
 // files of k8s.io/api and k8s.io/apimachinery 0.36. Fields that no table names are passed over by their length; a
 // message that comes twice is merged, as protobuf has it. One thread, one object. Private to this folder.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantity: a resource amount, exact as Kubernetes has it (resource.Quantity): a fixed-point number of 1e-9 units.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a quantity within its bounds or an error.
 #include <cstdint>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // resource.k8s.io/v1, dynamic resource allocation: ResourceSlice, DeviceClass and ResourceClaim as scheduling reads and
 // writes them. Plain values. Names of attributes, capacities and counters are as published, sorted.
 #pragma once

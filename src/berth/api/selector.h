@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Label selectors and node selectors: parsing, validation, matching. Plain values; matching is thread-safe.
 #pragma once
 

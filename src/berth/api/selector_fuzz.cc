@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a selector whose requirements are valid, or an error.
 #include <cstdint>
 #include <string_view>

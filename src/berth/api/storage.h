@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What scheduling reads of the storage kinds: PersistentVolume, PersistentVolumeClaim and storage.k8s.io/v1. Plain
 // values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What scheduling reads of the kinds around pods: namespaces, the owners and services whose selectors spread pods by
 // default, and disruption budgets. Plain values.
 #pragma once

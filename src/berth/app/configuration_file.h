@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KubeSchedulerConfiguration from a file named on the command line.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Connection: an API server reached from the command line's options: event loop, transports, clients.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Flags of kube-scheduler 1.36 that `berth run` does not have, so that who brings them is told what they are. Pure.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/app/kubelets_command.h"
 
 #include "berth/app/process.h"

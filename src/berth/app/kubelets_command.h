@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth kubelets`: simulated nodes and kubelets for any cluster. Returns the process's exit status; says in one line
 // on standard error why it failed. Once a process, on the main thread, after cli::BlockSignals().
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The command line. With price_flags.cc and plugin_flags.cc the only file that includes CLI11.
 #include <algorithm>
 #include <charconv>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth plugin`: what helps somebody to write a plugin of their own. Each returns the process's exit status.
 #pragma once
 

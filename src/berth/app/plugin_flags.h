@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth plugin` and its subcommands on the command line.
 #pragma once
 

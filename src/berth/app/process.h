@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a process of ours needs of its system: its memory, its host's name, a seed. Any thread, but for ShareMemory().
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A cluster in memory around the core, for the cases of `berth plugin test` and testing::SmallCluster: everything that
 // the scheduler wants done outside is done at once and succeeds, and time passes as fast as it is waited for.
 // Single-threaded.

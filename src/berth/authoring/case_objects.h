@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Objects of a case file (plugin_case.h) in their short form, or as whole manifests.
 #pragma once
 

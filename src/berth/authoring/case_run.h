@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a case of `berth plugin test` and compares what came of it with what was expected.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What plugins say of a pod and each node, asked in every way that berth may take.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `berth plugin new`: the folder of a new plugin, from the templates in templates/.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cases of `berth plugin test`: a small cluster, the plugins, and what should become of pods there, in YAML. The format
 // is described in docs/plugins/testing.md. Plain values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a list of cases that can be run, or an error of one line.
 #include <cstdint>
 #include <string_view>

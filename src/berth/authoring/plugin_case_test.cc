@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cases of `berth plugin test`: how they are read, and what they find.
 #include <map>
 #include <string>

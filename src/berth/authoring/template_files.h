@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The templates of `berth plugin new`, in the program. Any thread.
 #pragma once
 

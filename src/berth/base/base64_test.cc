@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/base/base64.h"
 
 #include <gtest/gtest.h>

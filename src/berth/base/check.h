@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BERTH_CHECK: a bug, never input. On in all builds; prints its values and ends the process.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Code in several versions, of which the machine's CPU decides one at run time: what ships is built for any x86-64.
 // A kernel is written once as an inline template over CpuLevel and instantiated in one function a level, which carries
 // the level's BERTH_TARGET_*. Without BERTH_CPU_DISPATCH there is kBaseline alone.

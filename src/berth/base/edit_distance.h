@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The edit distance of two names, for messages that suggest the name that was meant. Pure functions.
 #pragma once
 

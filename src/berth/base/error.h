@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Failure: what the outside world can do to us (network, JSON, configuration, API conflicts).
 // A refusal by a plugin is a framework::Status; a bug is a BERTH_CHECK.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Expected<T>: a value, or the Error that took its place. g++ 12 has std::expected only with -std=c++23.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Texts as Go's standard library and Kubernetes' own helpers make them, for messages that have to be equal to those of
 // upstream. Pure functions, thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Hash maps with string keys that are looked up by std::string_view without a copy. Debian 12 builds Abseil with a
 // string_view of its own, so its default string hash does not take the standard one.
 #pragma once

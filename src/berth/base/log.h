@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Structured logging over spdlog: one event, key=value pairs. Thread-safe. Text goes to standard error in klog's shape:
 //   I1121 14:03:05.123456   scheduler] Bound pod pod="default/web-1" node="n1"
 #pragma once

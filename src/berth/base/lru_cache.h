@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LruCache: values by id, within bounds; the least recently used go first. Values stay where they are while they are
 // kept. Not thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random: a seeded generator (SplitMix64). Same seed, same numbers, on any machine. Not for secrets.
 #pragma once
 

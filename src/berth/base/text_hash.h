@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A fast hash of text, for tables that are asked for every pod. Differs from run to run.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Time as berth counts it: wall-clock microseconds. The core gets it as an input and never reads a clock.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // UTF-8 as Go reads it: a byte that begins no valid sequence is one character, U+FFFD, of size 1. Pure functions,
 // thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkerPool: runs blocking work on at most a fixed number of threads, started when they are needed. Thread-safe.
 #pragma once
 

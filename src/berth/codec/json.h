@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // JSON documents that are changed and written (Boost.JSON). Reading API objects goes through codec/json_reader.h.
 // Thread-compatible.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading JSON with simdjson's DOM: one document at a time, in memory that is used again. A document that is changed or
 // written is a codec::json::value (codec/json.h). Thread-compatible: one JsonReader for each thread.
 #pragma once

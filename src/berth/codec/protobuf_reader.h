@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Protobuf's wire format, field after field, over protozero, whose exceptions end here. What a field means is up to the
 // reader's user: api/protobuf_decoder.h. One that is of no interest costs no more than its length. Thread-compatible.
 #pragma once

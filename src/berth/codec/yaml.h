@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // YAML (and so JSON) as a JSON document, for configuration, kubeconfig and manifests. Scalars follow YAML 1.1 as
 // sigs.k8s.io/yaml reads it: plain booleans (yes, no, on, off, y and n among them), null, integers and floats are
 // typed, quoted ones are strings; a float without a fraction becomes an integer; "<<" merges mappings. Duplicate keys,

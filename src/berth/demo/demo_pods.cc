@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/demo/demo_pods.h"
 
 #include <initializer_list>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the demos share: Deployments that wait for a scheduler, and their pods as a demo shows them.
 #pragma once
 

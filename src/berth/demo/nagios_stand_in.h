@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NagiosStandIn: answers as Nagios' JSON CGI does when it is asked for its hosts. For the demo.
 #pragma once
 

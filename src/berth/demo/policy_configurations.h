@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ready profiles of deploy/config, in the program. Any thread.
 #pragma once
 

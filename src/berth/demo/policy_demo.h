@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // berth demo --policy NAME: a policy on a small embedded cluster, with a table of its nodes before and after.
 #pragma once
 

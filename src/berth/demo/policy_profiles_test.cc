@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ready profiles of deploy/config: each is what it says it is, and `berth demo --policy` knows it.
 #include <algorithm>
 #include <fstream>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The clusters of `berth demo --policy`: one for each policy, made so that its effect is plain to see. Values.
 #pragma once
 

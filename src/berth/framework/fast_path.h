@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fast path: what a plugin that comes with berth may add to the extension points of plugin.h, so that the runtime
 // asks it about thousands of rows with one call, about a few rows instead of all, or not at all. The plain functions of
 // plugin.h are the specification: property tests hold both forms together, and a plugin without any of this is right.

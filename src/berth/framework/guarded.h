@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Calls into plugins: an exception that a plugin throws becomes its kError ("panic: ...") and goes no further. For the
 // runtime, the queue and the scheduler.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/framework/handle.h"
 
 #include "berth/framework/node_table.h"

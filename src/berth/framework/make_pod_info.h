@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes PodClass and PodInfo of an API object: the one place that maps the fields. Pure functions; any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Metrics: counters and gauges that plugins keep. Names follow Prometheus: snake case, with the unit, and "_total" for
 // counters; berth's own begin with "berth_". Thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeInfo: a node, the pods on it and the sums of their requests. A value: what-if trials (preemption, nominated pods)
 // change copies. Not thread-safe. Upstream: framework.NodeInfo.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The API's side of ObjectKind: names, paths and decoding. Pure functions; any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operation: what PreBind, Bind and PostBind want to have done outside of the core: API calls, code that blocks, a
 // delay. The shell carries it out, and its outcome comes back as an input that resumes the pod's binding cycle. A
 // value.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The Scheduling Framework: the twelve extension points. A plugin derives from any number of them; its order, weight
 // and arguments come from the profile. docs/plugins/extension-points.md shows them at work. What makes the plugins that
 // come with berth fast is in fast_path.h; no plugin needs it.

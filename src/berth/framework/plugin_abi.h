@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginAbi: in a shared object with plugins, the record of the berth that it was built for. The scheduler reads it
 // from the file before the file is loaded, so that no code runs that was compiled against other types or virtual
 // functions.

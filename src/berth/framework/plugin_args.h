@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginArgs: the arguments of a plugin of one's own, as its entry in pluginConfig has them. The plugin's factory reads
 // each field by name, on the thread that starts the scheduler, and need not look at errors: they are collected with
 // their paths, and after the factory has returned the plugin is refused with all of them at once:

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginRegistration: the name of a plugin of one's own in profiles, and its factory. A value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodInfo and PodClass: a pod as the core keeps it. All that can influence a decision is in the class, which the pods
 // of one ReplicaSet share; the PodInfo holds what differs between them. Both are immutable once made; any thread may
 // read them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The requests of a pod, as kube-scheduler 1.36 counts them (component-helpers resource.PodRequests; framework.md 2.10
 // of the behaviour inventory). Pure functions.
 #pragma once

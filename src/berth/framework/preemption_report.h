@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreemptionReport: what a PostFilter plugin that preempts has found, for `berth explain` and for tests against
 // kube-scheduler. A value, immutable once it is in a PostFilterResult; any thread may read it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProfileAware: for plugins whose metrics and messages name their profile. Core's thread only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Resource: amounts as the scheduler counts them: CPU in millicores, memory and ephemeral storage in bytes, all other
 // resources (scalars) in whole units. A value. Upstream: framework.Resource.
 #pragma once

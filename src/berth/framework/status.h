@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Status: a plugin's verdict. A refusal is normal life; kError is for the unexpected only. A value that any thread may
 // read; success is one null pointer. Codes, names and effects are the Scheduling Framework's
 // (k8s.io/kube-scheduler/framework).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Column form = plain form, for every filter and score plugin, over random clusters and pods on the real node table. A
 // failure prints the seed that replays it.
 #include <memory>

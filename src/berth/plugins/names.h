@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugins' names, as profiles spell them. Upstream's, and berth's own at the end.
 #pragma once
 

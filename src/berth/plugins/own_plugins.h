@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Puts the plugins that authors register (framework/plugin_registration.h) into the registry, beside those that come
 // with berth.
 #pragma once

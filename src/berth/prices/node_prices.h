@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading and writing the prices of nodes through an API server. Callbacks come on the client's loop.
 #pragma once
 

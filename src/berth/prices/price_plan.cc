@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/prices/price_plan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `berth price` wants of each node: prices read, drawn by chance, taken from a file, taken away. Pure functions.
 #pragma once
 

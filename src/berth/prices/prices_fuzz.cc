@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a price within its bounds or none, any file is a list of such prices or an error of one line, and what is
 // made of nodes with any annotations can be shown and sent.
 #include <cstdint>

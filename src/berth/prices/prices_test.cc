@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What `berth price` plans, and how it reads and writes nodes, against a transport whose answers the test writes.
 #include <algorithm>
 #include <atomic>

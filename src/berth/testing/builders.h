@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders of objects for tests: valid by default, so that a case shows only what matters to it.
 //   MakePod("web").Request("cpu", "500m").Toleration("gpu", "Exists").Info()
 //   MakeNode("n1").Label("zone", "a").Taint("gpu", "", api::TaintEffect::kNoSchedule).Build()

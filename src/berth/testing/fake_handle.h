@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FakeHandle: a scheduler for one plugin under test. It holds the objects that the test puts there, and keeps what the
 // plugin asks for.
 #pragma once

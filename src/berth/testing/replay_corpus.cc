@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target over the files of a corpus folder, so that the normal tests replay what fuzzing found.
 #include <cstdint>
 #include <cstdio>

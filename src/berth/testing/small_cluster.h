@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SmallCluster: a whole scheduler with the plugins under test, and a cluster in memory around it, for tests in C++ of
 // plugins of one's own. What is bound, written or waited for is done at once; runs are repeatable.
 //   auto cluster = SmallCluster::With(WithPlugin("NodeMatch", NodeMatch::Create), "label: team").value();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/testing/small_cluster.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/testing/source_path.h"
 
 namespace berth::testing {

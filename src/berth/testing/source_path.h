@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SourcePath: where a file of the repository is, for tests that read golden cases, examples and ready profiles.
 #pragma once
 

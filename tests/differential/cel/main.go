@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The answers of upstream's DRA selector package, for berth's own CEL evaluator to be compared with.
 //
 //	{ cat cases.jsonl; go run . -generate 400; } | go run . > answers.jsonl

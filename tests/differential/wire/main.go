@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // wire writes objects of all kinds that berth reads both as JSON and as protobuf, and reads what berth writes.
 //
 //	go run . objects > objects.jsonl               one object a line: {"kind", "json", "protobuf"}

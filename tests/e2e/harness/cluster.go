@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Package harness starts a real Kubernetes control plane on loopback, a scheduler beside it and a proxy between them,
 // and watches from outside what the scheduler does. Everything that it starts ends with the test.
 package harness

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cache: nodes and the pods on them as the scheduler counts them: what the API server says, plus the pods that were
 // decided and whose binding is not confirmed yet (assumed). Single-threaded: the core's thread.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arrows of the state machine in cache.h, and what they do to the node's sums.
 #include "berth/core/cache/cache.h"
 

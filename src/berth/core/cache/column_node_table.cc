@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/cache/column_node_table.h"
 
 #include <algorithm>

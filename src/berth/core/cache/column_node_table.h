@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ColumnNodeTable: the node table that the cache owns and changes. Single-threaded: the core's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodClasses: finds or makes the class of a pod. Two pods are of one class when nothing that can influence a decision
 // differs between them. Single-threaded.
 #pragma once

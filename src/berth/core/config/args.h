@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of the default plugins, decoded and with upstream's defaults in place. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // framework::PluginArgs over what a configuration holds. Thread-compatible.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a configuration or an error: loading, checking and expanding must not crash, hang or eat the memory.
 #include <cstdint>
 #include <string_view>

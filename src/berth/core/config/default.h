@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upstream's defaults (1.36, default feature gates): the default plugins, their order, weights and arguments, and how a
 // profile's own sets are merged over them. Pure functions.
 #pragma once

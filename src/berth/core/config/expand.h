@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a profile's plugin sets to the plugins that run: upstream's expansion of multiPoint and the checks of its
 // framework constructor. Knows no plugin by name: what a plugin implements is the caller's to say. Pure functions.
 #pragma once

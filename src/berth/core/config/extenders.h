@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // `extenders` of a KubeSchedulerConfiguration: HTTP services that have a say in scheduling (docs/plugins/extenders.md).
 // Plain values.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The errors of one configuration, each with its field path, worded as upstream's field errors. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading KubeSchedulerConfiguration from YAML or JSON, strictly: an unknown field, a doubled key, a wrong type or a
 // wrong apiVersion or kind is an error with its field path; several are listed as "[a, b]".
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Strict decoding of a JSON document: each field is asked for by name, what nobody asked for is unknown, and every
 // failure is noted with its field path, so that one run reports them all. For load.cc; thread-compatible.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) as plain values: what a file says, with upstream's
 // defaults. A default-constructed value has the defaults of every field but `profiles` (config/default.h adds those).
 #pragma once

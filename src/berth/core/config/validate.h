@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Upstream's checks of a complete configuration, with its wording.
 #pragma once
 

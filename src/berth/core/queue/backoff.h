@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Backoff: how long a pod waits between attempts. Pure arithmetic. Expirations are cut to whole seconds ("windows"), so
 // that pods of one window leave together and are ordered by priority among themselves.
 #pragma once

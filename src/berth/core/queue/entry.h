@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Entry: the queue's own record of a pod, and the indexes that find it by uid and by name. Internal to the queue.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/queue/in_flight.h"
 
 namespace berth::queue {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InFlight: the pods that were popped and are not done, and the events that happened meanwhile: those that an attempt
 // did not see must be held against its outcome. Internal to the queue.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IndexedHeap: a binary heap of pointers whose elements know their place in it, so that any of them can be taken out or
 // moved when its order changes. T has a member `std::uint32_t position` that belongs to the heap while T is in it.
 #pragma once

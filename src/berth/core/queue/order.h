@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What activeQ and the back-off heaps order pods by. In a header for the sake of the heaps' inner loops. One thread.
 #pragma once
 

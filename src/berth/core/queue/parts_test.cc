@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nominator, Backoff, update events, registrations: the queue's smaller parts.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The queue against a plain twin: one list of pods, every rule written out as a scan over it. Both get the same seeded
 // random calls and must agree on every pod's place after each.
 #include <algorithm>

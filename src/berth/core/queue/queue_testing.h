@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the queue's tests share: small pods, plugins that answer from a table, a fake time. Tests only.
 #pragma once
 

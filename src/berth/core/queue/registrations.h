@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which events a profile's plugins want to hear of, as the queue needs it.
 #pragma once
 

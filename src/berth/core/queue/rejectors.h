@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rejectors: why a pod waits, interned. Waiting pods with the same rejectors share one rejector set, so that an event
 // is held against each set's registrations once instead of against each pod. Internal to the queue.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowNominations: the nominator's pods by row of the node table, kept up to date from what changed in either. Core's
 // thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Nominations by row follow the nominator and the node table; they are what a walk over all nominations finds.
 #include "berth/core/queue/row_nominations.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RunAndHeap: an ordered queue for elements that mostly come in order. Those that belong behind the last one make up a
 // run, first in, first out; the others go to a heap beside it. The order is the same as one heap's.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulingQueue: the pods that wait to be scheduled. activeQ holds those that are ready, two back-off heaps those
 // that failed a moment ago, and the unschedulable pods wait for an event that may help them. Upstream: backend/queue.
 //

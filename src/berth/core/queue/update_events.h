@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which cluster events an update of an object amounts to: one for each aspect that scheduling looks at. Pure functions.
 // Upstream: framework.PodSchedulingPropertiesChange and NodeSchedulingPropertiesChange.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AmountBlocks: a k-d tree of the rows of the node table by their amounts. Rows of equal amounts are one point; a leaf
 // of the tree, a block, holds points of similar amounts, so that its bounding box tells whether they can be of interest
 // at all. Odd rows are in no block: those of nodes that are tainted, cordoned, or have an amount that is unusual.

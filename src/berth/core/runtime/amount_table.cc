@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/runtime/amount_table.h"
 
 namespace berth::runtime {

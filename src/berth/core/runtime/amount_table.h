@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AmountTable: a node table whose rows have amounts of cpu, memory and pods, and nothing else: what
 // framework::AmountsPlugin is asked with. Which images there are is as in the table that it stands for, though none of
 // its rows has one. Single-threaded.

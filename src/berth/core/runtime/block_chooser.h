@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockChooser: the best node by branch and bound over a k-d tree of the nodes' amounts (amount_blocks.h,
 // block_search.h), for the first pod of its class. Rows of equal amounts of cpu, memory and pods are one point of the
 // tree, similar points one leaf, a block; the best that any node of a block could score bounds it, and only blocks that

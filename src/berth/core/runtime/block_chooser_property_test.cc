@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice by blocks of similar nodes is the one of the plain form, for pods of which each is a class of its own,
 // over long sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
 #include <algorithm>
@@ -149,7 +150,7 @@ TEST_P(BlocksAgree, OverALongLife) {
     ChangeCluster();
     ScheduleOne();
   }
-  EXPECT_GT(blocks_->UseOf("blocks").choice_count, name_count_ > 100 && !soft_taints_ ? 150 : 0);
+  EXPECT_GT(blocks_->UseOf("blocks").choice_count, name_count_ > 100 && !soft_taints_ ? 150U : 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, BlocksAgree, ::testing::Range<std::uint64_t>(1, 25));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BlockSearch: the best node for a pod for which every plugin that has a say looks at a node's amounts alone, or says
 // the same of all nodes. Branch and bound: the blocks of a k-d tree that promise most are looked into first, and those
 // that cannot hold the best node not at all. Odd nodes (AmountBlocks) are left to the caller. Single-threaded.

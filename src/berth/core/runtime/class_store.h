@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClassStore: what an Evaluator keeps between the pods of a class: their KeptEvaluations, within bounds in bytes, those
 // not used for longest go first (an LRU cache). A class gets room of its own with its second pod, for most classes that
 // come once do not come again. The core's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClassUpdater: brings what is kept of a class up to date with the node table. Memoisation with a change log: the table
 // tells which rows changed since the class was last evaluated, and only these are asked about again; all of them where
 // the log does not reach back, or where a plugin that looks at the whole cluster may have changed its mind. The core's

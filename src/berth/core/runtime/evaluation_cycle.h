@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EvaluationCycle: one pod's evaluation, from what was asked to what came out. It is passed to every stage and to every
 // chooser; what these keep for the next pod they hold themselves. The core's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EvaluatorOptions: how an Evaluator asks plugins, what it reports, and how much it may keep. A plain value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three forms of evaluation agree: plain, column, and column with what a class kept from its earlier pods, over
 // long sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the evaluator does with broken plugins, ties and bounds. That its forms agree is evaluator_property_test's
 // matter.
 #include "berth/core/runtime/evaluator.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/runtime/extender_stage.h"
 
 #include "berth/core/runtime/extender_verdicts.h"

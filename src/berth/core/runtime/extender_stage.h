@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What extenders change in a scan: the nodes that are left, and their totals. The cycle must have extenders. The core's
 // thread.
 #pragma once

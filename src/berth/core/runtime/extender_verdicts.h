@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExtenderVerdicts: what extenders have said so far about the nodes, for the evaluation of a pod that they are asked
 // about. A plain value.
 #pragma once

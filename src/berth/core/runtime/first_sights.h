@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FirstSights: which ids were met before, so that only what comes a second time gets room of its own. A bounded set:
 // when it is full it forgets everything, and an id may then be a first sight once more. Not thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GroupChooser: the best node from an index that is kept in order: feasible rows in groups, and within each group a
 // balanced tree by total (totals_order.h: a bucketed ordered index). Plugins whose answers rest on pods anywhere see of
 // a row a few numbers only, its marks (framework::GroupingPlugin); rows of equal marks form a group, one row stands for

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The choice by groups of rows agrees with asking about every row, where so many pods matter to a class that its
 // special rows no longer fit beside an order that all share; and classes that see the same marks choose from one order.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // framework/guarded.h under the names that runtime and scheduler use.
 #pragma once
 

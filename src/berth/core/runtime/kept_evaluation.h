@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeptEvaluation: what is known of every node for the pods of one class, or of all classes of one placement_id, kept
 // while it holds: verdicts and scores of the plugins whose answers rest on the nodes. A value; ClassStore owns it,
 // ClassUpdater brings it up to date. Single-threaded.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What DefaultPreemption keeps between the pods of a class changes nothing: in a cluster that lives it finds what it
 // finds when it asks all nodes anew, to the node that is chosen by chance. A failure prints the seed.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KeptTotalsChooser: the best node from the totals that the class keeps, in one vectorised pass over two columns,
 // without a call of any plugin: class reuse (class_updater.h, memoisation with a change log) has the answers already.
 // It is asked when the class has no order of rows, mostly for its first pod, and answers when no plugin has to be asked

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each chooser finds a node as good as the scan finds, its plain twin, and says the same of all others, over sequences
 // in which nodes and pods come, change and go. A failure prints the seed that replays it.
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -133,8 +135,8 @@ class ChooserAgreesWithScan : public ::testing::TestWithParam<std::tuple<Case, s
 };
 
 TEST_P(ChooserAgreesWithScan, OverALongLife) {
-  constexpr int kSteps = 150;
-  for (int step = 0; step < kSteps && !HasFatalFailure(); ++step) {
+  constexpr std::uint64_t kSteps = 150;
+  for (std::uint64_t step = 0; step < kSteps && !HasFatalFailure(); ++step) {
     ChangeCluster();
     ScheduleOne();
   }

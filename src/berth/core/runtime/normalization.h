@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Turns the raw scores of one score plugin into 0..100. Pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Outcome: what an evaluation found. A plain value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/runtime/plugin_calls.h"
 
 #include "berth/core/runtime/guarded.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PluginPlan: which plugins of the profile have a say in one cycle. Made after PreFilter; the choosers read it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PostFilter stage of an evaluation: what may help a pod that fits nowhere. The core's thread.
 #pragma once
 

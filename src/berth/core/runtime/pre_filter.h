@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The PreFilter stage of an evaluation. The core's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultPreemption finds what its specification finds. The specification asks a scheduler that has never seen the
 // victims whether the pod fits; the plugin works on copies of nodes and states. A failure prints the seed.
 #include <algorithm>

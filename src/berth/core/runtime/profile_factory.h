@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // From a configuration to the plugins that run: makes each profile's instances and puts them in their places.
 #pragma once
 

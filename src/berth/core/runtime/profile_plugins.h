@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProfilePlugins: the plugins of one profile, in the order in which each extension point asks them.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ProfileTraits: what a profile's plugins say of themselves once and for all, and what follows from it: whose answers
 // may be kept for the next pods of a class. Asked when an Evaluator is made; does not change afterwards.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an evaluation says about the nodes that it refused, and upstream's text for a pod that fits nowhere. The core's
 // thread.
 #pragma once

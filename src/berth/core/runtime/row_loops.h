@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Passes over a class's kept scores, row by row, in loops that compilers make vector code of. Pure functions.
 #pragma once
 

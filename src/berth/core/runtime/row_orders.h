@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowOrders: the orders of feasible rows that GroupChooser chooses from, kept between pods within bounds in bytes,
 // those not used for longest go first (an LRU cache). An order follows what its class keeps, and the marks that plugins
 // put on rows (framework::GroupingPlugin); from cycle to cycle only rows that changed are put in their new place. The

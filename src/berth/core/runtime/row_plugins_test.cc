@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which form of a plugin is asked: the fast path where it has one, else the plain form row by row.
 #include "berth/core/runtime/row_plugins.h"
 

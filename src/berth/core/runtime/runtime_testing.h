@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the runtime's tests share: a random cluster that lives, plugins that answer as told, profiles made of them.
 // Tests only.
 #pragma once

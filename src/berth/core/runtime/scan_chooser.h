@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScanChooser: the best node by a scan of all rows: every plugin that has a say is asked about every row, or every
 // feasible row, and the largest total wins. The linear search that all other choosers are compared with; it alone
 // serves narrowed searches, extenders and the forms that keep nothing, and it alone gives the detail for `explain`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scorer: PreScore, and what one score plugin adds to the totals of feasible rows: its raw scores, normalised over
 // these rows, times its weight. Shared by the choosers; holds scratch only. The core's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TotalsOrder: feasible rows in groups of equal marks (framework::GroupingPlugin), and within each group by their
 // total, so that the best row of a group is found, and a changed row put in its place, without a look at the others.
 // Single-threaded.

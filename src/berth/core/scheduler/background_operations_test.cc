@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BackgroundOperations by itself: its only neighbours are the outputs and a clock that the test moves.
 #include "berth/core/scheduler/background_operations.h"
 

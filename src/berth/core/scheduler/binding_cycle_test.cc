@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The binding cycle, point by point: what plugins see, what is written, and what becomes of the pod when something
 // fails or its outcome is unknown.
 #include <stdexcept>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BindingCycles by itself: pods are assumed by hand, answers are given by hand, and no scheduling cycle runs. What
 // plugins, users and the queue see of a whole core is in binding_cycle_test.cc.
 #include "berth/core/scheduler/binding_cycles.h"

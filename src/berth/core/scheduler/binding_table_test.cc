@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BindingTable: a cycle is found by pod, operation and deadline until it is taken out, and by nothing afterwards.
 #include "berth/core/scheduler/binding_table.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/core_handle.h"
 
 #include "berth/base/check.h"

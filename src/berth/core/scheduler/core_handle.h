@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them. All
 // but Decide() is for the core's thread.
 #pragma once

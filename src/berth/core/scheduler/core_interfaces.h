@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the parts of the core call each other, as narrow interfaces, so that a test can drive each part by itself:
 //
 //   InputIntake --- SchedulingCycleInputs --> SchedulingCycle --- BindingStarter --> BindingCycles

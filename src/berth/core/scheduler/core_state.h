@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CoreState: what the parts of the core share. The Scheduler owns it; each part holds a reference. Core's thread only;
 // one turn at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of one part of the core share: a CoreState with a fake clock, in which pods and nodes are put by hand.
 // Tests only.
 #pragma once

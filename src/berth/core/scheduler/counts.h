@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Counts: what the core has done since it began. A plain value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/decision_log.h"
 
 namespace berth::scheduler {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DecisionLog: the newest decisions, for explanations. A bounded ring; single-threaded.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Long random lives with extenders that answer late, wrongly or not at all, while pods and nodes come and go: no pod is
 // bound twice or forgotten. A failure prints the seed that replays it.
 #include <algorithm>

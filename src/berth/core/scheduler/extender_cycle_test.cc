@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cycles that ask HTTP extenders. The extenders are the test: it answers by hand.
 #include <algorithm>
 #include <map>

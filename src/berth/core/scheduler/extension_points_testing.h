@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of extension points share: a core whose profile has plugins of the test's own, by name and in the
 // order of a configuration, as a user's would. Tests only.
 #pragma once

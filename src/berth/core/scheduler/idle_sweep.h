@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IdleSweep: drops, every five minutes, what profiles and pod classes keep of pods that come no more. Core's thread
 // only; between cycles. It sets no timer while nothing is kept.
 #pragma once

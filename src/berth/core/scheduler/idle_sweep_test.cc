@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IdleSweep: what is kept goes when no pod has used it for a whole period, and then no timer is left.
 #include "berth/core/scheduler/idle_sweep.h"
 

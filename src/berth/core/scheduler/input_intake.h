@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputIntake: takes in what the outside world says. The API server's objects go into cache, queue and stores; the
 // outcomes of operations go to whoever waits for them; the waiting pods that an input may help are woken. Core's thread
 // only. It decides about no pod.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InputIntake by itself: both cycles are fakes that write down what they are told.
 #include "berth/core/scheduler/input_intake.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What goes into the core and what comes out of it, as values. Inputs can be recorded and replayed.
 #pragma once
 

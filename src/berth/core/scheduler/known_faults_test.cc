@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Faults that schedulers written to show how it is done are known for, each absent here. What needs a real control
 // plane (pods lost when a watch breaks) is in tests/e2e/walkthroughs_test.go.
 #include <fstream>

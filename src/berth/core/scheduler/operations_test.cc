@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operations of several steps, in a binding cycle and beside it; what plugins do through their handle; the objects they
 // read.
 #include <gtest/gtest.h>

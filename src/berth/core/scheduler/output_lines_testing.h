@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The core's outputs as lines of text, for tests:
 //   bind p to a | read p | work | status p [Unschedulable: message] [nominates a] | ask 0 filter p: a b
 //   Normal Scheduled p: note

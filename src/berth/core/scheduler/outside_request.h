@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutsideRequest: a source of data from outside that a plugin wants to be told of. A plain value.
 #pragma once
 

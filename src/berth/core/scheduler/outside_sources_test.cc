@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Data from outside: a plugin's sources, what an answer makes of kept verdicts, and who is tried again.
 #include <map>
 #include <memory>

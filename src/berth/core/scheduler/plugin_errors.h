@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the failure of a plugin is told: in kube-scheduler's words to whoever reads the pod, in the log where nobody
 // waits for it. Pure but for the log.
 #pragma once

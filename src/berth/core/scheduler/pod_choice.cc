@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/pod_choice.h"
 
 namespace berth::scheduler {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodChoice: which pods are a scheduler's own, beside spec.schedulerName. Pure functions on values.
 #pragma once
 

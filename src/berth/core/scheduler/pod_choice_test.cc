@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which pods a scheduler takes as its own, and what is left of them when it has nothing more to do.
 #include <memory>
 #include <optional>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preemption from end to end in the core: an attempt that finds victims, their eviction, and the preemptor's way back.
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scheduler: the deterministic core. Inputs come in through Handle(), decisions are made by ScheduleOne(), and what is
 // to be done outside comes out of TakeOutputs(). It has no sockets, no threads and no clock: the same inputs, times and
 // seed give the same outputs. One thread at a time; nothing in it waits. README.md shows its parts.

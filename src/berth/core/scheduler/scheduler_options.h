@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulerOptions: how a core is set up, beside its profiles. A plain value.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The scheduling cycle and what the API server's objects do to it: from a pod that appears to its decision, and the
 // decision log that says why.
 #include "berth/core/scheduler/scheduler.h"

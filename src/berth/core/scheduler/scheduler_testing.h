@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the scheduler's tests share: a core with a fake clock, whose outputs are read as lines of text and answered by
 // hand, and plugins for the binding cycle that do as told. Tests only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulingAttempt: one pod's way through one scheduling cycle. A plain value.
 #pragma once
 

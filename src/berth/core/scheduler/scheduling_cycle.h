@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulingCycle: takes the next pod of the queue and finds its node: evaluate (with HTTP extenders, where one has a
 // say), assume, Reserve, Permit. Core's thread only. It binds nothing: what it has found goes to a BindingStarter.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulingCycle by itself: what it finds goes to a fake that writes it down, and the test is the extenders.
 #include "berth/core/scheduler/scheduling_cycle.h"
 

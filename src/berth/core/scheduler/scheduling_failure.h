@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What happens to a pod that was not placed: Unreserve, condition, event, back into the queue (behaviour
 // inventory 2.8). Core's thread only; it starts nothing.
 #pragma once

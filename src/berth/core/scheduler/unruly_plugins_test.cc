@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins that throw where nobody expects it, answer nonsense beside the extension points' own answers, or use their
 // handle at odd moments: the scheduler goes on.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities as kube-apiserver writes them back: "1500m", "1Gi", "2" for 1.5, "1024Mi" and the number 2. Pure
 // functions.
 #pragma once

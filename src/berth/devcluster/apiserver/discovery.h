@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The documents by which clients find out what a server offers: group and resource discovery (plain and aggregated),
 // version, health, OpenAPI. Pure functions of the path and the Accept header; thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DuplicateFields reads text that may be anything: it must end, within its bounds.
 #include <cstddef>
 #include <cstdint>

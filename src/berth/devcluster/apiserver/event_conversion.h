@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // core/v1 Event and events.k8s.io/v1 Event are two spellings of one object. Pure functions, any thread.
 #pragma once
 

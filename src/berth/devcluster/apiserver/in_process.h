@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A net::Transport that calls a handler directly: the embedded API server without sockets. Same semantics as over HTTP,
 // bounds on bodies and on unread stream bytes included.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of metadata. A function of its arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StoredObject: one version of one object as the server keeps it: its JSON bytes, serialised once and sent to every
 // reader, and the few facts that selectors and deletion need. Immutable once stored; shared between threads.
 #pragma once

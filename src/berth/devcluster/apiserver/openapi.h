@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OpenAPI documents of the served types, generated from the schema tables: enough for kubectl's explain, apply, create
 // and its check that the server validates fields. Each document is made when first asked for and kept. Thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The three patch formats of the Kubernetes API over JSON documents: JSON patch (RFC 6902), merge patch (RFC 7386) and
 // strategic merge patch. Pure functions, any thread. Hostile patches are bounded: depth, operations, copied bytes.
 #pragma once

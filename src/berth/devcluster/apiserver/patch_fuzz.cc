@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A document and a patch, divided by the first line feed: no patch may crash, hang or grow without bound.
 #include <cstddef>
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The admission plugin Priority: what a pod's PriorityClass means for its spec. Pure function, thread-safe.
 #pragma once
 

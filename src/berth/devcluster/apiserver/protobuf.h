@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Request bodies in Kubernetes' protobuf (application/vnd.kubernetes.protobuf), which typed Go clients send by default,
 // as the JSON document that they stand for. Answers are always JSON: such clients take it. Pure functions, thread-safe.
 #pragma once

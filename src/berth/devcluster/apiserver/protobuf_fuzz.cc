@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DecodeProtobuf reads bytes from anybody: it must end, and what it takes must be writable as JSON.
 #include <cstddef>
 #include <cstdint>

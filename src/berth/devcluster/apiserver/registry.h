@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Registry: the strategy between REST and the store, as upstream's generic registry: what create, update and delete
 // mean for metadata, grace periods, finalizers and preconditions. Thread-safe; parses and serialises outside the
 // store's lock and tries again when another writer was faster.

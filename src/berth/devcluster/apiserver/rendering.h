@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rendering: stored objects as a request wants them: plain bytes, Table rows, metadata only, in the request's API
 // version. Plain bytes are the stored ones, unparsed. Pure functions, any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The table of served types. Each one names its parts, which stand in the resources_*.cc files.
 #include "berth/devcluster/apiserver/resource.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the embedded API server knows of each resource type: names, verbs, defaults, validation, table columns. The REST
 // code is generic and asks here; nothing else in the server knows a kind by name. Immutable, thread-safe.
 #pragma once

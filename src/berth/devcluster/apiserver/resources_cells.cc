@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The cells and columns that the rows of many kinds share.
 #include "berth/devcluster/apiserver/resources_cells.h"
 

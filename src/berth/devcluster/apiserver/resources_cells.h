@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cells and columns that the rows of many kinds share. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kube-apiserver 1.36 fills into the fields that a client left out.
 #include "berth/devcluster/apiserver/resources_defaults.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Defaults of each kind, as kube-apiserver's defaulting fills them in. Functions of their arguments: any thread.
 #pragma once
 

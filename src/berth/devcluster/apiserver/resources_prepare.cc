@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a create and an update change in an object before it is validated: first status, generation, allocated
 // addresses, what may not change hands. Also the quality-of-service class.
 #include "berth/devcluster/apiserver/resources_prepare.h"

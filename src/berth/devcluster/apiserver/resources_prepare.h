@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a create or an update does to an object beside what the client wrote: status, generation, addresses. Functions
 // of their arguments: any thread.
 #pragma once

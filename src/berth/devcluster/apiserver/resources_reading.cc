@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Readers of documents whose shape the schema has checked, or that are whatever a client sent.
 #include "berth/devcluster/apiserver/resources_reading.h"
 

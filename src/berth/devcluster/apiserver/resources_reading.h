@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading documents of the API: members by path, with a default where they are absent. Functions of their arguments:
 // any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The columns and cells that kubectl get shows for each kind, as kube-apiserver prints them: the kinds that stand
 // alone, and the list of all.
 #include "berth/devcluster/apiserver/resources_rows.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What kubectl prints of a kind: its columns, and the row of an object. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of volumes, of storage.k8s.io and of resource.k8s.io, as kube-apiserver prints them.
 #include "berth/devcluster/apiserver/resources_rows_storage.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of storage and of devices. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of pods and of the kinds that make them or look after them, as kube-apiserver prints them.
 #include "berth/devcluster/apiserver/resources_rows_workload.h"
 

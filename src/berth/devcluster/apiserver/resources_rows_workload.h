@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows of the kinds that run pods. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of the kinds that stand alone: nodes, services, configuration, leases, priority classes, events.
 #include "berth/devcluster/apiserver/resources_validate.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of kinds that need little: nodes, services, configuration, leases, priorities, events. Functions of their
 // arguments: any thread.
 #pragma once

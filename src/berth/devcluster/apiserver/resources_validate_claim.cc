@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of device classes, resource claims and their templates. CEL expressions are not compiled: one that is
 // wrong is refused by the scheduler, in the words that it has for stored ones.
 #include "berth/devcluster/apiserver/resources_validate_claim.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of device classes, resource claims and their templates. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of containers: names, images, probes, ports, environment, resources.
 #include "berth/devcluster/apiserver/resources_validate_container.h"
 

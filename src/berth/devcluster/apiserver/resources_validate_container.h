@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of containers. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the validation of claims and that of slices share: bounded lists without duplicates, and the names of
 // resource.k8s.io. Plain functions of documents, thread-safe.
 #pragma once

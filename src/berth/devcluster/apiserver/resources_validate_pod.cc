@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of pods and pod templates: the spec, put together from its parts, and the status.
 #include "berth/devcluster/apiserver/resources_validate_pod.h"
 

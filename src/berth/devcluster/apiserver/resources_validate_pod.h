@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of pods and of templates of pods. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of what an update may change in a pod's spec.
 #include "berth/devcluster/apiserver/resources_validate_pod_update.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an update of a pod may change. Functions of their arguments: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of what decides where a pod may run: tolerations and taints, node selectors, affinity, topology spread,
 // scheduling gates.
 #include "berth/devcluster/apiserver/resources_validate_scheduling.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of what says where a pod may run: node selectors, affinity, taints, spreading, gates. Functions of their
 // arguments: any thread.
 #pragma once

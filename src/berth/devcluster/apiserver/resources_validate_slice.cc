@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of resource slices and the devices in them.
 #include "berth/devcluster/apiserver/resources_validate_slice.h"
 

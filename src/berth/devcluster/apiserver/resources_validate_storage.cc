@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of volumes, claims, and the kinds of storage.k8s.io.
 #include "berth/devcluster/apiserver/resources_validate_storage.h"
 

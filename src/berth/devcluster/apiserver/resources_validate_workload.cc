@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of the kinds that make pods or look after them: Deployments, ReplicaSets, StatefulSets, DaemonSets,
 // ReplicationControllers, PodDisruptionBudgets.
 #include "berth/devcluster/apiserver/resources_validate_workload.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Validation of Deployments, ReplicaSets, StatefulSets, DaemonSets and disruption budgets. Functions of their
 // arguments: any thread.
 #pragma once

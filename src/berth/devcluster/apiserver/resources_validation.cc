@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The vocabulary of validation: errors in upstream's words, and checks that many kinds share.
 #include "berth/devcluster/apiserver/resources_validation.h"
 

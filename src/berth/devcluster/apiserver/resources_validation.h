@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rules that the validations of several kinds share, with errors in upstream's words. Functions of their
 // arguments: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rest: the Kubernetes REST API over a Registry and a WatchHub: routes, verbs, content negotiation. Answers at once,
 // never blocks; thread-safe.
 #pragma once

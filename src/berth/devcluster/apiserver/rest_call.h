@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One request to the REST API, and where its path leads. Plain values that live as long as the request is answered.
 #pragma once
 

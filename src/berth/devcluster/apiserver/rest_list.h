@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists and watches of the REST API. Answers at once, never blocks; any thread.
 #pragma once
 

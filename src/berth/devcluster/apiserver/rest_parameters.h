@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a request says beside its path: media types, body, query parameters. Pure functions, any thread; what does not
 // parse is a Status.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The REST API as clients see it, once in process and once over HTTP: the same requests, the same answers.
 #include <gtest/gtest.h>
 

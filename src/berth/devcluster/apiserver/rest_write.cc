@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Creating, changing and deleting.
 #include "berth/devcluster/apiserver/rest_write.h"
 

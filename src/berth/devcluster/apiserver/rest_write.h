@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RestWrite: the verbs of the REST API that change objects. Answers at once, never blocks; thread-safe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The shapes of the served objects, from compact tables: which fields there are, of which JSON type, and how strategic
 // merge patches treat their lists. Answers strict decoding, feeds OpenAPI and PatchMergeKey. Immutable after the first
 // call, thread-safe; never changes an object.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The fields of the served kinds as Kubernetes 1.36 has them. One type a paragraph:
 //
 //   Type field:kind field:kind ...

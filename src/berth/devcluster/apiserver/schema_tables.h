@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text that schema.cc reads its types from. Immutable.
 #pragma once
 

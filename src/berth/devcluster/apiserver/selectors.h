@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Selector: which objects a list, a watch or a deletecollection is about: a namespace, labels, fields. Immutable once
 // made.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ApiServer: the embedded, in-memory Kubernetes API server. Reach it over HTTP with net::StartHttpServer and handler(),
 // or in process with InProcessTransport(): same semantics. Thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kubernetes Status objects: how the server says no, with upstream's codes, reasons and messages. Values, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Store: every object of every type in memory, under one resourceVersion that only rises, with a bounded history of
 // events for watches. Thread-safe: one mutex, held for map operations only; parsing and serialising happen outside.
 #pragma once

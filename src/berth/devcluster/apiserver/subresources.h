@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Subresources that are more than a part of their object: binding, eviction, scale. Thread-safe as the Registry is.
 #pragma once
 

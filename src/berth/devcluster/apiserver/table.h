@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Server-side printing: objects as meta.k8s.io/v1 Table, which is what kubectl get shows, and as PartialObjectMetadata.
 // Pure functions, thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For the tests of this folder: a few small resource types, a clock that stands still, and ways to talk to a server.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WatchHub: every watch of the server. A watch holds no queue of its own but a place in its table's history; events are
 // rendered when they are sent. One that reads too slowly is paused, and closed with 410 once its place has left the
 // history. Thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Watches without sockets and threads: the server sends within each call, the clock stands still.
 #include "berth/devcluster/apiserver/watch.h"
 

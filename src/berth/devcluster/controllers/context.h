@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Context: what the controllers share: the cluster as the watches show it, requests, events, counters. All of it
 // belongs to the loop's thread but what is atomic.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeploymentController: the ReplicaSets of each Deployment, its rollouts and its status. On the loop's thread.
 #pragma once
 

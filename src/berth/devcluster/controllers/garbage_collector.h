@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // GarbageCollector: removes pods and ReplicaSets whose controlling owner is gone, and pods whose node is. It asks the
 // API server before it takes an owner for gone, unless the watch has shown its end; and it deletes no version but the
 // one it has seen, since what changed meanwhile may have been released. On the loop's thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the controllers read of Pods, ReplicaSets and Deployments, and small helpers over JSON documents. Plain values.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/controllers/replica_set_controller.h"
 
 #include <algorithm>

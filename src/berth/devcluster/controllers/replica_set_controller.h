@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReplicaSetController: as many pods of each ReplicaSet as it asks for. On the loop's thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arithmetic of a Deployment's rollout: how many replicas each of its ReplicaSets should have now. Pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 
 namespace berth::embedded_cluster {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EmbeddedCluster: the embedded API server with simulated nodes and the few controllers that a demo needs, in this
 // process.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // KubeletSimulator: nodes that nobody has. It keeps Node objects and their leases alive and does for the pods bound to
 // them what kubelets would: starts them, ends them, finishes their deletion. A client of any API server, embedded or
 // real. It never schedules, and touches no node but its own.

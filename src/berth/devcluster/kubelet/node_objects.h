@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The documents of a simulated node: its Node object, its status and its lease. Pure functions.
 #pragma once
 

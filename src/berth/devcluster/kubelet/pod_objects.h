@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a simulated kubelet reads of a pod, and what it reports about it. Pure functions.
 #pragma once
 

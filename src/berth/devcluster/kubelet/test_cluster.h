@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests of kubelets and controllers: the embedded API server and its clients in one thread and in invented time, a
 // scheduler of a few lines, and faults on demand. The same calls give the same run, every time.
 #pragma once

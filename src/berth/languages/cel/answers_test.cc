@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The evaluator against the answers of upstream's own package (tests/differential/cel): result, error and cost of every
 // case. BERTH_CEL_ANSWERS names another file of answers.
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The parsed form of an expression. Macros are already expanded.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Variables with fields and indexes behind them: cel-go's interpreter/attributes.go (v0.26).
 #include "berth/languages/cel/attribute.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Attribute: a variable, a computed value or a choice between two attributes, with .fields and [indexes] behind it.
 // Changes only while it is planned; then any thread.
 #pragma once

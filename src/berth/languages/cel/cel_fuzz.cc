@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is refused or evaluates within its bounds, twice the same.
 #include <cstdint>
 #include <string_view>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the answers of upstream do not cover: other environments, bounds, what is not built, sharing between threads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

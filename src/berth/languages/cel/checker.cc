@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Follows cel-go's checker/checker.go (v0.26): the same expressions pass, and the messages are its own.
 #include "berth/languages/cel/checker.h"
 

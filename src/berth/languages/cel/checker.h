@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the type of every node and what every name and call refers to.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an evaluation has cost, counted as cel-go's interpreter/runtimecost.go (v0.26) with Kubernetes' estimator counts
 // it: which calls are charged depends on a stack of observed values that is kept by node numbers, quirks included.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions of the environment: their declarations, by which calls are checked, and what carries them out.
 #pragma once
 

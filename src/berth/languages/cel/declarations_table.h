@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What Kubernetes' CEL environment declares, as text. Constant: any thread.
 #pragma once
 

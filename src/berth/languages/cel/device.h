@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CEL selectors of dynamic resource allocation: does a device match what a DeviceClass or a ResourceClaim asks for.
 // Behaves as k8s.io/dynamic-resource-allocation/cel of Kubernetes 1.36.
 #pragma once

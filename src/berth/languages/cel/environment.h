@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What an expression may refer to beside CEL's own functions: its variables and the types of their fields. An
 // environment is built once and then only read; programs do not refer to it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators and conversions of CEL's standard library, with cel-go's errors.
 #include "berth/languages/cel/functions_core.h"
 

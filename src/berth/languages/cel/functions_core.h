@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Operators and conversions of CEL's standard library. Tables that never change: any thread.
 #pragma once
 

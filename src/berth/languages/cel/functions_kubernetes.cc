@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Quantities and semantic versions: k8s.io/apiserver/pkg/cel/library, and DRA's includes().
 #include "berth/languages/cel/functions_kubernetes.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions that Kubernetes adds: quantities, versions and the like. Tables that never change: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists, sets and optionals: Kubernetes' list library, cel-go's list and set extensions, CEL's optional types.
 #include "berth/languages/cel/functions_lists.h"
 

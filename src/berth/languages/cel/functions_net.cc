@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IP addresses and CIDRs: k8s.io/apiserver/pkg/cel/library, over Go's net/netip.
 #include "berth/languages/cel/functions_net.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Functions of IP addresses and CIDR blocks. Tables that never change: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The string extension library (version 2): positions count characters.
 #include "berth/languages/cel/functions_strings.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Durations and timestamps of CEL: Go's time package as far as its texts and overflow rules show.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The values of Kubernetes' own types in CEL: quantities and semantic versions, as upstream's libraries read them.
 // Plain values: any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Cuts a CEL expression into tokens.
 #pragma once
 

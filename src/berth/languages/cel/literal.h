@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The value of a literal as it is written in a CEL expression.
 #pragma once
 

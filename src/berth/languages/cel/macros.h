@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The macros of Kubernetes' CEL environment: has, all, exists, map, cel.bind and their kin.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Names: what a name in an expression stands for where it is written: a variable of a comprehension around it, one of
 // the environment, or a type. One thread at a time.
 #pragma once

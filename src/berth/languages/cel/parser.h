@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text -> tree. Expands macros on the way, as CEL's parsers do.
 #pragma once
 

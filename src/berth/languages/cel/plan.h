@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A compiled expression as a tree of steps, and one evaluation of it. The cut into steps, attributes and qualifiers is
 // cel-go's, because what is charged, and what is evaluated lazily, follows from it.
 #pragma once

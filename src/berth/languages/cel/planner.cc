@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Checked tree -> steps: cel-go's interpreter/planner.go and decorators.go (v0.26), constants folded as there.
 #include "berth/languages/cel/planner.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Makes the plan of a checked expression: cel-go's interpreter/planner.go. A function of its argument: any thread.
 #pragma once
 

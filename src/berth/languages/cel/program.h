@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Google's Common Expression Language, as Kubernetes 1.36 uses it in selectors and policies: compile once, evaluate
 // often. Results, messages and costs are those of cel-go v0.26 in Kubernetes' environment for stored expressions.
 //

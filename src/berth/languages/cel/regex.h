@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Regular expressions: RE2's syntax, in the one source that includes it. Compiled patterns do not change: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The text of an expression, places in it, and what is wrong with it, shown as cel-go shows it.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How the steps of a plan compute: cel-go's interpreter/interpretable.go (v0.26).
 #include "berth/languages/cel/steps.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The kinds of steps that a plan is made of. Internal to this folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TokenStream: the tokens of an expression, read from left to right, and the syntax errors that ANTLR's recovery would
 // report on the way: one token left out or made up, then the end. One thread at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Types of the Common Expression Language (CEL) as the checker sees them, and their names at run time. Immutable
 // values; safe to share between threads.
 #pragma once

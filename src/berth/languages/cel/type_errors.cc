@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/languages/cel/type_errors.h"
 
 #include <utility>

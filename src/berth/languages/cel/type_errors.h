@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TypeErrors: says what is wrong with the types of an expression, in cel-go's words and at the place. One thread at a
 // time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The algorithm is cel-go's checker/types.go (v0.26), whose answers decide which expressions compile.
 #include "berth/languages/cel/type_solver.h"
 

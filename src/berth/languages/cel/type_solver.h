@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Type parameters and what they turn out to be, while an expression is checked. Not thread-safe.
 #pragma once
 

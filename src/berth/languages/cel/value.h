@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Value: what a CEL expression computes with. Cheap to copy: anything large is shared. An error is a value too, because
 // && and || absorb errors. The behaviour is cel-go's (v0.26), also where that surprises.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CallRandom: what math.random draws from in a call. The source is asked when a call first draws, so that calls that
 // do not draw cost nothing, and each call begins anew, so that its answer does not depend on the calls before it. One
 // thread at a time.

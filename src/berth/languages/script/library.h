@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The functions that scripts may use: Lua's own where they are harmless, bounded where they are not, and nothing that
 // reaches outside or tells one process from another (addresses, the order of a hash table). One thread a state.
 #pragma once

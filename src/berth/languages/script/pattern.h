@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lua's patterns (reference manual of Lua 5.4, 6.4.1), with a bound on the work: Lua's own matcher may try for hours
 // and cannot be interrupted. Nothing here allocates or throws, so that errors may jump over it. Thread-compatible.
 #pragma once

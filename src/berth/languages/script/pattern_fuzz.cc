@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lua's own matcher says the same of any pattern, where it ends in time.
 #include <cstdint>
 #include <string>

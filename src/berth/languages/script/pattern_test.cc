@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lua's patterns against what the manual says of them, and the bound on their work.
 #include "berth/languages/script/pattern.h"
 

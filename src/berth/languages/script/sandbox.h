@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sandbox: one Lua 5.4 state for a script that need not be trusted with the process: it reaches no file, clock, network
 // or chance, its calls end within bounds on instructions and memory, and it keeps nothing from one call to the next.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a script can do, what it cannot, and that it ends.
 #include "berth/languages/script/sandbox.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Sorting for scripts. Lua's own sort looks at the clock where a list is long and uneven, so that equal entries change
 // places from run to run. This one keeps their order. Each function may jump out like lua_error(). Thread-compatible.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The arguments of BestPrice, and reading them. A plain value.
 #pragma once
 

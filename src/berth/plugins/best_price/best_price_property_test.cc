@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BestPrice in a whole scheduler: the property that defines it on random clusters, and what happens when prices change
 // or are nonsense. The profile is the ready one of deploy/config.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Prices as annotations, arguments and files spell them. Pure functions; any thread.
 #pragma once
 

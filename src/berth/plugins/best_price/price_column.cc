@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/best_price/price_column.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultBinder: binds a pod to its node with the binding subresource.
 #pragma once
 

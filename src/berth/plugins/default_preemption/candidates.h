@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which of the nodes where preemption would help is best. Plain functions; thread-safe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultPreemption: makes room for an unschedulable pod by evicting pods of lower priority from one node. PostFilter
 // finds the node and its victims; the evictions run beside scheduling, and PreEnqueue holds the pod back meanwhile.
 #pragma once

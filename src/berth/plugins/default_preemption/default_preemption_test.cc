@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/framework/preemption_report.h"
 #include "berth/plugins/default_preemption/default_preemption.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/default_preemption/executor.h"
 
 #include <algorithm>

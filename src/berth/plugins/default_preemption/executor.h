@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreemptionExecutor: evicts the victims of a preemption beside scheduling, as upstream's executor does with
 // SchedulerAsyncPreemption: nominations of less important pods for the node are cleared; then all victims but the last
 // at once; then the last one. What fails activates the preemptor, which would otherwise wait for pods that stay.

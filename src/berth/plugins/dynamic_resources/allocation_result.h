@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What DeviceAllocator found, as a claim's status has it. Functions of their arguments.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceAllocator: finds devices on one node for all claims of a pod. It goes through claims, requests and devices in
 // their order, depth first, and takes the first solution. Serves one scheduling cycle; core's thread only.
 // Upstream: structured/internal/incubating, which the default feature gates select.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreBind's writes, claim by claim:
 //
 //   in-memory claim --create--> claim --finalizer--> claim --allocation, reservation--> pod's status (extended only)

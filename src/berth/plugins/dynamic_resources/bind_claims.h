@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreBind of a pod with claims: allocates and reserves them in the API, then waits for the devices. Core's thread only.
 // Upstream: bindClaim.
 #pragma once

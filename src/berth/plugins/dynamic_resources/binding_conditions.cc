@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
 
 #include <algorithm>

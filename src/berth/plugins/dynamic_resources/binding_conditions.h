@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Binding conditions: devices that a driver has to prepare before the pod may be bound. Pure functions.
 #pragma once
 

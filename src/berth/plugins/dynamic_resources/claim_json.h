@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResourceClaims as JSON, for what is written to the API server. Pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The single requests that writing claims is made of, and what their answers say. Pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Writing claims: what PreBind, PostFilter and Unreserve do to them in the API. Core's thread only.
 // Upstream: bindClaim, deleteClaim, unreserveExtendedResourceClaim.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PreBind, Unreserve and the background writes, step by step against a scripted API server.
 #include "berth/plugins/dynamic_resources/claim_writes.h"
 

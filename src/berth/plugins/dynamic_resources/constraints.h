@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AttributeConstraint: what a claim asks of its devices together: equal or distinct values of an attribute. Once a
 // device does not satisfy it, more devices never change that. Upstream: matchAttributeConstraint,
 // distinctAttributeConstraint.

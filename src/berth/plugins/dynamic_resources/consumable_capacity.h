@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a request takes of a device's capacity, by the device's request policies. Pure functions.
 // Upstream: consumable_capacity.go.
 #pragma once

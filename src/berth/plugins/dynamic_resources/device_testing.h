@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Builders of devices, slices, classes and claims for tests, and a scheduler with one DynamicResources. Objects come
 // from JSON, in which a case shows only what matters to it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Column form = plain form, over random pools, classes, claims and pods, while claims come and go. A failure prints the
 // seed that replays it.
 #include <gtest/gtest.h>

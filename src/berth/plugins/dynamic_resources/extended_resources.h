@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Extended resources of a pod that a DeviceClass stands behind: a claim in memory that asks for the devices. Pure
 // functions. Upstream: extendeddynamicresources.go.
 #pragma once

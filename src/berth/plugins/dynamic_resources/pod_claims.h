@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which claims a pod uses. Upstream: resourceclaim.Name, resourceclaim.IsForPod.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ResolvedClaim: a claim that is to be allocated, with what its requests refer to looked up once for all nodes.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ExternalHealth: a policy of berth's own. An outside system is asked, in the background, which nodes may be used; what
 // it calls bad is refused, in its own words.
 #pragma once

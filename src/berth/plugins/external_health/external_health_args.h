@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a configuration says to ExternalHealth. Plain values; README.md in this folder says what they mean.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What outside systems say about hosts: Nagios, Alertmanager, or any JSON with a mapping. Plain functions; any thread.
 #pragma once
 

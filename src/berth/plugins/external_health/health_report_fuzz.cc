@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any body is a report or an error; the words of a report are short, and in one line.
 #include <cstdint>
 #include <string_view>

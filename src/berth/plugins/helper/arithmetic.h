@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Integer arithmetic that wraps as Go's does, so that absurd amounts in objects give upstream's scores instead of
 // undefined behaviour.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CachedRefusal: the VerdictId of one refusal, for one call of a column filter. The first row that is refused interns
 // it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClassCache: what a plugin keeps for each pod class, bounded; the classes that were used least recently go first.
 // Core's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/helper/class_cache.h"
 
 #include <memory>

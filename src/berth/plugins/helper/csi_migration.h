@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CSI migration: which in-tree volumes a CSI driver serves in 1.36, and what that driver calls them. Upstream:
 // k8s.io/csi-translation-lib, and isCSIMigrationOn of the NodeVolumeLimits plugin. Pure.
 #pragma once

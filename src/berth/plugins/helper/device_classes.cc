@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/helper/device_classes.h"
 
 #include "berth/framework/pod_requests.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceClasses: which DeviceClass stands behind the name of an extended resource. Core's thread only.
 // Upstream: dynamic-resource-allocation/deviceclass/extendedresourcecache.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceSelectors: CEL expressions that pick devices, compiled once, and what they said about published devices. Core's
 // thread only.
 #pragma once

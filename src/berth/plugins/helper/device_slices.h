@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DeviceSlices: the published devices, and which of them a node can reach. Core's thread only.
 // Upstream: pools_incubating.go.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Shorthand for the lists that EventsToRegister returns: OnPod, OnNode, OfClass and the like.
 #pragma once
 

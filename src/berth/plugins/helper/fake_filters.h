@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // FakeFilters: stands for the runtime in tests of PostFilter plugins: what the filters said, and what they say again.
 #pragma once
 

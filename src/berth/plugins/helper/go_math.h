@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Go's floating-point functions where the last bit can decide a score. Compile without contraction into fused
 // operations (the default on x86-64): Go does not fuse there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Keys of hash tables by namespace and label: a selector looks up the label that it asks for and finds the few entries
 // that may have it, instead of being compared with all. Pure functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What upstream says when a selector of an object cannot be used. Pure functions.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeSelector: node selector terms, checked once and matched many times: against one node, or against the label
 // columns of a node table.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What policies that decide by data from outside share: the arguments of their sources, names and words that come from
 // there. Plain functions; any thread.
 #pragma once

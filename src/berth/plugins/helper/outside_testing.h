@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of policies that decide by data from outside share. Tests only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OwnerPods: how many pods each owner has in each domain of nodes, such as zones, kept up to date instead of counted
 // again for each pod that is scheduled. Core's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reads the arguments of berth's own plugins, which the configuration keeps as they were written. Each error names the
 // field's path.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PolicyCluster: a random cluster that lives, and a profile with one of berth's own policies that places pods in it, in
 // each form of evaluation, beside the default profile that says where a pod could go without the policy. Tests only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The ready profiles of deploy/config, for the property tests of policies. Tests only.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RequiredNodeAffinity: what a pod requires of a node by nodeSelector and by required node affinity. Upstream:
 // component-helpers nodeaffinity.RequiredNodeAffinity; terms that do not validate match nothing.
 #pragma once

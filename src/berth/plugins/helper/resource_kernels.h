@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fitting and scoring of many rows at once by cpu and memory, in vector instructions where the CPU has them. The
 // results are exactly those of the integer and floating-point arithmetic of kube-scheduler. Pure functions.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Each kernel, in each version that this machine can run, gives what exact arithmetic gives.
 #include "berth/plugins/helper/resource_kernels.h"
 

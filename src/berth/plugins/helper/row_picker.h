@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowPicker: a score plugin that wants one of the feasible nodes and does not tell the others apart. The runtime need
 // not look at every row for it: the rows that it would take first are groups of their own.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Rows as runs: the rows that column forms are asked about are mostly all rows, so they are worked on as ranges without
 // a look at each entry of the list. Pure functions.
 #pragma once

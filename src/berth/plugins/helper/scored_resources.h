@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScoredResources: the resources that NodeResourcesFit and NodeResourcesBalancedAllocation score by, and where a node's
 // amounts of them come from: a NodeInfo (plain form) or the node table's columns. Upstream: resourceAllocationScorer.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The storage class of volumes and claims. Upstream: GetPersistentVolumeClass and GetPersistentVolumeClaimClass of
 // k8s.io/component-helpers/storage/volume. Pure.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TestCluster: a node table and one scheduling cycle over it, for the plugins' tests.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What several plugins ask about taints and tolerations. Pure functions.
 #pragma once
 

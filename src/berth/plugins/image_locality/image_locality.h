@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ImageLocality: prefers nodes that hold the pod's images already, the more so the larger they are and the more nodes
 // have them.
 #pragma once

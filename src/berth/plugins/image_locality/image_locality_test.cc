@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/image_locality/image_locality.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AffinityIndex: the pods of one node table by class, so that what they mean for an incoming pod is found without a
 // walk over them. A pod that comes or goes changes one row; only what it brought or took is looked at.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/inter_pod_affinity/affinity_terms.h"
 
 #include <algorithm>

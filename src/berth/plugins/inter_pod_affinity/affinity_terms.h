@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The pod affinity terms of a pod as they are matched: with the namespaces that they mean, and only those that upstream
 // can parse. Upstream: AffinityTerm and PodInfo of the scheduling framework.
 #pragma once

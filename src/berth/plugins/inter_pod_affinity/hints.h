@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which events may make a pod schedulable that InterPodAffinity refused. Upstream: isSchedulableAfterPodChange and
 // isSchedulableAfterNodeChange.
 #pragma once

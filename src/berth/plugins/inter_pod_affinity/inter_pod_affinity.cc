@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // InterPodAffinity: keeps a pod away from, or brings it near to, nodes by the pods that run there or in the same
 // topology domain (zone, host name). Terms of running pods count as well: their required anti-affinity refuses, all
 // others score. Upstream: pkg/scheduler/framework/plugins/interpodaffinity.

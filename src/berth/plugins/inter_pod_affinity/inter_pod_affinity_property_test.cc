@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kept counts = counting anew, column form = plain form, AddPod and RemovePod = another cluster: over random clusters
 // that live. A failure prints the seed that replays it.
 #include <map>

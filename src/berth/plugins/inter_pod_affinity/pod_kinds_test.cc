@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which classes share a kind, and that kinds tell what classes would.
 #include <map>
 #include <set>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // LoadAware: a policy of berth's own. Nodes in the order of their real use, as measured outside, rather than of what
 // their pods request; and none that are hot. On top of a measurement it counts what has been placed since.
 #pragma once

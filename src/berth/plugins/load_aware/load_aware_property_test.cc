@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What defines LoadAware, on random clusters whose measurements come, grow old and go: no pod is placed while a node
 // that has room for it and is not hot has a lower predicted use; no hot node gets one; a pod that waits has no such
 // node.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/load_aware/load_aware.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What measurements say: answers of metrics.k8s.io and of Prometheus, and the annotations of nodes. Plain functions;
 // any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any body is a report or an error, and so is any annotation; all that a report holds can be counted with.
 #include <algorithm>
 #include <chrono>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeAffinity: refuses nodes that do not match the pod's nodeSelector and required node affinity, and prefers nodes
 // that match its preferred terms. `added` is the profile's own affinity (addedAffinity), which counts beside the pod's.
 #pragma once

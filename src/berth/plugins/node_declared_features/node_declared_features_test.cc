@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/node_declared_features/node_declared_features.h"
 
 #include <memory>

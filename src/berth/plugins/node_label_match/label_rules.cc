@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/node_label_match/label_rules.h"
 
 #include <set>

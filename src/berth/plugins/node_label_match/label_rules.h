@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which annotations of a pod ask for a label of its node, and how much they ask: the arguments of NodeLabelMatch, and
 // what they make of one pod. Plain values.
 #pragma once

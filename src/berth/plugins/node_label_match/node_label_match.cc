@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/node_label_match/node_label_match.h"
 
 #include <algorithm>

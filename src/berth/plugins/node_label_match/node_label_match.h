@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeLabelMatch: a policy of berth's own. Annotations of a pod, such as `cluster.type: raspberry`, ask for a node
 // whose label of that key has that value: nodes without it are refused, or only come last.
 #pragma once

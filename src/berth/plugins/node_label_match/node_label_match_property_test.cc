@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeLabelMatch in a whole scheduler: no pod is placed on a node without the label that it requires at that moment,
 // and pods that wait are tried again as soon as labels or their annotations help.
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeName: refuses every node but the one that the pod names.
 #pragma once
 

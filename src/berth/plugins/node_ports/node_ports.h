@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodePorts: refuses nodes where a host port that the pod wants is taken.
 #pragma once
 

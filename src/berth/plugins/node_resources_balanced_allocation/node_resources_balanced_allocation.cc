@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
 
 #include <algorithm>

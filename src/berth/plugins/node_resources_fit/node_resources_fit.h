@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeResourcesFit: refuses nodes without enough free resources or pod slots, and scores them by how full they would
 // be.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
 
 #include <gtest/gtest.h>

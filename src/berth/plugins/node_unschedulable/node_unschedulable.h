@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeUnschedulable: refuses cordoned nodes (spec.unschedulable), unless the pod tolerates the taint
 // node.kubernetes.io/unschedulable:NoSchedule that goes with it.
 #pragma once

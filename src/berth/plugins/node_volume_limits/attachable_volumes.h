@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The volumes of a pod that a CSI driver attaches to its node, as limits count them. Upstream: filterAttachableVolumes
 // of the NodeVolumeLimits plugin.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NodeVolumeLimits: no more volumes of a CSI driver on a node than the driver says it can attach. Upstream:
 // pkg/scheduler/framework/plugins/nodevolumelimits. Its gate VolumeLimitScaling is off in 1.36: a node without the
 // driver is not refused.

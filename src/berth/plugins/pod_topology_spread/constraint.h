@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpreadConstraint: a topology spread constraint, ready to be asked about pods and nodes. A plain value.
 #pragma once
 

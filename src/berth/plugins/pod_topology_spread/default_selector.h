@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DefaultSelector: which pods belong together with a pod, by the services that select it and by its controller. Default
 // constraints spread those. Upstream: plugins/helper.DefaultSelector. Core's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // DomainCounts: how many matching pods run in each domain of a layout, and the smallest of these numbers. Kept by
 // differences; domains without pods cost nothing. Single-threaded.
 #pragma once

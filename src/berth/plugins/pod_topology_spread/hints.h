@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which events may make a pod schedulable that PodTopologySpread refused. Functions of their arguments: any thread.
 #pragma once
 

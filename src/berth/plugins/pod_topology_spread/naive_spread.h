@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NaiveSpread: what PodTopologySpread has to find, counted from scratch over all nodes and keyed by label values as
 // upstream does. For tests.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PodTopologySpread: spreads pods over topology domains, such as zones and nodes, as topologySpreadConstraints or the
 // profile's default constraints say. See README.md in this folder. Core's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What PodTopologySpread keeps equals what is counted from scratch, and its column form equals its plain form, while
 // pods and nodes come, change and go. A failure prints the seed that replays it.
 #include <algorithm>

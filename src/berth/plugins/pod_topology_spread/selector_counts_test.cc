@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is kept of running pods by class, by selector and sparsely, equals what is counted from scratch.
 #include "berth/plugins/pod_topology_spread/selector_counts.h"
 

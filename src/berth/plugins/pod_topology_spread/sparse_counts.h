@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SparseCounts: counts by index of which most are 0: a sorted list of the others, or an array where they are many. A
 // plain value.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpreadIndex: what spreading keeps for one node table, for all pod classes together: running pods by class, counts by
 // selector, and the domains of rows. Core's thread only.
 #pragma once

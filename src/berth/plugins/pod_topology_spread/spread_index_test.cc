@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What SpreadIndex keeps is bounded, and right after it let go of something.
 #include "berth/plugins/pod_topology_spread/spread_index.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/pod_topology_spread/spread_marks.h"
 
 #include <algorithm>

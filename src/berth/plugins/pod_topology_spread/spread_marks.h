@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The marks by which PodTopologySpread, as a GroupingPlugin, tells rows apart: a topology value for each constraint,
 // or, where most rows have a value of their own, the number of matching pods there. Core's thread only.
 #pragma once
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "berth/base/hash_map.h"
-#include "berth/framework/plugin.h"
+#include "berth/framework/fast_path.h"
 #include "berth/plugins/pod_topology_spread/spread_counts.h"
 
 namespace berth::plugins {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrioritySort: the order of the queue: higher priority first, among equals whoever has waited longer.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Random and RoundRobin in the runtime: the three forms of evaluation choose the same node, and it is the one that the
 // policy is defined by, beside all default plugins.
 #include <algorithm>

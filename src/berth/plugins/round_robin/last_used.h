@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Finds the node that had its turn last by the pods on the nodes, so that RoundRobin goes on after a restart. Pure
 // functions.
 #pragma once

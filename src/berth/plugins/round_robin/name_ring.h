@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // NameRing: the rows of a node table in the order of the nodes' names, kept up to date. Single-threaded.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RoundRobin in a whole scheduler: whose turn it is while nodes come and go, bindings fail and the scheduler restarts.
 #include <algorithm>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulingGates: keeps a pod out of activeQ while spec.schedulingGates has an entry.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/scheduling_gates/scheduling_gates.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Events as scripts declare them: "Node/Add", "Pod/UpdatePodLabel", "AssignedPod/Delete", "Node/*".
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ScriptProgram: one version of a script, loaded, checked and frozen, and its functions as C++ calls. Made on any
 // thread; used on one at a time.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // One version of a script: what it may read, what its functions may answer, and what is said of those that fail.
 #include "berth/plugins/script/program.h"
 

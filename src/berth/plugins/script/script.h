@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Script: a plugin in Lua 5.4. The functions `prefilter`, `filter`, `score` and `normalize` of a file, or of the
 // arguments themselves, answer at the extension points of those names. A file that changes is taken up while the
 // scheduler runs, when the new version passes the checks of the first.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is a script or an error of one line; the functions of one that loads may be called, with anything but harm.
 #include <cstdint>
 #include <memory>

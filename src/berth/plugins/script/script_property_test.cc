@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Scripts on random clusters that live: all forms of evaluation agree, and with a few lines of C++ that say the same. A
 // failure prints the seed.
 #include <optional>

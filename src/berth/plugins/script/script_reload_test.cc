@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // New versions of a script's file: what is taken up, what is not, and what becomes of earlier answers.
 #include <gtest/gtest.h>
 

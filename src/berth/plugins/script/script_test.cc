@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Script in a profile: its arguments, what its answers do to pods, failing, events, and what is kept of it.
 #include "berth/plugins/script/script.h"
 

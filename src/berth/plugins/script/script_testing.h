@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of Script share: a core with profiles from a configuration's text, files in memory and metrics that
 // can be read. Tests only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a script sees of a pod and a node: objects that read the C++ ones when a field is asked for. Nothing is built
 // for a node; a view reads what the call under way is about, and outside calls it is an error to use one.
 // Thread-compatible.

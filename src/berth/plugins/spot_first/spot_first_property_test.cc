@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On random clusters: no pod is on an on-demand node while a spot node that passes its filters has room, what pods wish
 // is kept, and so is the share that stays on demand. A failure prints the seed that replays it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The whole core with SpotFirst: who is refused, with which words, and what brings the pod back.
 #include <memory>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SpotLabels: by which labels a node is known to run on spot capacity, which costs less and may be taken away.
 // Immutable once made; any thread may read it.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TaintToleration: refuses nodes with a NoSchedule or NoExecute taint that the pod does not tolerate, and prefers nodes
 // with few PreferNoSchedule taints that it does not tolerate.
 #pragma once

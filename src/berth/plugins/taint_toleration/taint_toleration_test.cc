@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/taint_toleration/taint_toleration.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/volume_binding/assume_cache.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BindOperation: PreBind of a pod's volumes as a state machine without threads. Upstream: binder.go's BindPodVolumes.
 //
 //   write 1 -> write 2 -> ... -> wait 1 s -> are all bound? -> done

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CapacityIndex: CSIStorageCapacity objects by storage class, checked once and kept up to date with the store. Core's
 // thread only.
 #pragma once

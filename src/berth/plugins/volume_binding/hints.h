@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Which events make it worth trying a pod again that VolumeBinding refused. Functions of their arguments: any thread.
 #pragma once
 

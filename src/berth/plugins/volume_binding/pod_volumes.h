@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What a pod's claims ask of a node, prepared once for the pod, and the decision about one node. Upstream: binder.go's
 // GetPodVolumeClaims and FindPodVolumes. Valid during one scheduling cycle: it points into the object store.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RowMatcher: Decide's view of the rows of a node table. Terms are bound to label columns once, and what names label
 // values (volumes of one host or zone, capacities of a segment) is found by the row's value instead of being tried.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Node affinity of volumes, checked once and matched many times, and how it reads where an in-tree volume is served by
 // a CSI driver instead (CSI migration). Upstream: CheckNodeAffinity of k8s.io/component-helpers/storage/volume and
 // k8s.io/csi-translation-lib. Values; thread-compatible.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Column form = plain form over random clusters, and both = a plain rendering of upstream's search for volumes. A
 // failure prints the seed that replays it.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VolumeIndex: PersistentVolumes by storage class, kept up to date with the store, so that a claim looks at the free
 // volumes of its class alone. Core's thread only.
 #pragma once

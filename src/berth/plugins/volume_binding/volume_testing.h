@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Storage objects for the tests of this folder, valid by default, and a plugin in a small cluster.
 #pragma once
 

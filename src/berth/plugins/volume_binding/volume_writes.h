@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The patches that bind volumes, as JSON, and what their answers say. Pure functions.
 #pragma once
 

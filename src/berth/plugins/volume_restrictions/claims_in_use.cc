@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/volume_restrictions/claims_in_use.h"
 
 namespace berth::plugins {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // VolumeZone: refuses nodes outside the zone or region of the pod's bound volumes, as the labels of the
 // PersistentVolumes say it. For volumes of old: newer ones have a node affinity, which VolumeBinding looks at. Core's
 // thread only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ZoneBalance: a policy of berth's own. Spreads the pods of each owner over zones, without the pods asking for it, in
 // the proportion of what the zones have free for them. See README.md in this folder. Core's thread only.
 #pragma once

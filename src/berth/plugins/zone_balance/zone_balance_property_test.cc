@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // On random clusters: each pod goes to a zone that has the fewest pods of its owner for the zone's weight, among those
 // where it can go. A failure prints the seed that replays it.
 #include <algorithm>

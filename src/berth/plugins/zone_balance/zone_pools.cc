@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/plugins/zone_balance/zone_pools.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ZonePools: the nodes of one table by zone and size, and what is free on them, kept up to date instead of added up for
 // each pod. Core's thread only.
 #pragma once

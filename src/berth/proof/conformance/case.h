@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A conformance case: a cluster, pending pods, and what the real kube-scheduler decides for them, in the format that
 // tests/differential/oracle writes (its README describes it). Plain values.
 #pragma once

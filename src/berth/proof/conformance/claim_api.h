@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClaimApi: the part of an API server that DynamicResources writes to, over the objects of one case. As the oracle's,
 // it names and numbers ResourceClaims, shows every change at once, and prepares devices as soon as they are allocated.
 // Everything else is taken for written.

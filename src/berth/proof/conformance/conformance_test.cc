@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The runner is an alarm: a difference that is planted in a golden case must ring it, and an untouched case must not.
 #include <algorithm>
 #include <filesystem>

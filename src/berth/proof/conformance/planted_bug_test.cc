@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The golden cases are an alarm: a bug of the kind that a port of kube-scheduler gets wrong must ring it, in every
 // form. Each bug is planted in front of the real plugin.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/conformance/runner.h"
 
 #include <algorithm>

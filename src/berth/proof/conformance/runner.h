@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Runs berth's own framework on a case and compares every verdict, score, total, message, best set and binding with
 // what the real kube-scheduler answered.
 #pragma once

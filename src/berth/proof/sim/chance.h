@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Chance: what a simulation leaves to its seed. One thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What must hold in a simulated cluster: never (a node has more than it can hold) and in the end (a pod that fits is
 // bound). Looks at the API server's objects with code that shares nothing with the scheduler's. One thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ModelApiServer: what a scheduler sees of an API server, as plain single-threaded code: pods, nodes, bindings with
 // their preconditions, status patches, and a log of changes for watches. Nothing here is lost, late or doubled:
 // Simulation does that to the requests and the watches. For tests only.

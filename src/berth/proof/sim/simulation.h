@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Simulation: the core and a model API server in one thread, from one seed: answers are lost or late, watches lag,
 // repeat and relist, bindings conflict, nodes and pods come and go, the scheduler crashes and starts anew. Checkers
 // outside the code look at what happened. For tests only.

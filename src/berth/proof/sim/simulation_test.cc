@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Replay a run, with all that happened:  BERTH_SIM_SEED=17 simulation_test
 #include "berth/proof/sim/simulation.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // AnsiScreen: a block of lines at the bottom of a terminal that is drawn again in place, at most ten times a second.
 // When the output is no terminal it gets plain lines: of each block those that the block before did not have.
 #pragma once

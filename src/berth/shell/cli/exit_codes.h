@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What berth's programs tell their caller when they end. Any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SIGINT and SIGTERM, which end a program of berth's: blocked everywhere and waited for in one place. A process has one
 // set of them; any thread may wait, one at a time.
 #pragma once

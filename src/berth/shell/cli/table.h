@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Table: text in aligned columns, as kubectl prints it. A value; fill it and render it.
 #pragma once
 

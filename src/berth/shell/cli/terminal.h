@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Terminal: where the program's lines go, and what can be shown there.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Text on a terminal: how wide it is, how it is cut, how it is coloured. Pure functions on UTF-8.
 #pragma once
 

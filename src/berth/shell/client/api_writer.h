@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ApiWriter: the writes of a scheduler, and the reads that settle a write whose answer was lost. Thread-safe; callbacks
 // come on the RestClient's loop.
 #pragma once

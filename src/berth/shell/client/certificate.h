@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Looking at PEM certificates and keys before a connection does, so that an error can say which file is wrong. OpenSSL
 // stays behind it. For the sources of this folder; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // For tests: an event loop that is turned by hand, and a transport whose answers the test writes.
 // Not thread-safe: everything runs on the test's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Credentials: who we are to the API server, for each request and each connection. Thread-safe.
 #pragma once
 

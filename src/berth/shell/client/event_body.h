@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What is written into the API server's Event for an event of ours. Functions of their arguments alone: any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EventRecorder: events.k8s.io/v1 Events about what the scheduler did, sent behind its back: recording never waits, and
 // nothing that schedules waits for an event. Give it a RestClient of its own, so that bindings need not wait for its
 // rate limit, over a Transport that takes `in_flight_max` requests more than others need. Thread-safe.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // EventSeries: the events that were recorded lately, so that a repetition is counted on the first one instead of being
 // sent. An LRU by time of creation. Not thread-safe: the recorder guards it.
 #pragma once

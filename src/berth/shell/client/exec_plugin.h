@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Running a credential plugin as a child process. For the sources of this folder.
 #pragma once
 

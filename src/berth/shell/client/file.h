@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Small files whole: kubeconfigs, tokens, certificates. For the sources of this folder; any thread.
 #pragma once
 

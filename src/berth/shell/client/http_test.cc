@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The client over real sockets: kubeconfig, TLS, credentials, list, watch and writes against a small server.
 #include <condition_variable>
 #include <map>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The way of a pod to its API server: the service account's files, TLS with the roots they hold, their token in each
 // request, and what a rotated token changes.
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Informer<T>: a Reflector whose objects have a type.
 //
 // The handler sees each object's life as add, updates, delete, without gaps in the end and without doubles: a version

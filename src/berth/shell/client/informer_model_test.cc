@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // An informer against a model of a server with all its troubles.
 #include <map>
 

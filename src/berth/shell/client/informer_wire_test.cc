@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists and watches in each form that they may have on the wire: JSON or protobuf, a list or the beginning of a watch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

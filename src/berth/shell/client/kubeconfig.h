@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Kubeconfig and the in-cluster service account: where the API server is and who we are, as client-go reads them.
 // Pure functions over files; any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fuzz target: any bytes as a kubeconfig, and as what a credential plugin prints. Files that it names are looked up
 // below a folder that does not exist, and no plugin is run: that happens with the first request only.
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/make_transport.h"
 
 #include "berth/shell/net/http_client.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The HTTP client that a kubeconfig describes. Apart from kubeconfig.h, so that reading a kubeconfig does not need the
 // HTTP client. Any thread.
 #pragma once

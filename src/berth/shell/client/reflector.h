@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reflector: keeps a copy of one kind of object: lists it, watches for changes, and tells a handler what came, changed
 // and went. Type-erased; use Informer<T> (informer.h).
 //

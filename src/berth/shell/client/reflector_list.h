@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReflectorList: the list of a reflector, page by page, in JSON or in protobuf. Puts what it reads into the store; its
 // owner decides what follows from its end.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/reflector_phases.h"
 
 namespace berth::client {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReflectorPhases: what a reflector does now, a list, a watch or a wait, with the stream or the timer of it. One phase
 // ends when the next begins, and callbacks of an earlier phase then do nothing. Holds the reflector's lock.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReflectorShared: what the lists and the watches of one reflector have in common: its settings, its phases, its store,
 // and what the API server has shown of itself. On the loop's thread, with the lock of `phases` held.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReflectorStore: what a reflector knows of its objects; tells the handler of changes. On the loop's thread, with the
 // lock of ReflectorPhases held.
 #pragma once

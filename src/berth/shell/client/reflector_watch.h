@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReflectorWatch: the watch of a reflector, from a version on or from the beginning (WatchList: the objects there are
 // come as events first). Puts what it reads into the store, and watches again after whatever passes; its owner decides
 // what follows when the list has to come first.

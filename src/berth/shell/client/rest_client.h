@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // RestClient: requests to an API server with credentials, retries and errors as Kubernetes means them. Thread-safe;
 // callbacks come on its EventLoop's thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of this folder share that have to do with files: a folder of their own, and a clock for what is read
 // again after a while.
 #pragma once

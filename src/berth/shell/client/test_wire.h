@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Lists and watches of a made-up kind in each form that they may have on the wire: JSON or protobuf, a list or the
 // beginning of a watch. For tests.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WatchFrames: cuts the bytes of a watch into its events: frames with a big-endian length of four bytes before each, as
 // protobuf watches are, or lines of JSON. Not thread-safe.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // WorkQueue: keys that somebody should look at: each one at most once at a time, a bounded number at once, failures
 // again after a back-off. What controllers are made of: an event adds the key of what it is about, and the handler
 // looks at the newest state. Everything happens on the loop's thread. Its size is that of the set of keys, which is the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/metrics/prometheus_metrics.h"
 
 #include <deque>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // PrometheusMetrics: what plugins count, as Prometheus reads it. Thread-safe.
 #pragma once
 

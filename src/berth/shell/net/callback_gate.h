@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // CallbackGate: the callbacks of one stream, which the stream's user may shut off from any thread. Once Shut() has
 // returned no callback starts; it waits for one that runs on another thread, and may be called from one.
 #pragma once

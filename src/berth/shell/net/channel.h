@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Channel: a TCP connection, plain or TLS, as steps that never wait; the owner waits for readiness in between. OpenSSL
 // stays behind it. For the sources of this folder; used on its loop's thread only.
 #pragma once

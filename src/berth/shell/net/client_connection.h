@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClientConnection: a pooled connection of the HTTP client that speaks HTTP/1.1: connecting, idle, or busy with one
 // exchange. Where the peer chooses HTTP/2 its link is taken over by an Http2Connection. For the sources of this folder;
 // used on its loop's thread only.

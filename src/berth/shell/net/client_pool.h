@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClientPool: what stands behind an HttpClient: its requests, the connections that carry them, and its time-outs. For
 // the sources of this folder.
 //

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/client_settings.h"
 
 #include "berth/shell/net/http_parser.h"

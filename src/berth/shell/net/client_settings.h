@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the connections of one client have in common. For the sources of this folder.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ClientStream: one Stream() of the HTTP client, on a connection of its own or as one of many over HTTP/2. For the
 // sources of this folder; on its loop's thread where not said otherwise.
 #pragma once

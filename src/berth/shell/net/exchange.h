@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Exchange: one Send() of the HTTP client, from its acceptance to its answer. For the sources of this folder; used on
 // its loop's thread only, once it is there.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Http2Call: an exchange of the HTTP client on a connection that speaks HTTP/2. For the sources of this folder; used on
 // its loop's thread only.
 #pragma once

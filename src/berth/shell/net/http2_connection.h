@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Http2Connection: an Http2Session on an open link: reads, writes what one turn of the loop has gathered at once, and
 // closes when there is nothing left to come. For the sources of this folder; used on its loop's thread only.
 #pragma once

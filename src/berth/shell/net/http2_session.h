@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Http2Session: the client's side of one HTTP/2 connection: requests and received bytes in, bytes to send and answers
 // out; nghttp2 behind it, no sockets. For the sources of this folder; used on its loop's thread only.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HTTP/2, as the client speaks it with a server that chooses it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

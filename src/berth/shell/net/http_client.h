@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HttpClient: HTTP/2 where a TLS server offers it: all requests and streams on one connection, which saves a system
 // call and a TLS record for most of them. Else HTTP/1.1 with keep-alive and a bounded connection pool. TLS is verified.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HttpParser: bytes into HTTP/1.x requests or answers, with limits and without sockets; Beast's parser behind it. One
 // object parses one message after the other. For the sources of this folder. Not thread-safe.
 #pragma once

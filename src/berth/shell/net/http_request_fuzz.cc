@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Request parsing as the server does it (same parser, small limits), cut into pieces as a network may cut it; then the
 // target, and the whole input as a target, a URL and an address.
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HttpServer: HTTP/1.1 over Boost.Beast, plain or TLS. Handlers are called on the IoContext's threads and must not
 // block; they answer through the ResponseWriter at once or later, from any thread.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Stream() of the HTTP client: answers that are read as they come.
 #include <latch>
 

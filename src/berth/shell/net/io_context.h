@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // IoContext: an event loop and the thread that runs it. Thread-safe. Destroying it ends the loop; pending callbacks of
 // timers are dropped.
 #pragma once

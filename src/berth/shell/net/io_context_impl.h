@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What stands behind IoContext: one Asio event loop a thread. A client or a connection lives on one loop for life, so
 // that its state needs no lock. For the sources of this folder.
 #pragma once

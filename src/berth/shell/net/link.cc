@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/link.h"
 
 #include <boost/asio/ip/basic_resolver.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Link: the way from a host name to a channel that carries bytes: look-up, TCP connect, TLS handshake. For the sources
 // of this folder; used on its loop's thread only.
 #pragma once

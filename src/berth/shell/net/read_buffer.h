@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ReadBuffer: bytes that have arrived and are not yet parsed. For the sources of this folder. Not thread-safe.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ServerConnection: one connection of the HTTP server: handshake, requests in, answers out. For the sources of this
 // folder; used on its loop's thread only.
 #pragma once

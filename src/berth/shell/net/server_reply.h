@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ServerReply: one answer of the HTTP server in the making, and the ResponseWriter that fills it. Shared by the writer
 // (any thread) and the connection (its loop). For the sources of this folder.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // ServerShared: what all connections of one HttpServer have in common. For the sources of this folder; immutable but
 // for the shards, each of which belongs to its loop, and the count. Shards and `tls` are set before the first
 // connection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/test_http2_peer.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // A server that speaks HTTP/2 over TLS and does what a test's script says with each request. Blocking, a thread a
 // connection.
 #pragma once

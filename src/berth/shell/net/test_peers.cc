@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/test_peers.h"
 
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of this folder share: waiting for callbacks, and peers that speak in raw bytes.
 #pragma once
 

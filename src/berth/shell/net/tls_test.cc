@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HTTPS: what the client accepts, what it refuses and how it says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Transport: one HTTP exchange as data. The HTTP client implements it over sockets, the embedded API server in process;
 // whoever talks to an API server depends on this alone. Any thread may call; callbacks come on the transport's own
 // thread and must not block.

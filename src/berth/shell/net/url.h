@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // URLs and request targets: percent-coding, splitting, and nothing of sockets. Pure functions, any thread.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The JSON of kube-scheduler's extender protocol (k8s.io/kube-scheduler/extender/v1), as Go writes and reads it. Pure
 // functions, any thread.
 #pragma once

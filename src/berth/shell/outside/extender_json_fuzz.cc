@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Any text is an answer of an extender or an error in one line; and any object can be sent to one.
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // HttpExtenders: the HTTP side of kube-scheduler's extender protocol. It keeps pods and nodes as the API server has
 // them where extenders want to see them whole, asks what the core wants asked, and gives the answers back as its input.
 // All on the event loop's thread; large answers are parsed beside it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutsidePoller: asks the sources of data from outside (framework/outside_data.h), each at its interval, in the
 // background. A source that fails is asked less and less often, at least every five minutes; a file is looked at once
 // an interval whatever it holds.

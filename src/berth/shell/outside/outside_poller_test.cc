@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/outside/outside_poller.h"
 
 #include <filesystem>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // How plugins' factories read files of this machine (framework::Handle::ReadFile).
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The plugin of examples/own-plugin, as part of a program, as a shared object and as a script: the same pods go to the
 // same nodes.
 #include <fstream>

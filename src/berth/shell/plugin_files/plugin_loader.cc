@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/plugin_files/plugin_loader.h"
 
 #include <algorithm>

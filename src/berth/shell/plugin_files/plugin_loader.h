@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Plugins in shared objects (`--plugin-dir`). Only before the process has threads: each file is tried in a child first.
 #pragma once
 

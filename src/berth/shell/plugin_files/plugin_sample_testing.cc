@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What the tests of the loader load, good and bad: each behaviour has a macro.
 #include "berth/plugin.h"
 

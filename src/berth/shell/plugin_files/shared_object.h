@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Reading from a shared object for which berth it was built, without having the system load it. Pure but for the file.
 #pragma once
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Files in a directory of plugins are read before anybody has looked at them.
 #include <cstddef>
 #include <cstdint>

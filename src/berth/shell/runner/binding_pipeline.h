@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // BindingPipeline: bindings on their way to the API server. Only so many are under way at once, and how many follows
 // from how long their answers take: more while these come as fast as when few were under way, fewer when more only
 // means to wait longer. The others wait in line. Only the event loop's thread may use it, but for limit().

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Feeds: all that comes in by itself, as inputs of the core: informers of nodes, of pods and of the kinds that plugins
 // read, and what other servers say at intervals. Inputs are given away on the event loop's thread, or by a worker that
 // has parsed a large answer. They keep no objects; what extenders want to see whole is passed on to these.

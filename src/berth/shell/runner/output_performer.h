@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // OutputPerformer: does outside what the core wants done: writes and reads of the API server, events, questions to
 // extenders, work on worker threads. What comes of each is pushed as an input. Only the event loop's thread may use it,
 // but where a function says otherwise. It never waits, and decides nothing.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulerCore: a turn of the real core (core/scheduler), for the runner. Not thread-safe: the runner sees to it that
 // one turn is taken at a time, on whichever thread. It does no I/O and reads no clock but the one it is given.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SchedulerShell: the core and everything around it that `berth run` and `berth demo` need: feeds bring inputs, the
 // runner takes turns, the performer carries outputs out. It only puts these together, and ends them in order.
 #pragma once

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // StatusWriter: pods' status patches, sent behind the scheduler's back. The newest patch of a pod replaces an older one
 // that has not been sent; what fails for a passing reason is tried again until it succeeds or the pod is gone. Only the
 // event loop's thread may use it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/runner/status_writer.h"
 
 #include <memory>

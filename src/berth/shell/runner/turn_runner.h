@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // TurnRunner: takes the core's turns, one at a time, on one of two threads. A turn takes the inputs there are, decides
 // some pods and leaves its outputs. Short turns are taken by the event loop's thread, which does all I/O, after all
 // that a look at its sockets has brought: waking another thread costs more than deciding a pod. What is more than a
