@@ -17,18 +17,15 @@
 #include <simdjson.h>
 
 #include "berth/api/decode_rules.h"
-#include "berth/api/decoder.h"
 #include "berth/api/fields.h"
 #include "berth/api/fields_meta.h"
-#include "berth/api/fields_resource_claim.h"
+#include "berth/api/json_leaves.h"
 #include "berth/base/expected.h"
 
 namespace berth::api::internal {
 
-class JsonDecoder : public Decoder {
+class JsonDecoder : public JsonLeaves {
  public:
-  using element = simdjson::dom::element;
-
   template <typename T>
   static Expected<std::shared_ptr<const T>> Decode(element object) {
     JsonDecoder decoder(kKind<T>);
@@ -38,7 +35,7 @@ class JsonDecoder : public Decoder {
   }
 
  private:
-  using Decoder::Decoder;
+  using JsonLeaves::JsonLeaves;
 
   // --- Objects -------------------------------------------------------------------------------------------------------
 
@@ -233,43 +230,6 @@ class JsonDecoder : public Decoder {
     }
     return true;
   }
-
-  [[gnu::always_inline]] bool Leaf(element value, std::string_view& out) {
-    if (value.get(out) == simdjson::SUCCESS) return true;
-    out = {};
-    return value.is_null() || WrongType(value, "a string");
-  }
-  [[gnu::always_inline]] bool Leaf(element value, std::string& out) {
-    std::string_view text;
-    if (!Leaf(value, text)) return false;
-    out = text;
-    return true;
-  }
-  bool Leaf(element value, bool& out) {
-    return value.get(out) == simdjson::SUCCESS || value.is_null() || WrongType(value, "a boolean");
-  }
-  template <typename Enum>
-    requires std::is_enum_v<Enum>
-  bool Leaf(element value, Enum& out) {
-    std::string_view text;
-    if (!Leaf(value, text)) return false;
-    Parse(text, out);
-    return true;
-  }
-  bool Leaf(element value, VersionValue& out) { return Leaf(value, out.text); }
-  bool Leaf(element value, std::int64_t& out);
-  bool Leaf(element value, std::int32_t& out);
-  bool Leaf(element value, Time& out);
-  // Quantities may also be written as JSON numbers.
-  bool Leaf(element value, Quantity& out);
-  bool Leaf(element value, StringMap& out);
-  bool Leaf(element value, OpaqueConfiguration& out);
-  bool Keys(element value, std::vector<std::string>& out);
-
-  bool Kind(element value);
-
-  [[gnu::cold]] bool WrongType(element value, std::string_view wanted);
-  [[gnu::cold]] Error Failed(element object) const;
 };
 
 }  // namespace berth::api::internal

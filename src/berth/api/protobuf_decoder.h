@@ -14,12 +14,10 @@
 #include <vector>
 
 #include "berth/api/decode_rules.h"
-#include "berth/api/decoder.h"
 #include "berth/api/fields.h"
 #include "berth/api/fields_meta.h"
-#include "berth/api/fields_resource_claim.h"
+#include "berth/api/protobuf_leaves.h"
 #include "berth/base/expected.h"
-#include "berth/codec/protobuf_reader.h"
 
 namespace berth::api::internal {
 
@@ -60,10 +58,8 @@ struct GatheredOf<T, Field<Where>>
     : GatheredInSlot<typename ShapeOf<Where>::Type,
                      std::remove_cvref_t<decltype(Slot(std::declval<T&>(), std::declval<Where>()))>> {};
 
-class ProtobufDecoder : public Decoder {
+class ProtobufDecoder : public ProtobufLeaves {
  public:
-  using Wire = codec::ProtobufReader;  // standing on one field
-
   template <typename T>
   static Expected<std::shared_ptr<const T>> Decode(std::string_view raw) {
     ProtobufDecoder decoder(kKind<T>);
@@ -75,7 +71,7 @@ class ProtobufDecoder : public Decoder {
   }
 
  private:
-  using Decoder::Decoder;
+  using ProtobufLeaves::ProtobufLeaves;
 
   // --- Messages ------------------------------------------------------------------------------------------------------
 
@@ -230,51 +226,6 @@ class ProtobufDecoder : public Decoder {
     }
     return !part.is_malformed() || Malformed() || AtEntry(key) || At(name);
   }
-
-  bool Leaf(const Wire& in, std::string_view& out) {
-    if (!in.is_bytes()) return WrongType(in, "a string");
-    out = in.bytes();
-    return true;
-  }
-  bool Leaf(const Wire& in, std::string& out) {
-    if (!in.is_bytes()) return WrongType(in, "a string");
-    out.assign(in.bytes());
-    return true;
-  }
-  bool Leaf(const Wire& in, bool& out) {
-    if (!in.is_number()) return WrongType(in, "a boolean");
-    out = in.value() != 0;
-    return true;
-  }
-  bool Leaf(const Wire& in, std::int64_t& out) {
-    if (!in.is_number()) return WrongType(in, "a whole number");
-    out = static_cast<std::int64_t>(in.value());
-    return true;
-  }
-  // Of a longer number the low bits, as protobuf has it.
-  bool Leaf(const Wire& in, std::int32_t& out) {
-    if (!in.is_number()) return WrongType(in, "a whole number");
-    out = static_cast<std::int32_t>(static_cast<std::uint32_t>(in.value()));
-    return true;
-  }
-  template <typename Enum>
-    requires std::is_enum_v<Enum>
-  bool Leaf(const Wire& in, Enum& out) {
-    if (!in.is_bytes()) return WrongType(in, "a string");
-    Parse(in.bytes(), out);
-    return true;
-  }
-  bool Leaf(const Wire& in, VersionValue& out) { return Leaf(in, out.text); }
-  bool Leaf(const Wire& in, Quantity& out);
-  // metav1.Time: whole seconds. An empty message is Go's zero time, which JSON writes as null: absent.
-  bool Leaf(const Wire& in, std::optional<Time>& out);
-  // As the JSON that Go writes of it.
-  bool Leaf(const Wire& in, OpaqueConfiguration& out);
-  bool Key(const Wire& in, std::string& out);
-
-  [[gnu::cold]] bool WrongType(const Wire& in, std::string_view wanted);
-  [[gnu::cold]] bool NoMessage(const Wire& in) { return WrongType(in, "a message"); }
-  [[gnu::cold]] bool Malformed() { return Fail("is no valid protobuf"); }
 };
 
 }  // namespace berth::api::internal

@@ -72,9 +72,4 @@ const std::vector<ResourceType>& ResourceTypes();
 // By path elements ("apps", "v1", "deployments"); null when there is none.
 const ResourceType* FindResource(std::string_view group, std::string_view version, std::string_view plural);
 
-// The key of lists in strategic merge patches ("containers" by "name", ...) for the list at this dotted path of the
-// kind's schema without indices ("spec.template.spec.containers"); empty: the list is replaced as a whole.
-// A result of "*" marks a list of scalars that is merged as a set ("metadata.finalizers").
-std::string_view PatchMergeKey(std::string_view kind, std::string_view path);
-
 }  // namespace berth::apiserver

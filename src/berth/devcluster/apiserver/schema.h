@@ -88,4 +88,9 @@ const SchemaType* FindMetaSchema(std::string_view name);
 
 const std::vector<SchemaType>& SchemaTypes();
 
+// The key of lists in strategic merge patches ("containers" by "name", ...) for the list at this dotted path of the
+// kind's schema without indices ("spec.template.spec.containers"); empty: the list is replaced as a whole.
+// A result of "*" marks a list of scalars that is merged as a set ("metadata.finalizers").
+std::string_view PatchMergeKey(std::string_view kind, std::string_view path);
+
 }  // namespace berth::apiserver

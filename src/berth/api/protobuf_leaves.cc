@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/api/protobuf_decoder.h"
+#include "berth/api/protobuf_leaves.h"
 
 #include <chrono>
 
@@ -33,12 +33,12 @@ Expected<std::string> Minified(std::string_view text) {
 
 }  // namespace
 
-bool ProtobufDecoder::WrongType(const Wire& in, std::string_view wanted) {
+bool ProtobufLeaves::WrongType(const Wire& in, std::string_view wanted) {
   const std::string_view type = in.is_bytes() ? "bytes" : in.is_number() ? "a number" : "a number of fixed size";
   return Fail("must be " + std::string(wanted) + ", not " + std::string(type));
 }
 
-bool ProtobufDecoder::Leaf(const Wire& in, Quantity& out) {
+bool ProtobufLeaves::Leaf(const Wire& in, Quantity& out) {
   if (!in.is_bytes()) return NoMessage(in);
   Wire part(in.bytes());
   while (part.Next()) {
@@ -52,7 +52,7 @@ bool ProtobufDecoder::Leaf(const Wire& in, Quantity& out) {
   return !part.is_malformed() || Malformed();
 }
 
-bool ProtobufDecoder::Leaf(const Wire& in, std::optional<Time>& out) {
+bool ProtobufLeaves::Leaf(const Wire& in, std::optional<Time>& out) {
   // What RFC 3339 can write: the years 0 to 9999.
   constexpr std::int64_t kSecondsMin = -62'167'219'200;
   constexpr std::int64_t kSecondsMax = 253'402'300'799;
@@ -70,7 +70,7 @@ bool ProtobufDecoder::Leaf(const Wire& in, std::optional<Time>& out) {
   return true;
 }
 
-bool ProtobufDecoder::Leaf(const Wire& in, OpaqueConfiguration& out) {
+bool ProtobufLeaves::Leaf(const Wire& in, OpaqueConfiguration& out) {
   if (!in.is_bytes()) return NoMessage(in);
   std::string_view driver;
   std::string_view parameters = "null";  // as Go writes a RawExtension that was never set
@@ -94,7 +94,7 @@ bool ProtobufDecoder::Leaf(const Wire& in, OpaqueConfiguration& out) {
   return true;
 }
 
-bool ProtobufDecoder::Key(const Wire& in, std::string& out) {
+bool ProtobufLeaves::Key(const Wire& in, std::string& out) {
   if (!in.is_bytes()) return NoMessage(in);
   Wire part(in.bytes());
   while (part.Next()) {

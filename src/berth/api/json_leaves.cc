@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/api/json_decoder.h"
+#include "berth/api/json_leaves.h"
 
 #include <array>
 #include <charconv>
 #include <limits>
+#include <utility>
 
 namespace berth::api::internal {
 namespace {
@@ -31,11 +32,11 @@ std::string_view TrimSpace(std::string_view text) {
 
 }  // namespace
 
-bool JsonDecoder::WrongType(element value, std::string_view wanted) {
+bool JsonLeaves::WrongType(element value, std::string_view wanted) {
   return Fail("must be " + std::string(wanted) + ", not " + std::string(TypeName(value)));
 }
 
-Error JsonDecoder::Failed(element object) const {
+Error JsonLeaves::Failed(element object) const {
   const auto text_of = [object](std::string_view key) {
     std::string_view text;
     return object["metadata"][key].get(text) == simdjson::SUCCESS ? text : std::string_view();
@@ -43,7 +44,7 @@ Error JsonDecoder::Failed(element object) const {
   return Failure(text_of("namespace"), text_of("name"));
 }
 
-bool JsonDecoder::Kind(element value) {
+bool JsonLeaves::Kind(element value) {
   std::string_view text;
   if (!Leaf(value, text)) return At("kind");
   if (text.empty() || text == kind()) return true;
@@ -51,13 +52,13 @@ bool JsonDecoder::Kind(element value) {
   return At("kind");
 }
 
-bool JsonDecoder::Leaf(element value, std::int64_t& out) {
+bool JsonLeaves::Leaf(element value, std::int64_t& out) {
   if (value.get(out) == simdjson::SUCCESS) return true;
   if (value.is_null()) return true;
   return value.is_number() ? Fail("must be a whole number of 64 bits") : WrongType(value, "a whole number");
 }
 
-bool JsonDecoder::Leaf(element value, std::int32_t& out) {
+bool JsonLeaves::Leaf(element value, std::int32_t& out) {
   std::int64_t number = out;
   if (!Leaf(value, number)) return false;
   if (number < std::numeric_limits<std::int32_t>::min() || number > std::numeric_limits<std::int32_t>::max()) {
@@ -67,7 +68,7 @@ bool JsonDecoder::Leaf(element value, std::int32_t& out) {
   return true;
 }
 
-bool JsonDecoder::Leaf(element value, Time& out) {
+bool JsonLeaves::Leaf(element value, Time& out) {
   std::string_view text;
   if (!Leaf(value, text)) return false;
   const std::optional<Time> time = ParseRfc3339(text);
@@ -76,14 +77,22 @@ bool JsonDecoder::Leaf(element value, Time& out) {
   return true;
 }
 
-bool JsonDecoder::Leaf(element value, StringMap& out) {
+bool JsonLeaves::Leaf(element value, StringMap& out) {
   std::vector<StringMap::Entry> entries;
-  if (!Entries<ByType>(value, entries)) return false;
+  simdjson::dom::object object;
+  if (value.get(object) == simdjson::SUCCESS) {
+    entries.reserve(object.size());
+    for (const auto member : object) {
+      if (!Leaf(member.value, entries.emplace_back(member.key, std::string()).second)) return AtEntry(member.key);
+    }
+  } else if (!value.is_null()) {
+    return WrongType(value, "an object");
+  }
   out = StringMap(std::move(entries));
   return true;
 }
 
-bool JsonDecoder::Leaf(element value, Quantity& out) {
+bool JsonLeaves::Leaf(element value, Quantity& out) {
   if (value.is_null()) return true;
   std::string_view text;
   std::array<char, 32> digits;
@@ -110,13 +119,13 @@ bool JsonDecoder::Leaf(element value, Quantity& out) {
   return true;
 }
 
-bool JsonDecoder::Leaf(element value, OpaqueConfiguration& out) {
+bool JsonLeaves::Leaf(element value, OpaqueConfiguration& out) {
   if (!value.is_object()) return WrongType(value, "an object");
   out.json = simdjson::minify(value);
   return true;
 }
 
-bool JsonDecoder::Keys(element value, std::vector<std::string>& out) {
+bool JsonLeaves::Keys(element value, std::vector<std::string>& out) {
   simdjson::dom::object object;
   out.clear();
   if (value.get(object) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an object");
