@@ -175,13 +175,13 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
     return fail("the Deployment's pods did not appear");
   }
   (*shell)->Start();
-  std::vector<scheduler::UnplacedPod> unplaced;
+  std::vector<scheduler::UnboundPod> unbound;
   // All that fit are running, and the scheduler has refused the others.
   const auto is_over = [&] {
     if (board.running() == options.replicas) return true;
-    if (!(*shell)->HasSettled()) return false;
-    unplaced = (*shell)->Unplaced();
-    return !unplaced.empty() && board.running() + static_cast<int>(unplaced.size()) == options.replicas;
+    if (!(*shell)->IsIdle()) return false;
+    unbound = (*shell)->Unbound();
+    return !unbound.empty() && board.running() + static_cast<int>(unbound.size()) == options.replicas;
   };
   if (!show_until("Deployment nginx, berth at work", is_over)) {
     return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) +
@@ -194,7 +194,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   }
   if (!all_running) {
     std::fprintf(stderr, "berth: demo: %zu of %d pods have no room: %s More --nodes would give it to them.\n",
-                 unplaced.size(), options.replicas, unplaced.front().why.c_str());
+                 unbound.size(), options.replicas, unbound.front().why.c_str());
   }
   if (!options.serve) return end(all_running ? cli::kExitOk : cli::kExitFailed);
   std::printf(

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "berth/app/common_flags.h"
+
 namespace berth::app {
 
 CLI::App* AddPluginCommand(CLI::App& app, PluginOptions& options, std::optional<std::string>& plugin_directory) {
@@ -12,7 +14,7 @@ CLI::App* AddPluginCommand(CLI::App& app, PluginOptions& options, std::optional<
   CLI::App* test = plugin->add_subcommand("test", "compare what plugins do with what cases in YAML expect");
   test->add_option("PATH", options.paths, "case files, or directories of them (or of a directory cases in them)")
       ->required();
-  test->add_option("--plugin-dir", plugin_directory, "directory of shared objects (*.so) with plugins of one's own");
+  AddPluginDirectory(*test, plugin_directory);
   test->add_option("-o,--output", options.output, "table, or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();

@@ -10,8 +10,7 @@ class App;
 
 namespace berth::app {
 
-// Adds the subcommand and its own subcommands, which set `options`; its connection flags are the caller's to add. Both
-// arguments must outlive the parsing.
+// Adds the subcommand and its own subcommands, which set `options`. Both arguments must outlive the parsing.
 CLI::App* AddPriceCommand(CLI::App& app, PriceOptions& options);
 
 }  // namespace berth::app

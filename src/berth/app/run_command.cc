@@ -89,7 +89,7 @@ void WaitUntilPlaced(const runner::SchedulerShell& shell, std::chrono::seconds p
   std::uint64_t placed = 0;
   bool has_synced = false;
   auto latest = std::chrono::steady_clock::now();
-  while (!shell.HasSettled() && !cli::HasSignal()) {
+  while (!shell.IsIdle() && !cli::HasSignal()) {
     const std::uint64_t count = shell.counts().scheduled;
     const auto now = std::chrono::steady_clock::now();
     if (count != placed || shell.HasSynced() != has_synced) latest = now;
@@ -101,16 +101,16 @@ void WaitUntilPlaced(const runner::SchedulerShell& shell, std::chrono::seconds p
 }
 
 // The exit status; a line for each pod without a node.
-int ReportUnplaced(runner::SchedulerShell& shell) {
+int ReportUnbound(runner::SchedulerShell& shell) {
   if (!shell.HasSynced()) {
     std::fprintf(stderr, "berth: ended before the cluster's objects had been listed\n");
     return cli::kExitFailed;
   }
-  const std::vector<scheduler::UnplacedPod> unplaced = shell.Unplaced();
-  for (const scheduler::UnplacedPod& pod : unplaced)
+  const std::vector<scheduler::UnboundPod> unbound = shell.Unbound();
+  for (const scheduler::UnboundPod& pod : unbound)
     std::printf("%s: %s\n", pod.key.c_str(), cli::Printable(pod.why).c_str());
   std::fflush(stdout);
-  return unplaced.empty() ? cli::kExitOk : cli::kExitFailed;
+  return unbound.empty() ? cli::kExitOk : cli::kExitFailed;
 }
 
 }  // namespace
@@ -176,7 +176,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   int status = cli::kExitOk;
   if (options.once) {
     WaitUntilPlaced(**shell, std::chrono::seconds(options.once_patience_s));
-    status = ReportUnplaced(**shell);
+    status = ReportUnbound(**shell);
     (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
   } else {
     const char* signal = cli::WaitForSignal();

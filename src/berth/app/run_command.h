@@ -26,6 +26,9 @@ struct RunOptions {
   bool once = false;
   // With `once`, how long a pod is waited for that met an error or waits for its victims, while none is placed.
   int once_patience_s = 30;
+  // Taken where they ask for what is: no leader election, no port. Another value is refused.
+  std::string leader_elect;
+  int secure_port = 0;
 };
 
 int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins);

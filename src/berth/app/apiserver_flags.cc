@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/apiserver_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/common_flags.h"
+
+namespace berth::app {
+
+CLI::App* AddApiServerCommand(CLI::App& app, ApiServerCommandOptions& options, int& verbosity) {
+  CLI::App* command = app.add_subcommand("apiserver", "the embedded API server by itself");
+  command->add_option("--listen", options.listen, "address and port")->check(CheckAddress, "")->capture_default_str();
+  command->add_option("--nodes", options.nodes, "simulated nodes")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  AddVerbosity(*command, verbosity);
+  return command;
+}
+
+}  // namespace berth::app

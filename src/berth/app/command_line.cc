@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/command_line.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/kube_scheduler_flags.h"
+#include "berth/base/edit_distance.h"
+
+namespace berth::app {
+namespace {
+
+std::string Joined(std::span<const std::string_view> words) {
+  std::string joined;
+  for (const std::string_view word : words) joined += (joined.empty() ? "" : ", ") + std::string(word);
+  return joined;
+}
+
+// "; the nearest is X", if one is near enough to be a slip of the hand.
+std::string Nearest(std::string_view word, std::span<const std::string_view> known) {
+  const std::string_view nearest = NearestName(word, known);
+  if (nearest.empty() || EditDistance(word, nearest) > std::max<std::size_t>(1, word.size() / 4)) return "";
+  return "; the nearest is " + std::string(nearest);
+}
+
+// What of the command line nobody knows, as it stands there; a flag without its value.
+struct Leftovers {
+  std::vector<std::string> flags;
+  std::vector<std::string> words;
+};
+
+Leftovers LeftoversOf(const CLI::App& app) {
+  Leftovers leftovers;
+  for (std::string& argument : app.remaining(true)) {
+    const bool is_flag = argument.size() > 1 && argument.front() == '-';
+    if (is_flag) argument.resize(std::min(argument.find('='), argument.size()));
+    (is_flag ? leftovers.flags : leftovers.words).push_back(std::move(argument));
+  }
+  return leftovers;
+}
+
+std::string UnknownFlags(const std::vector<std::string>& flags, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  std::vector<std::string_view> upstream;
+  std::vector<std::string_view> unknown;
+  for (const std::string& flag : flags)
+    (command.get_name() == "run" && IsKubeSchedulerFlag(flag) ? upstream : unknown).push_back(flag);
+  const bool is_one = (unknown.empty() ? upstream : unknown).size() == 1;
+  if (unknown.empty()) {
+    return Joined(upstream) + (is_one ? ": a flag" : ": flags") +
+           " of kube-scheduler that berth does not have: leave " + (is_one ? "it" : "them") + " out";
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return (is_one ? "unknown flag " : "unknown flags ") + Joined(unknown) + Nearest(unknown.front(), known);
+}
+
+std::string WrongSubcommand(const std::vector<std::string>& words, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* known : command.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(known->get_name());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string of = command.get_parent() == nullptr ? "" : command.get_name() + ": ";
+  if (words.empty()) return of + "a subcommand is missing: one of " + Joined(known);
+  return of + "there is no subcommand " + Quoted(words.front()) + Nearest(words.front(), known) + "; one of " +
+         Joined(known);
+}
+
+}  // namespace
+
+// kube-scheduler takes --leader_elect for --leader-elect, and -v=2 for -v 2.
+std::vector<std::string> NormalizedArguments(int argc, char** argv) {
+  std::vector<std::string> arguments;
+  for (int i = 1; i < argc; ++i) {
+    std::string argument = argv[i];
+    if (argument.starts_with("-v=")) argument.insert(1, "-");
+    if (argument.starts_with("--")) {
+      const auto end = argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size()));
+      std::replace(argument.begin(), end, '_', '-');
+    }
+    arguments.push_back(std::move(argument));
+  }
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
+  return arguments;
+}
+
+std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  const Leftovers leftovers = LeftoversOf(app);
+  const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if ((is_required || is_extra) && !leftovers.flags.empty()) return UnknownFlags(leftovers.flags, *command);
+  if (is_required && command->get_require_subcommand_min() > 0) return WrongSubcommand(leftovers.words, *command);
+  if (is_extra && !leftovers.words.empty()) return "unexpected argument " + Quoted(leftovers.words.front());
+  std::string text = error.what();
+  constexpr std::string_view kConversion = "Could not convert: ";  // --nodes = three
+  const std::size_t equals = text.find(" = ");
+  if (text.starts_with(kConversion) && equals != std::string::npos) {
+    return text.substr(kConversion.size(), equals - kConversion.size()) + ": " + Quoted(text.substr(equals + 3)) +
+           " is no number, or too large";
+  }
+  return text;
+}
+
+std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }
+
+}  // namespace berth::app

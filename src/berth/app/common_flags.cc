@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/common_flags.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/command_line.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::app {
+namespace {
+
+// CLI11's own check would tell the largest double, and takes NaN.
+std::string CheckRate(const std::string& text) {
+  double rate = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), rate);
+  const bool is_rate = error == std::errc() && end == text.data() + text.size() && std::isfinite(rate) && rate >= 0;
+  return is_rate ? "" : Quoted(text) + " should be a number of requests a second, 0 or more";
+}
+
+}  // namespace
+
+std::string CheckAddress(const std::string& text) {
+  const auto address = net::SplitHostPort(text);
+  return address.ok() ? "" : address.error().message;
+}
+
+// CLI11 takes -1 for the largest number.
+std::string CheckSeed(const std::string& text) {
+  return text.starts_with('-') ? Quoted(text) + " should be a number from 0 to 18446744073709551615" : "";
+}
+
+void AddConnection(CLI::App& command, ConnectionOptions& options) {
+  command
+      .add_option("--kubeconfig", options.kubeconfig,
+                  "kubeconfig file; without it and --master: the pod's service account")
+      ->envname("KUBECONFIG");
+  command.add_option("--context", options.context, "context of the kubeconfig; default: its current-context");
+  command.add_option("--master", options.master, "URL of the API server, for example http://127.0.0.1:8001");
+  command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")->check(CheckRate, "");
+  command.add_option("--kube-api-burst", options.burst, "requests at once when --kube-api-qps is set")
+      ->check(CLI::Range(0, std::numeric_limits<int>::max()));
+}
+
+void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what) {
+  command.add_option("-v,--v", verbosity, "log verbosity: 0, or 4 and above " + what);
+}
+
+void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory) {
+  command.add_option("--plugin-dir", directory,
+                     "directory of shared objects (*.so) with plugins of one's own, made by berth_add_plugin()");
+}
+
+}  // namespace berth::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that several subcommands have, and checks of their values. A check returns what is wrong with a value, or "".
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "berth/app/connection.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth::app {
+
+// What the flags set must outlive the parsing.
+void AddConnection(CLI::App& command, ConnectionOptions& options);
+void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what = "for debugging");
+void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory);
+
+std::string CheckAddress(const std::string& text);
+std::string CheckSeed(const std::string& text);
+
+}  // namespace berth::app

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/demo_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/common_flags.h"
+#include "berth/demo/policy_demo.h"
+
+namespace berth::app {
+
+CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std::string>& plugin_directory) {
+  CLI::App* command = app.add_subcommand("demo", "berth at work on an embedded cluster");
+  command->add_flag("--serve", options.serve, "leave the cluster running for kubectl --server");
+  command->add_option("--listen", options.listen, "where, with --serve")
+      ->check(CheckAddress, "")
+      ->capture_default_str();
+  CLI::Option* const nodes = command->add_option("--nodes", options.nodes, "simulated nodes")
+                                 ->check(CLI::Range(1, 5'000))
+                                 ->capture_default_str();
+  CLI::Option* const replicas = command->add_option("--replicas", options.replicas, "pods of the nginx Deployment")
+                                    ->check(CLI::Range(1, 10'000))
+                                    ->capture_default_str();
+  command->add_option("--seed", options.seed, "seed of all chance")->check(CheckSeed, "")->capture_default_str();
+  CLI::Option* const config = command->add_option(
+      "--config", options.config, "KubeSchedulerConfiguration file whose first profile schedules the pods");
+  AddPluginDirectory(*command, plugin_directory);
+  command
+      ->add_option("--policy", options.policy,
+                   "show a policy on a cluster where its effect is plain to see: " + demo::PolicyDemoNames())
+      ->check(demo::CheckPolicyDemo, "")
+      ->excludes(nodes)
+      ->excludes(replicas)
+      ->excludes(config);
+  return command;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/kubelets_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/common_flags.h"
+
+namespace berth::app {
+
+CLI::App* AddKubeletsCommand(CLI::App& app, KubeletsOptions& options, int& verbosity) {
+  CLI::App* command = app.add_subcommand("kubelets", "simulated nodes and kubelets for any cluster");
+  AddConnection(*command, options.connection);
+  command->add_option("--nodes", options.nodes, "how many")->check(CLI::Range(1, 100'000))->capture_default_str();
+  AddVerbosity(*command, verbosity);
+  return command;
+}
+
+}  // namespace berth::app

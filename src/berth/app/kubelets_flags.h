@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `berth kubelets`.
+#pragma once
+
+#include "berth/app/kubelets_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth::app {
+
+// Adds the subcommand, which sets the other arguments; all of them must outlive the parsing.
+CLI::App* AddKubeletsCommand(CLI::App& app, KubeletsOptions& options, int& verbosity);
+
+}  // namespace berth::app
