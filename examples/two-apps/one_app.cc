@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OneApp: a node runs the pods of one app, and the pods of an app run on one node as long as it has room. Which app a pod
-// is of, its label "app" says; pods without it are nobody's business.
+// OneApp: a node runs the pods of one app, and the pods of an app run on one node as long as it has room. Which app a
+// pod is of, its label "app" says; pods without it are nobody's business.
 #include <algorithm>
 
 #include <berth/plugin.h>

@@ -119,7 +119,7 @@ void CaseCluster::Run(Duration time_max) {
     bool has_done = core_->ScheduleOne(now_);
     has_done |= Perform();
     if (has_done) continue;
-    if (core_->HasSettled()) return;
+    if (core_->IsIdle()) return;
     const std::optional<Time> wake = core_->NextWake();
     if (!wake || *wake > end) return;
     now_ = std::max(now_ + Duration{1}, *wake);
@@ -179,8 +179,8 @@ std::string CaseCluster::WhyNot(const api::Pod& pod) const {
   if (const auto gate = GateOf(pod)) return *gate;
   if (const auto at = refused_.find(pod.metadata.uid); at != refused_.end()) return at->second;
   const std::string key = pod.metadata.namespace_name + "/" + pod.metadata.name;
-  for (scheduler::UnplacedPod& unplaced : core_->Unplaced()) {
-    if (unplaced.key == key) return std::move(unplaced.why);
+  for (scheduler::UnboundPod& unbound : core_->Unbound()) {
+    if (unbound.key == key) return std::move(unbound.why);
   }
   return ProfileOf(pod) == nullptr ? "no profile is called " + pod.spec.scheduler_name : "it is gone";
 }

@@ -185,9 +185,9 @@ class PolicyDemo {
   // All pods that fit are running, and the scheduler has refused the others.
   bool IsOver() {
     if (tally_.running() == pods_expected_) return true;
-    if (!shell_->HasSettled()) return false;
-    const std::size_t unplaced = shell_->Unplaced().size();
-    return unplaced > 0 && tally_.running() + static_cast<int>(unplaced) == pods_expected_;
+    if (!shell_->IsIdle()) return false;
+    const std::size_t unbound = shell_->Unbound().size();
+    return unbound > 0 && tally_.running() + static_cast<int>(unbound) == pods_expected_;
   }
 
   std::vector<std::string> Introduction() const {
@@ -213,9 +213,9 @@ class PolicyDemo {
       lines.insert(lines.end(), {"", "In the last decision:"});
       for (std::string& line : tally_.refusals()) lines.push_back(std::move(line));
     }
-    const std::vector<scheduler::UnplacedPod> unplaced = shell_->Unplaced();
-    if (!unplaced.empty()) lines.insert(lines.end(), {"", "Not placed:"});
-    for (const scheduler::UnplacedPod& pod : unplaced) lines.push_back("  " + pod.key + ": " + pod.why);
+    const std::vector<scheduler::UnboundPod> unbound = shell_->Unbound();
+    if (!unbound.empty()) lines.insert(lines.end(), {"", "Not placed:"});
+    for (const scheduler::UnboundPod& pod : unbound) lines.push_back("  " + pod.key + ": " + pod.why);
     lines.emplace_back();
     lines.insert(lines.end(), scenario_.to_see.begin(), scenario_.to_see.end());
     return lines;

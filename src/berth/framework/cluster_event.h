@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterEvent: a change in the cluster that may help a pod in the queue. Values; hints are called on the core's
-// thread. Names and matching are upstream's (k8s.io/kube-scheduler/framework, behaviour inventory 3.7).
+// ClusterEvent: a change in the cluster that may help a pod in the queue. Values; hints are called within
+// turns only. Names and matching are upstream's (k8s.io/kube-scheduler/framework, behaviour inventory 3.7).
 #pragma once
 
 #include <cstdint>

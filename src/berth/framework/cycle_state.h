@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // CycleState: what a plugin computed in PreFilter or PreScore, under a key, for its later calls in the same scheduling
-// cycle. Copies share their entries, and an entry is copied when one of them changes it (copy on write). Core's thread
+// cycle. Copies share their entries, and an entry is copied when one of them changes it (copy on write). Within turns
 // only.
 #pragma once
 

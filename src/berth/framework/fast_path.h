@@ -4,7 +4,7 @@
 // plugin.h are the specification: property tests hold both forms together, and a plugin without any of this is right.
 //
 // A plugin opts in by deriving from FastFilter instead of FilterPlugin, and so on. The runtime looks for these classes
-// when it makes a profile, never in a loop over rows. Core's thread only. Not installed: plugins of one's own see none
+// when it makes a profile, never in a loop over rows. Within turns only. Not installed: plugins of one's own see none
 // of it, so that an experiment with performance changes this header alone (docs/adr/0013-two-contracts.md).
 #pragma once
 
@@ -102,22 +102,22 @@ class GroupingPlugin : public virtual Plugin {
     bool operator==(const Marks&) const = default;
   };
   // Marks for pods of this class, or marks that other classes have as well and that rest on node objects alone.
-  enum class MarkKind : std::uint8_t { kOwn, kShared };
+  enum class MarkScope : std::uint8_t { kOwn, kShared };
 
   // Own marks. Asked after PreFilter. nullopt: this pod's nodes cannot be grouped in this cycle.
   virtual std::optional<Marks> MarksOf(const Cycle& cycle, const PodInfo& pod) const = 0;
   // Shared marks. Appends to `special` the rows where pods matter as well, so that the marks do not tell all: each of
-  // these is a group by itself. nullopt: there are no shared marks, or more than `special_max` special rows; `special`
-  // is then undefined.
+  // these is a candidate of its own. nullopt: there are no shared marks, or more than `special_max` special rows;
+  // `special` is then undefined.
   virtual std::optional<Marks> SharedMarksOf(const Cycle&, const PodInfo&, std::size_t /*special_max*/,
                                              std::vector<NodeIndex>& /*special*/) const {
     return std::nullopt;
   }
   // Puts the marks of rows[i] at marks[i * stride], `width` numbers.
-  virtual void MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
+  virtual void MarkRows(const Cycle& cycle, const PodInfo& pod, MarkScope scope, std::span<const NodeIndex> rows,
                         std::span<std::uint32_t> marks, std::size_t stride) const = 0;
-  // Appends rows that the plugin prefers to all others in this cycle: each is a group by itself, whatever its marks. A
-  // few tens at most, for each costs as much as a group. Asked after MarksOf or SharedMarksOf.
+  // Appends rows that the plugin prefers to all others in this cycle: each is a candidate of its own, whatever its
+  // marks. A few tens at most, for each costs as much as a group. Asked after MarksOf or SharedMarksOf.
   virtual void SingleOut(const Cycle&, const PodInfo&, std::vector<NodeIndex>& /*rows*/) const {}
   // PreScore by groups, for a plugin that has PreScore: `feasible` holds one row of each group, and the group has
   // sizes[i] rows. After a failure the runtime asks PreScore, with all feasible rows.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handle: what the scheduler offers to a plugin for its whole life. It outlives the plugin. Decide() may be called on
-// any thread, all else on the core's thread alone. No call blocks.
+// any thread, all else within turns only: from within a call of the plugin. No call blocks.
 #pragma once
 
 #include <functional>

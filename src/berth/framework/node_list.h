@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeList: the nodes of the cluster, by row and by name, as plugins read them; no plugin changes it. Core's thread
+// NodeList: the nodes of the cluster, by row and by name, as plugins read them; no plugin changes it. Within turns
 // only. From PreFilter to Score it does not change; when Reserve is called, the pod is on its node already.
 #pragma once
 

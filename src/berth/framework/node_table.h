@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeTable: what the fast path (fast_path.h) reads of all nodes beside NodeList: a column for each thing that filters
-// and scores look at, one entry a row, and a log of the rows that changed. Core's thread only; the cache alone changes
+// and scores look at, one entry a row, and a log of the rows that changed. Within turns only; the cache alone changes
 // it, between evaluations. A row that is given to another node gets a new version.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NominatedRows: the pods nominated for each row of the node table, with a log of the rows that changed, so that a
-// cycle looks at changes instead of all nominations. Part of the fast path. Core's thread only.
+// cycle looks at changes instead of all nominations. Part of the fast path. Within turns only.
 #pragma once
 
 #include <cstddef>

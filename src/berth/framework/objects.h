@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Objects: the API objects beside nodes and pods that plugins read, as the API server last showed them. A plugin
-// declares the kinds that it reads (ObjectReader in plugin.h); only those are watched. Core's thread only.
+// declares the kinds that it reads (ObjectReader in plugin.h); only those are watched. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -102,7 +102,7 @@ struct Operation {
   // Code that may block, run on a worker thread. It must not touch the plugin's members, its Handle (but Decide) or
   // anything else of the core.
   using Work = std::function<Status()>;
-  // Called on the core's thread when the step has ended, whatever its outcome.
+  // Called within a turn when the step has ended, whatever its outcome.
   using Next = std::function<Operation(const StepResult&)>;
 
   static Operation Done(Status status = Status::Success()) { return {std::move(status), {}, {}, {}, {}}; }

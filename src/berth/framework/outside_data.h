@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OutsideDataReader: for a plugin that decides by data which are no API objects: measurements, alerts, health. It names
 // its sources; the shell polls them in the background and brings each answer to the core as an input. The plugin is
-// called on the core's thread, and nothing is fetched within a scheduling cycle.
+// called within turns only, and nothing is fetched within a scheduling cycle.
 #pragma once
 
 #include <chrono>

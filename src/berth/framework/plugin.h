@@ -2,7 +2,8 @@
 // The Scheduling Framework: the twelve extension points. A plugin derives from any number of them; its order, weight
 // and arguments come from the profile. docs/plugins/extension-points.md shows them at work. What makes the plugins that
 // come with berth fast is in fast_path.h; no plugin needs it.
-// - Thread: the core's, one call at a time. No call may block, because nothing else is scheduled meanwhile.
+// - Thread: calls come within turns of the core, one at a time, but not always on the same thread: keep nothing in
+//   thread_local. No call may block, because nothing else is scheduled meanwhile.
 // - Must not touch: anything but the plugin's own members and the CycleState. Const functions are asked any number of
 //   times, also in what-if trials, and must not count these as done. What a call gets by reference is gone after it.
 // - Errors: "error" below means: the scheduling cycle ends, the message names the plugin, and the pod is tried again
@@ -48,9 +49,9 @@ struct Cycle {
   bool with_detail = false;  // PostFilter: report all candidates, not only the chosen one
 };
 
-// What a plugin's answer about a node rests on, beside the pod's class (PodInfo::pod_class: all of a pod but its name
-// and status). The runtime keeps the answer and asks again when that has changed. kCycle is always right; with kNode a
-// plugin is asked about a thousand pods of one Deployment as often as about one.
+// What a plugin's answer about a node rests on, beside the pod's class (PodInfo::pod_class: all of a pod but its name,
+// its status and annotations that no plugin reads). The runtime keeps the answer and asks again when that has changed.
+// kCycle is always right; with kNode a plugin is asked about a thousand pods of one Deployment as often as about one.
 enum class Dependency : std::uint8_t {
   kNode,     // that node and the pods on it; in PreFilter and PreScore, the class alone
   kCluster,  // the objects of all nodes

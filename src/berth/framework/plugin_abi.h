@@ -18,7 +18,8 @@
 
 // Raise it with every change to an installed header that breaks plugins built before and that no size shows: a virtual
 // function added, removed, moved or changed in a class that plugins derive from or call, a member with another place or
-// meaning, an enumerator with another number, a function removed.
+// meaning, an enumerator with another number, a function removed. Also when a class is added that plugins may derive
+// from: an older berth would take such a plugin and never call it.
 #ifndef BERTH_PLUGIN_ABI_VERSION
 #define BERTH_PLUGIN_ABI_VERSION 2
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfileAware: for plugins whose metrics and messages name their profile. Core's thread only.
+// ProfileAware: for plugins whose metrics and messages name their profile. Within turns only.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // StatusTable: the distinct refusals of one evaluation, each stored once, so that the fast path's verdict about a row
-// is a number. Core's thread only. It never forgets an entry: ids hold for as long as the table.
+// is a number. Within turns only. It never forgets an entry: ids hold for as long as the table.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cache: nodes and the pods on them as the scheduler counts them: what the API server says, plus the pods that were
-// decided and whose binding is not confirmed yet (assumed). Single-threaded: the core's thread.
+// decided and whose binding is not confirmed yet (assumed). Within turns only.
 //
 //            Assume            SetPod (same node)
 //   (none) ---------> assumed --------------------> added ---+

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ColumnNodeTable: the node table that the cache owns and changes. Single-threaded: the core's thread.
+// ColumnNodeTable: the node table that the cache owns and changes. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nominator: pods that are expected to run on a node once its room is free (after preemption, or because an outside
-// component said so). The two-pass filter and preemption read it. Only the core's thread may use it.
+// component said so). The two-pass filter and preemption read it. Within turns only.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RowNominations: the nominator's pods by row of the node table, kept up to date from what changed in either. Core's
-// thread only.
+// RowNominations: the nominator's pods by row of the node table, kept up to date from what changed in either. Within
+// turns only.
 #pragma once
 
 #include <cstdint>

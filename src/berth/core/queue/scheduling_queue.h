@@ -2,8 +2,8 @@
 // SchedulingQueue: the pods that wait to be scheduled. activeQ holds those that are ready, two back-off heaps those
 // that failed a moment ago, and the unschedulable pods wait for an event that may help them. Upstream: backend/queue.
 //
-// Part of the deterministic core: only the core's thread may call it, it reads no clock and never blocks. `now` must
-// not run backwards between calls.
+// Part of the deterministic core: it reads no clock and never blocks. `now` must not run backwards between calls.
+// Within turns only.
 #pragma once
 
 #include <chrono>

@@ -19,7 +19,8 @@ using framework::Status;
 
 namespace {
 
-// More odd rows than these, and than one row in so many, are too many to be asked about one by one.
+// More odd rows (amount_blocks.h: tainted, cordoned or unusual nodes) than these, and than one row in so many, are too
+// many to be asked about one by one.
 constexpr std::size_t kOddRowsMin = 16;
 constexpr std::size_t kRowsPerOddRow = 16;
 
@@ -38,7 +39,7 @@ BlockChooser::BlockChooser(const ProfileTraits& profile, ClassUpdater& updater)
       updater_(updater) {}
 
 bool BlockChooser::CanUseBlocks(const EvaluationCycle& cycle) {
-  if (cycle.options.form != Form::kReuse || !cycle.is_first_of_class) return false;
+  if (cycle.options.form != Form::kReuse || !cycle.is_first_sight) return false;
   if (cycle.request.extenders != nullptr || cycle.outcome.narrowed_to || cycle.do_nominations_matter) return false;
   if (cycle.plan.has_unkept_filters || cycle.plan.has_unkept_scores) return false;
   const std::size_t row_count = cycle.nodes().row_count();

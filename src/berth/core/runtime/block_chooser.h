@@ -6,8 +6,8 @@
 //
 // It is asked first, and answers where every plugin that has a say looks at amounts alone (framework::AmountsPlugin) or
 // says the same of all nodes. Measured with berth-bench, CPU a pod with and without it: `unique` 27 and 139 us at 5,000
-// nodes, 129 and 2,682 at 100,000; `mixed` 31 and 31, 116 and 120 (docs/adr/0007-choosing-a-node.md). The core's
-// thread.
+// nodes, 129 and 2,682 at 100,000; `mixed` 31 and 31, 116 and 120 (docs/adr/0007-choosing-a-node.md). Within turns
+// only.
 #pragma once
 
 #include <cstdint>

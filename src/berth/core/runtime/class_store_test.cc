@@ -52,11 +52,11 @@ class ClassStoreTest : public ::testing::Test {
 TEST_F(ClassStoreTest, TheSecondPodFindsWhatTheFirstOneLeft) {
   Make({});
   const ClassStore::Found first = Find("a");
-  EXPECT_TRUE(first.is_first_of_class);
+  EXPECT_TRUE(first.is_first_sight);
   EXPECT_EQ(store_->size(), 0u) << "what comes once gets no room of its own";
   first.kept->version = 7;
   const ClassStore::Found second = Find("a");
-  EXPECT_FALSE(second.is_first_of_class);
+  EXPECT_FALSE(second.is_first_sight);
   EXPECT_EQ(second.kept->version, 7u);
   EXPECT_EQ(second.key, first.key);
   EXPECT_EQ(store_->size(), 1u);
@@ -68,7 +68,7 @@ TEST_F(ClassStoreTest, AClassThatComesBackAfterOthersBeginsAnew) {
   Find("a").kept->version = 7;
   Find("b").kept->version = 8;
   const ClassStore::Found again = Find("a");
-  EXPECT_FALSE(again.is_first_of_class);
+  EXPECT_FALSE(again.is_first_sight);
   EXPECT_EQ(again.kept->version, 0u);
 }
 
@@ -76,7 +76,7 @@ TEST_F(ClassStoreTest, NothingIsSharedInFormsThatKeepNothing) {
   Make({.form = Form::kColumn});
   Find("a").kept->version = 7;
   const ClassStore::Found again = Find("a");
-  EXPECT_TRUE(again.is_first_of_class);
+  EXPECT_TRUE(again.is_first_sight);
   EXPECT_EQ(again.kept->version, 0u);
   EXPECT_EQ(store_->size(), 0u);
 }

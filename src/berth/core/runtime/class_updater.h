@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClassUpdater: brings what is kept of a class up to date with the node table. Memoisation with a change log: the table
 // tells which rows changed since the class was last evaluated, and only these are asked about again; all of them where
-// the log does not reach back, or where a plugin that looks at the whole cluster may have changed its mind. The core's
-// thread. docs/adr/0007-choosing-a-node.md says which choosers stand on it.
+// the log does not reach back, or where a plugin that looks at the whole cluster may have changed its mind. Within
+// turns only. docs/adr/0007-choosing-a-node.md says which choosers stand on it.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ void EvaluationCycle::Begin(EvaluationRequest asked) {
   state = framework::CycleState();
   refused_nominated_row = framework::kNoNode;
   kept = nullptr;
-  is_first_of_class = is_kept_current = are_scores_kept = false;
+  is_first_sight = is_kept_current = are_scores_kept = false;
   chooser = nullptr;
   absent_status = framework::Status();
   outcome = Outcome();

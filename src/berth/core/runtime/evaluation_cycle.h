@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // EvaluationCycle: one pod's evaluation, from what was asked to what came out. It is passed to every stage and to every
-// chooser; what these keep for the next pod they hold themselves. The core's thread.
+// chooser; what these keep for the next pod they hold themselves. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 #include "berth/core/runtime/outcome.h"
 #include "berth/core/runtime/plugin_plan.h"
 #include "berth/core/runtime/profile_traits.h"
-#include "berth/framework/nominated_rows.h"
 #include "berth/framework/fast_path.h"
+#include "berth/framework/nominated_rows.h"
 
 namespace berth::runtime {
 
@@ -71,9 +71,9 @@ struct EvaluationCycle {
   // What is kept for the pod's class; null before that is known, and when there are no nodes.
   KeptEvaluation* kept = nullptr;
   std::uint64_t kept_key = 0;
-  bool is_first_of_class = false;  // no earlier pod of the class is known
-  bool is_kept_current = false;    // ClassUpdater::Update() has run
-  bool are_scores_kept = false;    // the kept scores are there and up to date
+  bool is_first_sight = false;   // the class's key was not met before: nothing is kept
+  bool is_kept_current = false;  // ClassUpdater::Update() has run
+  bool are_scores_kept = false;  // the kept scores are there and up to date
 
   // Found the outcome; null: it was found without one (PreFilter refused the pod, its nominated node passed ...).
   const NodeChooser* chooser = nullptr;

@@ -56,7 +56,7 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   const ClassStore::Found found = classes_.Find(*pod, cycle_.do_nominations_matter, *epoch);
   cycle_.kept = found.kept;
   cycle_.kept_key = found.key;
-  cycle_.is_first_of_class = found.is_first_of_class;
+  cycle_.is_first_sight = found.is_first_sight;
   FindNode();
   classes_.Bound(nodes.row_count());
   return outcome;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Evaluator: finds the best node for one pod: PreFilter, Filter, PreScore, Score and the choice, over every node. It
 // runs the stages of one EvaluationCycle after the other, and owns what is kept for the next: the classes (ClassStore)
-// and the ways of choosing (NodeChooser). README.md of this folder tells where to begin. The core's thread; the outcome
+// and the ways of choosing (NodeChooser). README.md of this folder tells where to begin. Within turns only; the outcome
 // is valid until the next Evaluate().
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What extenders change in a scan: the nodes that are left, and their totals. The cycle must have extenders. The core's
-// thread.
+// What extenders change in a scan: the nodes that are left, and their totals. The cycle must have extenders. Within
+// turns only.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ GroupChooser::GroupChooser(const ProfileTraits& profile, ClassUpdater& updater, 
       scorer_(scorer) {}
 
 bool GroupChooser::Choose(EvaluationCycle& cycle) {
-  if (cycle.is_first_of_class || cycle.request.extenders != nullptr || cycle.outcome.narrowed_to) return false;
+  if (cycle.is_first_sight || cycle.request.extenders != nullptr || cycle.outcome.narrowed_to) return false;
   updater_.Update(cycle);
   if (!IsKeptComplete(cycle) || !PlanGroupers(cycle)) return false;
   order_ = orders_.Open(cycle, groupers_);
@@ -68,8 +68,8 @@ bool GroupChooser::PlanGroupers(const EvaluationCycle& cycle) {
   for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
     if (!cycle.profile.scores[s].is_kept && !cycle.plan.is_score_idle[s] && !add(score_groupers_[s])) return false;
   }
-  // The first plugin that refuses a row is the one that counts. The order does not hold the rows that a later one,
-  // which is kept, refuses.
+  // A row that a kept filter refuses is not in the order, so that no unkept filter before that one is asked about it,
+  // and the row would count as refused by the wrong plugin: leave such pods to the scan.
   const KeptEvaluation& kept = *cycle.kept;
   for (VerdictId id = 1; id < kept.verdict_counts.size(); ++id) {
     if (kept.verdict_counts[id] > 0 && kept.statuses.Position(id) > first_unkept_filter) return false;

@@ -7,7 +7,7 @@
 // Measured with berth-bench at 5,000 nodes, CPU a pod with and without it: `basic` without groups 34 and 60 us,
 // `unique` without blocks 135 and 163; nothing where groups and blocks answer (docs/adr/0007-choosing-a-node.md).
 //
-// The core's thread.
+// Within turns only.
 #pragma once
 
 #include <string_view>

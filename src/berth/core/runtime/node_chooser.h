@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeChooser: one way of finding the best node for a pod. The Evaluator asks its choosers in turn, the cheapest first;
 // the first that can answer does, and all of them would find an equally good node. The scan (scan_chooser.h) can always
-// answer and is the specification of the others. The core's thread.
+// answer and is the specification of the others. Within turns only.
 #pragma once
 
 #include <cstddef>

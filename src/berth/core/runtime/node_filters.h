@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the filters of a cycle say of one node: of a pod's nominated node, of a node with pods nominated for it, and in
-// the dry runs of PostFilter. The core's thread.
+// the dry runs of PostFilter. Within turns only.
 #pragma once
 
 #include <span>

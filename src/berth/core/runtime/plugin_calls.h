@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks one filter or score plugin about many rows, in the form that the evaluator was made for; what a plugin throws
-// becomes its own error. The core's thread.
+// becomes its own error. Within turns only.
 #pragma once
 
 #include <cstddef>

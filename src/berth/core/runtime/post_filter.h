@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PostFilter stage of an evaluation: what may help a pod that fits nowhere. The core's thread.
+// The PostFilter stage of an evaluation: what may help a pod that fits nowhere. Within turns only.
 #pragma once
 
 #include "berth/core/runtime/evaluation_cycle.h"

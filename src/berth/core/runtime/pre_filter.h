@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PreFilter stage of an evaluation. The core's thread.
+// The PreFilter stage of an evaluation. Within turns only.
 #pragma once
 
 #include "berth/core/runtime/evaluation_cycle.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an evaluation says about the nodes that it refused, and upstream's text for a pod that fits nowhere. The core's
-// thread.
+// What an evaluation says about the nodes that it refused, and upstream's text for a pod that fits nowhere. Within
+// turns only.
 #pragma once
 
 #include <cstddef>

@@ -25,17 +25,17 @@ const TotalsOrder* RowOrders::Open(EvaluationCycle& cycle, const Groupers& group
   return Plan(cycle) && Update(cycle) ? &order_->rows : nullptr;
 }
 
-bool RowOrders::CollectMarks(EvaluationCycle& cycle, MarkKind kind, std::size_t special_max) {
+bool RowOrders::CollectMarks(EvaluationCycle& cycle, MarkScope scope, std::size_t special_max) {
   const framework::Cycle for_plugins = cycle.ForPlugins();
-  mark_kind_ = kind;
+  mark_scope_ = scope;
   special_rows_.clear();
   marks_.clear();
   marks_width_ = 0;
   for (const framework::GroupingPlugin* plugin : *groupers_) {
     std::optional<framework::GroupingPlugin::Marks> marks;
     const Status failed = GuardedCall([&] {
-      marks = kind == MarkKind::kOwn ? plugin->MarksOf(for_plugins, cycle.pod())
-                                     : plugin->SharedMarksOf(for_plugins, cycle.pod(), special_max, special_rows_);
+      marks = scope == MarkScope::kOwn ? plugin->MarksOf(for_plugins, cycle.pod())
+                                       : plugin->SharedMarksOf(for_plugins, cycle.pod(), special_max, special_rows_);
       if (marks) plugin->SingleOut(for_plugins, cycle.pod(), special_rows_);
     });
     if (!failed.IsSuccess() || !marks) return false;
@@ -61,15 +61,15 @@ std::size_t RowOrders::SpecialMax(const EvaluationCycle& cycle, std::uint64_t ow
 
 // Decides which order it will be, and asks the plugins for their marks.
 bool RowOrders::Plan(EvaluationCycle& cycle) {
-  const bool is_shared = CollectMarks(cycle, MarkKind::kShared, groupers_->empty() ? 0 : kSpecialRowsMin);
+  const bool is_shared = CollectMarks(cycle, MarkScope::kShared, groupers_->empty() ? 0 : kSpecialRowsMin);
   std::uint64_t id = is_shared ? IdOf(cycle) : 0;
   if (!is_shared) {
-    if (groupers_->empty() || !CollectMarks(cycle, MarkKind::kOwn, 0)) return false;
+    if (groupers_->empty() || !CollectMarks(cycle, MarkScope::kOwn, 0)) return false;
     id = IdOf(cycle);
     const std::size_t special_max = SpecialMax(cycle, id);
-    if (special_max > kSpecialRowsMin && CollectMarks(cycle, MarkKind::kShared, special_max)) {
+    if (special_max > kSpecialRowsMin && CollectMarks(cycle, MarkScope::kShared, special_max)) {
       id = IdOf(cycle);
-    } else if (!CollectMarks(cycle, MarkKind::kOwn, 0) || (orders_.Find(id) == nullptr && first_sights_.Note(id))) {
+    } else if (!CollectMarks(cycle, MarkScope::kOwn, 0) || (orders_.Find(id) == nullptr && first_sights_.Note(id))) {
       return false;
     }
   }
@@ -85,7 +85,7 @@ std::uint64_t RowOrders::IdOf(const EvaluationCycle& cycle) {
   };
   id_bytes_.clear();
   add(cycle.kept_key);
-  add(static_cast<std::uint64_t>(mark_kind_));
+  add(static_cast<std::uint64_t>(mark_scope_));
   for (std::size_t g = 0; g < groupers_->size(); ++g) {
     add(reinterpret_cast<std::uintptr_t>((*groupers_)[g]));
     add(marks_[g].version);
@@ -145,7 +145,7 @@ void RowOrders::PutRows(EvaluationCycle& cycle, std::span<const NodeIndex> rows)
     std::size_t offset = 0;
     for (std::size_t g = 0; g < groupers_->size(); ++g) {
       if (marks_[g].width == 0) continue;
-      (*groupers_)[g]->MarkRows(for_plugins, cycle.pod(), mark_kind_, some, std::span(row_marks_).subspan(offset),
+      (*groupers_)[g]->MarkRows(for_plugins, cycle.pod(), mark_scope_, some, std::span(row_marks_).subspan(offset),
                                 marks_width_);
       offset += marks_[g].width;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // RowOrders: the orders of feasible rows that GroupChooser chooses from, kept between pods within bounds in bytes,
 // those not used for longest go first (an LRU cache). An order follows what its class keeps, and the marks that plugins
-// put on rows (framework::GroupingPlugin); from cycle to cycle only rows that changed are put in their new place. The
-// core's thread.
+// put on rows (framework::GroupingPlugin); from cycle to cycle only rows that changed are put in their new place.
+// Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class RowOrders {
   // Rows that are marked at once.
   static constexpr std::size_t kRowsAtOnce = 1024;
 
-  using MarkKind = framework::GroupingPlugin::MarkKind;
+  using MarkScope = framework::GroupingPlugin::MarkScope;
   struct Order {
     TotalsOrder rows;
     std::vector<framework::GroupingPlugin::Marks> marks;  // of each grouper, as `rows` has them
@@ -69,7 +69,7 @@ class RowOrders {
   };
 
   bool Plan(EvaluationCycle& cycle);
-  bool CollectMarks(EvaluationCycle& cycle, MarkKind kind, std::size_t special_max);
+  bool CollectMarks(EvaluationCycle& cycle, MarkScope scope, std::size_t special_max);
   std::uint64_t IdOf(const EvaluationCycle& cycle);
   std::size_t SpecialMax(const EvaluationCycle& cycle, std::uint64_t own_id);
   bool Update(EvaluationCycle& cycle);
@@ -84,7 +84,7 @@ class RowOrders {
 
   // Of the last Open().
   const Groupers* groupers_ = nullptr;
-  MarkKind mark_kind_ = MarkKind::kShared;
+  MarkScope mark_scope_ = MarkScope::kShared;
   std::vector<framework::GroupingPlugin::Marks> marks_;  // parallel to the groupers
   std::size_t marks_width_ = 0;
   std::vector<framework::NodeIndex> special_rows_;

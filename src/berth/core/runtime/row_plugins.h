@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RowFilter and RowScore: a plugin as the runtime asks it about many rows at once. Whether it has a fast path
 // (framework/fast_path.h) is found out when one of these is made, never in a loop over rows. Values that refer to the
-// plugin; core's thread only.
+// plugin; within turns only.
 #pragma once
 
 #include <cstdint>

@@ -2,8 +2,8 @@
 // ScanChooser: the best node by a scan of all rows: every plugin that has a say is asked about every row, or every
 // feasible row, and the largest total wins. The linear search that all other choosers are compared with; it alone
 // serves narrowed searches, extenders and the forms that keep nothing, and it alone gives the detail for `explain`.
-// Verdicts and scores that the class keeps are taken from there. It is asked when no other chooser can tell. The core's
-// thread.
+// Verdicts and scores that the class keeps are taken from there. It is asked when no other chooser can tell. Within
+// turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scorer: PreScore, and what one score plugin adds to the totals of feasible rows: its raw scores, normalised over
-// these rows, times its weight. Shared by the choosers; holds scratch only. The core's thread.
+// these rows, times its weight. Shared by the choosers; holds scratch only. Within turns only.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BackgroundOperations: operations that no pod's binding cycle waits for: what PostBind plugins, preemption and other
-// plugins start through their handle. Core's thread only. It never touches cache or queue: what follows from an outcome
+// plugins start through their handle. Within turns only. It never touches cache or queue: what follows from an outcome
 // is in the operation's own continuation.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BindingCycle: the record of one pod's way from its chosen node to a binding that has taken effect. A plain value that
-// BindingTable owns; core's thread only.
+// BindingTable owns; within turns only.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BindingCycles: carries the binding cycle of each assumed pod on: Permit, PreBind, Bind, and the read that follows an
-// unknown outcome (the phases are drawn in binding_cycle.h). Core's thread only. It waits for nothing: what plugins
+// unknown outcome (the phases are drawn in binding_cycle.h). Within turns only. It waits for nothing: what plugins
 // want done goes out as operations, and their outcomes resume the cycle.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // BindingTable: the binding cycles under way, found by pod, by the operation that they wait for, and by deadline.
-// Core's thread only. It decides nothing.
+// Within turns only. It decides nothing.
 #pragma once
 
 #include <cstddef>

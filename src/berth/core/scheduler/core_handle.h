@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them. All
-// but Decide() is for the core's thread.
+// CoreHandle: the core as its plugins see it. It is made before them, and joined by the Scheduler that owns them.
+// Decide() may be called from any thread, all else within turns only.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 //        |                                                                               ^
 //        +------------------------- BindingCycleInputs ----------------------------------+
 //
-// Core's thread only.
+// Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CoreState: what the parts of the core share. The Scheduler owns it; each part holds a reference. Core's thread only;
+// CoreState: what the parts of the core share. The Scheduler owns it; each part holds a reference. Within turns only;
 // one turn at a time.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExtenderCycle: a scheduling cycle that waits for HTTP extenders (docs/plugins/extenders.md). Core's thread only. It
+// ExtenderCycle: a scheduling cycle that waits for HTTP extenders (docs/plugins/extenders.md). Within turns only. It
 // sends nothing and binds nothing: questions go out as outputs, answers come back as inputs, and what follows from the
 // outcome is for its owner, the SchedulingCycle.
 //

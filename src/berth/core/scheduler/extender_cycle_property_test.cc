@@ -217,7 +217,7 @@ TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
         std::all_of(pods_.begin(), pods_.end(), [](const auto& each) { return !each.second.node.empty(); });
     if (is_done && world_.core.binding_count() == 0 && asked_.empty() && writes_.empty()) break;
   }
-  for (const UnplacedPod& pod : world_.core.Unplaced()) ADD_FAILURE() << pod.key << ": " << pod.why;
+  for (const UnboundPod& pod : world_.core.Unbound()) ADD_FAILURE() << pod.key << ": " << pod.why;
   for (const auto& [name, known] : pods_)
     EXPECT_FALSE(known.node.empty()) << name << " is forgotten; replay with seed " << GetParam();
   EXPECT_FALSE(world_.core.IsWaitingForExtenders()) << GetParam();

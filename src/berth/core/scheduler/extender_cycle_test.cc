@@ -122,11 +122,11 @@ TEST(ExtenderCycleTest, OneCycleAtATime) {
   world.Run();
   EXPECT_EQ(world.Take(), (Lines{"ask 0 filter p: a b c"}));
   EXPECT_FALSE(world.core.ScheduleOne(world.now));
-  EXPECT_FALSE(world.core.HasSettled());
-  const std::vector<UnplacedPod> unplaced = world.core.Unplaced();
-  ASSERT_EQ(unplaced.size(), 2U);
-  EXPECT_EQ(unplaced[0].why, "extenders are being asked");
-  EXPECT_EQ(unplaced[1].why, "has not been tried");
+  EXPECT_FALSE(world.core.IsIdle());
+  const std::vector<UnboundPod> unbound = world.core.Unbound();
+  ASSERT_EQ(unbound.size(), 2U);
+  EXPECT_EQ(unbound[0].why, "extenders are being asked");
+  EXPECT_EQ(unbound[1].why, "has not been tried");
   world.Left({"a"});
   EXPECT_EQ(world.Take(), (Lines{"bind p to a"}));
   world.Run();

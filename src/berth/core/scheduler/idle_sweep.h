@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdleSweep: drops, every five minutes, what profiles and pod classes keep of pods that come no more. Core's thread
+// IdleSweep: drops, every five minutes, what profiles and pod classes keep of pods that come no more. Within turns
 // only; between cycles. It sets no timer while nothing is kept.
 #pragma once
 

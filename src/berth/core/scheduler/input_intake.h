@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // InputIntake: takes in what the outside world says. The API server's objects go into cache, queue and stores; the
-// outcomes of operations go to whoever waits for them; the waiting pods that an input may help are woken. Core's thread
+// outcomes of operations go to whoever waits for them; the waiting pods that an input may help are woken. Within turns
 // only. It decides about no pod.
 //
 // A new kind of input is a struct in io.h and an On() here.

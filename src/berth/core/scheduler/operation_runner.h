@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OperationRunner: begins the steps of operations (framework/operation.h), those of binding cycles and those in the
-// background, and keeps the operations that wait for a time. Core's thread only. It does not know whose operation it
+// background, and keeps the operations that wait for a time. Within turns only. It does not know whose operation it
 // is: whoever began a step gets its outcome and says what follows.
 #pragma once
 

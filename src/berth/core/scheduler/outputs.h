@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outputs: what is to be done outside, in the order in which it was decided, and the numbers of the operations. An
-// outcome comes back under the number of its operation. Core's thread only; carries nothing out.
+// outcome comes back under the number of its operation. Within turns only; carries nothing out.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OutsideSources: which plugins want to be told what from outside the cluster's objects, and what an answer changes.
-// Core's thread only. It asks nobody: the shell polls the sources and brings each answer as an OutsideDone.
+// Within turns only. It asks nobody: the shell polls the sources and brings each answer as an OutsideDone.
 #pragma once
 
 #include <cstddef>

@@ -99,33 +99,33 @@ TEST(PodChoiceTest, PodsOnNodesCountWhereverTheyComeFrom) {
 
 TEST(PodChoiceTest, SettledWhenEveryPodIsPlacedRefusedOrGated) {
   Harness h;
-  EXPECT_TRUE(h.core.HasSettled());
+  EXPECT_TRUE(h.core.IsIdle());
   h.Set(testing::MakeNode("a").Allocatable("cpu", "1"));
   h.Set(testing::MakePod("fits").Request("cpu", "1"));
-  EXPECT_FALSE(h.core.HasSettled()) << "it has not been tried";
+  EXPECT_FALSE(h.core.IsIdle()) << "it has not been tried";
   h.Run();
-  EXPECT_FALSE(h.core.HasSettled()) << "its binding is under way";
+  EXPECT_FALSE(h.core.IsIdle()) << "its binding is under way";
   (void)h.Take();
   h.Answer();
   h.Run();
-  EXPECT_TRUE(h.core.HasSettled());
-  EXPECT_TRUE(h.core.Unplaced().empty());
+  EXPECT_TRUE(h.core.IsIdle());
+  EXPECT_TRUE(h.core.Unbound().empty());
 
   h.Set(testing::MakePod("large").Request("cpu", "2").NeverPreempts());
   h.Set(testing::MakePod("gated").Gate("example.com/wait"));
   h.Run();
   (void)h.Take();
-  EXPECT_TRUE(h.core.HasSettled());
-  const std::vector<UnplacedPod> unplaced = h.core.Unplaced();
-  ASSERT_EQ(unplaced.size(), 2U);
-  EXPECT_EQ(unplaced[0].key, "default/gated");
-  EXPECT_NE(unplaced[0].why.find("example.com/wait"), std::string::npos) << unplaced[0].why;
-  EXPECT_EQ(unplaced[1].key, "default/large");
-  EXPECT_TRUE(unplaced[1].why.starts_with("0/1 nodes are available: 1 Insufficient cpu.")) << unplaced[1].why;
+  EXPECT_TRUE(h.core.IsIdle());
+  const std::vector<UnboundPod> unbound = h.core.Unbound();
+  ASSERT_EQ(unbound.size(), 2U);
+  EXPECT_EQ(unbound[0].key, "default/gated");
+  EXPECT_NE(unbound[0].why.find("example.com/wait"), std::string::npos) << unbound[0].why;
+  EXPECT_EQ(unbound[1].key, "default/large");
+  EXPECT_TRUE(unbound[1].why.starts_with("0/1 nodes are available: 1 Insufficient cpu.")) << unbound[1].why;
 
   h.Remove(testing::MakePod("large"));
   h.Remove(testing::MakePod("gated"));
-  EXPECT_TRUE(h.core.Unplaced().empty());
+  EXPECT_TRUE(h.core.Unbound().empty());
 }
 
 TEST(PodChoiceTest, NotSettledWhileAPodWaitsForItsVictims) {
@@ -135,8 +135,8 @@ TEST(PodChoiceTest, NotSettledWhileAPodWaitsForItsVictims) {
   h.Set(testing::MakePod("urgent").Request("cpu", "1").Priority(10));
   h.Run();
   (void)h.Take();
-  EXPECT_FALSE(h.core.HasSettled());
-  ASSERT_EQ(h.core.Unplaced().size(), 1U);
+  EXPECT_FALSE(h.core.IsIdle());
+  ASSERT_EQ(h.core.Unbound().size(), 1U);
 }
 
 TEST(PodChoiceTest, NotSettledWhileAPodIsToBeTriedAgainAfterAnError) {
@@ -149,8 +149,8 @@ TEST(PodChoiceTest, NotSettledWhileAPodIsToBeTriedAgainAfterAnError) {
   h.Set(testing::MakePod("p"));
   h.Run();
   (void)h.Take();
-  EXPECT_FALSE(h.core.HasSettled());
-  ASSERT_EQ(h.core.Unplaced().size(), 1U);
+  EXPECT_FALSE(h.core.IsIdle());
+  ASSERT_EQ(h.core.Unbound().size(), 1U);
 }
 
 TEST(PodChoiceTest, PodsThatAreBeingBoundAreToldOf) {
@@ -158,9 +158,9 @@ TEST(PodChoiceTest, PodsThatAreBeingBoundAreToldOf) {
   h.Set(testing::MakeNode("a"));
   h.Set(testing::MakePod("p"));
   h.Run();
-  ASSERT_EQ(h.core.Unplaced().size(), 1U);
-  EXPECT_EQ(h.core.Unplaced()[0].key, "default/p");
-  EXPECT_EQ(h.core.Unplaced()[0].why, "is still being bound to a");
+  ASSERT_EQ(h.core.Unbound().size(), 1U);
+  EXPECT_EQ(h.core.Unbound()[0].key, "default/p");
+  EXPECT_EQ(h.core.Unbound()[0].why, "is still being bound to a");
 }
 
 }  // namespace

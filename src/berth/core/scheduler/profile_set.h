@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ProfileSet: the profiles of a configuration, each with its evaluator, and what their plugins need as long as the core
-// lives. Core's thread only.
+// lives. Within turns only.
 #pragma once
 
 #include <map>

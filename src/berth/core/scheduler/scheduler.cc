@@ -92,13 +92,13 @@ bool Scheduler::HasHeardOutside() const { return parts_->intake.outside().HaveAl
 
 // Refused pods back off in a heap from which Pop takes them as soon as activeQ is empty; those that met an error wait
 // there. A nominated pod waits for its victims to go.
-bool Scheduler::HasSettled() const {
+bool Scheduler::IsIdle() const {
   const queue::SchedulingQueue& queue = parts_->state.queue;
   return !IsWaitingForExtenders() && parts_->bindings.empty() && parts_->background.empty() &&
          queue.active_count() == 0 && queue.backoff_count() == 0 && queue.nominator().empty();
 }
 
-std::vector<UnplacedPod> Scheduler::Unplaced() const {
+std::vector<UnboundPod> Scheduler::Unbound() const {
   const framework::PodInfo* const waiting = parts_->scheduling.waiting_pod();
   std::map<std::string, std::string> found;
   for (const queue::PodStanding& standing : parts_->state.queue.Dump()) {
@@ -118,10 +118,10 @@ std::vector<UnplacedPod> Scheduler::Unplaced() const {
   }
   for (const framework::PodInfoPtr& pod : parts_->bindings.AssumedPods())
     found[pod->Key()] = "is still being bound to " + pod->node_name;
-  std::vector<UnplacedPod> unplaced;
-  unplaced.reserve(found.size());
-  for (auto& [key, why] : found) unplaced.push_back({key, std::move(why)});
-  return unplaced;
+  std::vector<UnboundPod> unbound;
+  unbound.reserve(found.size());
+  for (auto& [key, why] : found) unbound.push_back({key, std::move(why)});
+  return unbound;
 }
 
 std::size_t Scheduler::binding_count() const { return parts_->bindings.size(); }

@@ -25,7 +25,7 @@
 namespace berth::scheduler {
 
 // A pod of ours that has no node.
-struct UnplacedPod {
+struct UnboundPod {
   std::string key;  // "namespace/name"
   std::string why;  // one line
 };
@@ -53,9 +53,6 @@ class Scheduler {
   bool IsWaitingForExtenders() const;
   // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
   void CancelExtenderCycle(std::string_view why);
-  // Earlier names of these two.
-  bool is_asking() const { return IsWaitingForExtenders(); }
-  void CancelAsking(std::string_view why) { CancelExtenderCycle(why); }
 
   // The kinds of objects whose ObjectSet and ObjectGone the plugins need, ascending.
   std::vector<framework::ObjectKind> ObjectsRead() const;
@@ -66,9 +63,9 @@ class Scheduler {
   bool HasHeardOutside() const;
 
   // Every pod of ours is placed, refused or gated: unless something changes outside, nothing is left to do.
-  bool HasSettled() const;
+  bool IsIdle() const;
   // By key.
-  std::vector<UnplacedPod> Unplaced() const;
+  std::vector<UnboundPod> Unbound() const;
   // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
   std::size_t binding_count() const;
   // Operations that only wait for time to pass, such as a PreBind that waits for a volume.

@@ -93,7 +93,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
   decision.feasible_count = static_cast<std::uint32_t>(outcome.feasible_count);
   if (outcome.result != Result::kError) decision.refusals = attempt.profile->evaluator.RefusalCounts();
   if (outcome.result != Result::kFeasible) {
-    FailUnplaced(std::move(attempt), outcome);
+    FailAttempt(std::move(attempt), outcome);
     return;
   }
   decision.node_name = state_.cache.nodes().Info(outcome.node).name();
@@ -101,7 +101,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
   AssumeAndReserve(std::move(attempt), outcome.node);
 }
 
-void SchedulingCycle::FailUnplaced(SchedulingAttempt&& attempt, const Outcome& outcome) {
+void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& outcome) {
   runtime::Evaluator& evaluator = attempt.profile->evaluator;
   SchedulingFailure failure;
   failure.nomination.is_set = true;  // cleared, unless PostFilter says otherwise

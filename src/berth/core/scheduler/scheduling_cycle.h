@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SchedulingCycle: takes the next pod of the queue and finds its node: evaluate (with HTTP extenders, where one has a
-// say), assume, Reserve, Permit. Core's thread only. It binds nothing: what it has found goes to a BindingStarter.
+// say), assume, Reserve, Permit. Within turns only. It binds nothing: what it has found goes to a BindingStarter.
 //
 //   Pop --> Evaluate ----------------------------+--> a node: assume, Reserve, Permit --> BindingStarter
 //    |         |                                 |                |
@@ -47,7 +47,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   // `cycle` keeps waiting, or its attempt ends.
   void Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress);
   void Conclude(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
-  void FailUnplaced(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
+  void FailAttempt(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
   void AssumeAndReserve(SchedulingAttempt&& attempt, framework::NodeIndex row);
   void RejectReserved(SchedulingAttempt&& attempt, const framework::PodInfo& assumed, const framework::Status& status);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to a pod that was not placed: Unreserve, condition, event, back into the queue (behaviour
-// inventory 2.8). Core's thread only; it starts nothing.
+// inventory 2.8). Within turns only; it starts nothing.
 #pragma once
 
 #include <set>

@@ -69,8 +69,8 @@ class Unruly final : public framework::PreFilterPlugin,
     if (trips_ == "a special row that is none") special = {0, 4'000'000'000, 7, 12};
     return Trip("SharedMarksOf", Marks{1, 0});
   }
-  void MarkRows(const Cycle&, const PodInfo&, MarkKind, std::span<const NodeIndex> rows, std::span<std::uint32_t> marks,
-                std::size_t stride) const override {
+  void MarkRows(const Cycle&, const PodInfo&, MarkScope, std::span<const NodeIndex> rows,
+                std::span<std::uint32_t> marks, std::size_t stride) const override {
     for (std::size_t i = 0; i < rows.size(); ++i) marks[i * stride] = rows[i] % 2;
     Trip("MarkRows", 0);
   }

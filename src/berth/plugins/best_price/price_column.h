@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each node costs, kept by row and brought up to date with the node table's log of changes; and who is told about
-// prices that do not parse. Core's thread only.
+// prices that do not parse. Within turns only.
 #pragma once
 
 #include <cstddef>

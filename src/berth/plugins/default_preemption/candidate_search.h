@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CandidateSearch: finds the node on which preemption costs least. Where what filters say rests on one node at a time,
-// it keeps what dry runs found between the pods of a class; else it asks all nodes anew. Both find the same. Core's
-// thread only.
+// it keeps what dry runs found between the pods of a class; else it asks all nodes anew. Both find the same. Within
+// turns only.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/framework/preemption_report.h"
 #include "berth/plugins/default_preemption/default_preemption.h"
+#include "berth/framework/preemption_report.h"
 
 #include <set>
 

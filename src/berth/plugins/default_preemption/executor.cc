@@ -216,8 +216,8 @@ void PreemptionExecutor::End(const JobPtr& job) {
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor.uid);
   if (it != running_.end() && it->second == job) running_.erase(it);
-  // The events that would have brought the preemptor back may have come while it was held back, and one that failed with
-  // an error waits for none. Upstream leaves such a pod to the next event.
+  // The events that would have brought the preemptor back may have come while it was held back, and one that failed
+  // with an error waits for none. Upstream leaves such a pod to the next event.
   if (job->has_failed || job->has_held_back) handle_.Activate(job->preemptor.uid);
 }
 

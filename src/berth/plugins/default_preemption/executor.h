@@ -7,7 +7,7 @@
 //                                    | one failed      | failed
 //                                    +-----------------+--> Activate the preemptor
 //
-// Core's thread only.
+// Within turns only.
 #pragma once
 
 #include <cstddef>

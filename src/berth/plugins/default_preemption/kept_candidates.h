@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeptCandidates: what preemption's dry runs for the pods of one class came to on each row, while it holds, so that the
 // next pod of the class asks only about rows that changed. The cheapest candidates are found from minima of blocks of
-// rows. Core's thread only.
+// rows. Within turns only.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What it would take to make room on one node: preemption's dry run. Core's thread only; one object a scheduling cycle.
+// What it would take to make room on one node: preemption's dry run. Within turns only; one object a scheduling cycle.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceAllocator: finds devices on one node for all claims of a pod. It goes through claims, requests and devices in
-// their order, depth first, and takes the first solution. Serves one scheduling cycle; core's thread only.
+// their order, depth first, and takes the first solution. Serves one scheduling cycle; within turns only.
 // Upstream: structured/internal/incubating, which the default feature gates select.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreBind of a pod with claims: allocates and reserves them in the API, then waits for the devices. Core's thread only.
+// PreBind of a pod with claims: allocates and reserves them in the API, then waits for the devices. Within turns only.
 // Upstream: bindClaim.
 #pragma once
 

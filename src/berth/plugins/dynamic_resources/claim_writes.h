@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing claims: what PreBind, PostFilter and Unreserve do to them in the API. Core's thread only.
+// Writing claims: what PreBind, PostFilter and Unreserve do to them in the API. Within turns only.
 // Upstream: bindClaim, deleteClaim, unreserveExtendedResourceClaim.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClassCache: what a plugin keeps for each pod class, bounded; the classes that were used least recently go first.
-// Core's thread only.
+// Within turns only.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceClaims: ResourceClaims as the scheduler sees them, and which devices they hold. That is what the API server
-// last showed, what this scheduler wrote since (assumed), and what it decided and has not written yet (pending). Core's
-// thread only. Upstream: claimTracker, allocatedDevices and the assume cache.
+// last showed, what this scheduler wrote since (assumed), and what it decided and has not written yet (pending). Within
+// turns only. Upstream: claimTracker, allocatedDevices and the assume cache.
 #pragma once
 
 #include <cstdint>

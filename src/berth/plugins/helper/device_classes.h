@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceClasses: which DeviceClass stands behind the name of an extended resource. Core's thread only.
+// DeviceClasses: which DeviceClass stands behind the name of an extended resource. Within turns only.
 // Upstream: dynamic-resource-allocation/deviceclass/extendedresourcecache.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceSelectors: CEL expressions that pick devices, compiled once, and what they said about published devices. Core's
-// thread only.
+// DeviceSelectors: CEL expressions that pick devices, compiled once, and what they said about published devices. Within
+// turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeviceSlices: the published devices, and which of them a node can reach. Core's thread only.
+// DeviceSlices: the published devices, and which of them a node can reach. Within turns only.
 // Upstream: pools_incubating.go.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DeviceState: what is known about devices: classes, slices and claims. All plugins of all profiles that ask the same
-// scheduler share one, so that none gives away what another one has promised. Core's thread only.
+// scheduler share one, so that none gives away what another one has promised. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OwnerPods: how many pods each owner has in each domain of nodes, such as zones, kept up to date instead of counted
-// again for each pod that is scheduled. Core's thread only.
+// again for each pod that is scheduled. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodCounts: how many pods of some kind run on each node, kept up to date instead of counted again for each pod that is
-// scheduled. Core's thread only.
+// scheduled. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodIndex: the running pods of one node table by class, so that how many match a selector, and where, is found without
 // a walk over them: hash tables by namespace, label and value leave few classes to ask a selector about, and a log
-// tells what came and went since. Core's thread only.
+// tells what came and went since. Within turns only.
 #pragma once
 
 #include <cstdint>

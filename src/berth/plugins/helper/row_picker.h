@@ -33,7 +33,7 @@ class RowPicker : public framework::PreScorePlugin, public framework::FastScore,
                                      std::vector<framework::NodeIndex>&) const final {
     return Marks();
   }
-  void MarkRows(const framework::Cycle&, const framework::PodInfo&, MarkKind, std::span<const framework::NodeIndex>,
+  void MarkRows(const framework::Cycle&, const framework::PodInfo&, MarkScope, std::span<const framework::NodeIndex>,
                 std::span<std::uint32_t>, std::size_t) const final {}
   void SingleOut(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::vector<framework::NodeIndex>& rows) const final;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // TableSync: what has changed in a node table since it was looked at last, for what follows it row by row; and
-// SyncPods, the same for the pods of one row. Core's thread only.
+// SyncPods, the same for the pods of one row. Within turns only.
 #pragma once
 
 #include <algorithm>

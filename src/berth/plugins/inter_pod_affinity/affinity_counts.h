@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AffinityCounts: for one kind of incoming pods, how the pods that run now bear on it, as sums by (topology key,
-// value): what InterPodAffinity's filter and score read. AffinityIndex keeps them up to date. Core's thread only.
+// value): what InterPodAffinity's filter and score read. AffinityIndex keeps them up to date. Within turns only.
 #pragma once
 
 #include <cstdint>

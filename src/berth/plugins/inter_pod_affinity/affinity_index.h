@@ -3,7 +3,7 @@
 // walk over them. A pod that comes or goes changes one row; only what it brought or took is looked at.
 //
 // Everything happens between kinds of classes (PodKinds): a kind of running pods is tested against an incoming one
-// once, and all classes of an incoming kind have their sums in common. Core's thread only.
+// once, and all classes of an incoming kind have their sums in common. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@ using framework::EventObjects;
 using framework::PodInfo;
 using framework::QueueingHint;
 
-bool IsUnplaced(const PodInfo* pod) { return pod != nullptr && !WasAssignedOrNominated(*pod); }
+bool IsWithoutNode(const PodInfo* pod) { return pod != nullptr && !WasAssignedOrNominated(*pod); }
 
 // Namespace selectors are not looked up here: upstream matches them as if no namespace had labels.
 QueueingHint AfterPodChange(const PodInfo& pod, const EventObjects& event) {
@@ -21,7 +21,7 @@ QueueingHint AfterPodChange(const PodInfo& pod, const EventObjects& event) {
   const PodInfo* after = event.new_pod;
   // The only update that is registered is one of labels: some other pod's anti-affinity may have meant the old ones.
   if (before != nullptr && after != nullptr && after->uid == pod.uid) return QueueingHint::kQueue;
-  if (IsUnplaced(after) || IsUnplaced(before)) return QueueingHint::kSkip;
+  if (IsWithoutNode(after) || IsWithoutNode(before)) return QueueingHint::kSkip;
   const PodTerms terms = ParseTerms(*pod.pod_class);
   if (terms.is_required_affinity_broken || terms.is_required_anti_affinity_broken) return QueueingHint::kQueue;
   const auto& affinity = terms.required_affinity;

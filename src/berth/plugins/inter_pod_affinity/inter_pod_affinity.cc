@@ -482,12 +482,13 @@ std::optional<framework::GroupingPlugin::Marks> InterPodAffinity::SharedMarksOf(
   return Marks{keys.size(), it->second};
 }
 
-void InterPodAffinity::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
-                                std::span<std::uint32_t> marks, std::size_t stride) const {
+void InterPodAffinity::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkScope scope,
+                                std::span<const NodeIndex> rows, std::span<std::uint32_t> marks,
+                                std::size_t stride) const {
   const auto [index, counts] = Prepare(cycle, pod);
   const Topology& topology = index->topology();
   std::size_t offset = 0;
-  if (kind == MarkKind::kShared) {
+  if (scope == MarkScope::kShared) {
     for (const SharedKey& key : SharedKeysOf(*counts, topology)) {
       const std::vector<Topology::Ordinal>& ordinals = topology.OrdinalsOf(key.key);
       for (std::size_t i = 0; i < rows.size(); ++i) {

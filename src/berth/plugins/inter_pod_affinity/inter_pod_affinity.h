@@ -75,7 +75,7 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   std::optional<Marks> SharedMarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                      std::size_t special_max,
                                      std::vector<framework::NodeIndex>& special) const override;
-  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkScope scope,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
   framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodKinds: pod classes sorted into kinds that no affinity term tells apart: the classes of a kind carry equal terms,
 // and of all terms that any known class carries each one matches either all of them or none. So what one pod means for
-// another is found once for two kinds, however many workloads look alike to the terms. Core's thread only.
+// another is found once for two kinds, however many workloads look alike to the terms. Within turns only.
 #pragma once
 
 #include <cstdint>

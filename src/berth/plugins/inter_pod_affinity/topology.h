@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Topology: the values of a few topology keys over a node table, numbered densely for each key, so that counts by
-// (key, value) are plain arrays. Core's thread only.
+// (key, value) are plain arrays. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeAttachments: the CSINode and the VolumeAttachments of each node, by the node's name and by row. Fed by the object
-// store, so that a pod costs no look-up a node. Core's thread only.
+// store, so that a pod costs no look-up a node. Within turns only.
 #pragma once
 
 #include <cstdint>

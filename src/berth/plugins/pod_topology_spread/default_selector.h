@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DefaultSelector: which pods belong together with a pod, by the services that select it and by its controller. Default
-// constraints spread those. Upstream: plugins/helper.DefaultSelector. Core's thread only.
+// constraints spread those. Upstream: plugins/helper.DefaultSelector. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -537,9 +537,10 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf
   return Marks{constraint_count + 1, mark_versions_.Shared(*counts, indexes_.front()->numbering(), *by_count)};
 }
 
-void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkKind kind, std::span<const NodeIndex> rows,
-                                 std::span<std::uint32_t> marks, std::size_t stride) const {
-  WriteMarks(*CountsFor(pod, ClassFor(pod), cycle.table), kind, rows, marks, stride);
+void PodTopologySpread::MarkRows(const Cycle& cycle, const PodInfo& pod, MarkScope scope,
+                                 std::span<const NodeIndex> rows, std::span<std::uint32_t> marks,
+                                 std::size_t stride) const {
+  WriteMarks(*CountsFor(pod, ClassFor(pod), cycle.table), scope, rows, marks, stride);
 }
 
 std::vector<framework::ClusterEventWithHint> PodTopologySpread::EventsToRegister() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodTopologySpread: spreads pods over topology domains, such as zones and nodes, as topologySpreadConstraints or the
-// profile's default constraints say. See README.md in this folder. Core's thread only.
+// profile's default constraints say. See README.md in this folder. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -84,7 +84,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
   std::optional<Marks> SharedMarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                      std::size_t special_max,
                                      std::vector<framework::NodeIndex>& special) const override;
-  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkScope scope,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
   framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,

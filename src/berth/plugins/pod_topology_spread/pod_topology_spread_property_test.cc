@@ -286,7 +286,7 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
     scored_ += static_cast<int>(feasible.size());
   }
 
-  using MarkKind = framework::GroupingPlugin::MarkKind;
+  using MarkScope = framework::GroupingPlugin::MarkScope;
   using RowMarks = std::vector<std::uint32_t>;
   // The marks of a version when they were looked at last.
   struct SeenMarks {
@@ -296,20 +296,20 @@ class SpreadProperty : public ::testing::TestWithParam<std::uint64_t> {
   };
 
   // Rows of equal marks, if they are not special, get equal answers; and marks change with their version or row only.
-  void CheckMarks(const cache::ColumnNodeTable& table, const PodInfo& pod, MarkKind kind) {
+  void CheckMarks(const cache::ColumnNodeTable& table, const PodInfo& pod, MarkScope scope) {
     framework::CycleState state;
     const framework::Cycle cycle{table, state, 1, Time{}};
     const auto pre_filter = plugin_->PreFilter(cycle, pod);
     const Status pre_score = plugin_->PreScore(cycle, pod, table.rows());
     std::vector<NodeIndex> special;
-    const auto marks = kind == MarkKind::kOwn ? plugin_->MarksOf(cycle, pod)
-                                              : plugin_->SharedMarksOf(cycle, pod, table.row_count(), special);
+    const auto marks = scope == MarkScope::kOwn ? plugin_->MarksOf(cycle, pod)
+                                                : plugin_->SharedMarksOf(cycle, pod, table.row_count(), special);
     ASSERT_TRUE(marks);
     const std::size_t stride = marks->width + 1;
     const std::vector<NodeIndex> rows(table.rows().begin(), table.rows().end());
     std::vector<std::uint32_t> numbers(rows.size() * stride);
-    plugin_->MarkRows(cycle, pod, kind, rows, numbers, stride);
-    SeenMarks& seen = seen_marks_[{kind == MarkKind::kOwn ? &pod : nullptr, marks->version}];
+    plugin_->MarkRows(cycle, pod, scope, rows, numbers, stride);
+    SeenMarks& seen = seen_marks_[{scope == MarkScope::kOwn ? &pod : nullptr, marks->version}];
     const auto changed = seen.table == &table ? table.ChangedSince(seen.version) : std::nullopt;
     std::map<RowMarks, std::string> answers;
     std::map<NodeIndex, RowMarks> marks_now;
@@ -368,8 +368,8 @@ TEST_P(SpreadProperty, KeptEqualsCountedFromScratchAndColumnEqualsPlain) {
     const cache::ColumnNodeTable& table = tables_[generator_.OneIn(8) ? 1 : 0];
     CheckFilter(table, pod);
     CheckScore(table, pod);
-    CheckMarks(table, pod, MarkKind::kOwn);
-    CheckMarks(table, pod, MarkKind::kShared);
+    CheckMarks(table, pod, MarkScope::kOwn);
+    CheckMarks(table, pod, MarkScope::kShared);
     if (HasFailure()) FAIL() << "replay with seed " << GetParam() << ", step " << step;
   }
   // A generator that meets nothing would prove nothing.

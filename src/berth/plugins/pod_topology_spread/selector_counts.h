@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SelectorCounts: how many pods that match a selector run on each node, and in each domain of the layouts that ask for
-// it. Shared by all constraints of one namespace and selector. Core's thread only.
+// it. Shared by all constraints of one namespace and selector. Within turns only.
 #pragma once
 
 #include <cstdint>

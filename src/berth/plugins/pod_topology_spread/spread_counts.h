@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpreadCounts: for the spread constraints of one pod class, the matching pods on each node and in each topology
-// domain. All of it is shared with other classes and kept up to date with a node table. Core's thread only.
+// domain. All of it is shared with other classes and kept up to date with a node table. Within turns only.
 #pragma once
 
 #include <cstdint>

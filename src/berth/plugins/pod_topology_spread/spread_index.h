@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpreadIndex: what spreading keeps for one node table, for all pod classes together: running pods by class, counts by
-// selector, and the domains of rows. Core's thread only.
+// selector, and the domains of rows. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which domain each row of a node table is in, for the topology keys and inclusion policies that spread constraints ask
-// for. It rests on node objects alone and is shared by all pod classes that ask the same. Core's thread only.
+// for. It rests on node objects alone and is shared by all pod classes that ask the same. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -74,9 +74,9 @@ bool CollectSpecialRows(const SpreadCounts& counts, std::uint64_t by_count, std:
   return true;
 }
 
-void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkKind kind, std::span<const NodeIndex> rows,
+void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkScope scope, std::span<const NodeIndex> rows,
                 std::span<std::uint32_t> marks, std::size_t stride) {
-  using MarkKind = framework::GroupingPlugin::MarkKind;
+  using MarkScope = framework::GroupingPlugin::MarkScope;
   const SpreadCounts::Group& hard = counts.hard();
   const SpreadCounts::Group& soft = counts.soft();
   if (hard.constraints.empty() && soft.constraints.empty()) return;
@@ -90,7 +90,7 @@ void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkKind 
   // By the row's value, or where that is its own by the pods there; these do not belong to shared marks.
   const auto put_constraint = [&](const std::vector<DomainId>& domain_of, const SparseCounts* pods, bool is_by_row) {
     if (pods == nullptr) return put([&](NodeIndex row) { return domain_of[row]; });
-    if (kind == MarkKind::kShared) return put([&](NodeIndex row) { return domain_of[row] == 0 ? 0 : 1; });
+    if (scope == MarkScope::kShared) return put([&](NodeIndex row) { return domain_of[row] == 0 ? 0 : 1; });
     const CountReader count(*pods, rows.size());
     put([&](NodeIndex row) { return domain_of[row] == 0 ? 0 : count[is_by_row ? row : domain_of[row]] + 1; });
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The marks by which PodTopologySpread, as a GroupingPlugin, tells rows apart: a topology value for each constraint,
-// or, where most rows have a value of their own, the number of matching pods there. Core's thread only.
+// or, where most rows have a value of their own, the number of matching pods there. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ bool CollectSpecialRows(const SpreadCounts& counts, std::uint64_t by_count, std:
                         std::vector<framework::NodeIndex>& special);
 
 // The marks of these rows, one beside the other, each row `stride` behind the last.
-void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkKind kind,
+void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkScope scope,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks, std::size_t stride);
 
 // Numbers that tell what marks were given for: marks of equal versions mean the same.

@@ -166,7 +166,7 @@ std::optional<framework::GroupingPlugin::Marks> SpotFirst::SharedMarksOf(const C
   return MarksOf(cycle, pod);
 }
 
-void SpotFirst::MarkRows(const Cycle& cycle, const PodInfo&, MarkKind, std::span<const NodeIndex> rows,
+void SpotFirst::MarkRows(const Cycle& cycle, const PodInfo&, MarkScope, std::span<const NodeIndex> rows,
                          std::span<std::uint32_t> marks, std::size_t stride) const {
   pods_.Sync(cycle.table);
   for (std::size_t i = 0; i < rows.size(); ++i) marks[i * stride] = IsSpotRow(rows[i]) ? 1 : 0;

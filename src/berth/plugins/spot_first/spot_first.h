@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpotFirst: a policy of berth's own. Spot nodes before on-demand ones, which are for what the spot nodes have no room
 // for; a pod may insist on spot nodes or stay off them, and a share of each controller's pods may have to run on
-// demand. See README.md in this folder. Core's thread only.
+// demand. See README.md in this folder. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ class SpotFirst final : public framework::PreFilterPlugin,
   std::optional<Marks> SharedMarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                      std::size_t special_max,
                                      std::vector<framework::NodeIndex>& special) const override;
-  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkScope scope,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AssumeCache: objects of the store, some of them replaced in memory by how they will be once they are written.
-// Upstream: volumebinding's passiveAssumeCache. An assumption lives until the stored object changes or Restore. Core's
-// thread only.
+// Upstream: volumebinding's passiveAssumeCache. An assumption lives until the stored object changes or Restore. Within
+// turns only.
 #pragma once
 
 #include <memory>

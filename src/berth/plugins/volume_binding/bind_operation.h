@@ -6,8 +6,8 @@
 //      v  | seen, or not yet there  +------------+
 //     read (the answer was lost)
 //
-// Writes name the resourceVersion that they were decided on, so that one that comes late or twice does no harm. Core's
-// thread only.
+// Writes name the resourceVersion that they were decided on, so that one that comes late or twice does no harm. Within
+// turns only.
 #pragma once
 
 #include <cstddef>

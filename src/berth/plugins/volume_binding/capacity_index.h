@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CapacityIndex: CSIStorageCapacity objects by storage class, checked once and kept up to date with the store. Core's
-// thread only.
+// CapacityIndex: CSIStorageCapacity objects by storage class, checked once and kept up to date with the store. Within
+// turns only.
 #pragma once
 
 #include <cstdint>

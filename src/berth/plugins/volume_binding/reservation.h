@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reservation: what Reserve decided for a pod's claims on its node, assumed in memory and written by PreBind. Core's
-// thread only.
+// Reservation: what Reserve decided for a pod's claims on its node, assumed in memory and written by PreBind. Within
+// turns only.
 #pragma once
 
 #include <memory>

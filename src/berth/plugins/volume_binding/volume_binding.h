@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolumeBinding: places a pod where its volumes can be, binds its unbound claims to volumes that exist, and has volumes
-// made for the others. Upstream: pkg/scheduler/framework/plugins/volumebinding. Core's thread only.
+// made for the others. Upstream: pkg/scheduler/framework/plugins/volumebinding. Within turns only.
 #pragma once
 
 #include <memory>

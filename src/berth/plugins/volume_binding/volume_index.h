@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolumeIndex: PersistentVolumes by storage class, kept up to date with the store, so that a claim looks at the free
-// volumes of its class alone. Core's thread only.
+// volumes of its class alone. Within turns only.
 #pragma once
 
 #include <map>

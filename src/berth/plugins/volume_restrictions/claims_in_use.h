@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClaimsInUse: which PersistentVolumeClaims some pod on a node uses, kept up to date by the rows that changed. Core's
-// thread only.
+// ClaimsInUse: which PersistentVolumeClaims some pod on a node uses, kept up to date by the rows that changed. Within
+// turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // VolumeZone: refuses nodes outside the zone or region of the pod's bound volumes, as the labels of the
-// PersistentVolumes say it. For volumes of old: newer ones have a node affinity, which VolumeBinding looks at. Core's
-// thread only.
+// PersistentVolumes say it. For volumes of old: newer ones have a node affinity, which VolumeBinding looks at. Within
+// turns only.
 #pragma once
 
 #include <string>

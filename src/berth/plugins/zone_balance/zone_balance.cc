@@ -158,7 +158,7 @@ std::optional<framework::GroupingPlugin::Marks> ZoneBalance::SharedMarksOf(const
   return MarksOf(cycle, pod);
 }
 
-void ZoneBalance::MarkRows(const Cycle& cycle, const PodInfo&, MarkKind, std::span<const NodeIndex> rows,
+void ZoneBalance::MarkRows(const Cycle& cycle, const PodInfo&, MarkScope, std::span<const NodeIndex> rows,
                            std::span<std::uint32_t> marks, std::size_t stride) const {
   zones_.Sync(cycle.table);
   for (std::size_t i = 0; i < rows.size(); ++i) marks[i * stride] = zones_.pool_of(rows[i]);

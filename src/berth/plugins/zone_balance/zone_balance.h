@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZoneBalance: a policy of berth's own. Spreads the pods of each owner over zones, without the pods asking for it, in
-// the proportion of what the zones have free for them. See README.md in this folder. Core's thread only.
+// the proportion of what the zones have free for them. See README.md in this folder. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class ZoneBalance final : public framework::FastPreScore,
   std::optional<Marks> SharedMarksOf(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                      std::size_t special_max,
                                      std::vector<framework::NodeIndex>& special) const override;
-  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkKind kind,
+  void MarkRows(const framework::Cycle& cycle, const framework::PodInfo& pod, MarkScope scope,
                 std::span<const framework::NodeIndex> rows, std::span<std::uint32_t> marks,
                 std::size_t stride) const override;
   framework::Status PreScoreGroups(const framework::Cycle& cycle, const framework::PodInfo& pod,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZonePools: the nodes of one table by zone and size, and what is free on them, kept up to date instead of added up for
-// each pod. Core's thread only.
+// each pod. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventLoop: where the client's callbacks run, and its time. One thread runs it; tests turn it by hand (client_fakes.h).
+// EventLoop: where the client's callbacks run, and its time. One thread runs it; tests turn it by hand
+// (client_fakes.h).
 #pragma once
 
 #include <atomic>

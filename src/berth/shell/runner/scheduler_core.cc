@@ -9,17 +9,17 @@ namespace berth::runner {
 SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options)
     : scheduler_(std::move(scheduler)), clock_(clock), options_(std::move(options)) {}
 
-TurnResult SchedulerCore::TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                                    std::vector<scheduler::Output>& outputs) {
   TurnResult result;
-  if (order.is_ending) scheduler_->CancelAsking("the scheduler ends");
-  TakeInputs(inputs, order.now);
-  scheduler_->Tick(order.now);
-  const bool can_decide = order.may_decide && (!options_.waits_for_outside_data || scheduler_->HasHeardOutside());
-  if (can_decide) DecideSome(order, result);
+  if (request.is_ending) scheduler_->CancelExtenderCycle("the scheduler ends");
+  TakeInputs(inputs, request.now);
+  scheduler_->Tick(request.now);
+  const bool can_decide = request.may_decide && (!options_.waits_for_outside_data || scheduler_->HasHeardOutside());
+  if (can_decide) DecideSome(request, result);
   scheduler_->TakeOutputs(outputs);
   result.wake_at = scheduler_->NextWake();
-  result.is_settled = can_decide && !result.has_more && scheduler_->HasSettled();
+  result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
   result.has_busy_bindings = BusyBindings() > 0;
   result.counts = scheduler_->counts();
   return result;
@@ -27,21 +27,21 @@ TurnResult SchedulerCore::TakeTurn(const TurnOrder& order, std::vector<scheduler
 
 void SchedulerCore::TakeInputs(std::vector<scheduler::Input>& inputs, Time now) {
   for (scheduler::Input& input : inputs) {
-    const bool was_asking = scheduler_->is_asking();
+    const bool was_waiting = scheduler_->IsWaitingForExtenders();
     scheduler_->Handle(std::move(input), now);
     // Extenders have answered, and with that a decision is made.
-    if (was_asking && !scheduler_->is_asking()) TellDecision();
+    if (was_waiting && !scheduler_->IsWaitingForExtenders()) TellDecision();
   }
   inputs.clear();
 }
 
-void SchedulerCore::DecideSome(const TurnOrder& order, TurnResult& result) {
-  const Time begin = order.time_max ? clock_.Now() : order.now;
+void SchedulerCore::DecideSome(const TurnRequest& request, TurnResult& result) {
+  const Time begin = request.time_max ? clock_.Now() : request.now;
   for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < options_.bindings_max(); ++i) {
-    result.has_more = scheduler_->ScheduleOne(order.now);
+    result.has_more = scheduler_->ScheduleOne(request.now);
     if (!result.has_more) return;
-    if (!scheduler_->is_asking()) TellDecision();
-    if (order.time_max && clock_.Now() - begin > *order.time_max) {
+    if (!scheduler_->IsWaitingForExtenders()) TellDecision();
+    if (request.time_max && clock_.Now() - begin > *request.time_max) {
       result.took_long = true;
       break;
     }

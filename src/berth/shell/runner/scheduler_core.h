@@ -32,7 +32,7 @@ class SchedulerCore final : public Core {
   // `clock`, and what the functions rest on, must outlive it.
   SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options);
 
-  TurnResult TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+  TurnResult TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                       std::vector<scheduler::Output>& outputs) override;
 
   // To be asked between turns.
@@ -40,7 +40,7 @@ class SchedulerCore final : public Core {
 
  private:
   void TakeInputs(std::vector<scheduler::Input>& inputs, Time now);
-  void DecideSome(const TurnOrder& order, TurnResult& result);
+  void DecideSome(const TurnRequest& request, TurnResult& result);
   void TellDecision() const;
   std::size_t BusyBindings() const;
 

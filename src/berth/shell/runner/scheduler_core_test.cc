@@ -39,16 +39,16 @@ class SchedulerCoreTest : public ::testing::Test {
     options.on_decision = [this](const scheduler::Decision& decision) { decided.push_back(decision.node_name); };
     core = std::make_unique<SchedulerCore>(std::move(scheduler), clock, std::move(options));
   }
-  TurnResult Turn(TurnOrder order, int pods = 0) {
+  TurnResult Turn(TurnRequest request, int pods = 0) {
     std::vector<scheduler::Input> inputs;
     if (pods > 0) inputs.emplace_back(scheduler::NodeSet{testing::MakeNode("n").Build()});
     for (int i = 0; i < pods; ++i) {
       inputs.emplace_back(
           scheduler::PodSet{std::make_shared<const api::Pod>(testing::MakePod("p" + std::to_string(i)).Build())});
     }
-    order.now = clock.Now();
+    request.now = clock.Now();
     outputs.clear();
-    const TurnResult result = core->TakeTurn(order, inputs, outputs);
+    const TurnResult result = core->TakeTurn(request, inputs, outputs);
     EXPECT_TRUE(inputs.empty());
     return result;
   }
@@ -72,7 +72,7 @@ TEST_F(SchedulerCoreTest, TakesInputsInWithoutDecidingWhenItMayNot) {
   Make();
   TurnResult result = Turn({.may_decide = false}, 3);
   EXPECT_EQ(Bindings(), 0);
-  EXPECT_FALSE(result.is_settled);
+  EXPECT_FALSE(result.is_idle);
   result = Turn({.may_decide = true});
   EXPECT_EQ(Bindings(), 3);
   EXPECT_EQ(decided, (std::vector<std::string>{"n", "n", "n"}));
@@ -86,7 +86,7 @@ TEST_F(SchedulerCoreTest, DecidesNoMoreThanSoManyBindingsAhead) {
   const TurnResult result = Turn({.may_decide = true}, 5);
   EXPECT_EQ(Bindings(), 2);
   EXPECT_FALSE(result.has_more) << "only an answer makes room";
-  EXPECT_FALSE(result.is_settled);
+  EXPECT_FALSE(result.is_idle);
 }
 
 TEST_F(SchedulerCoreTest, ATurnHasSoManyDecisions) {
@@ -108,8 +108,8 @@ TEST_F(SchedulerCoreTest, ALongTurnIsCutShort) {
 
 TEST_F(SchedulerCoreTest, HasSettledWhenThereIsNothingToDo) {
   Make();
-  EXPECT_TRUE(Turn({.may_decide = true}).is_settled);
-  EXPECT_FALSE(Turn({.may_decide = false}).is_settled) << "it may not say so before everything is listed";
+  EXPECT_TRUE(Turn({.may_decide = true}).is_idle);
+  EXPECT_FALSE(Turn({.may_decide = false}).is_idle) << "it may not say so before everything is listed";
 }
 
 }  // namespace

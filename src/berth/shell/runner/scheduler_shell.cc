@@ -96,10 +96,10 @@ void SchedulerShell::Start() {
 
 bool SchedulerShell::HasSynced() const { return feeds_->HasSynced(); }
 
-std::vector<scheduler::UnplacedPod> SchedulerShell::Unplaced() {
-  std::vector<scheduler::UnplacedPod> unplaced;
-  runner_.BetweenTurns([&] { unplaced = core_->scheduler().Unplaced(); });
-  return unplaced;
+std::vector<scheduler::UnboundPod> SchedulerShell::Unbound() {
+  std::vector<scheduler::UnboundPod> unbound;
+  runner_.BetweenTurns([&] { unbound = core_->scheduler().Unbound(); });
+  return unbound;
 }
 
 void SchedulerShell::FlushStatuses(Duration limit) {

@@ -78,10 +78,10 @@ class SchedulerShell final {
 
   // Everything that has been heard of is done: each pod of ours is placed and said to be so, refused, or gated. Any
   // thread.
-  bool HasSettled() const { return runner_.HasSettled(); }
+  bool IsIdle() const { return runner_.IsIdle(); }
 
   // Pods of ours without a node, by key. Any thread but those that take turns.
-  std::vector<scheduler::UnplacedPod> Unplaced();
+  std::vector<scheduler::UnboundPod> Unbound();
 
   // Waits until the API server has taken all that is known about pods' status, at most `limit`. Not on the loop's
   // thread.

@@ -143,19 +143,19 @@ void TurnRunner::EndCoreTurn(const TurnResult& result) {
 }
 
 TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
-  TurnOrder order;
-  order.time_max = time_max;
+  TurnRequest request;
+  request.time_max = time_max;
   {
     const std::lock_guard lock(mutex_);
     batch_.swap(inputs_);
-    order.is_ending = phase_ >= Phase::kDraining;
-    order.may_decide = phase_ == Phase::kCatchingUp || phase_ == Phase::kDeciding;
-    is_settled_ = false;
+    request.is_ending = phase_ >= Phase::kDraining;
+    request.may_decide = phase_ == Phase::kCatchingUp || phase_ == Phase::kDeciding;
+    is_idle_ = false;
   }
   // The core's time must not run backwards when somebody sets the clock.
-  order.now = last_turn_ = std::max(last_turn_, clock_.Now());
+  request.now = last_turn_ = std::max(last_turn_, clock_.Now());
   std::vector<Output> outputs;
-  const TurnResult result = core_->TakeTurn(order, batch_, outputs);
+  const TurnResult result = core_->TakeTurn(request, batch_, outputs);
 
   const std::lock_guard lock(mutex_);
   if (outputs_.empty()) {
@@ -164,7 +164,7 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
     std::move(outputs.begin(), outputs.end(), std::back_inserter(outputs_));
   }
   counts_ = result.counts;
-  is_settled_ = result.is_settled;
+  is_idle_ = result.is_idle;
   if (phase_ == Phase::kDraining && !result.has_busy_bindings && inputs_.empty()) {
     phase_ = Phase::kDrained;
     drained_.notify_all();
@@ -189,9 +189,9 @@ void TurnRunner::BetweenTurns(const std::function<void()>& look) {
   look();
 }
 
-bool TurnRunner::HasSettled() const {
+bool TurnRunner::IsIdle() const {
   const std::lock_guard lock(mutex_);
-  return is_settled_ && inputs_.empty();
+  return is_idle_ && inputs_.empty();
 }
 
 scheduler::Counts TurnRunner::counts() const {

@@ -52,7 +52,7 @@
 namespace berth::runner {
 
 // What a turn may do.
-struct TurnOrder {
+struct TurnRequest {
   Time now{};                        // never earlier than that of the turn before
   bool may_decide = false;           // else inputs are taken in, and what is due is done
   bool is_ending = false;            // no cycle may wait for anything any more
@@ -63,7 +63,7 @@ struct TurnOrder {
 struct TurnResult {
   bool has_more = false;           // a pod may be ready
   bool took_long = false;          // it was cut short by time_max
-  bool is_settled = false;         // it could decide, and nothing is left to do before something changes outside
+  bool is_idle = false;            // it could decide, and nothing is left to do before something changes outside
   bool has_busy_bindings = false;  // one is under way that does not only wait for time to pass
   std::optional<Time> wake_at;     // a turn has something to do then, without any input
   scheduler::Counts counts;
@@ -74,7 +74,7 @@ class Core {
  public:
   virtual ~Core() = default;
   // Takes `inputs`, and leaves that empty; fills `outputs`, which is empty. One call at a time, but on any thread.
-  virtual TurnResult TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+  virtual TurnResult TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                               std::vector<scheduler::Output>& outputs) = 0;
 };
 
@@ -113,7 +113,7 @@ class TurnRunner final {
   void BetweenTurns(const std::function<void()>& look);
 
   // Nothing was left to do after the latest turn, and nothing has come since. Any thread.
-  bool HasSettled() const;
+  bool IsIdle() const;
   // As of the latest turn. Any thread.
   scheduler::Counts counts() const;
 
@@ -160,7 +160,7 @@ class TurnRunner final {
   std::vector<scheduler::Input> inputs_;
   std::vector<scheduler::Output> outputs_;  // to be performed, in order
   std::optional<Time> wake_at_;             // when the core's thread takes a turn in any case
-  bool is_settled_ = false;
+  bool is_idle_ = false;
   scheduler::Counts counts_;
 
   std::thread core_thread_;

@@ -85,7 +85,7 @@ class HandLoop final : public client::EventLoop {
 class FakeCore final : public Core {
  public:
   struct Turn {
-    TurnOrder order;
+    TurnRequest request;
     std::size_t inputs = 0;
     bool is_tests_thread = false;
   };
@@ -94,10 +94,10 @@ class FakeCore final : public Core {
     std::vector<std::string> events{};  // their notes
   };
 
-  TurnResult TakeTurn(const TurnOrder& order, std::vector<scheduler::Input>& inputs,
+  TurnResult TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                       std::vector<scheduler::Output>& outputs) override {
     const std::lock_guard lock(mutex_);
-    turns_.push_back({order, inputs.size(), std::this_thread::get_id() == tests_thread_});
+    turns_.push_back({request, inputs.size(), std::this_thread::get_id() == tests_thread_});
     inputs_ += inputs.size();
     inputs.clear();
     Answer answer;
@@ -197,8 +197,8 @@ TEST_F(TurnRunnerTest, DecidesNothingBeforeEverythingIsListed) {
   runner.Push(Any());  // before it is started
   runner.Start(core);
   ASSERT_TRUE(core.WaitForInputs(1));
-  EXPECT_FALSE(core.Newest().order.may_decide);
-  EXPECT_FALSE(core.Newest().order.is_ending);
+  EXPECT_FALSE(core.Newest().request.may_decide);
+  EXPECT_FALSE(core.Newest().request.is_ending);
   PushOnLoop();
   EXPECT_EQ(loop.posted(), 0u) << "while lists come in the loop has enough to do";
   ASSERT_TRUE(core.WaitForInputs(2));
@@ -207,8 +207,8 @@ TEST_F(TurnRunnerTest, DecidesNothingBeforeEverythingIsListed) {
   const std::size_t turns = core.turn_count();
   runner.EndListing();
   ASSERT_TRUE(core.WaitForTurns(turns + 1));
-  EXPECT_TRUE(core.Newest().order.may_decide);
-  EXPECT_FALSE(core.Newest().order.time_max.has_value());
+  EXPECT_TRUE(core.Newest().request.may_decide);
+  EXPECT_FALSE(core.Newest().request.time_max.has_value());
 }
 
 TEST_F(TurnRunnerTest, TellsOnceThatItHasCaughtUp) {
@@ -230,7 +230,7 @@ TEST_F(TurnRunnerTest, AFewInputsOnTheLoopAreOneTurnOfTheLoop) {
   ASSERT_EQ(core.turn_count(), 1u);
   EXPECT_TRUE(core.Newest().is_tests_thread);
   EXPECT_EQ(core.Newest().inputs, 3u);
-  EXPECT_EQ(core.Newest().order.time_max, std::optional(TurnRunner::kTurnOnLoopMax));
+  EXPECT_EQ(core.Newest().request.time_max, std::optional(TurnRunner::kTurnOnLoopMax));
 }
 
 TEST_F(TurnRunnerTest, ALittleThatIsLeftIsTakenByTheLoopAgain) {
@@ -291,7 +291,7 @@ TEST_F(TurnRunnerTest, HandsOverToTheCoresThread) {
     c.act();
     ASSERT_TRUE(core.WaitForTurns(c.turns_on_loop + 1));
     EXPECT_FALSE(core.Newest().is_tests_thread);
-    EXPECT_FALSE(core.Newest().order.time_max.has_value());
+    EXPECT_FALSE(core.Newest().request.time_max.has_value());
     // Until the core's thread rests again.
     for (bool is_resting = false; !is_resting;) {
       loop.Run();
@@ -342,23 +342,23 @@ TEST_F(TurnRunnerTest, TimeDoesNotRunBackwards) {
   StartResting();
   PushOnLoop();
   loop.Run();
-  const Time before = core.Newest().order.now;
+  const Time before = core.Newest().request.now;
   clock.Set(before - std::chrono::hours(1));
   PushOnLoop();
   loop.Run();
-  EXPECT_EQ(core.Newest().order.now, before);
+  EXPECT_EQ(core.Newest().request.now, before);
 }
 
 TEST_F(TurnRunnerTest, HasSettledUntilSomethingComesIn) {
   StartResting();
-  EXPECT_FALSE(runner.HasSettled());
-  core.Say({.result = {.is_settled = true, .counts = {.scheduled = 7}}});
+  EXPECT_FALSE(runner.IsIdle());
+  core.Say({.result = {.is_idle = true, .counts = {.scheduled = 7}}});
   PushOnLoop();
   loop.Run();
-  EXPECT_TRUE(runner.HasSettled());
+  EXPECT_TRUE(runner.IsIdle());
   EXPECT_EQ(runner.counts().scheduled, 7u);
   PushOnLoop();
-  EXPECT_FALSE(runner.HasSettled());
+  EXPECT_FALSE(runner.IsIdle());
 }
 
 TEST_F(TurnRunnerTest, DrainsUntilNoBindingIsUnderWay) {
@@ -366,8 +366,8 @@ TEST_F(TurnRunnerTest, DrainsUntilNoBindingIsUnderWay) {
   core.Say({.result = {.has_busy_bindings = true}});
   auto drained = std::async(std::launch::async, [this] { runner.Drain(kTimeLimit); });
   ASSERT_TRUE(core.WaitForTurns(1));
-  EXPECT_TRUE(core.Newest().order.is_ending);
-  EXPECT_FALSE(core.Newest().order.may_decide);
+  EXPECT_TRUE(core.Newest().request.is_ending);
+  EXPECT_FALSE(core.Newest().request.may_decide);
   EXPECT_EQ(drained.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
   // The binding's answer, on the loop; the core's thread takes what comes now.
   PushOnLoop();
