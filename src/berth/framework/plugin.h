@@ -237,8 +237,10 @@ class PermitPlugin : public virtual Plugin {
 // PreBind: what has to be done before the binding. Asked in order, each when the one before has ended.
 class PreBindPlugin : public virtual Plugin {
  public:
-  // Asked right after Permit, before any PreBind. Success: PreBind is asked. kSkip: nothing is to be done for this pod.
-  virtual Status PreBindPreFlight(const PodInfo&) { return Status::Skip(); }
+  // Asked once the Permit plugins have been asked, also while one of them lets the pod wait. Success: PreBind will be
+  // asked, and others are told of the node meanwhile (status.nominatedNodeName). kSkip: nothing is to be done for this
+  // pod.
+  virtual Status PreBindPreFlight(const PodInfo&) { return Status::Success(); }
   virtual Operation PreBind(const PodInfo& pod) = 0;
 };
 

@@ -292,6 +292,29 @@ TEST_F(RehearsalTest, AllPointsInTheirOrder) {
                    "Second.PreBind p", "Room.Bind p", "Second.Bind p", "Room.PostBind p", "Second.PostBind p"}));
 }
 
+// Has PreBind, and says nothing of when it is needed.
+class OnlyPreBind final : public framework::PreBindPlugin {
+ public:
+  OnlyPreBind(const char*, Handle&, Lines* calls) : calls_(*calls) {}
+  std::string_view Name() const override { return "OnlyPreBind"; }
+  Operation PreBind(const PodInfo& pod) override {
+    calls_.push_back("PreBind " + pod.name);
+    return Operation::Done();
+  }
+
+ private:
+  Lines& calls_;
+};
+
+TEST_F(ExtensionPointTest, PreBindIsAskedUnlessPreFlightSaysSkip) {
+  Register<OnlyPreBind>("OnlyPreBind", &calls_);
+  Start({"-", "PrioritySort", "OnlyPreBind", "DefaultBinder"});
+  Nodes({"a"});
+  h().Set(MakePod("p"));
+  EXPECT_EQ(RunAndTake(), (Lines{"status p nominates a", "bind p to a"}));
+  EXPECT_EQ(calls_, Lines{"PreBind p"});
+}
+
 TEST_F(RehearsalTest, ReserveRefusesWhatIsTaken) {
   for (const char* name : {"p1", "p2", "p3", "p4"}) h().Set(MakePod(name));
   const Lines lines = RunAndTake();
