@@ -105,7 +105,8 @@ function(berth_in_share name result)
   endif()
 endfunction()
 
-# berth_test(name SOURCES ... DEPS ... [LABELS ...] [ARGS ...]): a GoogleTest program, one ctest entry.
+# berth_test(name SOURCES ... DEPS ... [LABELS long]): a GoogleTest program, one ctest entry. Of a `long` one ./dev check
+# runs a fourth of the cases under AddressSanitizer.
 function(berth_test name)
   if(NOT BERTH_TESTS)
     return()
