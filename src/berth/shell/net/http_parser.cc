@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Beast 1.81 asserts in the last chunk of a body that at least five bytes have arrived, which is wrong for an empty
-// body that comes byte by byte ("0\r\n" and one more). Without the assertion its code is right; with it, a peer could
-// end a debug build. This is the only file with Beast in it. Found by http_request_fuzz.
-#define BOOST_DISABLE_ASSERTS
-
+// This is the only file with Beast in it.
 #include "berth/shell/net/http_parser.h"
 
 #include <algorithm>
