@@ -135,8 +135,11 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     net::SendOptions options;
     options.timeout = extender_.http_timeout;
     options.body_bytes_max = kAnswerBytesMax;
+    // Not `self`: the transport keeps the callback, and would then keep itself when no answer comes any more.
     transport_->Send(std::move(request), options,
-                     [self = shared_from_this(), asked = std::move(question)](Expected<net::Response> response) {
+                     [weak = weak_from_this(), asked = std::move(question)](Expected<net::Response> response) {
+                       const std::shared_ptr<One> self = weak.lock();
+                       if (self == nullptr) return;
                        self->shared_->loop.Dispatch([self, asked, got = std::move(response)]() mutable {
                          self->Answered(asked, std::move(got));
                        });

@@ -109,7 +109,10 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
     net::SendOptions options;
     options.timeout = source_.timeout;
     options.body_bytes_max = source_.body_bytes_max;
-    transport_->Send(std::move(request), options, [self = shared_from_this()](Expected<net::Response> response) {
+    // Not `self`: the transport keeps the callback, and would then keep itself when no answer comes any more.
+    transport_->Send(std::move(request), options, [weak = weak_from_this()](Expected<net::Response> response) {
+      const std::shared_ptr<Source> self = weak.lock();
+      if (self == nullptr) return;
       self->rest_.loop().Dispatch(
           [self, response = std::move(response)]() mutable { self->Answered(std::move(response)); });
     });
