@@ -213,21 +213,9 @@ class JsonDecoder : public JsonLeaves {
   // Sorted by key.
   template <typename ItemShape, typename Item>
   bool Map(element value, std::vector<std::pair<std::string, Item>>& out) {
-    if (!Entries<ItemShape>(value, out)) return false;
+    const auto read = [this](element item, Item& kept) { return Value<ItemShape>(item, kept); };
+    if (!Entries(value, out, read)) return false;
     SortMap(out);
-    return true;
-  }
-  // As they come.
-  template <typename ItemShape, typename Item>
-  bool Entries(element value, std::vector<std::pair<std::string, Item>>& out) {
-    simdjson::dom::object object;
-    out.clear();
-    if (value.get(object) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an object");
-    out.reserve(object.size());
-    for (const auto member : object) {
-      auto& entry = out.emplace_back(member.key, Item());
-      if (!Value<ItemShape>(member.value, entry.second)) return AtEntry(member.key);
-    }
     return true;
   }
 };

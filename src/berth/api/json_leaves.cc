@@ -79,15 +79,7 @@ bool JsonLeaves::Leaf(element value, Time& out) {
 
 bool JsonLeaves::Leaf(element value, StringMap& out) {
   std::vector<StringMap::Entry> entries;
-  simdjson::dom::object object;
-  if (value.get(object) == simdjson::SUCCESS) {
-    entries.reserve(object.size());
-    for (const auto member : object) {
-      if (!Leaf(member.value, entries.emplace_back(member.key, std::string()).second)) return AtEntry(member.key);
-    }
-  } else if (!value.is_null()) {
-    return WrongType(value, "an object");
-  }
+  if (!Entries(value, entries, [this](element item, std::string& text) { return Leaf(item, text); })) return false;
   out = StringMap(std::move(entries));
   return true;
 }

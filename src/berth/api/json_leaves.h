@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <simdjson.h>
@@ -25,6 +26,20 @@ class JsonLeaves : public Decoder {
 
  protected:
   using Decoder::Decoder;
+
+  // The entries of an object as they come; `read` reads each value to where it is kept.
+  template <typename Item, typename Read>
+  bool Entries(element value, std::vector<std::pair<std::string, Item>>& out, Read read) {
+    simdjson::dom::object object;
+    out.clear();
+    if (value.get(object) != simdjson::SUCCESS) return value.is_null() || WrongType(value, "an object");
+    out.reserve(object.size());
+    for (const auto member : object) {
+      auto& entry = out.emplace_back(member.key, Item());
+      if (!read(member.value, entry.second)) return AtEntry(member.key);
+    }
+    return true;
+  }
 
   [[gnu::always_inline]] bool Leaf(element value, std::string_view& out) {
     if (value.get(out) == simdjson::SUCCESS) return true;
