@@ -12,8 +12,9 @@
 namespace berth::app {
 namespace {
 
-// Bindings, at most 64 at once, status patches, 16, and events, 8, should not wait for each other.
-constexpr int kConnectionsMax = 88;
+// Bindings, status patches and events, at most 128 of each at once when some are not answered (RequestLanes), should
+// not wait for each other. While all are answered it is 88.
+constexpr int kConnectionsMax = 3 * 128;
 
 std::string Variable(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());

@@ -44,7 +44,13 @@ bool Has(std::string_view text, std::size_t at, char c) { return at < text.size(
 
 }  // namespace
 
-Time SystemClock::Now() const { return floor<Duration>(std::chrono::system_clock::now()); }
+SystemClock::SystemClock() : wall_start_(WallNow()), steady_start_(std::chrono::steady_clock::now()) {}
+
+Time SystemClock::Now() const {
+  return wall_start_ + floor<Duration>(std::chrono::steady_clock::now() - steady_start_);
+}
+
+Time SystemClock::WallNow() const { return floor<Duration>(std::chrono::system_clock::now()); }
 
 std::string FormatRfc3339(Time time) { return FormatSeconds(time) + "Z"; }
 

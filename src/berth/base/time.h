@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time as berth counts it: wall-clock microseconds. The core gets it as an input and never reads a clock.
+// Time as berth counts it, in microseconds. All waits, back-offs and deadlines are of one clock that never steps
+// (Clock::Now); what is written into objects, or compared with what others wrote there, is wall time (Clock::WallNow).
+// The core gets time as an input and never reads a clock.
 #pragma once
 
 #include <chrono>
@@ -16,12 +18,22 @@ using Time = std::chrono::sys_time<Duration>;
 class Clock {
  public:
   virtual ~Clock() = default;
+  // Never goes back and never jumps, whatever is done to the machine's clock. It began as wall time, so that it reads
+  // well in a log, but it says nothing about the time of day.
   virtual Time Now() const = 0;
+  // The time of day, which administrators and NTP may move either way. The same as Now() until somebody has.
+  virtual Time WallNow() const { return Now(); }
 };
 
 class SystemClock final : public Clock {
  public:
+  SystemClock();
   Time Now() const override;
+  Time WallNow() const override;
+
+ private:
+  const Time wall_start_;
+  const std::chrono::steady_clock::time_point steady_start_;
 };
 
 // RFC 3339 in UTC, as metav1.Time (whole seconds) and metav1.MicroTime (six digits) are written.

@@ -1,10 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/base/time.h"
 
+#include <atomic>
+#include <chrono>
+#include <ctime>
+
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace {
+std::atomic<std::time_t> wall_step_s{0};
+}
+
+// In the place of the C library's, for the whole program: the machine's clock, as somebody may have set it.
+extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
+  const long failed = ::syscall(SYS_clock_gettime, clock, time);
+  if (failed == 0 && clock == CLOCK_REALTIME) time->tv_sec += wall_step_s.load();
+  return static_cast<int>(failed);
+}
 
 namespace berth {
 namespace {
+
+TEST(SystemClock, GoesOnWhenTheMachinesClockIsSet) {
+  const SystemClock clock;
+  EXPECT_LT(std::chrono::abs(clock.WallNow() - clock.Now()), std::chrono::minutes(1));
+  for (const int hours : {-1, 2}) {
+    const Time before = clock.Now();
+    wall_step_s = hours * 3600;
+    const Time after = clock.Now();
+    const Duration ahead = clock.WallNow() - after;
+    wall_step_s = 0;
+    EXPECT_GE(after, before) << hours;
+    EXPECT_LT(after - before, std::chrono::minutes(1)) << hours;
+    EXPECT_LT(std::chrono::abs(ahead - std::chrono::hours(hours)), std::chrono::minutes(1)) << hours;
+  }
+}
 
 TEST(Rfc3339, RoundTrips) {
   struct Case {

@@ -32,6 +32,9 @@ class FakeLoop final : public EventLoop, public Clock {
   }
   bool IsCurrent() const override { return true; }
   Time Now() const override { return now_; }
+  Time WallNow() const override { return now_ + wall_ahead_; }
+  // Somebody sets the machine's clock.
+  void StepWall(Duration by) { wall_ahead_ += by; }
 
   // Runs what is due now and what that posts.
   void Run() {
@@ -65,6 +68,7 @@ class FakeLoop final : public EventLoop, public Clock {
 
  private:
   Time now_ = Time(std::chrono::hours(24 * 365 * 56));
+  Duration wall_ahead_{0};
   std::deque<std::function<void()>> posted_;
   std::map<std::pair<Time, std::uint64_t>, std::function<void()>> timers_;
   std::uint64_t id_next_ = 0;

@@ -101,7 +101,7 @@ class CertificateCredentials final : public Credentials {
 struct ExecState {
   ExecState(ExecPlugin p, const Clock& c) : plugin(std::move(p)), clock(c) {}
 
-  bool IsFresh() const { return credential && (!credential->expiration || clock.Now() < *credential->expiration); }
+  bool IsFresh() const { return credential && (!credential->expiration || clock.WallNow() < *credential->expiration); }
   std::string Authorization() const {
     return credential->token.empty() ? std::string() : "Bearer " + credential->token;
   }
@@ -133,7 +133,7 @@ struct ExecState {
     BERTH_ASSIGN_OR_RETURN(const std::string printed, RunExecPlugin(plugin, is_stopping));
     auto parsed = ParseExecCredential(printed, plugin.api_version);
     if (!parsed.ok()) return parsed.error().Wrap("while reading what credential plugin " + plugin.command + " printed");
-    if (parsed->expiration && clock.Now() >= *parsed->expiration) {
+    if (parsed->expiration && clock.WallNow() >= *parsed->expiration) {
       return Error{ErrorCode::kUnauthorized, "credential plugin " + plugin.command +
                                                  " gave a credential that expired at " +
                                                  FormatRfc3339(*parsed->expiration)};

@@ -23,7 +23,11 @@ class EventLoop {
   virtual std::function<void()> PostAfter(Duration delay, std::function<void()> work) = 0;
   // True when the caller runs on the loop's thread.
   virtual bool IsCurrent() const = 0;
+  // As Clock's.
   virtual Time Now() const = 0;
+  virtual Time WallNow() const = 0;
+  // The time of day when Now() was `time`, by what the wall clock says today: for times that are written into objects.
+  Time WallAt(Time time) const { return WallNow() - (Now() - time); }
 
   // At once on the loop's thread, else posted.
   void Dispatch(std::function<void()> work) {
@@ -46,6 +50,7 @@ class IoEventLoop final : public EventLoop {
   }
   bool IsCurrent() const override { return thread_->load() == std::this_thread::get_id(); }
   Time Now() const override { return clock_.Now(); }
+  Time WallNow() const override { return clock_.WallNow(); }
 
  private:
   net::IoContext& io_;

@@ -18,6 +18,7 @@
 #include "berth/codec/json.h"
 #include "berth/shell/client/event_body.h"
 #include "berth/shell/client/event_series.h"
+#include "berth/shell/client/request_lanes.h"
 
 namespace berth::client {
 namespace {
@@ -46,6 +47,10 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       : rest_(rest),
         loop_(rest.loop()),
         options_(std::move(options)),
+        lanes_(std::make_shared<RequestLanes>(loop_, RequestLanesOptions{.in_flight_max = options_.in_flight_max,
+                                                                         .backoff_min = options_.backoff_min,
+                                                                         .backoff_max = options_.backoff_max,
+                                                                         .seed = options_.seed})),
         random_(options_.seed),
         sends_protobuf_(rest.options().sends_protobuf) {}
 
@@ -70,14 +75,14 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   std::size_t Flush(Duration timeout) {
     std::unique_lock lock(mutex_);
-    if (!queue_.empty()) PostPump();
+    if (Queued() > 0) PostPump();
     is_idle_.wait_for(lock, timeout, [this] { return is_stopped_ || Queued() == 0; });
     return Queued();
   }
 
   void Restrain(bool is_restrained) {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(is_restrained_, is_restrained) && !is_restrained && !queue_.empty()) PostPump();
+    if (std::exchange(is_restrained_, is_restrained) != is_restrained && Queued() > 0) PostPump();
   }
 
   EventRecorderStats Stats() const {
@@ -97,7 +102,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       cancel_gather = std::move(cancel_gather_);
       cancel_pause = std::move(cancel_pause_);
       cancel_sweep = std::move(cancel_sweep_);
-      queue_.clear();
+      inbox_.clear();
     }
     is_idle_.notify_all();
     if (cancel_pause) cancel_pause();
@@ -121,17 +126,19 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     Time observed_at{};      // of a patch
     int answers = 0;         // that were failures
   };
+  using ItemPtr = std::shared_ptr<Item>;
 
   int InFlightLimit() const {
+    if (is_paused_ || is_stopped_) return 0;
     // After a failure one event goes first, to see whether the server is back.
     if (is_probing_) return 1;
     // A queue that fills up has to be emptied, whatever else there is to do.
-    const bool is_filling = queue_.size() > options_.queue_max / 4;
+    const bool is_filling = Queued() > options_.queue_max / 4;
     return is_restrained_ && !is_filling ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
                                          : options_.in_flight_max;
   }
 
-  std::size_t Queued() const { return queue_.size() + static_cast<std::size_t>(in_flight_); }
+  std::size_t Queued() const { return queued_; }
 
   // ---- recording; mutex_ is held
 
@@ -152,7 +159,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     item.key = key;
     item.series_id = series_.NewId();
     item.namespace_name = event.regarding.namespace_name.empty() ? "default" : event.regarding.namespace_name;
-    item.name = UniqueName(event.regarding, now);
+    item.name = UniqueName(event.regarding);
     item.made_at = now;
     item.event = std::move(event);
     item.event.note = CutNote(std::move(item.event.note));
@@ -161,8 +168,8 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // Two events of one object within a nanosecond of the clock still differ.
-  std::string UniqueName(const ObjectReference& regarding, Time now) {
-    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now.time_since_epoch()).count();
+  std::string UniqueName(const ObjectReference& regarding) {
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(loop_.WallNow().time_since_epoch()).count();
     name_ns_ = std::max(name_ns_ + 1, static_cast<std::uint64_t>(std::max<std::int64_t>(ns, 0)));
     const std::string suffix = '.' + Hex(name_ns_);
     const bool is_too_long = regarding.name.size() + suffix.size() > kNameBytesMax;
@@ -206,9 +213,10 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void Push(Item item) {
-    queue_.push_back(std::move(item));
-    if (in_flight_ > 0 || options_.gather == Duration{0}) return PostPump();
-    if (queue_.size() >= kGatheredMax) return PostPump();
+    ++queued_;
+    inbox_.push_back(std::make_shared<Item>(std::move(item)));
+    if (queued_ > inbox_.size() || options_.gather == Duration{0}) return PostPump();
+    if (inbox_.size() >= kGatheredMax) return PostPump();
     if (std::exchange(is_gathering_, true)) return;
     cancel_gather_ = loop_.PostAfter(options_.gather, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->EndGathering();
@@ -224,7 +232,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void PostPump() {
-    if (is_pump_posted_ || is_paused_ || is_stopped_) return;
+    if (is_pump_posted_ || is_stopped_) return;
     is_pump_posted_ = true;
     loop_.Post([weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->Pump();
@@ -268,112 +276,159 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     if (series_.size() > 0) ArmSweep();
   }
 
+  // The lanes' requests are sent while mutex_ is free.
   void Pump() {
-    for (;;) {
-      std::shared_ptr<Item> item;
-      {
-        const std::lock_guard lock(mutex_);
-        is_pump_posted_ = false;
-        const int limit = InFlightLimit();
-        if (is_stopped_ || is_paused_ || queue_.empty() || in_flight_ >= limit) return;
-        item = std::make_shared<Item>(std::move(queue_.front()));
-        queue_.pop_front();
-        ++in_flight_;
-      }
-      Send(item);
+    std::deque<ItemPtr> taken;
+    int limit = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      is_pump_posted_ = false;
+      taken.swap(inbox_);
+      limit = InFlightLimit();
+    }
+    lanes_->SetInFlightMax(0);
+    for (const ItemPtr& item : taken) Enqueue(item, false);
+    lanes_->SetInFlightMax(limit);
+  }
+
+  void Enqueue(const ItemPtr& item, bool is_first) {
+    const auto start = [weak = weak_from_this(), item](RequestLanes::Ended ended) {
+      const auto self = weak.lock();
+      return self && self->Send(item, std::move(ended));
+    };
+    if (is_first) {
+      lanes_->AddFirst(item->namespace_name, start);
+    } else {
+      lanes_->Add(item->namespace_name, start);
     }
   }
 
-  void Send(const std::shared_ptr<Item>& item) {
+  bool Send(const ItemPtr& item, RequestLanes::Ended ended) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopped_) return false;
+    }
     net::Request request;
     if (item->is_patch) {
       request.method = "PATCH";
       request.target = ObjectPath(kPrefix, item->namespace_name, "events", item->name);
       request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
-      const object series{{"count", item->count}, {"lastObservedTime", FormatRfc3339Micro(item->observed_at)}};
+      const object series{{"count", item->count},
+                          {"lastObservedTime", FormatRfc3339Micro(loop_.WallAt(item->observed_at))}};
       request.body = codec::WriteJson(object{{"series", series}});
     } else {
       request.method = "POST";
       request.target = ObjectPath(kPrefix, item->namespace_name, "events");
       item->was_protobuf = sends_protobuf_;
       if (item->was_protobuf) request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
-      request.body = EventBody(item->event, {item->namespace_name, item->name, options_.hostname, item->made_at},
-                               item->was_protobuf);
+      const Time made_at = loop_.WallAt(item->made_at);
+      request.body =
+          EventBody(item->event, {item->namespace_name, item->name, options_.hostname, made_at}, item->was_protobuf);
     }
     // Nobody reads the answer; protobuf is the smaller one.
     if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
     rest_.Do(std::move(request), {.timeout = kTimeout, .tries = 1, .any_status = true},
-             [weak = weak_from_this(), item](Expected<net::Response> result) {
-               if (const auto self = weak.lock()) self->OnAnswer(*item, result);
+             [weak = weak_from_this(), item, ended = std::move(ended)](const Expected<net::Response>& result) {
+               const auto self = weak.lock();
+               if (!self) return;
+               self->OnAnswer(item, result);
+               ended(WasAnswered(result));
              });
+    return true;
   }
 
-  void OnAnswer(Item& item, const Expected<net::Response>& result) {
-    const std::lock_guard lock(mutex_);
-    --in_flight_;
-    if (is_stopped_) return;
-    if (!result.ok()) {
-      const ErrorCode code = result.error().code;
-      const bool is_passing = code == ErrorCode::kUnavailable || code == ErrorCode::kTimeout ||
-                              code == ErrorCode::kTooManyRequests || code == ErrorCode::kUnauthorized;
-      if (is_passing) {
-        Again(item, true, result.error());
-      } else {
-        Refuse(item, result.error());
-      }
-    } else {
-      OnStatus(item, *result);
+  // What becomes of an event whose request has ended.
+  enum class Next : std::uint8_t {
+    kDone,
+    kAtOnce,      // as soon as its lane lets it: nothing is wrong with it
+    kServerAway,  // nothing is wrong with this event, so it keeps its place; all wait
+    kLater,       // something is wrong with it, or with its namespace: the others go on
+  };
+
+  void OnAnswer(const ItemPtr& item, const Expected<net::Response>& result) {
+    Next next = Next::kDone;
+    {
+      const std::lock_guard lock(mutex_);
+      if (is_stopped_) return;
+      Error error;
+      next = result.ok() ? AfterAnswer(*item, *result, error) : AfterFailure(*item, result.error(), error);
+      if (next == Next::kDone) --queued_;
+      if (next == Next::kServerAway) Pause(error);
+      if (next == Next::kLater) SendLater(item);
+      if (Queued() == 0) is_idle_.notify_all();
+      PostPump();
     }
-    if (Queued() == 0) is_idle_.notify_all();
-    PostPump();
+    if (next == Next::kServerAway) lanes_->SetInFlightMax(0);
+    if (next == Next::kServerAway || next == Next::kAtOnce) Enqueue(item, true);
   }
 
-  void OnStatus(Item& item, const net::Response& response) {
+  // No answer, or none that can be read.
+  Next AfterFailure(const Item& item, const Error& failure, Error& error) {
+    error = failure;
+    switch (failure.code) {
+      case ErrorCode::kUnavailable:
+      case ErrorCode::kTooManyRequests:
+      case ErrorCode::kUnauthorized: return Next::kServerAway;
+      // A webhook that hangs is one namespace's, most likely. Where it is not, each namespace waits by itself.
+      case ErrorCode::kTimeout: return Next::kAtOnce;
+      default: break;
+    }
+    Refuse(item, error);
+    return Next::kDone;
+  }
+
+  Next AfterAnswer(Item& item, const net::Response& response, Error& error) {
     const int status = response.status;
     if (status >= 200 && status < 300) return Succeed(item);
     if (status == 415 && std::exchange(item.was_protobuf, false)) {
       sends_protobuf_ = false;
-      queue_.push_front(std::move(item));
-      return;
+      return Next::kAtOnce;
     }
     const net::Request sent{
         item.is_patch ? "PATCH" : "POST", ObjectPath(kPrefix, item.namespace_name, "events"), {}, {}};
-    const Error error = ErrorFromResponse(sent, response);
+    error = ErrorFromResponse(sent, response);
     // The earlier try, whose answer was lost, had been stored.
     if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
-    if (status == 429 || status == 503 || status == 401) return Again(item, true, error);
+    if (status == 429 || status == 503 || status == 401) return Next::kServerAway;
     // An API server that has just started refuses what it has not read the rules for yet.
     const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
-    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Again(item, false, error);
+    if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Next::kLater;
     if (status >= 500 || error.code == ErrorCode::kConflict) {
-      if (++item.answers < options_.tries_max) return Again(item, false, error);
+      if (++item.answers < options_.tries_max) return Next::kLater;
     }
     Refuse(item, error);
+    return Next::kDone;
   }
 
-  void Succeed(const Item& item) {
+  Next Succeed(const Item& item) {
     ++stats_.sent;
     failures_ = 0;
     is_probing_ = false;
-    if (item.is_patch) return;
+    if (item.is_patch) return Next::kDone;
     Series* series = series_.Find(item.key, item.series_id);
-    if (series == nullptr) return;
+    if (series == nullptr) return Next::kDone;
     series->is_created = true;
     if (series->count > 1 && Queued() < options_.queue_max) Patch(*series, item.key);
+    return Next::kDone;
   }
 
-  // `is_server_away`: nothing is wrong with this event, so it keeps its place.
-  void Again(Item& item, bool is_server_away, const Error& error) {
-    if (is_server_away) {
-      queue_.push_front(std::move(item));
-    } else {
-      queue_.push_back(std::move(item));
-    }
+  Duration Backoff(int failures) {
+    const Duration base =
+        std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
+    return base / 2 + Duration(random_.Below(static_cast<std::uint64_t>(base.count() / 2 + 1)));
+  }
+
+  void SendLater(const ItemPtr& item) {
+    (void)loop_.PostAfter(Backoff(item->answers - 1), [weak = weak_from_this(), item] {
+      if (const auto self = weak.lock()) self->Enqueue(item, false);
+    });
+  }
+
+  // The server is away: nothing is sent for a while, then one event.
+  void Pause(const Error& error) {
     is_probing_ = true;
     if (is_paused_) return;
-    const Duration base =
-        std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures_, 20)));
-    Duration delay = base / 2 + Duration(random_.Below(static_cast<std::uint64_t>(base.count() / 2 + 1)));
+    Duration delay = Backoff(failures_);
     delay = std::max(delay, std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax));
     if (failures_++ == 0) {
       log::Warning("client", "Events wait: " + error.message,
@@ -401,15 +456,16 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   RestClient& rest_;
   EventLoop& loop_;
   const EventRecorderOptions options_;
+  const std::shared_ptr<RequestLanes> lanes_;  // by namespace; the loop's
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable is_idle_;
   Random random_;
   bool is_stopped_ = false;
   std::atomic<bool> sends_protobuf_;  // until the server has refused it
-  std::deque<Item> queue_;
+  std::deque<ItemPtr> inbox_;         // of those that are queued: not in the lanes yet
+  std::size_t queued_ = 0;            // waiting, in flight or to be tried again
   bool is_restrained_ = false;
-  int in_flight_ = 0;
   bool is_pump_posted_ = false;
   bool is_probing_ = false;
   bool is_paused_ = false;

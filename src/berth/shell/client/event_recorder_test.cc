@@ -87,6 +87,46 @@ TEST_F(EventRecorderTest, WritesTheEvent) {
   EXPECT_EQ(recorder->Flush(Duration(0)), 0U);
 }
 
+TEST_F(EventRecorderTest, WritesTheTimeOfDay) {
+  loop.StepWall(-std::chrono::hours(1));
+  Record(Scheduled("web-1"));
+  const auto call = transport.Next();
+  EXPECT_NE(call->request.body.find(R"("eventTime":")" + FormatRfc3339Micro(loop.Now() - std::chrono::hours(1))),
+            std::string::npos)
+      << call->request.body;
+}
+
+// A webhook of one namespace hangs, and that of another fails.
+TEST_F(EventRecorderTest, ANamespaceThatIsNotAnsweredHoldsNoOther) {
+  for (int i = 0; i < 50; ++i) {
+    Event event = Scheduled("stuck-" + std::to_string(i));
+    event.regarding.namespace_name = i % 2 == 0 ? "stuck" : "failing";
+    recorder->Record(std::move(event));
+  }
+  const auto answer = [this] {
+    std::size_t ours = 0;
+    for (std::size_t i = transport.Waiting(); i > 0; --i) {
+      const auto call = transport.Next();
+      if (call->request.target.find("/failing/") != std::string::npos) call->Answer(500, "{}");
+      if (call->request.target.find("/default/") == std::string::npos) continue;
+      call->Answer(201, "{}");
+      ++ours;
+    }
+    loop.Run();
+    return ours;
+  };
+  loop.Run();
+  answer();
+  loop.Advance(std::chrono::seconds(1));
+  for (int i = 0; i < 50; ++i) recorder->Record(Scheduled("web-" + std::to_string(i)));
+  std::size_t ours = 0;
+  for (int i = 0; i < 60; ++i) {
+    loop.Advance(std::chrono::milliseconds(10));
+    ours += answer();
+  }
+  EXPECT_EQ(ours, 50U);
+}
+
 TEST_F(EventRecorderTest, FitsWhatTheServerAccepts) {
   struct Case {
     const char* name;

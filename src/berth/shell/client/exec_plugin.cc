@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/base/time.h"
 #include "berth/codec/json.h"
 
 namespace berth::client {
@@ -203,8 +204,8 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
   std::string complaint;
   bool is_out_open = true;
   bool is_err_open = true;
-  std::int64_t silent_ms = 0;
-  const std::int64_t limit_ms = std::chrono::duration_cast<std::chrono::milliseconds>(plugin.time_limit).count();
+  const SystemClock clock;
+  const Time until = clock.Now() + plugin.time_limit;
   for (;;) {
     if (is_stopping)
       return Error{ErrorCode::kCancelled, "credential plugin " + plugin.command + " was ended: we are shutting down"};
@@ -224,14 +225,13 @@ Expected<std::string> RunExecPlugin(const ExecPlugin& plugin, const std::atomic<
       }
       if (!is_out_open && !is_err_open && !child.HasEnded()) {
         ::poll(nullptr, 0, 1);
-        ++silent_ms;
       }
     } else {
       // Nothing more to read, and it has ended: a process that it left behind may hold the pipe open for ever.
       if (had_ended) break;
-      silent_ms += kSliceMs;
     }
-    if (silent_ms >= limit_ms) {
+    // However much it writes meanwhile.
+    if (clock.Now() >= until) {
       return fail("gave no answer within " + FormatGoDuration(plugin.time_limit) + " and was ended" +
                   LastWords(complaint));
     }

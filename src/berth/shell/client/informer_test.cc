@@ -374,6 +374,48 @@ TEST_F(InformerTest, ListsAgainWhenHistoryIsLost) {
   }
 }
 
+// A replica of the API server, or of what it stores, that has fallen behind the others.
+TEST_F(InformerTest, DoesNotGoBackInTime) {
+  StartWith({Object("a", "10")});
+  Bytes(Line("MODIFIED", Object("a", "150", "bound")));
+  Take();
+  Bytes(Line("ERROR", kGone));
+  loop.Advance(seconds(1));
+  AnswerList(List("120", {Object("a", "10"), Object("gone", "11")}));
+  EXPECT_THAT(Take(), IsEmpty());
+  EXPECT_THAT(failures.back(), HasSubstr("the list is of resourceVersion 120, but 150 has been seen"));
+  loop.Advance(seconds(30));
+  AnswerList(List("160", {Object("a", "150", "bound")}));
+  EXPECT_THAT(Take(), IsEmpty()) << "nothing has changed";
+  EXPECT_THAT(LastTarget(), HasSubstr("resourceVersion=160&"));
+}
+
+TEST_F(InformerTest, BelievesThatTheClusterWasSetBackAfterAWhile) {
+  StartWith({Object("a", "10")}, "1000");
+  Bytes(Line("ERROR", kGone));
+  int lists = 0;
+  for (; lists < 20 && transport.LiveStreams() == 0; ++lists) {
+    loop.Advance(seconds(30));
+    AnswerList(List("120", {Object("b", "100")}));
+  }
+  EXPECT_EQ(lists, 6);
+  EXPECT_THAT(Take(), ElementsAre("add b x", "delete a x"));
+}
+
+TEST_F(InformerTest, DoesNotBelieveAWatchOfBlankLines) {
+  StartWith({Object("a", "5")});
+  for (int i = 0; i < 29; ++i) {
+    loop.Advance(seconds(1));
+    Bytes("\n");
+  }
+  EXPECT_THAT(failures, IsEmpty());
+  loop.Advance(seconds(1));
+  Bytes("\n");
+  EXPECT_THAT(failures, ElementsAre(HasSubstr("blank lines")));
+  loop.Advance(seconds(2));
+  EXPECT_THAT(LastTarget(), HasSubstr("WATCH")) << "again from where it was";
+}
+
 TEST_F(InformerTest, DoesNotListInCircles) {
   StartWith({});
   Stream().Head(410, kGone);

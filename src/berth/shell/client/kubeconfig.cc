@@ -181,6 +181,12 @@ class Loader {
       BERTH_ASSIGN_OR_RETURN(const Section user, FindNamed(file, "users", "user", user_name, by_context));
       BERTH_RETURN_IF_ERROR(LoadUser(user, cluster));
     }
+    if (config_.credentials && config_.server.starts_with("http://")) {
+      // As client-go: anybody on the way could read them.
+      config_.credentials = nullptr;
+      config_.warnings.push_back("no credentials are sent to " + config_.server +
+                                 ", which is not encrypted; use an https:// server");
+    }
     if (!config_.credentials) config_.credentials = MakeNoCredentials();
     return std::move(config_);
   }
@@ -273,7 +279,7 @@ class Loader {
     if (const auto fits = CheckKey(certificate.pem, key.pem); !fits.ok()) {
       return InvalidError(key.place + ' ' + fits.error().message);
     }
-    const Time now = clock_.Now();
+    const Time now = clock_.WallNow();
     const std::string whose = certificate.place + " (" + info->subject + ')';
     if (now > info->valid_until) {
       return InvalidError(whose + " expired at " + FormatRfc3339(info->valid_until) +

@@ -106,7 +106,10 @@ users:
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->server, "http://one:8001");
   EXPECT_EQ(config->namespace_name, "default");
-  EXPECT_EQ(AuthorizationOf(config), "Bearer tx");
+  EXPECT_EQ(AuthorizationOf(config), "") << "anybody could read a token on its way to a plain http server";
+  ASSERT_EQ(config->warnings.size(), 1U);
+  EXPECT_EQ(config->warnings[0],
+            "no credentials are sent to http://one:8001, which is not encrypted; use an https:// server");
   EXPECT_FALSE(config->credentials->HasClientCertificate());
 
   config = Load(text, {.context = "nobody"});
@@ -115,6 +118,8 @@ users:
   config = Load(text, {.context = "a", .master = "127.0.0.1:9"});
   ASSERT_TRUE(config.ok()) << config.error().message;
   EXPECT_EQ(config->server, "http://127.0.0.1:9");
+  EXPECT_EQ(AuthorizationOf(config), "");
+  config = Load(text, {.context = "a", .master = "https://127.0.0.1:9"});
   EXPECT_EQ(AuthorizationOf(config), "Bearer tx");
 }
 
@@ -472,6 +477,16 @@ TEST_F(ExecTest, EndsAPluginThatTakesTooLong) {
   const auto result = Wait(*credentials);
   ASSERT_FALSE(result.ok());
   EXPECT_THAT(result.error().message, HasSubstr("gave no answer within 200ms and was ended"));
+}
+
+TEST_F(ExecTest, EndsAPluginThatGoesOnComplaining) {
+  ExecPlugin plugin = Sleeper(folder);
+  plugin.command = folder.Write("chatter", "#!/bin/sh\nwhile :; do echo still here >&2; done\n", 0700);
+  plugin.time_limit = std::chrono::milliseconds(200);
+  const auto credentials = MakeExecCredentials(plugin, clock);
+  const auto result = Wait(*credentials);
+  ASSERT_FALSE(result.ok());
+  EXPECT_THAT(result.error().message, HasSubstr("gave no answer within 200ms and was ended: "));
 }
 
 TEST_F(ExecTest, EndsWithItsOwner) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/make_transport.h"
 
+#include "berth/shell/client/file.h"
 #include "berth/shell/net/http_client.h"
 
 namespace berth::client {
@@ -13,6 +14,7 @@ Expected<std::unique_ptr<net::Transport>> MakeTransport(net::IoContext& io, cons
   if (config.server.starts_with("https://")) {
     net::TlsClientOptions tls;
     tls.ca_pem = config.ca_pem;
+    if (!config.ca_path.empty()) tls.ca_pem_now = [path = config.ca_path] { return ReadSmallFile(path); };
     tls.verify_peer = !config.insecure_skip_tls_verify;
     tls.server_name = config.tls_server_name;
     if (config.credentials && config.credentials->HasClientCertificate()) {

@@ -49,6 +49,7 @@ void ReflectorList::StreamPage(net::Request request) {
   const std::uint64_t phase = shared_.phases.current();
   shared_.status = 0;
   page_body_.clear();
+  is_checked_ = false;
   list_reader_.emplace([this, phase](std::string_view item) { return TakeItem(item, phase); },
                        shared_.options.line_bytes_max);
   request.headers.push_back({"Accept", std::string(kProtobufListTypes)});
@@ -62,6 +63,11 @@ void ReflectorList::StreamPage(net::Request request) {
 
 // One object of a list in protobuf. An error ends the reading.
 Expected<void> ReflectorList::TakeItem(std::string_view item, std::uint64_t phase) {
+  // The version comes before the first item.
+  if (const std::string& version = list_reader_->resource_version(); !is_checked_ && !version.empty()) {
+    is_checked_ = true;
+    BERTH_RETURN_IF_ERROR(shared_.CheckListVersion(version));
+  }
   auto meta = api::ReadProtobufMeta(item);
   if (!meta.ok()) return meta.error();
   shared_.store.Upsert({*meta, nullptr, item}, ReflectorStore::Source::kList);
@@ -97,6 +103,10 @@ void ReflectorList::OnPageEnd(Expected<void> result) {
     return owner_.OnListFailed(InvalidError("the answer is no list: it has no metadata.resourceVersion"));
   }
   version_ = list_reader_->resource_version();
+  if (!is_checked_) {
+    if (const auto checked = shared_.CheckListVersion(version_); !checked.ok())
+      return owner_.OnListFailed(checked.error());
+  }
   continue_ = list_reader_->continue_token();
   list_reader_.reset();
   NextPage(continue_.empty());
@@ -140,6 +150,7 @@ void ReflectorList::NextPage(bool is_last) {
       return owner_.OnListFailed(InvalidError("the list does not end: the server may be broken"));
     return RequestPage();
   }
+  shared_.NoteVersion(version_);
   owner_.OnListWhole(version_);
 }
 
@@ -154,6 +165,7 @@ Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t ph
     return InvalidError("the answer is no list: it has no metadata.resourceVersion or no items: \"" + Shown(body) +
                         '"');
   }
+  BERTH_RETURN_IF_ERROR(shared_.CheckListVersion(version));
   if (items->is_array()) {
     // Not in the loop's head: value() of a temporary refers into it.
     const simdjson::dom::array objects = items->get_array().value();

@@ -52,7 +52,8 @@ class ReflectorList {
   int pages_ = 0;
   int page_failures_ = 0;  // of the page that is being streamed
   std::optional<api::ProtobufListReader> list_reader_;
-  std::string page_body_;  // of a page that was asked for as protobuf and came as JSON
+  bool is_checked_ = false;  // the version of the page that is being streamed
+  std::string page_body_;    // of a page that was asked for as protobuf and came as JSON
   std::string continue_;
   std::string version_;
 };

@@ -2,6 +2,8 @@
 #include "berth/shell/client/reflector_shared.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 #include "berth/base/log.h"
@@ -10,6 +12,13 @@ namespace berth::client {
 namespace {
 
 constexpr std::size_t kShownLineMax = 80;
+
+// 0 when it is no number: servers other than kube-apiserver may have others.
+std::uint64_t VersionNumber(std::string_view version) {
+  std::uint64_t number = 0;
+  const auto [end, problem] = std::from_chars(version.data(), version.data() + version.size(), number);
+  return problem == std::errc() && end == version.data() + version.size() ? number : 0;
+}
 
 bool IsProtobuf(const net::Response& head) { return head.Get("Content-Type").starts_with(api::kProtobufMediaType); }
 
@@ -49,6 +58,29 @@ void ReflectorShared::Report(const Error& error, Duration delay) {
 void ReflectorShared::OnHead(const net::Response& head) {
   status = head.status;
   is_protobuf = takes_protobuf && IsProtobuf(head);
+}
+
+void ReflectorShared::NoteVersion(std::string_view version) {
+  newest_version = std::max(newest_version, VersionNumber(version));
+}
+
+Expected<void> ReflectorShared::CheckListVersion(std::string_view version) {
+  const std::uint64_t number = VersionNumber(version);
+  if (number == 0 || number >= newest_version) {
+    stale_lists = 0;
+    return {};
+  }
+  if (stale_lists < kStaleListsMax) {
+    ++stale_lists;
+    return Error{ErrorCode::kUnavailable, "the list is of resourceVersion " + std::string(version) + ", but " +
+                                              std::to_string(newest_version) +
+                                              " has been seen: a replica lags behind, or the cluster was set back"};
+  }
+  log::Warning("client", "The cluster was set back to an earlier state",
+               {{"resource", options.name}, {"seen", newest_version}, {"now", version}});
+  newest_version = number;
+  stale_lists = 0;
+  return {};
 }
 
 api::ProtobufMeta ReadJsonMeta(const simdjson::dom::element& object) {

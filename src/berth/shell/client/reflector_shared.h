@@ -17,6 +17,8 @@ namespace berth::client {
 struct ReflectorShared {
   ReflectorShared(RestClient& rest_client, ReflectorOptions reflector_options, Reflector::Decoders object_decoders,
                   Reflector::Handler change_handler);
+  static constexpr int kStaleListsMax = 5;  // with the back-off half a minute
+
   ReflectorShared(const ReflectorShared&) = delete;
   ReflectorShared& operator=(const ReflectorShared&) = delete;
 
@@ -26,6 +28,12 @@ struct ReflectorShared {
   void Report(const Error& error, Duration delay);
   // The head of any streamed answer.
   void OnHead(const net::Response& head);
+  // A state of this resourceVersion has been seen.
+  void NoteVersion(std::string_view version);
+  // An error when a list is of an older state than has been seen: a replica that lags behind, which would make deleted
+  // objects come back and bound pods pending. After kStaleListsMax in a row it is believed: the cluster may have been
+  // restored from a backup.
+  Expected<void> CheckListVersion(std::string_view version);
   // The server has not the type of answer that was asked for.
   bool IsTypeRefused() const { return status == 406 || status == 415; }
 
@@ -39,9 +47,11 @@ struct ReflectorShared {
   ReflectorStats stats;
   Random random;
   codec::JsonReader reader;
-  bool takes_protobuf;       // until the server shows that it has none
-  int status = 0;            // of the answer that is being streamed; 0 before it
-  bool is_protobuf = false;  // the bytes of that answer
+  bool takes_protobuf;               // until the server shows that it has none
+  int status = 0;                    // of the answer that is being streamed; 0 before it
+  bool is_protobuf = false;          // the bytes of that answer
+  std::uint64_t newest_version = 0;  // that has been seen; 0: none that is a number
+  int stale_lists = 0;               // in a row
 };
 
 // What is read of an object in JSON before it is decoded. The views are into `object`.

@@ -12,6 +12,8 @@ namespace {
 constexpr int kGarbledWatchesMax = 3;
 // A watch that ends sooner than this without bringing anything is not opened again at once.
 constexpr Duration kWatchShort = std::chrono::seconds(1);
+// Blank lines, and nothing else, for so long are no watch.
+constexpr Duration kBlankMax = std::chrono::seconds(30);
 
 constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.protobuf;stream=watch, application/json";
 
@@ -37,7 +39,7 @@ void ReflectorWatch::Open(bool is_initial) {
   callbacks.on_head = shared_.phases.InPhase([this](const net::Response& head) { shared_.OnHead(head); });
   callbacks.on_open = shared_.phases.InPhase([this] {
     is_open_ = true;
-    opened_at_ = shared_.loop.Now();
+    opened_at_ = event_at_ = shared_.loop.Now();
     using Format = WatchFrames::Format;
     frames_.Reset(shared_.is_protobuf ? Format::kLengths : Format::kLines);
     ++shared_.stats.watches;
@@ -81,6 +83,12 @@ void ReflectorWatch::OnBytes(std::string_view bytes) {
   if (!taken.ok() && shared_.phases.Is(phase)) LoseHistory(taken.error());
 }
 
+// No event, but for the connection a sign of life. Who sends nothing else, and not even bookmarks, is no API server.
+void ReflectorWatch::TakeBlank() {
+  if (shared_.loop.Now() - event_at_ < kBlankMax) return;
+  Fail(Error{ErrorCode::kUnavailable, "the watch brings blank lines and nothing else"}, false);
+}
+
 void ReflectorWatch::TakeFrame(std::string_view frame) {
   const auto event = api::ReadProtobufWatchEvent(frame);
   if (!event.ok()) return Fail(event.error(), true);
@@ -98,7 +106,7 @@ void ReflectorWatch::TakeFrame(std::string_view frame) {
 
 void ReflectorWatch::TakeLine(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (line.empty()) return;
+  if (line.empty()) return TakeBlank();
   const auto event = shared_.reader.Parse(line);
   const auto object = event.ok() ? codec::FindMember(*event, "object") : std::nullopt;
   if (!object || !object->is_object()) {
@@ -121,9 +129,11 @@ void ReflectorWatch::TakeEvent(std::string_view type, const Arrival& object, std
                 true);
   }
   is_fruitful_ = true;
+  event_at_ = shared_.loop.Now();
   if (is_initial_) return TakeInitialEvent(type, object);
   // First: a handler that stops us must not find the same event again.
   version_.assign(version);
+  shared_.NoteVersion(version);
   failures_ = 0;
   garbled_watches_ = 0;
   if (is_change) {
@@ -217,6 +227,7 @@ void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& obje
     garbled_watches_ = 0;
     ++shared_.stats.streamed_lists;
     version_.assign(object.meta.resource_version);
+    shared_.NoteVersion(version_);
     owner_.OnInitialEventsWhole();
   } else if (type == "DELETED") {
     shared_.store.Remove(object);

@@ -50,6 +50,7 @@ class ReflectorWatch {
   void OnBytes(std::string_view bytes);
   void TakeFrame(std::string_view frame);
   void TakeLine(std::string_view line);
+  void TakeBlank();
   void TakeEvent(std::string_view type, const Arrival& object, std::string_view shown);
   void OnErrorEvent(std::int64_t code, std::string_view message);
   void OnEnd(const Expected<void>& result);
@@ -69,6 +70,7 @@ class ReflectorWatch {
   bool is_open_ = false;
   bool is_fruitful_ = false;  // it brought an event or a bookmark
   Time opened_at_{};
+  Time event_at_{};          // the last one of the watch at hand, or when that was opened
   int failures_ = 0;         // in a row
   int garbled_watches_ = 0;  // in a row
 };

@@ -111,11 +111,16 @@ void SetContentTypes(RestClientOptions& options, std::string_view content_type, 
 
 Error ErrorFromResponse(const net::Request& request, const net::Response& response) {
   Error error;
-  error.outcome_unknown = response.status >= 500 && !IsRead(request);
   error.retry_after_ms = RetryAfterMs(response.Get("Retry-After"));
 
   std::string reason = ReadStatus(response.body, error);
   error.code = CodeOf(response.status, reason);
+  error.outcome_unknown = response.status >= 500 && !IsRead(request);
+  if (reason == "InternalError" && error.message.find("failed calling webhook") != std::string::npos) {
+    // Webhooks are asked before anything is stored, and what is wrong is one namespace's, not the server's.
+    error.code = ErrorCode::kInternal;
+    error.outcome_unknown = false;
+  }
   if (error.message.empty()) {
     error.message = request.method + ' ' + OneLine(request.target, kShownBodyMax) + " was answered with HTTP " +
                     std::to_string(response.status);

@@ -8,13 +8,16 @@
 #include <system_error>
 #include <vector>
 
-#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
+
+#include "berth/shell/net/url.h"
 
 namespace berth::net {
 namespace {
@@ -85,11 +88,6 @@ Expected<void> CheckPair(const std::vector<X509Ptr>& chain, EVP_PKEY* key, std::
   if (X509_check_private_key(chain.front().get(), key) == 1) return {};
   ERR_clear_error();
   return InvalidError(std::string(what) + ": the private key does not belong to the first certificate");
-}
-
-bool IsIpAddress(const std::string& host) {
-  in6_addr address;
-  return inet_pton(AF_INET, host.c_str(), &address) == 1 || inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
 // A BIO over the socket: OpenSSL's own writes with write(2), which kills the process with SIGPIPE when the peer has
@@ -216,10 +214,45 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServ
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
 
+std::shared_ptr<const TlsContext> ClientTlsContexts::Now() {
+  if (!options_.ca_pem_now) return current_;
+  auto pem = options_.ca_pem_now();
+  // A file that is being replaced may be away or half written for a moment.
+  if (!pem.ok() || *pem == options_.ca_pem) return current_;
+  TlsClientOptions changed = options_;
+  changed.ca_pem = *std::move(pem);
+  auto context = TlsContext::MakeClient(changed);
+  if (!context.ok()) return current_;
+  options_ = std::move(changed);
+  current_ = *std::move(context);
+  return current_;
+}
+
+namespace {
+
+// Probes after kIdleS seconds of silence, and an end kIntervalS * kProbes seconds later; bytes that nobody acknowledges
+// end it as soon. Where the kernel refuses, the time-outs of requests and streams have to do.
+void SetLiveness(int socket) {
+  constexpr int kIdleS = 10;
+  constexpr int kIntervalS = 5;
+  constexpr int kProbes = 3;
+  const auto set = [socket](int level, int option, int value) {
+    static_cast<void>(::setsockopt(socket, level, option, &value, sizeof value));
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, kIdleS);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, kIntervalS);
+  set(IPPROTO_TCP, TCP_KEEPCNT, kProbes);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, (kIdleS + kIntervalS * kProbes) * 1000);
+}
+
+}  // namespace
+
 Expected<void> Channel::Prepare() {
   boost::system::error_code ec;
   socket_.non_blocking(true, ec);
   if (!ec) socket_.set_option(boost::asio::ip::tcp::no_delay(true), ec);
+  if (!ec) SetLiveness(socket_.native_handle());
   if (ec) return Error{ErrorCode::kUnavailable, SystemErrorText(ec.value())};
   return {};
 }

@@ -40,6 +40,21 @@ class TlsContext {
   ssl_ctx_st* context_;
 };
 
+// The TlsContext of each new connection of a client: another one when its trusted roots have changed. Used on its
+// loop's thread only.
+class ClientTlsContexts {
+ public:
+  // `first` is what TlsContext::MakeClient has made of the options.
+  ClientTlsContexts(TlsClientOptions options, std::shared_ptr<const TlsContext> first)
+      : options_(std::move(options)), current_(std::move(first)) {}
+
+  std::shared_ptr<const TlsContext> Now();
+
+ private:
+  TlsClientOptions options_;  // ca_pem: what current_ was made of
+  std::shared_ptr<const TlsContext> current_;
+};
+
 class Channel {
  public:
   using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
@@ -64,7 +79,8 @@ class Channel {
   // For a connection that is never idle for long: TLS keeps its buffers, and reads as much at once as they hold.
   void KeepBuffers();
 
-  // After connecting or accepting: no delay, no blocking.
+  // After connecting or accepting: no delay, no blocking, and a peer that is gone without a word is noticed within half
+  // a minute.
   Expected<void> Prepare();
 
   // Makes it a TLS channel; the Handshake steps follow. `name` is the host name or address to verify, and is sent as

@@ -197,8 +197,10 @@ void ClientConnection::OnEof() {
 void ClientConnection::Finish() {
   Response response = std::move(parser_.response());
   response.body = std::move(parser_.body());
-  const bool is_reusable =
-      parser_.keep_alive() && buffer_.unread().empty() && !has_write_failed_ && written_ == (*exchange_)->wire.size();
+  // Only another connection takes another certificate.
+  const bool is_refused = response.status == 401 && pool_->settings().HasClientCertificate();
+  const bool is_reusable = parser_.keep_alive() && !is_refused && buffer_.unread().empty() && !has_write_failed_ &&
+                           written_ == (*exchange_)->wire.size();
   const auto self = shared_from_this();
   const auto exchange = TakeExchange();
   has_served_ = true;

@@ -26,6 +26,8 @@ struct ClientSettings {
   std::string host;    // the Host header
   std::string prefix;  // before every target
   HttpClientOptions options;
+
+  bool HasClientCertificate() const { return link.tls && link.tls->client_certificate_pem; }
 };
 
 // kInvalid when the request cannot be sent as it is.

@@ -48,6 +48,8 @@ void ClientStream::StartOn(const std::shared_ptr<Http2Connection>& connection) {
 
 void ClientStream::OnHttp2Head(Response&& head) {
   last_byte_ = std::chrono::steady_clock::now();
+  // As in Http2Call: only another connection takes another certificate.
+  if (head.status == 401 && http2_ && settings_->HasClientCertificate()) http2_->Retire();
   if (head.status < 200 || head.status > 299) {
     refusal_ = std::move(head);
   } else {

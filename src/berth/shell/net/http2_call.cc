@@ -24,8 +24,7 @@ void Http2Call::Leave() {
 void Http2Call::OnHttp2Head(Response&& head) {
   response_ = std::move(head);
   // With another certificate, which only another connection takes, the answer may be a better one.
-  const auto& tls = pool_->settings().link.tls;
-  if (response_.status == 401 && tls && tls->client_certificate_pem) connection_->Retire();
+  if (response_.status == 401 && pool_->settings().HasClientCertificate()) connection_->Retire();
 }
 
 void Http2Call::OnHttp2Body(std::string_view bytes) {

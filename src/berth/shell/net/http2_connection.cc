@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/http2_connection.h"
 
+#include <algorithm>
+
 #include <boost/asio/post.hpp>
 
 #include "berth/shell/net/channel.h"
@@ -34,6 +36,7 @@ void Http2Connection::Start() {
   link_->channel().KeepBuffers();
   room_.resize(kReadBytes);
   PostFlush();
+  WatchSilence();
   // The peer speaks first, and TLS may have read that already.
   boost::asio::post(loop_.io, [self = shared_from_this()] { self->ReadSome(); });
 }
@@ -78,11 +81,29 @@ void Http2Connection::Doubt(Duration waited) {
   });
 }
 
+// Watches may rightly be silent for minutes: only a peer that does not answer a PING either is given up.
+void Http2Connection::WatchSilence() {
+  if (is_closed_) return;
+  const SteadyTime now = std::chrono::steady_clock::now();
+  const HttpClientOptions& options = settings_->options;
+  if (asked_at_ && now - *asked_at_ >= options.ping_timeout) return Break("the server has fallen silent");
+  if (!asked_at_ && session_.open() > 0 && now - last_byte_ >= options.silence_max) {
+    asked_at_ = now;
+    session_.Ping();
+    PostFlush();
+  }
+  silence_timer_.emplace(loop_.io, SteadyAfter(std::min(options.silence_max, options.ping_timeout) / 2));
+  silence_timer_->async_wait([self = shared_from_this()](const error_code& ec) {
+    if (!ec) self->WatchSilence();
+  });
+}
+
 void Http2Connection::Break(std::string reason) {
   if (is_closed_) return;
   const auto self = shared_from_this();
   is_closed_ = true;
   doubt_timer_.reset();
+  silence_timer_.reset();
   link_->Close();
   session_.FailAll(reason);
   on_change_(self);
@@ -92,6 +113,7 @@ void Http2Connection::Close() {
   if (is_closed_) return;
   is_closed_ = true;
   doubt_timer_.reset();
+  silence_timer_.reset();
   session_.DropAll();
   link_->Close();
 }
@@ -160,6 +182,7 @@ void Http2Connection::ReadSome() {
         last_byte_ = std::chrono::steady_clock::now();
         is_doubted_ = false;
         doubt_timer_.reset();
+        asked_at_.reset();
         if (!session_.Feed(std::string_view(room_).substr(0, step.bytes))) return Break(session_.problem());
         if (is_closed_) return;
         if (step.bytes == room_.size() || link_->channel().HasBufferedInput()) continue;

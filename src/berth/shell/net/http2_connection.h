@@ -56,6 +56,7 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   void Flush();
   void ReadSome();
   void AfterTurn();
+  void WatchSilence();
 
   Loop& loop_;
   const std::shared_ptr<Link> link_;
@@ -65,7 +66,9 @@ class Http2Connection : public std::enable_shared_from_this<Http2Connection> {
   std::string room_;  // for reading
   std::string out_;
   std::size_t written_ = 0;
-  std::optional<boost::asio::steady_timer> doubt_timer_;  // gone when closed: it belongs to the loop
+  std::optional<boost::asio::steady_timer> doubt_timer_;  // gone when closed: they belong to the loop
+  std::optional<boost::asio::steady_timer> silence_timer_;
+  std::optional<SteadyTime> asked_at_;  // for a sign of life, and none has come
   SteadyTime last_byte_;
   SteadyTime last_use_;
   bool is_closed_ = false;

@@ -63,7 +63,8 @@ Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOpt
   }
   if (url.scheme == "https") {
     if (!options.tls) return InvalidError("URL " + options.base_url + " needs TLS options");
-    BERTH_ASSIGN_OR_RETURN(settings.link.tls_context, TlsContext::MakeClient(*options.tls));
+    BERTH_ASSIGN_OR_RETURN(auto tls_context, TlsContext::MakeClient(*options.tls));
+    settings.link.tls_contexts = std::make_shared<ClientTlsContexts>(*options.tls, std::move(tls_context));
     settings.link.tls = options.tls;
   }
   settings.options = std::move(options);

@@ -14,7 +14,10 @@
 namespace berth::net {
 
 struct TlsClientOptions {
-  std::string ca_pem;       // trusted roots; empty: the system's
+  std::string ca_pem;  // trusted roots; empty: the system's
+  // The same, asked for at each new connection so that a rotated file takes effect; where it fails, or says what are no
+  // certificates, the last ones stay. Empty: `ca_pem` holds for good.
+  std::function<Expected<std::string>()> ca_pem_now;
   bool verify_peer = true;  // false only for insecure-skip-tls-verify
   std::string server_name;  // SNI and name to verify; empty: the URL's host
   // Client certificate and key, asked for at each new connection so that rotated files take effect. PEM; both or none.
@@ -29,7 +32,9 @@ struct HttpClientOptions {
   // Waiting for a connection; beyond it Send() answers kTooManyRequests at once.
   std::size_t queued_requests_max = 200'000;
   Duration connect_timeout = std::chrono::seconds(10);
-  // For a sign of life from a connection on which answers are overdue (HTTP/2); then it is given up.
+  // A connection (HTTP/2) with something under way on which nothing has come for so long is asked for a sign of life.
+  Duration silence_max = std::chrono::seconds(10);
+  // For a sign of life from a connection that was asked for one; then it is given up.
   Duration ping_timeout = std::chrono::seconds(10);
   Duration keep_alive_idle = std::chrono::seconds(50);  // an idle connection older than this is not used again
 };

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/link.h"
 
+#include <algorithm>
+#include <cerrno>
+
 #include <boost/asio/ip/basic_resolver.hpp>
 #include <boost/asio/post.hpp>
 
@@ -8,6 +11,13 @@ namespace berth::net {
 
 using boost::asio::ip::tcp;
 using boost::system::error_code;
+
+namespace {
+
+// For an address to answer in, when there is another one.
+constexpr Duration kAddressMax = std::chrono::seconds(2);
+
+}  // namespace
 
 void Link::Dial(Done done) {
   done_ = std::move(done);
@@ -58,29 +68,42 @@ void Link::ConnectNext() {
   const tcp::endpoint endpoint = endpoints_[endpoint_next_++];
   error_code ignored;  // Of a socket that is to be thrown away.
   channel_->socket().close(ignored);
-  channel_->socket().async_connect(endpoint, [self = shared_from_this()](const error_code& ec) {
-    if (self->is_closed_ || !self->done_) return;
-    if (ec) {
-      self->last_failure_ = SystemErrorText(ec.value());
-      self->ConnectNext();
-      return;
-    }
-    if (auto prepared = self->channel_->Prepare(); !prepared.ok()) {
-      self->FailDial(prepared.error().message);
-      return;
-    }
-    if (self->options_.tls) {
-      self->StartTls();
-    } else {
-      self->Finish({});
-    }
+  if (endpoint_next_ < endpoints_.size()) GiveAddressUpLater();
+  channel_->socket().async_connect(endpoint,
+                                   [self = shared_from_this(), attempt = endpoint_next_](const error_code& ec) {
+                                     if (self->is_closed_ || !self->done_ || attempt != self->endpoint_next_) return;
+                                     self->address_timer_.reset();
+                                     if (ec) {
+                                       self->last_failure_ = SystemErrorText(ec.value());
+                                       self->ConnectNext();
+                                       return;
+                                     }
+                                     if (auto prepared = self->channel_->Prepare(); !prepared.ok()) {
+                                       self->FailDial(prepared.error().message);
+                                       return;
+                                     }
+                                     if (self->options_.tls) {
+                                       self->StartTls();
+                                     } else {
+                                       self->Finish({});
+                                     }
+                                   });
+}
+
+// An address may swallow what is sent to it, while the next one answers.
+void Link::GiveAddressUpLater() {
+  address_timer_.emplace(loop_.io, SteadyAfter(std::min(kAddressMax, options_.connect_timeout / 2)));
+  address_timer_->async_wait([self = shared_from_this(), attempt = endpoint_next_](const error_code& ec) {
+    if (ec || self->is_closed_ || !self->done_ || attempt != self->endpoint_next_) return;
+    self->last_failure_ = SystemErrorText(ETIMEDOUT);
+    self->ConnectNext();
   });
 }
 
 void Link::StartTls() {
   const TlsClientOptions& tls = *options_.tls;
   const std::string& name = tls.server_name.empty() ? options_.host : tls.server_name;
-  if (auto started = channel_->StartClientTls(*options_.tls_context, tls, name); !started.ok()) {
+  if (auto started = channel_->StartClientTls(*options_.tls_contexts->Now(), tls, name); !started.ok()) {
     Error error = started.error();
     error.message = options_.where + ": " + error.message;
     error.outcome_unknown = false;
@@ -117,6 +140,7 @@ void Link::FailDial(std::string_view why) {
 
 void Link::Finish(Expected<void> result) {
   timer_.reset();
+  address_timer_.reset();
   const Done done = std::move(done_);
   done_ = nullptr;
   done(std::move(result));
@@ -127,6 +151,7 @@ void Link::Close() {
   is_closed_ = true;
   done_ = nullptr;
   timer_.reset();
+  address_timer_.reset();
   resolver_.reset();
   channel_.reset();
 }

@@ -20,8 +20,8 @@ struct LinkOptions {
   std::uint16_t port = 0;
   std::string where;  // "host:port", for errors
   std::optional<TlsClientOptions> tls;
-  std::shared_ptr<const TlsContext> tls_context;  // with `tls`
-  Duration connect_timeout{};                     // for all of it together
+  std::shared_ptr<ClientTlsContexts> tls_contexts;  // with `tls`
+  Duration connect_timeout{};                       // for all of it together
 };
 
 class Link : public std::enable_shared_from_this<Link> {
@@ -44,6 +44,7 @@ class Link : public std::enable_shared_from_this<Link> {
  private:
   void OnResolved(std::vector<boost::asio::ip::tcp::endpoint> endpoints);
   void ConnectNext();
+  void GiveAddressUpLater();
   void StartTls();
   void HandshakeStep();
   void Finish(Expected<void> result);
@@ -56,6 +57,7 @@ class Link : public std::enable_shared_from_this<Link> {
   const bool may_be_http2_;
   Done done_;
   std::optional<boost::asio::steady_timer> timer_;
+  std::optional<boost::asio::steady_timer> address_timer_;
   std::optional<Resolver> resolver_;
   std::unique_ptr<Channel> channel_;
   std::vector<boost::asio::ip::tcp::endpoint> endpoints_;

@@ -201,6 +201,33 @@ TEST(TlsTest, ClientCertificateIsAskedForAtEachConnection) {
   EXPECT_EQ(asked, 3);
 }
 
+// The cluster gets another authority, and its file changes a while before the servers do, or after.
+TEST(TlsTest, AuthoritiesAreAskedForAtEachConnection) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), ""});
+  std::mutex mutex;
+  Expected<std::string> file = pki.other_authority.pem();
+  TlsClientOptions tls{.ca_pem = pki.other_authority.pem()};
+  tls.ca_pem_now = [&] {
+    const std::lock_guard lock(mutex);
+    return file;
+  };
+  const auto client = MakeClient(io, server->port(), tls);
+  const auto write = [&](Expected<std::string> content) {
+    const std::lock_guard lock(mutex);
+    file = std::move(content);
+  };
+  EXPECT_FALSE(SendAndWait(*client, {"GET", "/"}).ok());
+  write(InvalidError("half written"));
+  EXPECT_FALSE(SendAndWait(*client, {"GET", "/"}).ok());
+  write(std::string("-----BEGIN CERT"));
+  EXPECT_FALSE(SendAndWait(*client, {"GET", "/"}).ok());
+  write(pki.authority.pem());
+  const auto response = SendAndWait(*client, {"GET", "/"});
+  EXPECT_TRUE(response.ok()) << response.error().message;
+}
+
 TEST(TlsTest, LargeBodiesBothWays) {
   const Pki& pki = GetPki();
   IoContext io;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <arpa/inet.h>
+
 namespace berth::net {
 namespace {
 
@@ -231,6 +233,11 @@ Expected<std::pair<std::string, std::uint16_t>> SplitHostPort(std::string_view t
                         ": it must be HOST:PORT with a port up to 65535, for example 127.0.0.1:8001 or [::1]:8001");
   }
   return std::pair<std::string, std::uint16_t>(host, number);
+}
+
+bool IsIpAddress(const std::string& host) {
+  in6_addr address;
+  return ::inet_pton(AF_INET, host.c_str(), &address) == 1 || ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
 bool EqualsIgnoreCase(std::string_view a, std::string_view b) {

@@ -57,4 +57,7 @@ Expected<std::pair<std::string, std::uint16_t>> SplitHostPort(std::string_view t
 // ASCII only, as header names and schemes compare.
 bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 
+// An IPv4 or IPv6 address, without brackets.
+bool IsIpAddress(const std::string& host);
+
 }  // namespace berth::net

@@ -50,36 +50,45 @@ BindingPipeline::BindingPipeline(client::ApiWriter& writer, client::EventLoop& l
       loop_(loop),
       on_busy_(std::move(on_busy)),
       limit_(options.in_flight_min, options.in_flight_max),
-      limit_shown_(limit_.limit()) {}
+      limit_shown_(limit_.limit()),
+      lanes_(
+          std::make_shared<client::RequestLanes>(loop, client::RequestLanesOptions{.in_flight_max = limit_.limit()})) {}
 
 BindingPipeline::~BindingPipeline() { *alive_ = false; }
 
 void BindingPipeline::Bind(client::PodTarget pod, std::string node_name, client::ApiWriter::Done done) {
-  waiting_.push_back({std::move(pod), std::move(node_name), std::move(done)});
-  Pump();
+  const auto binding = std::make_shared<const Binding>(std::move(pod), std::move(node_name), std::move(done));
+  const auto start = [this, alive = alive_, binding](client::RequestLanes::Ended ended) {
+    if (!*alive) return false;
+    Send(binding, std::move(ended));
+    return true;
+  };
+  // Nothing was sent: the pod's room is for others until it is tried again.
+  const auto refuse = [binding] {
+    binding->done(Error{ErrorCode::kCancelled, "bindings of namespace \"" + binding->pod.namespace_name +
+                                                   "\" are not answered in time (by an admission webhook?): not sent"});
+  };
+  lanes_->Add(binding->pod.namespace_name, start, refuse);
 }
 
-void BindingPipeline::Pump() {
-  // A call may be answered before it returns.
-  if (std::exchange(is_pumping_, true)) return;
-  const auto alive = alive_;
-  while (!waiting_.empty() && in_flight_ < limit_.limit()) {
-    const Waiting next = std::move(waiting_.front());
-    waiting_.pop_front();
-    if (++in_flight_ == 1 && on_busy_) on_busy_(true);
-    writer_.Bind(
-        next.pod, next.node_name,
-        [this, alive, sent_at = loop_.Now(), in_flight = in_flight_, done = next.done](const Expected<void>& result) {
-          if (*alive) OnAnswer(sent_at, in_flight, result);
-          done(result);
-        });
-    if (!*alive) return;
-  }
-  is_pumping_ = false;
+void BindingPipeline::Send(const std::shared_ptr<const Binding>& binding, client::RequestLanes::Ended ended) {
+  if (!std::exchange(is_busy_, true) && on_busy_) on_busy_(true);
+  writer_.Bind(binding->pod, binding->node_name,
+               [this, alive = alive_, binding, ended = std::move(ended), sent_at = loop_.Now(),
+                in_flight = lanes_->in_flight()](const Expected<void>& result) {
+                 if (*alive) {
+                   OnAnswer(binding->pod.namespace_name, sent_at, in_flight, result);
+                   ended(client::WasAnswered(result));
+                 }
+                 if (*alive && lanes_->in_flight() == 0 && std::exchange(is_busy_, false) && on_busy_) on_busy_(false);
+                 binding->done(result);
+               });
 }
 
-void BindingPipeline::OnAnswer(Time sent_at, int in_flight, const Expected<void>& result) {
-  --in_flight_;
+void BindingPipeline::OnAnswer(const std::string& namespace_name, Time sent_at, int in_flight,
+                               const Expected<void>& result) {
+  // What one namespace's webhooks take says nothing about the server.
+  if (lanes_->IsSlow(namespace_name)) return;
   const ErrorCode code = result.ok() ? ErrorCode::kConflict : result.error().code;
   if (code == ErrorCode::kTooManyRequests || code == ErrorCode::kTimeout) {
     limit_.PushedBack();
@@ -88,8 +97,7 @@ void BindingPipeline::OnAnswer(Time sent_at, int in_flight, const Expected<void>
     limit_.Answered(std::max(Duration::zero(), loop_.Now() - sent_at), in_flight);
   }
   limit_shown_.store(limit_.limit(), std::memory_order_relaxed);
-  Pump();
-  if (in_flight_ == 0 && on_busy_) on_busy_(false);
+  lanes_->SetInFlightMax(limit_.limit());
 }
 
 }  // namespace berth::runner

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // BindingPipeline: bindings on their way to the API server. Only so many are under way at once, and how many follows
 // from how long their answers take: more while these come as fast as when few were under way, fewer when more only
-// means to wait longer. The others wait in line. Only the event loop's thread may use it, but for limit().
+// means to wait longer. The others wait in line, each namespace in its own (RequestLanes): bindings that are not
+// answered, because a webhook hangs, hold up their namespace only. Only the event loop's thread may use it, but for
+// limit().
 #pragma once
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 #include "berth/base/time.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/request_lanes.h"
 
 namespace berth::runner {
 
@@ -52,37 +54,36 @@ class BindingPipeline {
     int in_flight_max = 64;
   };
 
-  // Both must outlive it. `on_busy` is called when it begins and ends to have bindings under way.
+  // Both must outlive it. `on_busy` is called when it begins and ends to have bindings under way; those of slow lanes
+  // do not count.
   BindingPipeline(client::ApiWriter& writer, client::EventLoop& loop, Options options,
                   std::function<void(bool is_busy)> on_busy = {});
   ~BindingPipeline();
 
-  // As ApiWriter::Bind. In the order of the calls; the core bounds how many wait.
+  // As ApiWriter::Bind. In the order of the calls within a namespace; the core bounds how many wait.
   void Bind(client::PodTarget pod, std::string node_name, client::ApiWriter::Done done);
 
-  std::size_t waiting() const { return waiting_.size(); }
-  int in_flight() const { return in_flight_; }
+  std::size_t waiting() const { return lanes_->waiting(); }
   // Bindings that it would have under way at once. Any thread.
   int limit() const { return limit_shown_.load(std::memory_order_relaxed); }
 
  private:
-  struct Waiting {
+  struct Binding {
     client::PodTarget pod;
     std::string node_name;
     client::ApiWriter::Done done;
   };
 
-  void Pump();
-  void OnAnswer(Time sent_at, int in_flight, const Expected<void>& result);
+  void Send(const std::shared_ptr<const Binding>& binding, client::RequestLanes::Ended ended);
+  void OnAnswer(const std::string& namespace_name, Time sent_at, int in_flight, const Expected<void>& result);
 
   client::ApiWriter& writer_;
   client::EventLoop& loop_;
   const std::function<void(bool)> on_busy_;
   ConcurrencyLimit limit_;
   std::atomic<int> limit_shown_;
-  std::deque<Waiting> waiting_;
-  int in_flight_ = 0;
-  bool is_pumping_ = false;
+  const std::shared_ptr<client::RequestLanes> lanes_;
+  bool is_busy_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

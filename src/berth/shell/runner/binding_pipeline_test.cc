@@ -74,10 +74,10 @@ TEST(ConcurrencyLimitTest, StaysWithinItsBounds) {
 
 class BindingPipelineTest : public ::testing::Test {
  protected:
-  void Bind(int count) {
+  void Bind(int count, const std::string& namespace_name = "default") {
     for (int i = 0; i < count; ++i) {
       const std::string name = "p" + std::to_string(next_++);
-      pipeline->Bind({"default", name, "uid-" + name}, "n1", [this, name](const Expected<void>& result) {
+      pipeline->Bind({namespace_name, name, "uid-" + name}, "n1", [this, name](const Expected<void>& result) {
         done.push_back(name + (result.ok() ? "" : " " + result.error().message));
       });
     }
@@ -98,7 +98,6 @@ class BindingPipelineTest : public ::testing::Test {
 TEST_F(BindingPipelineTest, SendsSoManyAtOnceAndTheOthersInTheirOrder) {
   Bind(5);
   EXPECT_EQ(transport.Waiting(), 2U);
-  EXPECT_EQ(pipeline->in_flight(), 2);
   EXPECT_EQ(pipeline->waiting(), 3U);
   const auto first = transport.Next();
   const auto second = transport.Next();
@@ -140,13 +139,36 @@ TEST_F(BindingPipelineTest, LearnsNothingFromAServerThatIsAway) {
   for (int i = 0; i < 200; ++i) transport.Next()->Fail(ErrorCode::kUnavailable, false);
   EXPECT_EQ(pipeline->limit(), 2);
   EXPECT_EQ(done.size(), 200U);
-  EXPECT_EQ(pipeline->in_flight(), 0);
+  EXPECT_FALSE(busy.back());
 }
 
 TEST_F(BindingPipelineTest, AnswersThatComeAtOnceAreNoRecursion) {
   transport.on_send = [](FakeTransport::Call& call) { call.Answer(201, "{}"); };
   Bind(100'000);
   EXPECT_EQ(done.size(), 100'000U);
+}
+
+// A webhook of one namespace hangs.
+TEST_F(BindingPipelineTest, ANamespaceThatIsNotAnsweredHoldsNoOther) {
+  Bind(200, "stuck");
+  std::vector<std::shared_ptr<FakeTransport::Call>> stuck;
+  while (transport.Waiting() > 0) stuck.push_back(transport.Next());
+  loop.Advance(std::chrono::seconds(1));
+  Bind(100, "other");
+  for (int i = 0; i < 100; ++i) {
+    loop.Advance(milliseconds(1));
+    const auto call = transport.Next();
+    ASSERT_NE(call->request.target.find("/other/"), std::string::npos) << call->request.target;
+    call->Answer(201, "{}");
+  }
+  EXPECT_EQ(
+      std::count_if(done.begin(), done.end(), [](const std::string& d) { return d.find(' ') == std::string::npos; }),
+      100);
+  EXPECT_EQ(std::count_if(done.begin(), done.end(), [](const std::string& d) { return d.ends_with("not sent"); }), 198);
+  EXPECT_FALSE(busy.back()) << "events need not stand back for what hangs";
+  const int limit = pipeline->limit();
+  for (const auto& call : stuck) call->Fail(ErrorCode::kTimeout, true);
+  EXPECT_EQ(pipeline->limit(), limit) << "the server is not slower for the others";
 }
 
 TEST_F(BindingPipelineTest, DiesWithBindingsUnderWay) {

@@ -45,7 +45,7 @@ void MergeOlder(framework::PodStatusWrite& newer, const framework::PodStatusWrit
 
 }  // namespace
 
-std::string StatusPatch(const framework::PodStatusWrite& write, Time now) {
+std::string StatusPatch(const framework::PodStatusWrite& write, Time wall_now) {
   codec::json::object status;
   if (write.has_condition) {
     codec::json::object condition;
@@ -54,7 +54,7 @@ std::string StatusPatch(const framework::PodStatusWrite& write, Time now) {
     condition["reason"] = write.condition_reason;
     condition["message"] = write.condition_message;
     condition["lastProbeTime"] = nullptr;
-    if (write.is_transition) condition["lastTransitionTime"] = FormatRfc3339(now);
+    if (write.is_transition) condition["lastTransitionTime"] = FormatRfc3339(wall_now);
     if (write.observed_generation > 0) condition["observedGeneration"] = write.observed_generation;
     status["conditions"] = codec::json::array{std::move(condition)};
   }
@@ -76,7 +76,6 @@ void StatusWriter::Write(framework::PodStatusWrite write) {
   if (entry.next) MergeOlder(write, *entry.next);
   entry.next = std::move(write);
   if (!entry.sending && entry.failures == 0) Enqueue(uid, entry);
-  SendMore();
 }
 
 void StatusWriter::Settle(const std::string& uid, std::function<void()> then) {
@@ -96,42 +95,38 @@ void StatusWriter::Settle(const std::string& uid, std::function<void()> then) {
 
 void StatusWriter::Enqueue(const std::string& uid, Entry& entry) {
   if (std::exchange(entry.is_queued, true)) return;
-  ready_.push_back(uid);
+  const std::string namespace_name = entry.next->pod.namespace_name;
+  lanes_->Add(namespace_name, [this, alive = alive_, uid](client::RequestLanes::Ended ended) {
+    return *alive && Send(uid, std::move(ended));
+  });
 }
 
-void StatusWriter::SendMore() {
-  while (in_flight_ < kInFlightMax && !ready_.empty()) {
-    const std::string uid = std::move(ready_.front());
-    ready_.pop_front();
-    const auto it = entries_.find(uid);
-    if (it == entries_.end()) continue;
-    Entry& entry = it->second;
-    entry.is_queued = false;
-    if (!entry.next || entry.sending) continue;
-    entry.sending = std::exchange(entry.next, std::nullopt);
-    ++in_flight_;
-    const framework::PodRef& pod = entry.sending->pod;
-    writer_.PatchPodStatus({pod.namespace_name, pod.name, pod.uid}, StatusPatch(*entry.sending, loop_.Now()),
-                           [this, alive = alive_, uid](const Expected<void>& result) {
-                             if (*alive) Sent(uid, result);
-                           });
-  }
+// False: nothing is to be said about the pod any more.
+bool StatusWriter::Send(const std::string& uid, client::RequestLanes::Ended ended) {
+  const auto it = entries_.find(uid);
+  if (it == entries_.end()) return false;
+  Entry& entry = it->second;
+  entry.is_queued = false;
+  if (!entry.next || entry.sending) return false;
+  entry.sending = std::exchange(entry.next, std::nullopt);
+  const framework::PodRef& pod = entry.sending->pod;
+  writer_.PatchPodStatus({pod.namespace_name, pod.name, pod.uid}, StatusPatch(*entry.sending, loop_.WallNow()),
+                         [this, alive = alive_, uid, ended = std::move(ended)](const Expected<void>& result) {
+                           if (*alive) Sent(uid, result);
+                           if (*alive) ended(client::WasAnswered(result));
+                         });
+  return true;
 }
 
 void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
-  --in_flight_;
   const auto it = entries_.find(uid);
-  if (it == entries_.end()) {
-    SendMore();
-    return;
-  }
+  if (it == entries_.end()) return;
   Entry& entry = it->second;
   const framework::PodStatusWrite sent = *std::exchange(entry.sending, std::nullopt);
   if (entry.settled) {
     const std::function<void()> settled = std::move(entry.settled);
     entries_.erase(it);
     settled();
-    SendMore();
     return;
   }
   if (!result.ok() && IsPassing(result.error(), entry.failures)) {
@@ -144,10 +139,8 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
     (void)loop_.PostAfter(delay, [this, alive = alive_, uid] {
       if (!*alive) return;
       const auto waiting = entries_.find(uid);
-      if (waiting != entries_.end()) Enqueue(uid, waiting->second);
-      SendMore();
+      if (waiting != entries_.end() && waiting->second.next) Enqueue(uid, waiting->second);
     });
-    SendMore();
     return;
   }
   // Gone, or replaced by another pod of its name: nobody waits for that status.
@@ -163,7 +156,6 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
   } else {
     entries_.erase(it);
   }
-  SendMore();
 }
 
 }  // namespace berth::runner

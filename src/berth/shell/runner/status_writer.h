@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "berth/framework/operation.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/request_lanes.h"
 
 namespace berth::runner {
 
@@ -23,7 +23,11 @@ class StatusWriter {
   static constexpr std::size_t kInFlightMax = 16;
 
   // All must outlive it.
-  StatusWriter(client::ApiWriter& writer, client::EventLoop& loop) : writer_(writer), loop_(loop) {}
+  StatusWriter(client::ApiWriter& writer, client::EventLoop& loop)
+      : writer_(writer),
+        loop_(loop),
+        lanes_(std::make_shared<client::RequestLanes>(
+            loop, client::RequestLanesOptions{.in_flight_max = static_cast<int>(kInFlightMax)})) {}
   ~StatusWriter();
 
   void Write(framework::PodStatusWrite write);
@@ -40,18 +44,17 @@ class StatusWriter {
     std::optional<framework::PodStatusWrite> sending;  // in flight
     std::function<void()> settled;                     // waits for what is in flight
     int failures = 0;
-    bool is_queued = false;
+    bool is_queued = false;  // in its lane
   };
 
   void Enqueue(const std::string& uid, Entry& entry);
-  void SendMore();
+  bool Send(const std::string& uid, client::RequestLanes::Ended ended);
   void Sent(const std::string& uid, const Expected<void>& result);
 
   client::ApiWriter& writer_;
   client::EventLoop& loop_;
-  StringHashMap<Entry> entries_;  // by uid
-  std::deque<std::string> ready_;
-  std::size_t in_flight_ = 0;
+  StringHashMap<Entry> entries_;                       // by uid
+  const std::shared_ptr<client::RequestLanes> lanes_;  // by namespace
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

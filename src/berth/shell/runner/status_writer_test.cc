@@ -157,6 +157,32 @@ TEST_F(StatusWriterTest, ATransitionThatWasNotWrittenIsNotLost) {
   EXPECT_NE(call->request.body.find("lastTransitionTime"), std::string::npos) << call->request.body;
 }
 
+TEST_F(StatusWriterTest, WritesTheTimeOfDayAndWaitsByAnother) {
+  loop.StepWall(-std::chrono::hours(1));
+  const std::string hour = FormatRfc3339(loop.WallNow()).substr(0, 14);
+  writer->Write(Unschedulable("web", "late"));
+  transport.Next()->Fail(ErrorCode::kUnavailable, true);
+  loop.Advance(std::chrono::seconds(1));
+  const auto again = transport.Next();
+  ASSERT_NE(again, nullptr);
+  EXPECT_NE(again->request.body.find(hour), std::string::npos) << again->request.body;
+}
+
+// A webhook of one namespace hangs.
+TEST_F(StatusWriterTest, ANamespaceThatIsNotAnsweredHoldsNoOther) {
+  for (int i = 0; i < 100; ++i) {
+    PodStatusWrite write = Unschedulable("stuck-" + std::to_string(i), "no room");
+    write.pod.namespace_name = "stuck";
+    writer->Write(write);
+  }
+  while (transport.Waiting() > 0) transport.Next();
+  loop.Advance(std::chrono::seconds(1));
+  writer->Write(Unschedulable("web", "no room"));
+  const auto call = transport.Next();
+  ASSERT_NE(call, nullptr);
+  EXPECT_EQ(call->request.target, "/api/v1/namespaces/default/pods/web/status");
+}
+
 TEST_F(StatusWriterTest, TriesAgainLaterAndLater) {
   writer->Write(Unschedulable("web", "no room"));
   std::vector<int> waits;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestLanes: requests that wait their turn, in a lane for each cause (a namespace), so that nobody waits for another
+// tenant's webhook. Lanes take turns (round robin); so many requests are under way at once. One that has no answer
+// after a second is taken out of that number, and its lane becomes slow: from then on it sends few at a time, beside
+// the others, and more only as answers come quickly again (slow start, as in TCP). After a request that ended without
+// an answer the lane waits for a while, longer each time. Only the event loop's thread may use it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/error.h"
+#include "berth/base/hash_map.h"
+#include "berth/base/random.h"
+#include "berth/base/time.h"
+#include "berth/shell/client/event_loop.h"
+
+namespace berth::client {
+
+struct RequestLanesOptions {
+  int in_flight_max = 16;                         // of lanes that are not slow; late ones do not count
+  Duration late_after = std::chrono::seconds(1);  // without an answer
+  int slow_in_flight_max = 32;                    // sent by slow lanes; never more than in_flight_max
+  int all_in_flight_max = 128;                    // late ones and all
+  int quick_answers_wanted = 16;                  // in a row, after which a lane is slow no more
+  std::size_t idle_slow_max = 4096;               // slow lanes that are remembered while nothing waits in them
+  // What a lane waits after a request without an answer; doubles with each in a row, half of it is jitter.
+  Duration backoff_min = std::chrono::milliseconds(500);
+  Duration backoff_max = std::chrono::seconds(10);
+  std::uint64_t seed = 1;
+};
+
+// False: nobody has answered in time.
+template <typename T>
+bool WasAnswered(const Expected<T>& result) {
+  return result.ok() || result.error().code != ErrorCode::kTimeout;
+}
+
+class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
+ public:
+  // To be called once the request has ended, with WasAnswered of its result; never twice.
+  using Ended = std::function<void(bool was_answered)>;
+  // Sends the request, or returns false where there is nothing to send any more.
+  using Start = std::function<bool(Ended ended)>;
+  // Called instead of Start: the lane is slow, and would not get to the request soon. Empty: it waits all the same.
+  using Refuse = std::function<void()>;
+
+  // Always in a shared_ptr. `loop` must outlive it.
+  RequestLanes(EventLoop& loop, RequestLanesOptions options);
+  ~RequestLanes();
+  RequestLanes(const RequestLanes&) = delete;
+  RequestLanes& operator=(const RequestLanes&) = delete;
+
+  // Behind what waits in this lane, or before it. May call `start` before it returns.
+  void Add(std::string_view lane, Start start, Refuse refuse = {}) {
+    Add(lane, {std::move(start), std::move(refuse)}, false);
+  }
+  void AddFirst(std::string_view lane, Start start) { Add(lane, {std::move(start), {}}, true); }
+  // 0: no lane sends anything, slow or not.
+  void SetInFlightMax(int in_flight_max);
+
+  std::size_t waiting() const { return waiting_; }
+  // Without those that have had no answer for long.
+  int in_flight() const { return in_flight_; }
+  // With late ones and those of slow lanes.
+  int all_in_flight() const { return static_cast<int>(flights_.size()); }
+  bool IsSlow(std::string_view lane) const;
+
+ private:
+  struct Request {
+    Start start;
+    Refuse refuse;
+  };
+  struct Lane {
+    std::deque<Request> waiting;
+    int in_flight = 0;
+    int window = 0;  // while slow: requests at once; 0: not slow
+    int quick_in_row = 0;
+    int failures = 0;           // in a row; of requests that were under way together one counts
+    bool is_held = false;       // until its back-off has passed
+    bool is_listed = false;     // in turns_ or slow_turns_
+    bool is_kept_idle = false;  // in idle_slow_
+  };
+  struct Flight {
+    std::string lane;
+    bool is_slow = false;  // counted as such
+    bool is_late = false;
+  };
+
+  enum class End : std::uint8_t { kAnswered, kNoAnswer, kNotSent };
+
+  void Add(std::string_view lane, Request request, bool is_first);
+  void BecomeSlow(Lane& lane);
+  void List(const std::string& name, Lane& lane);
+  void Pump();
+  bool StartOne(std::deque<std::string>& turns);
+  void StartNext(const std::string& name, Lane& lane);
+  void OnEnd(std::uint64_t id, End end);
+  void Hold(const std::string& name, Lane& lane);
+  void ArmTimer();
+  void MarkLate();
+  void DropIdle(const std::string& name);
+
+  EventLoop& loop_;
+  RequestLanesOptions options_;
+  StringHashMap<Lane> lanes_;
+  // Lanes in which something waits that they may send, in their turn.
+  std::deque<std::string> turns_;
+  std::deque<std::string> slow_turns_;
+  std::deque<std::string> idle_slow_;  // those with nothing to do, which are slow, or were when they came here
+  absl::flat_hash_map<std::uint64_t, Flight> flights_;
+  std::deque<std::pair<Time, std::uint64_t>> by_age_;  // of flights, those that have ended among them
+  std::uint64_t next_id_ = 1;
+  std::size_t waiting_ = 0;
+  int in_flight_ = 0;
+  int slow_in_flight_ = 0;
+  bool is_pumping_ = false;
+  std::deque<Refuse> refused_;          // to be told
+  std::function<void()> cancel_timer_;  // of the oldest request; empty: it is not set
+  Random random_;
+};
+
+}  // namespace berth::client

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/shell/client/request_lanes.h"
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/shell/client/client_fakes.h"
+
+namespace berth::client {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class RequestLanesTest : public ::testing::Test {
+ protected:
+  void Make(RequestLanesOptions options) { lanes = std::make_shared<RequestLanes>(loop, options); }
+  void Add(const std::string& lane, int count = 1) {
+    for (int i = 0; i < count; ++i) {
+      lanes->Add(lane, [this, lane](RequestLanes::Ended ended) {
+        order.push_back(lane);
+        under_way[lane].push_back(std::move(ended));
+        return true;
+      });
+    }
+  }
+  std::size_t UnderWay(const std::string& lane) { return under_way[lane].size(); }
+  // The oldest requests of the lane.
+  void Answer(const std::string& lane, std::size_t count = 1, bool was_answered = true) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const RequestLanes::Ended ended = under_way[lane].front();
+      under_way[lane].erase(under_way[lane].begin());
+      ended(was_answered);
+    }
+  }
+
+  FakeLoop loop;
+  std::shared_ptr<RequestLanes> lanes;
+  std::vector<std::string> order;
+  std::map<std::string, std::vector<RequestLanes::Ended>> under_way;
+};
+
+TEST_F(RequestLanesTest, LanesTakeTurns) {
+  Make({.in_flight_max = 2});
+  Add("a", 4);
+  Add("b", 2);
+  EXPECT_EQ(order, (std::vector<std::string>{"a", "a"}));
+  EXPECT_EQ(lanes->waiting(), 4U);
+  Answer("a", 2);
+  EXPECT_EQ(order, (std::vector<std::string>{"a", "a", "a", "b"}));
+  Answer("a");
+  Answer("b");
+  EXPECT_EQ(order, (std::vector<std::string>{"a", "a", "a", "b", "a", "b"}));
+  EXPECT_EQ(lanes->waiting(), 0U);
+}
+
+TEST_F(RequestLanesTest, WhatIsNotAnsweredHoldsNobodyElseForLong) {
+  Make({.in_flight_max = 4});
+  Add("hangs", 100);
+  Add("works", 3);
+  EXPECT_EQ(UnderWay("hangs"), 4U);
+  EXPECT_EQ(UnderWay("works"), 0U);
+  loop.Advance(seconds(1));
+  EXPECT_EQ(UnderWay("works"), 3U);
+  EXPECT_EQ(UnderWay("hangs"), 4U) << "a slow lane sends no more until it has been answered";
+  EXPECT_TRUE(lanes->IsSlow("hangs"));
+  EXPECT_FALSE(lanes->IsSlow("works"));
+}
+
+// Slow start: one, then more with each quick answer, beside the others' number.
+TEST_F(RequestLanesTest, ASlowLaneComesBackBySteps) {
+  Make({.in_flight_max = 4, .quick_answers_wanted = 3});
+  Add("hangs", 100);
+  loop.Advance(seconds(1));
+  Answer("hangs", 4);
+  EXPECT_EQ(UnderWay("hangs"), 1U) << "late answers are no good sign";
+  Answer("hangs");
+  EXPECT_EQ(UnderWay("hangs"), 2U);
+  Answer("hangs");
+  EXPECT_EQ(UnderWay("hangs"), 3U);
+  EXPECT_TRUE(lanes->IsSlow("hangs"));
+  Answer("hangs");
+  EXPECT_FALSE(lanes->IsSlow("hangs"));
+  EXPECT_GE(UnderWay("hangs"), 4U);
+}
+
+TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAnew) {
+  Make({.in_flight_max = 4, .quick_answers_wanted = 3});
+  Add("hangs", 100);
+  loop.Advance(seconds(1));
+  Answer("hangs", 5);
+  ASSERT_EQ(UnderWay("hangs"), 2U);
+  loop.Advance(seconds(1));
+  Answer("hangs", 2);
+  EXPECT_EQ(UnderWay("hangs"), 1U);
+}
+
+TEST_F(RequestLanesTest, ALaneWithoutAnswersWaitsLongerAndLonger) {
+  Make({.in_flight_max = 4});
+  Add("away", 100);
+  Add("works", 4);
+  loop.Advance(seconds(1));
+  Answer("away", 4, false);
+  EXPECT_EQ(UnderWay("away"), 0U);
+  EXPECT_EQ(UnderWay("works"), 4U) << "not held up at all";
+  std::vector<Duration> waits;
+  for (int i = 0; i < 8; ++i) {
+    const Time from = loop.Now();
+    while (UnderWay("away") == 0) loop.Advance(milliseconds(10));
+    waits.push_back(loop.Now() - from);
+    ASSERT_EQ(UnderWay("away"), 1U);
+    loop.Advance(seconds(1));
+    Answer("away", 1, false);
+  }
+  EXPECT_LE(waits.front(), milliseconds(510));
+  EXPECT_GE(waits.back(), seconds(5));
+  EXPECT_LE(waits.back(), milliseconds(10'010));
+}
+
+// A proxy's 504, say.
+TEST_F(RequestLanesTest, ATimeOutToldAtOnceIsAnAnswer) {
+  Make({.in_flight_max = 4});
+  Add("a", 100);
+  Answer("a", 4, false);
+  EXPECT_FALSE(lanes->IsSlow("a"));
+  EXPECT_EQ(UnderWay("a"), 4U);
+}
+
+TEST_F(RequestLanesTest, SlowLanesShareANumber) {
+  Make({.in_flight_max = 8, .slow_in_flight_max = 2});
+  for (const char* lane : {"a", "b", "c", "d"}) Add(lane, 10);
+  loop.Advance(seconds(2));  // "a" took all places in the first
+  ASSERT_EQ(order.size(), 16U);
+  for (const char* lane : {"a", "b", "c", "d"}) Answer(lane, UnderWay(lane));
+  EXPECT_EQ(lanes->all_in_flight(), 2);
+  Add("works", 20);
+  EXPECT_EQ(UnderWay("works"), 8U);
+}
+
+TEST_F(RequestLanesTest, AllTogetherAreBounded) {
+  Make({.in_flight_max = 4, .all_in_flight_max = 10});
+  for (int i = 0; i < 20; ++i) {
+    Add("lane-" + std::to_string(i), 4);
+    loop.Advance(seconds(1));
+  }
+  EXPECT_EQ(lanes->all_in_flight(), 10);
+}
+
+TEST_F(RequestLanesTest, ARequestThatIsNotSentTakesNoPlace) {
+  Make({.in_flight_max = 1});
+  for (int i = 0; i < 3; ++i) lanes->Add("a", [](const RequestLanes::Ended&) { return false; });
+  Add("a");
+  EXPECT_EQ(UnderWay("a"), 1U);
+  EXPECT_EQ(lanes->waiting(), 0U);
+}
+
+// Whoever can do something else meanwhile is told instead of kept.
+TEST_F(RequestLanesTest, ASlowLaneRefusesWhatItWouldNotSendSoon) {
+  Make({.in_flight_max = 2});
+  int refused = 0;
+  const auto add = [&] {
+    lanes->Add(
+        "a",
+        [this](RequestLanes::Ended ended) {
+          under_way["a"].push_back(std::move(ended));
+          return true;
+        },
+        [&refused] { ++refused; });
+  };
+  for (int i = 0; i < 5; ++i) add();
+  EXPECT_EQ(refused, 0);
+  loop.Advance(seconds(1));
+  EXPECT_EQ(refused, 3);
+  add();
+  EXPECT_EQ(refused, 4);
+  Add("a");
+  EXPECT_EQ(lanes->waiting(), 1U) << "this one waits all the same";
+  Answer("a", 2);
+  EXPECT_EQ(UnderWay("a"), 1U);
+  Answer("a");
+  add();
+  EXPECT_EQ(refused, 4) << "it may be sent at once";
+  EXPECT_EQ(UnderWay("a"), 1U);
+}
+
+TEST_F(RequestLanesTest, OneGoesFirst) {
+  Make({.in_flight_max = 1});
+  Add("a", 2);
+  bool was_first = false;
+  lanes->AddFirst("a", [&](const RequestLanes::Ended&) {
+    was_first = order.size() == 1;
+    return false;
+  });
+  Answer("a");
+  EXPECT_TRUE(was_first);
+}
+
+TEST_F(RequestLanesTest, NothingIsSentAtZero) {
+  Make({.in_flight_max = 4});
+  Add("slow", 5);
+  loop.Advance(seconds(1));
+  lanes->SetInFlightMax(0);
+  Add("a", 3);
+  Answer("slow", 4);
+  EXPECT_EQ(UnderWay("a"), 0U);
+  EXPECT_EQ(UnderWay("slow"), 0U);
+  lanes->SetInFlightMax(2);
+  EXPECT_EQ(UnderWay("a"), 2U);
+  EXPECT_EQ(UnderWay("slow"), 1U);
+}
+
+TEST_F(RequestLanesTest, SlowLanesAreForgottenWhenThereAreTooMany) {
+  Make({.in_flight_max = 1, .idle_slow_max = 2});
+  for (const char* lane : {"a", "b", "c"}) {
+    Add(lane);
+    loop.Advance(seconds(1));
+    Answer(lane);
+  }
+  EXPECT_FALSE(lanes->IsSlow("a"));
+  EXPECT_TRUE(lanes->IsSlow("b"));
+  EXPECT_TRUE(lanes->IsSlow("c"));
+}
+
+TEST_F(RequestLanesTest, AnswersWithinTheCallAndAfterTheEnd) {
+  Make({.in_flight_max = 1});
+  for (int i = 0; i < 1000; ++i) {
+    lanes->Add("a", [](const RequestLanes::Ended& ended) {
+      ended(true);
+      return true;
+    });
+  }
+  EXPECT_EQ(lanes->all_in_flight(), 0);
+  Add("a", 2);
+  lanes.reset();
+  Answer("a");
+  loop.Advance(seconds(2));
+  EXPECT_EQ(UnderWay("a"), 0U);
+}
+
+}  // namespace
+}  // namespace berth::client
