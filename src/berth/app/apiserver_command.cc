@@ -13,8 +13,8 @@ namespace berth::app {
 
 int RunApiServer(const ApiServerCommandOptions& options) {
   const SystemClock clock;
-  auto cluster =
-      embedded_cluster::EmbeddedCluster::Start({options.listen, options.nodes, RandomSeed(), HostName()}, clock);
+  auto cluster = embedded_cluster::EmbeddedCluster::Start(
+      {options.listen, options.nodes, RandomSeed(), HostName(), options.host_names}, clock);
   if (!cluster.ok()) return cli::FailWith(cluster.error());
   const std::string address = (*cluster)->address();
   log::Info("app", "Serving", {{"url", "http://" + address}, {"nodes", options.nodes}});

@@ -4,12 +4,14 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace berth::app {
 
 struct ApiServerCommandOptions {
   std::string listen = "127.0.0.1:8001";
   int nodes = 0;
+  std::vector<std::string> host_names;
 };
 
 int RunApiServer(const ApiServerCommandOptions& options);

@@ -13,6 +13,8 @@ CLI::App* AddApiServerCommand(CLI::App& app, ApiServerCommandOptions& options, i
   command->add_option("--nodes", options.nodes, "simulated nodes")
       ->check(CLI::Range(0, 100'000))
       ->capture_default_str();
+  command->add_option("--host-name", options.host_names,
+                      "a name that clients reach it by, beside its address and localhost; may be repeated");
   AddVerbosity(*command, verbosity);
   return command;
 }

@@ -151,6 +151,10 @@ class JsonPatcher {
   Outcome<Done> Add(const Pointer& path, std::string_view path_text, json::value value) {
     if (path.size() > static_cast<std::size_t>(kPatchedDepthMax)) return MissingPath("add", path_text);
     BERTH_RETURN_IF_ERROR(CheckDepth(path, value));
+    return Put(path, path_text, std::move(value));
+  }
+
+  Outcome<Done> Put(const Pointer& path, std::string_view path_text, json::value value) {
     if (path.empty()) {
       document_ = std::move(value);
       return Done();
@@ -204,13 +208,23 @@ class JsonPatcher {
       }
       return Add(path, path_text, *source);
     }
-    json::value moved = *source;
+    // Not copied: a patch of nothing but moves of all that there is would cost gigabytes and minutes.
+    if (path.size() > from->size()) {
+      moved_bytes_ += Weight(*source);
+      if (moved_bytes_ > kPatchMoveBytesMax) {
+        return DoesNotApply("the moves of the patch to deeper places exceed " + std::to_string(kPatchMoveBytesMax) +
+                            " bytes");
+      }
+      BERTH_RETURN_IF_ERROR(CheckDepth(path, *source));
+    }
+    json::value moved = std::move(*source);
     if (!from->empty()) BERTH_RETURN_IF_ERROR(Remove(*from, *from_text));
-    return Add(path, path_text, std::move(moved));
+    return Put(path, path_text, std::move(moved));
   }
 
   json::value document_;
   std::size_t copied_bytes_ = 0;
+  std::size_t moved_bytes_ = 0;  // to deeper places, whose depth has to be counted
 };
 
 // ---- Merge patch ----------------------------------------------------------------------------------------------------

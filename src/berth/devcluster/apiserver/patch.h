@@ -15,6 +15,8 @@ namespace berth::apiserver {
 inline constexpr std::size_t kJsonPatchOperationsMax = 10'000;
 // What the "copy" operations of one patch may add up to: without a bound each could double the document.
 inline constexpr std::size_t kPatchCopyBytesMax = std::size_t{3} << 20;
+// Of what a JSON patch moves to deeper places, each time.
+inline constexpr std::size_t kPatchMoveBytesMax = std::size_t{64} << 20;
 // Nesting of a patched document.
 inline constexpr int kPatchedDepthMax = 256;
 

@@ -100,6 +100,29 @@ TEST(JsonPatch, HostilePatchesAreBounded) {
   ASSERT_FALSE(deep.ok());
   EXPECT_NE(deep.error().causes[0].message.find("deeper than 256"), std::string::npos);
 
+  // Back and forth between two places: nothing is copied.
+  const std::string large = R"({"a":[{"b":")" + std::string(1'000'000, 'x') + R"("},{}]})";
+  json::array moves;
+  for (std::size_t i = 0; i < kJsonPatchOperationsMax; ++i) {
+    const bool is_back = i % 2 == 1;
+    moves.push_back(
+        json::object{{"op", "move"}, {"from", is_back ? "/a/1/b" : "/a/0/b"}, {"path", is_back ? "/a/0/b" : "/a/1/b"}});
+  }
+  const auto moved = ApplyJsonPatch(Parse(large), moves);
+  ASSERT_TRUE(moved.ok());
+  EXPECT_EQ(*moved, Parse(large));
+  const auto too_deep =
+      ApplyJsonPatch(Parse(R"({"a":[{"b":")" + std::string(1'000'000, 'x') + R"("}],"c":{"e":{}}})"), [] {
+        json::array there_and_back;
+        for (int i = 0; i < 200; ++i) {
+          there_and_back.push_back(json::object{{"op", "move"}, {"from", "/a"}, {"path", "/c/e"}});
+          there_and_back.push_back(json::object{{"op", "move"}, {"from", "/c/e"}, {"path", "/a"}});
+        }
+        return json::value(there_and_back);
+      }());
+  ASSERT_FALSE(too_deep.ok());
+  EXPECT_NE(too_deep.error().causes[0].message.find("moves of the patch"), std::string::npos);
+
   json::array many(kJsonPatchOperationsMax + 1, json::value(json::object{{"op", "test"}, {"path", ""}}));
   const auto too_many = ApplyJsonPatch(Parse("{}"), many);
   ASSERT_FALSE(too_many.ok());

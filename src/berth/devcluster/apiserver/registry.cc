@@ -61,6 +61,9 @@ void BumpGeneration(json::object& metadata) {
   if (generation > 0) metadata["generation"] = generation + 1;
 }
 
+// Seconds; some thirty years. What is beyond cannot be added to a time.
+constexpr std::int64_t kGracePeriodMax = 1'000'000'000;
+
 // The grace period that a pod gets, as upstream's pod strategy decides: none for pods that no kubelet runs.
 std::int64_t PodGracePeriod(const json::object& pod, const DeleteOptions& options) {
   const json::object* spec = ObjectMember(pod, "spec");
@@ -70,7 +73,7 @@ std::int64_t PodGracePeriod(const json::object& pod, const DeleteOptions& option
   const json::object* status = ObjectMember(pod, "status");
   const std::string_view phase = status == nullptr ? std::string_view() : StringMember(*status, "phase");
   if (phase == "Succeeded" || phase == "Failed") period = 0;
-  return period < 0 ? 1 : period;
+  return period < 0 ? 1 : std::min(period, kGracePeriodMax);
 }
 
 enum class Removal : std::uint8_t { kNow, kLater, kAlreadyPending };
@@ -282,8 +285,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   const auto generate = [&] { metadata["name"] = prefix.substr(0, 58) + NewNameSuffix(); };
   if (is_generated) generate();
   metadata["uid"] = NewUid();
-  const Time now = clock_.Now();
-  metadata["creationTimestamp"] = FormatRfc3339(now);
+  metadata["creationTimestamp"] = FormatRfc3339(clock_.WallNow());
   // Nodes are registered with their status; everything else gets its first status from the server.
   if (type.has_status && type.plural != "nodes") document.erase("status");
 
@@ -303,7 +305,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
       auto dry = std::make_shared<const StoredObject>(std::move(draft));
       return Written{std::move(dry), true};
     }
-    if (ObjectPtr object = store_.Put(served.table, nullptr, std::move(draft), now)) {
+    if (ObjectPtr object = store_.Put(served.table, nullptr, std::move(draft), clock_.Now())) {
       changed_(served.table);
       return Written{std::move(object), true};
     }
@@ -406,9 +408,8 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (!is_finished && SameContent(draft, *current)) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
-    const Time now = clock_.Now();
     ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
-                                    : store_.Put(served.table, current, std::move(draft), now);
+                                    : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
       changed_(served.table);
       return Written{std::move(written)};
@@ -439,8 +440,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     if (current == nullptr) return NotFound(*served.type, name);
     BERTH_RETURN_IF_ERROR(CheckPreconditions(*served.type, *current, options.preconditions));
     json::object document = ParseServed(served, *current, RequestStorage());
-    const Time now = clock_.Now();
-    const Removal removal = MarkDeleted(served.IsPods(), document, options, now);
+    const Removal removal = MarkDeleted(served.IsPods(), document, options, clock_.WallNow());
     if (removal == Removal::kAlreadyPending) return Deleted{current, false};
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
     if (options.is_dry_run) return Deleted{Seal(std::move(draft), current->resource_version), removal == Removal::kNow};
@@ -448,7 +448,7 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
     if (options.propagation_policy == "Foreground") DeleteDependents(current->uid, 0);
     if (served.IsNamespaces() && removal == Removal::kNow) DeleteNamespaceContents(name);
     ObjectPtr written = removal == Removal::kNow ? store_.Remove(served.table, current, std::move(draft))
-                                                 : store_.Put(served.table, current, std::move(draft), now);
+                                                 : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
       changed_(served.table);
       return Deleted{std::move(written), removal == Removal::kNow};

@@ -91,7 +91,7 @@ class Registry {
 
   const ServedType* Find(std::string_view group, std::string_view version, std::string_view plural) const;
   Store& store() const { return store_; }
-  Time Now() const { return clock_.Now(); }
+  Time WallNow() const { return clock_.WallNow(); }
 
   Outcome<ObjectPtr> Get(const ServedType& served, std::string_view namespace_name, std::string_view name) const;
 

@@ -177,7 +177,7 @@ Outcome<net::Response> Rest::OnSubresource(const Call& call) {
 Outcome<net::Response> Rest::Get(const Call& call) {
   const Route& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   BERTH_ASSIGN_OR_RETURN(const ObjectPtr object, registry_.Get(*route.served, route.namespace_name, route.name));
   return JsonResponse(200, RenderObject(rendering, *object));
 }

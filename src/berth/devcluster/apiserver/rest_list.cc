@@ -19,7 +19,7 @@ StatusError TooLargeVersion(std::int64_t wanted, std::int64_t current) {
 Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, const ListParameters& list) {
   const ServedType& served = *call.route.served;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, served, registry.Now()));
+                         NegotiateRendering(call.request, call.target, served, registry.WallNow()));
   Store::ListQuery query;
   query.selector = list.selector;
   if (list.limit > 0) query.limit = list.limit;
@@ -57,7 +57,7 @@ Outcome<Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall
                            const std::shared_ptr<net::ResponseWriter>& writer) {
   WatchRequest watch;
   BERTH_ASSIGN_OR_RETURN(watch.rendering,
-                         NegotiateRendering(call.request, call.target, *call.route.served, registry.Now()));
+                         NegotiateRendering(call.request, call.target, *call.route.served, registry.WallNow()));
   watch.selector = std::move(list.selector);
   watch.has_bookmarks = list.has_bookmarks;
   if (list.timeout) watch.timeout = *list.timeout;

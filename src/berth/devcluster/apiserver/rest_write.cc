@@ -106,7 +106,7 @@ Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& c
 Outcome<net::Response> RestWrite::Create(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
   std::vector<std::string> warnings;
   options.warnings = &warnings;
@@ -120,7 +120,7 @@ Outcome<net::Response> RestWrite::Create(const RestCall& call) {
 Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   Registry::UpdateOptions options{.mode = mode, .may_create = mode == UpdateMode::kObject};
   BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "UpdateOptions"));
   std::vector<std::string> warnings;
@@ -140,7 +140,7 @@ Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode)
 Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   Registry::UpdateOptions options{.mode = mode};
   BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "PatchOptions"));
   std::vector<std::string> warnings;
@@ -158,7 +158,7 @@ Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
 Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   BERTH_ASSIGN_OR_RETURN(const DeleteOptions options, ParseDeleteOptions(call.request, call.target));
   BERTH_ASSIGN_OR_RETURN(const Deleted deleted,
                          registry_.Delete(*route.served, route.namespace_name, route.name, options));
@@ -171,7 +171,7 @@ Outcome<net::Response> RestWrite::Delete(const RestCall& call) {
 Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
-                         NegotiateRendering(call.request, call.target, *route.served, registry_.Now()));
+                         NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   BERTH_ASSIGN_OR_RETURN(const ListParameters list,
                          ParseListParameters(call.target, *route.served, route.namespace_name));
   BERTH_ASSIGN_OR_RETURN(DeleteOptions options, ParseDeleteOptions(call.request, call.target));

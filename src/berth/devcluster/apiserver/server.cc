@@ -8,6 +8,7 @@
 #include "berth/base/log.h"
 #include "berth/devcluster/apiserver/in_process.h"
 #include "berth/devcluster/apiserver/registry.h"
+#include "berth/devcluster/apiserver/request_origin.h"
 #include "berth/devcluster/apiserver/rest.h"
 #include "berth/devcluster/apiserver/store.h"
 #include "berth/devcluster/apiserver/watch.h"
@@ -24,6 +25,7 @@ struct ApiServer::Core {
        const std::vector<TableOptions>& tables)
       : clock(clock_in),
         io(options.io),
+        host_names(options.host_names),
         store(tables),
         watches(std::make_shared<WatchHub>(store, clock, io, tables.size())),
         registry(types, store, clock, options.seed, [this](TableId table) { watches->Notify(table); }),
@@ -34,6 +36,10 @@ struct ApiServer::Core {
       writer->Send(
           StatusError{.code = 503, .reason = "ServiceUnavailable", .message = "the API server is shutting down"}
               .ToResponse());
+      return;
+    }
+    if (const auto refused = RefuseForeignOrigin(request, host_names)) {
+      writer->Send(refused->ToResponse());
       return;
     }
     rest.Handle(request, writer);
@@ -47,6 +53,7 @@ struct ApiServer::Core {
 
   const Clock& clock;
   net::IoContext* const io;
+  const std::vector<std::string> host_names;
   Store store;
   std::shared_ptr<WatchHub> watches;
   Registry registry;

@@ -31,6 +31,8 @@ struct ApiServerOptions {
   // Events (the objects): the oldest go first; those not written for so long go as well.
   std::size_t event_objects_max = 50'000;
   Duration event_time_to_live = std::chrono::hours(1);
+  // Beside addresses and localhost: what clients may call the server (request_origin.h).
+  std::vector<std::string> host_names;
 };
 
 class ApiServer {

@@ -203,7 +203,7 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
   const bool is_plain =
       !is_dry_run && version.empty() && !HasStrings(metadata, "annotations") && !HasStrings(metadata, "labels");
   if (is_plain && registry.UpdateText(pods, namespace_name, pod_name, [&](const StoredObject& pod) {
-        return uid.empty() || uid == pod.uid ? BindFreshPod(type, pod, node, registry.Now()) : std::nullopt;
+        return uid.empty() || uid == pod.uid ? BindFreshPod(type, pod, node, registry.WallNow()) : std::nullopt;
       })) {
     return Done();
   }
@@ -238,7 +238,7 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
     CopyStrings(MutableObject(pod, "metadata"), metadata, "labels");
     json::object& status = MutableObject(pod, "status");
     status.erase("nominatedNodeName");
-    SetPodCondition(status, "PodScheduled", "", "", Integer(&current_metadata, "generation"), registry.Now());
+    SetPodCondition(status, "PodScheduled", "", "", Integer(&current_metadata, "generation"), registry.WallNow());
     return pod;
   };
   const auto written = registry.Update(pods, namespace_name, pod_name, bind,
@@ -280,7 +280,7 @@ Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_v
     }
     if (matching.size() == 1 && !MayEvictUnready(*matching[0], status)) {
       const auto take = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
-        return TakeDisruption(*current, pod_name, registry.Now(), storage);
+        return TakeDisruption(*current, pod_name, registry.WallNow(), storage);
       };
       const auto taken = registry.Update(*budgets, namespace_name, matching[0]->name(), take,
                                          {.mode = UpdateMode::kInternal, .write = {.is_dry_run = options.is_dry_run}});
@@ -292,7 +292,7 @@ Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_v
       json::object marked(*current, storage);
       SetPodCondition(MutableObject(marked, "status"), "DisruptionTarget", "EvictionByEvictionAPI",
                       "Eviction API: evicting", Integer(ObjectMember(*current, "metadata"), "generation"),
-                      registry.Now());
+                      registry.WallNow());
       return marked;
     };
     const auto marked = registry.Update(pods, namespace_name, pod_name, mark, {.mode = UpdateMode::kInternal});

@@ -415,7 +415,7 @@ void DeploymentController::RemoveOldSets(const RoundPtr& round) {
 
 void DeploymentController::WriteStatus(const RoundPtr& round) {
   const WorkloadView& deployment = *round->deployment;
-  const Time now = context_.loop.Now();
+  const Time now = context_.loop.WallNow();
   std::int64_t replicas = 0;
   std::int64_t ready = 0;
   std::int64_t available = 0;

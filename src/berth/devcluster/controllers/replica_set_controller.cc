@@ -342,7 +342,7 @@ void ReplicaSetController::EndStep(const RoundPtr& round) {
 
 void ReplicaSetController::WriteStatus(const std::shared_ptr<const WorkloadView>& set, bool succeeded,
                                        const WorkQueue::Done& done) {
-  const Time now = context_.loop.Now();
+  const Time now = context_.loop.WallNow();
   std::int64_t replicas = 0;
   std::int64_t labeled = 0;
   std::int64_t ready = 0;

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 
+#include "berth/base/log.h"
+#include "berth/shell/net/url.h"
+
 namespace berth::embedded_cluster {
+namespace {
+
+bool IsLoopback(const std::string& listen) {
+  const auto address = net::SplitHostPort(listen);
+  if (!address.ok()) return true;
+  return address->first == "localhost" || address->first == "::1" || address->first.starts_with("127.");
+}
+
+}  // namespace
 
 EmbeddedCluster::EmbeddedCluster(const Clock& clock) : loop_(client_io_, clock) {}
 
@@ -11,6 +23,7 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   apiserver::ApiServerOptions server;
   server.seed = options.seed;
   server.io = &cluster->server_io_;
+  server.host_names = options.host_names;
   cluster->server_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock, server);
   if (!options.listen.empty()) {
     net::HttpServerOptions http;
@@ -18,6 +31,10 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     http.malformed = &apiserver::ApiServer::MalformedRequest;
     BERTH_ASSIGN_OR_RETURN(cluster->http_,
                            net::StartHttpServer(cluster->server_io_, http, cluster->server_->handler()));
+    if (!IsLoopback(options.listen)) {
+      log::Warning("apiserver", "This server knows no users: whoever reaches it may change everything",
+                   {{"listen", cluster->http_->address()}});
+    }
   }
   // Requests are handled on the clients' loop: what blocks it (a full input queue) must not stop HTTP clients.
   cluster->transport_ = cluster->server_->InProcessTransport(cluster->client_io_);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/server.h"
@@ -22,7 +23,8 @@ struct EmbeddedClusterOptions {
   std::string listen;  // empty: in process only
   int nodes = 5;
   std::uint64_t seed = 1;
-  std::string hostname = "localhost";  // that the controllers' events name
+  std::string hostname = "localhost";   // that the controllers' events name
+  std::vector<std::string> host_names;  // ApiServerOptions::host_names
 };
 
 class EmbeddedCluster {

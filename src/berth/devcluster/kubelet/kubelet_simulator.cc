@@ -25,6 +25,7 @@ namespace {
 using client::ObjectPath;
 using client::WorkQueue;
 
+constexpr std::int64_t kGraceSecondsMax = 1'000'000'000;  // what is beyond cannot be added to a time
 constexpr std::string_view kCore = "/api/v1";
 constexpr std::string_view kCoordination = "/apis/coordination.k8s.io/v1";
 constexpr std::string_view kLeaseNamespace = "kube-node-lease";
@@ -243,7 +244,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
     if (node.is_ready && node.is_reported) return done(true);
     auto request =
         MakeRequest("PATCH", ObjectPath(kCore, {}, "nodes", name, "status"),
-                    NodeStatusPatch(options_, number, loop_.Now()), "application/strategic-merge-patch+json");
+                    NodeStatusPatch(options_, number, loop_.WallNow()), "application/strategic-merge-patch+json");
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                if (!response.ok()) {
                  if (response.error().code == ErrorCode::kNotFound) return done(true);  // the watch tells it too
@@ -258,7 +259,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void CreateNode(int number, const std::string& name, WorkQueue::Done done) {
-    auto request = MakeRequest("POST", ObjectPath(kCore, {}, "nodes"), NodeDocument(options_, number, loop_.Now()));
+    auto request = MakeRequest("POST", ObjectPath(kCore, {}, "nodes"), NodeDocument(options_, number, loop_.WallNow()));
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                Node& node = self.NodeAt(number);
                if (!response.ok()) {
@@ -306,9 +307,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   void SyncLease(int number, const std::string& name, WorkQueue::Done done) {
     const Node& node = NodeAt(number);
     if (!node.exists) return done(true);
-    auto request =
-        MakeRequest("PATCH", ObjectPath(kCoordination, kLeaseNamespace, "leases", name),
-                    LeaseRenewal(name, heartbeat_ * kHeartbeatsPerLease, loop_.Now()), "application/merge-patch+json");
+    auto request = MakeRequest("PATCH", ObjectPath(kCoordination, kLeaseNamespace, "leases", name),
+                               LeaseRenewal(name, heartbeat_ * kHeartbeatsPerLease, loop_.WallNow()),
+                               "application/merge-patch+json");
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                if (response.ok()) return self.OnRenewed(name, done);
                if (response.error().code == ErrorCode::kNotFound) return self.CreateLease(number, name, done);
@@ -324,8 +325,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void CreateLease(int number, const std::string& name, const WorkQueue::Done& done) {
-    auto request = MakeRequest("POST", ObjectPath(kCoordination, kLeaseNamespace, "leases"),
-                               LeaseDocument(name, NodeAt(number).uid, heartbeat_ * kHeartbeatsPerLease, loop_.Now()));
+    auto request =
+        MakeRequest("POST", ObjectPath(kCoordination, kLeaseNamespace, "leases"),
+                    LeaseDocument(name, NodeAt(number).uid, heartbeat_ * kHeartbeatsPerLease, loop_.WallNow()));
     rest_.Do(std::move(request), kOnce, WhenAlive([name, done](Impl& self, Expected<net::Response> response) {
                if (response.ok()) return self.OnRenewed(name, done);
                if (response.error().code == ErrorCode::kNotFound) return self.CreateLeaseNamespace(done);
@@ -368,9 +370,10 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
       if (pod.address != 0) NodeAt(number).addresses.set(static_cast<std::size_t>(pod.address));
     }
     pod.view = view;
-    if (view->phase == "Running" && !pod.started_at) pod.started_at = view->start_time.value_or(now);
+    if (view->phase == "Running" && !pod.started_at)
+      pod.started_at = now - (view->start_time ? loop_.WallNow() - *view->start_time : Duration::zero());
     if (view->is_deleted) {
-      Duration wait = std::chrono::seconds(std::max<std::int64_t>(view->deletion_grace_seconds, 0));
+      Duration wait = std::chrono::seconds(std::clamp<std::int64_t>(view->deletion_grace_seconds, 0, kGraceSecondsMax));
       if (!options_.takes_full_grace) wait = std::min(wait, options_.shutdown_latency);
       pod.remove_at = std::min(pod.remove_at.value_or(now + wait), now + wait);
     }
@@ -413,7 +416,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
       pod.is_remove_sent = true;
       writer_.DeletePod(target, 0, AfterWrite(key, target.uid, "removing the pod ", done, [](Impl&, Pod&) {}));
     } else if (pod.view->phase == "Running" || pod.is_start_sent) {
-      writer_.PatchPodStatus(target, SucceededPatch(*pod.view, *pod.started_at, loop_.Now()),
+      writer_.PatchPodStatus(target, SucceededPatch(*pod.view, loop_.WallAt(*pod.started_at), loop_.WallNow()),
                              AfterWrite(key, target.uid, "finishing the pod ", done, [](Impl& self, Pod& finished) {
                                finished.is_finish_sent = true;
                                ++self.pods_finished_;
@@ -423,7 +426,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
       if (pod.address == 0 && !pod.view->is_host_network) pod.address = TakeAddress(NodeAt(pod.node));
       const std::string pod_ip = pod.view->is_host_network ? host_ip : PodAddress(pod.node, pod.address);
       const Time now = loop_.Now();
-      writer_.PatchPodStatus(target, RunningPatch(*pod.view, host_ip, pod_ip, now),
+      writer_.PatchPodStatus(target, RunningPatch(*pod.view, host_ip, pod_ip, loop_.WallNow()),
                              AfterWrite(key, target.uid, "starting the pod ", done, [now](Impl& self, Pod& started) {
                                started.is_start_sent = true;
                                if (!started.started_at) started.started_at = now;
