@@ -41,6 +41,8 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND BERTH_UNITY)
   # It takes sources of a group for headers.
   target_compile_options(berth_flags INTERFACE -Wno-subobject-linkage)
+  # It inlines less in large units, as groups are: without this the core takes 6 % more instructions a pod.
+  target_compile_options(berth_flags INTERFACE --param=large-unit-insns=200000)
 endif()
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # libstdc++ 12's own stable_sort calls the deprecated get_temporary_buffer, which clang reports at the caller's.

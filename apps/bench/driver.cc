@@ -149,7 +149,7 @@ void Driver::Settle() {
   for (;;) {
     core_.TakeOutputs(outputs_);
     if (outputs_.empty()) {
-      const std::optional<Time> wake = core_.timer_count() > 0 ? core_.NextWake() : std::nullopt;
+      const std::optional<Time> wake = core_.NextWake();
       if (!wake || *wake > now_) return;
       core_.Tick(now_);
       continue;

@@ -123,16 +123,18 @@ void Verifier::AfterCycle(const scheduler::Scheduler& core) {
     const framework::NodeIndex row = cache->nodes().Find(node);
     if (row != framework::kNoNode) nominations.Set(row, pods);
   }
-  const runtime::Outcome& outcome = evaluator.Evaluate(decision.pod, cache->nodes(), &nominations, decision.seed, now_);
+  const framework::PodInfoPtr pod = decision.pod.lock();
+  BERTH_CHECK(pod != nullptr, decision.pod_uid);  // the queue or its binding cycle has it
+  const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache->nodes(), &nominations, decision.seed, now_);
   ++checked_;
   const bool is_refused = outcome.result == runtime::Result::kRefused;
   std::string wrong = Compare(decision, outcome, Readable(evaluator.RefusalCounts()), cache->nodes());
   if (wrong.empty() && is_refused)
-    wrong = ComparePreemption(core.queue().nominator().NominatedNode(decision.pod->uid), evaluator, cache->nodes());
+    wrong = ComparePreemption(core.queue().nominator().NominatedNode(decision.pod_uid), evaluator, cache->nodes());
   if (wrong.empty()) return;
   ++violations_;
   if (first_violation_.empty()) {
-    first_violation_ = "cycle " + std::to_string(decision.cycle) + ", " + decision.pod->Key() + ": " + wrong;
+    first_violation_ = "cycle " + std::to_string(decision.cycle) + ", " + decision.PodKey() + ": " + wrong;
   }
 }
 

@@ -143,6 +143,8 @@ class BadStart(BerthTest):
              re.escape("profiles[0].plugins.score.enable")),
             ("wrong type", CONFIG + "parallelism: many\n", "parallelism", "integer|number"),
             ("list for a map", CONFIG + "leaderElection: []\n", "leaderElection"),
+            ("leader election", CONFIG + "leaderElection: {leaderElect: true}\n", re.escape("leaderElection.leaderElect"), "one instance"),
+            ("leader election, left out", CONFIG, re.escape("leaderElection.leaderElect"), "one instance"),
             ("wrong apiVersion", CONFIG.replace("/v1", "/v1beta3"), "apiVersion", re.escape("kubescheduler.config.k8s.io/v1")),
             ("no kind", "apiVersion: kubescheduler.config.k8s.io/v1\n", "kind", "KubeSchedulerConfiguration"),
             ("unknown plugin", CONFIG + "profiles: [{plugins: {score: {enabled: [{name: NodeResourceFit}]}}}]\n", "NodeResourceFit"),
@@ -167,7 +169,7 @@ class BadStart(BerthTest):
                 self.refused(["run", "--master", "http://127.0.0.1:1", "--config", path], "--config", re.escape(str(path)))
         with self.subTest("with --scheduler-name"):
             path = folder / "good.yaml"
-            path.write_text(CONFIG)
+            path.write_text(CONFIG + "leaderElection: {leaderElect: false}\n")
             self.refused(["run", "--master", "http://127.0.0.1:1", "--config", path, "--scheduler-name", "a"],
                          "--scheduler-name", "--config")
 

@@ -85,11 +85,6 @@ class Configuration(BerthTest):
         self.assertEqual(set(self.bind_one_by_one(api, "p", "default-scheduler", 4)), {"n3"})
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
-    def test_leader_election_of_the_file_is_not_silently_left_out(self):
-        berth, _ = self.schedule(TWO_PROFILES.replace("leaderElect: false", "leaderElect: true"))
-        self.assertTrue(berth.find("err", "^W.*Leader election"), berth.lines("err"))
-        self.assertEqual(berth.end(), 0, berth.lines("err"))
-
     def test_scheduler_name(self):
         _, api = self.api_server(1)
         berth = Process(self, "run", "--master", api.url, "--scheduler-name", "mine")

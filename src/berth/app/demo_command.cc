@@ -116,7 +116,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
     return net::MakeHttpClient(io, std::move(to));
   };
   shell_options.on_decision = [&board](const scheduler::Decision& decision) {
-    board.SetWhy(decision.pod->uid, decision.Why());
+    board.SetWhy(decision.pod_uid, decision.Why());
   };
   auto shell =
       runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));

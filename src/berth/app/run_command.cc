@@ -75,7 +75,7 @@ Expected<std::set<std::string, std::less<>>> ParseNamespaces(const std::optional
 // Only with --v 4 and above: a line costs more than the decision.
 void LogDecision(const scheduler::Decision& decision) {
   log::Debug("scheduler", decision.node_name.empty() ? "Not placed" : "Placed",
-             {{"pod", decision.pod->Key()},
+             {{"pod", decision.PodKey()},
               {"node", decision.node_name},
               {"why", decision.Why()},
               {"attempt", decision.attempt},
@@ -155,6 +155,15 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
                          cli::kExitUsage);
   }
 
+  // Two that both take themselves for the leader give the same room away twice.
+  if (!options.config.empty() && options.leader_elect.empty() && configuration->leader_election.leader_elect) {
+    return cli::FailWith(InvalidError("--config " + options.config +
+                                      ": leaderElection.leaderElect is true, as it is when it is left out, but leader "
+                                      "election comes with a later version: set it to false, here or with "
+                                      "--leader-elect=false, and run one instance"),
+                         cli::kExitUsage);
+  }
+
   net::IoContext metrics_io;
   std::unique_ptr<net::HttpServer> metrics_server;
   if (!options.metrics_bind_address.empty()) {
@@ -167,9 +176,6 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   std::string names;
   for (const config::Profile& profile : configuration->profiles)
     names += (names.empty() ? "" : " ") + profile.scheduler_name;
-  if (!options.config.empty() && configuration->leader_election.leader_elect) {
-    log::Warning("app", "Leader election is not in this version: see that no second scheduler of these names runs");
-  }
   log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
   for (const std::string& line : UnnoticedNames(*configuration, plugins)) log::Warning("app", line);
   (*shell)->Start();

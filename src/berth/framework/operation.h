@@ -95,7 +95,8 @@ struct StepResult {
   std::optional<Error> error;  // of the write that failed; those after it were not tried
   Status status;               // of `work`
   std::string body;            // the API server's answer to the last write (JSON); empty for BindWrite and the like
-  Time now{};
+  Time now{};                  // for waits: it never steps
+  Time wall_now{};             // the time of day, to be written into objects and compared with what is there
 };
 
 struct Operation {

@@ -61,9 +61,10 @@ class OutsideDataReader : public virtual Plugin {
   // A request to OutsideSources()[source] has ended with data or an error. Called once an interval, less often while
   // the source fails (back-off of up to 5 minutes). The runtime drops what it keeps about the nodes of the result, so
   // that a plugin with outside data may declare Dependency::kNode; pods that this plugin refused are tried again if it
-  // has registered for OutsideDataEvent.
+  // has registered for OutsideDataEvent. `wall_now` is the time of day, to compare with what the data say of when they
+  // are of; it may step. Cycle::wall_now is the same clock.
   virtual OutsideChange OnOutsideData(std::size_t source, const Expected<std::shared_ptr<const OutsideData>>& data,
-                                      Time now) = 0;
+                                      Time wall_now) = 0;
 };
 
 // For EventsToRegister(): pods that `plugin` refused are tried again when OnOutsideData has returned a change.

@@ -5,7 +5,7 @@
 
 namespace berth::framework {
 
-Cycle::Cycle(const NodeTable& all_nodes, CycleState& of_pod, std::uint64_t seed_of_cycle, Time time)
-    : nodes(all_nodes), table(all_nodes), state(of_pod), seed(seed_of_cycle), now(time) {}
+Cycle::Cycle(const NodeTable& all_nodes, CycleState& of_pod, std::uint64_t seed_of_cycle, Time time_of_day)
+    : nodes(all_nodes), table(all_nodes), state(of_pod), seed(seed_of_cycle), wall_now(time_of_day) {}
 
 }  // namespace berth::framework

@@ -39,13 +39,13 @@ struct PreemptionReport;  // preemption_report.h
 
 // One scheduling cycle, as its plugins see it.
 struct Cycle {
-  Cycle(const NodeTable& all_nodes, CycleState& of_pod, std::uint64_t seed_of_cycle = 0, Time time = {});
+  Cycle(const NodeTable& all_nodes, CycleState& of_pod, std::uint64_t seed_of_cycle = 0, Time time_of_day = {});
 
   const NodeList& nodes;
   const NodeTable& table;    // the same nodes, for the fast path
   CycleState& state;         // of this pod: what its PreFilter and PreScore plugins found out
   std::uint64_t seed = 0;    // the only source of chance, so that a decision can be replayed
-  Time now{};                // the only clock, for the same reason
+  Time wall_now{};           // the only clock, for the same reason: the time of day, as objects name it
   bool with_detail = false;  // PostFilter: report all candidates, not only the chosen one
 };
 

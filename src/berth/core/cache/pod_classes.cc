@@ -180,6 +180,8 @@ class KeyWriter {
 // Longer keys are rare.
 constexpr std::size_t kBufferKept = std::size_t{1} << 20;
 constexpr std::size_t kLatestKeyMax = 4096;
+// A pod with more to say has a class of its own: its key would take as much memory again, and be compared each time.
+constexpr std::size_t kSharedKeyMax = std::size_t{64} << 10;
 
 bool IsEphemeral(const api::Volume& volume) { return volume.source.kind == api::VolumeKind::kEphemeral; }
 
@@ -278,6 +280,12 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   if (key == latest_key_) {
     if (auto known = latest_.lock()) return known;
   }
+  if (key.size() > kSharedKeyMax) {
+    const std::shared_ptr<PodClass> own = framework::MakePodClass(pod, std::move(annotations));
+    own->id = own->placement_id = next_id_++;
+    if (buffer_.size() > kBufferKept) buffer_ = {};
+    return own;
+  }
   auto& slot = classes_[key];
   latest_key_ = key.size() <= kLatestKeyMax ? key : std::string_view();
   if (auto known = slot.lock()) {
@@ -291,7 +299,8 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   placement.latest = made;
   made->placement_id = placement.id;
   latest_ = slot = made;
-  if (classes_.size() >= sweep_at_) Sweep();
+  key_bytes_ += key.size() + placement_size;
+  if (classes_.size() >= sweep_at_ || key_bytes_ >= sweep_at_bytes_) Sweep();
   if (buffer_.size() > kBufferKept) buffer_ = {};
   return made;
 }
@@ -301,6 +310,10 @@ void PodClasses::Sweep() {
   // A class of a placement whose latest class is gone keeps its id; the next one to come begins another.
   absl::erase_if(placements_, [](const auto& entry) { return entry.second.latest.expired(); });
   sweep_at_ = std::max<std::size_t>(1024, classes_.size() * 2);
+  key_bytes_ = 0;
+  for (const auto& [key, value] : classes_) key_bytes_ += key.size();
+  for (const auto& [key, value] : placements_) key_bytes_ += key.size();
+  sweep_at_bytes_ = std::max(kKeyBytesMin, 2 * key_bytes_);
 }
 
 framework::PodInfoPtr PodClasses::MakePodInfo(const api::Pod& pod) {

@@ -28,12 +28,16 @@ class PodClasses {
   // The pod as the core keeps it. A class lives as long as one of its pods.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
 
-  // Forgets classes without a pod, as it does by itself when their number doubles: they hold memory until then.
+  // Forgets classes without a pod, as it does by itself when their number or the bytes of their keys double: they hold
+  // memory until then.
   void Sweep();
 
   std::size_t size() const { return classes_.size(); }
 
  private:
+  // Keys of fewer bytes are not worth a sweep.
+  static constexpr std::size_t kKeyBytesMin = std::size_t{16} << 20;
+
   struct KeyHash {
     using is_transparent = void;
     std::size_t operator()(std::string_view key) const { return HashText(key); }
@@ -56,6 +60,8 @@ class PodClasses {
   std::string latest_key_;    // of latest_, the class that was given out last
   std::weak_ptr<const framework::PodClass> latest_;
   std::size_t sweep_at_ = 1024;
+  std::size_t key_bytes_ = 0;  // of both tables
+  std::size_t sweep_at_bytes_ = kKeyBytesMin;
   std::uint64_t next_id_ = 1;
 };
 

@@ -314,6 +314,26 @@ TEST(PodClasses, ClassesDieWithTheirPods) {
   EXPECT_LE(classes.size(), 1100u);
 }
 
+// Pods of a megabyte, each of another class, created and deleted: neither their keys nor their classes stay.
+TEST(PodClasses, LargePodsLeaveNothingBehind) {
+  PodClasses classes;
+  for (int i = 0; i < 50; ++i) {
+    api::Pod pod = MakePod("p").Build();
+    pod.spec.node_selector = api::StringMap({{"large", std::string(1'000'000, 'x') + std::to_string(i)}});
+    const auto info = classes.MakePodInfo(pod);
+    EXPECT_EQ(info->spec().node_selector, pod.spec.node_selector);
+    EXPECT_NE(classes.MakePodInfo(pod)->pod_class->id, info->pod_class->id) << "not worth sharing";
+  }
+  EXPECT_EQ(classes.size(), 0u);
+  // Those of middling size are swept by their bytes: a thousand of them are 64 MB.
+  for (int i = 0; i < 1000; ++i) {
+    api::Pod pod = MakePod("p").Build();
+    pod.spec.node_selector = api::StringMap({{"middling", std::string(30'000, 'x') + std::to_string(i)}});
+    static_cast<void>(classes.MakePodInfo(pod));
+  }
+  EXPECT_LT(classes.size(), 300u);
+}
+
 TEST(PodClasses, WhatAPodKeepsForItself) {
   PodClasses classes;
   api::Pod pod = Base();

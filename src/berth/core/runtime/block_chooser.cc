@@ -73,7 +73,7 @@ bool BlockChooser::Choose(EvaluationCycle& cycle) {
 // Asks the plugins that have a say in this cycle. False when one of them looks at more than a node's amounts.
 bool BlockChooser::Plan(EvaluationCycle& cycle) {
   const framework::Cycle of_plain_nodes{search_.Plain(cycle.nodes()), cycle.state, cycle.request.seed,
-                                        cycle.request.now};
+                                        cycle.request.wall_now};
   question_.filters.clear();
   for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
     const RowFilter& by_rows = cycle.profile.filters[f].by_rows;
@@ -149,7 +149,7 @@ bool BlockChooser::ScoreOddRows(EvaluationCycle& cycle) {
   odd_scores_.resize(cycle.nodes().row_count());
   if (!HaveUsualRawScores(cycle)) return false;
   const framework::Cycle of_plain_nodes{search_.Plain(cycle.nodes()), cycle.state, cycle.request.seed,
-                                        cycle.request.now};
+                                        cycle.request.wall_now};
   totals_.assign(feasible_.size(), 0);
   for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
     if (!cycle.kept->is_fixed_score[s]) continue;

@@ -2,6 +2,7 @@
 #include "berth/core/runtime/block_search.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/row_loops.h"
@@ -71,7 +72,7 @@ bool BlockSearch::Find(const framework::Cycle& cycle, const framework::PodInfo& 
 
 bool BlockSearch::FilterRowsOf(const framework::NodeTable& table, std::span<const NodeIndex> rows,
                                std::vector<VerdictId>& verdicts) {
-  const framework::Cycle cycle{table, cycle_->state, cycle_->seed, cycle_->now};
+  const framework::Cycle cycle{table, cycle_->state, cycle_->seed, cycle_->wall_now};
   for (const NodeIndex row : rows) verdicts[row] = kVerdictOk;
   for (const Filter& filter : question_->filters) {
     statuses_->SetPlugin(filter.filter->plugin().Name(), filter.position);
@@ -95,8 +96,8 @@ bool BlockSearch::FilterBlocks() {
 bool BlockSearch::BoundBlocks() {
   const std::size_t count = blocks_.block_count();
   bounds_.assign(count, 0);
-  const framework::Cycle emptiest{blocks_.emptiest(), cycle_->state, cycle_->seed, cycle_->now};
-  const framework::Cycle fullest{blocks_.fullest(), cycle_->state, cycle_->seed, cycle_->now};
+  const framework::Cycle emptiest{blocks_.emptiest(), cycle_->state, cycle_->seed, cycle_->wall_now};
+  const framework::Cycle fullest{blocks_.fullest(), cycle_->state, cycle_->seed, cycle_->wall_now};
   scores_.resize(std::max(scores_.size(), count));
   for (const Score& score : question_->scores) {
     const Status failed = Guarded([&] {
@@ -114,8 +115,10 @@ bool BlockSearch::BoundBlocks() {
 }
 
 void BlockSearch::AddPointsOf(BlockId block) {
-  const auto first = static_cast<NodeIndex>(block * AmountBlocks::kPointsPerBlock);
-  for (NodeIndex i = 0; i < blocks_.point_count(block); ++i) point_rows_.push_back(first + i);
+  const std::size_t begin = point_rows_.size();
+  point_rows_.resize(begin + blocks_.point_count(block));
+  std::iota(point_rows_.begin() + static_cast<std::ptrdiff_t>(begin), point_rows_.end(),
+            static_cast<NodeIndex>(block * AmountBlocks::kPointsPerBlock));
 }
 
 bool BlockSearch::CountRefused(std::vector<std::uint32_t>& counts) {
@@ -153,7 +156,7 @@ bool BlockSearch::ScorePoints(std::span<const BlockId> blocks) {
     }
   }
   if (point_rows_.empty()) return true;
-  const framework::Cycle cycle{blocks_.points(), cycle_->state, cycle_->seed, cycle_->now};
+  const framework::Cycle cycle{blocks_.points(), cycle_->state, cycle_->seed, cycle_->wall_now};
   plugins::FillRows<std::int64_t>(point_rows_, totals_, 0);
   const auto for_each_run = [this](const auto& visit) { plugins::ForEachRun(point_rows_, point_rows_.size(), visit); };
   for (const Score& score : question_->scores) {
@@ -172,17 +175,21 @@ bool BlockSearch::ScorePoints(std::span<const BlockId> blocks) {
 }
 
 void BlockSearch::AddBest(NodeIndex first, std::size_t count) {
-  const std::int64_t best = MinMaxOf(std::span(totals_).subspan(first, count)).max;
+  const std::span<const std::int64_t> totals = std::span(totals_).subspan(first, count);
+  const std::int64_t best = MinMaxOf(totals).max;
   if (best < best_total_) return;
   if (best > best_total_) {
     best_total_ = best;
     best_count_ = 0;
     best_points_.clear();
   }
-  for (NodeIndex point = first; point < first + count; ++point) {
-    if (totals_[point] != best) continue;
-    best_points_.push_back(point);
-    best_count_ += blocks_.RowsOf(point).size();
+  NodeIndex point = first;
+  for (const std::int64_t total : totals) {
+    if (total == best) {
+      best_points_.push_back(point);
+      best_count_ += blocks_.RowsOf(point).size();
+    }
+    ++point;
   }
 }
 

@@ -68,7 +68,7 @@ bool ClassUpdater::Plan(EvaluationCycle& cycle) {
     const framework::PreScorePlugin& plugin = *profile.pre_scores[i].plugin;
     if (!profile.pre_scores[i].is_kept) continue;
     Status status = Guarded([&] {
-      return plugin.PreScore({cycle.nodes(), kept.state, cycle.request.seed, cycle.request.now}, cycle.pod(), {});
+      return plugin.PreScore({cycle.nodes(), kept.state, cycle.request.seed, cycle.request.wall_now}, cycle.pod(), {});
     });
     if (!status.IsSuccess() && !status.IsSkip()) return false;
     if (status.IsSkip()) skipped.insert(plugin.Name());

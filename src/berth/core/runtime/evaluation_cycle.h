@@ -29,7 +29,7 @@ struct EvaluationRequest {
   const framework::NominatedRows* nominated = nullptr;  // null: there are no nominations
   const ExtenderVerdicts* extenders = nullptr;          // null: no extender is asked about this pod
   std::uint64_t seed = 0;
-  Time now{};
+  Time wall_now{};
 };
 
 struct EvaluationCycle {
@@ -46,7 +46,7 @@ struct EvaluationCycle {
 
   const framework::PodInfo& pod() const { return *request.pod; }
   const framework::NodeTable& nodes() const { return *request.nodes; }
-  framework::Cycle ForPlugins() { return {*request.nodes, state, request.seed, request.now}; }
+  framework::Cycle ForPlugins() { return {*request.nodes, state, request.seed, request.wall_now}; }
   std::span<const framework::PodInfoPtr> PodsNominatedFor(framework::NodeIndex row) const;
 
   // The cycle ends with an error. Always false.

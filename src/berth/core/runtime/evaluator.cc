@@ -43,9 +43,9 @@ void Evaluator::AddChooser(Args&&... args) {
 }
 
 const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
-                                   const framework::NominatedRows* nominated, std::uint64_t seed, Time now,
+                                   const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                                    const ExtenderVerdicts* extenders) {
-  cycle_.Begin({pod, &nodes, nominated, extenders, seed, now});
+  cycle_.Begin({pod, &nodes, nominated, extenders, seed, wall_now});
   Outcome& outcome = cycle_.outcome;
   if (nodes.node_count() == 0) {
     outcome.result = Result::kNoNodes;

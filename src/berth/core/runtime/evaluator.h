@@ -39,7 +39,7 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
   // `nominated` may be null, and must live as long as the outcome is used; so must `extenders`, which is null for a pod
   // that no extender is asked about.
   const Outcome& Evaluate(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
-                          const framework::NominatedRows* nominated, std::uint64_t seed, Time now,
+                          const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                           const ExtenderVerdicts* extenders = nullptr);
 
   // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message().

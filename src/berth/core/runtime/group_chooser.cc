@@ -60,13 +60,13 @@ bool GroupChooser::PlanGroupers(const EvaluationCycle& cycle) {
     return true;
   };
   int first_unkept_filter = INT_MAX;
-  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
-    if (!cycle.plan.is_filter_active[f] || cycle.profile.filters[f].is_kept) continue;
+  for (const std::size_t f : cycle.profile.unkept_filters) {
+    if (!cycle.plan.is_filter_active[f]) continue;
     if (!add(filter_groupers_[f])) return false;
     first_unkept_filter = std::min(first_unkept_filter, static_cast<int>(f));
   }
-  for (std::size_t s = 0; s < cycle.profile.scores.size(); ++s) {
-    if (!cycle.profile.scores[s].is_kept && !cycle.plan.is_score_idle[s] && !add(score_groupers_[s])) return false;
+  for (const std::size_t s : cycle.profile.unkept_scores) {
+    if (!cycle.plan.is_score_idle[s] && !add(score_groupers_[s])) return false;
   }
   // A row that a kept filter refuses is not in the order, so that no unkept filter before that one is asked about it,
   // and the row would count as refused by the wrong plugin: leave such pods to the scan.
@@ -122,10 +122,10 @@ void GroupChooser::CollectCandidates(const EvaluationCycle& cycle) {
     candidate.some_row = *std::find_if(rows.begin(), rows.end(), [this](NodeIndex row) { return !IsSpecial(row); });
     candidates_.push_back(candidate);
   }
-  for (const NodeIndex row : orders_.special_rows()) {
-    if (!IsSpecial(row)) continue;
-    specials_of_level_[order_->LevelOf(row)] = 0;
-    specials_of_group_[order_->GroupOf(row)] = 0;
+  for (const Candidate& candidate : candidates_) {
+    if (!candidate.is_special) continue;
+    specials_of_level_[candidate.level] = 0;
+    specials_of_group_[candidate.group] = 0;
   }
 }
 
@@ -137,8 +137,9 @@ void GroupChooser::AddSpecialCandidates(const EvaluationCycle& cycle) {
     special_in_[row] = special_cycle_;
     if (group >= specials_of_group_.size()) specials_of_group_.resize(group + 1);
     ++specials_of_group_[group];
-    ++specials_of_level_[order_->LevelOf(row)];
-    candidates_.push_back({row, 1, group, order_->LevelOf(row), 1, true, kVerdictOk});
+    const TotalsOrder::LevelId level = order_->LevelOf(row);
+    ++specials_of_level_[level];
+    candidates_.push_back({row, 1, group, level, 1, true, kVerdictOk});
   }
 }
 
@@ -150,9 +151,8 @@ bool GroupChooser::FilterCandidates(EvaluationCycle& cycle) {
     asked_rows_.push_back(candidate.some_row);
     verdicts_[candidate.some_row] = kVerdictOk;
   }
-  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
-    if (cycle.plan.is_filter_active[f] && !cycle.profile.filters[f].is_kept)
-      FilterRows(cycle, f, asked_rows_, verdicts_);
+  for (const std::size_t f : cycle.profile.unkept_filters) {
+    if (cycle.plan.is_filter_active[f]) FilterRows(cycle, f, asked_rows_, verdicts_);
   }
   feasible_.clear();
   feasible_candidates_.clear();
@@ -196,18 +196,17 @@ bool GroupChooser::PreScoreCandidates(EvaluationCycle& cycle) const {
   for (std::size_t s = 0; s < scores.size(); ++s) {
     if (scores[s].pre_score == ProfileTraits::kNone) continue;
     const auto& kept = cycle.kept->pre_score[scores[s].pre_score];
-    Status status;
+    framework::Code code = framework::Code::kSkip;
     if (kept) {
-      status = *kept;
-    } else if (cycle.plan.is_score_idle[s]) {
-      status = Status::Skip();
-    } else {
-      status = Guarded(
-          [&] { return score_groupers_[s]->PreScoreGroups(for_plugins, cycle.pod(), feasible_, feasible_sizes_); });
+      code = kept->code();
+    } else if (!cycle.plan.is_score_idle[s]) {
+      code = Guarded([&] {
+               return score_groupers_[s]->PreScoreGroups(for_plugins, cycle.pod(), feasible_, feasible_sizes_);
+             }).code();
     }
-    if (status.IsSkip()) {
+    if (code == framework::Code::kSkip) {
       cycle.plan.is_score_active[s] = false;
-    } else if (!status.IsSuccess()) {
+    } else if (code != framework::Code::kSuccess) {
       return false;
     }
   }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "berth/core/runtime/profile_traits.h"
 #include "berth/framework/fast_path.h"
 
 namespace berth::runtime {
@@ -37,7 +38,7 @@ struct KeptEvaluation {
   std::size_t feasible_count = 0;
   std::vector<std::uint32_t> verdict_counts;  // rows by verdict, kVerdictNoNode left out
   bool has_plan = false;                      // pre_score, columns and is_fixed_score are set
-  std::vector<bool> is_fixed_score;           // by score plugin: summed up in `fixed`
+  PluginFlags is_fixed_score;                 // by score plugin: summed up in `fixed`
   bool needs_cluster = false;                 // a kept filter or score rests on the whole cluster
 
   std::uint64_t epoch = 0;    // of all plugins together, when it began

@@ -26,7 +26,7 @@ Status ExtensionError(std::string_view call, std::string_view plugin, const Stat
 }
 
 framework::Cycle ForPlugins(const EvaluationCycle& cycle, CycleState& state) {
-  return {cycle.nodes(), state, cycle.request.seed, cycle.request.now};
+  return {cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now};
 }
 
 }  // namespace

@@ -27,11 +27,10 @@ void PlanFilters(EvaluationCycle& cycle) {
   }
   plan.is_filter_active.assign(profile.filters.size(), true);
   for (std::size_t f = 0; f < profile.filters.size(); ++f) {
-    const ProfileTraits::Filter& entry = profile.filters[f];
-    if (entry.pre_filter != ProfileTraits::kNone && plan.is_pre_filter_skipped[entry.pre_filter])
-      plan.is_filter_active[f] = false;
-    plan.has_unkept_filters |= plan.is_filter_active[f] && !entry.is_kept;
+    const std::size_t pre_filter = profile.filters[f].pre_filter;
+    if (pre_filter != ProfileTraits::kNone && plan.is_pre_filter_skipped[pre_filter]) plan.is_filter_active[f] = false;
   }
+  for (const std::size_t f : profile.unkept_filters) plan.has_unkept_filters |= plan.is_filter_active[f] != 0;
 }
 
 void PlanScores(EvaluationCycle& cycle) {
@@ -39,9 +38,8 @@ void PlanScores(EvaluationCycle& cycle) {
   PluginPlan& plan = cycle.plan;
   const framework::Cycle for_plugins = cycle.ForPlugins();
   plan.is_score_idle.assign(profile.scores.size(), false);
-  for (std::size_t s = 0; s < profile.scores.size(); ++s) {
+  for (const std::size_t s : profile.unkept_scores) {
     const ProfileTraits::Score& entry = profile.scores[s];
-    if (entry.is_kept) continue;
     const Status failed = Guarded([&] {
       if (entry.pre_score == ProfileTraits::kNone) {
         plan.is_score_idle[s] = entry.by_rows.ScoresNothing(for_plugins, cycle.pod());

@@ -4,20 +4,20 @@
 
 #include <vector>
 
+#include "berth/core/runtime/profile_traits.h"
 #include "berth/framework/plugin.h"
 
 namespace berth::runtime {
 
 struct EvaluationCycle;
 
-// The vectors are indexed by the plugin's position in the profile, but for `extensions`.
 struct PluginPlan {
-  std::vector<bool> is_pre_filter_skipped;
-  std::vector<bool> is_filter_active;  // false: its PreFilter said Skip
-  bool has_unkept_filters = false;     // an active filter has to be asked in this cycle
-  std::vector<bool> is_score_idle;     // has nothing to say about this pod, as it could tell before the filters
-  bool has_unkept_scores = false;      // a score plugin that is not idle has to be asked in this cycle
-  std::vector<bool> is_score_active;   // false: its PreScore said Skip. Set when PreScore has run
+  PluginFlags is_pre_filter_skipped;
+  PluginFlags is_filter_active;     // false: its PreFilter said Skip
+  bool has_unkept_filters = false;  // an active filter has to be asked in this cycle
+  PluginFlags is_score_idle;        // has nothing to say about this pod, as it could tell before the filters
+  bool has_unkept_scores = false;   // a score plugin that is not idle has to be asked in this cycle
+  PluginFlags is_score_active;      // false: its PreScore said Skip. Set when PreScore has run
   // PreFilter plugins to tell of pods that come to a node or leave it.
   std::vector<const framework::PreFilterPlugin*> extensions;
 

@@ -23,7 +23,7 @@ struct Answers {
   std::set<std::string> narrowing;  // plugins that named nodes
 };
 
-// False: nobody else needs to be asked.
+// Of an answer that refuses the pod or names nodes. False: nobody else needs to be asked.
 bool Add(const PreFilterResult& result, std::string_view plugin, EvaluationCycle& cycle, Answers& answers) {
   if (!result.status.IsSuccess()) {
     answers.refused = result.status.WithPlugin(plugin);
@@ -32,7 +32,6 @@ bool Add(const PreFilterResult& result, std::string_view plugin, EvaluationCycle
         .clear();  // As upstream: the plugins that narrowed the search before do not count as rejectors then.
     return false;
   }
-  if (!result.node_names) return true;
   std::set<std::string>& narrowing = answers.narrowing;
   narrowing.insert(std::string(plugin));
   std::optional<std::set<std::string>>& narrowed_to = cycle.outcome.narrowed_to;
@@ -67,23 +66,25 @@ bool RunPreFilter(EvaluationCycle& cycle) {
   kept.pre_filter.resize(plugins.size());
   CycleState own;
   Answers answers;
+  std::optional<PreFilterResult> fresh;
   for (std::size_t i = 0; i < plugins.size(); ++i) {
     const auto& [plugin, is_kept, has_extensions] = plugins[i];
-    std::optional<PreFilterResult> fresh;
     std::optional<PreFilterResult>& slot = is_kept ? kept.pre_filter[i] : fresh;
+    if (!is_kept) fresh.reset();
     if (!slot) {
       slot.emplace();
       CycleState& state = is_kept ? kept.state : own;
-      slot->status = Guarded([&, asked = plugin] {
-        *slot = asked->PreFilter({cycle.nodes(), state, cycle.request.seed, cycle.request.now}, cycle.pod());
-        return slot->status;
+      Status failed = GuardedCall([&, asked = plugin] {
+        *slot = asked->PreFilter({cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now}, cycle.pod());
       });
+      if (!failed.IsSuccess()) slot->status = std::move(failed);
     }
     const Status& status = slot->status;
     if (status.IsSkip()) {
       cycle.plan.is_pre_filter_skipped[i] = true;
       continue;
     }
+    if (status.IsSuccess() && !slot->node_names) continue;
     const bool is_refusal =
         status.code() == Code::kUnschedulable || status.code() == Code::kUnschedulableAndUnresolvable;
     if (!status.IsSuccess() && !is_refusal) {
@@ -95,7 +96,8 @@ bool RunPreFilter(EvaluationCycle& cycle) {
   }
   cycle.state.MergeFrom(kept.state);
   cycle.state.MergeFrom(own);
-  cycle.outcome.narrowing_plugins.assign(answers.narrowing.begin(), answers.narrowing.end());
+  if (!answers.narrowing.empty())
+    cycle.outcome.narrowing_plugins.assign(answers.narrowing.begin(), answers.narrowing.end());
   if (answers.refused.IsSuccess()) return true;
   Refuse(cycle, answers);
   return false;

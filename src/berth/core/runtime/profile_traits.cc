@@ -29,6 +29,15 @@ std::size_t IndexOf(const std::vector<Entry>& entries, std::string_view name) {
 }
 
 template <typename Entry>
+std::vector<std::size_t> UnkeptOf(const std::vector<Entry>& entries) {
+  std::vector<std::size_t> unkept;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (!entries[i].is_kept) unkept.push_back(i);
+  }
+  return unkept;
+}
+
+template <typename Entry>
 bool ReadPlacementOnly(const std::vector<Entry>& entries) {
   return std::all_of(entries.begin(), entries.end(), [](const Entry& e) {
     const auto* const fast = dynamic_cast<const framework::FastPlugin*>(e.plugin);
@@ -72,6 +81,8 @@ ProfileTraits::ProfileTraits(const ProfilePlugins& of_plugins, Form form) : plug
     entry.is_kept = keeps && rests_on_nodes(entry.depends_on) && !prepared_in_cycle.contains(score.plugin->Name()) &&
                     entry.normalization != Normalization::kCustom;
   }
+  unkept_filters = UnkeptOf(filters);
+  unkept_scores = UnkeptOf(scores);
   is_kept_by_placement = ReadPlacementOnly(pre_filters) && ReadPlacementOnly(filters) &&
                          ReadPlacementOnly(pre_scores) && ReadPlacementOnly(scores);
 }

@@ -14,6 +14,9 @@
 
 namespace berth::runtime {
 
+// What a cycle says of each plugin, by its position in the profile. Bytes, since every cycle writes them all.
+using PluginFlags = std::vector<std::uint8_t>;
+
 // "Kept": the plugin's answers are kept with the pod's class, instead of being asked for in each cycle.
 struct ProfileTraits {
   // `of_plugins` must outlive it.
@@ -54,6 +57,9 @@ struct ProfileTraits {
   std::vector<Filter> filters;
   std::vector<PreScore> pre_scores;
   std::vector<Score> scores;
+  // Positions of those that are not kept. A cycle of a class that was met before asks few others.
+  std::vector<std::size_t> unkept_filters;
+  std::vector<std::size_t> unkept_scores;
   // What is kept holds for all classes of one PodClass::placement_id.
   bool is_kept_by_placement = true;
 };

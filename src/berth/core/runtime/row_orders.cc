@@ -158,8 +158,11 @@ void RowOrders::PutRows(EvaluationCycle& cycle, std::span<const NodeIndex> rows)
       }
       offset += kMarksPerScore;
     }
-    for (std::size_t i = 0; i < some.size(); ++i)
-      order_->rows.Put(some[i], kept.fixed[some[i]], std::span(row_marks_).subspan(i * marks_width_, marks_width_));
+    std::span<const std::uint32_t> left(row_marks_);
+    for (const NodeIndex row : some) {
+      order_->rows.Put(row, kept.fixed[row], left.first(marks_width_));
+      left = left.subspan(marks_width_);
+    }
     if (order_->rows.groups().size() > groups_max) {
       order_->cycles_to_wait = kCyclesToWait;
       return;

@@ -87,7 +87,12 @@ std::span<const NodeIndex> ScanChooser::RowsToSearch(EvaluationCycle& cycle) {
 bool ScanChooser::FilterAll(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   const bool asks_all = cycle.outcome.narrowed_to.has_value();
   verdicts_.assign(cycle.nodes().row_count(), kVerdictNoNode);
-  for (const NodeIndex row : rows) verdicts_[row] = asks_all ? kVerdictOk : cycle.kept->verdicts[row];
+  if (asks_all) {
+    for (const NodeIndex row : rows) verdicts_[row] = kVerdictOk;
+  } else {
+    const std::vector<VerdictId>& kept = cycle.kept->verdicts;
+    for (const NodeIndex row : rows) verdicts_[row] = kept[row];
+  }
   for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
     if (cycle.plan.is_filter_active[f] && (asks_all || !cycle.profile.filters[f].is_kept)) AskFilter(cycle, f, rows);
   }

@@ -44,8 +44,10 @@ TotalsOrder::LevelId TotalsOrder::BestLevel(GroupId group, std::span<const std::
 }
 
 bool TotalsOrder::IsOf(LevelId level, std::int64_t total, std::span<const std::uint32_t> marks) const {
-  if (level == kNoLevel || levels_[level].group == kNoGroup || levels_[level].total != total) return false;
-  const std::span<const std::uint32_t> own = MarksOf(levels_[level].group);
+  if (level == kNoLevel) return false;
+  const Level& known = levels_[level];
+  if (known.group == kNoGroup || known.total != total) return false;
+  const std::span<const std::uint32_t> own = MarksOf(known.group);
   return std::equal(own.begin(), own.end(), marks.begin());
 }
 
@@ -79,28 +81,32 @@ TotalsOrder::LevelId TotalsOrder::LevelFor(GroupId group, std::int64_t total) {
     level = free_levels_.back();
     free_levels_.pop_back();
   }
-  levels_[level].group = group;
-  levels_[level].total = total;
+  Level& made = levels_[level];
+  made.group = group;
+  made.total = total;
   it->second = level;
   return level;
 }
 
 void TotalsOrder::Put(NodeIndex row, std::int64_t total, std::span<const std::uint32_t> marks) {
   if (row >= places_.size()) places_.resize(row + 1);
-  if (IsOf(places_[row].level, total, marks)) return;
+  Place& place = places_[row];
+  if (IsOf(place.level, total, marks)) return;
   Remove(row);
   if (!IsOf(last_level_, total, marks)) last_level_ = LevelFor(GroupFor(marks), total);
   Level& level = levels_[last_level_];
-  places_[row] = {last_level_, static_cast<std::uint32_t>(level.rows.size())};
+  place = {last_level_, static_cast<std::uint32_t>(level.rows.size())};
   level.rows.push_back(row);
   ++groups_[level.group].size;
   ++row_count_;
 }
 
 void TotalsOrder::Remove(NodeIndex row) {
-  if (row >= places_.size() || places_[row].level == kNoLevel) return;
-  const Place place = places_[row];
-  places_[row].level = kNoLevel;
+  if (row >= places_.size()) return;
+  Place& gone = places_[row];
+  if (gone.level == kNoLevel) return;
+  const Place place = gone;
+  gone.level = kNoLevel;
   --row_count_;
   Level& level = levels_[place.level];
   const NodeIndex last = level.rows.back();

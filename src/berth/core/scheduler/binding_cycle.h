@@ -56,11 +56,15 @@ struct BindingCycle {
   std::size_t next_extender = 0;                    // that may be asked to bind the pod
   bool is_calling_plugin = false;                   // a plugin is being called about it: it cannot be cancelled now
 
-  std::uint64_t operation = 0;  // under way; 0: none. Changed by BindingTable alone
-  std::string_view plugin;      // whose operation it is; empty: an extender's
-  OperationStep step;           // of that operation
+  // Under way; 0: none. These three are changed by BindingTable alone.
+  std::uint64_t operation = 0;
+  bool is_busy = false;       // it has begun lately, and is more than a wait for time to pass
+  bool is_unsettled = false;  // a write of the cycle has had no answer for long, or an outcome that is not known
+  std::string_view plugin;    // whose operation it is; empty: an extender's
+  OperationStep step;         // of that operation
 
-  int read_count = 0;  // how often its outcome had to be read, for the delays
+  int read_count = 0;        // how often its outcome had to be read, for the delays
+  std::string trouble_told;  // what was last told of a write that does not take effect
   bool is_waiting_to_read = false;
   Time read_at{};  // then
   // What a binding was refused with whose earlier posts may have taken effect. Believed once the pod was read unbound.

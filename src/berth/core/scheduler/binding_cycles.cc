@@ -29,6 +29,9 @@ constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
 // An API server that has just started forbids what it has not read the rules for yet: that often, over a few seconds, a
 // binding that is forbidden is tried again before it counts as failed.
 constexpr int kForbiddenReadsMax = 5;
+// Of one namespace. More are no use: what keeps these from being answered, a webhook of that namespace most likely,
+// keeps the next ones as well, and each holds room on a node.
+constexpr std::size_t kUnsettledMax = 16;
 
 constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
                                                       framework::action::kDelete};
@@ -56,8 +59,16 @@ bool IsUnknownOutcome(const Error& error, int read_count) {
     case ErrorCode::kTooManyRequests: return true;
     case ErrorCode::kForbidden:
     case ErrorCode::kUnauthorized: return read_count < kForbiddenReadsMax;
+    // It was not sent, but an earlier one was, and may be on its way still.
+    case ErrorCode::kCancelled: return read_count > 0;
     default: return false;
   }
+}
+
+// Whether an unknown outcome is worth telling: not an API server that is away or not ready yet, which is everybody's,
+// nor an answer after which the pod mostly turns out to be bound, or gone.
+bool SaysMuch(const Error& unknown) {
+  return unknown.outcome_unknown || unknown.code == ErrorCode::kTimeout || unknown.code == ErrorCode::kCancelled;
 }
 
 }  // namespace
@@ -163,7 +174,8 @@ void BindingCycles::RunOperation(BindingCycle& cycle, Operation&& operation) {
     return;
   }
   cycle.step.is_plain_binding = operation.writes.size() == 1 && IsPlain(operation.writes.front(), *cycle.assumed);
-  state_.operations.Begin(cycle.step, std::move(operation), NewOperation(cycle), state_.now);
+  const bool is_wait = operation.writes.empty() && !operation.work;
+  state_.operations.Begin(cycle.step, std::move(operation), NewOperation(cycle, is_wait), state_.now);
 }
 
 // A step of the cycle's operation has ended: the operation goes on or ends with it.
@@ -193,8 +205,8 @@ void BindingCycles::EndOperation(BindingCycle& cycle, const Status& status) {
   }
 }
 
-std::uint64_t BindingCycles::NewOperation(BindingCycle& cycle) {
-  return table_.SetOperation(cycle, state_.outputs.NewOperation());
+std::uint64_t BindingCycles::NewOperation(BindingCycle& cycle, bool is_wait) {
+  return table_.SetOperation(cycle, state_.outputs.NewOperation(), state_.now, is_wait);
 }
 
 // --- Inputs ---
@@ -244,8 +256,7 @@ void BindingCycles::WriteEnded(std::uint64_t operation, framework::StepResult&& 
     return;
   }
   if (IsUnknownOutcome(*result.error, cycle->read_count)) {
-    ++state_.counts.bindings_unknown;
-    ReadPodLater(*cycle);
+    OutcomeIsUnknown(*cycle, result.error->message, SaysMuch(*result.error));
   } else if (cycle->read_count > 0) {
     // The first time round a refusal is the last word. After an unknown outcome the binding may have been there before.
     cycle->refusal = result.error->message;
@@ -298,9 +309,8 @@ void BindingCycles::TakeExtenderAnswer(ExtenderDone&& input) {
     Continue(*cycle);
   } else {
     // It may have bound the pod before it failed, or before its answer was lost: the pod tells.
-    ++state_.counts.bindings_unknown;
     cycle->refusal = input.answer.error().message;
-    ReadPodLater(*cycle);
+    OutcomeIsUnknown(*cycle, cycle->refusal, true);
   }
 }
 
@@ -321,6 +331,38 @@ bool BindingCycles::Cancel(std::string_view uid, std::string_view plugin, std::s
 }
 
 // --- Unknown outcomes, time-outs ---
+
+void BindingCycles::OutcomeIsUnknown(BindingCycle& cycle, const std::string& why, bool says_much) {
+  ++state_.counts.bindings_unknown;
+  // The first time says little: answers are lost now and then, and the pod tells.
+  if (cycle.read_count > 0 || cycle.is_unsettled) {
+    table_.SetUnsettled(cycle);
+    if (says_much)
+      TellTrouble(cycle,
+                  "binding to node \"" + cycle.assumed->node_name + "\": " + why +
+                      "; it may have taken effect all the same, so the pod keeps its place there, and the binding "
+                      "is tried again",
+                  true);
+  }
+  ReadPodLater(cycle);
+}
+
+// `is_answered`: no write is under way that a condition could come behind.
+void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message, bool is_answered) {
+  if (cycle.trouble_told == message) return;
+  cycle.trouble_told = message;
+  const PodInfo& pod = *cycle.queued.pod;
+  log::Warning("scheduler", "A pod's binding does not take effect", {{"pod", pod.Key()}, {"err", message}});
+  if (is_answered) WriteSchedulerError(state_, pod, message);
+  state_.outputs.AddEvent(cycle.profile->scheduler_name(), pod, true, "FailedScheduling", "Binding",
+                          std::move(message));
+}
+
+std::optional<std::string> BindingCycles::HoldsBack(const PodInfo& pod) const {
+  if (table_.UnsettledIn(pod.namespace_name()) < kUnsettledMax) return std::nullopt;
+  return "bindings of namespace \"" + pod.namespace_name() +
+         "\" have no answer or no known outcome (the events of their pods say why): this pod waits for them";
+}
 
 // Reads the pod to learn what became of its binding; the assumption stays until it is known. The first time at once,
 // then with growing delays.
@@ -352,6 +394,18 @@ void BindingCycles::PostBindingAgain(BindingCycle& cycle) {
 }
 
 void BindingCycles::Tick() {
+  while (BindingCycle* const late = table_.TakeLate(state_.now)) {
+    if (!late->step.writes.empty() || late->phase == BindingPhase::kRead) table_.SetUnsettled(*late);
+  }
+  while (BindingCycle* const late = table_.TakeVeryLate(state_.now)) {
+    const std::string what = late->phase == BindingPhase::kPreBind
+                                 ? "PreBind of " + std::string(late->plugin) + " for node \""
+                                 : std::string("binding to node \"");
+    TellTrouble(*late,
+                what + late->assumed->node_name + "\": no answer for " +
+                    FormatGoDuration(state_.options.binding_told_after) + "; the pod keeps its place there",
+                false);
+  }
   while (BindingCycle* const cycle = table_.TakeDue(state_.now)) {
     if (cycle->is_waiting_to_read && cycle->read_at <= state_.now) {
       cycle->is_waiting_to_read = false;

@@ -23,7 +23,10 @@ namespace berth::scheduler {
 class BindingCycles final : public BindingStarter, public BindingCycleInputs {
  public:
   // PostBind's operations run in `background`. Both must outlive it.
-  BindingCycles(CoreState& state, BackgroundOperations& background) : state_(state), background_(background) {}
+  BindingCycles(CoreState& state, BackgroundOperations& background)
+      : state_(state),
+        background_(background),
+        table_(state.options.binding_late_after, state.options.binding_told_after) {}
 
   void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
                     framework::NodeIndex row, std::vector<PermitWait>&& permits) override;
@@ -40,11 +43,15 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   // framework::Handle::CancelBinding.
   bool Cancel(std::string_view uid, std::string_view plugin, std::string_view message);
 
-  // Ends the Permit waits that have timed out, and posts the reads that are due.
+  // So many of the namespace's bindings have no answer, or no known outcome, that its other pods should wait; why.
+  std::optional<std::string> HoldsBack(const framework::PodInfo& pod) const override;
+
+  // Ends the Permit waits that have timed out, posts the reads that are due, and tells of what has had no answer.
   void Tick();
   std::optional<Time> NextWake() const { return table_.NextDeadline(); }
 
   std::size_t size() const { return table_.size(); }
+  std::size_t busy_count() const { return table_.busy_count(); }
   bool empty() const { return table_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const { return table_.AssumedPods(); }
 
@@ -58,9 +65,11 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   void RunOperation(BindingCycle& cycle, framework::Operation&& operation);
   void EndStep(BindingCycle& cycle, const framework::StepResult& result);
   void EndOperation(BindingCycle& cycle, const framework::Status& status);
-  std::uint64_t NewOperation(BindingCycle& cycle);
+  std::uint64_t NewOperation(BindingCycle& cycle, bool is_wait = false);
 
+  void OutcomeIsUnknown(BindingCycle& cycle, const std::string& why, bool says_much);
   void ReadPodLater(BindingCycle& cycle);
+  void TellTrouble(BindingCycle& cycle, std::string message, bool is_answered);
   void PostBindingAgain(BindingCycle& cycle);
   void EndPermitTimeouts(BindingCycle& cycle);
 

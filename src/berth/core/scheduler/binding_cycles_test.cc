@@ -84,7 +84,60 @@ TEST_F(BindingCyclesTest, WaitsForAllPermits) {
   EXPECT_EQ(bindings().NextWake(), state().now + 10s) << "of Y";
   bindings().PermitDecided({"uid-default-p", "Y", true, ""});
   EXPECT_EQ(Take(), Lines{"bind p to a"});
-  EXPECT_EQ(bindings().NextWake(), std::nullopt);
+  EXPECT_EQ(bindings().NextWake(), state().now + state().options.binding_late_after);
+}
+
+// Each takes its time-out, but only those that are answered take the others' places.
+TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly) {
+  SetNode("a");
+  const auto start = [this](const std::string& name) {
+    queue::QueuedPodInfo queued = Pop(MakePod(name));
+    const PodInfoPtr assumed = Info(MakePod(name).Node("a"));
+    const framework::NodeIndex row = state().cache.nodes().Find("a");
+    state().cache.AssumePod(assumed, row);
+    bindings().StartBinding(profile(), std::move(queued), assumed, row, {});
+  };
+  for (int i = 0; i < 16; ++i) start("p" + std::to_string(i));
+  EXPECT_EQ(bindings().busy_count(), 16u);
+  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
+  Take();
+  Pass(1s);
+  EXPECT_EQ(bindings().busy_count(), 0u);
+  EXPECT_TRUE(bindings().HoldsBack(*Info(MakePod("next"))));
+  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next").Namespace("other"))));
+  EXPECT_TRUE(Take().empty()) << "nothing is said of what may still come";
+  Pass(9s);
+  const Lines told = Take();
+  ASSERT_EQ(told.size(), 16u);
+  EXPECT_EQ(told.front(),
+            "Warning FailedScheduling p0: binding to node \"a\": no answer for 10s; the pod keeps its place there");
+  Pass(100s);
+  EXPECT_TRUE(Take().empty()) << "once";
+  EndWrite();  // the last one's
+  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
+}
+
+TEST_F(BindingCyclesTest, ABindingThatIsTriedAgainAndAgainSaysWhy) {
+  Start();
+  Take();
+  const Error error{ErrorCode::kInternal, "etcd is away", true};
+  EndWrite(error);
+  Pass(0s);
+  EXPECT_EQ(Take(), Lines{"read p"}) << "answers are lost now and then";
+  Read("");
+  EXPECT_EQ(Take(), Lines{"bind p to a"});
+  EndWrite(error);
+  const std::string why =
+      "binding to node \"a\": etcd is away; it may have taken effect all the same, so the pod keeps "
+      "its place there, and the binding is tried again";
+  EXPECT_EQ(Take(), (Lines{"status p SchedulerError: " + why, "Warning FailedScheduling p: " + why}));
+  Pass(10s);
+  EXPECT_EQ(Take(), Lines{"read p"});
+  Read("");
+  EXPECT_EQ(Take(), Lines{"bind p to a"});
+  EndWrite(error);
+  EXPECT_TRUE(Take().empty()) << "it has been said";
+  EXPECT_TRUE(IsAssumed());
 }
 
 TEST_F(BindingCyclesTest, EndsOfAPermitWait) {
@@ -125,6 +178,7 @@ TEST_F(BindingCyclesTest, WhatAFailedWriteSaysAboutTheBinding) {
       {"an API server that is down", {ErrorCode::kUnavailable, "down"}, true},
       {"an API server without its rules yet", {ErrorCode::kForbidden, "forbidden"}, true},
       {"refused", {ErrorCode::kInvalid, "no"}, false},
+      {"not sent", {ErrorCode::kCancelled, "slow"}, false},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

@@ -2,6 +2,7 @@
 #include "berth/core/scheduler/binding_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "berth/base/check.h"
 
@@ -34,6 +35,10 @@ std::unique_ptr<BindingCycle> BindingTable::Take(BindingCycle& cycle) {
   DropOperation(cycle);
   const auto it = by_uid_.find(cycle.assumed->uid);
   BERTH_CHECK(it != by_uid_.end(), cycle.assumed->uid);
+  if (cycle.is_unsettled) {
+    const auto unsettled = unsettled_.find(cycle.assumed->namespace_name());
+    if (--unsettled->second == 0) unsettled_.erase(unsettled);
+  }
   std::unique_ptr<BindingCycle> taken = std::move(it->second);
   by_uid_.erase(it);
   return taken;
@@ -52,9 +57,14 @@ std::vector<framework::PodInfoPtr> BindingTable::AssumedPods() const {
   return pods;
 }
 
-std::uint64_t BindingTable::SetOperation(BindingCycle& cycle, std::uint64_t operation) {
+std::uint64_t BindingTable::SetOperation(BindingCycle& cycle, std::uint64_t operation, Time now, bool is_wait) {
   DropOperation(cycle);
   cycle.operation = operation;
+  if (!is_wait) {
+    cycle.is_busy = true;
+    ++busy_count_;
+    begun_.emplace_back(now, operation);
+  }
   by_operation_.emplace(operation, &cycle);
   return operation;
 }
@@ -65,6 +75,7 @@ BindingCycle* BindingTable::TakeByOperation(std::uint64_t operation) {
   BindingCycle* const cycle = it->second;
   by_operation_.erase(it);
   cycle->operation = 0;
+  EndBusy(*cycle);
   return cycle;
 }
 
@@ -90,13 +101,55 @@ BindingCycle* BindingTable::TakeDue(Time now) {
 }
 
 std::optional<Time> BindingTable::NextDeadline() const {
-  if (deadlines_.empty()) return std::nullopt;
-  return deadlines_.begin()->first;
+  std::optional<Time> next;
+  if (!deadlines_.empty()) next = deadlines_.begin()->first;
+  if (!begun_.empty()) next = std::min(next.value_or(Time::max()), begun_.front().first + late_after_);
+  if (!late_.empty()) next = std::min(next.value_or(Time::max()), late_.front().first + very_late_after_);
+  return next;
+}
+
+BindingCycle* BindingTable::TakeLate(Time now) {
+  while (!begun_.empty() && begun_.front().first + late_after_ <= now) {
+    const auto began = begun_.front();
+    begun_.pop_front();
+    const auto it = by_operation_.find(began.second);
+    if (it == by_operation_.end()) continue;
+    late_.push_back(began);
+    EndBusy(*it->second);
+    return it->second;
+  }
+  return nullptr;
+}
+
+BindingCycle* BindingTable::TakeVeryLate(Time now) {
+  while (!late_.empty() && late_.front().first + very_late_after_ <= now) {
+    const auto it = by_operation_.find(late_.front().second);
+    late_.pop_front();
+    if (it != by_operation_.end()) return it->second;
+  }
+  return nullptr;
+}
+
+void BindingTable::SetUnsettled(BindingCycle& cycle) {
+  if (!std::exchange(cycle.is_unsettled, true)) ++unsettled_[cycle.assumed->namespace_name()];
+}
+
+std::size_t BindingTable::UnsettledIn(std::string_view namespace_name) const {
+  if (unsettled_.empty()) return 0;
+  const auto it = unsettled_.find(namespace_name);
+  return it == unsettled_.end() ? 0 : it->second;
 }
 
 void BindingTable::DropOperation(BindingCycle& cycle) {
   if (cycle.operation != 0) by_operation_.erase(cycle.operation);
   cycle.operation = 0;
+  EndBusy(cycle);
+}
+
+void BindingTable::EndBusy(BindingCycle& cycle) {
+  if (!std::exchange(cycle.is_busy, false)) return;
+  --busy_count_;
+  while (!begun_.empty() && !by_operation_.contains(begun_.front().second)) begun_.pop_front();
 }
 
 void BindingTable::DropDeadlines(const BindingCycle& cycle) {

@@ -3,8 +3,10 @@
 // Within turns only. It decides nothing.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,6 +18,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "berth/base/hash_map.h"
 #include "berth/base/text_hash.h"
 #include "berth/base/time.h"
 #include "berth/core/scheduler/binding_cycle.h"
@@ -24,6 +27,10 @@ namespace berth::scheduler {
 
 class BindingTable {
  public:
+  // After `late_after` an operation is late, after `very_late_after` very late.
+  BindingTable(Duration late_after, Duration very_late_after)
+      : late_after_(late_after), very_late_after_(very_late_after) {}
+
   // No other cycle of that pod is under way. The reference is valid until the cycle is taken out.
   BindingCycle& Add(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed);
   // Null: the pod is not being bound.
@@ -37,8 +44,8 @@ class BindingTable {
   bool empty() const { return by_uid_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const;
 
-  // From now on the cycle waits for this operation, and for no earlier one.
-  std::uint64_t SetOperation(BindingCycle& cycle, std::uint64_t operation);
+  // From now on the cycle waits for this operation, and for no earlier one. `is_wait`: for time to pass, nothing else.
+  std::uint64_t SetOperation(BindingCycle& cycle, std::uint64_t operation, Time now, bool is_wait = false);
   // The cycle that waited for this operation; it waits no longer. Null: there is none.
   BindingCycle* TakeByOperation(std::uint64_t operation);
 
@@ -50,6 +57,17 @@ class BindingTable {
   BindingCycle* TakeDue(Time now);
   std::optional<Time> NextDeadline() const;
 
+  // The cycles with an operation that is not late and does not only wait for time: what bounds
+  // how many pods are decided. Those that hang or wait do not count, or they would hold up all others.
+  std::size_t busy_count() const { return busy_count_; }
+  // A cycle whose operation is late, and which is not busy from now on; or, later, very late. Each once. Null: there is
+  // none.
+  BindingCycle* TakeLate(Time now);
+  BindingCycle* TakeVeryLate(Time now);
+  void SetUnsettled(BindingCycle& cycle);
+  // Unsettled cycles of the namespace's pods.
+  std::size_t UnsettledIn(std::string_view namespace_name) const;
+
  private:
   struct UidHash {
     std::size_t operator()(std::string_view uid) const { return HashText(uid); }
@@ -58,12 +76,19 @@ class BindingTable {
   static constexpr std::size_t kFreeMax = 256;
 
   void DropOperation(BindingCycle& cycle);
+  void EndBusy(BindingCycle& cycle);
   void DropDeadlines(const BindingCycle& cycle);
 
+  const Duration late_after_;
+  const Duration very_late_after_;
   // By the uid of BindingCycle::assumed. Each of these pods is in the cache as well.
   absl::flat_hash_map<std::string_view, std::unique_ptr<BindingCycle>, UidHash, std::equal_to<>> by_uid_;
   absl::flat_hash_map<std::uint64_t, BindingCycle*> by_operation_;
   std::set<std::pair<Time, std::string>> deadlines_;  // Permit deadlines and retries, with the pod's uid
+  std::deque<std::pair<Time, std::uint64_t>> begun_;  // busy operations, by when they began, and ones that have ended
+  std::deque<std::pair<Time, std::uint64_t>> late_;   // those among them that are late, and ones that have ended
+  std::size_t busy_count_ = 0;
+  StringHashMap<std::size_t> unsettled_;  // cycles, by namespace
   std::vector<std::unique_ptr<BindingCycle>> free_;
 };
 

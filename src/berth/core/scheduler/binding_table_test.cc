@@ -21,7 +21,7 @@ class BindingTableTest : public CoreStateTest {
   }
   Time At(Duration after) { return state().now + after; }
 
-  BindingTable table_;
+  BindingTable table_{1s, 10s};
 };
 
 TEST_F(BindingTableTest, FindsByPodAndByTheLatestOperation) {
@@ -30,9 +30,9 @@ TEST_F(BindingTableTest, FindsByPodAndByTheLatestOperation) {
   EXPECT_EQ(table_.size(), 2u);
   EXPECT_EQ(table_.Find("uid-default-p"), &p);
   EXPECT_EQ(table_.Find("uid-default-x"), nullptr);
-  table_.SetOperation(p, 1);
-  table_.SetOperation(p, 2);
-  table_.SetOperation(q, 3);
+  table_.SetOperation(p, 1, At(0s));
+  table_.SetOperation(p, 2, At(0s));
+  table_.SetOperation(q, 3, At(0s));
   EXPECT_EQ(table_.TakeByOperation(1), nullptr) << "p waits for its second operation";
   EXPECT_EQ(table_.TakeByOperation(2), &p);
   EXPECT_EQ(table_.TakeByOperation(2), nullptr) << "once";
@@ -64,6 +64,42 @@ TEST_F(BindingTableTest, OfTwoPermitWaitsUntilOneMomentTheOtherKeepsTheDeadline)
   EXPECT_EQ(table_.NextDeadline(), std::nullopt);
 }
 
+TEST_F(BindingTableTest, IsBusyUntilItIsAnsweredOrLate) {
+  BindingCycle& p = Add("p");
+  BindingCycle& q = Add("q");
+  BindingCycle& r = Add("r");
+  table_.SetOperation(p, 1, At(0s));
+  table_.SetOperation(q, 2, At(0s));
+  table_.SetOperation(r, 3, At(0s), true);
+  EXPECT_EQ(table_.busy_count(), 2u) << "r only waits for time to pass";
+  EXPECT_EQ(table_.TakeByOperation(2), &q);
+  EXPECT_EQ(table_.busy_count(), 1u);
+  EXPECT_EQ(table_.TakeLate(At(999ms)), nullptr);
+  EXPECT_EQ(table_.NextDeadline(), At(1s));
+  EXPECT_EQ(table_.TakeLate(At(1s)), &p);
+  EXPECT_EQ(table_.TakeLate(At(1s)), nullptr);
+  EXPECT_EQ(table_.busy_count(), 0u);
+  EXPECT_EQ(table_.NextDeadline(), At(10s));
+  EXPECT_EQ(table_.TakeVeryLate(At(9s)), nullptr);
+  EXPECT_EQ(table_.TakeVeryLate(At(10s)), &p);
+  EXPECT_EQ(table_.TakeVeryLate(At(10s)), nullptr);
+  EXPECT_EQ(table_.TakeByOperation(1), &p) << "it is still waited for";
+  EXPECT_EQ(table_.busy_count(), 0u);
+}
+
+TEST_F(BindingTableTest, CountsUnsettledCyclesByNamespace) {
+  BindingCycle& p = Add("p");
+  BindingCycle& q = Add("q");
+  table_.SetUnsettled(p);
+  table_.SetUnsettled(p);
+  table_.SetUnsettled(q);
+  EXPECT_EQ(table_.UnsettledIn("default"), 2u);
+  EXPECT_EQ(table_.UnsettledIn("other"), 0u);
+  table_.Take(p);
+  table_.Take(q);
+  EXPECT_EQ(table_.UnsettledIn("default"), 0u);
+}
+
 TEST_F(BindingTableTest, WhatIsTakenOutIsFoundByNothing) {
   BindingCycle& p = Add("p");
   p.permits = {{"X", 1s, At(1s)}};
@@ -71,7 +107,7 @@ TEST_F(BindingTableTest, WhatIsTakenOutIsFoundByNothing) {
   p.is_waiting_to_read = true;
   p.read_at = At(2s);
   table_.AddDeadline(At(2s), p);
-  table_.SetOperation(p, 1);
+  table_.SetOperation(p, 1, At(0s));
   std::unique_ptr<BindingCycle> taken = table_.Take(p);
   EXPECT_EQ(taken.get(), &p);
   EXPECT_EQ(table_.Find("uid-default-p"), nullptr);

@@ -29,6 +29,9 @@ class BindingStarter {
   virtual ~BindingStarter() = default;
   virtual void StartBinding(Profile& profile, queue::QueuedPodInfo&& queued, const framework::PodInfoPtr& assumed,
                             framework::NodeIndex row, std::vector<PermitWait>&& permits) = 0;
+  // Why the pod should not be assumed now: too many others of its namespace have bindings whose outcome is not known.
+  // nullopt: it may be.
+  virtual std::optional<std::string> HoldsBack(const framework::PodInfo& pod) const = 0;
 };
 
 // What a scheduling cycle that waits for extenders is told.

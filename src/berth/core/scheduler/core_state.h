@@ -27,12 +27,15 @@ struct CoreState {
 
   // The pod as the core keeps it, with the scheduler that it belongs to.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
+  // The time of day, for what plugins compare with objects or write into them. All else goes by `now`.
+  Time WallNow() const { return now + wall_ahead; }
   // Brings the nominations by row to where nominator and node table are now.
   void UpdateNominations() { nominations.Update(queue.nominator(), cache.nodes()); }
 
   const SchedulerOptions options;
   framework::Objects& objects;
-  Time now{};  // of the turn: set when it begins
+  Time now{};              // of the turn: set when it begins
+  Duration wall_ahead{0};  // how far the time of day is ahead of `now`
   cache::Cache cache;
   cache::PodClasses classes;
   ProfileSet profiles;

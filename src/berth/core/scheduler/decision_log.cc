@@ -24,14 +24,21 @@ Decision& DecisionLog::Append() {
   if (ring_.size() < count_max_) return ring_.emplace_back();
   Decision& slot = ring_[next_];
   next_ = (next_ + 1) % count_max_;
-  slot = Decision();
+  // In the room that it has.
+  Decision cleared;
+  for (std::string Decision::* text :
+       {&Decision::pod_namespace, &Decision::pod_name, &Decision::pod_uid, &Decision::node_name}) {
+    cleared.*text = std::move(slot.*text);
+    (cleared.*text).clear();
+  }
+  slot = std::move(cleared);
   return slot;
 }
 
 const Decision* DecisionLog::Find(std::string_view uid) const {
   for (std::size_t i = 0; i < ring_.size(); ++i) {
     const Decision& decision = ring_[(next_ + ring_.size() - 1 - i) % ring_.size()];
-    if (decision.pod && decision.pod->uid == uid) return &decision;
+    if (decision.pod_uid == uid) return &decision;
   }
   return nullptr;
 }

@@ -21,15 +21,20 @@ struct Decision {
   std::uint64_t seed = 0;   // of this cycle: breaks ties
   Time time{};
   std::int32_t attempt = 0;
-  framework::PodInfoPtr pod;
-  std::string node_name;   // empty: not placed
-  std::int64_t total = 0;  // of the chosen node; 0 when it was the only feasible one
+  // Of the pod. Not its object: what tenants write may be megabytes, and would stay after it is gone.
+  std::string pod_namespace;
+  std::string pod_name;
+  std::string pod_uid;
+  std::weak_ptr<const framework::PodInfo> pod;  // while something else keeps it
+  std::string node_name;                        // empty: not placed
+  std::int64_t total = 0;                       // of the chosen node; 0 when it was the only feasible one
   std::uint32_t node_count = 0;
   std::uint32_t feasible_count = 0;
   // How many nodes were refused for what. The status names the plugin.
   std::vector<std::pair<framework::Status, std::size_t>> refusals;
   std::string message;  // why it was not placed
 
+  std::string PodKey() const { return pod_namespace + "/" + pod_name; }
   // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)".
   std::string Why() const;
 };

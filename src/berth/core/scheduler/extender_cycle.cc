@@ -43,8 +43,9 @@ bool ExtenderCycle::IsAsked(const std::string& verb, const config::Extender& ext
 
 const Outcome& ExtenderCycle::Evaluate() {
   state_.UpdateNominations();
-  outcome_ = &attempt_.profile->evaluator.Evaluate(attempt_.queued.pod, state_.cache.nodes(),
-                                                   &state_.nominations.rows(), attempt_.seed, state_.now, &answers_);
+  outcome_ =
+      &attempt_.profile->evaluator.Evaluate(attempt_.queued.pod, state_.cache.nodes(), &state_.nominations.rows(),
+                                            attempt_.seed, state_.WallNow(), &answers_);
   return *outcome_;
 }
 

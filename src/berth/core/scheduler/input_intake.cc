@@ -56,7 +56,7 @@ void InputIntake::Take(Input&& input) {
 void InputIntake::TakeTime() {
   const std::uint64_t end = state_.outputs.next_operation();
   while (const std::optional<std::uint64_t> operation = state_.operations.TakeDue(state_.now, end)) {
-    const framework::StepResult result{.now = state_.now};
+    const framework::StepResult result{.now = state_.now, .wall_now = state_.WallNow()};
     if (!background_.StepEnded(*operation, result)) bindings_.StepEnded(*operation, result);
   }
 }
@@ -189,12 +189,13 @@ void InputIntake::On(ObjectGone&& input) {
 // --- Outcomes, each to whoever waits for it ---
 
 void InputIntake::On(WriteDone&& input) {
-  framework::StepResult result{std::move(input.error), framework::Status(), std::move(input.body), state_.now};
+  framework::StepResult result{std::move(input.error), framework::Status(), std::move(input.body), state_.now,
+                               state_.WallNow()};
   if (!background_.StepEnded(input.operation, result)) bindings_.WriteEnded(input.operation, std::move(result));
 }
 
 void InputIntake::On(WorkDone&& input) {
-  const framework::StepResult result{std::nullopt, std::move(input.status), {}, state_.now};
+  const framework::StepResult result{std::nullopt, std::move(input.status), {}, state_.now, state_.WallNow()};
   if (!background_.StepEnded(input.operation, result)) bindings_.StepEnded(input.operation, result);
 }
 

@@ -45,7 +45,6 @@ class OperationRunner {
   // The operation that has waited longest past its time, of those numbered below `number_end`; nullopt: none is due.
   std::optional<std::uint64_t> TakeDue(Time now, std::uint64_t number_end);
   std::optional<Time> NextWake() const;
-  std::size_t waiting_count() const { return waiting_.size(); }
 
  private:
   Outputs& outputs_;

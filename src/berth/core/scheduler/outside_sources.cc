@@ -32,7 +32,7 @@ framework::OutsideChange OutsideSources::TellPlugin(const OutsideDone& input) {
   const Reader& reader = readers_[input.source];
   framework::OutsideChange change;
   const framework::Status told =
-      runtime::GuardedCall([&] { change = reader.plugin->OnOutsideData(reader.source, input.data, state_.now); });
+      runtime::GuardedCall([&] { change = reader.plugin->OnOutsideData(reader.source, input.data, state_.WallNow()); });
   if (!told.IsSuccess()) {
     // What it threw over may have changed its mind about any node.
     change.all_nodes = true;

@@ -29,8 +29,9 @@ class Gate final : public framework::FilterPlugin,
  public:
   std::string_view Name() const override { return "Gate"; }
   framework::Dependency FilterDependsOn() const override { return framework::Dependency::kNode; }
-  Status Filter(const Cycle&, const PodInfo& pod, const NodeInfo& node) const override {
+  Status Filter(const Cycle& cycle, const PodInfo& pod, const NodeInfo& node) const override {
     ++asked[node.name()];
+    asked_at = cycle.wall_now;
     annotations = pod.pod_class->annotations;
     return node.name() == closed_ ? Status::Unschedulable("closed") : Status();
   }
@@ -42,7 +43,8 @@ class Gate final : public framework::FilterPlugin,
   }
   framework::OutsideChange OnOutsideData(std::size_t,
                                          const Expected<std::shared_ptr<const framework::OutsideData>>& data,
-                                         Time) override {
+                                         Time wall_now) override {
+    told_at = wall_now;
     if (!data.ok()) {
       last_error = data.error().message;
       if (data.error().message == "throw") throw std::runtime_error("oops");
@@ -59,7 +61,9 @@ class Gate final : public framework::FilterPlugin,
 
   mutable std::map<std::string, int> asked;
   mutable api::StringMap annotations;
+  mutable Time asked_at{};
   std::string last_error;
+  Time told_at{};
 
  private:
   std::string closed_;
@@ -87,6 +91,18 @@ class OutsideTest : public ::testing::Test {
   Gate* gate = nullptr;
   std::unique_ptr<Harness> harness;
 };
+
+// What they compare with times that others wrote is the time of day; what waits in the core does not go by it.
+TEST_F(OutsideTest, PluginsAreToldTheTimeOfDay) {
+  const Duration ahead = -std::chrono::hours(1);
+  harness->core.SetWallAhead(ahead);
+  Say("n2");
+  EXPECT_EQ(gate->told_at, harness->now + ahead);
+  harness->Set(testing::MakeNode("n1"));
+  harness->Set(testing::MakePod("p"));
+  EXPECT_TRUE(harness->core.ScheduleOne(harness->now));
+  EXPECT_EQ(gate->asked_at, harness->now + ahead);
+}
 
 TEST_F(OutsideTest, SourcesAreListedWithWhoAsks) {
   const auto& sources = harness->core.outside_sources();

@@ -71,7 +71,7 @@ TEST(PodChoiceTest, WithoutTheFlagTheAnnotationIsNothing) {
   h.Run();
   (void)h.Take();
   ASSERT_EQ(h.core.decisions().size(), 1U);
-  EXPECT_EQ(h.core.decisions().Newest().pod->spec().scheduler_name, "default-scheduler");
+  EXPECT_EQ(h.core.decisions().Newest().PodKey(), "default/p");
 }
 
 TEST(PodChoiceTest, EveryNamespaceIsServedUnlessSomeAreListed) {

@@ -50,6 +50,8 @@ Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
 
 Scheduler::~Scheduler() = default;
 
+void Scheduler::SetWallAhead(Duration ahead) { parts_->state.wall_ahead = ahead; }
+
 void Scheduler::Handle(Input input, Time now) {
   parts_->state.now = now;
   parts_->intake.Take(std::move(input));
@@ -125,7 +127,7 @@ std::vector<UnboundPod> Scheduler::Unbound() const {
 }
 
 std::size_t Scheduler::binding_count() const { return parts_->bindings.size(); }
-std::size_t Scheduler::timer_count() const { return parts_->state.operations.waiting_count(); }
+std::size_t Scheduler::busy_binding_count() const { return parts_->bindings.busy_count(); }
 const Counts& Scheduler::counts() const { return parts_->state.counts; }
 const cache::Cache& Scheduler::cache() const { return parts_->state.cache; }
 const queue::SchedulingQueue& Scheduler::queue() const { return parts_->state.queue; }

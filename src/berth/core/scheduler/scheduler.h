@@ -38,6 +38,9 @@ class Scheduler {
             std::vector<std::unique_ptr<runtime::ProfilePlugins>> profiles);
   ~Scheduler();
 
+  // How far the time of day is ahead of the `now` of all that follows, which never goes back and never jumps. 0 until
+  // it is said.
+  void SetWallAhead(Duration ahead);
   void Handle(Input input, Time now);
   // One scheduling cycle, if a pod is ready. False when none is, or while the last one waits for extenders: it ends
   // with their answers, in Handle().
@@ -66,10 +69,11 @@ class Scheduler {
   bool IsIdle() const;
   // By key.
   std::vector<UnboundPod> Unbound() const;
-  // Binding cycles under way: the shell stops calling ScheduleOne() while there are too many.
+  // Binding cycles under way.
   std::size_t binding_count() const;
-  // Operations that only wait for time to pass, such as a PreBind that waits for a volume.
-  std::size_t timer_count() const;
+  // Those that are busy: a request or work of theirs is under way, and not for long. The shell stops calling
+  // ScheduleOne() while there are too many. What waits (Permit, a volume, an answer that does not come) does not count.
+  std::size_t busy_binding_count() const;
   const Counts& counts() const;
   const cache::Cache& cache() const;
   const queue::SchedulingQueue& queue() const;

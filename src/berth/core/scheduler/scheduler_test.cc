@@ -357,7 +357,7 @@ TEST(DecisionLog, KeepsTheNewest) {
     EXPECT_EQ(decision.message, "");
     decision.cycle = i;
     decision.message = "set";
-    decision.pod = MakePod("p").Uid(i % 2 == 0 ? "even" : "odd").Info();
+    decision.pod_uid = i % 2 == 0 ? "even" : "odd";
     EXPECT_EQ(log.Newest().cycle, i);
     EXPECT_EQ(log.size(), std::min<std::uint64_t>(i, 3));
   }

@@ -105,9 +105,14 @@ inline Actor& Enable(runtime::ProfilePlugins& profile, const std::shared_ptr<Act
   return *actor;
 }
 
+// Of a core that waits for answers as long as a test gives none.
+inline SchedulerOptions PatientOptions() {
+  return {.seed = 1, .binding_late_after = std::chrono::hours(1000), .binding_told_after = std::chrono::hours(1000)};
+}
+
 class Harness {
  public:
-  explicit Harness(Profiles profiles = DefaultProfiles(), SchedulerOptions options = {.seed = 1})
+  explicit Harness(Profiles profiles = DefaultProfiles(), SchedulerOptions options = PatientOptions())
       : handle(std::move(profiles.handle)), core(options, *handle, std::move(profiles)) {}
 
   void Set(const testing::NodeBuilder& node) { core.Handle(NodeSet{node.Build()}, now); }

@@ -35,13 +35,21 @@ bool SchedulingCycle::ScheduleOne() {
   ++state_.counts.cycles;
   SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &state_.decisions.Append(), 0};
   const PodInfo& pod = *attempt.queued.pod;
-  BERTH_CHECK(attempt.profile != nullptr, pod.Key(), pod.spec().scheduler_name);
   Decision& decision = *attempt.decision;
   decision.cycle = state_.counts.cycles;
   decision.time = state_.now;
   decision.attempt = attempt.queued.attempts;
+  decision.pod_namespace = pod.namespace_name();
+  decision.pod_name = pod.name;
+  decision.pod_uid = pod.uid;
   decision.pod = attempt.queued.pod;
   if (DropStale(attempt)) return true;
+  if (std::optional<std::string> why = bindings_.HoldsBack(pod)) {
+    SchedulingFailure failure;
+    failure.message = decision.message = *std::move(why);
+    HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
+    return true;
+  }
   state_.UpdateNominations();
   attempt.seed = decision.seed = random_.Next();
   idle_sweep_.NoteCycle();
@@ -51,8 +59,8 @@ bool SchedulingCycle::ScheduleOne() {
     Advance(std::move(cycle), progress);
     return true;
   }
-  const Outcome& outcome = attempt.profile->evaluator.Evaluate(attempt.queued.pod, state_.cache.nodes(),
-                                                               &state_.nominations.rows(), attempt.seed, state_.now);
+  const Outcome& outcome = attempt.profile->evaluator.Evaluate(
+      attempt.queued.pod, state_.cache.nodes(), &state_.nominations.rows(), attempt.seed, state_.WallNow());
   Conclude(std::move(attempt), outcome);
   return true;
 }
@@ -61,7 +69,10 @@ bool SchedulingCycle::ScheduleOne() {
 bool SchedulingCycle::DropStale(const SchedulingAttempt& attempt) {
   const PodInfo& pod = *attempt.queued.pod;
   std::string& message = attempt.decision->message;
-  if (pod.deletion_time) {
+  if (attempt.profile == nullptr) {
+    // It was given to another scheduler while it was assumed here, and then could not be bound.
+    message = "the pod is for scheduler \"" + pod.spec().scheduler_name + "\"";
+  } else if (pod.deletion_time) {
     message = "skip schedule deleting pod: " + pod.Key();
     state_.outputs.AddEvent(attempt.profile->scheduler_name(), pod, true, "FailedScheduling", "Scheduling", message);
   } else if (state_.cache.FindPod(pod.uid) != nullptr) {

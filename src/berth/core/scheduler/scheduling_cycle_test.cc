@@ -26,7 +26,11 @@ class FakeBindings final : public BindingStarter {
     for (const PermitWait& wait : permits) line += ", " + wait.plugin + " waits " + FormatGoDuration(wait.timeout);
     started.push_back(std::move(line));
   }
+  std::optional<std::string> HoldsBack(const PodInfo& pod) const override {
+    return held_namespace == pod.namespace_name() ? std::optional<std::string>("held back") : std::nullopt;
+  }
   Lines started;
+  std::string held_namespace;
 };
 
 class SchedulingCycleTest : public CoreStateTest {
@@ -69,6 +73,30 @@ class SchedulingCycleTest : public CoreStateTest {
   std::optional<IdleSweep> sweep_;
   std::optional<SchedulingCycle> cycle_;
 };
+
+TEST_F(SchedulingCycleTest, APodThatIsHeldBackIsToldWhyAndTriedAgain) {
+  SetNode("a");
+  bindings_.held_namespace = "default";
+  Add(MakePod("p"));
+  EXPECT_TRUE(cycle().ScheduleOne());
+  EXPECT_EQ(Take(), (Lines{"status p SchedulerError: held back", "Warning FailedScheduling p: held back"}));
+  EXPECT_TRUE(bindings_.started.empty());
+  EXPECT_FALSE(state().cache.IsAssumed("uid-default-p"));
+  EXPECT_TRUE(PlaceOf("p").has_value());
+}
+
+// Such a pod was assumed here, was given to another scheduler meanwhile, and could not be bound.
+TEST_F(SchedulingCycleTest, APodOfAnotherSchedulerIsDropped) {
+  SetNode("a");
+  api::Pod pod = MakePod("p").Build();
+  pod.spec.scheduler_name = "another";
+  state().queue.Add(state().MakePodInfo(pod), state().now);
+  EXPECT_TRUE(cycle().ScheduleOne());
+  EXPECT_TRUE(Take().empty());
+  EXPECT_TRUE(bindings_.started.empty());
+  EXPECT_FALSE(PlaceOf("p").has_value());
+  EXPECT_FALSE(state().queue.IsInFlight("uid-default-p"));
+}
 
 TEST_F(SchedulingCycleTest, HandsOverWhatItHasAssumedAndReserved) {
   AddPlugin("X").permit = [](const PodInfo&) { return PermitResult{Status::Wait(), std::chrono::hours(1)}; };

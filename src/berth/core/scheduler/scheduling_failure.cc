@@ -46,6 +46,13 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
 
 }  // namespace
 
+void WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
+  SchedulingFailure failure;
+  failure.message = message;
+  framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError");
+  if (write.has_condition) state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
+}
+
 void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,
                              SchedulingFailure&& failure) {
   const PodInfoPtr pod = queued.pod;

@@ -99,7 +99,7 @@ CandidateChoice CandidateSearch::ChooseAnew(const framework::Cycle& cycle, const
   FindCandidates(cycle, potential, random.Below(potential.size()), Wanted(potential.size()), dry_run, choice);
   if (choice.candidates.empty()) return choice;
   // Upstream takes the first of a map: any of those that cost the same.
-  const std::vector<std::size_t> cheapest = Cheapest(choice.candidates, cycle.now);
+  const std::vector<std::size_t> cheapest = Cheapest(choice.candidates, cycle.wall_now);
   choice.chosen = choice.candidates[cheapest[random.Below(cheapest.size())]].row;
   for (const std::size_t i : cheapest) choice.acceptable.push_back(choice.candidates[i].row);
   std::sort(choice.acceptable.begin(), choice.acceptable.end());
@@ -112,7 +112,7 @@ std::optional<CandidateChoice> CandidateSearch::ChooseFromKept(const framework::
   if (kept.potential_count() == 0) return choice;
   Random random(cycle.seed);
   const std::size_t offset = random.Below(kept.potential_count());
-  const KeptCandidates::Found found = kept.Search(offset, Wanted(kept.potential_count()), cycle.now, dry_run);
+  const KeptCandidates::Found found = kept.Search(offset, Wanted(kept.potential_count()), cycle.wall_now, dry_run);
   if (found.has_error) return std::nullopt;
   if (found.candidate_count == 0) {
     for (const auto& [status, count] : kept.Refusals()) Note(choice, status, count);

@@ -45,7 +45,7 @@ ObjectRef ObjectOf(const PodInfo& pod) { return {"v1", "pods", pod.namespace_nam
 
 // A strategic merge patch of the status: the victim is told why it has to go. The uid keeps another pod of that name
 // out of it.
-std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, Time now) {
+std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, Time wall_now) {
   codec::json::object condition;
   condition["type"] = "DisruptionTarget";
   condition["status"] = "True";
@@ -53,7 +53,7 @@ std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_n
   condition["message"] = scheduler_name + ": preempting to accommodate a higher priority pod";
   condition["lastProbeTime"] = nullptr;
   // Where the condition is there already, it keeps its time.
-  if (!victim.is_preempted) condition["lastTransitionTime"] = FormatRfc3339(now);
+  if (!victim.is_preempted) condition["lastTransitionTime"] = FormatRfc3339(wall_now);
   if (victim.generation > 0) condition["observedGeneration"] = victim.generation;
   codec::json::object status;
   status["conditions"] = codec::json::array{std::move(condition)};
@@ -94,7 +94,7 @@ void PreemptionExecutor::Preempt(const PodInfo& preemptor, std::string_view node
   running_[preemptor.uid] = job;
   // Not within the scheduling cycle that decided it: that one still reads nominations and nodes.
   handle_.Start(Operation::After(Duration{0}, [self = shared_from_this(), job](const StepResult& result) {
-    self->Begin(job, result.now);
+    self->Begin(job, result.wall_now);
     return Operation::Done();
   }));
 }
@@ -109,44 +109,44 @@ bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
   return is_running;
 }
 
-void PreemptionExecutor::Begin(const JobPtr& job, Time now) {
+void PreemptionExecutor::Begin(const JobPtr& job, Time wall_now) {
   for (const PodInfoPtr& nominated : handle_.NominatedPods(job->node_name)) {
     if (nominated->priority() < job->priority) handle_.ClearNomination(*nominated);
   }
   job->is_last = job->victims.size() == 1;
   const std::size_t count = job->is_last ? 1 : job->victims.size() - 1;
   job->outstanding = count;
-  for (std::size_t i = 0; i < count; ++i) Evict(job, job->victims[i], now);
+  for (std::size_t i = 0; i < count; ++i) Evict(job, job->victims[i], wall_now);
 }
 
-void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, Time now) {
+void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, Time wall_now) {
   // A pod whose binding has not begun is taken back in memory, and tries again elsewhere.
   if (handle_.CancelBinding(victim->uid, names::kDefaultPreemption, "preempted")) {
     Announce(*job, *victim, true);
-    Evicted(job, now);
+    Evicted(job, wall_now);
     return;
   }
-  handle_.Start(WriteCondition(job, victim, now, 1));
+  handle_.Start(WriteCondition(job, victim, wall_now, 1));
 }
 
-Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time now, int tries) {
+Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries) {
   framework::ObjectPatch patch{ObjectOf(*victim), "status", framework::PatchType::kStrategicMerge,
-                               ConditionPatch(*victim, job->scheduler_name, now)};
+                               ConditionPatch(*victim, job->scheduler_name, wall_now)};
   return Operation::Write(std::move(patch), [self = shared_from_this(), job, victim, tries](const StepResult& result) {
     if (!result.error) return self->Delete(job, victim, 1, false);
     const Error& error = *result.error;
     if (error.code == ErrorCode::kNotFound) {
-      self->Evicted(job, result.now);
+      self->Evicted(job, result.wall_now);
       return Operation::Done();
     }
     if ((IsPassing(error) || error.code == ErrorCode::kConflict) && tries < kTriesMax) {
       return Operation::After(DelayBefore(tries, error), [self, job, victim, tries](const StepResult& later) {
-        return self->WriteCondition(job, victim, later.now, tries + 1);
+        return self->WriteCondition(job, victim, later.wall_now, tries + 1);
       });
     }
     // A conflict that stays may be another pod of the victim's name; the DELETE asks for the uid and finds out.
     if (error.code == ErrorCode::kConflict) return self->Delete(job, victim, 1, false);
-    self->Failed(job, *victim, "writing its condition", error, result.now);
+    self->Failed(job, *victim, "writing its condition", error, result.wall_now);
     return Operation::Done();
   });
 }
@@ -166,13 +166,13 @@ Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim
             });
           }
           if (!is_gone) {
-            self->Failed(job, *victim, "deleting it", error, result.now);
+            self->Failed(job, *victim, "deleting it", error, result.wall_now);
             return Operation::Done();
           }
         }
         // Whom somebody else deleted, the preemptor did not evict.
         if (!result.error || may_be_done) self->Announce(*job, *victim, false);
-        self->Evicted(job, result.now);
+        self->Evicted(job, result.wall_now);
         return Operation::Done();
       });
 }
@@ -189,18 +189,18 @@ void PreemptionExecutor::Announce(const Job& job, const PodInfo& victim, bool is
 }
 
 void PreemptionExecutor::Failed(const JobPtr& job, const PodInfo& victim, std::string_view doing, const Error& error,
-                                Time now) {
+                                Time wall_now) {
   log::Warning("plugins", "Could not preempt a pod",
                {{"pod", victim.Key()},
                 {"preemptor", job->preemptor.namespace_name + "/" + job->preemptor.name},
                 {"doing", doing},
                 {"err", error.message}});
   job->has_failed = true;
-  Evicted(job, now);
+  Evicted(job, wall_now);
 }
 
 // One victim less to wait for, whatever became of it.
-void PreemptionExecutor::Evicted(const JobPtr& job, Time now) {
+void PreemptionExecutor::Evicted(const JobPtr& job, Time wall_now) {
   if (--job->outstanding > 0) return;
   // Without all the others gone the last one would go in vain.
   if (job->is_last || job->has_failed) {
@@ -209,7 +209,7 @@ void PreemptionExecutor::Evicted(const JobPtr& job, Time now) {
   }
   job->is_last = true;
   job->outstanding = 1;
-  Evict(job, job->victims.back(), now);
+  Evict(job, job->victims.back(), wall_now);
 }
 
 void PreemptionExecutor::End(const JobPtr& job) {

@@ -46,14 +46,14 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   using JobPtr = std::shared_ptr<Job>;
   using PodInfoPtr = framework::PodInfoPtr;
 
-  void Begin(const JobPtr& job, Time now);
-  void Evict(const JobPtr& job, const PodInfoPtr& victim, Time now);
-  framework::Operation WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time now, int tries);
+  void Begin(const JobPtr& job, Time wall_now);
+  void Evict(const JobPtr& job, const PodInfoPtr& victim, Time wall_now);
+  framework::Operation WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries);
   framework::Operation Delete(const JobPtr& job, const PodInfoPtr& victim, int tries, bool may_be_done);
   void Announce(const Job& job, const framework::PodInfo& victim, bool is_in_memory);
   void Failed(const JobPtr& job, const framework::PodInfo& victim, std::string_view doing, const Error& error,
-              Time now);
-  void Evicted(const JobPtr& job, Time now);
+              Time wall_now);
+  void Evicted(const JobPtr& job, Time wall_now);
   void End(const JobPtr& job);
 
   framework::Handle& handle_;

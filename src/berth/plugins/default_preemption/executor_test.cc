@@ -45,7 +45,7 @@ class ExecutorTest : public ::testing::Test {
   // Ends a step of the operation at `index`; what follows takes its place, or it is gone.
   void Step(std::size_t index, std::optional<Error> error = std::nullopt) {
     const Operation operation = handle_.started[index];
-    Operation following = operation.next(StepResult{std::move(error), {}, {}, kNow});
+    Operation following = operation.next(StepResult{std::move(error), {}, {}, kNow, kNow});
     if (following.is_done()) {
       handle_.started.erase(handle_.started.begin() + static_cast<std::ptrdiff_t>(index));
     } else {

@@ -114,7 +114,7 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   for (const PodInfoPtr& other : original.pods()) {
     if (other->priority() >= preemptor_.priority()) continue;
     potential_.push_back(other);
-    result.rests_on_time |= other->start_time && *other->start_time >= cycle_.now;
+    result.rests_on_time |= other->start_time && *other->start_time >= cycle_.wall_now;
   }
   if (potential_.empty()) {
     result.status = NoVictims();
@@ -131,7 +131,7 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
 
   // Now as many as possible are let off, the most important first; those whose eviction violates a budget before all
   // others. Upstream sorts with an algorithm that keeps the order of equals for up to 12 pods.
-  const auto is_more_important = [now = cycle_.now](const PodInfoPtr& a, const PodInfoPtr& b) {
+  const auto is_more_important = [now = cycle_.wall_now](const PodInfoPtr& a, const PodInfoPtr& b) {
     return IsMoreImportant(*a, *b, now);
   };
   const auto sort = [&](std::vector<PodInfoPtr>& pods) {

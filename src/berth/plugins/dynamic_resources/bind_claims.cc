@@ -54,12 +54,14 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   Operation::Next Then(Method method) {
     return [self = shared_from_this(), method](const StepResult& result) {
       self->now_ = result.now;
+      self->wall_now_ = result.wall_now;
       return ((*self).*method)();
     };
   }
   Operation::Next Then(AnswerMethod method) {
     return [self = shared_from_this(), method](const StepResult& result) {
       self->now_ = result.now;
+      self->wall_now_ = result.wall_now;
       return ((*self).*method)(result);
     };
   }
@@ -138,7 +140,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     const auto& allocation = current().allocation;
     if (allocation) {
       api::AllocationResult written = *allocation;
-      if (!written.allocation_timestamp) written.allocation_timestamp = now_;
+      if (!written.allocation_timestamp) written.allocation_timestamp = wall_now_;
       status["allocation"] = ToJson(written);
     }
     // Upstream also puts a timestamp into an allocation that has none, from before there were any. The API server
@@ -283,7 +285,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       const BindingReadiness readiness = ReadinessOf(*now);
       if (readiness.state == BindingReadiness::State::kReady) continue;
       if (readiness.state == BindingReadiness::State::kFailed) return Operation::Done(Status::Error(readiness.error));
-      if (IsBindingOverdue(*now, timeout_, now_)) {
+      if (IsBindingOverdue(*now, timeout_, wall_now_)) {
         return Operation::Done(Status::Error("device binding timeout: claim=" + metadata.name));
       }
       if (now_ >= deadline_) {
@@ -317,6 +319,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   int tries_ = 0;
   int settle_tries_ = 0;
   Time now_{};
+  Time wall_now_{};
   Time deadline_{};
 };
 

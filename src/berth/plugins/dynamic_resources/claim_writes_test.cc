@@ -67,7 +67,7 @@ class Server {
       } else {
         Do(operation.writes.front(), result);
       }
-      result.now = cluster_.now;
+      result.now = result.wall_now = cluster_.now;
       if (!operation.next) return result.error ? "Error: " + result.error->message : "ok";
       operation = Operation::Next(operation.next)(result);
     }
@@ -309,7 +309,7 @@ TEST_F(ClaimWritesTest, APodThatIsCancelledWhileItsClaimIsWritten) {
   // On to the status patch, which is sent and never answered, because the binding cycle ends.
   while (operation.writes.empty() || std::get<framework::ObjectPatch>(operation.writes.front()).subresource.empty()) {
     StepResult result;
-    result.now = cluster_.now;
+    result.now = result.wall_now = cluster_.now;
     if (!operation.writes.empty()) {
       server_.Touch("x");
       auto claim = std::make_shared<api::ResourceClaim>(*server_.Get("x"));

@@ -137,7 +137,8 @@ framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& c
   }
   bool needs_allocator = false;
   for (std::size_t i = 0; i < state->claims.size(); ++i) {
-    if (Status status = CheckClaim(*state, i, cycle.now); !status.IsSuccess()) return {std::move(status), std::nullopt};
+    if (Status status = CheckClaim(*state, i, cycle.wall_now); !status.IsSuccess())
+      return {std::move(status), std::nullopt};
     const api::ResourceClaim& claim = *state->claims[i].claim;
     needs_allocator |= !claim.allocation;
     state->has_priorities |= HasPriorities(claim);
@@ -155,7 +156,7 @@ framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& c
 }
 
 // What can be said of a claim without looking at nodes.
-Status DynamicResources::CheckClaim(State& state, std::size_t index, Time now) const {
+Status DynamicResources::CheckClaim(State& state, std::size_t index, Time wall_now) const {
   State::Claim& entry = state.claims[index];
   const api::ResourceClaim& claim = *entry.claim;
   if (claim.allocation) {
@@ -167,7 +168,7 @@ Status DynamicResources::CheckClaim(State& state, std::size_t index, Time now) c
     using Readiness = BindingReadiness::State;
     const Readiness readiness = ReadinessOf(claim).state;
     entry.is_unusable = readiness == Readiness::kFailed ||
-                        (readiness == Readiness::kWaiting && IsBindingOverdue(claim, binding_timeout_, now));
+                        (readiness == Readiness::kWaiting && IsBindingOverdue(claim, binding_timeout_, wall_now));
     return {};
   }
   const std::string key = claim.metadata.namespace_name + "/" + claim.metadata.name;

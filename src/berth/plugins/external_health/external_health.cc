@@ -123,12 +123,12 @@ std::vector<framework::OutsideSource> ExternalHealth::OutsideSources() const {
 }
 
 framework::OutsideChange ExternalHealth::OnOutsideData(
-    std::size_t source, const Expected<std::shared_ptr<const framework::OutsideData>>& data, Time now) {
+    std::size_t source, const Expected<std::shared_ptr<const framework::OutsideData>>& data, Time wall_now) {
   const auto before = AllVerdicts();
   has_answered_ |= source == 0;
   // Null from the clock. A source that fails leaves what it said before, until that is too old.
-  if (data.ok() && *data != nullptr) Take(static_cast<const HealthReport&>(**data), now);
-  is_stale_ = !as_of_ || now - *as_of_ > args_.stale_after;
+  if (data.ok() && *data != nullptr) Take(static_cast<const HealthReport&>(**data), wall_now);
+  is_stale_ = !as_of_ || wall_now - *as_of_ > args_.stale_after;
   const auto after = AllVerdicts();
   Report(after);
 
@@ -145,13 +145,13 @@ framework::OutsideChange ExternalHealth::OnOutsideData(
   return change;
 }
 
-void ExternalHealth::Take(const HealthReport& report, Time now) {
+void ExternalHealth::Take(const HealthReport& report, Time wall_now) {
   hosts_ = report.hosts;
   names_bad_hosts_only_ = report.names_bad_hosts_only;
   not_good_count_ = 0;
   for (const auto& [name, word] : hosts_) not_good_count_ += word.health != HostHealth::kGood ? 1U : 0U;
   // A source whose clock is ahead is not fresher than its answer.
-  as_of_ = report.as_of ? std::min(*report.as_of, now) : now;
+  as_of_ = report.as_of ? std::min(*report.as_of, wall_now) : wall_now;
   if (report.unreadable > 0) {
     unreadable_->Add(static_cast<double>(report.unreadable));
     if (!has_said_unreadable_) {

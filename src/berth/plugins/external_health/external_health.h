@@ -43,7 +43,7 @@ class ExternalHealth final : public framework::FastFilter,
   std::vector<framework::OutsideSource> OutsideSources() const override;
   framework::OutsideChange OnOutsideData(std::size_t source,
                                          const Expected<std::shared_ptr<const framework::OutsideData>>& data,
-                                         Time now) override;
+                                         Time wall_now) override;
 
  private:
   enum class Verdict : std::uint8_t { kGood, kBad, kUnknown, kStale };
@@ -52,7 +52,7 @@ class ExternalHealth final : public framework::FastFilter,
   bool IsRefused(Verdict verdict) const;
   std::vector<std::pair<Verdict, std::string>> AllVerdicts() const;
   std::string_view NameAtSource(const api::Node& node) const;
-  void Take(const HealthReport& report, Time now);
+  void Take(const HealthReport& report, Time wall_now);
   void Report(const std::vector<std::pair<Verdict, std::string>>& verdicts);
 
   const ExternalHealthArgs args_;

@@ -12,10 +12,10 @@
 
 namespace berth::plugins {
 
-// How many of the first `rows` follow one another without a gap. `rows` ascend and are not empty.
-inline std::size_t FirstRunLength(std::span<const framework::NodeIndex> rows) {
-  const auto is_run = [&](std::size_t length) { return rows[length - 1] - rows[0] == length - 1; };
-  if (is_run(rows.size())) return rows.size();
+// How many of the first `rows` follow one another without a gap. `rows` ascend and have gaps.
+inline std::size_t FirstOfSeveralRuns(std::span<const framework::NodeIndex> rows) {
+  const framework::NodeIndex* const row = rows.data();  // without the checks of a span
+  const auto is_run = [row](std::size_t length) { return row[length - 1] - row[0] == length - 1; };
   std::size_t known = 1;  // is a run
   std::size_t probe = 2;
   while (probe < rows.size() && is_run(probe)) {
@@ -28,6 +28,11 @@ inline std::size_t FirstRunLength(std::span<const framework::NodeIndex> rows) {
     (is_run(middle) ? known : beyond) = middle;
   }
   return known;
+}
+
+// The same of rows that may have no gaps, and are not empty.
+inline std::size_t FirstRunLength(std::span<const framework::NodeIndex> rows) {
+  return rows.back() - rows.front() == rows.size() - 1 ? rows.size() : FirstOfSeveralRuns(rows);
 }
 
 // Calls visit(first row, count) for each run of consecutive rows of `rows`, which ascend, cut into pieces of at most

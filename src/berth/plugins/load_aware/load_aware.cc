@@ -234,9 +234,9 @@ std::vector<framework::OutsideSource> LoadAware::OutsideSources() const {
 
 framework::OutsideChange LoadAware::OnOutsideData(std::size_t source,
                                                   const Expected<std::shared_ptr<const framework::OutsideData>>& data,
-                                                  Time now) {
+                                                  Time wall_now) {
   const auto before = AllUses();
-  now_ = std::max(now_, now);
+  now_ = wall_now;
   if (source < has_answered_.size()) has_answered_[source] = true;
   // Null from the clock. A source that fails leaves what it said before, until that is too old.
   if (data.ok() && *data != nullptr) Take(source, static_cast<const UsageReport&>(**data));

@@ -56,7 +56,7 @@ class LoadAware final : public framework::FastFilter,
   std::vector<framework::OutsideSource> OutsideSources() const override;
   framework::OutsideChange OnOutsideData(std::size_t source,
                                          const Expected<std::shared_ptr<const framework::OutsideData>>& data,
-                                         Time now) override;
+                                         Time wall_now) override;
 
   // Without the pod that is to be placed.
   PredictedUse Predict(const framework::NodeInfo& node) const;

@@ -468,14 +468,17 @@ void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::s
     const bool is_hostname = soft.domains[i] == nullptr;
     const CountReader pods(is_hostname ? soft.pods[i]->by_row() : soft.domains[i]->counts(), rows.size());
     const double weight = state->weights[i];
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      const DomainId domain = domain_of[rows[r]];
-      if (domain == 0) continue;
-      sums[r] += ScoreForCount(pods[is_hostname ? rows[r] : domain], constraint.max_skew, weight);
+    auto sum = sums.begin();
+    for (const NodeIndex row : rows) {
+      const DomainId domain = domain_of[row];
+      if (domain != 0) *sum += ScoreForCount(pods[is_hostname ? row : domain], constraint.max_skew, weight);
+      ++sum;
     }
   }
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    scores[rows[r]] = soft.LacksKey(rows[r]) ? 0 : Rounded(sums[r]);
+  auto sum = sums.cbegin();
+  for (const NodeIndex row : rows) {
+    scores[row] = soft.LacksKey(row) ? 0 : Rounded(*sum);
+    ++sum;
   }
 }
 

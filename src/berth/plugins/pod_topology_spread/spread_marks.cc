@@ -7,6 +7,8 @@
 
 #include <absl/container/inlined_vector.h>
 
+#include "berth/base/check.h"
+
 namespace berth::plugins {
 namespace {
 
@@ -82,8 +84,12 @@ void WriteMarks(const SpreadCounts& counts, framework::GroupingPlugin::MarkScope
   if (hard.constraints.empty() && soft.constraints.empty()) return;
   std::size_t offset = 0;
   const auto put = [&](const auto& mark) {
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      marks[i * stride + offset] = static_cast<std::uint32_t>(mark(rows[i]));
+    BERTH_CHECK(rows.empty() || (rows.size() - 1) * stride + offset < marks.size(), rows.size(), stride, marks.size());
+    std::uint32_t* const all = marks.data();
+    std::size_t at = offset;
+    for (const NodeIndex row : rows) {
+      all[at] = static_cast<std::uint32_t>(mark(row));
+      at += stride;
     }
     ++offset;
   };

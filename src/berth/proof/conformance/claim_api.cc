@@ -68,7 +68,7 @@ void PrepareDevices(api::ResourceClaim& claim) {
 framework::Status ClaimApi::Run(Operation operation, Time now) {
   while (!operation.is_done()) {
     framework::StepResult result;
-    result.now = now;
+    result.now = result.wall_now = now;
     for (const framework::ApiWrite& write : operation.writes) {
       auto answer = Do(write);
       if (!answer.ok()) {

@@ -113,7 +113,7 @@ class Simulation {
       core_->Tick(now_);
       for (int i = 1 + chance_.Below(4); i > 0 && core_->ScheduleOne(now_); --i) {
         const scheduler::Decision& decision = core_->decisions().Newest();
-        Trace("decide " + decision.pod->name + ": " + (decision.node_name.empty() ? "" : decision.node_name + ", ") +
+        Trace("decide " + decision.pod_name + ": " + (decision.node_name.empty() ? "" : decision.node_name + ", ") +
               decision.Why());
       }
       Perform();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/runner/scheduler_core.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace berth::runner {
@@ -13,6 +12,7 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
                                    std::vector<scheduler::Output>& outputs) {
   TurnResult result;
   if (request.is_ending) scheduler_->CancelExtenderCycle("the scheduler ends");
+  scheduler_->SetWallAhead(request.wall_ahead);
   TakeInputs(inputs, request.now);
   scheduler_->Tick(request.now);
   const bool can_decide = request.may_decide && (!options_.waits_for_outside_data || scheduler_->HasHeardOutside());
@@ -20,7 +20,7 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   scheduler_->TakeOutputs(outputs);
   result.wake_at = scheduler_->NextWake();
   result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
-  result.has_busy_bindings = BusyBindings() > 0;
+  result.has_busy_bindings = scheduler_->busy_binding_count() > 0;
   result.counts = scheduler_->counts();
   return result;
 }
@@ -37,7 +37,7 @@ void SchedulerCore::TakeInputs(std::vector<scheduler::Input>& inputs, Time now) 
 
 void SchedulerCore::DecideSome(const TurnRequest& request, TurnResult& result) {
   const Time begin = request.time_max ? clock_.Now() : request.now;
-  for (int i = 0; i < kDecisionsPerTurn && BusyBindings() < options_.bindings_max(); ++i) {
+  for (int i = 0; i < kDecisionsPerTurn && scheduler_->busy_binding_count() < options_.bindings_max(); ++i) {
     result.has_more = scheduler_->ScheduleOne(request.now);
     if (!result.has_more) return;
     if (!scheduler_->IsWaitingForExtenders()) TellDecision();
@@ -47,16 +47,11 @@ void SchedulerCore::DecideSome(const TurnRequest& request, TurnResult& result) {
     }
   }
   // With the bindings at their bound only an input or a timer can make room.
-  if (BusyBindings() >= options_.bindings_max()) result.has_more = false;
+  if (scheduler_->busy_binding_count() >= options_.bindings_max()) result.has_more = false;
 }
 
 void SchedulerCore::TellDecision() const {
   if (options_.on_decision) options_.on_decision(scheduler_->decisions().Newest());
-}
-
-std::size_t SchedulerCore::BusyBindings() const {
-  const std::size_t bindings = scheduler_->binding_count();
-  return bindings - std::min(bindings, scheduler_->timer_count());
 }
 
 }  // namespace berth::runner

@@ -20,8 +20,7 @@ class SchedulerCore final : public Core {
   static constexpr int kDecisionsPerTurn = 64;
 
   struct Options {
-    // Binding cycles under way at once, at most; those that wait for time to pass do not count. Asked before each
-    // decision.
+    // Busy binding cycles at once, at most (Scheduler::busy_binding_count()). Asked before each decision.
     std::function<std::size_t()> bindings_max;
     // Called after each decision; may be empty.
     std::function<void(const scheduler::Decision&)> on_decision;
@@ -42,7 +41,6 @@ class SchedulerCore final : public Core {
   void TakeInputs(std::vector<scheduler::Input>& inputs, Time now);
   void DecideSome(const TurnRequest& request, TurnResult& result);
   void TellDecision() const;
-  std::size_t BusyBindings() const;
 
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
   const Clock& clock_;

@@ -152,8 +152,8 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
     request.may_decide = phase_ == Phase::kCatchingUp || phase_ == Phase::kDeciding;
     is_idle_ = false;
   }
-  // The core's time must not run backwards when somebody sets the clock.
-  request.now = last_turn_ = std::max(last_turn_, clock_.Now());
+  request.now = clock_.Now();
+  request.wall_ahead = clock_.WallNow() - request.now;
   std::vector<Output> outputs;
   const TurnResult result = core_->TakeTurn(request, batch_, outputs);
 

@@ -53,7 +53,8 @@ namespace berth::runner {
 
 // What a turn may do.
 struct TurnRequest {
-  Time now{};                        // never earlier than that of the turn before
+  Time now{};
+  Duration wall_ahead{0};            // how far the time of day is ahead of `now`
   bool may_decide = false;           // else inputs are taken in, and what is due is done
   bool is_ending = false;            // no cycle may wait for anything any more
   std::optional<Duration> time_max;  // after which no further pod is decided; nullopt: a fixed number of pods
@@ -149,7 +150,6 @@ class TurnRunner final {
   std::mutex core_mutex_;                // held in a turn; locked before mutex_
   Core* core_ = nullptr;                 // guarded by core_mutex_
   std::vector<scheduler::Input> batch_;  // guarded by core_mutex_; the inputs of a turn
-  Time last_turn_{};                     // guarded by core_mutex_
 
   mutable std::mutex mutex_;          // guards what follows; never held while the core or a callback runs
   std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped or another wake_at_
