@@ -28,7 +28,8 @@ void TurnRunner::Start(Core& core) {
 
 void TurnRunner::Push(Input input) {
   std::unique_lock lock(mutex_);
-  room_.wait(lock, [this] { return inputs_.size() < kInputsMax || phase_ == Phase::kStopped; });
+  const bool is_in_turn = turn_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  room_.wait(lock, [&] { return inputs_.size() < kInputsMax || is_in_turn || phase_ == Phase::kStopped; });
   if (phase_ == Phase::kStopped) return;
   inputs_.push_back(std::move(input));
   CallForTurn();
@@ -155,7 +156,9 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
   request.now = clock_.Now();
   request.wall_ahead = clock_.WallNow() - request.now;
   std::vector<Output> outputs;
+  turn_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   const TurnResult result = core_->TakeTurn(request, batch_, outputs);
+  turn_thread_.store({}, std::memory_order_relaxed);
 
   const std::lock_guard lock(mutex_);
   if (outputs_.empty()) {

@@ -35,6 +35,7 @@
 //   Any of them to kStopped by Stop(). Pods are decided in kCatchingUp and kDeciding alone.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -103,7 +104,8 @@ class TurnRunner final {
   // Once. `core` must live until Stop() has returned.
   void Start(Core& core);
 
-  // Any thread, also before Start(). Waits while there are kInputsMax; after Stop() it does nothing.
+  // Any thread, also before Start(). Waits while there are kInputsMax, unless the calling thread is in a turn, which
+  // alone makes room; after Stop() it does nothing.
   void Push(scheduler::Input input);
   // Every object has been listed once: pods may be decided. Any thread.
   void EndListing();
@@ -147,9 +149,10 @@ class TurnRunner final {
   const Clock& clock_;
   const Callbacks callbacks_;
 
-  std::mutex core_mutex_;                // held in a turn; locked before mutex_
-  Core* core_ = nullptr;                 // guarded by core_mutex_
-  std::vector<scheduler::Input> batch_;  // guarded by core_mutex_; the inputs of a turn
+  std::mutex core_mutex_;                     // held in a turn; locked before mutex_
+  Core* core_ = nullptr;                      // guarded by core_mutex_
+  std::vector<scheduler::Input> batch_;       // guarded by core_mutex_; the inputs of a turn
+  std::atomic<std::thread::id> turn_thread_;  // that is in a turn
 
   mutable std::mutex mutex_;          // guards what follows; never held while the core or a callback runs
   std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped or another wake_at_

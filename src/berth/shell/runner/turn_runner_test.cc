@@ -96,6 +96,7 @@ class FakeCore final : public Core {
   struct Answer {
     TurnResult result{};
     std::vector<std::string> events{};  // their notes
+    std::function<void()> during{};     // what a plugin does in the turn
   };
 
   TurnResult TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
@@ -109,6 +110,7 @@ class FakeCore final : public Core {
       answer = std::move(answers_.front());
       answers_.pop_front();
     }
+    if (answer.during) answer.during();
     for (std::string& note : answer.events) {
       scheduler::EmitEvent event;
       event.note = std::move(note);
@@ -386,6 +388,16 @@ TEST_F(TurnRunnerTest, DrainGivesUpAfterItsGrace) {
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(took, std::chrono::milliseconds(20));
   EXPECT_LT(took, kTimeLimit);
+}
+
+// A plugin that decides on a waiting pod in a turn would wait for itself.
+TEST_F(TurnRunnerTest, WhoIsInATurnDoesNotWaitForRoom) {
+  core.Say({.during = [this] {
+    for (std::size_t i = 0; i <= TurnRunner::kInputsMax; ++i) runner.Push(Any());
+  }});
+  runner.Push(Any());
+  runner.Start(core);
+  EXPECT_TRUE(core.WaitForInputs(TurnRunner::kInputsMax + 2));
 }
 
 TEST_F(TurnRunnerTest, StopLetsGoOfWhoeverWaitsForRoom) {
