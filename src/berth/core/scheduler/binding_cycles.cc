@@ -30,8 +30,11 @@ constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
 // binding that is forbidden is tried again before it counts as failed.
 constexpr int kForbiddenReadsMax = 5;
 // Of one namespace. More are no use: what keeps these from being answered, a webhook of that namespace most likely,
-// keeps the next ones as well, and each holds room on a node.
-constexpr std::size_t kUnsettledMax = 16;
+// keeps the next ones as well, and each holds room on a node. Where others take effect meanwhile, answers are merely
+// lost now and then: one more for each so many.
+constexpr std::size_t kUnsettledMin = 16;
+constexpr std::size_t kUnsettledMax = 256;
+constexpr std::size_t kBoundForOneMore = 4;
 
 constexpr framework::ClusterEvent kAssignedPodDeleted{framework::EventResource::kAssignedPod,
                                                       framework::action::kDelete};
@@ -359,7 +362,10 @@ void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message, bool i
 }
 
 std::optional<std::string> BindingCycles::HoldsBack(const PodInfo& pod) const {
-  if (table_.UnsettledIn(pod.namespace_name()) < kUnsettledMax) return std::nullopt;
+  const BindingTable::Unsettled unsettled = table_.UnsettledIn(pod.namespace_name());
+  if (unsettled.cycles < std::min(kUnsettledMax, kUnsettledMin + unsettled.bound / kBoundForOneMore)) {
+    return std::nullopt;
+  }
   return "bindings of namespace \"" + pod.namespace_name() +
          "\" have no answer or no known outcome (the events of their pods say why): this pod waits for them";
 }
@@ -433,6 +439,7 @@ void BindingCycles::Finish(BindingCycle& cycle) {
   const PodInfoPtr pod = cycle.assumed;
   const Profile& profile = *cycle.profile;
   ++state_.counts.scheduled;
+  table_.NoteBound(cycle);
   std::string note;
   note.reserve(32 + pod->namespace_name().size() + pod->name.size() + pod->node_name.size());
   note.append("Successfully assigned ").append(pod->namespace_name()).append("/").append(pod->name);

@@ -52,6 +52,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
 
   std::size_t size() const { return table_.size(); }
   std::size_t busy_count() const { return table_.busy_count(); }
+  std::size_t unsettled_count() const { return table_.unsettled_count(); }
   bool empty() const { return table_.empty(); }
   std::vector<framework::PodInfoPtr> AssumedPods() const { return table_.AssumedPods(); }
 

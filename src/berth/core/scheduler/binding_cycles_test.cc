@@ -117,6 +117,28 @@ TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly
   EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
 }
 
+// Where answers are lost now and then, others of the namespace are bound all the time.
+TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeUnsettled) {
+  SetNode("a");
+  const auto start = [this](const std::string& name) {
+    queue::QueuedPodInfo queued = Pop(MakePod(name));
+    const PodInfoPtr assumed = Info(MakePod(name).Node("a"));
+    const framework::NodeIndex row = state().cache.nodes().Find("a");
+    state().cache.AssumePod(assumed, row);
+    bindings().StartBinding(profile(), std::move(queued), assumed, row, {});
+  };
+  for (int i = 0; i < 16; ++i) start("p" + std::to_string(i));
+  Pass(1s);
+  ASSERT_TRUE(bindings().HoldsBack(*Info(MakePod("next"))));
+  EXPECT_EQ(bindings().unsettled_count(), 16u);
+  for (int i = 0; i < 4; ++i) {
+    start("quick-" + std::to_string(i));
+    Take();
+    EndWrite();
+  }
+  EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
+}
+
 TEST_F(BindingCyclesTest, ABindingThatIsTriedAgainAndAgainSaysWhy) {
   Start();
   Take();

@@ -36,8 +36,9 @@ std::unique_ptr<BindingCycle> BindingTable::Take(BindingCycle& cycle) {
   const auto it = by_uid_.find(cycle.assumed->uid);
   BERTH_CHECK(it != by_uid_.end(), cycle.assumed->uid);
   if (cycle.is_unsettled) {
+    --unsettled_count_;
     const auto unsettled = unsettled_.find(cycle.assumed->namespace_name());
-    if (--unsettled->second == 0) unsettled_.erase(unsettled);
+    if (--unsettled->second.cycles == 0) unsettled_.erase(unsettled);
   }
   std::unique_ptr<BindingCycle> taken = std::move(it->second);
   by_uid_.erase(it);
@@ -131,13 +132,21 @@ BindingCycle* BindingTable::TakeVeryLate(Time now) {
 }
 
 void BindingTable::SetUnsettled(BindingCycle& cycle) {
-  if (!std::exchange(cycle.is_unsettled, true)) ++unsettled_[cycle.assumed->namespace_name()];
+  if (std::exchange(cycle.is_unsettled, true)) return;
+  ++unsettled_count_;
+  ++unsettled_[cycle.assumed->namespace_name()].cycles;
 }
 
-std::size_t BindingTable::UnsettledIn(std::string_view namespace_name) const {
-  if (unsettled_.empty()) return 0;
+void BindingTable::NoteBound(const BindingCycle& cycle) {
+  if (unsettled_.empty()) return;
+  const auto it = unsettled_.find(cycle.assumed->namespace_name());
+  if (it != unsettled_.end()) ++it->second.bound;
+}
+
+BindingTable::Unsettled BindingTable::UnsettledIn(std::string_view namespace_name) const {
+  if (unsettled_.empty()) return {};
   const auto it = unsettled_.find(namespace_name);
-  return it == unsettled_.end() ? 0 : it->second;
+  return it == unsettled_.end() ? Unsettled() : it->second;
 }
 
 void BindingTable::DropOperation(BindingCycle& cycle) {

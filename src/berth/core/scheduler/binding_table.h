@@ -64,9 +64,17 @@ class BindingTable {
   // none.
   BindingCycle* TakeLate(Time now);
   BindingCycle* TakeVeryLate(Time now);
+  // A write of the cycle has had no answer for long, or an outcome that is not known.
   void SetUnsettled(BindingCycle& cycle);
-  // Unsettled cycles of the namespace's pods.
-  std::size_t UnsettledIn(std::string_view namespace_name) const;
+  // The cycle's binding has taken effect, which speaks for its namespace.
+  void NoteBound(const BindingCycle& cycle);
+  // What is unsettled of one namespace, and what has taken effect there since something was.
+  struct Unsettled {
+    std::size_t cycles = 0;
+    std::size_t bound = 0;
+  };
+  Unsettled UnsettledIn(std::string_view namespace_name) const;
+  std::size_t unsettled_count() const { return unsettled_count_; }
 
  private:
   struct UidHash {
@@ -88,7 +96,8 @@ class BindingTable {
   std::deque<std::pair<Time, std::uint64_t>> begun_;  // busy operations, by when they began, and ones that have ended
   std::deque<std::pair<Time, std::uint64_t>> late_;   // those among them that are late, and ones that have ended
   std::size_t busy_count_ = 0;
-  StringHashMap<std::size_t> unsettled_;  // cycles, by namespace
+  StringHashMap<Unsettled> unsettled_;  // by namespace; of those where some cycle is
+  std::size_t unsettled_count_ = 0;
   std::vector<std::unique_ptr<BindingCycle>> free_;
 };
 

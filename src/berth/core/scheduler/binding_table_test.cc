@@ -93,11 +93,11 @@ TEST_F(BindingTableTest, CountsUnsettledCyclesByNamespace) {
   table_.SetUnsettled(p);
   table_.SetUnsettled(p);
   table_.SetUnsettled(q);
-  EXPECT_EQ(table_.UnsettledIn("default"), 2u);
-  EXPECT_EQ(table_.UnsettledIn("other"), 0u);
+  EXPECT_EQ(table_.UnsettledIn("default").cycles, 2u);
+  EXPECT_EQ(table_.UnsettledIn("other").cycles, 0u);
   table_.Take(p);
   table_.Take(q);
-  EXPECT_EQ(table_.UnsettledIn("default"), 0u);
+  EXPECT_EQ(table_.UnsettledIn("default").cycles, 0u);
 }
 
 TEST_F(BindingTableTest, WhatIsTakenOutIsFoundByNothing) {

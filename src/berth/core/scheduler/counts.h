@@ -2,6 +2,7 @@
 // Counts: what the core has done since it began. A plain value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace berth::scheduler {
@@ -12,6 +13,8 @@ struct Counts {
   std::uint64_t unschedulable = 0;     // attempts that ended with a refusal
   std::uint64_t errors = 0;            // attempts that ended with an error
   std::uint64_t bindings_unknown = 0;  // bindings whose outcome had to be read
+  std::uint64_t held_back = 0;         // attempts put off because too many bindings of the namespace were unsettled
+  std::size_t unsettled = 0;           // bindings that are unsettled now (binding_table.h)
 };
 
 }  // namespace berth::scheduler

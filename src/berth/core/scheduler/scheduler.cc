@@ -128,7 +128,11 @@ std::vector<UnboundPod> Scheduler::Unbound() const {
 
 std::size_t Scheduler::binding_count() const { return parts_->bindings.size(); }
 std::size_t Scheduler::busy_binding_count() const { return parts_->bindings.busy_count(); }
-const Counts& Scheduler::counts() const { return parts_->state.counts; }
+Counts Scheduler::counts() const {
+  Counts counts = parts_->state.counts;
+  counts.unsettled = parts_->bindings.unsettled_count();
+  return counts;
+}
 const cache::Cache& Scheduler::cache() const { return parts_->state.cache; }
 const queue::SchedulingQueue& Scheduler::queue() const { return parts_->state.queue; }
 const DecisionLog& Scheduler::decisions() const { return parts_->state.decisions; }

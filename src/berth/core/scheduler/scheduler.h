@@ -74,7 +74,7 @@ class Scheduler {
   // Those that are busy: a request or work of theirs is under way, and not for long. The shell stops calling
   // ScheduleOne() while there are too many. What waits (Permit, a volume, an answer that does not come) does not count.
   std::size_t busy_binding_count() const;
-  const Counts& counts() const;
+  Counts counts() const;
   const cache::Cache& cache() const;
   const queue::SchedulingQueue& queue() const;
   const DecisionLog& decisions() const;

@@ -6,7 +6,14 @@
 namespace berth::runner {
 
 SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options)
-    : scheduler_(std::move(scheduler)), clock_(clock), options_(std::move(options)) {}
+    : scheduler_(std::move(scheduler)),
+      clock_(clock),
+      options_(std::move(options)),
+      unsettled_bindings_(options_.metrics->GetGauge(
+          "berth_unsettled_bindings", "Bindings without an answer for a second, or whose outcome is not known.", {})),
+      held_back_attempts_(options_.metrics->GetCounter(
+          "berth_held_back_attempts_total",
+          "Attempts put off because too many bindings of the pod's namespace were unsettled.", {})) {}
 
 TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                                    std::vector<scheduler::Output>& outputs) {
@@ -21,7 +28,12 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   result.wake_at = scheduler_->NextWake();
   result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
   result.has_busy_bindings = scheduler_->busy_binding_count() > 0;
-  result.counts = scheduler_->counts();
+  const scheduler::Counts before = std::exchange(counts_, scheduler_->counts());
+  if (counts_.unsettled != before.unsettled) unsettled_bindings_.Set(static_cast<double>(counts_.unsettled));
+  if (counts_.held_back != before.held_back) {
+    held_back_attempts_.Add(static_cast<double>(counts_.held_back - before.held_back));
+  }
+  result.counts = counts_;
   return result;
 }
 

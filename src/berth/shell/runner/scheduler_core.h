@@ -10,6 +10,7 @@
 
 #include "berth/base/time.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/framework/metrics.h"
 #include "berth/shell/runner/turn_runner.h"
 
 namespace berth::runner {
@@ -26,6 +27,7 @@ class SchedulerCore final : public Core {
     std::function<void(const scheduler::Decision&)> on_decision;
     // Decides nothing before each source of data from outside has answered, or failed, once.
     bool waits_for_outside_data = false;
+    framework::Metrics* metrics = &framework::Metrics::None();
   };
 
   // `clock`, and what the functions rest on, must outlive it.
@@ -45,6 +47,9 @@ class SchedulerCore final : public Core {
   const std::unique_ptr<scheduler::Scheduler> scheduler_;
   const Clock& clock_;
   const Options options_;
+  framework::Gauge& unsettled_bindings_;
+  framework::Counter& held_back_attempts_;
+  scheduler::Counts counts_;  // as of the last turn
 };
 
 }  // namespace berth::runner

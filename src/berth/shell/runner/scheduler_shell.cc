@@ -83,6 +83,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
   turns.bindings_max = [this] { return std::min(options_.bindings_max, 2 * performer_->bindings_limit()); };
   turns.on_decision = options_.on_decision;
   turns.waits_for_outside_data = options_.waits_for_outside_data;
+  turns.metrics = options_.metrics;
   core_ = std::make_unique<SchedulerCore>(std::move(scheduler), clock_, std::move(turns));
   return {};
 }
