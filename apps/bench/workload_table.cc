@@ -16,6 +16,7 @@ using framework::ObjectKind;
 // after each sixty pods.
 constexpr int kChurnCycles = 60;
 constexpr int kPodsOnTarget = 90'000;
+constexpr int kLargePodCycles = 100;
 
 void MakeBasic(Workload&) {}
 
@@ -371,6 +372,53 @@ void MakeManyClasses(Workload& w) {
   w.measured.vary = [](api::Pod& pod, int i) { pod.metadata.labels.Set("app", "app-" + std::to_string(i)); };
 }
 
+// Plain pods among which large ones of another tenant come, each a class of its own.
+void MakeLargePods(Workload& w, const std::function<void(api::Pod& pod)>& dress) {
+  w.side.dress = [dress](api::Pod& pod, int) {
+    Basic(pod);
+    dress(pod);
+  };
+  w.side.vary = [](api::Pod& pod, int i) { pod.metadata.labels.Set("app", "app-" + std::to_string(i)); };
+  w.step_cycles = kLargePodCycles;
+  w.step = [](Feed& feed, int step) { feed.AddPod(Group::kSide, step); };
+}
+
+std::string KeyName(int i) { return "example.com/key-" + std::to_string(i); }
+
+void MakeManyKeys(Workload& w) {
+  MakeLargePods(w, [amount = AmountOf(w, 56'100)](api::Pod& pod) {
+    api::NodeSelectorTerm term;
+    for (int i = 0; i < amount; ++i) {
+      term.match_expressions.push_back({KeyName(i), api::SelectorOperator::kDoesNotExist, {}, {}});
+    }
+    pod.spec.node_affinity.emplace().required.emplace().push_back(std::move(term));
+  });
+}
+
+void MakeManySpreads(Workload& w) {
+  MakeLargePods(w, [amount = AmountOf(w, 12'000)](api::Pod& pod) {
+    for (int i = 0; i < amount; ++i) {
+      Spread(pod, KeyName(i).c_str(), 1, api::UnsatisfiableConstraintAction::kScheduleAnyway, "blue");
+    }
+  });
+}
+
+void MakeManyRefusals(Workload& w) {
+  MakeLargePods(w, [amount = AmountOf(w, 40'000)](api::Pod& pod) {
+    for (int i = 0; i < amount; ++i) {
+      pod.spec.pod_anti_affinity.required.push_back(Term("color-" + std::to_string(i), kHostname));
+    }
+  });
+}
+
+void MakeManyResources(Workload& w) {
+  MakeLargePods(w, [amount = AmountOf(w, 30'000)](api::Pod& pod) {
+    for (int i = 0; i < amount; ++i) {
+      pod.spec.containers.front().requests.push_back({KeyName(i), Amount("1")});
+    }
+  });
+}
+
 // A hundredth of the nodes goes and comes back in turn. With a hundred changes a thousand pods, each of fifty nodes
 // flaps ten times a second at 5,000 pods a second, which is more than an API server takes.
 void MakeFlapping(Workload& w) {
@@ -430,6 +478,14 @@ const std::vector<WorkloadEntry>& Workloads() {
        "its own",
        10, 1, MakeManyValues},
       {"manyclasses", "bad input: each pod a class of its own, of seven templates", 1, 2, MakeManyClasses},
+      {"manykeys", "bad input: every hundredth pod names 56,100 (--amount) keys in its node affinity", 1, 1,
+       MakeManyKeys},
+      {"manyspreads", "bad input: every hundredth pod has 12,000 (--amount) soft spread constraints", 1, 1,
+       MakeManySpreads},
+      {"manyrefusals", "bad input: every hundredth pod has 40,000 (--amount) required anti-affinity terms", 1, 1,
+       MakeManyRefusals},
+      {"manyresources", "bad input: every hundredth pod asks for 30,000 (--amount) extended resources", 1, 1,
+       MakeManyResources},
       {"flapping", "bad input: nodes go and come back, 100 (--amount) times while 1,000 pods come", 1, 2, MakeFlapping},
   };
   return kWorkloads;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "berth/base/hash_map.h"
+
 namespace berth::framework {
 namespace {
 
@@ -22,7 +24,8 @@ std::int64_t RoundAwayFromZero(Nanos nanos, Nanos per) {
   return static_cast<std::int64_t>(std::clamp<Nanos>(whole, -kMax - 1, kMax));
 }
 
-// Resource name to exact amount. A handful of entries, whose names belong to the pod class.
+// Resource name to exact amount. The names belong to the pod class. Mostly a handful of entries; where a tenant wrote
+// tens of thousands, they are found by their hash.
 class Amounts {
  public:
   Amounts() = default;
@@ -31,10 +34,8 @@ class Amounts {
   }
 
   const Nanos* Find(std::string_view name) const {
-    for (const auto& [n, amount] : entries_) {
-      if (n == name) return &amount;
-    }
-    return nullptr;
+    const std::size_t at = IndexOf(name);
+    return at < entries_.size() ? &entries_[at].second : nullptr;
   }
   Nanos Get(std::string_view name) const {
     const Nanos* amount = Find(name);
@@ -44,23 +45,43 @@ class Amounts {
   void Add(const Amounts& other) {
     for (const auto& [name, amount] : other.entries_) Entry(name).second += amount;
   }
+  void Max(std::string_view name, Nanos amount) {
+    const Nanos* mine = Find(name);
+    if (mine == nullptr || amount > *mine) Set(name, amount);
+  }
   void Max(const Amounts& other) {
-    for (const auto& [name, amount] : other.entries_) {
-      const Nanos* mine = Find(name);
-      if (mine == nullptr || amount > *mine) Set(name, amount);
-    }
+    for (const auto& [name, amount] : other.entries_) Max(name, amount);
   }
   const auto& entries() const { return entries_; }
 
  private:
   std::pair<std::string_view, Nanos>& Entry(std::string_view name) {
-    for (auto& entry : entries_) {
-      if (entry.first == name) return entry;
+    const std::size_t at = IndexOf(name);
+    if (at < entries_.size()) return entries_[at];
+    entries_.emplace_back(name, 0);
+    if (!index_.empty()) {
+      index_.emplace(name, at);
+    } else if (entries_.size() > kScanMax) {
+      for (std::size_t i = 0; i < entries_.size(); ++i) index_.emplace(entries_[i].first, i);
     }
-    return entries_.emplace_back(name, 0);
+    return entries_.back();
   }
 
+  // The number of entries where there is none.
+  std::size_t IndexOf(std::string_view name) const {
+    if (index_.empty()) {
+      std::size_t i = 0;
+      while (i < entries_.size() && entries_[i].first != name) ++i;
+      return i;
+    }
+    const auto it = index_.find(name);
+    return it == index_.end() ? entries_.size() : it->second;
+  }
+
+  static constexpr std::size_t kScanMax = 16;
+
   std::vector<std::pair<std::string_view, Nanos>> entries_;
+  StringViewHashMap<std::size_t> index_;  // of all entries, where there are more than kScanMax
 };
 
 struct Options {
@@ -87,12 +108,23 @@ Amounts EffectiveRequests(const PodClass& c, const api::ResourceList& spec, cons
   return effective;
 }
 
-Amounts ContainerRequests(const PodClass& c, const api::Container& container, bool use_status, const Options& options) {
+// Statuses by container's name; the last one counts.
+using Statuses = StringViewHashMap<const api::ContainerStatus*>;
+
+Statuses StatusesOf(const PodClass& c) {
+  Statuses statuses;
+  for (const api::ContainerStatus& status : c.container_statuses) {
+    if (status.requests) statuses[status.name] = &status;
+  }
+  return statuses;
+}
+
+Amounts ContainerRequests(const PodClass& c, const api::Container& container, const Statuses* statuses,
+                          const Options& options) {
   const api::ContainerStatus* status = nullptr;
-  if (use_status) {
-    for (const api::ContainerStatus& s : c.container_statuses) {
-      if (s.name == container.name && s.requests) status = &s;
-    }
+  if (statuses != nullptr) {
+    const auto it = statuses->find(container.name);
+    if (it != statuses->end()) status = it->second;
   }
   Amounts requests =
       status != nullptr ? EffectiveRequests(c, container.requests, *status) : Amounts(container.requests);
@@ -106,22 +138,24 @@ Amounts ContainerRequests(const PodClass& c, const api::Container& container, bo
 }
 
 Amounts PodRequests(const PodClass& c, const Options& options) {
+  const Statuses by_name = options.use_status ? StatusesOf(c) : Statuses();
+  const Statuses* const statuses = by_name.empty() ? nullptr : &by_name;
   Amounts total;
   for (const api::Container& container : c.spec.containers) {
-    total.Add(ContainerRequests(c, container, options.use_status, options));
+    total.Add(ContainerRequests(c, container, statuses, options));
   }
   // Init containers run one after another, each beside the sidecars that were started before it.
   Amounts sidecars;
   Amounts init_peak;
   for (const api::Container& container : c.spec.init_containers) {
-    Amounts requests = ContainerRequests(c, container, options.use_status && container.restart_always, options);
+    const Amounts requests = ContainerRequests(c, container, container.restart_always ? statuses : nullptr, options);
     if (container.restart_always) {
       total.Add(requests);
       sidecars.Add(requests);
-      init_peak.Max(sidecars);
-    } else {
-      requests.Add(sidecars);
-      init_peak.Max(requests);
+    }
+    // Of other resources the peak is what it was: the sidecars' sums count since they were last changed.
+    for (const auto& [name, amount] : requests.entries()) {
+      init_peak.Max(name, sidecars.Get(name) + (container.restart_always ? 0 : amount));
     }
   }
   total.Max(init_peak);

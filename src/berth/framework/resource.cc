@@ -2,6 +2,9 @@
 #include "berth/framework/resource.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
+#include <vector>
 
 namespace berth::framework {
 namespace {
@@ -9,6 +12,27 @@ namespace {
 auto LowerBound(auto& scalars, std::string_view name) {
   return std::lower_bound(scalars.begin(), scalars.end(), name,
                           [](const auto& entry, std::string_view n) { return entry.first < n; });
+}
+
+// Changes each of `scalars` by what `from` has of it; one that is not there counts as 0. Linear: a pod may have tens of
+// thousands.
+template <typename Change>
+void ChangeScalars(std::vector<std::pair<std::string, std::int64_t>>& scalars,
+                   const std::vector<std::pair<std::string, std::int64_t>>& from, const Change& change) {
+  std::vector<std::pair<std::string, std::int64_t>> added;
+  for (const auto& [name, amount] : from) {
+    const auto it = LowerBound(scalars, name);
+    if (it != scalars.end() && it->first == name) {
+      it->second = change(it->second, amount);
+    } else if (!added.empty() && added.back().first == name) {
+      added.back().second = change(added.back().second, amount);
+    } else {
+      added.emplace_back(name, change(0, amount));
+    }
+  }
+  const auto middle = static_cast<std::ptrdiff_t>(scalars.size());
+  scalars.insert(scalars.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
+  std::inplace_merge(scalars.begin(), scalars.begin() + middle, scalars.end());
 }
 
 }  // namespace
@@ -49,28 +73,14 @@ void Resource::Add(const Resource& other) {
   cpu_milli = WrappingAdd(cpu_milli, other.cpu_milli);
   memory_bytes = WrappingAdd(memory_bytes, other.memory_bytes);
   ephemeral_storage_bytes = WrappingAdd(ephemeral_storage_bytes, other.ephemeral_storage_bytes);
-  for (const auto& [name, amount] : other.scalars) {
-    const auto it = LowerBound(scalars, name);
-    if (it != scalars.end() && it->first == name) {
-      it->second = WrappingAdd(it->second, amount);
-    } else {
-      scalars.emplace(it, name, amount);
-    }
-  }
+  ChangeScalars(scalars, other.scalars, WrappingAdd);
 }
 
 void Resource::Subtract(const Resource& other) {
   cpu_milli = WrappingSub(cpu_milli, other.cpu_milli);
   memory_bytes = WrappingSub(memory_bytes, other.memory_bytes);
   ephemeral_storage_bytes = WrappingSub(ephemeral_storage_bytes, other.ephemeral_storage_bytes);
-  for (const auto& [name, amount] : other.scalars) {
-    const auto it = LowerBound(scalars, name);
-    if (it != scalars.end() && it->first == name) {
-      it->second = WrappingSub(it->second, amount);
-    } else {
-      scalars.emplace(it, name, WrappingSub(0, amount));
-    }
-  }
+  ChangeScalars(scalars, other.scalars, WrappingSub);
 }
 
 }  // namespace berth::framework

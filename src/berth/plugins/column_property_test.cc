@@ -68,6 +68,9 @@ class Generator {
     node.Allocatable("pods", Pick({"0", "2", "110"}));
     if (OneIn(2)) node.Allocatable("ephemeral-storage", Pick({"10Gi", "1"}));
     if (OneIn(2)) node.Allocatable("example.com/gpu", Pick({"0", "1", "4"}));
+    for (int i = Below(4); i > 0; --i) {
+      node.Allocatable("example.com/scalar-" + std::to_string(1 + Below(72)), Pick({"0", "1", "3"}));
+    }
     for (int i = Below(4); i > 0; --i) node.Label(Key(), Value());
     for (int i = Below(3); i > 0; --i) node.Taint(Pick({"gpu", "spot"}), Pick({"", "x"}), Effect());
     if (OneIn(5)) node.Unschedulable();
@@ -89,7 +92,7 @@ class Generator {
   }
   api::NodeSelectorTerm Term() {
     api::NodeSelectorTerm term;
-    for (int i = Below(3); i > 0; --i) term.match_expressions.push_back(Requirement(false));
+    for (int i = Below(OneIn(4) ? 9 : 3); i > 0; --i) term.match_expressions.push_back(Requirement(false));
     if (OneIn(4)) term.match_fields.push_back(Requirement(true));
     return term;
   }
@@ -101,6 +104,8 @@ class Generator {
     if (OneIn(4)) pod.Request("ephemeral-storage", Pick({"1", "5Gi"}));
     if (OneIn(4)) pod.Request("example.com/gpu", Pick({"1", "3"}));
     if (OneIn(8)) pod.Request("example.com/tpu", "1");
+    // More than a word has bits.
+    for (int i = OneIn(6) ? 70 : 0; i > 0; --i) pod.Request("example.com/scalar-" + std::to_string(i), Pick({"1", "2"}));
     if (OneIn(8)) pod.PodLevelRequests({{"cpu", "2"}});
     if (OneIn(4)) pod.HostPort(Pick({80, 81}), Pick({"", "UDP"}), Pick({"", "10.0.0.1", "10.0.0.2"}));
     for (int i = Below(3); i > 0; --i) {

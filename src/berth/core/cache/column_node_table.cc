@@ -101,10 +101,15 @@ ColumnNodeTable::NodeIndex ColumnNodeTable::SetNode(std::shared_ptr<const api::N
     const bool same = IsSameForScheduling(info.node(), *node);
     const bool same_images = same || info.node().images == node->images;
     if (!same_images) RemoveImages(row);
+    if (!same && info.node().metadata.labels != node->metadata.labels) {
+      CountLabelKeys(*node, +1);
+      CountLabelKeys(info.node(), -1);
+    }
     info.SetNode(std::move(node));
     if (same) return row;
     if (!same_images) AddImages(row);
   } else {
+    CountLabelKeys(*node, +1);
     info.SetNode(std::move(node));
     AddImages(row);
     rows_.insert(std::lower_bound(rows_.begin(), rows_.end(), row), row);
@@ -120,6 +125,7 @@ void ColumnNodeTable::RemoveNode(std::string_view node_name) {
   const NodeIndex row = Find(node_name);
   if (row == kNoNode) return;
   RemoveImages(row);
+  CountLabelKeys(infos_[row].node(), -1);
   infos_[row].ClearNode();
   rows_.erase(std::lower_bound(rows_.begin(), rows_.end(), row));
   ++nodes_version_;
@@ -304,9 +310,21 @@ void ColumnNodeTable::FillLabelCell(const std::string& key, std::vector<ValueId>
   column[row] = value ? Intern(*value) : 0;
 }
 
+void ColumnNodeTable::CountLabelKeys(const api::Node& node, int difference) {
+  for (const auto& [key, value] : node.metadata.labels) {
+    std::uint32_t& count = label_keys_[key];
+    count += static_cast<std::uint32_t>(difference);
+    if (count == 0) label_keys_.erase(key);
+  }
+}
+
 std::span<const ValueId> ColumnNodeTable::LabelColumn(std::string_view key) const {
   const auto found = label_columns_.find(key);
   if (found != label_columns_.end()) return found->second;
+  if (!label_keys_.contains(key)) {
+    no_labels_.resize(infos_.size());
+    return no_labels_;
+  }
   const auto it = label_columns_.try_emplace(std::string(key), infos_.size()).first;
   for (NodeIndex row = 0; row < infos_.size(); ++row) FillLabelCell(it->first, it->second, row);
   return it->second;

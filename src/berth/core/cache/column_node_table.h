@@ -89,6 +89,7 @@ class ColumnNodeTable final : public framework::NodeTable {
   void ReleaseTaintSet(std::uint32_t id);
   framework::ValueId Intern(std::string_view value) const;
   void FillLabelCell(const std::string& key, std::vector<framework::ValueId>& column, NodeIndex row) const;
+  void CountLabelKeys(const api::Node& node, int difference);
 
   std::vector<NodeInfo> infos_;
   std::vector<std::string> names_;  // of each row in use, with or without node object
@@ -101,7 +102,10 @@ class ColumnNodeTable final : public framework::NodeTable {
   std::vector<InternedTaints> taint_sets_{InternedTaints{{}, 1}};
   std::vector<std::uint32_t> free_taint_sets_;
 
+  // Of keys that some node has had. The others share one column of zeros: a pod may name as many as it likes.
   mutable StringHashMap<std::vector<framework::ValueId>> label_columns_;
+  mutable std::vector<framework::ValueId> no_labels_;
+  StringHashMap<std::uint32_t> label_keys_;  // how many nodes have each
   mutable StringHashMap<framework::ValueId> value_ids_;
   mutable std::vector<std::string> values_{std::string()};
   std::uint64_t values_version_ = 0;

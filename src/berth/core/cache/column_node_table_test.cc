@@ -159,11 +159,32 @@ TEST(ColumnNodeTable, LabelColumnsAreKeptUpToDate) {
 TEST(ColumnNodeTable, LabelColumnsAreBounded) {
   ColumnNodeTable table;
   const NodeIndex a = table.SetNode(MakeNode("a").Label("zone", "1").Build());
-  for (std::size_t i = 0; i <= ColumnNodeTable::kLabelColumnsMax; ++i) table.LabelColumn("key" + std::to_string(i));
+  for (std::size_t i = 0; i <= ColumnNodeTable::kLabelColumnsMax; ++i) {
+    const std::string key = "key" + std::to_string(i);
+    table.SetNode(MakeNode("c").Label(key, "1").Build());
+    table.LabelColumn(key);
+  }
   table.LabelColumn("zone");
   table.SetNode(MakeNode("b").Build());
   EXPECT_EQ(table.FindValue("1"), std::nullopt);
   EXPECT_EQ(table.Value(table.LabelColumn("zone")[a]), "1");
+}
+
+// A pod may name as many keys as it likes.
+TEST(ColumnNodeTable, KeysThatNoNodeHasShareAColumn) {
+  ColumnNodeTable table;
+  const NodeIndex a = table.SetNode(MakeNode("a").Build());
+  const auto* shared = table.LabelColumn("zone").data();
+  EXPECT_EQ(table.LabelColumn("zone")[a], 0u);
+  EXPECT_EQ(table.LabelColumn("rack").data(), shared);
+  table.SetNode(MakeNode("a").Label("zone", "1").Build());
+  EXPECT_EQ(table.Value(table.LabelColumn("zone")[a]), "1");
+  EXPECT_EQ(table.LabelColumn("rack").data(), shared);
+  const NodeIndex b = table.SetNode(MakeNode("b").Label("rack", "2").Build());
+  EXPECT_EQ(table.Value(table.LabelColumn("rack")[b]), "2");
+  EXPECT_EQ(table.LabelColumn("row").size(), 2u) << "it grows with the table";
+  table.RemoveNode("b");
+  EXPECT_EQ(table.LabelColumn("rack")[b], 0u);
 }
 
 TEST(ColumnNodeTable, TaintSetsAreSharedAndReused) {

@@ -32,7 +32,11 @@ bool KeptEvaluation::HasError() const {
 }
 
 std::size_t KeptEvaluation::Bytes() const {
-  return sizeof(*this) + verdicts.capacity() * sizeof(verdicts[0]) +
+  std::size_t reason_bytes = 0;
+  for (framework::VerdictId id = 1; id < statuses.size(); ++id) {
+    for (const std::string& reason : statuses.Get(id).reasons()) reason_bytes += sizeof(reason) + reason.capacity();
+  }
+  return sizeof(*this) + reason_bytes + verdicts.capacity() * sizeof(verdicts[0]) +
          (1 + columns.size()) * fixed.capacity() * sizeof(fixed[0]);
 }
 

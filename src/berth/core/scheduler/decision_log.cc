@@ -20,7 +20,22 @@ std::string Decision::Why() const {
   return why;
 }
 
+std::size_t Decision::TextBytes() const {
+  std::size_t bytes = message.size();
+  for (const auto& [status, count] : refusals) {
+    for (const std::string& reason : status.reasons()) bytes += sizeof(reason) + reason.size();
+  }
+  return bytes;
+}
+
 Decision& DecisionLog::Append() {
+  if (!ring_.empty()) {
+    Decision& newest = ring_[(next_ + ring_.size() - 1) % ring_.size()];
+    if (newest.TextBytes() > kTextBytesMax) {
+      newest.message = newest.message.substr(0, kTextBytesMax);
+      newest.refusals = {};
+    }
+  }
   if (ring_.size() < count_max_) return ring_.emplace_back();
   Decision& slot = ring_[next_];
   next_ = (next_ + 1) % count_max_;

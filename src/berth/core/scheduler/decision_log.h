@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecisionLog: the newest decisions, for explanations. A bounded ring; single-threaded.
+// DecisionLog: the newest decisions, for explanations. A ring, bounded in decisions and in the bytes of each;
+// single-threaded.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +35,8 @@ struct Decision {
   std::vector<std::pair<framework::Status, std::size_t>> refusals;
   std::string message;  // why it was not placed
 
+  // About what message and refusals take.
+  std::size_t TextBytes() const;
   std::string PodKey() const { return pod_namespace + "/" + pod_name; }
   // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)".
   std::string Why() const;
@@ -41,6 +44,10 @@ struct Decision {
 
 class DecisionLog {
  public:
+  // A decision with longer texts, which may be megabytes, keeps the beginning of its message until it is the newest no
+  // more.
+  static constexpr std::size_t kTextBytesMax = 4096;
+
   // At least one is kept.
   explicit DecisionLog(std::size_t count_max) : count_max_(std::max<std::size_t>(1, count_max)) {}
 

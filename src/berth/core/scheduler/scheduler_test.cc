@@ -365,6 +365,18 @@ TEST(DecisionLog, KeepsTheNewest) {
   EXPECT_EQ(log.Find("odd")->cycle, 7u);
 }
 
+TEST(DecisionLog, LongTextsAreKeptForTheNewestAlone) {
+  DecisionLog log(3);
+  Decision& large = log.Append();
+  large.pod_uid = "large";
+  large.message = std::string(1'000'000, 'x');
+  large.refusals.emplace_back(Status::Unschedulable(std::string(1'000'000, 'y')), 5);
+  EXPECT_EQ(log.Newest().TextBytes(), 2'000'000U + sizeof(std::string));
+  log.Append();
+  EXPECT_EQ(log.Find("large")->message, std::string(DecisionLog::kTextBytesMax, 'x'));
+  EXPECT_TRUE(log.Find("large")->refusals.empty());
+}
+
 TEST(DecisionLog, HoldsAtLeastOne) {
   DecisionLog log(0);
   log.Append().cycle = 5;

@@ -23,6 +23,18 @@ void Unreserve(CoreState& state, const Profile& profile, const PodInfo& assumed)
 
 namespace {
 
+// An API server takes 1.5 MB in all, and the pod may be as large already. No message of berth's own is longer.
+constexpr std::size_t kMessageBytesMax = std::size_t{64} << 10;
+
+// At the end of a character.
+void CutMessage(std::string& message) {
+  if (message.size() <= kMessageBytesMax) return;
+  std::size_t size = kMessageBytesMax;
+  while (size > 0 && (static_cast<unsigned char>(message[size]) & 0xc0) == 0x80) --size;
+  message.resize(size);
+  message += " ... (cut)";
+}
+
 // The write that tells the API server of the failure; empty when its object says it already.
 framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFailure& failure, std::string_view reason) {
   framework::PodStatusWrite write;
@@ -46,16 +58,19 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
 
 }  // namespace
 
-void WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
+bool WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
   SchedulingFailure failure;
   failure.message = message;
   framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError");
-  if (write.has_condition) state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
+  if (!write.has_condition) return false;
+  state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
+  return true;
 }
 
 void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,
                              SchedulingFailure&& failure) {
   const PodInfoPtr pod = queued.pod;
+  CutMessage(failure.message);
   ++(failure.is_refusal ? state.counts.unschedulable : state.counts.errors);
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
   state.queue.AddUnschedulable(std::move(queued), failure.unschedulable_plugins, failure.pending_plugins, state.now);

@@ -29,8 +29,8 @@ struct SchedulingFailure {
 // Asks the Reserve plugins, the last one first, to give up what they hold for the pod, and ends its assumption.
 void Unreserve(CoreState& state, const Profile& profile, const framework::PodInfo& assumed);
 
-// The pod's condition says from now on, if it did not yet, that it is not scheduled because of this error.
-void WriteSchedulerError(CoreState& state, const framework::PodInfo& pod, const std::string& message);
+// The pod's condition says from now on that it is not scheduled because of this error. False: it did already.
+bool WriteSchedulerError(CoreState& state, const framework::PodInfo& pod, const std::string& message);
 
 // Upstream: handleSchedulingFailure. `queued.pod` is the pod's newest object.
 void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,

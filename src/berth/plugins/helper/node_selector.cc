@@ -55,73 +55,126 @@ bool NodeSelector::Matches(std::string_view node_name, const api::StringMap& lab
                      [&](const api::NodeSelectorTerm& term) { return term.Matches(node_name, labels); });
 }
 
-BoundRequirement::BoundRequirement(const Requirement& requirement, bool is_field, const framework::NodeTable& nodes) {
+void BoundKey::Add(const Requirement& requirement, const framework::NodeTable& nodes) {
   using enum SelectorOperator;
-  if (is_field) {
-    // Validated: In or NotIn with one value. A node has no field but its name; the others are empty.
-    const std::string& value = requirement.values.front();
-    if (requirement.key == kNodeNameField) {
-      kind_ = requirement.op == kIn ? Kind::kRowIn : Kind::kRowNotIn;
-      row_ = nodes.Find(value);
-    } else {
-      constant_ = value.empty() == (requirement.op == kIn);
+  must_be_absent_ |= requirement.op == kDoesNotExist;
+  must_be_present_ |= requirement.op != kDoesNotExist && requirement.op != kNotIn;
+  switch (requirement.op) {
+    case kExists:
+    case kDoesNotExist: break;
+    case kIn:
+    case kNotIn: {
+      Values values;
+      for (const std::string& value : requirement.values) {
+        if (const auto id = nodes.FindValue(value)) values.push_back(*id);
+      }
+      if (requirement.op == kIn) {
+        Intersect(std::move(values));
+      } else {
+        none_of_.insert(none_of_.end(), values.begin(), values.end());
+      }
+      break;
     }
+    case kGt:
+    case kLt: {
+      nodes_ = &nodes;
+      const Requirement*& strictest = requirement.op == kGt ? above_ : below_;
+      // What the one before lets through is stricter.
+      if (!requirement.Validate().ok()) {
+        Intersect({});
+      } else if (strictest == nullptr || strictest->Matches(&requirement.values.front())) {
+        strictest = &requirement;
+      }
+      break;
+    }
+    case kUnknown: Intersect({}); break;
+  }
+}
+
+void BoundKey::Intersect(Values values) {
+  std::sort(values.begin(), values.end());
+  if (!one_of_) {
+    one_of_ = std::move(values);
     return;
   }
-  switch (requirement.op) {
-    case kIn: kind_ = Kind::kIn; break;
-    case kNotIn: kind_ = Kind::kNotIn; break;
-    case kExists: kind_ = Kind::kExists; break;
-    case kDoesNotExist: kind_ = Kind::kDoesNotExist; break;
-    case kGt:
-    case kLt: kind_ = Kind::kCompare; break;
-    case kUnknown: return;
-  }
-  column_ = nodes.LabelColumn(requirement.key);
-  requirement_ = &requirement;
-  nodes_ = &nodes;
-  if (kind_ != Kind::kIn && kind_ != Kind::kNotIn) return;
-  for (const std::string& value : requirement.values) {
-    const auto id = nodes.FindValue(value);
-    if (!id) continue;
-    if (first_ == 0) {
-      first_ = *id;
-    } else {
-      others_.push_back(*id);
-    }
-  }
-  std::sort(others_.begin(), others_.end());
+  const auto is_missing = [&values](ValueId id) { return !std::binary_search(values.begin(), values.end(), id); };
+  one_of_->erase(std::remove_if(one_of_->begin(), one_of_->end(), is_missing), one_of_->end());
 }
 
-bool BoundRequirement::HasValue(ValueId id) const {
-  return id == first_ || (!others_.empty() && std::binary_search(others_.begin(), others_.end(), id));
+void BoundKey::Finish() {
+  std::sort(none_of_.begin(), none_of_.end());
+  none_of_.erase(std::unique(none_of_.begin(), none_of_.end()), none_of_.end());
 }
 
-bool BoundRequirement::Matches(NodeIndex row) const {
-  switch (kind_) {
-    case Kind::kConstant: return constant_;
-    case Kind::kIn: return column_[row] != 0 && HasValue(column_[row]);
-    case Kind::kNotIn: return column_[row] == 0 || !HasValue(column_[row]);
-    case Kind::kExists: return column_[row] != 0;
-    case Kind::kDoesNotExist: return column_[row] == 0;
-    case Kind::kRowIn: return row == row_;
-    case Kind::kRowNotIn: return row != row_;
-    case Kind::kCompare: break;
-  }
+bool BoundKey::Matches(NodeIndex row) const {
   const ValueId id = column_[row];
-  if (id == 0) return false;
+  if (id == 0) return !must_be_present_;
+  if (must_be_absent_) return false;
+  if (one_of_ && !std::binary_search(one_of_->begin(), one_of_->end(), id)) return false;
+  if (!none_of_.empty() && std::binary_search(none_of_.begin(), none_of_.end(), id)) return false;
+  if (nodes_ == nullptr) return true;
   if (id != compared_) {
     const std::string value(nodes_->Value(id));
     compared_ = id;
-    compared_matches_ = requirement_->Matches(&value);
+    compared_matches_ =
+        (above_ == nullptr || above_->Matches(&value)) && (below_ == nullptr || below_->Matches(&value));
   }
   return compared_matches_;
 }
 
 BoundTerm::BoundTerm(const api::NodeSelectorTerm& term, const framework::NodeTable& nodes) {
-  requirements_.reserve(term.match_expressions.size() + term.match_fields.size());
-  for (const Requirement& r : term.match_expressions) requirements_.emplace_back(r, false, nodes);
-  for (const Requirement& r : term.match_fields) requirements_.emplace_back(r, true, nodes);
+  for (const Requirement& requirement : term.match_fields) AddField(requirement, nodes);
+  AddLabels(term.match_expressions, nodes);
+}
+
+BoundTerm::BoundTerm(const std::vector<Requirement>& requirements, const framework::NodeTable& nodes) {
+  AddLabels(requirements, nodes);
+}
+
+// Validated: In or NotIn with one value. A node has no field but its name; the others are empty.
+void BoundTerm::AddField(const Requirement& requirement, const framework::NodeTable& nodes) {
+  const std::string& value = requirement.values.front();
+  const bool is_in = requirement.op == SelectorOperator::kIn;
+  if (requirement.key != kNodeNameField) {
+    is_void_ |= value.empty() != is_in;
+    return;
+  }
+  const NodeIndex row = nodes.Find(value);
+  if (is_in) {
+    is_void_ |= row == framework::kNoNode || (only_row_ && *only_row_ != row);
+    only_row_ = row;
+  } else if (row != framework::kNoNode && std::find(other_rows_.begin(), other_rows_.end(), row) == other_rows_.end()) {
+    other_rows_.push_back(row);
+  }
+}
+
+void BoundTerm::AddLabels(const std::vector<Requirement>& requirements, const framework::NodeTable& nodes) {
+  // All labels that no node has share a column.
+  const ValueId* const nowhere = nodes.LabelColumn({}).data();
+  for (const Requirement& requirement : requirements) {
+    if (is_void_) return;
+    const std::span<const ValueId> column = nodes.LabelColumn(requirement.key);
+    if (column.data() == nowhere && !requirement.key.empty()) {
+      is_void_ = requirement.op != SelectorOperator::kNotIn && requirement.op != SelectorOperator::kDoesNotExist;
+      continue;
+    }
+    auto key = std::find_if(keys_.begin(), keys_.end(), [column](const BoundKey& it) { return it.IsAbout(column); });
+    if (key == keys_.end()) key = keys_.emplace(keys_.end(), column);
+    key->Add(requirement, nodes);
+  }
+  for (BoundKey& key : keys_) {
+    key.Finish();
+    is_void_ |= key.IsVoid();
+  }
+}
+
+std::vector<BoundTerm> BindTerms(const std::vector<api::NodeSelectorTerm>& terms, const framework::NodeTable& nodes) {
+  std::vector<BoundTerm> bound;
+  for (const api::NodeSelectorTerm& term : terms) {
+    bound.emplace_back(term, nodes);
+    if (bound.back().IsVoid()) bound.pop_back();
+  }
+  return bound;
 }
 
 std::string PreferredTermErrors(const std::vector<api::PreferredSchedulingTerm>& terms) {

@@ -3,11 +3,15 @@
 // columns of a node table.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <absl/container/inlined_vector.h>
 
 #include "berth/api/pod.h"
 #include "berth/api/selector.h"
@@ -33,45 +37,74 @@ class NodeSelector {
   std::vector<api::NodeSelectorTerm> terms_;  // those that can match
 };
 
-// One requirement bound to a node table. Valid until the table changes.
-class BoundRequirement {
+// What a term asks of one label, all of its requirements on that key together, so that a row costs the same however
+// many there are.
+class BoundKey {
  public:
-  BoundRequirement(const api::Requirement& requirement, bool is_field, const framework::NodeTable& nodes);
+  explicit BoundKey(std::span<const framework::ValueId> column) : column_(column) {}
 
+  bool IsAbout(std::span<const framework::ValueId> column) const { return column_.data() == column.data(); }
+  // After the last Add, Finish; before it, no question. `requirement` must outlive this.
+  void Add(const api::Requirement& requirement, const framework::NodeTable& nodes);
+  void Finish();
+  // Whether no row matches.
+  bool IsVoid() const { return must_be_absent_ ? must_be_present_ : one_of_ && one_of_->empty(); }
   bool Matches(framework::NodeIndex row) const;
 
  private:
-  enum class Kind : std::uint8_t { kConstant, kIn, kNotIn, kExists, kDoesNotExist, kCompare, kRowIn, kRowNotIn };
+  using Values = absl::InlinedVector<framework::ValueId, 4>;
 
-  bool HasValue(framework::ValueId id) const;
+  void Intersect(Values values);
 
-  Kind kind_ = Kind::kConstant;
-  bool constant_ = false;
   std::span<const framework::ValueId> column_;
-  framework::ValueId first_ = 0;  // most requirements name one value; 0 when no node has it
-  std::vector<framework::ValueId> others_;
-  framework::NodeIndex row_ = framework::kNoNode;
-  const api::Requirement* requirement_ = nullptr;  // kCompare
+  bool must_be_present_ = false;
+  bool must_be_absent_ = false;
+  std::optional<Values> one_of_;  // sorted
+  Values none_of_;                // sorted after Finish
+  // Of Gt and of Lt the strictest; null: none.
+  const api::Requirement* above_ = nullptr;
+  const api::Requirement* below_ = nullptr;
   const framework::NodeTable* nodes_ = nullptr;
   mutable framework::ValueId compared_ = 0;  // the value that was compared last, and how that went
   mutable bool compared_matches_ = false;
 };
 
-// A term bound to a node table: all requirements must match.
+// A term bound to a node table: all requirements must match. Valid until the table changes. Requirements on labels that
+// no node has, or with values that none has, are decided once.
 class BoundTerm {
  public:
   BoundTerm(const api::NodeSelectorTerm& term, const framework::NodeTable& nodes);
+  // Of labels.
+  BoundTerm(const std::vector<api::Requirement>& requirements, const framework::NodeTable& nodes);
 
   bool Matches(framework::NodeIndex row) const {
-    for (const BoundRequirement& requirement : requirements_) {
-      if (!requirement.Matches(row)) return false;
+    if (is_void_ || (only_row_ && *only_row_ != row)) return false;
+    for (const framework::NodeIndex other : other_rows_) {
+      if (other == row) return false;
+    }
+    for (const BoundKey& key : keys_) {
+      if (!key.Matches(row)) return false;
     }
     return true;
   }
+  // Whether no row matches.
+  bool IsVoid() const { return is_void_; }
 
  private:
-  std::vector<BoundRequirement> requirements_;
+  void AddLabels(const std::vector<api::Requirement>& requirements, const framework::NodeTable& nodes);
+  void AddField(const api::Requirement& requirement, const framework::NodeTable& nodes);
+
+  bool is_void_ = false;
+  std::vector<BoundKey> keys_;
+  std::optional<framework::NodeIndex> only_row_;
+  absl::InlinedVector<framework::NodeIndex, 2> other_rows_;
 };
+
+// Those of the terms that some row may match.
+std::vector<BoundTerm> BindTerms(const std::vector<api::NodeSelectorTerm>& terms, const framework::NodeTable& nodes);
+inline bool AnyMatches(const std::vector<BoundTerm>& terms, framework::NodeIndex row) {
+  return std::any_of(terms.begin(), terms.end(), [row](const BoundTerm& term) { return term.Matches(row); });
+}
 
 // What upstream says about preferred scheduling terms that do not validate; empty when all do. Terms of weight 0 and
 // empty terms are not looked at.

@@ -39,4 +39,21 @@ class RequiredNodeAffinity {
   std::optional<NodeSelector> affinity_;
 };
 
+// The same, bound to a node table. Valid until the table changes; `required` must outlive it.
+class BoundNodeAffinity {
+ public:
+  BoundNodeAffinity(const RequiredNodeAffinity& required, const framework::NodeTable& nodes)
+      : selector_(required.selector(), nodes) {
+    if (required.affinity()) affinity_ = BindTerms(required.affinity()->terms(), nodes);
+  }
+
+  bool Matches(framework::NodeIndex row) const {
+    return selector_.Matches(row) && (!affinity_ || AnyMatches(*affinity_, row));
+  }
+
+ private:
+  BoundTerm selector_;
+  std::optional<std::vector<BoundTerm>> affinity_;
+};
+
 }  // namespace berth::plugins

@@ -18,12 +18,18 @@ void AffinityIndex::Reset() {
   kinds_ = PodKinds(namespaces_);
   slots_.clear();
   live_class_count_ = 0;
+  carried_term_count_ = live_term_count_ = 0;
   carrier_count_ = 0;
   log_base_ += log_.size();
   log_.clear();
   reset_at_ = log_base_;
   counts_ = {};
   table_.Forget();  // all rows are looked at
+}
+
+void AffinityIndex::DropIdle() {
+  counts_.DropIdle();
+  if (carried_term_count_ > 2 * live_term_count_ + kIdleDeadTermsMax) Reset();
 }
 
 void AffinityIndex::Sync(const framework::NodeTable& nodes) {
@@ -46,6 +52,10 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   // under others, sums are beyond repair.
   if (are_all || nodes_version_ != nodes.nodes_version()) {
     if (topology_.Update(nodes, *rows, [this](NodeIndex row) { return is_row_used_[row]; })) ++moves_;
+    if (topology_.HasMetMissingKey()) {
+      Reset();
+      return Sync(nodes);
+    }
   }
   nodes_version_ = nodes.nodes_version();
   for (const NodeIndex row : *rows) SyncRow(nodes.Info(row), row);
@@ -78,8 +88,11 @@ void AffinityIndex::Count(const std::shared_ptr<const PodClass>& pod_class, Node
   const bool was_live = slot.pod_count > 0;
   slot.pod_count += pods;
   const bool is_live = slot.pod_count > 0;
-  if (is_live && !was_live) ++live_class_count_;
-  if (was_live && !is_live) --live_class_count_;
+  if (is_live != was_live) {
+    const std::size_t terms = kinds_.TermsOf(kinds_.KindOf(id))->size();
+    live_class_count_ = is_live ? live_class_count_ + 1 : live_class_count_ - 1;
+    live_term_count_ = is_live ? live_term_count_ + terms : live_term_count_ - terms;
+  }
   if (kinds_.HasTerms(kinds_.KindOf(id))) carrier_count_ += pods;
   is_row_used_[row] = true;
   log_.push_back({id, row, pods});
@@ -87,7 +100,10 @@ void AffinityIndex::Count(const std::shared_ptr<const PodClass>& pod_class, Node
 
 AffinityIndex::ClassId AffinityIndex::ClassFor(const std::shared_ptr<const PodClass>& pod_class) {
   const ClassId id = kinds_.Add(pod_class);
-  if (id == slots_.size()) slots_.emplace_back();
+  if (id == slots_.size()) {
+    slots_.emplace_back();
+    carried_term_count_ += kinds_.TermsOf(kinds_.KindOf(id))->size();
+  }
   return id;
 }
 

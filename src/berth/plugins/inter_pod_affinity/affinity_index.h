@@ -26,8 +26,11 @@ class AffinityIndex {
   static constexpr std::size_t kCountsBytesMax = std::size_t{64} << 20;
   // Changes that are kept for kinds which were not asked about for a while; they count anew when it was longer.
   static constexpr std::size_t kLogMax = 65536;
-  // Classes without a running pod that are kept beyond as many as there are with one; then the index begins anew.
+  // Classes without a running pod, and terms of such classes, that are kept beyond as many as there are with one; then
+  // the index begins anew.
   static constexpr std::size_t kDeadClassesMax = 4096;
+  static constexpr std::size_t kDeadTermsMax = 131'072;
+  static constexpr std::size_t kIdleDeadTermsMax = 16'384;  // for longer than until the next DropIdle()
   // Up to so many new running kinds are tested one by one against an incoming one that is asked about again.
   static constexpr std::size_t kDirectTestsMax = 64;
 
@@ -59,8 +62,8 @@ class AffinityIndex {
   std::uint64_t id() const { return id_; }
   // How often it began anew, and with it the numbering of keys and values.
   std::uint64_t reset_count() const { return reset_count_; }
-  // Drops the sums that nobody has asked for since the last call.
-  void DropIdle() { counts_.DropIdle(); }
+  // Drops the sums that nobody has asked for since the last call, and begins anew where that gives much back.
+  void DropIdle();
   // How many kinds of incoming pods it holds sums for.
   std::size_t counts_count() const { return counts_.size(); }
 
@@ -83,7 +86,10 @@ class AffinityIndex {
     std::int32_t pods = 0;
   };
 
-  bool HasDeadClasses() const { return kinds_.class_count() > 2 * live_class_count_ + kDeadClassesMax; }
+  bool HasDeadClasses() const {
+    return kinds_.class_count() > 2 * live_class_count_ + kDeadClassesMax ||
+           carried_term_count_ > 2 * live_term_count_ + kDeadTermsMax;
+  }
   void Reset();
   void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row);
   void Count(const std::shared_ptr<const framework::PodClass>& pod_class, framework::NodeIndex row, std::int32_t pods);
@@ -112,6 +118,9 @@ class AffinityIndex {
   PodKinds kinds_;
   std::vector<Slot> slots_;  // by class
   std::size_t live_class_count_ = 0;
+  // Terms of all classes and of those with a running pod; what several have counts several times.
+  std::size_t carried_term_count_ = 0;
+  std::size_t live_term_count_ = 0;
   std::int64_t carrier_count_ = 0;
 
   std::vector<Change> log_;

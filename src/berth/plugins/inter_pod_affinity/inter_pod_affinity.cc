@@ -258,6 +258,7 @@ void InterPodAffinity::DropIdle() {
   // Without a pod in all that time it is cheaper to begin anew than to hold every running pod.
   if (!is_used_) indexes_.clear();
   for (const auto& index : indexes_) index->DropIdle();
+  std::erase_if(indexes_, [](const auto& index) { return index->table() == nullptr; });  // one that begins anew
   is_used_ = false;
 }
 

@@ -140,7 +140,7 @@ class Generator {
     auto node = MakeNode(name);
     if (!OneIn(4)) node.Label("zone", Text({"a", "b", "c", ""}));
     if (!OneIn(5)) node.Label("host", name);
-    if (OneIn(3)) node.Label("rack", Text({"1", "2"}));
+    if (OneIn(12)) node.Label("rack", Text({"1", "2"}));  // often no node has it
     return node;
   }
   std::string Namespace() { return Text({"red", "green", "blue"}); }

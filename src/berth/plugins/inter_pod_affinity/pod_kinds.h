@@ -34,6 +34,8 @@ struct CarriedTerms {
   std::vector<TermId> required_affinity;
   std::vector<TermId> required_anti_affinity;
   std::vector<Weighted> preferred;
+
+  std::size_t size() const { return required_affinity.size() + required_anti_affinity.size() + preferred.size(); }
 };
 
 class PodKinds {

@@ -8,9 +8,9 @@ namespace berth::plugins {
 bool Topology::IsOvergrown() const {
   // Host names of nodes that came and went.
   const std::size_t ordinals_max = 2 * row_count_ + 4096;
-  return keys_.size() > kKeysMax || std::any_of(keys_.begin(), keys_.end(), [ordinals_max](const Key& key) {
-           return key.ordinals.size() > ordinals_max;
-         });
+  return keys_.size() > kKeysMax || missing_keys_.size() > kMissingKeysMax ||
+         std::any_of(keys_.begin(), keys_.end(),
+                     [ordinals_max](const Key& key) { return key.ordinals.size() > ordinals_max; });
 }
 
 Topology::Ordinal Topology::Intern(Key& key, std::string_view value) {
@@ -38,17 +38,39 @@ framework::NodeIndex Topology::RowOf(KeyIndex key, Ordinal ordinal) const {
   return row != framework::kNoNode && of.by_row[row] == ordinal ? row : framework::kNoNode;
 }
 
+Topology::KeyIndex Topology::AddKey(std::string_view name) {
+  keys_.push_back(Key{std::string(name), std::vector<Ordinal>(row_count_), {}, {}, {}, 0});
+  return static_cast<KeyIndex>(keys_.size() - 1);
+}
+
 Topology::KeyIndex Topology::Follow(std::string_view key, const framework::NodeTable& nodes) {
   const auto it = indexes_.find(key);
   if (it != indexes_.end()) return it->second;
-  const auto index = static_cast<KeyIndex>(keys_.size());
-  Key& added = keys_.emplace_back(Key{std::string(key), std::vector<Ordinal>(nodes.row_count()), {}, {}, {}, 0});
-  indexes_.emplace(key, index);
+  row_count_ = nodes.row_count();
   const std::span<const framework::ValueId> column = nodes.LabelColumn(key);
+  // The table has one column for all keys that no node has, but some of its own for keys that none has any more.
+  if (column.data() == nodes.LabelColumn({}).data() ||
+      std::all_of(column.begin(), column.end(), [](framework::ValueId value) { return value == 0; })) {
+    missing_keys_.emplace(key);
+    if (missing_ == kNoKey) missing_ = AddKey({});
+    return missing_;
+  }
+  const KeyIndex index = AddKey(key);
+  indexes_.emplace(key, index);
   for (framework::NodeIndex row = 0; row < column.size(); ++row) {
-    if (column[row] != 0) MoveRow(added, row, Intern(added, nodes.Value(column[row])));
+    if (column[row] != 0) MoveRow(keys_[index], row, Intern(keys_[index], nodes.Value(column[row])));
   }
   return index;
+}
+
+void Topology::LookForMissingKeys(const framework::NodeTable& nodes, std::span<const framework::NodeIndex> rows) {
+  if (missing_keys_.empty()) return;
+  for (const framework::NodeIndex row : rows) {
+    if (!nodes.Info(row).has_node()) continue;
+    for (const auto& [key, value] : nodes.Info(row).node().metadata.labels) {
+      has_met_missing_key_ |= missing_keys_.contains(key);
+    }
+  }
 }
 
 Topology::KeyIndex Topology::Find(std::string_view key) const {

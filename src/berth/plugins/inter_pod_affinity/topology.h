@@ -24,10 +24,14 @@ class Topology {
   // Bound on keys; beyond it, and when values that no node has any more outweigh, IsOvergrown() says so and the owner
   // begins anew.
   static constexpr std::size_t kKeysMax = 512;
+  static constexpr std::size_t kMissingKeysMax = 65536;
   bool IsOvergrown() const;
 
-  // The index of a key, followed from now on. `nodes` must be as of the last Update().
+  // The index of a key, followed from now on. `nodes` must be as of the last Update(). All keys that no node has are
+  // one, without a name: a pod may have as many as it likes.
   KeyIndex Follow(std::string_view key, const framework::NodeTable& nodes);
+  // A node has got a key that none had when it was followed: the owner begins anew.
+  bool HasMetMissingKey() const { return has_met_missing_key_; }
   KeyIndex Find(std::string_view key) const;  // kNoKey when it is not followed
   const std::string& name(KeyIndex key) const { return keys_[key].name; }
 
@@ -36,8 +40,10 @@ class Topology {
   bool Update(const framework::NodeTable& nodes, std::span<const framework::NodeIndex> rows, const IsUsed& is_used) {
     bool has_moved = false;
     row_count_ = nodes.row_count();
+    LookForMissingKeys(nodes, rows);
     for (Key& key : keys_) {
       key.by_row.resize(row_count_);
+      if (key.name.empty()) continue;
       const std::span<const framework::ValueId> column = nodes.LabelColumn(key.name);
       for (const framework::NodeIndex row : rows) {
         const Ordinal ordinal = column[row] == 0 ? 0 : Intern(key, nodes.Value(column[row]));
@@ -70,11 +76,16 @@ class Topology {
     std::size_t shared_count = 0;                 // ordinals of two or more rows
   };
 
+  KeyIndex AddKey(std::string_view name);
+  void LookForMissingKeys(const framework::NodeTable& nodes, std::span<const framework::NodeIndex> rows);
   static void MoveRow(Key& key, framework::NodeIndex row, Ordinal ordinal);
   static Ordinal Intern(Key& key, std::string_view value);
 
   std::vector<Key> keys_;
   StringHashMap<KeyIndex> indexes_;
+  StringHashSet missing_keys_;  // that no node has
+  KeyIndex missing_ = kNoKey;   // of all of these
+  bool has_met_missing_key_ = false;
   std::size_t row_count_ = 0;
 };
 

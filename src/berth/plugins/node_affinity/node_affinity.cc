@@ -32,6 +32,7 @@ class RequiredRef {
     if (state_ == nullptr) state_ = &own_.emplace(pod.spec());
   }
   const Required* operator->() const { return state_; }
+  const Required& operator*() const { return *state_; }
 
  private:
   const Required* state_;
@@ -110,28 +111,15 @@ void NodeAffinity::FilterRows(const framework::Cycle& cycle, const framework::Po
                               framework::StatusTable& statuses) const {
   const RequiredRef required(cycle, pod);
   std::vector<BoundTerm> added;
-  if (added_required_) {
-    for (const auto& term : added_required_->terms()) added.emplace_back(term, cycle.table);
-  }
-  std::vector<BoundRequirement> selector;
-  selector.reserve(required->selector().size());
-  for (const auto& requirement : required->selector()) selector.emplace_back(requirement, false, cycle.table);
-  std::vector<BoundTerm> affinity;
-  if (required->affinity()) {
-    for (const auto& term : required->affinity()->terms()) affinity.emplace_back(term, cycle.table);
-  }
-
+  if (added_required_) added = BindTerms(added_required_->terms(), cycle.table);
+  const BoundNodeAffinity bound(*required, cycle.table);
   CachedRefusal enforced(statuses, framework::Code::kUnschedulableAndUnresolvable, kReasonEnforced);
   CachedRefusal refusal(statuses, framework::Code::kUnschedulableAndUnresolvable, kReasonPod);
-  const auto any_matches = [](const std::vector<BoundTerm>& terms, NodeIndex row) {
-    return std::any_of(terms.begin(), terms.end(), [row](const BoundTerm& term) { return term.Matches(row); });
-  };
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;
-    if (added_required_ && !any_matches(added, row)) {
+    if (added_required_ && !AnyMatches(added, row)) {
       verdicts[row] = enforced.Get();
-    } else if (!std::all_of(selector.begin(), selector.end(), [row](const auto& r) { return r.Matches(row); }) ||
-               (required->affinity() && !any_matches(affinity, row))) {
+    } else if (!bound.Matches(row)) {
       verdicts[row] = refusal.Get();
     }
   }
@@ -155,7 +143,9 @@ void NodeAffinity::ScoreRows(const framework::Cycle& cycle, const framework::Pod
   std::vector<std::pair<std::int64_t, BoundTerm>> terms;
   for (const auto* list : {&added_preferred_, &PreferredTerms(pod)}) {
     for (const api::PreferredSchedulingTerm& term : *list) {
-      if (CanMatch(term)) terms.emplace_back(term.weight, BoundTerm(term.preference, cycle.table));
+      if (!CanMatch(term)) continue;
+      terms.emplace_back(term.weight, BoundTerm(term.preference, cycle.table));
+      if (terms.back().second.IsVoid()) terms.pop_back();
     }
   }
   for (const NodeIndex row : rows) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "berth/base/hash_map.h"
 #include "berth/framework/pod_requests.h"
 #include "berth/plugins/helper/arithmetic.h"
 #include "berth/plugins/helper/device_state.h"
@@ -40,7 +41,7 @@ constexpr Shortage kMemory = 1 << 2;
 constexpr Shortage kEphemeralStorage = 1 << 3;
 constexpr Shortage kUnresolvable = 1 << 4;
 constexpr int kScalarBit = 5;
-// A pod with more scalars than bits is asked in plain form.
+// A pod with more scalars than bits is filtered by FilterManyScalars.
 constexpr std::size_t kScalarsMax = 64 - kScalarBit;
 
 Status ToStatus(Shortage shortage, const Resource& request) {
@@ -198,9 +199,9 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
                                   std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                                   framework::StatusTable& statuses) const {
   const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
-  if (wanted == nullptr || wanted->request.scalars.size() > kScalarsMax) {
-    FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
-    return;
+  if (wanted == nullptr) return FastFilter::FilterRows(cycle, pod, rows, verdicts, statuses);
+  if (wanted->request.scalars.size() > kScalarsMax) {
+    return FilterManyScalars(cycle, wanted->request, rows, verdicts, statuses);
   }
   const Resource& request = wanted->request;
   const framework::NodeTable::Columns& c = cycle.table.columns();
@@ -243,6 +244,46 @@ void NodeResourcesFit::FilterRows(const framework::Cycle& cycle, const framework
     }
     for (std::size_t i = 0; i < count; ++i) check_row(first + static_cast<NodeIndex>(i));
   });
+}
+
+// A node answers for the scalars that it has, and all nodes alike for the others: rows are told apart by the former,
+// and each kind of row is asked once.
+void NodeResourcesFit::FilterManyScalars(const framework::Cycle& cycle, const Resource& request,
+                                         std::span<const NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                                         framework::StatusTable& statuses) const {
+  StringHashMap<framework::VerdictId> known;
+  std::string kind;
+  const auto tell_apart = [&kind](std::int64_t amount, std::int64_t allocatable, std::int64_t requested) {
+    Shortage shortage = 0;
+    Check(amount, allocatable, requested, kPods, shortage);
+    kind += static_cast<char>('0' + shortage);
+  };
+  for (const NodeIndex row : rows) {
+    if (verdicts[row] != framework::kVerdictOk) continue;
+    const framework::NodeInfo& node = cycle.nodes.Info(row);
+    const Resource& has = node.allocatable();
+    const Resource& gave = node.requested();
+    kind.clear();
+    kind += static_cast<std::int64_t>(node.pods().size()) + 1 > has.pods ? '1' : '0';
+    tell_apart(request.cpu_milli, has.cpu_milli, gave.cpu_milli);
+    tell_apart(request.memory_bytes, has.memory_bytes, gave.memory_bytes);
+    tell_apart(request.ephemeral_storage_bytes, has.ephemeral_storage_bytes, gave.ephemeral_storage_bytes);
+    for (const auto* scalars : {&has.scalars, &gave.scalars}) {
+      for (const auto& [name, amount] : *scalars) {
+        const std::int64_t asked = request.Scalar(name);
+        if (asked <= 0) continue;
+        kind.append(name).append(1, '\0');
+        kind += has.Scalar(name) > 0 ? '+' : '0';  // of none, devices may take the place
+        tell_apart(asked, has.Scalar(name), gave.Scalar(name));
+      }
+    }
+    const auto [it, is_new] = known.try_emplace(kind, framework::kVerdictOk);
+    if (is_new) {
+      const Status status = FitStatus(request, has, gave, node.pods().size());
+      if (!status.IsSuccess()) it->second = statuses.Intern(status);
+    }
+    verdicts[row] = it->second;
+  }
 }
 
 Status NodeResourcesFit::PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,

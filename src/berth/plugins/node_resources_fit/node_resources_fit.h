@@ -83,6 +83,9 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   bool IsDeviceBacked(std::string_view resource) const;
   framework::Status FitStatus(const framework::Resource& request, const framework::Resource& allocatable,
                               const framework::Resource& requested, std::size_t pod_count) const;
+  void FilterManyScalars(const framework::Cycle& cycle, const framework::Resource& request,
+                         std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
+                         framework::StatusTable& statuses) const;
   framework::QueueingHint AfterNodeChange(const framework::PodInfo& pod, const framework::EventObjects& event) const;
   // What WeightedShare does for the strategy, where the resources and their weights are such that it can.
   std::optional<ShareOf> KernelShare() const;

@@ -291,12 +291,13 @@ std::shared_ptr<SpreadCounts> PodTopologySpread::CountsFor(const PodInfo& pod, K
                                                            const framework::NodeTable& nodes) const {
   SpreadIndex& index = IndexFor(nodes);
   std::shared_ptr<SpreadCounts> counts = kept.counts.lock();
-  if (counts != nullptr && counts->epoch() == index.epoch()) {
+  if (counts != nullptr && counts->IsOf(index)) {
     counts->Update(index);
     return counts;
   }
-  const auto valid = [](const Constraints& constraints) {
-    return constraints.ok() ? *constraints : std::vector<SpreadConstraint>();
+  static const std::vector<SpreadConstraint> kNone;
+  const auto valid = [](const Constraints& constraints) -> const std::vector<SpreadConstraint>& {
+    return constraints.ok() ? *constraints : kNone;
   };
   const bool soft_needs_all_keys = !HasDefaults(pod) || !is_system_defaulted_;
   counts =
@@ -512,17 +513,19 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::MarksOf(const
                                                                            const PodInfo& pod) const {
   KeptClass& kept = ClassFor(pod);
   if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
-  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
-  if (constraint_count == 0) return Marks{};
+  if (kept.hard->empty() && kept.soft->empty()) return Marks{};
   const auto counts = CountsFor(pod, kept, cycle.table);
+  const std::size_t constraint_count = counts->hard().constraints.size() + counts->soft().constraints.size();
   const auto by_count = ConstraintsByCount(*counts);
   if (!by_count) return std::nullopt;
   // The last mark tells whether soft constraints know the row at all.
   const std::uint64_t numbering = indexes_.front()->numbering();
-  if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count) {
+  if (kept.marks_version == 0 || kept.marks_numbering != numbering || kept.marks_by_count != *by_count ||
+      kept.marks_constraint_count != constraint_count) {
     kept.marks_version = mark_versions_.New();
     kept.marks_numbering = numbering;
     kept.marks_by_count = *by_count;
+    kept.marks_constraint_count = constraint_count;
   }
   return Marks{constraint_count + 1, kept.marks_version};
 }
@@ -531,9 +534,9 @@ std::optional<framework::GroupingPlugin::Marks> PodTopologySpread::SharedMarksOf
     const Cycle& cycle, const PodInfo& pod, std::size_t special_max, std::vector<NodeIndex>& special) const {
   KeptClass& kept = ClassFor(pod);
   if (!kept.hard.ok() || !kept.soft.ok()) return std::nullopt;
-  const std::size_t constraint_count = kept.hard->size() + kept.soft->size();
-  if (constraint_count == 0) return Marks{};
+  if (kept.hard->empty() && kept.soft->empty()) return Marks{};
   const auto counts = CountsFor(pod, kept, cycle.table);
+  const std::size_t constraint_count = counts->hard().constraints.size() + counts->soft().constraints.size();
   const auto by_count = ConstraintsByCount(*counts);
   if (!by_count) return std::nullopt;
   if (!CollectSpecialRows(*counts, *by_count, special_max, special)) return std::nullopt;

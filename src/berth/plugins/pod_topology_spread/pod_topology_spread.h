@@ -113,6 +113,7 @@ class PodTopologySpread final : public framework::PreFilterPlugin,
     std::uint64_t marks_version = 0;  // 0: none yet
     std::uint64_t marks_numbering = 0;
     std::uint64_t marks_by_count = 0;
+    std::size_t marks_constraint_count = 0;
     std::weak_ptr<SpreadCounts> counts;  // of the table that was looked at last
   };
 

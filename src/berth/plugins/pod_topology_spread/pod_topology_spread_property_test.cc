@@ -50,6 +50,7 @@ class Generator {
     if (!OneIn(3)) node.Label("topology.kubernetes.io/zone", Pick({"x", "y", ""}));
     if (OneIn(3)) node.Label("disk", Pick({"ssd", "hdd"}));
     if (OneIn(100)) node.Label("kubernetes.io/hostname", "n0");
+    if (OneIn(25)) node.Label("rack", Pick({"1", "2"}));
     if (OneIn(3)) node.Taint("t", "", Pick({api::TaintEffect::kNoSchedule, api::TaintEffect::kPreferNoSchedule}));
     return node.Build();
   }
@@ -80,6 +81,7 @@ class Generator {
     const auto action = Pick({kDoNotSchedule, kScheduleAnyway});
     auto selector = Selector();
     auto key = Pick<std::string>({"zone", "kubernetes.io/hostname", "disk", "topology.kubernetes.io/zone"});
+    if (OneIn(12)) key = "rack";  // often no node has it
     auto constraint = testing::SpreadConstraint(1 + Below(3), std::move(key), std::move(selector), action);
     if (OneIn(4)) constraint.min_domains = Below(5);
     if (OneIn(3)) constraint.node_affinity_policy = Pick({NodeInclusionPolicy::kHonor, NodeInclusionPolicy::kIgnore});

@@ -16,14 +16,23 @@ SpreadCounts::SpreadCounts(std::shared_ptr<const PodClass> pod_class, const std:
   AddGroup(soft, true, soft_needs_all_keys, index, soft_);
   constexpr std::size_t kPointersPerConstraint = 5;
   bytes_ = sizeof(*this) + BytesOf(hard_.constraints) + BytesOf(soft_.constraints) +
-           (hard.size() + soft.size()) * kPointersPerConstraint * sizeof(void*);
+           (hard_.constraints.size() + soft_.constraints.size()) * kPointersPerConstraint * sizeof(void*);
 }
 
-void SpreadCounts::AddGroup(const std::vector<SpreadConstraint>& constraints, bool is_soft, bool needs_all_keys,
+bool SpreadCounts::IsOf(const SpreadIndex& index) const {
+  const auto holds = [](const Group& group) { return group.missing == nullptr || group.missing->row_count == 0; };
+  return epoch_ == index.epoch() && holds(hard_) && holds(soft_);
+}
+
+void SpreadCounts::AddGroup(const std::vector<SpreadConstraint>& all, bool is_soft, bool needs_all_keys,
                             SpreadIndex& index, Group& group) {
-  group.constraints = constraints;
-  if (constraints.empty()) return;
+  if (all.empty()) return;
   const NodeTable& nodes = *index.table();
+  SpreadTopology::Decisive decisive{all.size(), nullptr};
+  if (needs_all_keys) decisive = index.topology().DecisiveOf(all, nodes);
+  group.constraints.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(decisive.count));
+  group.missing = std::move(decisive.missing);
+  const std::vector<SpreadConstraint>& constraints = group.constraints;
   const std::shared_ptr<SpreadKeySet> key_set = index.topology().KeySetFor(constraints, needs_all_keys, nodes);
   group.key_set = key_set;
   for (std::size_t i = 0; i < constraints.size(); ++i) {

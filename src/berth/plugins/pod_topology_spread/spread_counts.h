@@ -22,7 +22,8 @@ class SpreadCounts {
  public:
   // Constraints of one kind, DoNotSchedule or ScheduleAnyway, that are decided together.
   struct Group {
-    std::vector<SpreadConstraint> constraints;
+    std::vector<SpreadConstraint> constraints;                 // those that decide (SpreadTopology::Decisive)
+    std::shared_ptr<const SpreadKey> missing;                  // why the others do not; null: there are none
     std::shared_ptr<const SpreadKeySet> key_set;               // null without constraints
     std::vector<std::shared_ptr<SelectorCounts>> pods;         // by constraint
     std::vector<std::shared_ptr<const DomainCounts>> domains;  // by constraint; null: soft, and by host name
@@ -35,8 +36,9 @@ class SpreadCounts {
   SpreadCounts(std::shared_ptr<const framework::PodClass> pod_class, const std::vector<SpreadConstraint>& hard,
                const std::vector<SpreadConstraint>& soft, bool soft_needs_all_keys, SpreadIndex& index);
 
-  // The index's when this was made. Void in another epoch.
-  std::uint64_t epoch() const { return epoch_; }
+  // Whether it can be brought up to date: not in another epoch of the index than that in which it was made, nor when a
+  // node has got a label that none had.
+  bool IsOf(const SpreadIndex& index) const;
   // Brings the counts up to date with the index. What the accessors return holds until the table changes.
   void Update(const SpreadIndex& index);
 
@@ -58,7 +60,7 @@ class SpreadCounts {
   SharedVersion shared_version;
 
  private:
-  void AddGroup(const std::vector<SpreadConstraint>& constraints, bool is_soft, bool needs_all_keys, SpreadIndex& index,
+  void AddGroup(const std::vector<SpreadConstraint>& all, bool is_soft, bool needs_all_keys, SpreadIndex& index,
                 Group& group);
 
   std::shared_ptr<const framework::PodClass> pod_class_;

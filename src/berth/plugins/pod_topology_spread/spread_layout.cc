@@ -35,6 +35,8 @@ DomainId Intern(SpreadKey& key, ValueId value, const NodeTable& nodes) {
 
 void SetDomain(SpreadKey& key, NodeIndex row, DomainId domain) {
   const DomainId before = key.by_row[row];
+  key.row_count += domain != 0 ? 1 : 0;
+  key.row_count -= before != 0 ? 1 : 0;
   if (before != 0 && --key.rows_of[before] == 1) --key.shared_count;
   if (domain != 0 && ++key.rows_of[domain] == 2) ++key.shared_count;
   key.by_row[row] = domain;
@@ -71,8 +73,10 @@ void LeaveKeySet(SpreadKeySet& set, NodeIndex row) {
   }
 }
 
-void EnterLayout(SpreadLayout& layout, NodeIndex row, const api::Node& node) {
-  layout.is_included[row] = layout.key_set->lacks_key[row] == 0 && layout.required.Matches(node) &&
+// `matches(row)`: whether the node is one that the layout requires.
+template <typename Matches>
+void EnterLayout(SpreadLayout& layout, NodeIndex row, const api::Node& node, const Matches& matches) {
+  layout.is_included[row] = layout.key_set->lacks_key[row] == 0 && matches(row) &&
                             (!layout.honors_taints || !HasUntoleratedHardTaint(node.taints, layout.tolerations));
   const DomainId domain = layout.DomainOf(row);
   if (domain != 0 && CountRow(layout.rows_of, domain, true)) ++layout.domain_count;
@@ -148,7 +152,9 @@ std::size_t SpreadKeySet::Bytes() const {
   return bytes;
 }
 
-std::size_t SpreadLayout::Bytes() const { return sizeof(*this) + is_included.capacity() / 8 + BytesOf(rows_of); }
+std::size_t SpreadLayout::Bytes() const {
+  return sizeof(*this) + required_bytes + is_included.capacity() / 8 + BytesOf(rows_of);
+}
 
 bool SpreadTopology::IsOvergrown() const {
   if (keys_.size() > kKeysMax || layouts_.size() + key_sets_.size() > kLayoutsMax) return true;
@@ -196,7 +202,8 @@ void SpreadTopology::MoveRow(const NodeTable& nodes, NodeIndex row, bool is_used
   }
   std::size_t i = 0;
   for (auto& [text, layout] : layouts_) {
-    if (has_node) EnterLayout(*layout, row, *node_of_row_[row]);
+    const api::Node* const node = node_of_row_[row].get();
+    if (has_node) EnterLayout(*layout, row, *node, [&](NodeIndex) { return layout->required.Matches(*node); });
     if (layout->DomainOf(row) != before[i++] && is_used) ++layout->moves;
   }
 }
@@ -211,6 +218,15 @@ std::shared_ptr<SpreadKey> SpreadTopology::Follow(const std::string& name, const
   const std::span<const ValueId> column = nodes.LabelColumn(name);
   for (const NodeIndex row : nodes.rows()) SetDomain(*kept, row, Intern(*kept, column[row], nodes));
   return kept;
+}
+
+SpreadTopology::Decisive SpreadTopology::DecisiveOf(const std::vector<SpreadConstraint>& constraints,
+                                                    const NodeTable& nodes) {
+  for (std::size_t i = 0; i < constraints.size(); ++i) {
+    std::shared_ptr<const SpreadKey> key = Follow(constraints[i].topology_key, nodes);
+    if (key->row_count == 0) return {i + 1, std::move(key)};
+  }
+  return {constraints.size(), nullptr};
 }
 
 std::shared_ptr<SpreadKeySet> SpreadTopology::KeySetFor(const std::vector<SpreadConstraint>& constraints,
@@ -243,7 +259,8 @@ std::shared_ptr<SpreadLayout> SpreadTopology::LayoutFor(const std::shared_ptr<Sp
   for (const std::string_view name : names) AppendText(text, key_set->needs_all_keys ? name : std::string_view());
   text += '|';
   text += InclusionText(constraint, pod_class);
-  std::shared_ptr<SpreadLayout>& kept = layouts_[text];
+  const std::size_t text_size = text.size();
+  std::shared_ptr<SpreadLayout>& kept = layouts_[std::move(text)];
   if (kept != nullptr) return kept;
   kept = std::make_shared<SpreadLayout>();
   kept->key = key_set->keys[i];
@@ -254,7 +271,11 @@ std::shared_ptr<SpreadLayout> SpreadTopology::LayoutFor(const std::shared_ptr<Sp
   kept->honors_taints = constraint.node_taints_policy == NodeInclusionPolicy::kHonor;
   if (kept->honors_taints) kept->tolerations = pod_class.spec.tolerations;
   kept->is_included.resize(row_count_);
-  for (const NodeIndex row : nodes.rows()) EnterLayout(*kept, row, nodes.Info(row).node());
+  const BoundNodeAffinity required(kept->required, nodes);
+  const auto matches = [&required](NodeIndex row) { return required.Matches(row); };
+  for (const NodeIndex row : nodes.rows()) EnterLayout(*kept, row, nodes.Info(row).node(), matches);
+  // What it requires is as long as its text, and some pointers more.
+  kept->required_bytes = 4 * text_size;
   layout_bytes_ += kept->Bytes();
   return kept;
 }

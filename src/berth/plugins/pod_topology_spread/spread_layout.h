@@ -28,6 +28,7 @@ struct SpreadKey {
   std::vector<DomainId> by_row;             // 0: no such label
   std::vector<std::uint32_t> rows_of;       // by domain
   std::size_t shared_count = 0;             // domains of two rows or more
+  std::size_t row_count = 0;                // rows that have the label
   std::vector<DomainId> domain_of_value{};  // by the table's ids; 0: not met yet
 
   // Whether no two rows have the same value now, as with host names.
@@ -55,6 +56,7 @@ struct SpreadLayout {
   std::shared_ptr<SpreadKeySet> key_set;
   // What a node must match and bear to be included.
   RequiredNodeAffinity required{api::PodSpec()};
+  std::size_t required_bytes = 0;
   bool honors_taints = false;
   std::vector<api::Toleration> tolerations;
 
@@ -95,6 +97,13 @@ class SpreadTopology {
   }
 
   // These must be asked for as of the last Update. What they return is kept up to date until the next Reset.
+  // Of constraints that only nodes with all keys meet, how many of the first decide: those behind one whose key no node
+  // has do not, so that a pod may have as many as it likes. It holds until some row has `missing`.
+  struct Decisive {
+    std::size_t count = 0;
+    std::shared_ptr<const SpreadKey> missing;  // null: each key is on some node
+  };
+  Decisive DecisiveOf(const std::vector<SpreadConstraint>& constraints, const framework::NodeTable& nodes);
   std::shared_ptr<SpreadKeySet> KeySetFor(const std::vector<SpreadConstraint>& constraints, bool needs_all_keys,
                                           const framework::NodeTable& nodes);
   // The layout of constraints[i] of the key set, for pods of that class.

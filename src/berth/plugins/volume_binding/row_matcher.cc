@@ -64,10 +64,7 @@ void TermIndex::Finish() {
   }
 }
 
-bool RowMatcher::Affinity::Matches(framework::NodeIndex row) const {
-  return matches_any ||
-         std::any_of(terms.begin(), terms.end(), [row](const BoundTerm& term) { return term.Matches(row); });
-}
+bool RowMatcher::Affinity::Matches(framework::NodeIndex row) const { return matches_any || AnyMatches(terms, row); }
 
 RowMatcher::RowMatcher(const Sources& sources, const PodVolumes& pod, const framework::NodeTable& nodes)
     : sources_(sources), pod_(pod), nodes_(nodes) {
@@ -100,8 +97,7 @@ void RowMatcher::BindClaim(const DelayedClaim& claim, std::size_t claim_count) {
   out.free.Finish();
   if (claim.provisioning.topologies) {
     for (const auto& term : *claim.provisioning.topologies) {
-      std::vector<BoundRequirement>& bound = out.topologies.emplace_back();
-      for (const api::Requirement& requirement : term) bound.emplace_back(requirement, false, nodes_);
+      out.topologies.emplace_back(term, nodes_);
     }
   }
   if (claim.provisioning.capacities) {
@@ -137,10 +133,7 @@ const api::PersistentVolume* RowMatcher::Find(std::size_t i, const NodeDecision&
 
 bool RowMatcher::IsInTopology(std::size_t i) const {
   if (!pod_.delayed[i].provisioning.topologies) return true;
-  const auto& terms = claims_[i].topologies;
-  return std::any_of(terms.begin(), terms.end(), [&](const auto& term) {
-    return std::all_of(term.begin(), term.end(), [&](const BoundRequirement& r) { return r.Matches(row_); });
-  });
+  return AnyMatches(claims_[i].topologies, row_);
 }
 
 bool RowMatcher::HasCapacity(std::size_t i) const {

@@ -98,7 +98,7 @@ class RowMatcher {
   struct Claim {
     std::vector<Affinity> prebound;
     TermIndex free;
-    std::vector<std::vector<BoundRequirement>> topologies;
+    std::vector<BoundTerm> topologies;
     TermIndex capacities;
     explicit Claim(const framework::NodeTable& nodes) : free(nodes), capacities(nodes) {}
   };
