@@ -8,6 +8,7 @@
 
 #include "berth/base/random.h"
 #include "berth/core/queue/backoff.h"
+#include "berth/core/queue/large_pods.h"
 #include "berth/core/queue/nominator.h"
 #include "berth/core/queue/queue_testing.h"
 #include "berth/core/queue/run_and_heap.h"
@@ -104,6 +105,21 @@ struct LessNumber {
 };
 
 // Against a sorted list, with elements that come in order, out of order, leave from anywhere and change their order.
+TEST(LargePods, TakeTurnsWithPauses) {
+  LargePods large_pods;
+  const auto large = MakePodInfo({.name = "large", .tolerations = 2000});
+  const auto ordinary = MakePodInfo({.name = "ordinary", .tolerations = 900});
+  Time now = kStart;
+  EXPECT_FALSE(large_pods.WhyLater(*ordinary, now));
+  EXPECT_FALSE(large_pods.WhyLater(*large, now));
+  EXPECT_TRUE(large_pods.WhyLater(*large, now)->starts_with("the pod asks for 2000 things "));
+  EXPECT_FALSE(large_pods.WhyLater(*ordinary, now));
+  now += 199ms;
+  EXPECT_TRUE(large_pods.WhyLater(*large, now));
+  now += 1ms;
+  EXPECT_FALSE(large_pods.WhyLater(*large, now));
+}
+
 TEST(RunAndHeap, GivesTheLeast) {
   Random random(7);
   RunAndHeap<Numbered, LessNumber> queue(LessNumber{});

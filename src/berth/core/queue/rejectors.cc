@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "berth/core/queue/entry.h"
+#include "berth/core/queue/large_pods.h"
 #include "berth/framework/guarded.h"
 
 namespace berth::queue {
@@ -193,8 +195,11 @@ Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet&
   // Nobody could say what helps a pod without a profile.
   if (set.profile == nullptr) return Strategy::kAfterBackoff;
   const framework::EventObjects objects = source.View();
+  std::optional<bool> is_large;
   for (const Relevance::Match& match : RelevanceOf(set, event).matches) {
-    if (Ask(*match.hint, pod, objects) == QueueingHint::kSkip) continue;
+    // A hint would look at each of the things that a large pod asks for.
+    if (*match.hint && !is_large) is_large = IsLarge(*pod.pod_class);
+    if (!is_large.value_or(false) && Ask(*match.hint, pod, objects) == QueueingHint::kSkip) continue;
     return match.is_pending ? Strategy::kImmediately : Strategy::kAfterBackoff;
   }
   return Strategy::kSkip;

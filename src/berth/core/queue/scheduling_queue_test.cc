@@ -303,6 +303,15 @@ TEST_F(SchedulingQueueTest, AFailedPodCanBeGatedAndKeepsItsRejectors) {
 
 // ---- Events ----
 
+// It would look at each of the things that the pod asks for, at each event.
+TEST_F(SchedulingQueueTest, NoHintIsAskedAboutALargePod) {
+  AddFailed({.name = "large", .tolerations = 1000}, {"Picky"});
+  AddFailed({.name = "ordinary", .tolerations = 900}, {"Picky"});
+  Move(events::kNodeAdd, {.new_node = MakeNode("bad")});
+  EXPECT_EQ(PlaceOf("large"), Place::kBackoff);
+  EXPECT_EQ(PlaceOf("ordinary"), Place::kUnschedulable);
+}
+
 TEST_F(SchedulingQueueTest, AnEventMovesThePodsWhoseRejectorsWantIt) {
   struct Case {
     const char* name;

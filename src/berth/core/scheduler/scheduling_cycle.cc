@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/base/check.h"
+#include "berth/base/subject.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/plugin_errors.h"
 #include "berth/core/scheduler/scheduling_failure.h"
@@ -35,6 +36,7 @@ bool SchedulingCycle::ScheduleOne() {
   ++state_.counts.cycles;
   SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &state_.decisions.Append(), 0};
   const PodInfo& pod = *attempt.queued.pod;
+  const Subject subject(pod.uid);
   Decision& decision = *attempt.decision;
   decision.cycle = state_.counts.cycles;
   decision.time = state_.now;
@@ -43,13 +45,7 @@ bool SchedulingCycle::ScheduleOne() {
   decision.pod_name = pod.name;
   decision.pod_uid = pod.uid;
   decision.pod = attempt.queued.pod;
-  if (DropStale(attempt)) return true;
-  if (std::optional<std::string> why = bindings_.HoldsBack(pod)) {
-    SchedulingFailure failure;
-    failure.message = decision.message = *std::move(why);
-    HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
-    return true;
-  }
+  if (DropStale(attempt) || PutOff(attempt)) return true;
   state_.UpdateNominations();
   attempt.seed = decision.seed = random_.Next();
   idle_sweep_.NoteCycle();
@@ -62,6 +58,22 @@ bool SchedulingCycle::ScheduleOne() {
   const Outcome& outcome = attempt.profile->evaluator.Evaluate(
       attempt.queued.pod, state_.cache.nodes(), &state_.nominations.rows(), attempt.seed, state_.WallNow());
   Conclude(std::move(attempt), outcome);
+  return true;
+}
+
+// A pod whose turn it is not: it is tried again after its back-off.
+bool SchedulingCycle::PutOff(SchedulingAttempt& attempt) {
+  const PodInfo& pod = *attempt.queued.pod;
+  std::optional<std::string> why = bindings_.HoldsBack(pod);
+  if (why) {
+    ++state_.counts.held_back;
+  } else {
+    why = large_pods_.WhyLater(pod, state_.now);
+  }
+  if (!why) return false;
+  SchedulingFailure failure;
+  failure.message = attempt.decision->message = *std::move(why);
+  HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "berth/base/random.h"
+#include "berth/core/queue/large_pods.h"
 #include "berth/core/scheduler/core_interfaces.h"
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/extender_cycle.h"
@@ -44,6 +45,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
 
  private:
   bool DropStale(const SchedulingAttempt& attempt);
+  bool PutOff(SchedulingAttempt& attempt);
   // `cycle` keeps waiting, or its attempt ends.
   void Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress);
   void Conclude(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
@@ -55,6 +57,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   BindingStarter& bindings_;
   IdleSweep& idle_sweep_;
   Random random_;
+  queue::LargePods large_pods_;
   std::unique_ptr<ExtenderCycle> waiting_;  // null: no cycle waits for extenders
 };
 
