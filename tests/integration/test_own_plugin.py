@@ -16,7 +16,7 @@ BUILD = Path(os.environ["BERTH_BUILD"])
 PODS = "/api/v1/namespaces/default/pods"
 TEAM = "example.com/team"
 
-# Plugins that must not be loaded, and one whose name is taken.
+# Plugins that must not be loaded, one whose name is taken, and one that fails while it looks at some pods.
 BAD_PLUGINS = {
     "CMakeLists.txt": """cmake_minimum_required(VERSION 3.25)
 project(bad LANGUAGES CXX)
@@ -24,12 +24,26 @@ find_package(berth REQUIRED COMPONENTS plugin)
 berth_add_plugin(aborting aborting.cc)
 berth_add_plugin(newer newer.cc)
 berth_add_plugin(taken taken.cc)
+berth_add_plugin(fragile fragile.cc)
 target_compile_definitions(newer PRIVATE BERTH_PLUGIN_ABI_VERSION=999)
 """,
     "aborting.cc": """#include <berth/plugin.h>
 #include <cstdlib>
 [[maybe_unused]] const bool kAborts = (std::abort(), true);
 BERTH_PLUGIN("Aborting", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
+""",
+    "fragile.cc": """#include <berth/plugin.h>
+#include <cstdlib>
+namespace {
+struct Fragile final : berth::FilterPlugin {
+  std::string_view Name() const override { return "Fragile"; }
+  berth::Status Filter(const berth::Cycle&, const berth::PodInfo& pod, const berth::NodeInfo&) const override {
+    if (pod.labels().Find("poison") != nullptr) std::abort();
+    return {};
+  }
+};
+}  // namespace
+BERTH_PLUGIN("Fragile", [](berth::PluginArgs&, berth::Handle&) { return std::make_unique<Fragile>(); });
 """,
     "newer.cc": """#include <berth/plugin.h>
 BERTH_PLUGIN("Newer", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
@@ -183,6 +197,44 @@ class OwnPlugin(BerthTest):
         self.assertIn('PreFilterPlugin "NodeMacth" does not exist; the nearest name is "NodeMatch"',
                       self.refusal("--config", str(typo), "--plugin-dir", str(self.plugins)))
         self.assertIn('"NodeMacth" does not exist; the nearest name is "NodeName"', self.refusal("--config", str(typo)))
+
+    def test_a_failed_check_sets_the_pod_aside_and_the_program_begins_anew(self) -> None:
+        folder = self.folder()
+        shutil.copy(self.bad / "build/fragile.so", folder / "fragile.so")
+        config = self.file("fragile.yaml", """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+profiles:
+- schedulerName: fragile
+  plugins: {multiPoint: {enabled: [{name: Fragile}]}}
+""")
+        _, api = self.api_server()
+        api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
+                                     "status": {"allocatable": {"cpu": "8", "memory": "16Gi", "pods": "110"}}})
+        berth = self.start(self.prefix / "bin/berth", "run", "--master", api.url, "--config", str(config),
+                           "--plugin-dir", str(folder))
+        berth.wait_for("err", "Starting")
+
+        def create(name: str, **labels: str) -> None:
+            body = pod(name, scheduler="fragile")
+            body["metadata"]["labels"] = labels
+            api.create(PODS, body)
+
+        def is_bound(name: str) -> bool:
+            return bool(node_of(api.get(f"{PODS}/{name}")))
+
+        create("before")
+        wait_until("the first is bound", lambda: is_bound("before"))
+        create("poisoned", poison="yes")
+        message = wait_until("it is told why it waits", lambda: self.message(api, "poisoned"))
+        self.assertIn("the scheduler failed while it worked on this pod", message)
+        create("after")
+        wait_until("the process goes on", lambda: is_bound("after"))
+        self.assertIn("beginning anew", "\n".join(berth.lines("err")))
+        self.assertFalse(is_bound("poisoned"))
+        # A second failure within a minute is one too many.
+        create("poisoned-too", poison="yes")
+        self.assertEqual(berth.wait(), -signal.SIGABRT, berth.lines("err"))
 
     def test_bad_shared_objects_are_refused(self) -> None:
         def directory(*files: Path) -> Path:

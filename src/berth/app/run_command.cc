@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "berth/api/meta.h"
+#include "berth/app/begin_anew.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
 #include "berth/app/process.h"
@@ -117,6 +118,7 @@ int ReportUnbound(runner::SchedulerShell& shell) {
 
 int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   ShareMemory();
+  auto set_aside = BeginAnewOnFailure();
   const auto configuration = Configuration(options);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   const SystemClock clock;
@@ -145,7 +147,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   shell_options.hostname = HostName();
   shell_options.read_file = plugin_files::PluginFiles(options.config);
   shell_options.plugins = plugins;
-  shell_options.pods = {options.pods_by_annotation, std::move(*namespaces)};
+  shell_options.pods = {options.pods_by_annotation, std::move(*namespaces), std::move(set_aside)};
   shell_options.waits_for_outside_data = options.once;
   if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
   auto shell = runner::SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,

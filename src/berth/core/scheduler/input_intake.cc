@@ -8,6 +8,7 @@
 
 #include "berth/base/log.h"
 #include "berth/core/queue/update_events.h"
+#include "berth/core/scheduler/scheduling_failure.h"
 
 namespace berth::scheduler {
 
@@ -108,6 +109,10 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
     state_.queue.Delete(pod->uid);
     return;
   }
+  if (!state_.options.pods.set_aside.empty() && state_.options.pods.set_aside.contains(pod->uid)) {
+    TellSetAside(*pod);
+    return;
+  }
   const PodInfoPtr* const waiting = state_.queue.FindWaiting(pod->uid);
   if (waiting == nullptr) {
     state_.queue.Add(pod, state_.now);
@@ -117,6 +122,18 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
   state_.queue.Update(old, pod, state_.now);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) MoveForNomination(old);
+}
+
+// Once, as long as its condition says so.
+void InputIntake::TellSetAside(const framework::PodInfo& pod) {
+  constexpr const char* kMessage =
+      "the scheduler failed while it worked on this pod, and began anew without it; it is tried again after the next "
+      "start (the scheduler's log says what failed)";
+  if (!WriteSchedulerError(state_, pod, kMessage)) return;
+  log::ErrorLine("scheduler", "A pod is set aside: an earlier failure happened while it was worked on",
+                 {{"pod", pod.Key()}});
+  state_.outputs.AddEvent(state_.profiles.Find(pod)->scheduler_name(), pod, true, "FailedScheduling", "Scheduling",
+                          kMessage);
 }
 
 void InputIntake::On(PodGone&& input) { RemovePod(input.uid); }

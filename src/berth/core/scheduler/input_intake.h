@@ -47,6 +47,7 @@ class InputIntake {
 
   void SetAssignedPod(const framework::PodInfoPtr& pod);
   void SetPendingPod(const framework::PodInfoPtr& pod);
+  void TellSetAside(const framework::PodInfo& pod);
   void RemovePod(std::string_view uid);
   void MoveForNomination(const framework::PodInfoPtr& pod);
 

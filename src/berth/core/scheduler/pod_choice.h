@@ -22,6 +22,9 @@ struct PodChoice {
   // wherever they come from.
   std::set<std::string, std::less<>> namespaces;
 
+  // Uids of pods that an earlier failure of ours is laid to: they are not scheduled, and told so.
+  std::set<std::string, std::less<>> set_aside{};
+
   bool Serves(std::string_view namespace_name) const {
     return namespaces.empty() || namespaces.contains(namespace_name);
   }

@@ -88,6 +88,21 @@ TEST(PodChoiceTest, EveryNamespaceIsServedUnlessSomeAreListed) {
   EXPECT_EQ(bound({.by_annotation = false, .namespaces = {"team-a", "team-c"}}), (Lines{"bind p-team-a to a"}));
 }
 
+// After a failure that was laid to it.
+TEST(PodChoiceTest, APodThatIsSetAsideIsToldSoOnceAndHoldsUpNobody) {
+  Harness h(DefaultProfiles(), With({.by_annotation = false, .namespaces = {}, .set_aside = {"uid-p"}}));
+  h.Set(testing::MakeNode("a"));
+  auto pod = testing::MakePod("p").Uid("uid-p");
+  h.Set(pod);
+  h.Set(testing::MakePod("q"));
+  h.Run();
+  const Lines lines = h.Take();
+  ASSERT_EQ(lines.size(), 3U) << ::testing::PrintToString(lines);
+  EXPECT_TRUE(lines[0].starts_with("status p SchedulerError: the scheduler failed while it worked on this pod"));
+  EXPECT_TRUE(lines[1].starts_with("Warning FailedScheduling p: "));
+  EXPECT_EQ(lines[2], "bind q to a");
+}
+
 TEST(PodChoiceTest, PodsOnNodesCountWhereverTheyComeFrom) {
   Harness h(DefaultProfiles(), With({.by_annotation = false, .namespaces = {"team-a"}}));
   h.Set(testing::MakeNode("a").Allocatable("cpu", "1"));
