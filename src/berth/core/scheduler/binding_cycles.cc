@@ -344,19 +344,17 @@ void BindingCycles::OutcomeIsUnknown(BindingCycle& cycle, const std::string& why
       TellTrouble(cycle,
                   "binding to node \"" + cycle.assumed->node_name + "\": " + why +
                       "; it may have taken effect all the same, so the pod keeps its place there, and the binding "
-                      "is tried again",
-                  true);
+                      "is tried again");
   }
   ReadPodLater(cycle);
 }
 
-// `is_answered`: no write is under way that a condition could come behind.
-void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message, bool is_answered) {
+// By an event. A condition could come behind the binding, and say of a bound pod that it is not.
+void BindingCycles::TellTrouble(BindingCycle& cycle, std::string message) {
   if (cycle.trouble_told == message) return;
   cycle.trouble_told = message;
   const PodInfo& pod = *cycle.queued.pod;
   log::Warning("scheduler", "A pod's binding does not take effect", {{"pod", pod.Key()}, {"err", message}});
-  if (is_answered) WriteSchedulerError(state_, pod, message);
   state_.outputs.AddEvent(cycle.profile->scheduler_name(), pod, true, "FailedScheduling", "Binding",
                           std::move(message));
 }
@@ -407,10 +405,8 @@ void BindingCycles::Tick() {
     const std::string what = late->phase == BindingPhase::kPreBind
                                  ? "PreBind of " + std::string(late->plugin) + " for node \""
                                  : std::string("binding to node \"");
-    TellTrouble(*late,
-                what + late->assumed->node_name + "\": no answer for " +
-                    FormatGoDuration(state_.options.binding_told_after) + "; the pod keeps its place there",
-                false);
+    TellTrouble(*late, what + late->assumed->node_name + "\": no answer for " +
+                           FormatGoDuration(state_.options.binding_told_after) + "; the pod keeps its place there");
   }
   while (BindingCycle* const cycle = table_.TakeDue(state_.now)) {
     if (cycle->is_waiting_to_read && cycle->read_at <= state_.now) {

@@ -70,7 +70,7 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
 
   void OutcomeIsUnknown(BindingCycle& cycle, const std::string& why, bool says_much);
   void ReadPodLater(BindingCycle& cycle);
-  void TellTrouble(BindingCycle& cycle, std::string message, bool is_answered);
+  void TellTrouble(BindingCycle& cycle, std::string message);
   void PostBindingAgain(BindingCycle& cycle);
   void EndPermitTimeouts(BindingCycle& cycle);
 

@@ -152,7 +152,8 @@ TEST_F(BindingCyclesTest, ABindingThatIsTriedAgainAndAgainSaysWhy) {
   const std::string why =
       "binding to node \"a\": etcd is away; it may have taken effect all the same, so the pod keeps "
       "its place there, and the binding is tried again";
-  EXPECT_EQ(Take(), (Lines{"status p SchedulerError: " + why, "Warning FailedScheduling p: " + why}));
+  // No condition: it could come behind a binding that has taken effect.
+  EXPECT_EQ(Take(), Lines{"Warning FailedScheduling p: " + why});
   Pass(10s);
   EXPECT_EQ(Take(), Lines{"read p"});
   Read("");

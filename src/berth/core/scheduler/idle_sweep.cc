@@ -10,6 +10,10 @@ void IdleSweep::Tick() {
   due_at_.reset();
   // Once more without a cycle in between, and nothing is left.
   if (has_cycled_) due_at_ = state_.now + kPeriod;
+  if (short_periods_left_ > 0) {
+    ++state_.counts.sweeps_of_large_pods;
+    if (--short_periods_left_ > 0) due_at_ = state_.now + kPeriodAfterLargePods;
+  }
   has_cycled_ = false;
 }
 

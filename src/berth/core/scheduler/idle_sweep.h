@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// IdleSweep: drops, every five minutes, what profiles and pod classes keep of pods that come no more. Within turns
-// only; between cycles. It sets no timer while nothing is kept.
+// IdleSweep: drops, every five minutes, what profiles and pod classes keep of pods that come no more; after a large pod
+// (queue/large_pods.h), of which megabytes are kept, twice within twenty seconds. Within turns only; between cycles. It
+// sets no timer while nothing is kept.
 #pragma once
 
 #include <chrono>
@@ -15,12 +16,15 @@ class IdleSweep {
  public:
   // What no pod has used goes after twice this at most.
   static constexpr Duration kPeriod = std::chrono::minutes(5);
+  static constexpr Duration kPeriodAfterLargePods = std::chrono::seconds(10);
 
   explicit IdleSweep(CoreState& state) : state_(state) {}
 
   // A cycle has begun: it may keep something.
-  void NoteCycle() {
+  void NoteCycle(bool is_of_large_pod = false) {
     has_cycled_ = true;
+    if (is_of_large_pod && short_periods_left_ == 0) due_at_ = state_.now + kPeriodAfterLargePods;
+    if (is_of_large_pod) short_periods_left_ = 2;
     if (!due_at_) due_at_ = state_.now + kPeriod;
   }
   // Sweeps if it is time.
@@ -32,6 +36,7 @@ class IdleSweep {
   // When this period ends; nullopt: nothing is kept, and the next cycle begins one.
   std::optional<Time> due_at_;
   bool has_cycled_ = false;  // in this period
+  int short_periods_left_ = 0;
 };
 
 }  // namespace berth::scheduler

@@ -33,5 +33,22 @@ TEST_F(IdleSweepTest, TwoPeriodsAfterTheLastCycleNothingIsLeftToDo) {
   EXPECT_EQ(sweep.NextWake(), std::nullopt);
 }
 
+TEST_F(IdleSweepTest, LargePodsAreSweptSoon) {
+  IdleSweep sweep(state());
+  sweep.NoteCycle();
+  Pass(sweep, 20s);
+  sweep.NoteCycle(true);
+  const Time began = state().now;
+  EXPECT_EQ(sweep.NextWake(), began + IdleSweep::kPeriodAfterLargePods);
+  Pass(sweep, 5s);
+  sweep.NoteCycle(true);
+  EXPECT_EQ(sweep.NextWake(), began + IdleSweep::kPeriodAfterLargePods) << "one after the other does not put it off";
+  Pass(sweep, 5s);
+  EXPECT_EQ(sweep.NextWake(), state().now + IdleSweep::kPeriodAfterLargePods);
+  Pass(sweep, 10s);
+  EXPECT_EQ(state().counts.sweeps_of_large_pods, 2u);
+  EXPECT_EQ(sweep.NextWake(), std::nullopt);
+}
+
 }  // namespace
 }  // namespace berth::scheduler

@@ -370,7 +370,7 @@ TEST(DecisionLog, LongTextsAreKeptForTheNewestAlone) {
   Decision& large = log.Append();
   large.pod_uid = "large";
   large.message = std::string(1'000'000, 'x');
-  large.refusals.emplace_back(Status::Unschedulable(std::string(1'000'000, 'y')), 5);
+  large.refusals.emplace_back(framework::Status::Unschedulable(std::string(1'000'000, 'y')), 5);
   EXPECT_EQ(log.Newest().TextBytes(), 2'000'000U + sizeof(std::string));
   log.Append();
   EXPECT_EQ(log.Find("large")->message, std::string(DecisionLog::kTextBytesMax, 'x'));

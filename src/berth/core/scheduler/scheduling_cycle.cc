@@ -48,7 +48,7 @@ bool SchedulingCycle::ScheduleOne() {
   if (DropStale(attempt) || PutOff(attempt)) return true;
   state_.UpdateNominations();
   attempt.seed = decision.seed = random_.Next();
-  idle_sweep_.NoteCycle();
+  idle_sweep_.NoteCycle(queue::IsLarge(*pod.pod_class));
   if (!state_.options.extenders.empty() && ExtenderCycle::IsWantedFor(pod, state_.options.extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
     const ExtenderCycle::Progress progress = cycle->Start();

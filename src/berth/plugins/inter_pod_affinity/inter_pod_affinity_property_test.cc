@@ -123,7 +123,7 @@ struct PlainCounts {
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  explicit Generator(std::uint64_t seed) : seed_(seed), random_(seed) {}
 
   bool OneIn(std::uint64_t n) { return random_.Below(n) == 0; }
   int Below(int n) { return static_cast<int>(random_.Below(static_cast<std::uint64_t>(n))); }
@@ -140,7 +140,11 @@ class Generator {
     auto node = MakeNode(name);
     if (!OneIn(4)) node.Label("zone", Text({"a", "b", "c", ""}));
     if (!OneIn(5)) node.Label("host", name);
-    if (OneIn(12)) node.Label("rack", Text({"1", "2"}));  // often no node has it
+    // With every fourth seed no node has it at first.
+    if (OneIn(3)) {
+      const std::string rack = Text({"1", "2"});
+      if (seed_ % 4 != 0 || ++nodes_made_ > 20) node.Label("rack", rack);
+    }
     return node;
   }
   std::string Namespace() { return Text({"red", "green", "blue"}); }
@@ -187,7 +191,9 @@ class Generator {
   }
 
  private:
+  std::uint64_t seed_;
   Random random_;
+  int nodes_made_ = 0;  // that would have a rack
 };
 
 class Cluster {

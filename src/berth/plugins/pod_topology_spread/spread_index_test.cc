@@ -51,7 +51,7 @@ class SpreadIndexTest : public ::testing::Test {
   // The counts of a class; bound anew if they have to be.
   std::shared_ptr<SpreadCounts> Counts(const PodInfoPtr& pod, std::shared_ptr<SpreadCounts> counts = nullptr) {
     index_.Sync(table_);
-    if (counts != nullptr && counts->epoch() == index_.epoch()) {
+    if (counts != nullptr && counts->IsOf(index_)) {
       counts->Update(index_);
       return counts;
     }
@@ -111,6 +111,9 @@ TEST_F(SpreadIndexTest, SurvivesThatLabelValuesGetNewNumbers) {
   std::size_t bytes = 0;
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t numbering = index_.numbering();
+    auto labelled = MakeNode("labelled");
+    for (int i = 0; i < 300; ++i) labelled.Label("label-" + std::to_string(i), "x");
+    table_.SetNode(labelled.Build());
     for (int i = 0; i < 300; ++i) table_.LabelColumn("label-" + std::to_string(i));
     AddNode(6 + round);
     Run(MakePod("r" + std::to_string(round)).Label("app", "web"), 6 + round);
@@ -158,7 +161,7 @@ TEST_F(SpreadIndexTest, BoundsClasses) {
   const std::weak_ptr<SpreadCounts> kept = counts;
   const auto other = Counts(Web(MakePod("q")));
   for (std::size_t i = 0; i < SpreadIndex::kClassesMax; ++i) index_.Keep(other);
-  EXPECT_NE(counts->epoch(), index_.epoch());
+  EXPECT_FALSE(counts->IsOf(index_));
   EXPECT_EQ(kept.use_count(), 1) << "the index has let go of it";
 }
 

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include <malloc.h>
+
 namespace berth::runner {
 
 SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options)
@@ -33,6 +35,7 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
   if (counts_.held_back != before.held_back) {
     held_back_attempts_.Add(static_cast<double>(counts_.held_back - before.held_back));
   }
+  if (counts_.sweeps_of_large_pods != before.sweeps_of_large_pods) malloc_trim(0);  // The heap keeps most of it.
   result.counts = counts_;
   return result;
 }
