@@ -94,7 +94,7 @@ std::size_t Weight(const json::value& value) {
 
 class JsonPatcher {
  public:
-  explicit JsonPatcher(const json::value& document) : document_(document) {}
+  explicit JsonPatcher(json::value document) : document_(std::move(document)) {}
 
   Outcome<Done> Apply(const json::object& operation) {
     const json::string* op = StringMember(operation, "op");
@@ -148,10 +148,19 @@ class JsonPatcher {
     return Done();
   }
 
-  Outcome<Done> Add(const Pointer& path, std::string_view path_text, json::value value) {
+  Outcome<Done> Add(const Pointer& path, std::string_view path_text, const json::value& value) {
     if (path.size() > static_cast<std::size_t>(kPatchedDepthMax)) return MissingPath("add", path_text);
     BERTH_RETURN_IF_ERROR(CheckDepth(path, value));
-    return Put(path, path_text, std::move(value));
+    return Put(path, path_text, json::value(value, document_.storage()));
+  }
+
+  // What stands behind a place of a list is shifted by what comes or goes there: ten thousand times through a list of
+  // hundreds of thousands of elements would be seconds.
+  Outcome<Done> CheckShift(std::size_t elements) {
+    shifted_elements_ += elements;
+    if (shifted_elements_ <= kPatchShiftedElementsMax) return Done();
+    return TooLarge("the operations of the JSON patch shift more than " + std::to_string(kPatchShiftedElementsMax) +
+                    " list elements: use fewer patches of list elements, or replace the whole list");
   }
 
   Outcome<Done> Put(const Pointer& path, std::string_view path_text, json::value value) {
@@ -175,6 +184,7 @@ class JsonPatcher {
       }
       index = *wanted;
     }
+    BERTH_RETURN_IF_ERROR(CheckShift(array->size() - index));
     array->insert(array->begin() + static_cast<std::ptrdiff_t>(index), std::move(value));
     return Done();
   }
@@ -186,7 +196,9 @@ class JsonPatcher {
       object->erase(path.back());
     } else {
       json::array& array = parent->as_array();
-      array.erase(array.begin() + static_cast<std::ptrdiff_t>(*ParseIndex(path.back())));
+      const std::size_t index = *ParseIndex(path.back());
+      BERTH_RETURN_IF_ERROR(CheckShift(array.size() - index));
+      array.erase(array.begin() + static_cast<std::ptrdiff_t>(index));
     }
     return Done();
   }
@@ -225,23 +237,27 @@ class JsonPatcher {
   json::value document_;
   std::size_t copied_bytes_ = 0;
   std::size_t moved_bytes_ = 0;  // to deeper places, whose depth has to be counted
+  std::size_t shifted_elements_ = 0;
 };
 
 // ---- Merge patch ----------------------------------------------------------------------------------------------------
 
-json::value MergePatch(const json::value& document, const json::value& patch) {
+// In place: a copy at each level would cost the document times its depth.
+void MergeInto(json::value& target, const json::value& patch) {
   const json::object* changes = patch.if_object();
-  if (changes == nullptr) return patch;
-  json::object merged = document.is_object() ? document.get_object() : json::object();
+  if (changes == nullptr) {
+    target = patch;
+    return;
+  }
+  if (!target.is_object()) target.emplace_object();
+  json::object& members = target.get_object();
   for (const auto& change : *changes) {
     if (change.value().is_null()) {
-      merged.erase(change.key());
+      members.erase(change.key());
     } else {
-      json::value& target = merged[change.key()];
-      target = MergePatch(target, change.value());
+      MergeInto(members[change.key()], change.value());
     }
   }
-  return merged;
 }
 
 // ---- Strategic merge patch ------------------------------------------------------------------------------------------
@@ -251,13 +267,15 @@ constexpr std::string_view kRetainKeys = "$retainKeys";
 constexpr std::string_view kSetElementOrder = "$setElementOrder/";
 constexpr std::string_view kDeleteFromPrimitiveList = "$deleteFromPrimitiveList/";
 constexpr std::string_view kPrimitiveSet = "*";
+// Of a path that the schema could know.
+constexpr std::size_t kMergePathBytesMax = 512;
 
 class StrategicMerger {
  public:
   StrategicMerger(std::string_view kind, MergeKeyOf merge_key_of) : kind_(kind), merge_key_of_(merge_key_of) {}
 
   // Merges `patch` into `target`. An empty target makes a clean copy of the patch: without directives and nulls.
-  Outcome<Done> MergeObject(json::object& target, const json::object& patch, const std::string& path) {
+  Outcome<Done> MergeObject(json::object& target, const json::object& patch) {
     if (const json::value* directive = patch.if_contains(kPatchDirective)) {
       if (*directive == json::value("replace") || *directive == json::value("delete")) {
         const bool keeps = *directive == json::value("replace");
@@ -269,20 +287,20 @@ class StrategicMerger {
         return Done();
       }
       if (*directive != json::value("merge")) {
-        return BadRequest("unknown $patch directive " + json::serialize(*directive) + " at " + Where(path) +
+        return BadRequest("unknown $patch directive " + json::serialize(*directive) + " at " + Where() +
                           ": want merge, replace or delete");
       }
     }
-    BERTH_RETURN_IF_ERROR(RetainKeys(target, patch, path));
+    BERTH_RETURN_IF_ERROR(RetainKeys(target, patch));
     for (const auto& entry : patch) {
       const std::string_view key = entry.key();
       if (key == kPatchDirective || key == kRetainKeys || key.starts_with(kSetElementOrder)) continue;
       if (key.starts_with(kDeleteFromPrimitiveList)) {
         BERTH_RETURN_IF_ERROR(
-            DeleteFromPrimitiveList(target, key.substr(kDeleteFromPrimitiveList.size()), entry.value(), path));
+            DeleteFromPrimitiveList(target, key.substr(kDeleteFromPrimitiveList.size()), entry.value()));
         continue;
       }
-      BERTH_RETURN_IF_ERROR(MergeMember(target, patch, key, entry.value(), path));
+      BERTH_RETURN_IF_ERROR(MergeMember(target, patch, key, entry.value()));
     }
     // An order for a list that the patch does not otherwise touch still applies.
     for (const auto& entry : patch) {
@@ -291,30 +309,44 @@ class StrategicMerger {
       const std::string_view field = key.substr(kSetElementOrder.size());
       json::value* list = target.if_contains(field);
       if (patch.contains(field) || list == nullptr || !list->is_array()) continue;
-      BERTH_RETURN_IF_ERROR(MergeList(list->get_array(), json::array(), &entry.value(), Child(path, field)));
+      const Step step(path_, field);
+      BERTH_RETURN_IF_ERROR(MergeList(list->get_array(), json::array(), &entry.value()));
     }
     return Done();
   }
 
  private:
-  static std::string Child(const std::string& path, std::string_view key) {
-    return path.empty() ? std::string(key) : path + '.' + std::string(key);
-  }
+  // A member of the object at hand, while it lives. One path grows and shrinks: a path for each member would cost
+  // their number times the length.
+  class Step {
+   public:
+    Step(std::string& path, std::string_view key) : path_(path), size_(path.size()) {
+      if (!path_.empty()) path_ += '.';
+      path_ += key;
+    }
+    ~Step() { path_.resize(size_); }
+    Step(const Step&) = delete;
+    Step& operator=(const Step&) = delete;
 
-  static std::string Where(const std::string& path) { return path.empty() ? "the top" : path; }
+   private:
+    std::string& path_;
+    const std::size_t size_;
+  };
 
-  static Outcome<Done> RetainKeys(json::object& target, const json::object& patch, const std::string& path) {
+  std::string Where() const { return path_.empty() ? "the top" : path_; }
+
+  Outcome<Done> RetainKeys(json::object& target, const json::object& patch) const {
     const json::value* retained = patch.if_contains(kRetainKeys);
     if (retained == nullptr) return Done();
-    if (!retained->is_array()) return BadRequest("$retainKeys at " + Where(path) + " must be a list of strings");
+    if (!retained->is_array()) return BadRequest("$retainKeys at " + Where() + " must be a list of strings");
     absl::flat_hash_set<std::string_view> keys;
     for (const json::value& key : retained->get_array()) {
-      if (!key.is_string()) return BadRequest("$retainKeys at " + Where(path) + " must be a list of strings");
+      if (!key.is_string()) return BadRequest("$retainKeys at " + Where() + " must be a list of strings");
       keys.insert(std::string_view(key.get_string()));
     }
     for (const auto& entry : patch) {
       if (!entry.key().starts_with('$') && !entry.value().is_null() && !keys.contains(std::string_view(entry.key()))) {
-        return BadRequest("$retainKeys at " + Where(path) + " must name every key of the patch, and misses " +
+        return BadRequest("$retainKeys at " + Where() + " must name every key of the patch, and misses " +
                           std::string(entry.key()));
       }
     }
@@ -326,8 +358,7 @@ class StrategicMerger {
     return Done();
   }
 
-  static Outcome<Done> DeleteFromPrimitiveList(json::object& target, std::string_view field, const json::value& gone,
-                                               const std::string& path) {
+  static Outcome<Done> DeleteFromPrimitiveList(json::object& target, std::string_view field, const json::value& gone) {
     if (!gone.is_array()) return BadRequest("$deleteFromPrimitiveList/" + std::string(field) + " must be a list");
     json::value* list = target.if_contains(field);
     if (list == nullptr || !list->is_array()) return Done();
@@ -338,41 +369,39 @@ class StrategicMerger {
       if (!ids.contains(json::serialize(each))) kept.push_back(std::move(each));
     }
     *list = std::move(kept);
-    (void)path;
     return Done();
   }
 
   Outcome<Done> MergeMember(json::object& target, const json::object& patch, std::string_view key,
-                            const json::value& change, const std::string& path) {
+                            const json::value& change) {
     if (change.is_null()) {
       target.erase(key);
       return Done();
     }
-    const std::string child = Child(path, key);
+    const Step step(path_, key);
     if (const json::object* object = change.if_object()) {
       json::value& member = target[key];
       if (!member.is_object()) member.emplace_object();
-      return MergeObject(member.get_object(), *object, child);
+      return MergeObject(member.get_object(), *object);
     }
     if (const json::array* array = change.if_array()) {
       json::value& member = target[key];
       if (!member.is_array()) member.emplace_array();
       const json::value* order = patch.if_contains(std::string(kSetElementOrder) + std::string(key));
-      return MergeList(member.get_array(), *array, order, child);
+      return MergeList(member.get_array(), *array, order);
     }
     target[key] = change;
     return Done();
   }
 
   // What makes a list's element the same element: the text of its merge key, or of the scalar itself.
-  static Outcome<std::string> Identity(const json::value& element, std::string_view merge_key,
-                                       const std::string& path) {
+  Outcome<std::string> Identity(const json::value& element, std::string_view merge_key) const {
     if (merge_key == kPrimitiveSet) {
-      if (element.is_structured()) return BadRequest("the list at " + path + " must hold scalars");
+      if (element.is_structured()) return BadRequest("the list at " + path_ + " must hold scalars");
       return json::serialize(element);
     }
     const json::object* object = element.if_object();
-    if (object == nullptr) return BadRequest("the list at " + path + " must hold objects");
+    if (object == nullptr) return BadRequest("the list at " + path_ + " must hold objects");
     const json::value* key = object->if_contains(merge_key);
     if (key == nullptr) {
       return BadRequest("map: " + json::serialize(element) +
@@ -381,14 +410,23 @@ class StrategicMerger {
     return key->is_string() ? std::string(key->get_string()) : json::serialize(*key);
   }
 
-  Outcome<Done> MergeList(json::array& target, const json::array& patch, const json::value* order,
-                          const std::string& path) {
-    const std::string_view merge_key = merge_key_of_(kind_, path);
+  Outcome<Done> MergeList(json::array& target, const json::array& patch, const json::value* order) {
+    // No schema has a path so long; looking each up would cost their number times the length.
+    const std::string_view merge_key =
+        path_.size() <= kMergePathBytesMax ? merge_key_of_(kind_, path_) : std::string_view();
     if (merge_key.empty()) {
       if (order == nullptr || !patch.empty()) target = patch;
       return Done();
     }
+    // A patch may name one element, and with it the lists inside, any number of times.
+    merged_elements_ += target.size() + patch.size();
+    if (merged_elements_ > kPatchMergedElementsMax) {
+      return TooLarge("the lists that the patch merges have more than " + std::to_string(kPatchMergedElementsMax) +
+                      " elements: name each element of a list once");
+    }
     const bool is_set = merge_key == kPrimitiveSet;
+    // Values move without a copy only within one storage.
+    const json::storage_ptr storage = target.storage();
     std::vector<const json::value*> changes;
     absl::flat_hash_set<std::string> deleted;
     bool replaces = false;
@@ -399,7 +437,7 @@ class StrategicMerger {
         replaces = true;
         if (object->size() > 1) changes.push_back(&element);
       } else if (directive != nullptr && *directive == json::value("delete")) {
-        BERTH_ASSIGN_OR_RETURN(std::string id, Identity(element, merge_key, path));
+        BERTH_ASSIGN_OR_RETURN(std::string id, Identity(element, merge_key));
         deleted.insert(std::move(id));
       } else {
         changes.push_back(&element);
@@ -411,7 +449,7 @@ class StrategicMerger {
     absl::flat_hash_map<std::string, std::size_t> index;
     if (!replaces) {
       for (json::value& element : target) {
-        auto id = Identity(element, merge_key, path);
+        auto id = Identity(element, merge_key);
         if (id.ok() && deleted.contains(*id)) continue;
         const std::size_t position = items.size();
         if (id.ok()) index.try_emplace(*id, position);
@@ -420,23 +458,25 @@ class StrategicMerger {
     }
     std::vector<std::string> patch_order;
     for (const json::value* change : changes) {
-      BERTH_ASSIGN_OR_RETURN(std::string id, Identity(*change, merge_key, path));
+      BERTH_ASSIGN_OR_RETURN(std::string id, Identity(*change, merge_key));
       const auto [entry, is_new] = index.try_emplace(id, items.size());
-      if (is_new) items.push_back({id, is_set ? *change : json::value(json::object_kind), std::nullopt});
+      if (is_new)
+        items.push_back(
+            {id, is_set ? json::value(*change, storage) : json::value(json::object_kind, storage), std::nullopt});
       if (!is_set) {
-        BERTH_RETURN_IF_ERROR(MergeObject(items[entry->second].value.get_object(), StripDirective(*change), path));
+        BERTH_RETURN_IF_ERROR(MergeObject(items[entry->second].value.get_object(), StripDirective(*change)));
       }
       patch_order.push_back(std::move(id));
     }
     if (order != nullptr) {
-      if (!order->is_array()) return BadRequest("$setElementOrder for " + path + " must be a list");
+      if (!order->is_array()) return BadRequest("$setElementOrder for " + path_ + " must be a list");
       patch_order.clear();
       for (const json::value& element : order->get_array()) {
-        BERTH_ASSIGN_OR_RETURN(std::string id, Identity(element, merge_key, path));
+        BERTH_ASSIGN_OR_RETURN(std::string id, Identity(element, merge_key));
         patch_order.push_back(std::move(id));
       }
     }
-    target = Arrange(std::move(items), patch_order);
+    target = Arrange(std::move(items), patch_order, storage);
     return Done();
   }
 
@@ -458,7 +498,8 @@ class StrategicMerger {
 
   // Elements named by the patch's order come in that order; the server's others are woven in where the server's own
   // order puts them, and after new ones. That is upstream's rule: patching in one new container makes it the first.
-  static json::array Arrange(std::vector<Item> items, const std::vector<std::string>& patch_order) {
+  static json::array Arrange(std::vector<Item> items, const std::vector<std::string>& patch_order,
+                             const json::storage_ptr& storage) {
     absl::flat_hash_map<std::string_view, std::size_t> rank;
     for (std::size_t i = 0; i < patch_order.size(); ++i) rank.try_emplace(patch_order[i], i);
     std::vector<Item*> patched;
@@ -466,7 +507,8 @@ class StrategicMerger {
     for (Item& item : items) (!item.id.empty() && rank.contains(item.id) ? patched : server_only).push_back(&item);
     std::stable_sort(patched.begin(), patched.end(),
                      [&](const Item* a, const Item* b) { return rank.at(a->id) < rank.at(b->id); });
-    json::array arranged;
+    json::array arranged(storage);
+    arranged.reserve(items.size());
     std::size_t left = 0;
     std::size_t right = 0;
     while (left < patched.size() || right < server_only.size()) {
@@ -481,20 +523,22 @@ class StrategicMerger {
     return arranged;
   }
 
-  std::string_view kind_;
-  MergeKeyOf merge_key_of_;
+  const std::string_view kind_;
+  const MergeKeyOf merge_key_of_;
+  std::string path_;                 // of the object at hand: "spec.containers"
+  std::size_t merged_elements_ = 0;  // of all lists so far
 };
 
 }  // namespace
 
-Outcome<json::value> ApplyJsonPatch(const json::value& document, const json::value& patch) {
+Outcome<json::value> ApplyJsonPatch(json::value document, const json::value& patch) {
   const json::array* operations = patch.if_array();
   if (operations == nullptr) return BadRequest("a JSON patch must be a list of operations");
   if (operations->size() > kJsonPatchOperationsMax) {
     return TooLarge("The allowed maximum operations in a JSON patch is " + std::to_string(kJsonPatchOperationsMax) +
                     ", got " + std::to_string(operations->size()));
   }
-  JsonPatcher patcher(document);
+  JsonPatcher patcher(std::move(document));
   for (const json::value& operation : *operations) {
     if (!operation.is_object()) return BadRequest("a JSON patch must be a list of operations");
     BERTH_RETURN_IF_ERROR(patcher.Apply(operation.get_object()));
@@ -502,18 +546,19 @@ Outcome<json::value> ApplyJsonPatch(const json::value& document, const json::val
   return patcher.Take();
 }
 
-Outcome<json::value> ApplyMergePatch(const json::value& document, const json::value& patch) {
+Outcome<json::value> ApplyMergePatch(json::value document, const json::value& patch) {
   if (!patch.is_object()) return BadRequest("a merge patch must be an object");
-  return MergePatch(document, patch);
+  MergeInto(document, patch);
+  return document;
 }
 
-Outcome<json::value> ApplyStrategicMergePatch(const json::value& document, const json::value& patch,
-                                              std::string_view kind, MergeKeyOf merge_key_of) {
+Outcome<json::value> ApplyStrategicMergePatch(json::value document, const json::value& patch, std::string_view kind,
+                                              MergeKeyOf merge_key_of) {
   if (!patch.is_object()) return BadRequest("a strategic merge patch must be an object");
-  json::value patched = document.is_object() ? document : json::value(json::object_kind);
+  if (!document.is_object()) document.emplace_object();
   StrategicMerger merger(kind, merge_key_of);
-  BERTH_RETURN_IF_ERROR(merger.MergeObject(patched.get_object(), patch.get_object(), ""));
-  return patched;
+  BERTH_RETURN_IF_ERROR(merger.MergeObject(document.get_object(), patch.get_object()));
+  return document;
 }
 
 }  // namespace berth::apiserver

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/apiserver/patch.h"
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -129,6 +131,101 @@ TEST(JsonPatch, HostilePatchesAreBounded) {
   EXPECT_EQ(too_many.error().code, 413);
 }
 
+// A memory resource that counts what is allocated through it.
+class CountingMemory final : public boost::json::memory_resource {
+ public:
+  std::size_t bytes = 0;
+
+ private:
+  void* do_allocate(std::size_t size, std::size_t) override {
+    bytes += size;
+    return ::operator new(size);
+  }
+  void do_deallocate(void* at, std::size_t, std::size_t) override { ::operator delete(at); }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+// A pod of about a megabyte: annotations, and a list of many small elements.
+json::value LargePod(const json::storage_ptr& storage) {
+  json::object annotations;
+  for (int i = 0; i < 5000; ++i) annotations["key-" + std::to_string(i)] = std::string(100, 'x');
+  json::array args(100'000, json::value(""));
+  json::object container{{"name", "a"}, {"args", args}};
+  const json::object pod{{"metadata", json::object{{"annotations", annotations}}},
+                         {"spec", json::object{{"containers", json::array{container}}}}};
+  return json::value(pod, storage);
+}
+
+// Each operation costs what it says, whatever the document holds: a copy of the document for each would be gigabytes.
+TEST(JsonPatch, ManyOperationsOnALargeDocumentAreDoneInPlace) {
+  const auto annotation = [](int i) { return "/metadata/annotations/key-" + std::to_string(i % 5000); };
+  struct {
+    const char* name;
+    std::function<json::object(int)> operation;
+  } const cases[] = {
+      {"replace",
+       [&](int i) {
+         return json::object{{"op", "replace"}, {"path", annotation(i)}, {"value", "y" + std::to_string(i)}};
+       }},
+      {"add",
+       [&](int i) {
+         return json::object{{"op", "add"}, {"path", annotation(i) + "-new"}, {"value", json::object{{"a", i}}}};
+       }},
+      {"test",
+       [&](int i) { return json::object{{"op", "test"}, {"path", annotation(i)}, {"value", std::string(100, 'x')}}; }},
+      {"copy",
+       [&](int i) { return json::object{{"op", "copy"}, {"from", annotation(i)}, {"path", annotation(i + 1)}}; }},
+      {"move all there and back",
+       [](int i) {
+         return json::object{{"op", "move"},
+                             {"from", i % 2 == 0 ? "/metadata/annotations" : "/metadata/other"},
+                             {"path", i % 2 == 0 ? "/metadata/other" : "/metadata/annotations"}};
+       }},
+      {"add at the end",
+       [&](int) { return json::object{{"op", "add"}, {"path", "/spec/containers/0/args/-"}, {"value", "z"}}; }},
+  };
+  for (const auto& c : cases) {
+    json::array patch;
+    for (int i = 0; i < static_cast<int>(kJsonPatchOperationsMax); ++i) patch.push_back(c.operation(i));
+    const std::size_t patch_bytes = json::serialize(patch).size();
+    CountingMemory memory;
+    json::value document = LargePod(&memory);
+    const std::size_t document_bytes = std::exchange(memory.bytes, 0);
+    const auto patched = ApplyJsonPatch(std::move(document), patch);
+    ASSERT_TRUE(patched.ok()) << c.name << ": " << patched.error().message;
+    EXPECT_LT(memory.bytes, 4 * (patch_bytes + document_bytes)) << c.name;
+  }
+}
+
+TEST(JsonPatch, ShiftsOfListElementsAreBounded) {
+  for (const char* operation : {R"({"op":"remove","path":"/a/0"})", R"({"op":"add","path":"/a/0","value":0})",
+                                R"({"op":"copy","from":"/a/1","path":"/a/0"})"}) {
+    const json::array patch(kJsonPatchOperationsMax, Parse(operation));
+    const auto refused = ApplyJsonPatch(json::object{{"a", json::array(500'000, json::value(1))}}, patch);
+    ASSERT_FALSE(refused.ok()) << operation;
+    EXPECT_EQ(refused.error().code, 413);
+    EXPECT_NE(refused.error().message.find("shift more than"), std::string::npos) << refused.error().message;
+    const auto taken =
+        ApplyJsonPatch(json::object{{"a", json::array(2'000, json::value(1))}}, json::array(1'000, Parse(operation)));
+    EXPECT_TRUE(taken.ok()) << operation;
+  }
+}
+
+TEST(MergePatch, DeepDocumentsAreChangedInPlace) {
+  CountingMemory memory;
+  std::string document = R"({"x":")" + std::string(1'000'000, 'x') + R"("})";
+  std::string patch = R"({"y":1})";
+  for (int i = 0; i < 200; ++i) {
+    document = R"({"a":)" + document + '}';
+    patch = R"({"a":)" + patch + '}';
+  }
+  json::value parsed(Parse(document), &memory);
+  memory.bytes = 0;
+  const auto patched = ApplyMergePatch(std::move(parsed), Parse(patch));
+  ASSERT_TRUE(patched.ok());
+  EXPECT_LT(memory.bytes, 100'000u);
+}
+
 TEST(MergePatch, Cases) {
   const Case cases[] = {
       {"set, change, delete", R"({"a":1,"b":{"c":1,"d":2}})", R"({"a":null,"b":{"c":3},"e":[1]})",
@@ -193,6 +290,40 @@ TEST(StrategicMergePatch, Cases) {
   };
   for (const Case& c : cases)
     Check(c, ApplyStrategicMergePatch(Parse(c.document), Parse(c.patch), "Pod", &TestMergeKey));
+}
+
+// One element may be named any number of times, and each time all of a list inside is looked at.
+TEST(StrategicMergePatch, ListsThatAreMergedAgainAndAgainAreBounded) {
+  json::array ports;
+  for (int i = 0; i < 40'000; ++i) ports.push_back(json::object{{"containerPort", i}});
+  const json::value pod =
+      json::object{{"spec", json::object{{"containers", json::array{json::object{{"name", "a"}, {"ports", ports}}}}}}};
+  const auto patch = [](std::size_t times) -> json::value {
+    return json::object{
+        {"spec", json::object{{"containers", json::array(times, Parse(R"({"name":"a","ports":[]})"))}}}};
+  };
+  EXPECT_TRUE(ApplyStrategicMergePatch(pod, patch(10), "Pod", &TestMergeKey).ok());
+  const auto refused = ApplyStrategicMergePatch(pod, patch(40'000), "Pod", &TestMergeKey);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, 413);
+  EXPECT_NE(refused.error().message.find("name each element of a list once"), std::string::npos);
+}
+
+std::size_t path_bytes_asked = 0;
+
+TEST(StrategicMergePatch, LongPathsAreNotLookedUp) {
+  const auto count = [](std::string_view, std::string_view path) -> std::string_view {
+    path_bytes_asked += path.size();
+    return "";
+  };
+  json::object members;
+  for (int i = 0; i < 1000; ++i) members["k" + std::to_string(i)] = json::array();
+  const json::value patch = json::object{{std::string(1'000'000, 'p'), members}};
+  path_bytes_asked = 0;
+  const auto patched = ApplyStrategicMergePatch(json::object(), patch, "Pod", count);
+  ASSERT_TRUE(patched.ok());
+  EXPECT_EQ(*patched, patch);
+  EXPECT_EQ(path_bytes_asked, 0u);
 }
 
 }  // namespace

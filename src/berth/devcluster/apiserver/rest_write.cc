@@ -86,13 +86,13 @@ Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& 
 
 Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& current,
                                  const json::storage_ptr& storage, std::string_view kind) {
-  const json::value document(current, storage);
+  json::value document(current, storage);
   const auto apply = [&]() -> Outcome<json::value> {
     switch (patch.kind) {
-      case ParsedPatch::Kind::kJson: return ApplyJsonPatch(document, patch.document);
-      case ParsedPatch::Kind::kMerge: return ApplyMergePatch(document, patch.document);
+      case ParsedPatch::Kind::kJson: return ApplyJsonPatch(std::move(document), patch.document);
+      case ParsedPatch::Kind::kMerge: return ApplyMergePatch(std::move(document), patch.document);
       case ParsedPatch::Kind::kStrategic:
-        return ApplyStrategicMergePatch(document, patch.document, kind, &PatchMergeKey);
+        return ApplyStrategicMergePatch(std::move(document), patch.document, kind, &PatchMergeKey);
     }
     return BadRequest("no such patch");
   };
