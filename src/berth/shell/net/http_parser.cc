@@ -18,6 +18,7 @@ using BeastView = boost::beast::string_view;
 
 // A Content-Length is a claim: beyond this, room is made only as bytes arrive.
 constexpr std::size_t kReservedBodyBytesMax = std::size_t{1} << 20;
+constexpr std::size_t kReservedRequestBytesMax = std::size_t{32} << 10;  // of a request, whose peer is anybody
 
 std::string_view View(BeastView text) { return {text.data(), text.size()}; }
 
@@ -83,7 +84,8 @@ class BeastParser final : public http::basic_parser<kIsRequest> {
 
   void on_body_init_impl(const boost::optional<std::uint64_t>& content_length, error_code&) override {
     if (content_length) {
-      parsed_.body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*content_length, kReservedBodyBytesMax)));
+      constexpr std::uint64_t kMax = kIsRequest ? kReservedRequestBytesMax : kReservedBodyBytesMax;
+      parsed_.body.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(*content_length, kMax)));
     }
   }
 

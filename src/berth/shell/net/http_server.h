@@ -31,6 +31,9 @@ class ResponseWriter {
   // Bytes written but not yet taken by the peer's connection: writers of long streams pause on it. Any thread.
   virtual std::size_t BufferedBytes() const { return 0; }
   virtual void End() = 0;
+  // Ends a stream without its end: what the peer has not taken is dropped at once, and the peer sees that the stream is
+  // not whole. In the place of End().
+  virtual void Abort() { End(); }
   // Called once when the peer goes away or the stream ends, on the server's thread. Set before the first Write.
   virtual void OnClosed(std::function<void()> closed) = 0;
 };
@@ -48,10 +51,19 @@ struct HttpServerOptions {
   std::optional<TlsServerOptions> tls;
   std::size_t request_body_bytes_max = std::size_t{3} << 20;  // as kube-apiserver; a longer one is answered with 413
   std::size_t header_bytes_max = std::size_t{64} << 10;
+  // What all requests that are being received may hold together, beyond request_bytes_each of every one. A request that
+  // would go beyond it is answered with 429 and Retry-After, and those that have been arriving for longer than
+  // slow_request_time end.
+  std::size_t requests_bytes_max = std::size_t{64} << 20;
+  std::size_t request_bytes_each = std::size_t{64} << 10;
+  Duration slow_request_time = std::chrono::seconds(2);
+  // From a request's first byte to its last.
+  Duration request_timeout = std::chrono::seconds(30);
   int connections_max = 4096;
   std::size_t stream_buffer_bytes_max = std::size_t{64} << 20;
   Duration idle_timeout = std::chrono::seconds(120);  // keep-alive
-  // The answer to a request that is no HTTP (400), too long (413) or over header_bytes_max (431); default: plain text.
+  // The answer to a request that is no HTTP (400), too long (413), over header_bytes_max (431) or beyond
+  // requests_bytes_max (429); default: plain text.
   std::function<Response(int status, std::string_view message)> malformed;
 };
 

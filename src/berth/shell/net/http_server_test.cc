@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <poll.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -229,6 +231,111 @@ TEST(HttpServerTest, IdleConnectionsAreClosed) {
     }
     EXPECT_EQ(got, c.want) << c.name;
   }
+}
+
+// The head of a request, and as much of its body as stays unanswered.
+std::string HalfRequest(std::size_t claimed, std::size_t sent) {
+  return "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(claimed) + "\r\n\r\n" +
+         std::string(sent, 'x');
+}
+
+TEST(HttpServerTest, ARequestHasToArriveInTime) {
+  IoContext io;
+  HttpServerOptions options;
+  options.idle_timeout = std::chrono::seconds(2);
+  options.request_timeout = std::chrono::milliseconds(200);
+  const auto server = MakeServer(io, AnswerTarget, options);
+  RawSocket idle = RawSocket::Connect(server->port());
+  RawSocket half_head = RawSocket::Connect(server->port());
+  half_head.Write("GET / HT");
+  RawSocket half_body = RawSocket::Connect(server->port());
+  half_body.Write(HalfRequest(1000, 10));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(half_head.ReadToEnd(), "");
+  EXPECT_EQ(half_body.ReadToEnd(), "");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  // One that has not begun may wait for idle_timeout.
+  idle.Write("GET /b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(idle.ReadToEnd(), EndsWith("GET /b "));
+}
+
+// Waits until so many of the sockets have something to read. The indexes of those that have.
+std::vector<std::size_t> WaitForReadable(const std::vector<RawSocket>& sockets, std::size_t count) {
+  std::vector<pollfd> open;
+  for (const RawSocket& socket : sockets) open.push_back({socket.fd(), POLLIN, 0});
+  std::vector<std::size_t> readable;
+  while (readable.size() < count) {
+    const int ready = ::poll(open.data(), open.size(), std::chrono::milliseconds(kPatience).count());
+    if (ready <= 0) break;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (open[i].fd < 0 || open[i].revents == 0) continue;
+      readable.push_back(i);
+      open[i].fd = -1;
+    }
+  }
+  return readable;
+}
+
+TEST(HttpServerTest, RequestsBeingReceivedAreBoundedTogether) {
+  IoContext io;
+  HttpServerOptions options;
+  options.requests_bytes_max = std::size_t{8} << 20;
+  options.slow_request_time = std::chrono::minutes(10);
+  const auto server = MakeServer(io, AnswerTarget, options);
+  constexpr std::size_t kHalves = 30;
+  std::vector<RawSocket> halves;
+  for (std::size_t i = 0; i < kHalves; ++i) {
+    halves.push_back(RawSocket::Connect(server->port()));
+    halves.back().Write(HalfRequest(3'000'000, 1'000'000));
+  }
+  const std::vector<std::size_t> refused = WaitForReadable(halves, kHalves - 8);
+  EXPECT_GE(refused.size(), kHalves - 8);
+  EXPECT_LT(refused.size(), kHalves - 2);
+  for (const std::size_t i : refused) {
+    const std::string answer = halves[i].ReadUntil("again later");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 429 Too Many Requests\r\n"));
+    EXPECT_THAT(answer, HasSubstr("Retry-After: 1\r\n"));
+    EXPECT_THAT(answer, HasSubstr("receiving too many large requests at a time"));
+  }
+  // A small request is answered, whatever the others hold.
+  RawSocket small = RawSocket::Connect(server->port());
+  small.Write("POST /small HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 4000\r\n\r\n" +
+              std::string(4000, 'y'));
+  EXPECT_THAT(small.ReadToEnd(), HasSubstr("POST /small yyy"));
+  // What was given up gives its room back.
+  halves.clear();
+  std::string answer;
+  for (int i = 0; i < kTriesMax && !answer.starts_with("HTTP/1.1 200"); ++i) {
+    RawSocket large = RawSocket::Connect(server->port());
+    large.Write("POST /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2500000\r\n\r\n" +
+                std::string(2'500'000, 'z'));
+    answer = large.ReadToEnd();
+  }
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+}
+
+// Whoever sends a large request byte by byte makes room for those that do not.
+TEST(HttpServerTest, SlowRequestsEndWhenThereIsNoRoom) {
+  IoContext io;
+  HttpServerOptions options;
+  options.requests_bytes_max = std::size_t{3} << 20;
+  options.slow_request_time = Duration(0);
+  const auto server = MakeServer(io, AnswerTarget, options);
+  std::vector<RawSocket> slow;
+  for (int i = 0; i < 6; ++i) {
+    slow.push_back(RawSocket::Connect(server->port()));
+    slow.back().Write(HalfRequest(3'000'000, 1'000'000));
+  }
+  // One is refused, and with that all that are under way end; those that come later may stay.
+  std::vector<std::size_t> ended = WaitForReadable(slow, 2);
+  ASSERT_GE(ended.size(), 2u);
+  int refused = 0;
+  int cut_off = 0;
+  for (const std::size_t i : ended) {
+    (slow[i].ReadToEnd().empty() ? cut_off : refused) += 1;
+  }
+  EXPECT_GE(refused, 1);
+  EXPECT_GE(refused + cut_off, 2);
 }
 
 TEST(HttpServerTest, HandlersMayTakeLongerThanTheIdleTimeout) {

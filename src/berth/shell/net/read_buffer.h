@@ -30,6 +30,15 @@ class ReadBuffer {
     return {bytes_.data() + end_, bytes_.size() - end_};
   }
 
+  std::size_t capacity() const { return bytes_.capacity(); }
+
+  // Gives back what a large message has needed.
+  void Trim() {
+    if (begin_ != end_ || bytes_.capacity() <= 2 * kReadBytesMin) return;
+    bytes_ = std::string();
+    read_bytes_ = kReadBytesMin;
+  }
+
   // A read that fills its room is part of something large: the next may be larger.
   void Filled(std::size_t count, std::size_t room) {
     end_ += count;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <boost/asio/post.hpp>
 
@@ -30,13 +32,18 @@ constexpr std::size_t kPipelinedBytesMax = std::size_t{64} << 10;
 // How long, and for how many bytes, a refused peer may go on talking, so that it gets to read the refusal.
 constexpr Duration kLingerTime = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytesMax = std::size_t{16} << 20;
+constexpr std::size_t kDiscardBytes = std::size_t{16} << 10;  // read at a time meanwhile
 constexpr Duration kTlsHandshakeTime = std::chrono::seconds(10);
 
 }  // namespace
 
 ServerConnection::ServerConnection(std::shared_ptr<ServerShared> shared, ServerShared::Shard& shard,
                                    std::unique_ptr<Channel> channel)
-    : shared_(std::move(shared)), shard_(shard), channel_(std::move(channel)), parser_(HttpParser::Kind::kRequest) {}
+    : shared_(std::move(shared)),
+      shard_(shard),
+      channel_(std::move(channel)),
+      parser_(HttpParser::Kind::kRequest),
+      received_(shared_->requests) {}
 
 void ServerConnection::Start() {
   Touch();
@@ -67,7 +74,10 @@ void ServerConnection::CheckTime(SteadyTime now) {
       if (still >= kTlsHandshakeTime) Close();
       break;
     case Phase::kReading:
-      if (still >= shared_->options.idle_timeout) Close();
+      if (still >= shared_->options.idle_timeout ||
+          (parser_.has_started() && still >= shared_->options.request_timeout)) {
+        Close();
+      }
       break;
     case Phase::kHandling:
       // The handler may take its time, and a stream may be silent; a peer that does not read may not.
@@ -105,7 +115,15 @@ void ServerConnection::Close(bool calls_back) {
   shard_.connections.erase(self);
 }
 
+void ServerConnection::EndSlowRequest(SteadyTime now) {
+  if (phase_ == Phase::kReading && received_.bytes() > 0 &&
+      now - last_progress_ >= shared_->options.slow_request_time) {
+    Close();
+  }
+}
+
 void ServerConnection::StartParser() {
+  buffer_.Trim();
   parser_.Start({shared_->options.header_bytes_max, shared_->options.request_body_bytes_max});
   has_sent_continue_ = false;
 }
@@ -156,12 +174,19 @@ void ServerConnection::ReadSome() {
   const auto self = shared_from_this();
   for (int turn = 0; turn < kReadsPerTurn; ++turn) {
     if (phase_ == Phase::kHandling && buffer_.unread().size() >= kPipelinedBytesMax) return;
-    const auto [room, size] = buffer_.Room();
+    const bool discards = phase_ == Phase::kLingering;
+    char discarded[kDiscardBytes];
+    const auto [room, size] = discards ? std::pair(discarded, sizeof discarded) : buffer_.Room();
     const auto step = channel_->Read(room, size);
     switch (step.outcome) {
       case Channel::Outcome::kDone:
-        buffer_.Filled(step.bytes, size);
-        Process();
+        if (discards) {
+          lingered_bytes_ += step.bytes;
+          if (lingered_bytes_ > kLingerBytesMax) Close();
+        } else {
+          buffer_.Filled(step.bytes, size);
+          Process();
+        }
         if (is_closed_) return;
         if (step.bytes == size || channel_->HasBufferedInput()) continue;
         ArmRead();
@@ -205,7 +230,7 @@ void ServerConnection::Process() {
   if (is_processing_) return;  // An answer given inside the handler: the loop below goes on with the next request.
   is_processing_ = true;
   while (!is_closed_ && phase_ == Phase::kReading && !buffer_.unread().empty()) {
-    if (!parser_.has_started()) Touch();  // A request has idle_timeout from its first byte to its last.
+    if (!parser_.has_started()) Touch();  // A request has request_timeout from its first byte to its last.
     std::size_t consumed = 0;
     const auto outcome = parser_.Feed(buffer_.unread(), consumed);
     buffer_.Consume(consumed);
@@ -214,7 +239,7 @@ void ServerConnection::Process() {
       continue;
     }
     if (outcome == HttpParser::Outcome::kNeedMore) {
-      if (parser_.is_head_done()) AnswerExpectation();
+      if (KeepsToBudget() && parser_.is_head_done()) AnswerExpectation();
       break;
     }
     RefuseMalformed(outcome);
@@ -224,9 +249,26 @@ void ServerConnection::Process() {
   if (!is_closed_ && phase_ == Phase::kLingering) {
     lingered_bytes_ += buffer_.unread().size();
     buffer_.Consume(buffer_.unread().size());
-    if (lingered_bytes_ > kLingerBytesMax) Close();
+    buffer_.Trim();
   }
   is_processing_ = false;
+}
+
+bool ServerConnection::KeepsToBudget() {
+  const std::size_t held = parser_.body().capacity() + buffer_.capacity();
+  const std::size_t each = shared_->options.request_bytes_each;
+  if (received_.Set(held > each ? held - each : 0)) return true;
+  for (ServerShared::Shard& shard : shared_->shards) {
+    if (shard.is_sweep_posted.exchange(true)) continue;
+    boost::asio::post(shard.loop.io, [shared = shared_, &shard] {
+      shard.is_sweep_posted.store(false);
+      const SteadyTime now = std::chrono::steady_clock::now();
+      const std::vector<std::shared_ptr<ServerConnection>> all(shard.connections.begin(), shard.connections.end());
+      for (const auto& connection : all) connection->EndSlowRequest(now);
+    });
+  }
+  Refuse(429, "the server is receiving too many large requests at a time, please try again later");
+  return false;
 }
 
 void ServerConnection::RefuseMalformed(HttpParser::Outcome outcome) {
@@ -256,9 +298,12 @@ void ServerConnection::Refuse(int status, const std::string& message) {
   const Response response = shared_->Malformed(status, message);
   std::string out;
   AppendHead(out, response);
+  if (status == 429 && response.Get("Retry-After").empty()) out.append("Retry-After: 1\r\n");
   out.append("Content-Length: ").append(std::to_string(response.body.size()));
   out.append("\r\nConnection: close\r\n\r\n").append(response.body);
   out_.push_back(std::move(out));
+  parser_.body() = std::string();
+  (void)received_.Set(0);  // less is always granted
   phase_ = Phase::kLingering;
   Touch();
   WriteSome();
@@ -275,6 +320,7 @@ void ServerConnection::Handle() {
   reply_->connection = shared_from_this();
   Request request = std::move(parser_.request());
   request.body = std::move(parser_.body());
+  (void)received_.Set(0);  // less is always granted
   shared_->handler(std::move(request), MakeResponseWriter(shared_, reply_));
 }
 

@@ -32,6 +32,9 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   // Fetches what the writer has left and sends as much as the peer takes.
   void Flush();
 
+  // The requests of all together hold too much: ends this one if it is large and has been arriving for too long.
+  void EndSlowRequest(SteadyTime now);
+
   // Idempotent. `calls_back`: a writer's on_closed is called.
   void Close(bool calls_back = true);
 
@@ -49,6 +52,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   void ReadSome();
   void OnPeerEnded();
   void Process();
+  // False when the request was refused.
+  bool KeepsToBudget();
   void RefuseMalformed(HttpParser::Outcome outcome);
   void AnswerExpectation();
   void Refuse(int status, const std::string& message);
@@ -63,6 +68,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::unique_ptr<Channel> channel_;
   HttpParser parser_;
   ReadBuffer buffer_;
+  RequestBudget::Share received_;       // of the request that is being received
   std::shared_ptr<ServerReply> reply_;  // while a request is handled
   std::deque<std::string> out_;
   std::size_t out_begin_ = 0;  // sent of the first piece

@@ -44,7 +44,7 @@ class Writer final : public ResponseWriter {
     {
       const std::lock_guard lock(reply_->mutex);
       is_unanswered = reply_->state == ServerReply::State::kOpen;
-      if (reply_->state == ServerReply::State::kStreaming) Abort();  // The peer must see that the stream is not whole.
+      if (reply_->state == ServerReply::State::kStreaming) Break();  // The peer must see that the stream is not whole.
     }
     if (is_unanswered) Send(shared_->Malformed(500, "the request's handler gave no answer"));
   }
@@ -106,7 +106,7 @@ class Writer final : public ResponseWriter {
     BERTH_CHECK(reply_->state == ServerReply::State::kStreaming, "Write() comes between StartStream() and End()");
     AppendChunk(bytes);
     if (reply_->unsent_bytes > shared_->options.stream_buffer_bytes_max) {
-      Abort();
+      Break();
       return false;
     }
     PostFlush(*reply_->connection);
@@ -125,6 +125,11 @@ class Writer final : public ResponseWriter {
     if (reply_->has_body && reply_->is_chunked) AppendPiece(*reply_, "0\r\n\r\n");
     reply_->state = ServerReply::State::kEnded;
     PostFlush(*reply_->connection);
+  }
+
+  void Abort() override {
+    const std::lock_guard lock(reply_->mutex);
+    if (reply_->state == ServerReply::State::kStreaming) Break();
   }
 
   void OnClosed(std::function<void()> closed) override {
@@ -154,7 +159,7 @@ class Writer final : public ResponseWriter {
   }
 
   // With the reply's lock held: the answer cannot be completed. The connection is closed from its loop.
-  void Abort() {
+  void Break() {
     reply_->state = ServerReply::State::kGone;
     reply_->pieces.clear();
     boost::asio::post(reply_->connection->loop().io, [connection = reply_->connection] { connection->Close(); });

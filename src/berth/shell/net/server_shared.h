@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServerShared: what all connections of one HttpServer have in common. For the sources of this folder; immutable but
-// for the shards, each of which belongs to its loop, and the count. Shards and `tls` are set before the first
-// connection.
+// for the shards, each of which belongs to its loop, the count and the budget. Shards and `tls` are set before the
+// first connection.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,7 @@
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/io_context_impl.h"
+#include "berth/shell/net/request_budget.h"
 
 namespace berth::net {
 
@@ -23,7 +24,10 @@ class ServerConnection;
 struct ServerShared {
   // `io` must outlive the server.
   ServerShared(IoContext::Impl& io_in, HttpServerOptions options_in, Handler handler_in)
-      : io(io_in), options(std::move(options_in)), handler(std::move(handler_in)) {}
+      : io(io_in),
+        options(std::move(options_in)),
+        handler(std::move(handler_in)),
+        requests(options.requests_bytes_max) {}
 
   // The answer of a server without a handler's help.
   Response Malformed(int status, std::string_view message) const {
@@ -38,6 +42,7 @@ struct ServerShared {
     std::unordered_set<std::shared_ptr<ServerConnection>> connections;
     std::optional<boost::asio::steady_timer> tick;
     bool is_closed = false;
+    std::atomic<bool> is_sweep_posted{false};  // any thread
   };
 
   IoContext::Impl& io;
@@ -46,6 +51,7 @@ struct ServerShared {
   std::shared_ptr<const TlsContext> tls;
   std::deque<Shard> shards;
   std::atomic<int> connection_count{0};
+  RequestBudget requests;
 };
 
 }  // namespace berth::net

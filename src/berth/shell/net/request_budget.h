@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// RequestBudget: the bytes that the requests being received hold, all connections of one server together. For the
+// sources of this folder. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <utility>
+
+namespace berth::net {
+
+class RequestBudget {
+ public:
+  explicit RequestBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // What one request holds beyond what every request may. Given back when it goes.
+  class Share {
+   public:
+    explicit Share(RequestBudget& budget) : budget_(budget) {}
+    ~Share() { Set(0); }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    // False, with nothing changed, when all together would hold too much.
+    bool Set(std::size_t bytes) {
+      if (bytes > bytes_) {
+        const std::size_t more = bytes - bytes_;
+        if (budget_.bytes_.fetch_add(more) + more > budget_.bytes_max_) {
+          budget_.bytes_.fetch_sub(more);
+          return false;
+        }
+      } else {
+        budget_.bytes_.fetch_sub(bytes_ - bytes);
+      }
+      bytes_ = bytes;
+      return true;
+    }
+    std::size_t bytes() const { return bytes_; }
+
+   private:
+    RequestBudget& budget_;
+    std::size_t bytes_ = 0;
+  };
+
+  std::size_t bytes() const { return bytes_.load(); }
+
+ private:
+  const std::size_t bytes_max_;
+  std::atomic<std::size_t> bytes_{0};
+};
+
+}  // namespace berth::net
