@@ -571,6 +571,54 @@ TEST_F(InformerTest, SetsAsideWhatDoesNotDecode) {
   EXPECT_THAT(failures, ElementsAre(HasSubstr("too old")));
 }
 
+// An object whose `where` ("spec", or "managedFields" of its metadata) is nested too deep for the reader.
+std::string DeepObject(const std::string& name, const std::string& version, const std::string& where) {
+  const std::string deep = '"' + where + R"(":)" + std::string(500, '[') + std::string(500, ']');
+  const bool is_metadata = where == "managedFields";
+  return R"({"metadata":{)" + (is_metadata ? deep + ',' : "") + R"("namespace":"d","name":")" + name +
+         R"(","resourceVersion":")" + version + R"(","uid":")" + name + R"(-1"},)" + (is_metadata ? "" : deep + ',') +
+         R"("value":"x"})";
+}
+
+TEST_F(InformerTest, SetsAsideWhatIsNestedTooDeep) {
+  for (const char* where : {"spec", "managedFields"}) {
+    MakeInformer({});
+    ::testing::internal::CaptureStderr();
+    Start();
+    AnswerList(List("4", {Object("a", "1"), DeepObject("deep", "2", where), Object("c", "3")}));
+    EXPECT_THAT(Take(), ElementsAre("add a x", "add c x", "synced")) << where;
+    EXPECT_EQ(informer->Stats().set_aside, 1U);
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    EXPECT_THAT(log, HasSubstr("An object is set aside: it cannot be read resource=\"things\" object=\"d/deep\""));
+    EXPECT_THAT(log, HasSubstr("nested deeper than 256 levels"));
+
+    Stream().Open();
+    ::testing::internal::CaptureStderr();
+    Bytes(Line("ADDED", DeepObject("deep2", "11", where)) + Line("ADDED", Object("e", "12")) +
+          Line("MODIFIED", DeepObject("a", "13", where)));
+    EXPECT_THAT(Take(), ElementsAre("add e x")) << where;
+    EXPECT_EQ(informer->Stats().set_aside, 3U);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("object=\"d/deep2\""));
+    Bytes(Line("DELETED", DeepObject("a", "14", where)) + Line("MODIFIED", Object("deep", "15", "flat")));
+    EXPECT_THAT(Take(), ElementsAre("delete a x", "add deep flat")) << where;
+    EXPECT_EQ(informer->Stats().set_aside, 1U);
+    EXPECT_THAT(failures, IsEmpty());
+    // The watch goes on from where it was.
+    Bytes(Line("MODIFIED", DeepObject("c", "16", where)));
+    Stream().End({});
+    loop.Run();
+    EXPECT_THAT(LastTarget(), HasSubstr("resourceVersion=16&")) << where;
+  }
+}
+
+TEST_F(InformerTest, SetsAsideWhatIsNoJson) {
+  Start();
+  AnswerList(List("4", {Object("a", "1"), R"({"metadata":{"name":"b","resourceVersion":"2"},"value":nonsense})",
+                        Object("c", "3")}));
+  EXPECT_THAT(Take(), ElementsAre("add a x", "add c x", "synced"));
+  EXPECT_EQ(informer->Stats().set_aside, 1U);
+}
+
 TEST_F(InformerTest, SetsAsideWhatHasNoName) {
   Start();
   AnswerList(R"({"metadata":{"resourceVersion":"4"},"items":[{"value":"x"},7,null,)" + Object("a", "1") + "]}");

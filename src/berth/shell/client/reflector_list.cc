@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/codec/json_slices.h"
 
 namespace berth::client {
 namespace {
@@ -157,7 +158,7 @@ void ReflectorList::NextPage(bool is_last) {
 // Takes in the objects of a page. True: it was the last one.
 Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t phase) {
   auto page = shared_.reader.Parse(body);
-  if (!page.ok()) return page.error().Wrap("while reading the list \"" + Shown(body) + '"');
+  if (!page.ok()) return TakePageInSlices(body, phase, page.error());
   const auto metadata = codec::FindMember(*page, "metadata");
   const auto items = codec::FindMember(*page, "items");
   const std::string_view version = metadata ? codec::StringOrEmpty(*metadata, "resourceVersion") : std::string_view();
@@ -176,6 +177,34 @@ Expected<bool> ReflectorList::TakePage(const std::string& body, std::uint64_t ph
   }
   version_ = std::string(version);
   continue_ = std::string(codec::StringOrEmpty(*metadata, "continue"));
+  return continue_.empty();
+}
+
+// The same where the page as a whole cannot be read: an object that is nested too deep, or holds what is no JSON, is
+// set aside, and the others are taken. `problem` is what the whole page has.
+Expected<bool> ReflectorList::TakePageInSlices(const std::string& body, std::uint64_t phase, const Error& problem) {
+  const auto metadata = codec::FindSlice(body, "metadata");
+  const auto list = codec::FindSlice(body, "items");
+  const auto items = list ? codec::SliceArray(*list) : std::nullopt;
+  auto read = metadata ? shared_.reader.Parse(*metadata) : Expected<simdjson::dom::element>(problem);
+  if (!read.ok() || !items) return problem.Wrap("while reading the list \"" + Shown(body) + '"');
+  const std::string version(codec::StringOrEmpty(*read, "resourceVersion"));
+  const std::string next(codec::StringOrEmpty(*read, "continue"));
+  if (version.empty()) return problem.Wrap("while reading the list \"" + Shown(body) + '"');
+  BERTH_RETURN_IF_ERROR(shared_.CheckListVersion(version));
+  for (const codec::JsonSlice& item : *items) {
+    const auto object = shared_.reader.Parse(item.value);
+    if (object.ok()) {
+      shared_.store.Upsert({ReadJsonMeta(*object), &*object, {}}, ReflectorStore::Source::kList);
+    } else {
+      const Error& unreadable = object.error();
+      shared_.store.Upsert({shared_.ReadUnreadable(item.value), nullptr, {}, &unreadable},
+                           ReflectorStore::Source::kList);
+    }
+    if (!shared_.phases.Is(phase)) return true;
+  }
+  version_ = version;
+  continue_ = next;
   return continue_.empty();
 }
 

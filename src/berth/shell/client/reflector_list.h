@@ -45,6 +45,7 @@ class ReflectorList {
   void OnPage(Expected<net::Response> page);
   void NextPage(bool is_last);
   Expected<bool> TakePage(const std::string& body, std::uint64_t phase);
+  Expected<bool> TakePageInSlices(const std::string& body, std::uint64_t phase, const Error& problem);
 
   ReflectorShared& shared_;
   Owner& owner_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/codec/json_slices.h"
 
 namespace berth::client {
 namespace {
@@ -18,6 +19,18 @@ std::uint64_t VersionNumber(std::string_view version) {
   std::uint64_t number = 0;
   const auto [end, problem] = std::from_chars(version.data(), version.data() + version.size(), number);
   return problem == std::errc() && end == version.data() + version.size() ? number : 0;
+}
+
+api::ProtobufMeta ReadJsonMetadata(const simdjson::dom::element& metadata) {
+  api::ProtobufMeta meta;
+  meta.name = codec::StringOrEmpty(metadata, "name");
+  meta.namespace_name = codec::StringOrEmpty(metadata, "namespace");
+  meta.uid = codec::StringOrEmpty(metadata, "uid");
+  meta.resource_version = codec::StringOrEmpty(metadata, "resourceVersion");
+  if (const auto annotations = codec::FindMember(metadata, "annotations")) {
+    meta.has_initial_events_end = codec::StringOrEmpty(*annotations, "k8s.io/initial-events-end") == "true";
+  }
+  return meta;
 }
 
 bool IsProtobuf(const net::Response& head) { return head.Get("Content-Type").starts_with(api::kProtobufMediaType); }
@@ -64,6 +77,24 @@ void ReflectorShared::NoteVersion(std::string_view version) {
   newest_version = std::max(newest_version, VersionNumber(version));
 }
 
+api::ProtobufMeta ReflectorShared::ReadUnreadable(std::string_view object) {
+  const auto metadata = codec::FindSlice(object, "metadata");
+  if (!metadata) return {};
+  const auto read = reader.Parse(*metadata);
+  if (read.ok()) return ReadJsonMetadata(*read);
+  // Its metadata is what cannot be read: managedFields are as deep as the object. What names it is plain text.
+  api::ProtobufMeta meta;
+  const auto members = codec::SliceObject(*metadata);
+  if (!members) return meta;
+  for (const codec::JsonSlice& member : *members) {
+    if (member.key == "name") meta.name = codec::PlainText(member.value);
+    if (member.key == "namespace") meta.namespace_name = codec::PlainText(member.value);
+    if (member.key == "uid") meta.uid = codec::PlainText(member.value);
+    if (member.key == "resourceVersion") meta.resource_version = codec::PlainText(member.value);
+  }
+  return meta;
+}
+
 Expected<void> ReflectorShared::CheckListVersion(std::string_view version) {
   const std::uint64_t number = VersionNumber(version);
   if (number == 0 || number >= newest_version) {
@@ -84,17 +115,8 @@ Expected<void> ReflectorShared::CheckListVersion(std::string_view version) {
 }
 
 api::ProtobufMeta ReadJsonMeta(const simdjson::dom::element& object) {
-  api::ProtobufMeta meta;
   const auto metadata = codec::FindMember(object, "metadata");
-  if (!metadata) return meta;
-  meta.name = codec::StringOrEmpty(*metadata, "name");
-  meta.namespace_name = codec::StringOrEmpty(*metadata, "namespace");
-  meta.uid = codec::StringOrEmpty(*metadata, "uid");
-  meta.resource_version = codec::StringOrEmpty(*metadata, "resourceVersion");
-  if (const auto annotations = codec::FindMember(*metadata, "annotations")) {
-    meta.has_initial_events_end = codec::StringOrEmpty(*annotations, "k8s.io/initial-events-end") == "true";
-  }
-  return meta;
+  return metadata ? ReadJsonMetadata(*metadata) : api::ProtobufMeta();
 }
 
 std::string Shown(std::string_view text) {

@@ -34,6 +34,9 @@ struct ReflectorShared {
   // objects come back and bound pods pending. After kStaleListsMax in a row it is believed: the cluster may have been
   // restored from a backup.
   Expected<void> CheckListVersion(std::string_view version);
+  // What can be known of an object in JSON that cannot be read as a whole: its metadata, if that can. The views are
+  // valid until `reader` reads again.
+  api::ProtobufMeta ReadUnreadable(std::string_view object);
   // The server has not the type of answer that was asked for.
   bool IsTypeRefused() const { return status == 406 || status == 415; }
 

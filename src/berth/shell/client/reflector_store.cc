@@ -30,6 +30,7 @@ ReflectorStore::Identity::Identity(std::string_view key, std::string_view uid)
 }
 
 Expected<ReflectorStore::ObjectPtr> ReflectorStore::Decode(const Arrival& object) const {
+  if (object.unreadable != nullptr) return *object.unreadable;
   if (object.json != nullptr) return decoders_.json(*object.json);
   return decoders_.protobuf(object.protobuf);
 }
@@ -47,7 +48,7 @@ void ReflectorStore::Upsert(const Arrival& object, Source source) {
   const api::ProtobufMeta& meta = object.meta;
   if (!ReadKey(meta)) {
     ++counts_.decode_failures;
-    LogSetAside("", "it has no metadata.name");
+    LogSetAside("", object.unreadable != nullptr ? object.unreadable->message : "it has no metadata.name");
     return;
   }
   const ObjectVersion version(meta.resource_version);

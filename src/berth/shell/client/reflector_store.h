@@ -37,7 +37,8 @@ class ObjectVersion {
 struct Arrival {
   api::ProtobufMeta meta;
   const simdjson::dom::element* json = nullptr;
-  std::string_view protobuf;  // without `json`: the message
+  std::string_view protobuf;          // without `json`: the message
+  const Error* unreadable = nullptr;  // why there is neither
 };
 
 class ReflectorStore {

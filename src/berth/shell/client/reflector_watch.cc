@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "berth/base/log.h"
+#include "berth/codec/json_slices.h"
 
 namespace berth::client {
 namespace {
@@ -108,7 +109,8 @@ void ReflectorWatch::TakeLine(std::string_view line) {
   if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) return TakeBlank();
   const auto event = shared_.reader.Parse(line);
-  const auto object = event.ok() ? codec::FindMember(*event, "object") : std::nullopt;
+  if (!event.ok()) return TakeUnreadable(line, event.error());
+  const auto object = codec::FindMember(*event, "object");
   if (!object || !object->is_object()) {
     return Fail(InvalidError("the watch brought no event: \"" + Shown(line) + '"'), true);
   }
@@ -117,6 +119,19 @@ void ReflectorWatch::TakeLine(std::string_view line) {
     return OnErrorEvent(codec::FindInt(*object, "code").value_or(0), codec::StringOrEmpty(*object, "message"));
   }
   TakeEvent(type, {ReadJsonMeta(*object), &*object, {}}, line);
+}
+
+// An event whose object cannot be read: nested too deep, or no JSON. Where the event can be told from its metadata, the
+// object is set aside and the watch goes on.
+void ReflectorWatch::TakeUnreadable(std::string_view line, const Error& problem) {
+  const std::string type(codec::PlainText(codec::FindSlice(line, "type").value_or(std::string_view())));
+  const auto object = codec::FindSlice(line, "object");
+  const bool is_change = type == "ADDED" || type == "MODIFIED" || type == "DELETED";
+  const api::ProtobufMeta meta = object && is_change ? shared_.ReadUnreadable(*object) : api::ProtobufMeta();
+  if (meta.name.empty() || meta.resource_version.empty()) {
+    return Fail(InvalidError("the watch brought no event: \"" + Shown(line) + '"'), true);
+  }
+  TakeEvent(type, {meta, nullptr, {}, &problem}, line);
 }
 
 void ReflectorWatch::TakeEvent(std::string_view type, const Arrival& object, std::string_view shown) {

@@ -50,6 +50,7 @@ class ReflectorWatch {
   void OnBytes(std::string_view bytes);
   void TakeFrame(std::string_view frame);
   void TakeLine(std::string_view line);
+  void TakeUnreadable(std::string_view line, const Error& problem);
   void TakeBlank();
   void TakeEvent(std::string_view type, const Arrival& object, std::string_view shown);
   void OnErrorEvent(std::int64_t code, std::string_view message);
