@@ -235,16 +235,24 @@ void CollectUnknown(const SchemaType& type, const json::object& object, const st
   }
 }
 
+// Takes the members out for which `is_gone`, in time that is linear: taking one out of an object and keeping the order
+// of the others moves all that come after it.
+template <typename IsGone>
+void EraseMembers(json::object& object, const IsGone& is_gone) {
+  if (std::none_of(object.begin(), object.end(), is_gone)) return;
+  json::object kept(object.storage());
+  for (auto& entry : object) {
+    if (!is_gone(entry)) kept.emplace(entry.key(), std::move(entry.value()));
+  }
+  object = std::move(kept);
+}
+
 void DropUnknown(const SchemaType& type, json::object& object) {
-  for (auto it = object.begin(); it != object.end();) {
-    const SchemaField* field = type.Find(it->key());
-    if (field == nullptr) {
-      it = object.stable_erase(it);
-      continue;
-    }
-    ForEachObject(*field, it->value(), std::string(),
+  EraseMembers(object, [&](const auto& entry) { return type.Find(entry.key()) == nullptr; });
+  for (auto& entry : object) {
+    const SchemaField* field = type.Find(entry.key());
+    ForEachObject(*field, entry.value(), std::string(),
                   [&](json::object& below, const std::string&) { DropUnknown(*field->type, below); });
-    ++it;
   }
 }
 
@@ -455,34 +463,8 @@ std::string WrongTypeMessage(const ResourceType& type, std::string_view error) {
 }
 
 void DropNulls(json::object& object) {
-  for (auto it = object.begin(); it != object.end();) {
-    if (it->value().is_null()) {
-      it = object.stable_erase(it);
-      continue;
-    }
-    DropNullsIn(it->value());
-    ++it;
-  }
-}
-
-std::string_view PatchMergeKey(std::string_view kind, std::string_view path) {
-  const SchemaType* type = nullptr;
-  for (const SchemaType& candidate : SchemaTypes()) {
-    // Kinds are unique but for Event, whose two forms have no merged lists but those of the metadata.
-    if (candidate.name == kind && candidate.Find("kind") != nullptr) {
-      type = &candidate;
-      break;
-    }
-  }
-  const SchemaField* field = nullptr;
-  while (type != nullptr && !path.empty()) {
-    field = type->Find(TakeUntil(path, "."));
-    if (field == nullptr) return {};
-    // The key of a map is a path element of its own, except where the map itself is asked for.
-    if (field->shape == SchemaShape::kMap && !path.empty()) TakeUntil(path, ".");
-    type = field->type;
-  }
-  return field != nullptr && path.empty() ? field->merge_key : std::string_view();
+  EraseMembers(object, [](const auto& entry) { return entry.value().is_null(); });
+  for (auto& entry : object) DropNullsIn(entry.value());
 }
 
 }  // namespace berth::apiserver
