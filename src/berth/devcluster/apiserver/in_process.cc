@@ -121,6 +121,14 @@ class StreamExchange final : public net::ResponseWriter, public std::enable_shar
     is_ended_ = true;
     ScheduleLocked();
   }
+  void Abort() override {
+    const std::lock_guard lock(mutex_);
+    if (is_ended_) return;
+    unread_ = {};
+    is_overrun_ = true;
+    is_ended_ = true;
+    ScheduleLocked();
+  }
   void OnClosed(std::function<void()> closed) override {
     {
       const std::lock_guard lock(mutex_);

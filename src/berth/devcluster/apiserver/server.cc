@@ -107,6 +107,10 @@ std::unique_ptr<net::Transport> ApiServer::InProcessTransport(net::IoContext& io
 net::Response ApiServer::MalformedRequest(int status, std::string_view message) {
   StatusError error{.code = status, .reason = "BadRequest", .message = std::string(message)};
   if (status == 413) error.reason = "RequestEntityTooLarge";
+  if (status == 429) {
+    error.reason = "TooManyRequests";
+    error.retry_after_seconds = 1;
+  }
   return error.ToResponse();
 }
 

@@ -229,8 +229,21 @@ void Store::Compact(std::int64_t resource_version) {
   }
 }
 
+void Store::ExpireHistory(Time now) {
+  if (!marks_.empty() && now - marks_.back().time < kHistoryMarkInterval) return;
+  marks_.push_back({now, version_});
+  while (now - marks_.front().time >= kHistoryTimeMax) {
+    const std::int64_t upto = marks_.front().resource_version;
+    marks_.pop_front();
+    for (Table& table : tables_) {
+      while (!table.history.empty() && table.history.front().resource_version <= upto) DropOldestEvent(table);
+    }
+  }
+}
+
 bool Store::Expire(Time now) {
   const std::lock_guard lock(mutex_);
+  ExpireHistory(now);
   bool any = false;
   for (Table& table : tables_) {
     if (!table.options.time_to_live) continue;

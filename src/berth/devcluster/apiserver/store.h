@@ -41,6 +41,10 @@ struct TableOptions {
   std::optional<Duration> time_to_live;
 };
 
+// How long events are kept, as etcd is compacted upstream: give or take kHistoryMarkInterval.
+inline constexpr Duration kHistoryTimeMax = std::chrono::minutes(5);
+inline constexpr Duration kHistoryMarkInterval = std::chrono::seconds(30);
+
 using TableId = std::size_t;
 
 class Store {
@@ -99,7 +103,8 @@ class Store {
   // Forgets history up to and including this version.
   void Compact(std::int64_t resource_version);
 
-  // Removes what has outlived its table's time to live. True when something went.
+  // Removes what has outlived its table's time to live, and events older than kHistoryTimeMax. True when an object
+  // went. To be called every now and then.
   bool Expire(Time now);
 
  private:
@@ -119,6 +124,7 @@ class Store {
     std::deque<Use> uses;  // writes in their order, for tables with bounds; entries of older versions are stale
   };
 
+  void ExpireHistory(Time now);
   void Append(Table& table, StoreEvent event);
   void DropOldestEvent(Table& table);
   void DropLeastRecent(Table& table);
@@ -129,6 +135,11 @@ class Store {
   mutable std::mutex mutex_;  // guards all below
   std::int64_t version_ = 1;
   std::vector<Table> tables_;
+  struct Mark {
+    Time time;
+    std::int64_t resource_version = 0;
+  };
+  std::deque<Mark> marks_;  // of the last kHistoryTimeMax: how far the version was then
 };
 
 }  // namespace berth::apiserver

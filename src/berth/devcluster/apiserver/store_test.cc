@@ -158,6 +158,38 @@ TEST(StoreTest, HistoryIsBoundedInBytes) {
   EXPECT_TRUE(store.ReadEvents(0, 0, 10).fell_behind);
 }
 
+TEST(StoreTest, HistoryGoesWithTime) {
+  Store store({{}, {}});
+  Time now{std::chrono::hours(1)};
+  const auto put = [&](TableId table, const std::string& name) {
+    return store.Put(table, nullptr, Draft("n", name, "x"), now)->resource_version;
+  };
+  const auto fails = [&](TableId table, std::int64_t after_version) {
+    return store.StartWatch(table, after_version, {}).failure != Store::ListFailure::kNone;
+  };
+  const std::int64_t before = store.resource_version();
+  const std::int64_t first = put(0, "a");
+  store.Expire(now);
+  now += kHistoryTimeMax - Duration(1);
+  const std::int64_t second = put(0, "b");
+  store.Expire(now);
+  EXPECT_FALSE(fails(0, before));
+  now += Duration(1);
+  store.Expire(now);  // too soon for another mark: that is at most kHistoryMarkInterval too late
+  now += kHistoryMarkInterval;
+  store.Expire(now);
+  EXPECT_TRUE(fails(0, before));
+  EXPECT_FALSE(fails(0, first));
+  EXPECT_EQ(store.ReadEvents(0, 1, 10).events.size(), 1u);
+  now += kHistoryTimeMax;
+  store.Expire(now);
+  EXPECT_TRUE(fails(0, first));
+  // Where nothing has changed since, nothing is lost.
+  EXPECT_FALSE(fails(0, second));
+  EXPECT_FALSE(fails(1, before));
+  EXPECT_EQ(store.List(0, {}).objects.size(), 2u);
+}
+
 TEST(StoreTest, ManyThreadsIncrementOneCounter) {
   Store store({TableOptions()});
   ASSERT_NE(store.Put(0, nullptr, Draft("n", "counter", "0"), Time()), nullptr);

@@ -211,6 +211,7 @@ void RecordedWatch::StartStream(net::Response response) {
 bool RecordedWatch::Write(std::string_view bytes) {
   if (is_broken) return false;
   bytes_ += bytes;
+  if (!reads) buffered += bytes.size();
   return true;
 }
 

@@ -65,6 +65,7 @@ class RecordedWatch final : public net::ResponseWriter {
   void StartStream(net::Response response) override;
   bool Write(std::string_view bytes) override;
   void End() override { has_ended = true; }
+  void Abort() override { is_cut_off = true; }
   void OnClosed(std::function<void()> closed) override { on_closed = std::move(closed); }
   std::size_t BufferedBytes() const override { return buffered; }
 
@@ -74,7 +75,9 @@ class RecordedWatch final : public net::ResponseWriter {
 
   net::Response head;
   bool has_ended = false;
+  bool is_cut_off = false;
   bool is_broken = false;    // writes fail
+  bool reads = true;         // false: what is written stays buffered
   std::size_t buffered = 0;  // what the peer leaves unread
   std::function<void()> on_closed;
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "berth/base/log.h"
+
 namespace berth::apiserver {
 namespace {
 
@@ -145,7 +147,8 @@ void WatchHub::Dispatch(bool is_tick) {
     }
     new_watches_.clear();
   }
-  const Time now = is_tick ? clock_.Now() : Time();
+  const Time now = clock_.Now();
+  if (budget_.IsFull()) Relieve(now);
   Cached cached;
   bool any_paused = false;
   for (TableId table = 0; table < watches_.size(); ++table) {
@@ -160,8 +163,8 @@ void WatchHub::Dispatch(bool is_tick) {
         ++at;
       } else {
         if (!watch.is_closed->load()) watch.writer->End();
+        Forget(watch);
         at = list.erase(at);
-        count_.fetch_sub(1);
       }
     }
   }
@@ -170,6 +173,49 @@ void WatchHub::Dispatch(bool is_tick) {
     (void)io_->PostAfter(kWatchPollInterval, [weak = weak_from_this()] {
       if (const auto hub = weak.lock()) hub->Dispatch(false);
     });
+  }
+}
+
+void WatchHub::Forget(Watch& watch) {
+  budget_.Close(watch.unread);
+  count_.fetch_sub(1);
+}
+
+bool WatchHub::HasRoom(Watch& watch, Time now) {
+  const std::size_t buffered = watch.writer->BufferedBytes();
+  budget_.Note(watch.unread, buffered, now);
+  return buffered <= kWatchUnreadBytesMax && !budget_.IsFull();
+}
+
+bool WatchHub::Write(Watch& watch, std::string_view bytes) {
+  if (!watch.writer->Write(bytes)) return false;
+  (void)HasRoom(watch, clock_.Now());
+  return true;
+}
+
+void WatchHub::Relieve(Time now) {
+  std::vector<const WatchBudget::Account*> accounts;
+  std::vector<std::list<std::unique_ptr<Watch>>::iterator> places;
+  for (auto& list : watches_) {
+    for (auto at = list.begin(); at != list.end(); ++at) {
+      (void)HasRoom(**at, now);
+      accounts.push_back(&(*at)->unread);
+      places.push_back(at);
+    }
+  }
+  std::size_t cut_off = 0;
+  std::size_t bytes = 0;
+  for (const std::size_t index : budget_.Overdrawn(accounts, now)) {
+    Watch& watch = **places[index];
+    ++cut_off;
+    bytes += watch.unread.bytes;
+    if (!watch.is_closed->load()) watch.writer->Abort();
+    Forget(watch);
+    watches_[watch.request.rendering.served->table].erase(places[index]);
+  }
+  if (cut_off > 0) {
+    log::Warning("apiserver", "Cut off watches that are not read: together they hold too much",
+                 {{"watches", cut_off}, {"bytes", bytes}, {"max", kWatchesUnreadBytesMax}});
   }
 }
 
@@ -185,56 +231,62 @@ const Store::EventBatch& WatchHub::Read(Watch& watch, Cached& cached) const {
 
 bool WatchHub::Pump(Watch& watch, Cached& cached) {
   watch.is_paused = false;
+  const Time now = clock_.Now();
   watch.request.rendering.now_seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(clock_.Now().time_since_epoch()).count();
+      std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   if (!watch.request.after_version && !watch.has_ended_initial && !SendInitial(watch)) return false;
   if (watch.is_paused) return true;
   while (true) {
-    if (watch.writer->BufferedBytes() > kWatchUnreadBytesMax) {
+    if (!HasRoom(watch, now)) {
       watch.is_paused = true;
       return true;
     }
     const Store::EventBatch& batch = Read(watch, cached);
     if (batch.fell_behind) {
+      watch.is_paused = watch.unread.bytes > kWatchChunkBytes;  // what is unread stays in the account until it is read
+      if (watch.is_paused) return true;
       watch.writer->Write(
           ErrorEvent(Expired("the watch has fallen behind the history of events that the server keeps")));
       return false;
     }
+    // It may be paused between any two events of the batch: each can have megabytes.
     std::string out;
+    std::uint64_t taken = 0;
     for (const StoreEvent& event : batch.events) {
       AppendEvent(out, watch, event);
-      if (out.size() >= kWatchChunkBytes) {
-        if (!watch.writer->Write(out)) return false;
-        out.clear();
-      }
+      ++taken;
+      watch.seen_version = event.resource_version;
+      if (out.size() < kWatchChunkBytes) continue;
+      if (!Write(watch, out)) return false;
+      out.clear();
+      watch.is_paused = !HasRoom(watch, now);
+      if (watch.is_paused) break;
     }
-    watch.next_sequence = batch.next_sequence;
-    if (batch.is_complete) {
-      watch.seen_version = batch.resource_version;
-    } else if (!batch.events.empty()) {
-      watch.seen_version = batch.events.back().resource_version;
-    }
-    const bool is_complete = batch.is_complete;
-    if (!out.empty() && !watch.writer->Write(out)) return false;
-    if (is_complete) return true;
+    const bool is_complete = batch.is_complete && taken == batch.events.size();
+    watch.next_sequence += taken;
+    if (is_complete) watch.seen_version = batch.resource_version;
+    if (!out.empty() && !Write(watch, out)) return false;
+    if (is_complete) watch.is_paused = false;
+    if (is_complete || watch.is_paused) return true;
   }
 }
 
 bool WatchHub::SendInitial(Watch& watch) {
   std::string out;
   while (watch.initial_sent < watch.initial.size()) {
-    if (watch.writer->BufferedBytes() > kWatchUnreadBytesMax) {
+    if (!HasRoom(watch, clock_.Now())) {
       watch.is_paused = true;
       return true;
     }
     while (watch.initial_sent < watch.initial.size() && out.size() < kWatchChunkBytes) {
-      const StoredObject& object = *watch.initial[watch.initial_sent++];
+      const ObjectPtr initial = std::move(watch.initial[watch.initial_sent++]);  // kept alive no longer than needed
+      const StoredObject& object = *initial;
       AppendHead(out, "ADDED");
       AppendObject(out, watch.request.rendering, object, object.resource_version, !watch.has_sent_columns);
       watch.has_sent_columns = true;
       out += "}\n";
     }
-    if (!watch.writer->Write(out)) return false;
+    if (!Write(watch, out)) return false;
     out.clear();
   }
   watch.initial = {};
@@ -264,7 +316,9 @@ void WatchHub::AppendEvent(std::string& out, Watch& watch, const StoreEvent& eve
 }
 
 bool WatchHub::SendTimed(Watch& watch, Time now) {
-  const bool is_over = now >= watch.deadline;
+  // What is unread at the end is in no account any more: a peer that has much of it gets a little longer to take it.
+  const bool is_over =
+      now >= watch.deadline && (watch.unread.bytes <= kWatchChunkBytes || now >= watch.deadline + kBookmarkInterval);
   const bool is_behind = watch.is_paused || (!watch.request.after_version && !watch.has_ended_initial);
   if (watch.request.has_bookmarks && !is_behind && (is_over || now >= watch.next_bookmark)) {
     watch.next_bookmark = now + kBookmarkInterval;
@@ -287,6 +341,7 @@ void WatchHub::Close() {
   }
   for (const auto& watch : ended) {
     if (!watch->is_closed->load()) watch->writer->End();
+    budget_.Close(watch->unread);
   }
   count_.store(0);
 }

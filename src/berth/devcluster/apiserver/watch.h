@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // WatchHub: every watch of the server. A watch holds no queue of its own but a place in its table's history; events are
 // rendered when they are sent. One that reads too slowly is paused, and closed with 410 once its place has left the
-// history. Thread-safe.
+// history; when all together leave too much unread, those that read least are cut off (WatchBudget). Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -11,12 +11,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/rendering.h"
 #include "berth/devcluster/apiserver/selectors.h"
 #include "berth/devcluster/apiserver/store.h"
+#include "berth/devcluster/apiserver/watch_budget.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/io_context.h"
 
@@ -25,7 +27,7 @@ namespace berth::apiserver {
 // Watches at a time; more are refused with 429.
 inline constexpr std::size_t kWatchesMax = 10'000;
 // A watch whose peer leaves more than this unread is not written to until the peer has caught up.
-inline constexpr std::size_t kWatchUnreadBytesMax = std::size_t{8} << 20;
+inline constexpr std::size_t kWatchUnreadBytesMax = std::size_t{2} << 20;
 // What is rendered and written at a time.
 inline constexpr std::size_t kWatchChunkBytes = std::size_t{256} << 10;
 inline constexpr std::size_t kWatchEventsPerRead = 512;
@@ -76,6 +78,7 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
     std::int64_t seen_version = 0;  // everything up to this version has been sent
     bool has_sent_columns = false;
     bool is_paused = false;
+    WatchBudget::Account unread;
     Time deadline;
     Time next_bookmark;
     // Set by the writer's OnClosed, which may outlive the watch.
@@ -92,6 +95,12 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
   // False when the watch has ended.
   bool Pump(Watch& watch, Cached& cached);
   bool SendInitial(Watch& watch);
+  // Brings the watch's account up to date. False while it has to be paused.
+  bool HasRoom(Watch& watch, Time now);
+  bool Write(Watch& watch, std::string_view bytes);
+  // Cuts off watches when all together leave too much unread.
+  void Relieve(Time now);
+  void Forget(Watch& watch);
   bool SendTimed(Watch& watch, Time now);
   void AppendEvent(std::string& out, Watch& watch, const StoreEvent& event);
   const Store::EventBatch& Read(Watch& watch, Cached& cached) const;
@@ -110,6 +119,7 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
 
   std::mutex dispatch_mutex_;                               // guards watches_: held while events are sent
   std::vector<std::list<std::unique_ptr<Watch>>> watches_;  // by table
+  WatchBudget budget_;                                      // guarded by dispatch_mutex_
 };
 
 }  // namespace berth::apiserver

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -150,6 +151,22 @@ TEST_F(WatchTest, BookmarksEachMinuteAndEndsInTime) {
   EXPECT_EQ(server_.watch_count(), 0u);
 }
 
+TEST_F(WatchTest, EndsWhenItsPeerHasTakenWhatThereIs) {
+  const auto watch = Watch("&timeoutSeconds=90&resourceVersion=" + Version());
+  watch->buffered = kWatchChunkBytes + 1;
+  clock_.Advance(std::chrono::seconds(90));
+  server_.Tick();
+  EXPECT_FALSE(watch->has_ended);
+  watch->buffered = kWatchChunkBytes;
+  server_.Tick();
+  EXPECT_TRUE(watch->has_ended);
+  const auto silent = Watch("&timeoutSeconds=90&resourceVersion=" + Version());
+  silent->buffered = kWatchChunkBytes + 1;
+  clock_.Advance(std::chrono::seconds(90) + kBookmarkInterval);
+  server_.Tick();
+  EXPECT_TRUE(silent->has_ended);
+}
+
 TEST_F(WatchTest, TablesNameTheirColumnsOnce) {
   MakePod("a");
   const auto watch = RecordedWatch::Open(handler_, std::string(kPods) + "?watch=1",
@@ -194,6 +211,66 @@ TEST_F(WatchTest, APeerThatDoesNotReadIsPaused) {
   watch->buffered = 0;
   server_.Tick();
   EXPECT_EQ(watch->Take(), (Lines{"ADDED a@" + a}));
+}
+
+std::string LargePod(int number) {
+  return R"({"metadata":{"name":"p)" + std::to_string(number) + R"("},"spec":{"containers":[{"name":"c","args":[")" +
+         std::string(1'000'000, 'x') + R"("]}]}})";
+}
+
+// A read of the history gives hundreds of events, and each may have megabytes.
+TEST_F(WatchTest, IsPausedBetweenTheEventsOfOneRead) {
+  const std::string version = Version();
+  const auto make = [&](int i) { ASSERT_EQ(Call(handler_, "POST", kPods, LargePod(i)).status, 201); };
+  for (int i = 0; i < 10; ++i) make(i);
+  const auto open = [&](const std::string& query) {
+    auto watch = std::make_shared<RecordedWatch>();
+    watch->reads = false;
+    handler_({.method = "GET", .target = std::string(kPods) + "?watch=true" + query}, watch);
+    return watch;
+  };
+  const auto from_version = open("&resourceVersion=" + version);
+  const auto from_state = open("");
+  std::size_t from_version_lines = 0;
+  std::size_t from_state_lines = 0;
+  for (int round = 0; round < 20; ++round) {
+    EXPECT_LT(from_version->buffered, kWatchUnreadBytesMax + 1'500'000);
+    EXPECT_LT(from_state->buffered, kWatchUnreadBytesMax + 1'500'000);
+    from_version_lines += from_version->Take().size();
+    from_state_lines += from_state->Take().size();
+    from_version->buffered = from_state->buffered = 0;
+    server_.Tick();
+  }
+  EXPECT_EQ(from_version_lines, 10u);
+  EXPECT_EQ(from_state_lines, 10u);
+}
+
+TEST_F(WatchTest, PeersThatDoNotReadAreCutOffWhenTogetherTheyHoldTooMuch) {
+  std::vector<std::shared_ptr<RecordedWatch>> silent;
+  for (int i = 0; i < 100; ++i) {
+    silent.push_back(Watch("&resourceVersion=" + Version()));
+    silent.back()->reads = false;
+  }
+  const auto reader = Watch("&resourceVersion=" + Version());
+  const auto held = [&] {
+    std::size_t bytes = 0;
+    for (const auto& watch : silent) bytes += watch->is_cut_off ? 0 : watch->buffered;
+    return bytes;
+  };
+  std::size_t seen = 0;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(Call(handler_, "POST", kPods, LargePod(i)).status, 201);
+    EXPECT_LE(held(), kWatchesUnreadBytesMax + 1'500'000) << i;
+    for (int round = 0; round < 3; ++round) {
+      clock_.Advance(kWatchStallMax);
+      server_.Tick();
+    }
+    seen += reader->Take().size();
+    EXPECT_EQ(seen, static_cast<std::size_t>(i) + 1);
+  }
+  EXPECT_FALSE(reader->is_cut_off);
+  EXPECT_GE(std::count_if(silent.begin(), silent.end(), [](const auto& watch) { return watch->is_cut_off; }), 60);
+  EXPECT_LE(held(), kWatchesUnreadBytesMax);
 }
 
 TEST_F(WatchTest, EndsWithTheServer) {
