@@ -45,7 +45,8 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, const Clock& clock, She
                .on_caught_up =
                    [] {
                      malloc_trim(0);  // Lists leave a lot behind that was needed once.
-                   }}),
+                   }},
+              options_.long_turns),
       handle_([this](framework::PermitDecision decision) { runner_.Push(std::move(decision)); }, *options_.metrics,
               options_.read_file) {}
 

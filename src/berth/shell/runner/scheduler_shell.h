@@ -50,6 +50,7 @@ struct ShellOptions {
   scheduler::PodChoice pods;
   // Decides nothing before each source of data from outside has answered, or failed, once.
   bool waits_for_outside_data = false;
+  LongTurns long_turns = LongTurns::kOnThread;
 };
 
 class SchedulerShell final {

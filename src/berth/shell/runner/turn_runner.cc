@@ -10,8 +10,8 @@ namespace berth::runner {
 using scheduler::Input;
 using scheduler::Output;
 
-TurnRunner::TurnRunner(client::EventLoop& loop, const Clock& clock, Callbacks callbacks)
-    : loop_(loop), clock_(clock), callbacks_(std::move(callbacks)) {}
+TurnRunner::TurnRunner(client::EventLoop& loop, const Clock& clock, Callbacks callbacks, LongTurns long_turns)
+    : loop_(loop), clock_(clock), callbacks_(std::move(callbacks)), long_turns_(long_turns) {}
 
 TurnRunner::~TurnRunner() {
   Stop();
@@ -23,7 +23,7 @@ void TurnRunner::Start(Core& core) {
     const std::lock_guard core_lock(core_mutex_);
     core_ = &core;
   }
-  core_thread_ = std::thread([this] { RunCoreThread(); });
+  if (long_turns_ == LongTurns::kOnThread) core_thread_ = std::thread([this] { RunCoreThread(); });
 }
 
 void TurnRunner::Push(Input input) {
@@ -61,7 +61,15 @@ void TurnRunner::PostTurn() {
 void TurnRunner::CallCoreThread() {
   const bool is_in_turn = turn_ == Turn::kCoreTurn || turn_ == Turn::kCoreAgain;
   turn_ = is_in_turn ? Turn::kCoreAgain : Turn::kCoreDue;
-  core_due_.notify_one();
+  WakeCoreThread();
+}
+
+void TurnRunner::WakeCoreThread() {
+  if (long_turns_ == LongTurns::kOnThread) {
+    core_due_.notify_one();
+  } else if (!std::exchange(is_core_posted_, true)) {
+    loop_.Post([this] { RunCoreThreadOnLoop(); });
+  }
 }
 
 void TurnRunner::EndListing() {
@@ -100,29 +108,52 @@ void TurnRunner::RunOnLoop() {
 }
 
 void TurnRunner::RunCoreThread() {
-  while (AwaitCoreTurn()) {
-    TurnResult result;
-    {
-      const std::lock_guard core_lock(core_mutex_);
-      result = TakeTurn(std::nullopt);
+  while (AwaitCoreTurn()) TakeCoreTurn();
+}
+
+// What the core's thread does, a turn at a time, with what is posted and due in between.
+void TurnRunner::RunCoreThreadOnLoop() {
+  if (cancel_wake_) std::exchange(cancel_wake_, nullptr)();
+  {
+    const std::lock_guard lock(mutex_);
+    is_core_posted_ = false;
+    if (turn_ == Turn::kCoreTurn) turn_ = Turn::kResting;
+    if (phase_ == Phase::kStopped) return;
+    if (!IsCoreTurnDue()) {
+      if (wake_at_) cancel_wake_ = loop_.PostAfter(*wake_at_ - clock_.Now(), [this] { RunCoreThreadOnLoop(); });
+      return;
     }
-    room_.notify_all();
-    EndCoreTurn(result);
+    turn_ = Turn::kCoreTurn;
   }
+  TakeCoreTurn();
+  const std::lock_guard lock(mutex_);
+  WakeCoreThread();
+}
+
+void TurnRunner::TakeCoreTurn() {
+  TurnResult result;
+  {
+    const std::lock_guard core_lock(core_mutex_);
+    result = TakeTurn(std::nullopt);
+  }
+  room_.notify_all();
+  EndCoreTurn(result);
+}
+
+bool TurnRunner::IsCoreTurnDue() {
+  return turn_ == Turn::kCoreDue || turn_ == Turn::kCoreAgain || (wake_at_ && *wake_at_ <= clock_.Now());
 }
 
 // False when there is none any more.
 bool TurnRunner::AwaitCoreTurn() {
   std::unique_lock lock(mutex_);
   if (turn_ == Turn::kCoreTurn) turn_ = Turn::kResting;
-  while (phase_ != Phase::kStopped && turn_ != Turn::kCoreDue && turn_ != Turn::kCoreAgain) {
-    if (!wake_at_) {
+  while (phase_ != Phase::kStopped && !IsCoreTurnDue()) {
+    if (wake_at_) {
+      core_due_.wait_for(lock, *wake_at_ - clock_.Now());
+    } else {
       core_due_.wait(lock);
-      continue;
     }
-    const Duration left = *wake_at_ - clock_.Now();
-    if (left <= Duration{0}) break;
-    core_due_.wait_for(lock, left);
   }
   if (phase_ == Phase::kStopped) return false;
   turn_ = Turn::kCoreTurn;
@@ -174,7 +205,7 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
   }
   const bool is_earlier = result.wake_at && (!wake_at_ || *result.wake_at < *wake_at_);
   wake_at_ = result.wake_at;
-  if (is_earlier && turn_ == Turn::kLoopTurn) core_due_.notify_one();
+  if (is_earlier && turn_ == Turn::kLoopTurn) WakeCoreThread();
   return result;
 }
 
@@ -222,6 +253,7 @@ void TurnRunner::Stop() {
 }
 
 void TurnRunner::Join() {
+  if (cancel_wake_) std::exchange(cancel_wake_, nullptr)();
   if (core_thread_.joinable()) core_thread_.join();
 }
 

@@ -80,6 +80,12 @@ class Core {
                               std::vector<scheduler::Output>& outputs) = 0;
 };
 
+// Where the turns are taken that are more than a short turn's work.
+enum class LongTurns : std::uint8_t {
+  kOnThread,  // on a thread of the core's own
+  kOnLoop,    // on the event loop's thread as well: for simulations, which have one thread
+};
+
 class TurnRunner final {
  public:
   // Inputs that wait for the core. When there are more, the event loop waits, and with it the API server's watches.
@@ -96,7 +102,8 @@ class TurnRunner final {
   };
 
   // Both must outlive it. The loop must have ended before it is destroyed.
-  TurnRunner(client::EventLoop& loop, const Clock& clock, Callbacks callbacks);
+  TurnRunner(client::EventLoop& loop, const Clock& clock, Callbacks callbacks,
+             LongTurns long_turns = LongTurns::kOnThread);
   ~TurnRunner();
   TurnRunner(const TurnRunner&) = delete;
   TurnRunner& operator=(const TurnRunner&) = delete;
@@ -127,7 +134,8 @@ class TurnRunner final {
   // it.
   void Stop();
   void Join();
-  // Start() has been called, and Join() has not returned. Not during either.
+  // The core's thread runs: Start() has been called, and Join() has not returned. Not during either. Never with
+  // LongTurns::kOnLoop.
   bool IsRunning() const { return core_thread_.joinable(); }
 
  private:
@@ -138,9 +146,13 @@ class TurnRunner final {
   void CallForTurn();
   void PostTurn();
   void CallCoreThread();
+  void WakeCoreThread();
 
   void RunOnLoop();
   void RunCoreThread();
+  void RunCoreThreadOnLoop();
+  void TakeCoreTurn();
+  bool IsCoreTurnDue();
   bool AwaitCoreTurn();
   void EndCoreTurn(const TurnResult& result);
   TurnResult TakeTurn(std::optional<Duration> time_max);  // core_mutex_ is held
@@ -148,6 +160,7 @@ class TurnRunner final {
   client::EventLoop& loop_;
   const Clock& clock_;
   const Callbacks callbacks_;
+  const LongTurns long_turns_;
 
   std::mutex core_mutex_;                     // held in a turn; locked before mutex_
   Core* core_ = nullptr;                      // guarded by core_mutex_
@@ -165,6 +178,9 @@ class TurnRunner final {
   std::optional<Time> wake_at_;             // when the core's thread takes a turn in any case
   bool is_idle_ = false;
   scheduler::Counts counts_;
+
+  bool is_core_posted_ = false;        // with kOnLoop: RunCoreThreadOnLoop is posted
+  std::function<void()> cancel_wake_;  // with kOnLoop: the timer of wake_at_; on the loop's thread
 
   std::thread core_thread_;
 };

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/base/check.h"
+#include "berth/shell/client/client_fakes.h"
 
 namespace berth::runner {
 namespace {
@@ -407,6 +408,48 @@ TEST_F(TurnRunnerTest, StopLetsGoOfWhoeverWaitsForRoom) {
   runner.Stop();
   EXPECT_EQ(pushed.wait_for(kTimeLimit), std::future_status::ready);
   runner.Push(Any());  // does not wait either
+}
+
+TEST(TurnRunnerOnLoop, TakesLongTurnsOnTheLoopAndWhenOneIsDue) {
+  client::FakeLoop loop;
+  FakeCore core;
+  std::vector<std::string> performed;
+  int caught_up = 0;
+  TurnRunner runner(
+      loop, loop,
+      {.perform = [&](scheduler::Output&& output) { performed.push_back(std::get<scheduler::EmitEvent>(output).note); },
+       .on_caught_up = [&] { ++caught_up; }},
+      LongTurns::kOnLoop);
+  runner.Start(core);
+  EXPECT_FALSE(runner.IsRunning()) << "there is no thread";
+  runner.Push(Any());
+  EXPECT_EQ(core.turn_count(), 0u) << "not within the call";
+  loop.Run();
+  ASSERT_EQ(core.turn_count(), 1u);
+  EXPECT_TRUE(core.Newest().is_tests_thread);
+  EXPECT_FALSE(core.Newest().request.may_decide);
+
+  core.Say({.result = {.has_more = true}, .events = {"first"}});
+  core.Say({.result = {.wake_at = loop.Now() + std::chrono::seconds(5)}, .events = {"second"}});
+  runner.EndListing();
+  loop.Run();
+  EXPECT_EQ(core.turn_count(), 3u);
+  EXPECT_EQ(performed, (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(caught_up, 1);
+
+  loop.Advance(std::chrono::seconds(4));
+  EXPECT_EQ(core.turn_count(), 3u);
+  loop.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(core.turn_count(), 4u) << "at wake_at";
+
+  core.Say({.result = {.wake_at = loop.Now() + std::chrono::seconds(5)}});
+  runner.Push(Any());
+  loop.Run();
+  runner.Stop();
+  runner.Join();
+  EXPECT_EQ(loop.TimerCount(), 0u);
+  loop.Advance(std::chrono::seconds(10));
+  EXPECT_EQ(core.turn_count(), 5u);
 }
 
 }  // namespace
