@@ -56,7 +56,7 @@ OutputPerformer::OutputPerformer(client::RestClient& rest, client::RestClient& e
   recorder_ = std::make_unique<client::EventRecorder>(events_rest, recorder);
 }
 
-OutputPerformer::~OutputPerformer() = default;
+OutputPerformer::~OutputPerformer() { *alive_ = false; }
 
 std::size_t OutputPerformer::pending_statuses() const { return status_writer_->pending(); }
 
@@ -102,14 +102,16 @@ void OutputPerformer::Bind(std::uint64_t operation, framework::BindWrite&& bind)
   status_writer_->Settle(uid, [this, operation, bind = std::move(bind)] {
     bindings_->Bind(
         {bind.pod.namespace_name, bind.pod.name, bind.pod.uid}, bind.node_name,
-        [this, operation](const Expected<void>& result) {
+        [this, alive = alive_, operation](const Expected<void>& result) {
+          if (!*alive) return;
           push_(scheduler::WriteDone{operation, result.ok() ? std::nullopt : std::optional(result.error())});
         });
   });
 }
 
 void OutputPerformer::ReadPod(std::uint64_t operation, const framework::PodRef& pod) {
-  writer_.GetPod(pod.namespace_name, pod.name, [this, operation](const Expected<std::string>& json) {
+  writer_.GetPod(pod.namespace_name, pod.name, [this, alive = alive_, operation](const Expected<std::string>& json) {
+    if (!*alive) return;
     scheduler::PodReadDone done{operation, nullptr, {}};
     if (json.ok()) {
       auto decoded = api::DecodePod(*json);
@@ -138,7 +140,8 @@ void OutputPerformer::RecordEvent(scheduler::EmitEvent&& event) {
 }
 
 client::ApiWriter::ReadDone OutputPerformer::Answer(std::uint64_t operation) {
-  return [this, operation](Expected<std::string> body) {
+  return [this, alive = alive_, operation](Expected<std::string> body) {
+    if (!*alive) return;
     scheduler::WriteDone done{operation, std::nullopt, {}};
     if (body.ok()) {
       done.body = std::move(*body);

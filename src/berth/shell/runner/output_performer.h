@@ -65,6 +65,8 @@ class OutputPerformer final {
   std::unique_ptr<StatusWriter> status_writer_;
   std::unique_ptr<BindingPipeline> bindings_;
   std::unique_ptr<client::EventRecorder> recorder_;
+  // False for answers that come later: a RestClient that ends answers the calls that wait for another try.
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace berth::runner

@@ -106,6 +106,27 @@ TEST_F(OutputPerformerTest, AnswersOfTheApiServerBecomeInputs) {
   }
 }
 
+// The shell goes before the connection: a RestClient that ends answers the calls that wait for another try.
+TEST_F(OutputPerformerTest, AnswersThatComeAfterItsEndAreNobodys) {
+  auto late_rest = std::make_unique<client::RestClient>(loop, transport, nullptr, 3);
+  const auto pushed = std::make_shared<int>(0);
+  auto late = std::make_unique<OutputPerformer>(*late_rest, events_rest, *extenders, workers,
+                                                OutputPerformer::Options{7, "host"},
+                                                [pushed](const scheduler::Input&) { ++*pushed; });
+  const framework::PodRef pod{"d", "p", "u", "1"};
+  late->Perform(scheduler::Write{1, framework::BindWrite{pod, "n"}});
+  late->Perform(scheduler::Write{2, framework::PodRead{pod}});
+  late->Perform(scheduler::Write{3, framework::ObjectRead{{"v1", "persistentvolumes", "", "v"}}});
+  loop.Run();
+  ASSERT_EQ(transport.Waiting(), 3u);
+  while (transport.Waiting() > 0) transport.Next()->Answer(429, "{}", {{"Retry-After", "5"}});
+  loop.Run();
+  ASSERT_EQ(*pushed, 0) << "they are to be tried again";
+  late.reset();
+  late_rest.reset();
+  EXPECT_EQ(*pushed, 0);
+}
+
 TEST_F(OutputPerformerTest, ABindingWaitsForWhatIsBeingSaidOfItsPod) {
   framework::PodStatusWrite status;
   status.pod = {"d", "p", "u", "1"};
