@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/proof/program_sim/ledger.h"
+
+#include <algorithm>
+#include <charconv>
+#include <initializer_list>
+#include <utility>
+
+namespace berth::program_sim {
+namespace {
+
+namespace json = codec::json;
+
+std::string_view View(const json::string& text) { return {text.data(), text.size()}; }
+
+const json::value* At(const json::object& object, std::initializer_list<std::string_view> path) {
+  const json::object* at = &object;
+  const json::value* found = nullptr;
+  for (const std::string_view step : path) {
+    if (at == nullptr) return nullptr;
+    found = at->if_contains(json::string_view(step.data(), step.size()));
+    if (found == nullptr) return nullptr;
+    at = found->if_object();
+  }
+  return found;
+}
+
+std::string Text(const json::object& object, std::initializer_list<std::string_view> path) {
+  const json::value* found = At(object, path);
+  return found != nullptr && found->is_string() ? std::string(View(found->get_string())) : std::string();
+}
+
+const json::array* Array(const json::object& object, std::initializer_list<std::string_view> path) {
+  const json::value* found = At(object, path);
+  return found == nullptr ? nullptr : found->if_array();
+}
+
+std::int64_t Number(const json::object& object, std::initializer_list<std::string_view> path) {
+  const json::value* found = At(object, path);
+  return found != nullptr && found->is_int64() ? found->get_int64() : 0;
+}
+
+// Nothing has a higher priority.
+constexpr std::int64_t kEvictedBelow = 1000;
+
+// Of the amounts that simulated objects have: "2", "500m", "3Gi", "512Mi". In thousandths.
+std::int64_t Milli(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (problem != std::errc()) return 0;
+  if (unit == "m") return number;
+  if (unit == "Mi") return (number << 20) * 1000;
+  if (unit == "Gi") return (number << 30) * 1000;
+  return number * 1000;
+}
+
+const json::object* FirstContainer(const json::object& pod) {
+  const json::array* containers = Array(pod, {"spec", "containers"});
+  return containers == nullptr || containers->empty() ? nullptr : containers->front().if_object();
+}
+
+struct Usage {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory = 0;
+  std::int64_t pods = 0;
+
+  void Add(const LedgerPod& pod) {
+    cpu_milli += pod.cpu_milli;
+    memory += pod.memory;
+    ++pods;
+  }
+  bool IsOver(const LedgerNode& node) const {
+    return cpu_milli > node.cpu_milli || memory > node.memory || pods > node.pods;
+  }
+};
+
+bool IsSmaller(const LedgerNode& node, const LedgerNode& before) {
+  return node.cpu_milli < before.cpu_milli || node.memory < before.memory || node.pods < before.pods;
+}
+
+bool Repel(const LedgerPod& one, const LedgerPod& other) {
+  return (one.repels_app || other.repels_app) && !one.app.empty() && one.app == other.app &&
+         one.namespace_name == other.namespace_name;
+}
+
+LedgerPod ReadPod(const json::object& object) {
+  LedgerPod pod;
+  pod.name = Text(object, {"metadata", "name"});
+  pod.namespace_name = Text(object, {"metadata", "namespace"});
+  pod.key = pod.namespace_name + "/" + pod.name;
+  pod.uid = Text(object, {"metadata", "uid"});
+  pod.app = Text(object, {"metadata", "labels", "app"});
+  pod.node = Text(object, {"spec", "nodeName"});
+  pod.scheduler_name = Text(object, {"spec", "schedulerName"});
+  pod.priority = Number(object, {"spec", "priority"});
+  if (const json::object* container = FirstContainer(object)) {
+    pod.cpu_milli = Milli(Text(*container, {"resources", "requests", "cpu"}));
+    pod.memory = Milli(Text(*container, {"resources", "requests", "memory"})) / 1000;
+    const json::array* ports = Array(*container, {"ports"});
+    if (ports != nullptr && !ports->empty() && ports->front().is_object())
+      pod.host_port = static_cast<int>(Number(ports->front().get_object(), {"hostPort"}));
+  }
+  pod.repels_app = At(object, {"spec", "affinity", "podAntiAffinity"}) != nullptr;
+  pod.wants_ssd = At(object, {"spec", "nodeSelector", "disk"}) != nullptr;
+  if (const json::array* tolerations = Array(object, {"spec", "tolerations"})) {
+    for (const json::value& each : *tolerations)
+      pod.tolerates = pod.tolerates || (each.is_object() && Text(each.get_object(), {"key"}) == "gpu");
+  }
+  const json::array* gates = Array(object, {"spec", "schedulingGates"});
+  pod.is_gated = gates != nullptr && !gates->empty();
+  const std::string phase = Text(object, {"status", "phase"});
+  pod.is_finished = phase == "Succeeded" || phase == "Failed";
+  pod.is_terminating = At(object, {"metadata", "deletionTimestamp"}) != nullptr;
+  if (const json::array* conditions = Array(object, {"status", "conditions"})) {
+    for (const json::value& each : *conditions) {
+      if (!each.is_object() || Text(each.get_object(), {"type"}) != "PodScheduled") continue;
+      pod.condition = Text(each.get_object(), {"status"}) + "/" + Text(each.get_object(), {"reason"});
+      pod.condition_message = Text(each.get_object(), {"message"});
+    }
+  }
+  return pod;
+}
+
+LedgerNode ReadNode(const json::object& object) {
+  LedgerNode node;
+  node.name = Text(object, {"metadata", "name"});
+  node.uid = Text(object, {"metadata", "uid"});
+  node.cpu_milli = Milli(Text(object, {"status", "allocatable", "cpu"}));
+  node.memory = Milli(Text(object, {"status", "allocatable", "memory"})) / 1000;
+  node.pods = Milli(Text(object, {"status", "allocatable", "pods"})) / 1000;
+  const json::value* unschedulable = At(object, {"spec", "unschedulable"});
+  node.is_unschedulable = unschedulable != nullptr && unschedulable->is_bool() && unschedulable->get_bool();
+  const json::array* taints = Array(object, {"spec", "taints"});
+  node.is_tainted = taints != nullptr && !taints->empty();
+  node.is_ssd = Text(object, {"metadata", "labels", "disk"}) == "ssd";
+  return node;
+}
+
+}  // namespace
+
+void Ledger::TakeLines(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const std::size_t end = bytes.find('\n');
+    const auto event = codec::ParseJson(bytes.substr(0, end));
+    if (event.ok() && event->is_object()) {
+      const json::value* object = event->get_object().if_contains("object");
+      if (object != nullptr && object->is_object())
+        TakeEvent(Text(event->get_object(), {"type"}), object->get_object());
+    }
+    if (end == std::string_view::npos) return;
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+void Ledger::TakeEvent(std::string_view type, const json::object& object) {
+  if (type == "BOOKMARK" || type == "ERROR") return;
+  const std::string kind = Text(object, {"kind"});
+  if (kind == "Node") return TakeNode(type, object);
+  if (kind == "Pod") return TakePod(type, object);
+  if (kind == "Event") return TakeScheduledEvent(type, object);
+}
+
+void Ledger::TakeNode(std::string_view type, const json::object& object) {
+  LedgerNode node = ReadNode(object);
+  const auto known = nodes_.find(node.name);
+  if (type == "DELETED") {
+    if (known != nodes_.end()) {
+      gone_nodes_[node.name] = std::move(known->second);
+      nodes_.erase(known);
+    }
+    return;
+  }
+  if (known == nodes_.end() || known->second.uid != node.uid) {
+    node.created_at = clock_.Now();
+    // Pods of the node of that name that was there before, about which nobody asked the new one.
+    for (const auto& [key, pod] : pods_) {
+      if (pod.node == node.name && !pod.is_finished) node.excuse = "it holds pods of an earlier node of that name";
+    }
+    const auto earlier = gone_nodes_.find(node.name);
+    if (earlier != gone_nodes_.end() && IsSmaller(node, earlier->second)) node.excuse = "it was made anew, and smaller";
+  } else {
+    node.created_at = known->second.created_at;
+    node.excuse = known->second.excuse;
+    if (IsSmaller(node, known->second)) node.excuse = "it was made smaller";
+  }
+  nodes_[node.name] = std::move(node);
+}
+
+void Ledger::TakePod(std::string_view type, const json::object& object) {
+  LedgerPod pod = ReadPod(object);
+  const auto known = pods_.find(pod.key);
+  const LedgerPod* before = known != pods_.end() && known->second.uid == pod.uid ? &known->second : nullptr;
+  if (before != nullptr) {
+    pod.created_at = before->created_at;
+    pod.bound_at = before->bound_at;
+    pod.bound_by = before->bound_by;
+    pod.is_evicted = before->is_evicted;
+    if (!before->node.empty() && before->node != pod.node)
+      violate_("bound twice", pod.key + " was on " + before->node + " and is on \"" + pod.node + "\" now");
+  } else {
+    pod.created_at = clock_.Now();
+    uids_.insert(pod.uid);
+  }
+  const bool is_evicted_now = (type == "DELETED" || pod.is_terminating) && !pod.is_evicted &&
+                              author_.life != kOutsider && (before == nullptr || !before->is_terminating);
+  if (is_evicted_now) {
+    pod.is_evicted = true;
+    ++evicted_;
+    if (pod.priority >= kEvictedBelow) violate_("evicted", pod.key + " is evicted, and no pod matters more");
+  }
+  if (type == "DELETED") {
+    if (known != pods_.end()) pods_.erase(known);
+    return;
+  }
+  const bool is_bound_now = !pod.node.empty() && (before == nullptr || before->node.empty());
+  if (is_bound_now) {
+    pod.bound_at = clock_.Now();
+    pod.bound_by = author_.life;
+  }
+  const std::string key = pod.key;
+  LedgerPod& kept = pods_[key] = std::move(pod);
+  if (!is_bound_now) return;
+  bound_.emplace(kept.uid, kept);
+  if (const auto name = names_.find(author_.life); name != names_.end() && name->second != kept.scheduler_name)
+    violate_("not ours", kept.key + " of " + kept.scheduler_name + " is bound by " + name->second);
+  CheckBinding(kept);
+}
+
+void Ledger::CheckBinding(const LedgerPod& pod) {
+  const auto found = nodes_.find(pod.node);
+  if (found == nodes_.end()) return;
+  LedgerNode& node = found->second;
+  if (author_.life == kOutsider) {
+    node.excuse = "an outsider bound a pod to it";
+  } else if (!author_.is_current) {
+    node.excuse = "a scheduler that had died, or was not alone, bound a pod to it";
+  } else if (author_.sent_at < node.created_at) {
+    node.excuse = "the binding was under way when the node was made anew";
+  }
+  if (!node.excuse.empty()) return;
+  Usage usage;
+  for (const auto& [key, other] : pods_) {
+    if (other.node != node.name || other.is_finished) continue;
+    usage.Add(other);
+    if (other.uid == pod.uid) continue;
+    if (pod.host_port != 0 && pod.host_port == other.host_port)
+      violate_("host port", pod.key + " and " + key + " share a host port: " + Describe(node));
+    if (Repel(pod, other)) violate_("anti-affinity", pod.key + " and " + key + " repel each other: " + Describe(node));
+  }
+  if (usage.IsOver(node)) violate_("over capacity", pod.key + " has no room: " + Describe(node));
+  if (pod.is_gated) violate_("gated", pod.key + " is bound while it is gated");
+}
+
+void Ledger::TakeScheduledEvent(std::string_view type, const json::object& object) {
+  if (type == "DELETED" || Text(object, {"reason"}) != "Scheduled") return;
+  std::string uid = Text(object, {"involvedObject", "uid"});
+  if (uid.empty()) uid = Text(object, {"regarding", "uid"});
+  const std::string name = Text(object, {"metadata", "namespace"}) + "/" + Text(object, {"metadata", "name"});
+  const auto bound = bound_.find(uid);
+  if (bound == bound_.end()) {
+    if (uids_.contains(uid)) violate_("announced", name + " says Scheduled of a pod that is not bound");
+    return;
+  }
+  // Two that have the same name, and chose the same node, may both take the binding for theirs.
+  std::string reporter = Text(object, {"reportingInstance"});
+  if (reporter.empty()) reporter = Text(object, {"source", "host"});
+  const auto [known, is_new] = bound->second.scheduled_events.emplace(reporter, name);
+  if (!is_new && known->second != name)
+    violate_("events once", bound->second.key + " has two Scheduled events of " + reporter + ", the second is " + name);
+  const std::int64_t count = std::max(Number(object, {"count"}), Number(object, {"series", "count"}));
+  if (count > 1) violate_("events once", bound->second.key + " was Scheduled " + std::to_string(count) + " times");
+}
+
+bool Ledger::Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt) const {
+  if (node.is_unschedulable || (node.is_tainted && !pod.tolerates) || (pod.wants_ssd && !node.is_ssd)) return false;
+  Usage usage;
+  usage.Add(pod);
+  for (const auto& [key, other] : pods_) {
+    if (other.node != node.name || other.is_finished) continue;
+    if (may_preempt && other.priority < pod.priority) continue;
+    usage.Add(other);
+    if (Repel(pod, other) || (pod.host_port != 0 && pod.host_port == other.host_port)) return false;
+  }
+  return !usage.IsOver(node);
+}
+
+std::string Ledger::FittingNode(const LedgerPod& pod, bool may_preempt) const {
+  for (const auto& [name, node] : nodes_) {
+    if (Fits(pod, node, may_preempt)) return name;
+  }
+  return {};
+}
+
+std::string Ledger::Describe(const LedgerNode& node) const {
+  Usage usage;
+  std::string names;
+  for (const auto& [key, pod] : pods_) {
+    if (pod.node != node.name || pod.is_finished) continue;
+    usage.Add(pod);
+    names += " " + key + "(" + std::to_string(pod.cpu_milli) + "m";
+    if (pod.host_port != 0) names += " port";
+    if (pod.is_terminating) names += " terminating";
+    names += " by " + std::to_string(pod.bound_by) + ")";
+  }
+  return node.name + ": " + std::to_string(usage.cpu_milli) + "m of " + std::to_string(node.cpu_milli) + "m, " +
+         std::to_string(usage.memory >> 20) + "Mi of " + std::to_string(node.memory >> 20) + "Mi, " +
+         std::to_string(usage.pods) + " pods of " + std::to_string(node.pods) + " by" + names;
+}
+
+void Ledger::Excuse(const std::string& node, std::string_view why) {
+  if (const auto found = nodes_.find(node); found != nodes_.end()) found->second.excuse = why;
+}
+
+}  // namespace berth::program_sim

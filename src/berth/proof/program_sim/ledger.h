@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ledger: what the simulated API server has taken, as it happens, from watches of its own; and what must never be,
+// looked at with each change. Knows Kubernetes' objects by their JSON alone and shares no code with the scheduler. One
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "berth/base/time.h"
+#include "berth/codec/json.h"
+
+namespace berth::program_sim {
+
+// Who writes: 0 is everybody but schedulers; each start of a scheduler's process has a number of its own.
+using Life = int;
+inline constexpr Life kOutsider = 0;
+
+struct LedgerNode {
+  std::string name;
+  std::string uid;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory = 0;
+  std::int64_t pods = 0;
+  bool is_unschedulable = false;
+  bool is_tainted = false;
+  bool is_ssd = false;
+  Time created_at{};
+  // Why it may hold more than it has room for, or what repels each other: somebody who did not ask, or could not know,
+  // was there. Empty: it may not.
+  std::string excuse;
+};
+
+struct LedgerPod {
+  std::string key;  // namespace/name
+  std::string namespace_name;
+  std::string name;
+  std::string uid;
+  std::string app;
+  std::string node;  // empty: not bound
+  std::string scheduler_name;
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory = 0;
+  std::int64_t priority = 0;
+  int host_port = 0;
+  bool repels_app = false;  // required anti-affinity against its own app, by host
+  bool wants_ssd = false;
+  bool tolerates = false;
+  bool is_gated = false;
+  bool is_finished = false;
+  bool is_terminating = false;
+  bool is_evicted = false;  // a scheduler has deleted it
+  std::string condition;    // PodScheduled: "False/Unschedulable"
+  std::string condition_message;
+  Time created_at{};
+  Time bound_at{};
+  Life bound_by = kOutsider;
+  std::map<std::string, std::string> scheduled_events;  // names, by who reports
+};
+
+// A write that is being handled.
+struct Author {
+  Life life = kOutsider;
+  Time sent_at{};
+  bool is_current = true;  // of a scheduler: its process lives, and is the only one
+};
+
+class Ledger {
+ public:
+  using Violate = std::function<void(std::string_view check, const std::string& what)>;
+
+  Ledger(const Clock& clock, Violate violate) : clock_(clock), violate_(std::move(violate)) {}
+
+  // Lines of watches in JSON. The author is whose request is being handled.
+  void TakeLines(std::string_view bytes);
+  void SetAuthor(const Author& author) { author_ = author; }
+  // The schedulerName that a life serves.
+  void NameLife(Life life, std::string name) { names_[life] = std::move(name); }
+
+  const std::map<std::string, LedgerPod>& pods() const { return pods_; }    // by key; those that are there
+  const std::map<std::string, LedgerPod>& bound() const { return bound_; }  // by uid; all that ever were
+  const std::map<std::string, LedgerNode>& nodes() const { return nodes_; }
+  std::int64_t evicted() const { return evicted_; }
+
+  // Whether the pod has room on the node beside the pods of at least its priority: those below can be preempted. With
+  // `may_preempt` false beside all pods.
+  bool Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt) const;
+  // The name of a node on which it fits, or empty.
+  std::string FittingNode(const LedgerPod& pod, bool may_preempt) const;
+  // "n1: 3000m of 4000m by a/p1 a/p2"
+  std::string Describe(const LedgerNode& node) const;
+
+  void Excuse(const std::string& node, std::string_view why);
+
+ private:
+  void TakeEvent(std::string_view type, const codec::json::object& object);
+  void TakeNode(std::string_view type, const codec::json::object& object);
+  void TakePod(std::string_view type, const codec::json::object& object);
+  void TakeScheduledEvent(std::string_view type, const codec::json::object& object);
+  void CheckBinding(const LedgerPod& pod);
+
+  const Clock& clock_;
+  const Violate violate_;
+  Author author_;
+  std::map<std::string, LedgerNode> nodes_;
+  std::map<std::string, LedgerPod> pods_;
+  std::map<std::string, LedgerPod> bound_;
+  std::set<std::string> uids_;  // of pods that ever were
+  std::map<Life, std::string> names_;
+  std::map<std::string, LedgerNode> gone_nodes_;  // as they were, by name
+  std::int64_t evicted_ = 0;
+};
+
+}  // namespace berth::program_sim

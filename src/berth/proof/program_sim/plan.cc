@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/proof/program_sim/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "berth/base/random.h"
+
+namespace berth::program_sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Weighted {
+  ItemKind kind;
+  int weight;
+};
+
+constexpr std::array<Weighted, 17> kActions{{{ItemKind::kAddNode, 6},
+                                             {ItemKind::kDeleteNode, 3},
+                                             {ItemKind::kCordon, 3},
+                                             {ItemKind::kTaint, 3},
+                                             {ItemKind::kRelabel, 3},
+                                             {ItemKind::kShrink, 1},
+                                             {ItemKind::kGrow, 2},
+                                             {ItemKind::kAddPods, 24},
+                                             {ItemKind::kDeletePod, 8},
+                                             {ItemKind::kFinishPod, 5},
+                                             {ItemKind::kUngate, 3},
+                                             {ItemKind::kTouchPod, 3},
+                                             {ItemKind::kOutsideBind, 2},
+                                             {ItemKind::kBudget, 2},
+                                             {ItemKind::kClockStep, 1},
+                                             {ItemKind::kRestart, 1},
+                                             {ItemKind::kCompact, 1}}};
+
+ItemKind AnyAction(Random& random) {
+  int sum = 0;
+  for (const Weighted& action : kActions) sum += action.weight;
+  int at = static_cast<int>(random.Below(static_cast<std::uint64_t>(sum)));
+  for (const Weighted& action : kActions) {
+    at -= action.weight;
+    if (at < 0) return action.kind;
+  }
+  return ItemKind::kAddPods;
+}
+
+Duration Within(Random& random, Duration from, Duration to) {
+  return from + Duration(static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>((to - from).count()))));
+}
+
+}  // namespace
+
+std::string_view Name(ItemKind kind) {
+  switch (kind) {
+    case ItemKind::kAddNode: return "add node";
+    case ItemKind::kDeleteNode: return "delete node";
+    case ItemKind::kCordon: return "cordon or uncordon";
+    case ItemKind::kTaint: return "taint or untaint";
+    case ItemKind::kRelabel: return "relabel node";
+    case ItemKind::kShrink: return "shrink node";
+    case ItemKind::kGrow: return "grow node";
+    case ItemKind::kAddPods: return "add pods";
+    case ItemKind::kDeletePod: return "delete pod";
+    case ItemKind::kFinishPod: return "finish pod";
+    case ItemKind::kUngate: return "ungate pod";
+    case ItemKind::kTouchPod: return "touch pod";
+    case ItemKind::kOutsideBind: return "outsider binds";
+    case ItemKind::kBudget: return "disruption budget";
+    case ItemKind::kClockStep: return "clock steps";
+    case ItemKind::kRestart: return "restart";
+    case ItemKind::kCompact: return "compact history";
+    case ItemKind::kRefused: return "connections refused";
+    case ItemKind::kRequestLost: return "requests lost";
+    case ItemKind::kAnswerLost: return "answers lost";
+    case ItemKind::kLate: return "late";
+    case ItemKind::kDoubled: return "requests doubled";
+    case ItemKind::kUnauthorized: return "401";
+    case ItemKind::kForbidden: return "403";
+    case ItemKind::kConflict: return "409";
+    case ItemKind::kTooMany: return "429";
+    case ItemKind::kServerError: return "5xx";
+    case ItemKind::kWatchEnds: return "watches end";
+    case ItemKind::kWatchBreaks: return "watches break";
+    case ItemKind::kWatchSilent: return "watches half-open";
+    case ItemKind::kWatchBlank: return "watches bring blank lines";
+    case ItemKind::kWatchLags: return "watches lag";
+    case ItemKind::kWatchGone: return "watches 410";
+    case ItemKind::kStaleReplica: return "stale replica";
+    case ItemKind::kSecondInstance: return "second instance";
+    case ItemKind::kWebhookBindings: return "webhook on bindings";
+    case ItemKind::kWebhookStatuses: return "webhook on statuses";
+    case ItemKind::kWebhookEvents: return "webhook on events";
+  }
+  return "";
+}
+
+std::string Item::Text() const {
+  std::array<char, 96> text{};
+  const double from = static_cast<double>(at.count()) / 1e6;
+  if (kind < kFirstFault) {
+    std::snprintf(text.data(), text.size(), "%.3fs ", from);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.3fs..%.3fs ", from, static_cast<double>(until.count()) / 1e6);
+  }
+  return text.data() + std::string(Name(kind));
+}
+
+Plan MakePlan(std::uint64_t seed) {
+  Random random(seed * 0x9e3779b97f4a7c15ULL + 1);
+  Plan plan;
+  plan.seed = seed;
+  plan.takes_protobuf = random.Below(2) == 0;
+  plan.is_tenant_storm = random.Below(8) == 0;
+  plan.same_name = random.Below(2) == 0;
+  plan.storm_end = Within(random, seconds(20), seconds(60));
+  const auto add = [&](ItemKind kind, Duration at, Duration until = Duration{0}) {
+    plan.items.push_back({kind, at, until, random.Next()});
+  };
+  // The scheduler may start before there is anything, or find a cluster.
+  const Duration early = milliseconds(100);
+  for (std::uint64_t i = 3 + random.Below(6); i > 0; --i) add(ItemKind::kAddNode, Within(random, Duration{0}, early));
+  for (std::uint64_t i = random.Below(4); i > 0; --i) add(ItemKind::kAddPods, Within(random, Duration{0}, early));
+  if (plan.is_tenant_storm) {
+    for (int i = 0; i < 10; ++i) add(ItemKind::kAddPods, Within(random, seconds(2), plan.storm_end));
+    add(ItemKind::kWebhookBindings, seconds(1), plan.storm_end);
+    if (random.Below(2) == 0) add(ItemKind::kWebhookStatuses, seconds(1), plan.storm_end);
+    if (random.Below(2) == 0) add(ItemKind::kWebhookEvents, seconds(1), plan.storm_end);
+  } else {
+    for (std::uint64_t i = 20 + random.Below(40); i > 0; --i)
+      add(AnyAction(random), Within(random, milliseconds(50), plan.storm_end));
+    // Storms: some kinds at once, for a while, with calm in between.
+    constexpr int kKinds = static_cast<int>(ItemKind::kWebhookEvents) - static_cast<int>(kFirstFault) + 1;
+    for (std::uint64_t storms = 1 + random.Below(3); storms > 0; --storms) {
+      const Duration begin = Within(random, Duration{0}, plan.storm_end - seconds(5));
+      const Duration end = std::min(plan.storm_end, begin + Within(random, seconds(2), seconds(25)));
+      for (std::uint64_t i = 1 + random.Below(4); i > 0; --i) {
+        const auto kind = static_cast<ItemKind>(static_cast<int>(kFirstFault) + static_cast<int>(random.Below(kKinds)));
+        // Believed for half a minute at most (ReflectorShared::kStaleListsMax): a replica that lags longer is one that
+        // was set back.
+        const Duration long_max = kind == ItemKind::kStaleReplica ? seconds(15) : seconds(60);
+        add(kind, begin, std::min(end, begin + long_max));
+      }
+    }
+  }
+  std::stable_sort(plan.items.begin(), plan.items.end(), [](const Item& a, const Item& b) { return a.at < b.at; });
+  return plan;
+}
+
+}  // namespace berth::program_sim

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plan: all that will be done to a simulated cluster, from a seed: what outsiders do, what fails and for how long. A
+// list of items that stand for themselves, so that any of them can be left out when a failing run is made smaller.
+// Values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/time.h"
+
+namespace berth::program_sim {
+
+enum class ItemKind : std::uint8_t {
+  // What outsiders do, at one time.
+  kAddNode,
+  kDeleteNode,
+  kCordon,       // or uncordon
+  kTaint,        // or take the taint away
+  kRelabel,      // a node's disk=ssd comes or goes
+  kShrink,       // a node's allocatable
+  kGrow,         // the same
+  kAddPods,      // one to some
+  kDeletePod,    // with its grace period, or at once
+  kFinishPod,    // a bound one has succeeded or failed
+  kUngate,       // a pod
+  kTouchPod,     // a label that nobody asks for
+  kOutsideBind,  // somebody binds a pod and does not ask whether there is room
+  kBudget,       // a PodDisruptionBudget comes or goes
+  kClockStep,    // of the wall clock of the scheduler's machine
+  kRestart,      // the process dies and another one starts
+  kCompact,      // the API server forgets its history
+  // What fails, for a time.
+  kRefused,       // connections are refused
+  kRequestLost,   // does not arrive, and nobody says so
+  kAnswerLost,    // the request has taken effect
+  kLate,          // requests and answers take long
+  kDoubled,       // a request arrives twice
+  kUnauthorized,  // the token was replaced, and its file a little later
+  kForbidden,     // 403 for one kind of request
+  kConflict,      // 409
+  kTooMany,       // 429, with Retry-After and without
+  kServerError,   // 5xx, before the write or after it
+  kWatchEnds,
+  kWatchBreaks,
+  kWatchSilent,  // half-open: nothing arrives any more, and nobody says so
+  kWatchBlank,   // the same with a blank line now and then
+  kWatchLags,
+  kWatchGone,     // 410 for watches that begin
+  kStaleReplica,  // lists and watches come from a copy that lags behind
+  kSecondInstance,
+  kWebhookBindings,  // of one namespace; these refuse, cannot be called, or hang
+  kWebhookStatuses,
+  kWebhookEvents,
+};
+inline constexpr ItemKind kFirstFault = ItemKind::kRefused;
+
+std::string_view Name(ItemKind kind);
+
+struct Item {
+  ItemKind kind{};
+  Duration at{0};
+  Duration until{0};       // of faults
+  std::uint64_t dice = 0;  // decides what is left open: which node, which kind of pod, how often
+
+  std::string Text() const;
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  bool takes_protobuf = false;   // the scheduler's client
+  bool is_tenant_storm = false;  // nothing fails but one namespace's webhooks
+  bool same_name = false;        // a second instance has the same schedulerName
+  Duration storm_end{0};         // from then on nothing fails
+  std::vector<Item> items;       // by time
+};
+
+Plan MakePlan(std::uint64_t seed);
+
+}  // namespace berth::program_sim

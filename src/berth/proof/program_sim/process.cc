@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/proof/program_sim/process.h"
+
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/core/config/default.h"
+
+namespace berth::program_sim {
+namespace {
+
+// As those of a token in a file, without a file: read again when a minute has passed or after a 401.
+class TokenCredentials final : public client::Credentials {
+ public:
+  TokenCredentials(const Network& network, const Clock& clock) : network_(network), clock_(clock) { Read(); }
+
+  void Get(Done done) override {
+    if (clock_.Now() - read_at_ > std::chrono::minutes(1)) Read();
+    done("Bearer " + token_);
+  }
+  bool Invalidate(std::string_view authorization) override {
+    Read();
+    return authorization != "Bearer " + token_;
+  }
+
+ private:
+  void Read() {
+    token_ = network_.token_file();
+    read_at_ = clock_.Now();
+  }
+
+  const Network& network_;
+  const Clock& clock_;
+  std::string token_;
+  Time read_at_{};
+};
+
+}  // namespace
+
+Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, ProcessOptions options)
+    : options_(std::move(options)), loop_(agenda, wall_ahead) {
+  transport_ = network.Connect(options_.life, loop_);
+  const auto credentials = std::make_shared<TokenCredentials>(network, loop_);
+  client::RestClientOptions rest;
+  rest.sends_protobuf = options_.takes_protobuf;
+  rest.takes_protobuf = options_.takes_protobuf;
+  rest_ = std::make_unique<client::RestClient>(loop_, *transport_, credentials, options_.seed, rest);
+  events_rest_ = std::make_unique<client::RestClient>(loop_, *transport_, credentials, options_.seed + 1, rest);
+
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  configuration.profiles.front().scheduler_name = options_.scheduler_name;
+  runner::ShellOptions shell;
+  shell.seed = options_.seed;
+  shell.hostname = "host" + std::to_string(options_.life);
+  shell.long_turns = runner::LongTurns::kOnLoop;
+  auto made = runner::SchedulerShell::Make(configuration, *rest_, *events_rest_, loop_, std::move(shell));
+  BERTH_CHECK(made.ok(), made.ok() ? "" : made.error().message);
+  shell_ = std::move(*made);
+  shell_->Start();
+}
+
+Process::~Process() {
+  loop_.Close();
+  // In the order in which `berth run` lets go of them.
+  shell_.reset();
+  events_rest_.reset();
+  rest_.reset();
+  transport_.reset();
+}
+
+}  // namespace berth::program_sim

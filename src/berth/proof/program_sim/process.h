@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Process: one life of a scheduler, with client, shell and core as `berth run` puts them together, on a simulated loop
+// and network. Destroying it is a crash at that moment. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "berth/base/time.h"
+#include "berth/proof/program_sim/agenda.h"
+#include "berth/proof/program_sim/network.h"
+#include "berth/shell/client/rest_client.h"
+#include "berth/shell/runner/scheduler_shell.h"
+
+namespace berth::program_sim {
+
+struct ProcessOptions {
+  Life life = 1;
+  std::uint64_t seed = 0;
+  bool takes_protobuf = false;
+  std::string scheduler_name;
+};
+
+class Process final {
+ public:
+  // All must outlive it; `wall_ahead` is of the machine's clock.
+  Process(Agenda& agenda, Network& network, const Duration& wall_ahead, ProcessOptions options);
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  Life life() const { return options_.life; }
+  const std::string& scheduler_name() const { return options_.scheduler_name; }
+  runner::SchedulerShell& shell() { return *shell_; }
+  // Timers and what was posted: what the process would do later.
+  std::size_t pending() const { return loop_.pending(); }
+
+ private:
+  const ProcessOptions options_;
+  ProcessLoop loop_;
+  std::unique_ptr<net::Transport> transport_;
+  std::unique_ptr<client::RestClient> rest_;
+  std::unique_ptr<client::RestClient> events_rest_;
+  std::unique_ptr<runner::SchedulerShell> shell_;
+};
+
+}  // namespace berth::program_sim

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/proof/program_sim/simulation.h"
+
+#include <array>
+#include <cstdio>
+#include <list>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "berth/proof/program_sim/agenda.h"
+#include "berth/proof/program_sim/ledger.h"
+#include "berth/proof/program_sim/network.h"
+#include "berth/proof/program_sim/outsiders.h"
+#include "berth/proof/program_sim/process.h"
+#include "berth/proof/program_sim/sim_server.h"
+
+namespace berth::program_sim {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// After the last fault everything has to be done within this time. Requests that hang are given up after 30 s, and what
+// backs off does so for at most 30 s more.
+constexpr Duration kSettleMax = seconds(90);
+// Once all pods are gone, nothing may be left after this.
+constexpr Duration kForgetMax = seconds(30);
+// While another namespace's webhooks fail.
+constexpr Duration kOrdinaryBindMax = seconds(2);
+constexpr Duration kOrdinaryTellMax = seconds(5);
+// Timers and posted work of a process that has nothing to do: its watches' and its own.
+constexpr std::size_t kPendingMax = 64;
+
+class Simulation {
+ public:
+  Simulation(const Plan& plan, bool prints_trace)
+      : plan_(plan),
+        prints_trace_(prints_trace),
+        ledger_(agenda_, [this](std::string_view check, const std::string& what) { Violate(check, what); }),
+        server_(agenda_, ledger_, {plan.seed, HasReplica(plan)}),
+        network_(
+            agenda_, server_, ledger_, plan.seed * 3 + 1, [this](const std::string& what) { Trace(what); },
+            [this](std::string_view check, const std::string& what) { Violate(check, what); }),
+        outsiders_(agenda_, server_, ledger_, plan.is_tenant_storm) {}
+
+  Report Run() {
+    for (const Item& item : plan_.items) agenda_.At(Agenda::kStart + item.at, this, [this, &item] { Do(item); });
+    agenda_.After(milliseconds(100), this, [this] { StartMain(); });
+    RunFor(plan_.storm_end);
+    const Time healed = agenda_.Now();
+    Trace("calm");
+    // Room for some more, so that less is excused for being full.
+    Random random(plan_.seed);
+    for (int i = 0; i < 3; ++i) outsiders_.AddNode(random);
+    std::string left = "nothing was looked at";
+    while (IsFine() && !left.empty() && agenda_.Now() - healed < kSettleMax) {
+      RunFor(seconds(1));
+      if (!network_.IsAnyFault() && main_) left = WhatIsLeft(false);
+    }
+    report_.settled = agenda_.Now() - healed;
+    // All at once, and a while later still.
+    if (IsFine() && left.empty()) {
+      RunFor(seconds(3));
+      left = WhatIsLeft(true);
+    }
+    if (IsFine() && !left.empty()) Violate("liveness", left);
+    if (IsFine()) {
+      outsiders_.DeleteAllPods();
+      RunFor(kForgetMax);
+      CheckNothingLeft();
+    }
+    report_.evicted = ledger_.evicted();
+    report_.requests = static_cast<std::int64_t>(network_.counts().requests + network_.counts().streams);
+    for (const std::uint64_t hits : network_.counts().hits) report_.faults += static_cast<std::int64_t>(hits);
+    report_.lives = lives_;
+    for (const auto& [uid, pod] : ledger_.bound()) report_.bound += pod.bound_by == kOutsider ? 0 : 1;
+    main_.reset();
+    second_.reset();
+    return report_;
+  }
+
+ private:
+  static bool HasReplica(const Plan& plan) {
+    for (const Item& item : plan.items) {
+      if (item.kind == ItemKind::kStaleReplica) return true;
+    }
+    return false;
+  }
+
+  bool IsFine() const { return report_.check.empty(); }
+
+  void RunFor(Duration time) {
+    if (!agenda_.RunUntil(agenda_.Now() + time, [this] { return IsFine(); }))
+      Violate("spins", "the time stands still: something runs in circles");
+  }
+
+  void Trace(std::string_view what) {
+    // FNV-1a.
+    const auto mix = [this](std::uint64_t byte) { report_.hash = (report_.hash ^ byte) * 0x100000001b3ULL; };
+    for (const char c : what) mix(static_cast<unsigned char>(c));
+    mix(static_cast<std::uint64_t>(agenda_.Elapsed().count()));
+    if (prints_trace_) std::printf("%s %.*s\n", Stamp().c_str(), static_cast<int>(what.size()), what.data());
+  }
+
+  std::string Stamp() const {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%10.6fs", static_cast<double>(agenda_.Elapsed().count()) / 1e6);
+    return text.data();
+  }
+
+  void Violate(std::string_view check, const std::string& what) {
+    Trace("VIOLATION " + std::string(check) + ": " + what);
+    if (!IsFine()) return;
+    report_.check = check;
+    report_.violation = "at" + Stamp() + " " + std::string(check) + ": " + what;
+  }
+
+  // ---- What the plan says ----
+
+  void Do(const Item& item) {
+    if (item.kind == ItemKind::kSecondInstance) {
+      StartSecond(item);
+    } else if (item.kind >= kFirstFault) {
+      network_.Begin(item);
+    } else {
+      Trace(item.Text());
+      switch (item.kind) {
+        case ItemKind::kRestart: Restart(item); break;
+        case ItemKind::kCompact: server_.Compact(); break;
+        case ItemKind::kClockStep: StepClock(item); break;
+        default: outsiders_.Do(item);
+      }
+      if (plan_.is_tenant_storm) ExpectOrdinary();
+    }
+  }
+
+  void StepClock(const Item& item) {
+    Random random(item.dice);
+    const Duration step = seconds(1 + random.Below(7200));
+    wall_ahead_ += random.Below(2) == 0 ? step : -step;
+  }
+
+  ProcessOptions Options(const char* name) {
+    const Life life = ++lives_;
+    return {life, plan_.seed * 1000 + static_cast<std::uint64_t>(life), plan_.takes_protobuf, name};
+  }
+
+  void StartMain() {
+    main_.emplace(agenda_, network_, wall_ahead_, Options(kOurName));
+    ledger_.NameLife(main_->life(), kOurName);
+    Trace("process " + std::to_string(main_->life()) + " starts");
+    TellLives();
+  }
+
+  void Restart(const Item& item) {
+    if (!main_) return;
+    Trace("process " + std::to_string(main_->life()) + " dies");
+    main_.reset();
+    TellLives();
+    agenda_.After(milliseconds(item.dice % 3000), this, [this] {
+      if (!main_) StartMain();
+    });
+  }
+
+  void StartSecond(const Item& item) {
+    if (second_) return;
+    const char* name = plan_.same_name ? kOurName : kOtherName;
+    second_.emplace(agenda_, network_, wall_ahead_, Options(name));
+    ledger_.NameLife(second_->life(), name);
+    Trace("second process " + std::to_string(second_->life()) + " starts");
+    TellLives();
+    agenda_.At(Agenda::kStart + item.until, this, [this] {
+      Trace("second process dies");
+      second_.reset();
+      TellLives();
+    });
+  }
+
+  void TellLives() {
+    std::vector<Life> lives;
+    if (main_) lives.push_back(main_->life());
+    if (second_) lives.push_back(second_->life());
+    network_.SetLives(std::move(lives));
+  }
+
+  // ---- What must be ----
+
+  // While one namespace's webhooks fail, pods of others are bound, or told why not, as if nothing were.
+  void ExpectOrdinary() {
+    for (const std::string& key : outsiders_.TakeNewPods()) {
+      const auto found = ledger_.pods().find(key);
+      if (found == ledger_.pods().end() || !IsOurs(found->second) || found->second.namespace_name == "tenant") continue;
+      const std::string uid = found->second.uid;
+      const bool fits = !ledger_.FittingNode(found->second, false).empty();
+      if (agenda_.Elapsed() < seconds(2) || agenda_.Elapsed() + kOrdinaryTellMax > plan_.storm_end) continue;
+      agenda_.After(fits ? kOrdinaryBindMax : kOrdinaryTellMax, this, [this, key, uid, fits] {
+        const auto pod = ledger_.pods().find(key);
+        if (pod == ledger_.pods().end() || pod->second.uid != uid || !IsOurs(pod->second)) return;
+        const std::string node = ledger_.FittingNode(pod->second, false);
+        if (fits && !node.empty())
+          Violate("ordinary pods",
+                  key + " waits although it has room on " + node + " and only webhooks of another namespace fail");
+        if (!fits && node.empty() && pod->second.condition != "False/Unschedulable")
+          Violate("ordinary pods", key + " is not told why it waits while webhooks of another namespace fail");
+      });
+    }
+  }
+
+  // Whether the pod waits to be placed by the main process.
+  static bool IsOurs(const LedgerPod& pod) {
+    return pod.node.empty() && !pod.is_gated && !pod.is_terminating && !pod.is_finished &&
+           pod.scheduler_name == kOurName;
+  }
+
+  // What should have been done by now; empty: nothing.
+  std::string WhatIsLeft(bool is_last) {
+    std::int64_t waiting = 0;
+    for (const auto& [key, pod] : ledger_.pods()) {
+      if (!IsOurs(pod)) continue;
+      ++waiting;
+      if (const std::string node = ledger_.FittingNode(pod, true); !node.empty())
+        return key + " waits (" + pod.condition + " " + pod.condition_message + ") although it has room on " +
+               ledger_.Describe(ledger_.nodes().at(node));
+      if (pod.condition != "False/Unschedulable" || pod.condition_message.empty())
+        return key + " waits and is not told why: \"" + pod.condition + "\"";
+    }
+    if (is_last) report_.waiting = waiting;
+    for (const auto& [uid, pod] : ledger_.bound()) {
+      if (NeedsEvent(uid, pod) && pod.scheduled_events.empty()) return pod.key + " is bound without its event";
+    }
+    return main_->shell().HasSynced() ? "" : "not all objects have been listed";
+  }
+
+  // Bound by the process that is there, and nobody has refused its event for good.
+  bool NeedsEvent(const std::string& uid, const LedgerPod& pod) const {
+    if (pod.bound_by != main_->life()) return false;
+    const auto now = ledger_.pods().find(pod.key);
+    // One that has finished before the answer was found out about goes without.
+    if (now == ledger_.pods().end() || now->second.uid != uid || now->second.is_finished) return false;
+    return pod.bound_at > network_.EventsRefusedUntil(pod.namespace_name);
+  }
+
+  void CheckNothingLeft() {
+    if (!IsFine()) return;
+    if (const auto unbound = main_->shell().Unbound(); !unbound.empty())
+      Violate("memory", unbound.front().key + " is gone and still known: " + unbound.front().why);
+    if (!main_->shell().IsIdle()) Violate("memory", "all pods are gone and something is still to be done");
+    if (main_->pending() > kPendingMax)
+      Violate("memory", "all pods are gone and " + std::to_string(main_->pending()) + " timers are left");
+  }
+
+  const Plan& plan_;
+  const bool prints_trace_;
+  Report report_;
+  Agenda agenda_;
+  Duration wall_ahead_{0};
+  Ledger ledger_;
+  SimServer server_;
+  Network network_;
+  Outsiders outsiders_;
+  Life lives_ = kOutsider;
+  std::optional<Process> main_;
+  std::optional<Process> second_;
+};
+
+}  // namespace
+
+Report Simulate(const Plan& plan, bool prints_trace) { return Simulation(plan, prints_trace).Run(); }
+
+}  // namespace berth::program_sim

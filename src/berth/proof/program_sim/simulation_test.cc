@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// That the simulator is worth something: equal seeds give equal runs, something happens in them, the ledger sees what
+// it is there for. The seeds themselves are run by berth-sim (apps/sim).
+#include "berth/proof/program_sim/simulation.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/base/log.h"
+#include "berth/proof/program_sim/agenda.h"
+#include "berth/proof/program_sim/ledger.h"
+#include "berth/proof/program_sim/shrink.h"
+
+namespace berth::program_sim {
+namespace {
+
+TEST(ProgramSimulation, TheSeedDecides) {
+  log::SetLevel(log::Level::kError);
+  Report sum;
+  for (const std::uint64_t seed : {1, 2, 4, 5, 7}) {
+    const Report one = Simulate(MakePlan(seed));
+    EXPECT_EQ(one.violation, "") << "replay with: ./dev sim --trace --seed " << seed;
+    EXPECT_EQ(one.hash, Simulate(MakePlan(seed)).hash) << seed;
+    sum.bound += one.bound;
+    sum.faults += one.faults;
+    sum.requests += one.requests;
+    sum.lives += one.lives;
+  }
+  EXPECT_GT(sum.bound, 50);
+  EXPECT_GT(sum.faults, 50);
+  EXPECT_GT(sum.requests, 500);
+  EXPECT_GT(sum.lives, 5);
+}
+
+class LedgerTest : public ::testing::Test {
+ protected:
+  void Node(const std::string& name, int cpu) {
+    ledger.TakeLines(R"({"type":"ADDED","object":{"kind":"Node","metadata":{"name":")" + name + R"(","uid":"u-)" +
+                     name + R"("},"status":{"allocatable":{"cpu":")" + std::to_string(cpu) +
+                     R"(","memory":"8Gi","pods":"10"}}}})");
+  }
+  void Pod(const std::string& type, const std::string& name, const std::string& node, const std::string& more = "") {
+    ledger.TakeLines(R"({"type":")" + type + R"(","object":{"kind":"Pod","metadata":{"name":")" + name +
+                     R"(","namespace":"a","uid":"u-)" + name + R"(","labels":{"app":"x"}},"spec":{"nodeName":")" +
+                     node +
+                     R"(","schedulerName":"berth","containers":[{"resources":{"requests":{"cpu":"2","memory":"1Gi"}})" +
+                     more + "}]}}}");
+  }
+  void Bound(const std::string& name, const std::string& node, const std::string& more = "") {
+    Pod("ADDED", name, "", more);
+    ledger.SetAuthor({1, agenda.Now(), true});
+    Pod("MODIFIED", name, node, more);
+    ledger.SetAuthor({});
+  }
+
+  Agenda agenda;
+  std::vector<std::string> violations;
+  Ledger ledger{agenda, [this](std::string_view check, const std::string&) { violations.emplace_back(check); }};
+};
+
+TEST_F(LedgerTest, SeesThatANodeIsFull) {
+  Node("n", 4);
+  Bound("p", "n");
+  Bound("q", "n");
+  EXPECT_TRUE(violations.empty());
+  EXPECT_FALSE(ledger.Fits(ledger.pods().at("a/p"), ledger.nodes().at("n"), false));
+  Bound("r", "n");
+  EXPECT_EQ(violations, std::vector<std::string>{"over capacity"});
+}
+
+TEST_F(LedgerTest, ExcusesWhatTheSchedulerCannotKnow) {
+  Node("n", 4);
+  Pod("ADDED", "stranger", "n");  // an outsider's
+  Bound("p", "n");
+  Bound("q", "n");
+  EXPECT_TRUE(violations.empty());
+  EXPECT_NE(ledger.nodes().at("n").excuse, "");
+}
+
+TEST_F(LedgerTest, SeesPortsMovesAndEventsOfNothing) {
+  const std::string port = R"(,"ports":[{"containerPort":80,"hostPort":8080}])";
+  Node("n", 8);
+  Node("m", 8);
+  Bound("p", "n", port);
+  Bound("q", "n", port);
+  EXPECT_EQ(violations, std::vector<std::string>{"host port"});
+  Pod("MODIFIED", "p", "m", port);
+  EXPECT_EQ(violations.back(), "bound twice");
+  Pod("ADDED", "waits", "");
+  const std::string event = R"({"type":"ADDED","object":{"kind":"Event","reason":"Scheduled","metadata":{"name":")";
+  ledger.TakeLines(event + R"(waits.1","namespace":"a"},"involvedObject":{"uid":"u-waits"}}})");
+  EXPECT_EQ(violations.back(), "announced");
+  ledger.TakeLines(event + R"(p.1","namespace":"a"},"involvedObject":{"uid":"u-p"}}})");
+  EXPECT_EQ(violations.size(), 3u);
+  ledger.TakeLines(event + R"(p.2","namespace":"a"},"involvedObject":{"uid":"u-p"}}})");
+  EXPECT_EQ(violations.back(), "events once");
+}
+
+TEST(Shrink, LeavesWhatFails) {
+  Plan plan;
+  for (int i = 0; i < 40; ++i)
+    plan.items.push_back({ItemKind::kAddPods, Duration(i), {}, static_cast<std::uint64_t>(i)});
+  const auto fails = [](const Plan& smaller) {
+    int wanted = 0;
+    for (const Item& item : smaller.items) wanted += item.dice == 7 || item.dice == 31 ? 1 : 0;
+    return wanted == 2;
+  };
+  EXPECT_EQ(Shrink(plan, fails, 400), (std::vector<std::size_t>{7, 31}));
+  EXPECT_EQ(ParsePositions("7,31"), (std::vector<std::size_t>{7, 31}));
+  EXPECT_EQ(PositionsText({7, 31}), "7,31");
+  EXPECT_TRUE(ParsePositions("7;31").empty());
+}
+
+}  // namespace
+}  // namespace berth::program_sim
