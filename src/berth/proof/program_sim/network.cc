@@ -17,6 +17,8 @@ using std::chrono::seconds;
 
 constexpr Duration kWebhookTimeout = seconds(10);  // as of one that says nothing else
 constexpr Duration kBlankLines = seconds(5);
+// How long the transport believes in a connection on which nothing arrives: pings, below what is simulated, tell it.
+constexpr Duration kPingTimeout = seconds(30);
 
 bool Contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -238,6 +240,7 @@ void Network::HitStreams(Fault* fault) {
     if (!stream || stream->is_cancelled || stream->is_silent || fault->random.Below(2) != 0) continue;
     ++counts_.hits[static_cast<std::size_t>(fault->item.kind)];
     trace_(std::string(Name(fault->item.kind)) + ": " + stream->request.target);
+    stream->last_bytes = agenda_.Now();
     switch (fault->item.kind) {
       case ItemKind::kWatchEnds: EndStream(stream, {}); break;
       case ItemKind::kWatchBreaks: EndStream(stream, Reset()); break;
@@ -247,6 +250,10 @@ void Network::HitStreams(Fault* fault) {
         break;
       }
       default: stream->is_silent = true;
+    }
+    if (stream->is_silent) {
+      if (stream->cancel_timer) std::exchange(stream->cancel_timer, nullptr)();
+      WatchIdle(stream);
     }
   }
   agenda_.After(milliseconds(500 + fault->random.Below(6000)), fault, [this, fault] { HitStreams(fault); });
@@ -520,7 +527,8 @@ void Network::EndStream(const std::shared_ptr<Stream>& stream, Expected<void> re
 }
 
 void Network::WatchIdle(const std::shared_ptr<Stream>& stream) {
-  const Duration limit = stream->has_head ? stream->options.idle_timeout : stream->options.head_timeout;
+  Duration limit = stream->has_head ? stream->options.idle_timeout : stream->options.head_timeout;
+  if (stream->is_silent) limit = std::min(limit, kPingTimeout);
   const Duration left = stream->last_bytes + limit - agenda_.Now();
   if (left <= Duration{0})
     return EndStream(stream, Error{ErrorCode::kTimeout, "nothing came within the timeout", true, 0});

@@ -25,8 +25,8 @@ using std::chrono::seconds;
 // After the last fault everything has to be done within this time. Requests that hang are given up after 30 s, and what
 // backs off does so for at most 30 s more.
 constexpr Duration kSettleMax = seconds(90);
-// Once all pods are gone, nothing may be left after this.
-constexpr Duration kForgetMax = seconds(30);
+// Once all pods are gone, nothing may be left after this: a connection that is dead is believed in for 30 s.
+constexpr Duration kForgetMax = seconds(45);
 // While another namespace's webhooks fail.
 constexpr Duration kOrdinaryBindMax = seconds(2);
 constexpr Duration kOrdinaryTellMax = seconds(5);
@@ -192,6 +192,8 @@ class Simulation {
     for (const std::string& key : outsiders_.TakeNewPods()) {
       const auto found = ledger_.pods().find(key);
       if (found == ledger_.pods().end() || !IsOurs(found->second) || found->second.namespace_name == "tenant") continue;
+      // A pod of the tenant that is not bound yet may hold the port.
+      if (found->second.host_port != 0) continue;
       const std::string uid = found->second.uid;
       const bool fits = !ledger_.FittingNode(found->second, false).empty();
       if (agenda_.Elapsed() < seconds(2) || agenda_.Elapsed() + kOrdinaryTellMax > plan_.storm_end) continue;
