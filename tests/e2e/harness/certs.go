@@ -29,13 +29,16 @@ type Authority struct {
 // Pair is a certificate and its key, PEM encoded.
 type Pair struct{ Cert, Key []byte }
 
+// Certificates are valid since so long ago, so that a clock may be set back by an hour or two.
+const backdated = 4 * time.Hour
+
 // NewAuthority makes a self-signed authority.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template := &x509.Certificate{
 		SerialNumber: serial(t), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature, NotBefore: time.Now().Add(-backdated), NotAfter: time.Now().Add(24 * time.Hour),
 	}
 	der := must(x509.CreateCertificate(rand.Reader, template, template, key.Public(), key))(t)
 	return &Authority{PEM: encode("CERTIFICATE", der), cert: must(x509.ParseCertificate(der))(t), key: key}
@@ -71,7 +74,7 @@ func (a *Authority) issue(t testing.TB, template *x509.Certificate) Pair {
 	t.Helper()
 	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	template.SerialNumber = serial(t)
-	template.NotBefore = time.Now().Add(-2 * time.Hour)
+	template.NotBefore = time.Now().Add(-backdated)
 	template.KeyUsage = x509.KeyUsageDigitalSignature
 	der := must(x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key))(t)
 	return Pair{Cert: encode("CERTIFICATE", der), Key: encodeKey(t, key)}

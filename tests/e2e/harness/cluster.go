@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,11 @@ type Options struct {
 	AsGiven bool
 	// Tokens are static bearer tokens and the user that each stands for.
 	Tokens map[string]string
+	// ServerName is a DNS name in the API server's certificate, beside its address.
+	ServerName string
+	// AlsoTrusted are authorities (PEM) that the harness's own clients take the API server's certificate from as well:
+	// that of ServeWith.
+	AlsoTrusted []byte
 }
 
 // Cluster is a running control plane.
@@ -46,6 +52,7 @@ type Cluster struct {
 	Admin kubernetes.Interface
 
 	authority *Authority
+	trusted   []byte
 	serving   Pair
 	port      int
 	apiArgs   []string
@@ -71,11 +78,17 @@ func StartCluster(t testing.TB, options Options) *Cluster {
 	c := &Cluster{Dir: TempDir(t), authority: NewAuthority(t, "berth-e2e"), port: FreePort(t)}
 	data := filepath.Join(c.Dir, "etcd")
 	t.Cleanup(func() { _ = os.RemoveAll(data) })
-	c.serving = c.authority.Server(t, "127.0.0.1", "localhost")
+	c.trusted = slices.Concat(c.authority.PEM, options.AlsoTrusted)
+	names := []string{"127.0.0.1", "localhost"}
+	if options.ServerName != "" {
+		names = append(names, options.ServerName)
+	}
+	c.serving = c.authority.Server(t, names...)
 
 	etcdURL, peerURL := fmt.Sprintf("http://127.0.0.1:%d", FreePort(t)), fmt.Sprintf("http://127.0.0.1:%d", FreePort(t))
 	Start(t, Command{Name: "etcd", Dir: c.Dir, Args: []string{
 		ControlPlane(t, "etcd"), "--name=e2e", "--data-dir=" + data, "--unsafe-no-fsync", "--log-level=warn",
+		"--quota-backend-bytes=8589934592", // etcd keeps what was deleted until kube-apiserver compacts it
 		"--listen-client-urls=" + etcdURL, "--advertise-client-urls=" + etcdURL,
 		"--listen-peer-urls=" + peerURL, "--initial-advertise-peer-urls=" + peerURL, "--initial-cluster=e2e=" + peerURL,
 	}})
@@ -141,6 +154,18 @@ func (c *Cluster) StartAPIServer(t testing.TB) {
 // KillAPIServer ends kube-apiserver as a crash would.
 func (c *Cluster) KillAPIServer() { c.apiServer.Kill() }
 
+// ServeWith gives kube-apiserver another serving certificate and starts it again.
+func (c *Cluster) ServeWith(t testing.TB, pair Pair) {
+	t.Helper()
+	c.KillAPIServer()
+	writeFile(t, filepath.Join(c.Dir, "serving.crt"), pair.Cert)
+	writeFile(t, filepath.Join(c.Dir, "serving.key"), pair.Key)
+	c.StartAPIServer(t)
+}
+
+// Port is the port of kube-apiserver, on 127.0.0.1.
+func (c *Cluster) Port() int { return c.port }
+
 // Server is the control plane's address.
 func (c *Cluster) Server() string { return fmt.Sprintf("https://127.0.0.1:%d", c.port) }
 
@@ -154,7 +179,7 @@ func (c *Cluster) RESTConfig(t testing.TB, user string, groups ...string) *rest.
 	return &rest.Config{
 		Host: c.Server(), QPS: -1, UserAgent: "berth-e2e", WarningHandler: rest.NoWarnings{},
 		ContentConfig:   rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf", AcceptContentTypes: "application/vnd.kubernetes.protobuf,application/json"},
-		TLSClientConfig: rest.TLSClientConfig{CAData: c.authority.PEM, CertData: pair.Cert, KeyData: pair.Key},
+		TLSClientConfig: rest.TLSClientConfig{CAData: c.trusted, CertData: pair.Cert, KeyData: pair.Key},
 	}
 }
 

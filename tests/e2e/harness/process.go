@@ -101,6 +101,9 @@ func Start(t testing.TB, command Command) *Process {
 	return p
 }
 
+// Pid is the process's id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
 // Exited tells whether the process has ended.
 func (p *Process) Exited() bool {
 	select {

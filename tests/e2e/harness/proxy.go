@@ -253,6 +253,23 @@ func (x *Exchange) AnswerFailure(status int, reason, message string, header http
 		`{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, status))
 }
 
+// Trickle answers 200 and then nothing but the same piece again and again, until the client hangs up.
+func (x *Exchange) Trickle(contentType, piece string, every time.Duration) {
+	x.writer.Header().Set("Content-Type", contentType)
+	x.writer.WriteHeader(http.StatusOK)
+	flusher := http.NewResponseController(x.writer)
+	for {
+		if _, err := io.WriteString(x.writer, piece); err != nil || flusher.Flush() != nil {
+			return
+		}
+		select {
+		case <-x.request.Context().Done():
+			return
+		case <-time.After(every):
+		}
+	}
+}
+
 // AnswerRaw writes bytes to the connection, be they HTTP or not, and closes it.
 func (x *Exchange) AnswerRaw(raw string) {
 	connection, buffer, err := x.writer.(http.Hijacker).Hijack()
