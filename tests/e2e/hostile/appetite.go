@@ -18,10 +18,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// tooLarge tells kube-apiserver's and etcd's own limits on an object from other errors.
-func tooLarge(err error) bool {
+// lessOf is how many to try after so many were refused as too large by kube-apiserver or etcd, or not stored by
+// kube-apiserver in the time that it takes for a request; 0 when the error is another one.
+func lessOf(n int, err error) int {
 	text := err.Error()
-	return strings.Contains(text, "too large") || strings.Contains(text, "larger than max")
+	switch {
+	case strings.Contains(text, "too large"), strings.Contains(text, "larger than max"):
+		return n * 97 / 100
+	case strings.Contains(text, "request did not complete within"):
+		return n * 2 / 3
+	}
+	return 0
 }
 
 // createLargest creates one pod with so many things in it, or with as many as the API server takes, and returns how many
@@ -32,12 +39,10 @@ func (r *run) createLargest(ctx context.Context, wanted int, build func(n int) *
 		pod := build(n)
 		pod.Namespace = r.tenant
 		_, err := r.c.Admin.CoreV1().Pods(r.tenant).Create(ctx, pod, metav1.CreateOptions{})
-		switch {
-		case err == nil:
+		if err == nil {
 			return n
-		case tooLarge(err):
-			n = n * 97 / 100
-		default:
+		}
+		if n = lessOf(n, err); n == 0 {
 			r.note("a pod could not be created: %v", shortened(err.Error()))
 			return 0
 		}

@@ -102,15 +102,15 @@ func plainHTTPAttack(r *run) {
 	case len(requests) == 0 && len(use.ends) == 0:
 		r.fault("no request was seen: nothing is shown")
 	case len(requests) == 0:
-		r.note("it refuses to start: %s", r.lastLine())
+		r.note("it refuses to start: %s", lastLine(r.guard.process))
 		r.guard.close()
 		r.guard = nil
 	}
 }
 
-// lastLine is the last thing that the scheduler wrote.
-func (r *run) lastLine() string {
-	lines := strings.Split(strings.TrimSpace(r.guard.process.Output()), "\n")
+// lastLine is the last thing that a scheduler wrote.
+func lastLine(process *harness.Process) string {
+	lines := strings.Split(process.Output(), "\n")
 	return shortened(lines[len(lines)-1])
 }
 
@@ -165,26 +165,40 @@ func staleListAttack(r *run) {
 		return bound == places, fmt.Sprint(bound)
 	})
 	r.under(func(context.Context) {
-		var lists, served atomic.Int32
-		lagsUntil := time.Now().Add(8 * time.Second)
+		// The replica lags for eight seconds from when it is first asked, or else has caught up after half a minute.
+		var lists atomic.Int32
+		began := time.Now()
+		var first atomic.Pointer[time.Time]
+		lagsUntil := func() time.Time {
+			if at := first.Load(); at != nil {
+				return at.Add(8 * time.Second)
+			}
+			return began.Add(30 * time.Second)
+		}
 		proxy.SetRule(func(x *harness.Exchange) {
 			switch {
-			case x.Path != podsPath || time.Now().After(lagsUntil):
+			case x.Path != podsPath || time.Now().After(lagsUntil()):
 				x.Forward()
 			case x.IsWatch():
-				if served.Load() > 0 {
+				if first.Load() != nil {
 					// Nothing is new there yet; the watch ends when the replica has caught up.
-					time.Sleep(time.Until(lagsUntil))
+					time.Sleep(time.Until(lagsUntil()))
 				}
 				x.AnswerFailure(http.StatusGone, "Expired", "too old resource version", nil)
 			default:
 				lists.Add(1)
-				served.Add(1)
+				now := time.Now()
+				first.CompareAndSwap(nil, &now)
 				x.Answer(http.StatusOK, nil, stale)
 			}
 		})
 		proxy.BreakStreams()
-		time.Sleep(time.Until(lagsUntil.Add(4 * time.Second)))
+		for time.Now().Before(lagsUntil().Add(4 * time.Second)) {
+			time.Sleep(100 * time.Millisecond)
+		}
+		if lists.Load() == 0 {
+			r.fault("no list was asked for: nothing is shown")
+		}
 		r.note("%d stale lists were served", lists.Load())
 	})
 	nodes, bound := r.overfull()
@@ -207,7 +221,7 @@ func twoLeadersAttack(r *run) {
 	for _, one := range both {
 		if code, ended := one.Wait(0); ended && code > 0 {
 			refused++
-			r.note("refuses to start: %s", shortened(one.Output()))
+			r.note("refuses to start: %s", lastLine(one))
 		}
 	}
 	if refused == len(both) {
