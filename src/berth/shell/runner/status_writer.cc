@@ -14,12 +14,15 @@ namespace {
 constexpr Duration kBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kBackoffMax = std::chrono::seconds(10);
 
-// An API server that has just started forbids what it has not read the rules for yet.
-constexpr int kForbiddenTriesMax = 6;
+// An API server that has just started forbids what it has not read the rules for yet. A conflict is another pod of that
+// name, or a write that came between.
+constexpr int kRefusedTriesMax = 6;
 
 bool IsPassing(const Error& error, int failures) {
-  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized)
-    return failures + 1 < kForbiddenTriesMax;
+  if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized ||
+      error.code == ErrorCode::kConflict) {
+    return failures + 1 < kRefusedTriesMax;
+  }
   return error.outcome_unknown || error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
          error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal;
 }

@@ -231,7 +231,7 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
       {"unavailable", 503, "ServiceUnavailable", true},
       {"gateway timeout", 504, "Timeout", true},
       {"the pod is gone", 404, "NotFound", false},
-      {"another pod of its name", 409, "Conflict", false},
+      {"another pod of its name, or a write between", 409, "Conflict", true},
       {"rules not read yet", 403, "Forbidden", true},
       {"not known yet", 401, "Unauthorized", true},
       {"refused", 422, "Invalid", false},
