@@ -223,8 +223,9 @@ class Loader {
     }
     while (server.ends_with('/')) server.pop_back();
     if (const auto url = net::ParseUrl(server); !url.ok()) {
-      if (!options_.master.empty()) return InvalidError("master " + Quoted(server) + ": " + url.error().message);
-      return cluster.Fail("server", "is " + Quoted(server) + ": " + url.error().message);
+      if (!options_.master.empty())
+        return InvalidError("master " + Quoted(net::ShownUrl(server)) + ": " + url.error().message);
+      return cluster.Fail("server", "is " + Quoted(net::ShownUrl(server)) + ": " + url.error().message);
     }
     config_.server = std::move(server);
     return {};

@@ -122,8 +122,8 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
     error.outcome_unknown = false;
   }
   if (error.message.empty()) {
-    error.message = request.method + ' ' + OneLine(request.target, kShownBodyMax) + " was answered with HTTP " +
-                    std::to_string(response.status);
+    error.message = request.method + ' ' + OneLine(net::ShownUrl(request.target), kShownBodyMax) +
+                    " was answered with HTTP " + std::to_string(response.status);
     if (!reason.empty()) {
       error.message += " (" + reason + ')';
     } else if (!response.body.empty()) {

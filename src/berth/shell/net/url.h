@@ -48,6 +48,10 @@ struct Url {
 // An absolute http or https URL without user, query and fragment, as a kubeconfig's `server` has it.
 Expected<Url> ParseUrl(std::string_view text);
 
+// A URL, or what should be one, as messages and logs may show it: without user and password, and with "xxxxx" for the
+// values of its query, but for parameters that are the Kubernetes API's. What might be a password is not shown either.
+std::string ShownUrl(std::string_view text);
+
 // A host and port, "[...]" around an IPv6 address: "127.0.0.1:8001", "[::1]:443".
 std::string JoinHostPort(std::string_view host, std::uint16_t port);
 

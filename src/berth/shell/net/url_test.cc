@@ -13,6 +13,28 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 
+TEST(ShownUrlTest, HasNoSecrets) {
+  struct {
+    std::string text;
+    std::string want;
+  } const cases[] = {
+      {"https://host:6443/a/b", "https://host:6443/a/b"},
+      {"https://user:secret@host/a", "https://host/a"},
+      {"https://user:se@cr/et@host/a", "https://host/a"},
+      {"user:secret@host", "host"},
+      {"https://secret@host?token=secret&b=secret&secret", "https://host?token=xxxxx&b=xxxxx&xxxxx"},
+      {"/data?key=secret=secret", "/data?key=xxxxx"},
+      {"https://host/?a=secret@secret#secret", "https://host/?a=xxxxx"},
+      {"https://host/?", "https://host/?xxxxx"},
+      {"/api/v1/pods?limit=5&token=secret&labelSelector=a%3Db", "/api/v1/pods?limit=5&token=xxxxx&labelSelector=a%3Db"},
+      {"", ""},
+  };
+  for (const auto& c : cases) EXPECT_EQ(ShownUrl(c.text), c.want) << c.text;
+  const auto refused = ParseUrl("https://admin:secret@host?x=secret");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message.find("secret"), std::string::npos) << refused.error().message;
+}
+
 TEST(PercentEncodeTest, KeepsOnlyUnreservedCharacters) {
   EXPECT_EQ(PercentEncode("web-1.a_b~C9"), "web-1.a_b~C9");
   EXPECT_EQ(PercentEncode("app in (a,b)/x"), "app%20in%20%28a%2Cb%29%2Fx");
