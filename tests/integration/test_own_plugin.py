@@ -22,6 +22,7 @@ BAD_PLUGINS = {
 project(bad LANGUAGES CXX)
 find_package(berth REQUIRED COMPONENTS plugin)
 berth_add_plugin(aborting aborting.cc)
+berth_add_plugin(crashing crashing.cc)
 berth_add_plugin(newer newer.cc)
 berth_add_plugin(taken taken.cc)
 berth_add_plugin(fragile fragile.cc)
@@ -44,6 +45,31 @@ struct Fragile final : berth::FilterPlugin {
 };
 }  // namespace
 BERTH_PLUGIN("Fragile", [](berth::PluginArgs&, berth::Handle&) { return std::make_unique<Fragile>(); });
+""",
+    # Loads well, and dies, or ends the process, once it is asked.
+    "crashing.cc": """#include <berth/plugin.h>
+#include <csignal>
+#include <cstdlib>
+class Crashing : public berth::FilterPlugin {
+ public:
+  std::string_view Name() const override { return "Crashing"; }
+  berth::Status Filter(const berth::Cycle&, const berth::PodInfo& pod, const berth::NodeInfo&) const override {
+    volatile int* null = nullptr;
+    const std::string& name = pod.name;
+    if (name == "null") *null = 1;
+    if (name == "abort") std::abort();
+    if (name == "exit") std::exit(0);
+    if (name == "deep") return Deep(1) > 0 ? berth::Status() : berth::Status::Unschedulable("deep");
+    return {};
+  }
+ private:
+  static int Deep(int depth) {
+    volatile char room[4096] = {};
+    room[depth % 4096] = 1;
+    return depth < 0 ? 0 : Deep(depth + 1) + room[0];
+  }
+};
+BERTH_PLUGIN("Crashing", [](berth::PluginArgs&, berth::Handle&) { return std::make_unique<Crashing>(); });
 """,
     "newer.cc": """#include <berth/plugin.h>
 BERTH_PLUGIN("Newer", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
@@ -145,6 +171,21 @@ class OwnPlugin(BerthTest):
 
     def test_a_scheduler_of_ones_own(self) -> None:
         self.place(self.plugins / "own-scheduler")
+
+    def test_a_shared_object_that_crashes(self) -> None:
+        """`berth plugin test` says which file it was, in which case, and fails."""
+        plugins = self.root / "crashing"
+        plugins.mkdir()
+        library = plugins / "crashing.so"
+        shutil.copy(self.bad / "build/crashing.so", library)
+        case = "plugin: Crashing\nnodes: [{{name: a}}]\npod: {{name: {0}}}\nfilter: {{a: pass}}\n"
+        for pod_name, want in (("null", "crashes (signal 11, Segmentation fault)"), ("abort", "crashes (signal 6, Aborted)"),
+                               ("deep", "crashes (signal 11, Segmentation fault)"), ("exit", "ends the process"), ("well", "")):
+            path = self.file(f"{pod_name}.yaml", case.format(pod_name))
+            done = subprocess.run([str(self.prefix / "bin/berth"), "plugin", "test", "--plugin-dir", str(plugins), str(path)],
+                                  capture_output=True, text=True, timeout=60, env=clean_environment())
+            self.assertEqual(done.returncode, 1 if want else 0, done.stderr)
+            self.assertEqual(done.stderr, f'berth: {library} {want}: in the case "{pod_name}" of {path}\n' if want else "")
 
     def test_a_shared_object(self) -> None:
         self.place(self.prefix / "bin/berth", "--plugin-dir", str(self.plugins))

@@ -10,6 +10,7 @@
 
 #include <unistd.h>
 
+#include "berth/app/plugin_crash.h"
 #include "berth/authoring/case_run.h"
 #include "berth/authoring/new_plugin.h"
 #include "berth/authoring/plugin_case.h"
@@ -54,6 +55,7 @@ class TestRun {
         *text, folder, file.stem().string(), [](const std::string& config) { return client::ReadSmallFile(config); });
     if (!cases.ok()) return Broken(path + ": " + cases.error().message);
     for (const authoring::PluginCase& test : *cases) {
+      PluginCrash::SetCase(path, test.name);
       const auto checks = authoring::RunPluginCase(test, plugins_);
       if (!checks.ok()) {
         Broken(path + ": case \"" + test.name + "\": " + checks.error().message);
@@ -133,7 +135,10 @@ int RunPluginTest(const PluginOptions& options, plugins::KnownPlugins plugins) {
     files.insert(files.end(), found->begin(), found->end());
   }
   TestRun run(plugins);
-  for (const std::string& file : files) run.RunFile(file);
+  {
+    const PluginCrash crash;
+    for (const std::string& file : files) run.RunFile(file);
+  }
   if (options.output == "json") {
     run.PrintJson();
   } else {
