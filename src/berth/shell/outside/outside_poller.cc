@@ -208,7 +208,9 @@ class OutsidePoller::Source : public std::enable_shared_from_this<Source> {
                      {{"source", name_}, {"file", source_.file}, {"error", data.error().message}});
       } else if (failures_++ == 0) {
         log::Warning("outside", "No data from outside",
-                     {{"source", name_}, {"url", net::ShownUrl(address_.base + address_.target)}, {"error", data.error().message}});
+                     {{"source", name_},
+                      {"url", net::ShownUrl(address_.base + address_.target)},
+                      {"error", data.error().message}});
       }
     }
     const std::lock_guard lock(mutex_);
