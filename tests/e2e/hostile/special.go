@@ -158,8 +158,7 @@ func staleListAttack(r *run) {
 		r.Fatal(err)
 	}
 	proxy := r.c.StartProxy(r, harness.ProxyOptions{Upstream: r.c.RESTConfig(r, harness.SchedulerUser)}, nil)
-	// Lists are lists, and no watches that begin with one: those are not what is tried here.
-	r.begin(options{kubeconfig: r.c.KubeconfigVia(r, proxy), env: []string{"KUBE_FEATURE_WatchListClient=false"}})
+	r.begin(options{kubeconfig: r.c.KubeconfigVia(r, proxy)})
 	harness.Eventually(r, 30*time.Second, "each place is taken", func() (bool, string) {
 		_, bound := r.overfull()
 		return bound == places, fmt.Sprint(bound)
@@ -179,6 +178,9 @@ func staleListAttack(r *run) {
 			switch {
 			case x.Path != podsPath || time.Now().After(lagsUntil()):
 				x.Forward()
+			case x.Query.Get("sendInitialEvents") == "true":
+				// A watch that begins with all objects: whoever is refused it asks for a list.
+				x.AnswerFailure(http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents is forbidden", nil)
 			case x.IsWatch():
 				if first.Load() != nil {
 					// Nothing is new there yet; the watch ends when the replica has caught up.
