@@ -69,7 +69,7 @@ struct ExecPlugin {
   enum class Interactive : std::uint8_t { kNever, kIfAvailable, kAlways } interactive = Interactive::kIfAvailable;
   bool provide_cluster_info = false;
   codec::json::value cluster_info;                 // spec.cluster of the ExecCredential
-  Duration time_limit = std::chrono::seconds(60);  // of one run; the child is killed then
+  Duration time_limit = std::chrono::seconds(20);  // of one run; the child is killed then
   std::size_t output_bytes_max = std::size_t{1} << 20;
 };
 

@@ -404,7 +404,7 @@ TEST_F(InformerTest, BelievesThatTheClusterWasSetBackAfterAWhile) {
 
 TEST_F(InformerTest, DoesNotBelieveAWatchOfBlankLines) {
   StartWith({Object("a", "5")});
-  for (int i = 0; i < 29; ++i) {
+  for (int i = 0; i < 19; ++i) {
     loop.Advance(seconds(1));
     Bytes("\n");
   }

@@ -14,7 +14,7 @@ constexpr int kGarbledWatchesMax = 3;
 // A watch that ends sooner than this without bringing anything is not opened again at once.
 constexpr Duration kWatchShort = std::chrono::seconds(1);
 // Blank lines, and nothing else, for so long are no watch.
-constexpr Duration kBlankMax = std::chrono::seconds(30);
+constexpr Duration kBlankMax = std::chrono::seconds(20);
 
 constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.protobuf;stream=watch, application/json";
 
