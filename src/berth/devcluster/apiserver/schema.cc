@@ -467,4 +467,24 @@ void DropNulls(json::object& object) {
   for (auto& entry : object) DropNullsIn(entry.value());
 }
 
+std::string_view PatchMergeKey(std::string_view kind, std::string_view path) {
+  const SchemaType* type = nullptr;
+  for (const SchemaType& candidate : SchemaTypes()) {
+    // Kinds are unique but for Event, whose two forms have no merged lists but those of the metadata.
+    if (candidate.name == kind && candidate.Find("kind") != nullptr) {
+      type = &candidate;
+      break;
+    }
+  }
+  const SchemaField* field = nullptr;
+  while (type != nullptr && !path.empty()) {
+    field = type->Find(TakeUntil(path, "."));
+    if (field == nullptr) return {};
+    // The key of a map is a path element of its own, except where the map itself is asked for.
+    if (field->shape == SchemaShape::kMap && !path.empty()) TakeUntil(path, ".");
+    type = field->type;
+  }
+  return field != nullptr && path.empty() ? field->merge_key : std::string_view();
+}
+
 }  // namespace berth::apiserver
