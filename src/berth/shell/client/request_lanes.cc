@@ -88,7 +88,7 @@ void RequestLanes::StartNext(const std::string& name, Lane& lane) {
   const bool is_slow = lane.window > 0;
   ++lane.in_flight;
   ++(is_slow ? slow_in_flight_ : in_flight_);
-  flights_.emplace(id, Flight{name, is_slow});
+  flights_.emplace(id, Flight{name, loop_.Now(), is_slow});
   by_age_.emplace_back(loop_.Now(), id);
   List(name, lane);
   const bool was_sent = start([weak = weak_from_this(), id](bool was_answered) {
@@ -108,10 +108,13 @@ void RequestLanes::OnEnd(std::uint64_t id, End end) {
   }
   Lane& lane = lanes_.find(flight.lane)->second;
   --lane.in_flight;
-  // A time-out told at once, by a proxy say, is an answer: nothing hangs.
-  if (end == End::kNoAnswer && flight.is_late) {
+  if (end == End::kNoAnswer) {
     Hold(flight.lane, lane);
-  } else if (end != End::kNotSent && !flight.is_late) {
+  } else if (end == End::kAnswered && flight.is_late && flight.is_slow && lane.window > 0 &&
+             !IsSlowerThanOthers(flight)) {
+    lane.window = std::min(lane.window + 1, options_.slow_in_flight_max);
+  } else if (end == End::kAnswered && !flight.is_late) {
+    NoteQuickAnswer(flight.lane);
     lane.failures = 0;
     if (lane.window > 0) {
       ++lane.window;
@@ -121,6 +124,19 @@ void RequestLanes::OnEnd(std::uint64_t id, End end) {
   List(flight.lane, lane);
   DropIdle(flight.lane);
   Pump();
+}
+
+// Whether another lane was answered quickly since the request was sent.
+bool RequestLanes::IsSlowerThanOthers(const Flight& flight) const {
+  return (quick_lane_ == flight.lane ? quick_before_ : quick_at_) >= flight.sent_at;
+}
+
+void RequestLanes::NoteQuickAnswer(const std::string& name) {
+  if (quick_lane_ != name) {
+    quick_lane_ = name;
+    quick_before_ = quick_at_;
+  }
+  quick_at_ = loop_.Now();
 }
 
 void RequestLanes::BecomeSlow(Lane& lane) {
@@ -175,6 +191,7 @@ void RequestLanes::MarkLate() {
     if (it == flights_.end()) continue;
     it->second.is_late = true;
     if (!it->second.is_slow) --in_flight_;
+    if (it->second.is_slow && !IsSlowerThanOthers(it->second)) continue;
     BecomeSlow(lanes_.find(it->second.lane)->second);
   }
   Pump();

@@ -2,8 +2,9 @@
 // RequestLanes: requests that wait their turn, in a lane for each cause (a namespace), so that nobody waits for another
 // tenant's webhook. Lanes take turns (round robin); so many requests are under way at once. One that has no answer
 // after a second is taken out of that number, and its lane becomes slow: from then on it sends few at a time, beside
-// the others, and more only as answers come quickly again (slow start, as in TCP). After a request that ended without
-// an answer the lane waits for a while, longer each time. Only the event loop's thread may use it.
+// the others, and more only as answers come quickly again (slow start, as in TCP), or as late as everybody's: a server
+// that is slow for all is no lane's fault. After a request that ended without an answer the lane waits for a while,
+// longer each time. Only the event loop's thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -90,6 +91,7 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   };
   struct Flight {
     std::string lane;
+    Time sent_at{};
     bool is_slow = false;  // counted as such
     bool is_late = false;
   };
@@ -97,6 +99,8 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   enum class End : std::uint8_t { kAnswered, kNoAnswer, kNotSent };
 
   void Add(std::string_view lane, Request request, bool is_first);
+  bool IsSlowerThanOthers(const Flight& flight) const;
+  void NoteQuickAnswer(const std::string& name);
   void BecomeSlow(Lane& lane);
   void List(const std::string& name, Lane& lane);
   void Pump();
@@ -121,6 +125,10 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   std::size_t waiting_ = 0;
   int in_flight_ = 0;
   int slow_in_flight_ = 0;
+  // The lane that was answered quickly last, and when; and when that had happened to another one.
+  std::string quick_lane_;
+  Time quick_at_ = Time::min();
+  Time quick_before_ = Time::min();
   bool is_pumping_ = false;
   std::deque<Refuse> refused_;          // to be told
   std::function<void()> cancel_timer_;  // of the oldest request; empty: it is not set

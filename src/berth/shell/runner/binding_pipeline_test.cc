@@ -171,6 +171,17 @@ TEST_F(BindingPipelineTest, ANamespaceThatIsNotAnsweredHoldsNoOther) {
   EXPECT_EQ(pipeline->limit(), limit) << "the server is not slower for the others";
 }
 
+// A proxy's 504, say, where the server is well.
+TEST_F(BindingPipelineTest, ATimeOutThatIsToldAtOnceHoldsNothingUp) {
+  Bind(100);
+  for (int i = 0; i < 100; ++i) {
+    loop.Advance(milliseconds(1));
+    ASSERT_GT(transport.Waiting(), 0U) << i;
+    transport.Next()->Fail(ErrorCode::kTimeout, true);
+  }
+  EXPECT_EQ(done.size(), 100U);
+}
+
 TEST_F(BindingPipelineTest, DiesWithBindingsUnderWay) {
   Bind(5);
   pipeline.reset();
