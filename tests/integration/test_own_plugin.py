@@ -56,7 +56,7 @@ class Crashing : public berth::FilterPlugin {
   berth::Status Filter(const berth::Cycle&, const berth::PodInfo& pod, const berth::NodeInfo&) const override {
     volatile int* null = nullptr;
     const std::string& name = pod.name;
-    if (name == "null") *null = 1;
+    if (name == "pointer") *null = 1;
     if (name == "abort") std::abort();
     if (name == "exit") std::exit(0);
     if (name == "deep") return Deep(1) > 0 ? berth::Status() : berth::Status::Unschedulable("deep");
@@ -179,7 +179,7 @@ class OwnPlugin(BerthTest):
         library = plugins / "crashing.so"
         shutil.copy(self.bad / "build/crashing.so", library)
         case = "plugin: Crashing\nnodes: [{{name: a}}]\npod: {{name: {0}}}\nfilter: {{a: pass}}\n"
-        for pod_name, want in (("null", "crashes (signal 11, Segmentation fault)"), ("abort", "crashes (signal 6, Aborted)"),
+        for pod_name, want in (("pointer", "crashes (signal 11, Segmentation fault)"), ("abort", "crashes (signal 6, Aborted)"),
                                ("deep", "crashes (signal 11, Segmentation fault)"), ("exit", "ends the process"), ("well", "")):
             path = self.file(f"{pod_name}.yaml", case.format(pod_name))
             done = subprocess.run([str(self.prefix / "bin/berth"), "plugin", "test", "--plugin-dir", str(plugins), str(path)],
