@@ -17,7 +17,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
-#include "berth/base/error.h"
+#include "berth/base/expected.h"
 #include "berth/base/hash_map.h"
 #include "berth/base/random.h"
 #include "berth/base/time.h"
