@@ -31,7 +31,7 @@ TEST(ProgramSimulation, TheSeedDecides) {
   }
   EXPECT_GT(sum.bound, 50);
   EXPECT_GT(sum.faults, 50);
-  EXPECT_GT(sum.requests, 500);
+  EXPECT_GT(sum.requests, 300);
   EXPECT_GT(sum.lives, 5);
 }
 
