@@ -39,6 +39,14 @@ class BindingCyclesTest : public CoreStateTest {
     }
     return *bindings_;
   }
+  // The binding of a pod of that name to the node, which has been set.
+  void StartOn(const std::string& node, const std::string& name) {
+    queue::QueuedPodInfo queued = Pop(MakePod(name));
+    const PodInfoPtr assumed = Info(MakePod(name).Node(node));
+    const framework::NodeIndex row = state().cache.nodes().Find(node);
+    state().cache.AssumePod(assumed, row);
+    bindings().StartBinding(profile(), std::move(queued), assumed, row, {});
+  }
   void EndWrite(std::optional<Error> error = std::nullopt) {
     bindings().WriteEnded(operation_, {std::move(error), Status(), {}, state().now});
   }
@@ -90,14 +98,7 @@ TEST_F(BindingCyclesTest, WaitsForAllPermits) {
 // Each takes its time-out, but only those that are answered take the others' places.
 TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly) {
   SetNode("a");
-  const auto start = [this](const std::string& name) {
-    queue::QueuedPodInfo queued = Pop(MakePod(name));
-    const PodInfoPtr assumed = Info(MakePod(name).Node("a"));
-    const framework::NodeIndex row = state().cache.nodes().Find("a");
-    state().cache.AssumePod(assumed, row);
-    bindings().StartBinding(profile(), std::move(queued), assumed, row, {});
-  };
-  for (int i = 0; i < 16; ++i) start("p" + std::to_string(i));
+  for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
   EXPECT_EQ(bindings().busy_count(), 16u);
   EXPECT_FALSE(bindings().HoldsBack(*Info(MakePod("next"))));
   Take();
@@ -120,19 +121,12 @@ TEST_F(BindingCyclesTest, WhatIsNotAnsweredIsNotBusyAndHoldsItsNamespaceBackOnly
 // Where answers are lost now and then, others of the namespace are bound all the time.
 TEST_F(BindingCyclesTest, WhatTakesEffectLetsMoreBeUnsettled) {
   SetNode("a");
-  const auto start = [this](const std::string& name) {
-    queue::QueuedPodInfo queued = Pop(MakePod(name));
-    const PodInfoPtr assumed = Info(MakePod(name).Node("a"));
-    const framework::NodeIndex row = state().cache.nodes().Find("a");
-    state().cache.AssumePod(assumed, row);
-    bindings().StartBinding(profile(), std::move(queued), assumed, row, {});
-  };
-  for (int i = 0; i < 16; ++i) start("p" + std::to_string(i));
+  for (int i = 0; i < 16; ++i) StartOn("a", "p" + std::to_string(i));
   Pass(1s);
   ASSERT_TRUE(bindings().HoldsBack(*Info(MakePod("next"))));
   EXPECT_EQ(bindings().unsettled_count(), 16u);
   for (int i = 0; i < 4; ++i) {
-    start("quick-" + std::to_string(i));
+    StartOn("a", "quick-" + std::to_string(i));
     Take();
     EndWrite();
   }
