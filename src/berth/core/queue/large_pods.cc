@@ -42,8 +42,7 @@ std::size_t CountAsked(const framework::PodClass& pod_class) {
   return count;
 }
 
-std::optional<std::string> LargePods::WhyLater(const framework::PodInfo& pod, Time now) {
-  const std::size_t count = CountAsked(*pod.pod_class);
+std::optional<std::string> LargePods::WhyLater(std::size_t count, Time now) {
   if (count < kLargePodMin) return std::nullopt;
   if (now < next_) {
     return "the pod asks for " + std::to_string(count) +

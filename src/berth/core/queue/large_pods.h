@@ -23,9 +23,9 @@ inline bool IsLarge(const framework::PodClass& pod_class) { return CountAsked(po
 
 class LargePods {
  public:
-  // Why the pod has to wait until a later attempt; nullopt: it may be decided now, and if it is large, others of its
-  // size wait for a while.
-  std::optional<std::string> WhyLater(const framework::PodInfo& pod, Time now);
+  // Why a pod that asks for `count` things (CountAsked) has to wait until a later attempt; nullopt: it may be decided
+  // now, and if it is large, others of its size wait for a while.
+  std::optional<std::string> WhyLater(std::size_t count, Time now);
 
  private:
   Time next_{};  // when a large pod may be decided

@@ -110,14 +110,14 @@ TEST(LargePods, TakeTurnsWithPauses) {
   const auto large = MakePodInfo({.name = "large", .tolerations = 2000});
   const auto ordinary = MakePodInfo({.name = "ordinary", .tolerations = 900});
   Time now = kStart;
-  EXPECT_FALSE(large_pods.WhyLater(*ordinary, now));
-  EXPECT_FALSE(large_pods.WhyLater(*large, now));
-  EXPECT_TRUE(large_pods.WhyLater(*large, now)->starts_with("the pod asks for 2000 things "));
-  EXPECT_FALSE(large_pods.WhyLater(*ordinary, now));
+  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*ordinary->pod_class), now));
+  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
+  EXPECT_TRUE(large_pods.WhyLater(CountAsked(*large->pod_class), now)->starts_with("the pod asks for 2000 things "));
+  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*ordinary->pod_class), now));
   now += 199ms;
-  EXPECT_TRUE(large_pods.WhyLater(*large, now));
+  EXPECT_TRUE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
   now += 1ms;
-  EXPECT_FALSE(large_pods.WhyLater(*large, now));
+  EXPECT_FALSE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
 }
 
 TEST(RunAndHeap, GivesTheLeast) {

@@ -45,10 +45,11 @@ bool SchedulingCycle::ScheduleOne() {
   decision.pod_name = pod.name;
   decision.pod_uid = pod.uid;
   decision.pod = attempt.queued.pod;
-  if (DropStale(attempt) || PutOff(attempt)) return true;
+  const std::size_t count_asked = queue::CountAsked(*pod.pod_class);
+  if (DropStale(attempt) || PutOff(attempt, count_asked)) return true;
   state_.UpdateNominations();
   attempt.seed = decision.seed = random_.Next();
-  idle_sweep_.NoteCycle(queue::IsLarge(*pod.pod_class));
+  idle_sweep_.NoteCycle(count_asked >= queue::kLargePodMin);
   if (!state_.options.extenders.empty() && ExtenderCycle::IsWantedFor(pod, state_.options.extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
     const ExtenderCycle::Progress progress = cycle->Start();
@@ -62,13 +63,13 @@ bool SchedulingCycle::ScheduleOne() {
 }
 
 // A pod whose turn it is not: it is tried again after its back-off.
-bool SchedulingCycle::PutOff(SchedulingAttempt& attempt) {
+bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked) {
   const PodInfo& pod = *attempt.queued.pod;
   std::optional<std::string> why = bindings_.HoldsBack(pod);
   if (why) {
     ++state_.counts.held_back;
   } else {
-    why = large_pods_.WhyLater(pod, state_.now);
+    why = large_pods_.WhyLater(count_asked, state_.now);
   }
   if (!why) return false;
   SchedulingFailure failure;

@@ -45,7 +45,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
 
  private:
   bool DropStale(const SchedulingAttempt& attempt);
-  bool PutOff(SchedulingAttempt& attempt);
+  bool PutOff(SchedulingAttempt& attempt, std::size_t count_asked);
   // `cycle` keeps waiting, or its attempt ends.
   void Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress);
   void Conclude(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
