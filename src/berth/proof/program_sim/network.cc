@@ -102,9 +102,13 @@ class Network::StreamWriter final : public net::ResponseWriter {
  public:
   StreamWriter(Network& network, std::shared_ptr<Stream> stream) : network_(network), stream_(std::move(stream)) {}
 
+  // As in the transport: the head and the end of a refusal are told at once.
   void Send(net::Response response) override {
-    Head(std::move(response));
-    End();
+    network_.Deliver(stream_, [stream = stream_, network = &network_, response = std::move(response)] {
+      stream->has_head = true;
+      if (stream->callbacks.on_head) stream->callbacks.on_head(response);
+      network->EndStream(stream, {});
+    });
   }
   void StartStream(net::Response response) override {
     const std::string first = std::move(response.body);

@@ -148,6 +148,57 @@ TEST_F(InformerWireTest, TellsTheDifferencesWhenAStreamedListBreaksOff) {
   }
 }
 
+// A replica that lags behind, or a cache before the API server, tells an older state.
+TEST_F(InformerWireTest, AStreamedListDoesNotGoBackInTime) {
+  for (const bool is_protobuf : {false, true}) {
+    const Form form{.is_protobuf = is_protobuf, .streams_list = true};
+    Make(form);
+    Stream().Open(form.WatchType());
+    Bytes(form.Event("ADDED", {"a", "5"}) + form.Event("ADDED", {"b", "6"}) + form.Bookmark("9", true));
+    Bytes(form.Event("MODIFIED", {"a", "10", "bound"}) + form.Event("ADDED", {"c", "11"}));
+    EXPECT_THAT(Take(), ElementsAre("add a x", "add b x", "synced", "update a x>bound", "add c x"));
+    Bytes(form.Gone());
+    EXPECT_THAT(LastTarget(), HasSubstr("&resourceVersionMatch=NotOlderThan&resourceVersion=11&"));
+    Stream().Open(form.WatchType());
+    Bytes(form.Event("ADDED", {"a", "5"}) + form.Event("ADDED", {"b", "6"}) + form.Bookmark("9", true));
+    EXPECT_THAT(Take(), IsEmpty()) << "a is bound, and c is there";
+    EXPECT_THAT(failures.back(), HasSubstr("the list is of resourceVersion 9, but 11 has been seen"));
+    loop.Advance(seconds(30));
+    // What a kube-apiserver says that is asked for more than it knows.
+    Stream().Head(504, R"({"kind":"Status","message":"Too large resource version: 11, current: 9","code":504})");
+    Stream().End();
+    EXPECT_THAT(failures.back(), HasSubstr("Too large resource version"));
+    loop.Advance(seconds(30));
+    EXPECT_THAT(LastTarget(), HasSubstr("&resourceVersion=11&"));
+    Stream().Open(form.WatchType());
+    Bytes(form.Event("ADDED", {"a", "10", "bound"}) + form.Event("ADDED", {"c", "11"}) + form.Bookmark("12", true));
+    EXPECT_THAT(Take(), ElementsAre("delete b x"));
+    failures.clear();
+    informer->Stop();
+  }
+}
+
+TEST_F(InformerWireTest, AStreamedListBelievesThatTheClusterWasSetBackAfterAWhile) {
+  const Form form{.streams_list = true};
+  Make(form);
+  Stream().Open(form.WatchType());
+  Bytes(form.Event("ADDED", {"a", "500", "bound"}) + form.Bookmark("1000", true));
+  Bytes(form.Gone());
+  int lists = 0;
+  for (; lists < 20 && LastTarget().find("&resourceVersion=1000&") != std::string::npos; ++lists) {
+    Stream().Head(504, "");
+    Stream().End();
+    loop.Advance(seconds(30));
+  }
+  EXPECT_EQ(lists, 5);
+  Take();
+  Stream().Open(form.WatchType());
+  Bytes(form.Event("ADDED", {"a", "5"}) + form.Bookmark("9", true));
+  EXPECT_THAT(Take(), ElementsAre("update a bound>x"));
+  Bytes(form.Gone());
+  EXPECT_THAT(LastTarget(), HasSubstr("&resourceVersion=9&")) << "what has been seen is of now";
+}
+
 TEST_F(InformerWireTest, ListsInPagesWhereTheServerDoesNotStream) {
   struct Case {
     const char* name;

@@ -101,8 +101,8 @@ Expected<void> ReflectorShared::CheckListVersion(std::string_view version) {
     stale_lists = 0;
     return {};
   }
-  if (stale_lists < kStaleListsMax) {
-    ++stale_lists;
+  if (!BelievesOlderStates()) {
+    NoteStaleList();
     return Error{ErrorCode::kUnavailable, "the list is of resourceVersion " + std::string(version) + ", but " +
                                               std::to_string(newest_version) +
                                               " has been seen: a replica lags behind, or the cluster was set back"};
@@ -112,6 +112,10 @@ Expected<void> ReflectorShared::CheckListVersion(std::string_view version) {
   newest_version = number;
   stale_lists = 0;
   return {};
+}
+
+std::string ReflectorShared::VersionToAskFor() const {
+  return newest_version == 0 || BelievesOlderStates() ? std::string() : std::to_string(newest_version);
 }
 
 api::ProtobufMeta ReadJsonMeta(const simdjson::dom::element& object) {

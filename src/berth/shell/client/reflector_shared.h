@@ -34,6 +34,11 @@ struct ReflectorShared {
   // objects come back and bound pods pending. After kStaleListsMax in a row it is believed: the cluster may have been
   // restored from a backup.
   Expected<void> CheckListVersion(std::string_view version);
+  // After so many lists in a row that are of an older state, the next one is believed whatever it says.
+  bool BelievesOlderStates() const { return stale_lists >= kStaleListsMax; }
+  void NoteStaleList() { ++stale_lists; }
+  // The state that a list must not be older than, for servers that can be asked for it; empty: any.
+  std::string VersionToAskFor() const;
   // What can be known of an object in JSON that cannot be read as a whole: its metadata, if that can. The views are
   // valid until `reader` reads again.
   api::ProtobufMeta ReadUnreadable(std::string_view object);

@@ -29,7 +29,10 @@ void ReflectorWatch::Open(bool is_initial) {
   shared_.phases.Begin();
   const std::uint64_t phase = shared_.phases.current();
   is_initial_ = is_initial;
-  if (is_initial_) shared_.store.BeginRound();
+  if (is_initial_) {
+    shared_.store.BeginRound();
+    asked_version_ = shared_.VersionToAskFor();
+  }
   frames_.Reset(WatchFrames::Format::kLines);
   shared_.status = 0;
   initial_events_ = 0;
@@ -63,7 +66,7 @@ net::Request ReflectorWatch::MakeRequest() {
                                                     {"allowWatchBookmarks", "true"},
                                                     {"sendInitialEvents", is_initial_ ? "true" : ""},
                                                     {"resourceVersionMatch", is_initial_ ? "NotOlderThan" : ""},
-                                                    {"resourceVersion", is_initial_ ? "" : version_},
+                                                    {"resourceVersion", is_initial_ ? asked_version_ : version_},
                                                     {"timeoutSeconds", std::to_string(seconds)},
                                                     {"labelSelector", shared_.options.label_selector},
                                                     {"fieldSelector", shared_.options.field_selector}});
@@ -231,12 +234,14 @@ void ReflectorWatch::WaitForSilence() {
 }
 
 // Their versions are in no order, so that none is a place to go on from; what was not told when they are over is
-// gone.
+// gone. Of which state they are is told last: until then, what is known to be newer stays.
 void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& object) {
   ++initial_events_;
   if (type == "BOOKMARK") {
     ++shared_.stats.bookmarks;
     if (!object.meta.has_initial_events_end) return;
+    if (const auto checked = shared_.CheckListVersion(object.meta.resource_version); !checked.ok())
+      return owner_.OnInitialEventsFailed(checked.error());
     is_initial_ = false;
     failures_ = 0;
     garbled_watches_ = 0;
@@ -247,7 +252,8 @@ void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& obje
   } else if (type == "DELETED") {
     shared_.store.Remove(object);
   } else {
-    shared_.store.Upsert(object, ReflectorStore::Source::kList);
+    shared_.store.Upsert(
+        object, shared_.BelievesOlderStates() ? ReflectorStore::Source::kList : ReflectorStore::Source::kWatch);
   }
 }
 
@@ -255,6 +261,8 @@ void ReflectorWatch::TakeInitialEvent(std::string_view type, const Arrival& obje
 void ReflectorWatch::OnInitialEnd(const Expected<void>& result) {
   if (result.ok()) return owner_.OnInitialEventsRefused("it ended before it was whole", true);
   const Error& error = result.error();
+  // What a server says that has not come as far as the version it was asked for.
+  if (!asked_version_.empty() && shared_.status == 504) shared_.NoteStaleList();
   switch (error.code) {
     case ErrorCode::kInvalid: return owner_.OnInitialEventsRefused(error.message, true);
     // Whoever may not watch may still list; rules that the server has not read yet pass.

@@ -64,8 +64,9 @@ class ReflectorWatch {
 
   ReflectorShared& shared_;
   Owner& owner_;
-  std::string version_;      // it goes on from here
-  bool is_initial_ = false;  // it is telling what there is
+  std::string version_;        // it goes on from here
+  bool is_initial_ = false;    // it is telling what there is
+  std::string asked_version_;  // which that must not be older than; empty: none
   std::uint64_t initial_events_ = 0;
   WatchFrames frames_;
   bool is_open_ = false;
