@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "berth/api/pod.h"
+#include "berth/base/utf8.h"
 
 namespace berth::api::internal {
 
@@ -55,7 +56,7 @@ void SortMap(std::vector<std::pair<std::string, Value>>& map) {
 }
 
 inline std::string NoTime(std::string_view text) {
-  return '"' + std::string(text.substr(0, kShownTextMax)) + "\" is no RFC 3339 time";
+  return '"' + std::string(CutUtf8(text, kShownTextMax)) + "\" is no RFC 3339 time";
 }
 
 }  // namespace berth::api::internal

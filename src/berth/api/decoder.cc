@@ -2,6 +2,7 @@
 #include "berth/api/decoder.h"
 
 #include "berth/api/decode_rules.h"
+#include "berth/base/utf8.h"
 
 namespace berth::api::internal {
 
@@ -18,7 +19,7 @@ bool Decoder::At(std::string_view name) {
 
 bool Decoder::AtItem(std::size_t index) { return AtEntry(std::to_string(index)); }
 
-bool Decoder::AtEntry(std::string_view key) { return At('[' + std::string(key.substr(0, kShownTextMax)) + ']'); }
+bool Decoder::AtEntry(std::string_view key) { return At('[' + std::string(CutUtf8(key, kShownTextMax)) + ']'); }
 
 bool Decoder::NameMissing() {
   Fail("is missing");

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "berth/base/utf8.h"
+
 namespace berth::api {
 namespace {
 
@@ -12,7 +14,7 @@ constexpr std::size_t kShownTextMax = 64;
 
 std::string Quoted(std::string_view text) {
   std::string quoted = "'";
-  quoted += text.substr(0, kShownTextMax);
+  quoted += CutUtf8(text, kShownTextMax);
   return quoted + (text.size() > kShownTextMax ? "...'" : "'");
 }
 

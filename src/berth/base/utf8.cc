@@ -66,6 +66,12 @@ std::string TextOf(const std::vector<char32_t>& runes, std::size_t begin, std::s
   return text;
 }
 
+std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max) return text;
+  while (bytes_max > 0 && IsContinuation(text[bytes_max])) --bytes_max;
+  return text.substr(0, bytes_max);
+}
+
 bool IsValidUtf8(std::string_view text) {
   while (!text.empty()) {
     // Most texts are ASCII.

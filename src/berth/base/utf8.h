@@ -26,6 +26,8 @@ std::vector<char32_t> Runes(std::string_view text);
 // The characters from `begin` to before `end`.
 std::string TextOf(const std::vector<char32_t>& runes, std::size_t begin, std::size_t end);
 bool IsValidUtf8(std::string_view text);
+// The first `bytes_max` bytes, or a few fewer where that would cut a character in two.
+std::string_view CutUtf8(std::string_view text, std::size_t bytes_max);
 bool IsCharacter(char32_t code);  // neither a surrogate nor beyond U+10FFFF
 
 }  // namespace berth

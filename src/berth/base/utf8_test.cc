@@ -26,6 +26,15 @@ TEST(Utf8, WhatIsValid) {
   for (const auto& test : bad) EXPECT_FALSE(IsValidUtf8(test.text)) << test.name;
 }
 
+TEST(Utf8, CutsBetweenCharacters) {
+  const std::string_view text = "a\xc3\xa9\xe2\x82\xac";
+  EXPECT_EQ(CutUtf8(text, 6), text);
+  EXPECT_EQ(CutUtf8(text, 5), "a\xc3\xa9");
+  EXPECT_EQ(CutUtf8(text, 3), "a\xc3\xa9");
+  EXPECT_EQ(CutUtf8(text, 2), "a");
+  EXPECT_EQ(CutUtf8(text, 0), "");
+}
+
 TEST(Utf8, ReadsAndWritesCharacters) {
   const std::string text = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\xa2";
   const std::vector<char32_t> runes = Runes(text);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/decision_log.h"
 
+#include "berth/base/utf8.h"
+
 namespace berth::scheduler {
 
 std::string Decision::Why() const {
@@ -32,7 +34,7 @@ Decision& DecisionLog::Append() {
   if (!ring_.empty()) {
     Decision& newest = ring_[(next_ + ring_.size() - 1) % ring_.size()];
     if (newest.TextBytes() > kTextBytesMax) {
-      newest.message = newest.message.substr(0, kTextBytesMax);
+      newest.message = std::string(CutUtf8(newest.message, kTextBytesMax));
       newest.refusals = {};
     }
   }

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/utf8.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/plugin_errors.h"
 
@@ -26,12 +27,9 @@ namespace {
 // An API server takes 1.5 MB in all, and the pod may be as large already. No message of berth's own is longer.
 constexpr std::size_t kMessageBytesMax = std::size_t{64} << 10;
 
-// At the end of a character.
 void CutMessage(std::string& message) {
   if (message.size() <= kMessageBytesMax) return;
-  std::size_t size = kMessageBytesMax;
-  while (size > 0 && (static_cast<unsigned char>(message[size]) & 0xc0) == 0x80) --size;
-  message.resize(size);
+  message.resize(CutUtf8(message, kMessageBytesMax).size());
   message += " ... (cut)";
 }
 

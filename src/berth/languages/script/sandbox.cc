@@ -12,6 +12,7 @@
 #include <lua.hpp>
 
 #include "berth/base/check.h"
+#include "berth/base/utf8.h"
 #include "berth/languages/script/library.h"
 
 namespace berth::script {
@@ -28,7 +29,7 @@ constexpr int kStackSpare = 200;
 
 // One line: control characters as '?'.
 std::string OneLine(std::string_view text) {
-  std::string line(text.substr(0, kMessageBytesMax));
+  std::string line(CutUtf8(text, kMessageBytesMax));
   if (line.size() < text.size()) line += "...";
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "berth/base/utf8.h"
 #include "berth/plugins/helper/events.h"
 
 namespace berth::plugins {
@@ -91,7 +92,7 @@ PreFilterResult SpotFirst::PreFilter(const Cycle&, const PodInfo& pod) const {
   const PodClass& pod_class = *pod.pod_class;
   if (HasBadAnnotation(pod_class)) {
     std::string text = "annotation " + std::string(kAnnotation) + ": \"";
-    text += std::string_view(*AnnotationOf(pod_class)).substr(0, kShownMax);
+    text += CutUtf8(*AnnotationOf(pod_class), kShownMax);
     return {Unresolvable(text + "\" is none of preferred, required, never"), std::nullopt};
   }
   const bool refuses_some = WishOf(pod_class) != SpotWish::kPreferred || HasShare(pod_class);

@@ -175,6 +175,9 @@ TEST_F(SpotFirstTest, ABadWishIsRefusedInItsOwnWords) {
   EXPECT_EQ(Meets(plugin, Wishing("")), refused + "\"\" is none of preferred, required, never");
   EXPECT_EQ(Meets(plugin, Wishing("Never")), refused + "\"Never\" is none of preferred, required, never");
   EXPECT_LT(Meets(plugin, Wishing(std::string(100'000, 'x'))).size(), 200U);
+  // No half a character, with which no API server would take the condition.
+  EXPECT_EQ(Meets(plugin, Wishing(std::string(63, 'x') + "\xc3\xa9")),
+            refused + '"' + std::string(63, 'x') + "\" is none of preferred, required, never");
 }
 
 TEST_F(SpotFirstTest, TheProfilesDefaultIsForPodsThatSayNothing) {

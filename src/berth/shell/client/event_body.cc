@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/api/encode_protobuf.h"
+#include "berth/base/utf8.h"
 #include "berth/codec/json.h"
 
 namespace berth::client {
@@ -13,13 +14,6 @@ using codec::json::object;
 
 constexpr std::size_t kNoteBytesMax = 1024;  // what the API server accepts, as for the next one
 constexpr std::size_t kInstanceBytesMax = 128;
-
-// The first `bytes_max` bytes without half a character at the end.
-std::string_view CutUtf8(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max) return text;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xC0U) == 0x80U) --bytes_max;
-  return text.substr(0, bytes_max);
-}
 
 object ToJson(const ObjectReference& reference) {
   object json;

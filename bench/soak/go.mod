@@ -1,0 +1,3 @@
+module berth.dev/bench/soak
+
+go 1.26
