@@ -80,7 +80,7 @@ void ApiWriter::Bind(const PodTarget& pod, const std::string& node_name, Done do
   request.method = "POST";
   request.target = PodPath(pod.namespace_name, pod.name, "binding");
   DoInEitherForm(
-      std::move(request),
+      std::move(request), 1,
       [&pod, &node_name](bool as_protobuf) {
         if (!as_protobuf) return JsonBinding(pod, node_name);
         return api::EncodeBinding({pod.namespace_name, pod.name, pod.uid, node_name});
@@ -103,7 +103,7 @@ void ApiWriter::PatchPodStatus(const PodTarget& pod, std::string patch, Done don
   request.target = PodPath(pod.namespace_name, pod.name, "status");
   request.headers.push_back({"Content-Type", "application/strategic-merge-patch+json"});
   request.body = std::move(patch);
-  DoBlind(std::move(request), std::move(done));
+  DoBlind(std::move(request), 1, std::move(done));
 }
 
 void ApiWriter::DeletePod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done) {
@@ -112,7 +112,7 @@ void ApiWriter::DeletePod(const PodTarget& pod, std::optional<std::int64_t> grac
   request.method = "DELETE";
   request.target = PodPath(pod.namespace_name, pod.name);
   DoInEitherForm(
-      std::move(request),
+      std::move(request), options_.tries,
       [&pod, grace_seconds](bool as_protobuf) {
         if (!as_protobuf) return JsonDeleteOptions(grace_seconds, pod.uid);
         return api::EncodeDeleteOptions({grace_seconds, pod.uid});
@@ -120,27 +120,27 @@ void ApiWriter::DeletePod(const PodTarget& pod, std::optional<std::int64_t> grac
       std::move(done));
 }
 
-void ApiWriter::DoBlind(net::Request request, Done done) {
+void ApiWriter::DoBlind(net::Request request, int tries, Done done) {
   // Protobuf is the smaller answer.
   if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
-  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries}, DropBody(std::move(done)));
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = tries}, DropBody(std::move(done)));
 }
 
-void ApiWriter::DoInEitherForm(net::Request request, MakeBody make_body, Done done) {
+void ApiWriter::DoInEitherForm(net::Request request, int tries, MakeBody make_body, Done done) {
   const Protobuf protobuf = protobuf_->load();
   request.body = make_body(protobuf != Protobuf::kOff);
-  if (protobuf == Protobuf::kOff) return DoBlind(std::move(request), std::move(done));
+  if (protobuf == Protobuf::kOff) return DoBlind(std::move(request), tries, std::move(done));
   net::Request in_json;
   if (protobuf == Protobuf::kUntried) {
     in_json = request;
     in_json.body = make_body(false);
   }
   request.headers.push_back({"Content-Type", std::string(api::kProtobufMediaType)});
-  if (protobuf == Protobuf::kTaken) return DoBlind(std::move(request), std::move(done));
+  if (protobuf == Protobuf::kTaken) return DoBlind(std::move(request), tries, std::move(done));
   if (rest_.options().takes_protobuf) request.headers.push_back({"Accept", std::string(kEitherType)});
   RestClient* const rest = &rest_;
-  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = options_.tries, .any_status = true},
-           [rest, options = options_, protobuf_state = protobuf_, in_json = std::move(in_json),
+  rest_.Do(std::move(request), {.timeout = options_.timeout, .tries = tries, .any_status = true},
+           [rest, timeout = options_.timeout, tries, protobuf_state = protobuf_, in_json = std::move(in_json),
             done = std::move(done)](Expected<net::Response> response) {
              if (!response.ok()) return done(response.error());
              if (response->status >= 200 && response->status < 300) {
@@ -150,7 +150,7 @@ void ApiWriter::DoInEitherForm(net::Request request, MakeBody make_body, Done do
              }
              if (response->status != 415) return done(ErrorFromResponse(in_json, *response));
              protobuf_state->store(Protobuf::kOff);
-             rest->Do(in_json, {.timeout = options.timeout, .tries = options.tries}, DropBody(done));
+             rest->Do(in_json, {.timeout = timeout, .tries = tries}, DropBody(done));
            });
 }
 

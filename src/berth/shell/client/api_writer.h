@@ -34,7 +34,8 @@ enum class PatchFormat : std::uint8_t { kMerge, kStrategicMerge, kJson };
 
 struct ApiWriterOptions {
   Duration timeout = std::chrono::seconds(30);  // of each try
-  // Tries of a write that certainly had no effect (refused connection, 429).
+  // Tries of a request that certainly had no effect (refused connection, 429), but for bindings and statuses: these are
+  // tried once, since whoever asks for them has a queue of its own.
   int tries = 4;
 };
 
@@ -76,8 +77,8 @@ class ApiWriter {
 
   void Do(net::Request request, ReadDone done);
   // A write whose answer nobody reads.
-  void DoBlind(net::Request request, Done done);
-  void DoInEitherForm(net::Request request, MakeBody make_body, Done done);
+  void DoBlind(net::Request request, int tries, Done done);
+  void DoInEitherForm(net::Request request, int tries, MakeBody make_body, Done done);
 
   RestClient& rest_;
   ApiWriterOptions options_;

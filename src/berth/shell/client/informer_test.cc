@@ -402,6 +402,22 @@ TEST_F(InformerTest, BelievesThatTheClusterWasSetBackAfterAWhile) {
   EXPECT_THAT(Take(), ElementsAre("add b x", "delete a x"));
 }
 
+TEST_F(InformerTest, OpensAWatchThatHasWorkedAgainAtOnce) {
+  StartWith({Object("a", "5")});
+  loop.Advance(seconds(10));
+  Bytes(Line("MODIFIED", Object("a", "11")));
+  Stream().End(Error{ErrorCode::kUnavailable, "lost"});
+  EXPECT_EQ(transport.LiveStreams(), 0U);
+  loop.Advance(milliseconds(100));
+  EXPECT_EQ(transport.LiveStreams(), 1U);
+  EXPECT_THAT(LastTarget(), HasSubstr("resourceVersion=11&"));
+  Stream().Open();
+  Bytes(Line("MODIFIED", Object("a", "12")));
+  Stream().End(Error{ErrorCode::kUnavailable, "lost"});
+  loop.Advance(milliseconds(700));
+  EXPECT_EQ(transport.LiveStreams(), 0U) << "it did not last";
+}
+
 TEST_F(InformerTest, DoesNotBelieveAWatchOfBlankLines) {
   StartWith({Object("a", "5")});
   for (int i = 0; i < 19; ++i) {

@@ -13,6 +13,10 @@ namespace {
 constexpr int kGarbledWatchesMax = 3;
 // A watch that ends sooner than this without bringing anything is not opened again at once.
 constexpr Duration kWatchShort = std::chrono::seconds(1);
+// A watch that brought something and lasted so long is opened again nearly at once when it is lost: by all of a
+// server's clients, and therefore not in the same moment.
+constexpr Duration kWatchLong = std::chrono::seconds(5);
+constexpr Duration kReopenMax = std::chrono::milliseconds(100);
 // Blank lines, and nothing else, for so long are no watch.
 constexpr Duration kBlankMax = std::chrono::seconds(20);
 
@@ -214,7 +218,9 @@ void ReflectorWatch::OnEnd(const Expected<void>& result) {
 void ReflectorWatch::Fail(const Error& error, bool is_garbled) {
   if (is_initial_) return owner_.OnInitialEventsFailed(error);
   if (is_garbled && ++garbled_watches_ >= kGarbledWatchesMax) return LoseHistory(error);
-  const Duration delay = shared_.Backoff(failures_++, error);
+  const bool has_worked = is_open_ && is_fruitful_ && shared_.loop.Now() - opened_at_ >= kWatchLong;
+  const Duration delay =
+      has_worked ? Duration(shared_.random.Below(kReopenMax.count())) : shared_.Backoff(failures_++, error);
   shared_.Report(error.Wrap("while watching " + shared_.options.name), delay);
   if (shared_.phases.is_stopped()) return;
   shared_.phases.After(delay, [this] { Resume(); });

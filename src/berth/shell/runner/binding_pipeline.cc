@@ -12,6 +12,10 @@ constexpr int kWindowMin = 16;            // answers, so that one slow one does 
 constexpr double kTolerance = 2.0;        // latency over the best one that is taken for noise
 constexpr double kBestForgotten = 1.001;  // a window
 
+// Of a binding that certainly had no effect. What the server asks for counts when it is longer.
+constexpr int kTriesMax = 4;
+constexpr Duration kBackoffMin = std::chrono::milliseconds(200);
+
 }  // namespace
 
 ConcurrencyLimit::ConcurrencyLimit(int limit_min, int limit_max)
@@ -57,7 +61,10 @@ BindingPipeline::BindingPipeline(client::ApiWriter& writer, client::EventLoop& l
 BindingPipeline::~BindingPipeline() { *alive_ = false; }
 
 void BindingPipeline::Bind(client::PodTarget pod, std::string node_name, client::ApiWriter::Done done) {
-  const auto binding = std::make_shared<const Binding>(std::move(pod), std::move(node_name), std::move(done));
+  Enqueue(std::make_shared<Binding>(std::move(pod), std::move(node_name), std::move(done)));
+}
+
+void BindingPipeline::Enqueue(const std::shared_ptr<Binding>& binding) {
   const auto start = [this, alive = alive_, binding](client::RequestLanes::Ended ended) {
     if (!*alive) return false;
     Send(binding, std::move(ended));
@@ -71,7 +78,7 @@ void BindingPipeline::Bind(client::PodTarget pod, std::string node_name, client:
   lanes_->Add(binding->pod.namespace_name, start, refuse);
 }
 
-void BindingPipeline::Send(const std::shared_ptr<const Binding>& binding, client::RequestLanes::Ended ended) {
+void BindingPipeline::Send(const std::shared_ptr<Binding>& binding, client::RequestLanes::Ended ended) {
   if (!std::exchange(is_busy_, true) && on_busy_) on_busy_(true);
   writer_.Bind(
       binding->pod, binding->node_name,
@@ -84,8 +91,25 @@ void BindingPipeline::Send(const std::shared_ptr<const Binding>& binding, client
           ended(client::WasAnswered(result) || loop_.Now() - sent_at < client::RequestLanesOptions().late_after);
         }
         if (*alive && lanes_->in_flight() == 0 && std::exchange(is_busy_, false) && on_busy_) on_busy_(false);
+        if (*alive && TryLater(binding, result)) return;
         binding->done(result);
       });
+}
+
+// Whether it is sent again by and by: nothing has happened, and the server is overloaded or away. It is under way no
+// more while it waits, so that nobody takes it for a request without an answer.
+bool BindingPipeline::TryLater(const std::shared_ptr<Binding>& binding, const Expected<void>& result) {
+  if (result.ok() || result.error().outcome_unknown) return false;
+  const Error& error = result.error();
+  if (error.code != ErrorCode::kTooManyRequests && error.code != ErrorCode::kUnavailable) return false;
+  if (++binding->tries >= kTriesMax) return false;
+  Duration delay = kBackoffMin * (1 << (binding->tries - 1));
+  delay = std::clamp<Duration>(std::chrono::milliseconds(error.retry_after_ms), delay, client::kRetryAfterMax);
+  delay += Duration(random_.Below(static_cast<std::uint64_t>(delay.count() / 4 + 1)));
+  (void)loop_.PostAfter(delay, [this, alive = alive_, binding] {
+    if (*alive) Enqueue(binding);
+  });
+  return true;
 }
 
 void BindingPipeline::OnAnswer(const std::string& namespace_name, Time sent_at, int in_flight,

@@ -2,7 +2,8 @@
 // BindingPipeline: bindings on their way to the API server. Only so many are under way at once, and how many follows
 // from how long their answers take: more while these come as fast as when few were under way, fewer when more only
 // means to wait longer. The others wait in line, each namespace in its own (RequestLanes): bindings that are not
-// answered, because a webhook hangs, hold up their namespace only. Only the event loop's thread may use it, but for
+// answered, because a webhook hangs, hold up their namespace only. What the server puts off (429) waits outside the
+// line, for as long as the server says. Only the event loop's thread may use it, but for
 // limit().
 #pragma once
 
@@ -12,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "berth/base/random.h"
 #include "berth/base/time.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/event_loop.h"
@@ -72,9 +74,12 @@ class BindingPipeline {
     client::PodTarget pod;
     std::string node_name;
     client::ApiWriter::Done done;
+    int tries = 0;
   };
 
-  void Send(const std::shared_ptr<const Binding>& binding, client::RequestLanes::Ended ended);
+  void Enqueue(const std::shared_ptr<Binding>& binding);
+  void Send(const std::shared_ptr<Binding>& binding, client::RequestLanes::Ended ended);
+  bool TryLater(const std::shared_ptr<Binding>& binding, const Expected<void>& result);
   void OnAnswer(const std::string& namespace_name, Time sent_at, int in_flight, const Expected<void>& result);
 
   client::ApiWriter& writer_;
@@ -84,6 +89,7 @@ class BindingPipeline {
   std::atomic<int> limit_shown_;
   const std::shared_ptr<client::RequestLanes> lanes_;
   bool is_busy_ = false;
+  Random random_{1};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -86,7 +86,7 @@ class BindingPipelineTest : public ::testing::Test {
   client::FakeLoop loop;
   FakeTransport transport;
   client::RestClient rest{loop, transport, nullptr, 1};
-  client::ApiWriter api{rest, {.timeout = std::chrono::seconds(30), .tries = 1}};
+  client::ApiWriter api{rest};
   std::vector<bool> busy;
   std::unique_ptr<BindingPipeline> pipeline =
       std::make_unique<BindingPipeline>(api, loop, BindingPipeline::Options{.in_flight_min = 2, .in_flight_max = 32},
@@ -136,7 +136,10 @@ TEST_F(BindingPipelineTest, SendsMoreWhileAnswersComeFast) {
 
 TEST_F(BindingPipelineTest, LearnsNothingFromAServerThatIsAway) {
   Bind(200);
-  for (int i = 0; i < 200; ++i) transport.Next()->Fail(ErrorCode::kUnavailable, false);
+  for (int i = 0; i < 4 * 200; ++i) {
+    while (transport.Waiting() == 0) loop.Advance(milliseconds(10));
+    transport.Next()->Fail(ErrorCode::kUnavailable, false);
+  }
   EXPECT_EQ(pipeline->limit(), 2);
   EXPECT_EQ(done.size(), 200U);
   EXPECT_FALSE(busy.back());
@@ -169,6 +172,32 @@ TEST_F(BindingPipelineTest, ANamespaceThatIsNotAnsweredHoldsNoOther) {
   const int limit = pipeline->limit();
   for (const auto& call : stuck) call->Fail(ErrorCode::kTimeout, true);
   EXPECT_EQ(pipeline->limit(), limit) << "the server is not slower for the others";
+}
+
+// As an overloaded kube-apiserver does it (API priority and fairness).
+TEST_F(BindingPipelineTest, WhatTheServerPutsOffHoldsNothingUp) {
+  constexpr std::string_view kBusy = R"({"kind":"Status","reason":"TooManyRequests","message":"try again later"})";
+  Bind(1);
+  transport.Next()->Answer(429, std::string(kBusy), {{"Retry-After", "2"}});
+  Bind(100);
+  for (int i = 0; i < 100; ++i) {
+    loop.Advance(milliseconds(15));
+    transport.Next()->Answer(201, "{}");
+  }
+  EXPECT_EQ(done.size(), 100U) << "nothing was refused";
+  EXPECT_EQ(transport.Waiting(), 0U) << "the server asked for two seconds";
+  loop.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(transport.Next()->request.target, "/api/v1/namespaces/default/pods/p0/binding");
+}
+
+TEST_F(BindingPipelineTest, GivesUpWhatIsPutOffAgainAndAgain) {
+  Bind(1);
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(done.empty());
+    while (transport.Waiting() == 0) loop.Advance(milliseconds(10));
+    transport.Next()->Answer(429, R"({"kind":"Status","reason":"TooManyRequests","message":"busy"})");
+  }
+  EXPECT_EQ(done, std::vector<std::string>{"p0 busy"});
 }
 
 // A proxy's 504, say, where the server is well.

@@ -138,7 +138,9 @@ void StatusWriter::Sent(const std::string& uid, const Expected<void>& result) {
     } else {
       entry.next = sent;
     }
-    const Duration delay = std::min(kBackoffInitial * (1 << std::min(entry.failures++, 8)), kBackoffMax);
+    const Duration backoff = std::min(kBackoffInitial * (1 << std::min(entry.failures++, 8)), kBackoffMax);
+    const Duration asked = std::chrono::milliseconds(result.error().retry_after_ms);
+    const Duration delay = std::clamp<Duration>(asked, backoff, client::kRetryAfterMax);
     (void)loop_.PostAfter(delay, [this, alive = alive_, uid] {
       if (!*alive) return;
       const auto waiting = entries_.find(uid);

@@ -208,6 +208,15 @@ TEST_F(StatusWriterTest, TriesAgainLaterAndLater) {
   EXPECT_EQ(loop.UntilTimer(), std::chrono::milliseconds(200));
 }
 
+TEST_F(StatusWriterTest, WaitsForAsLongAsTheServerSays) {
+  writer->Write(Unschedulable("web", "no room"));
+  transport.Next()->Answer(429, R"({"kind":"Status","reason":"TooManyRequests"})", {{"Retry-After", "3"}});
+  loop.Run();
+  EXPECT_EQ(loop.UntilTimer(), std::chrono::seconds(3));
+  loop.Advance(std::chrono::seconds(3));
+  EXPECT_EQ(transport.Waiting(), 1u);
+}
+
 TEST_F(StatusWriterTest, ANewerPatchDoesNotJumpTheWait) {
   writer->Write(Unschedulable("web", "first"));
   transport.Next()->Fail(ErrorCode::kUnavailable, true);
