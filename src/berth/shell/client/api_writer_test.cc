@@ -64,12 +64,26 @@ TEST_F(ApiWriterTest, SaysWhetherTheBindingMayHaveHappened) {
   }
 }
 
-TEST_F(ApiWriterTest, BindsOnceTheServerIsReachableAgain) {
+// Who asks for them has them in a line of its own, and must know that they are not under way.
+TEST_F(ApiWriterTest, SendsBindingsAndStatusesOnce) {
   writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
+  transport.Next()->Answer(429, "{}", {{"Retry-After", "3"}});
+  ASSERT_TRUE(result && !result->ok());
+  EXPECT_EQ(result->error().code, ErrorCode::kTooManyRequests);
+  EXPECT_EQ(result->error().retry_after_ms, 3000);
+  EXPECT_FALSE(result->error().outcome_unknown);
+  result.reset();
+  writer.PatchPodStatus({"default", "web-1", "uid-1"}, R"({"status":{}})", Keep());
+  transport.Next()->Fail(ErrorCode::kUnavailable, false, "connection refused");
+  EXPECT_TRUE(result && !result->ok());
+}
+
+TEST_F(ApiWriterTest, DeletesOnceTheServerIsReachableAgain) {
+  writer.DeletePod({"default", "web-1", "uid-1"}, std::nullopt, Keep());
   transport.Next()->Fail(ErrorCode::kUnavailable, false, "connection refused");
   EXPECT_FALSE(result);
   loop.Advance(std::chrono::seconds(1));
-  transport.Next()->Answer(201, "{}");
+  transport.Next()->Answer(200, "{}");
   EXPECT_TRUE(result && result->ok());
 }
 

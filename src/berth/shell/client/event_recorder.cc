@@ -14,9 +14,9 @@
 
 #include "berth/api/decode_protobuf_frame.h"
 #include "berth/base/log.h"
-#include "berth/base/random.h"
 #include "berth/codec/json.h"
 #include "berth/shell/client/event_body.h"
+#include "berth/shell/client/event_outage.h"
 #include "berth/shell/client/event_series.h"
 #include "berth/shell/client/request_lanes.h"
 
@@ -51,7 +51,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
                                                                          .backoff_min = options_.backoff_min,
                                                                          .backoff_max = options_.backoff_max,
                                                                          .seed = options_.seed})),
-        random_(options_.seed),
+        outage_(options_.backoff_min, options_.backoff_max, options_.seed),
         sends_protobuf_(rest.options().sends_protobuf) {}
 
   void Record(Event event) {
@@ -65,7 +65,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       EndSeries(*known);
       series_.Erase(key);
     }
-    if (Queued() >= options_.queue_max) {
+    if (IsFull()) {
       ++stats_.dropped;
       LogOften("Events are dropped: too many wait for the API server", event.regarding.name, "");
       return;
@@ -125,13 +125,23 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     std::int64_t count = 0;  // of a patch
     Time observed_at{};      // of a patch
     int answers = 0;         // that were failures
+
+    // About what it holds.
+    std::size_t Bytes() const {
+      std::size_t bytes = sizeof(Item) + namespace_name.size() + name.size() + event.note.size() + event.reason.size();
+      // Names are in the event and in the key.
+      for (const std::string* text : {&event.regarding.name, &event.regarding.uid, &event.regarding.namespace_name,
+                                      &event.regarding.resource_version})
+        bytes += 2 * text->size();
+      return bytes;
+    }
   };
   using ItemPtr = std::shared_ptr<Item>;
 
   int InFlightLimit() const {
-    if (is_paused_ || is_stopped_) return 0;
+    if (outage_.is_paused() || is_stopped_) return 0;
     // After a failure one event goes first, to see whether the server is back.
-    if (is_probing_) return 1;
+    if (outage_.is_probing()) return 1;
     // A queue that fills up has to be emptied, whatever else there is to do.
     const bool is_filling = Queued() > options_.queue_max / 4;
     return is_restrained_ && !is_filling ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
@@ -139,6 +149,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   std::size_t Queued() const { return queued_; }
+  bool IsFull() const { return queued_ >= options_.queue_max || queued_bytes_ >= options_.queue_bytes_max; }
 
   // ---- recording; mutex_ is held
 
@@ -147,7 +158,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     series.observed_at = now;
     // The first repetition makes it a series, at once; later ones are told with the next refresh. While the event
     // itself is still on its way, its creation tells.
-    if (series.count_sent == 1 && series.is_created && Queued() < options_.queue_max) {
+    if (series.count_sent == 1 && series.is_created && !IsFull()) {
       Patch(series, key);
     } else {
       ++stats_.counted;
@@ -209,11 +220,12 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   // Tells the final count, if it is news.
   void EndSeries(Series& series) {
-    if (series.is_created && series.count > series.count_sent && Queued() < options_.queue_max) Patch(series, {});
+    if (series.is_created && series.count > series.count_sent && !IsFull()) Patch(series, {});
   }
 
   void Push(Item item) {
     ++queued_;
+    queued_bytes_ += item.Bytes();
     inbox_.push_back(std::make_shared<Item>(std::move(item)));
     if (queued_ > inbox_.size() || options_.gather == Duration{0}) return PostPump();
     if (inbox_.size() >= kGatheredMax) return PostPump();
@@ -270,7 +282,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       }
       const bool is_due =
           series.is_created && series.count > series.count_sent && now - series.sent_at >= options_.series_refresh;
-      if (is_due && Queued() < options_.queue_max) Patch(series, key);
+      if (is_due && !IsFull()) Patch(series, key);
       return true;
     });
     if (series_.size() > 0) ArmSweep();
@@ -342,7 +354,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     kDone,
     kAtOnce,      // as soon as its lane lets it: nothing is wrong with it
     kServerAway,  // nothing is wrong with this event, so it keeps its place; all wait
-    kLater,       // something is wrong with it, or with its namespace: the others go on
+    kLater,       // something is wrong with it, or with its namespace, or with the server now and then: others go on
   };
 
   void OnAnswer(const ItemPtr& item, const Expected<net::Response>& result) {
@@ -352,9 +364,13 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
       if (is_stopped_) return;
       Error error;
       next = result.ok() ? AfterAnswer(*item, *result, error) : AfterFailure(*item, result.error(), error);
-      if (next == Next::kDone) --queued_;
+      if (next == Next::kServerAway && !outage_.NoteSentBack()) next = Next::kLater;
+      if (next == Next::kDone) {
+        --queued_;
+        queued_bytes_ -= item->Bytes();
+      }
       if (next == Next::kServerAway) Pause(error);
-      if (next == Next::kLater) SendLater(item);
+      if (next == Next::kLater) SendLater(item, error);
       if (Queued() == 0) is_idle_.notify_all();
       PostPump();
     }
@@ -402,45 +418,35 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   Next Succeed(const Item& item) {
     ++stats_.sent;
-    failures_ = 0;
-    is_probing_ = false;
+    outage_.NoteTaken();
     if (item.is_patch) return Next::kDone;
     Series* series = series_.Find(item.key, item.series_id);
     if (series == nullptr) return Next::kDone;
     series->is_created = true;
-    if (series->count > 1 && Queued() < options_.queue_max) Patch(*series, item.key);
+    if (series->count > 1 && !IsFull()) Patch(*series, item.key);
     return Next::kDone;
   }
 
-  Duration Backoff(int failures) {
-    const Duration base =
-        std::min(options_.backoff_max, options_.backoff_min * (std::int64_t{1} << std::min(failures, 20)));
-    return base / 2 + Duration(random_.Below(static_cast<std::uint64_t>(base.count() / 2 + 1)));
-  }
-
-  void SendLater(const ItemPtr& item) {
-    (void)loop_.PostAfter(Backoff(item->answers - 1), [weak = weak_from_this(), item] {
+  void SendLater(const ItemPtr& item, const Error& error) {
+    (void)loop_.PostAfter(outage_.DelayAfter(std::max(0, item->answers - 1), error), [weak = weak_from_this(), item] {
       if (const auto self = weak.lock()) self->Enqueue(item, false);
     });
   }
 
   // The server is away: nothing is sent for a while, then one event.
   void Pause(const Error& error) {
-    is_probing_ = true;
-    if (is_paused_) return;
-    Duration delay = Backoff(failures_);
-    delay = std::max(delay, std::min<Duration>(std::chrono::milliseconds(error.retry_after_ms), kRetryAfterMax));
-    if (failures_++ == 0) {
+    const auto delay = outage_.Pause(error);
+    if (!delay) return;
+    if (outage_.pauses() == 1) {
       log::Warning("client", "Events wait: " + error.message,
-                   {{"queued", Queued()}, {"retry_in", FormatGoDuration(delay)}});
+                   {{"queued", Queued()}, {"retry_in", FormatGoDuration(*delay)}});
     }
-    is_paused_ = true;
-    cancel_pause_ = loop_.PostAfter(delay, [weak = weak_from_this()] {
+    cancel_pause_ = loop_.PostAfter(*delay, [weak = weak_from_this()] {
       const auto self = weak.lock();
       if (!self) return;
       {
         const std::lock_guard lock(self->mutex_);
-        self->is_paused_ = false;
+        self->outage_.EndPause();
       }
       self->Pump();
     });
@@ -460,16 +466,14 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
 
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable is_idle_;
-  Random random_;
+  EventOutage outage_;
   bool is_stopped_ = false;
   std::atomic<bool> sends_protobuf_;  // until the server has refused it
   std::deque<ItemPtr> inbox_;         // of those that are queued: not in the lanes yet
   std::size_t queued_ = 0;            // waiting, in flight or to be tried again
+  std::size_t queued_bytes_ = 0;      // the same
   bool is_restrained_ = false;
   bool is_pump_posted_ = false;
-  bool is_probing_ = false;
-  bool is_paused_ = false;
-  int failures_ = 0;
   std::function<void()> cancel_pause_;
   bool is_gathering_ = false;
   std::function<void()> cancel_gather_;

@@ -35,9 +35,10 @@ struct Event {
 };
 
 struct EventRecorderOptions {
-  std::string hostname;             // reportingInstance is "<scheduler_name>-<hostname>"
-  std::size_t queue_max = 100'000;  // events waiting; further ones are dropped and counted
-  Duration gather = Duration{0};    // how long the first event waits for others, when none is under way
+  std::string hostname;                                 // reportingInstance is "<scheduler_name>-<hostname>"
+  std::size_t queue_max = 100'000;                      // events waiting; further ones are dropped and counted
+  std::size_t queue_bytes_max = std::size_t{64} << 20;  // the same
+  Duration gather = Duration{0};  // how long the first event waits for others, when none is under way
   int in_flight_max = 8;
   int in_flight_restrained_max = 2;  // while restrained, unless a quarter of the queue is full
   std::size_t series_max = 20'000;   // events that a repetition would be counted on; beyond it the oldest is forgotten

@@ -304,6 +304,47 @@ TEST_F(EventRecorderTest, KeepsEverythingWhileTheServerIsAway) {
   }
 }
 
+// An API server of many that is overloaded, or a proxy that has lost one.
+TEST_F(EventRecorderTest, AFailureNowAndThenHoldsUpNoOtherEvent) {
+  for (const int status : {429, 503}) {
+    SCOPED_TRACE(status);
+    Make({});
+    for (int i = 0; i < 300; ++i) Record(Scheduled("web-" + std::to_string(i)));
+    int failed = 0;
+    int answered = 0;
+    for (; transport.Waiting() > 0; ++answered) {
+      const bool fails = answered % 10 == 5;
+      failed += fails ? 1 : 0;
+      transport.Next()->Answer(fails ? status : 201, "{}", {{"Retry-After", "1"}});
+      loop.Run();
+    }
+    EXPECT_EQ(answered, 300) << "nothing waits for those that were sent back";
+    EXPECT_EQ(recorder->Stats().queued, static_cast<std::size_t>(failed));
+    loop.Advance(900ms);
+    EXPECT_EQ(transport.Waiting(), 0U) << "the server asked for a second";
+    loop.Advance(seconds(1));
+    AnswerAll();
+    EXPECT_EQ(recorder->Stats().sent, 300U);
+  }
+}
+
+TEST_F(EventRecorderTest, KeepsOnlySoManyBytes) {
+  Make({.queue_bytes_max = 20'000});
+  Event event = Scheduled("web");
+  event.note = std::string(1000, 'x');
+  for (int i = 0; i < 100; ++i) {
+    event.regarding.name = "web-" + std::to_string(i);
+    Record(event);
+  }
+  EXPECT_LT(recorder->Stats().queued, 20U);
+  EXPECT_GT(recorder->Stats().queued, 5U);
+  EXPECT_EQ(recorder->Stats().dropped + recorder->Stats().queued, 100U);
+  AnswerAll();
+  EXPECT_EQ(recorder->Stats().queued, 0U);
+  Record(event);
+  EXPECT_EQ(AnswerAll().size(), 1U) << "there is room again";
+}
+
 TEST_F(EventRecorderTest, CreatesUnderTheSameNameWhenTheAnswerWasLost) {
   Record(Scheduled("web-1"));
   const auto first = transport.Next();
