@@ -54,17 +54,13 @@ class Simulation {
     // Room for some more, so that less is excused for being full.
     Random random(plan_.seed);
     for (int i = 0; i < 3; ++i) outsiders_.AddNode(random);
-    std::string left = "nothing was looked at";
-    while (IsFine() && !left.empty() && agenda_.Now() - healed < kSettleMax) {
-      RunFor(seconds(1));
-      if (!network_.IsAnyFault() && main_) left = WhatIsLeft(false);
-    }
-    report_.settled = agenda_.Now() - healed;
     // All at once, and a while later still.
+    std::string left = Settle(healed);
     if (IsFine() && left.empty()) {
       RunFor(seconds(3));
-      left = WhatIsLeft(true);
+      left = Settle(healed);
     }
+    report_.settled = agenda_.Now() - healed;
     if (IsFine() && !left.empty()) Violate("liveness", left);
     if (IsFine()) {
       outsiders_.DeleteAllPods();
@@ -82,6 +78,16 @@ class Simulation {
   }
 
  private:
+  // Lets time pass until all has been done that should be, for a while. Returns what has not.
+  std::string Settle(Time healed) {
+    std::string left = main_ ? WhatIsLeft() : "the scheduler does not run";
+    while (IsFine() && (!left.empty() || network_.IsAnyFault()) && agenda_.Now() - healed < kSettleMax) {
+      RunFor(seconds(1));
+      if (main_) left = WhatIsLeft();
+    }
+    return left;
+  }
+
   static bool HasReplica(const Plan& plan) {
     for (const Item& item : plan.items) {
       if (item.kind == ItemKind::kStaleReplica) return true;
@@ -217,7 +223,7 @@ class Simulation {
   }
 
   // What should have been done by now; empty: nothing.
-  std::string WhatIsLeft(bool is_last) {
+  std::string WhatIsLeft() {
     std::int64_t waiting = 0;
     for (const auto& [key, pod] : ledger_.pods()) {
       if (!IsOurs(pod)) continue;
@@ -228,7 +234,7 @@ class Simulation {
       if (pod.condition != "False/Unschedulable" || pod.condition_message.empty())
         return key + " waits and is not told why: \"" + pod.condition + "\"";
     }
-    if (is_last) report_.waiting = waiting;
+    report_.waiting = waiting;
     for (const auto& [uid, pod] : ledger_.bound()) {
       if (NeedsEvent(uid, pod) && pod.scheduled_events.empty()) return pod.key + " is bound without its event";
     }

@@ -70,11 +70,15 @@ void BindingPipeline::Enqueue(const std::shared_ptr<Binding>& binding) {
     Send(binding, std::move(ended));
     return true;
   };
-  // Nothing was sent: the pod's room is for others until it is tried again.
-  const auto refuse = [binding] {
-    binding->done(Error{ErrorCode::kCancelled, "bindings of namespace \"" + binding->pod.namespace_name +
-                                                   "\" are not answered in time (by an admission webhook?): not sent"});
-  };
+  // Nothing was sent: the pod's room is for others until it is tried again. One that was sent has to have its answer.
+  client::RequestLanes::Refuse refuse;
+  if (binding->tries == 0) {
+    refuse = [binding] {
+      binding->done(
+          Error{ErrorCode::kCancelled, "bindings of namespace \"" + binding->pod.namespace_name +
+                                           "\" are not answered in time (by an admission webhook?): not sent"});
+    };
+  }
   lanes_->Add(binding->pod.namespace_name, start, refuse);
 }
 
