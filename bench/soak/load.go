@@ -93,12 +93,12 @@ func (l *load) begin() error {
 	return nil
 }
 
-// Twenty applications; one pod in ten spreads over zones, one in ten keeps away from its like, one in a hundred fits
+// Twenty applications; one pod in ten spreads over zones, one in ten keeps away from its like, one in five hundred fits
 // nowhere.
 func manifest(i int) string {
 	app, cpu, rules := i%20, "10m", ""
 	switch {
-	case i%100 == 99:
+	case i%500 == 499:
 		cpu = "1000"
 	case app == 18:
 		rules = `"topologySpreadConstraints":[{"maxSkew":5,"topologyKey":"topology.kubernetes.io/zone",` +
@@ -115,7 +115,7 @@ func manifest(i int) string {
 func (l *load) create(i int) {
 	name := fmt.Sprintf("p%d", i)
 	l.mutex.Lock()
-	l.pods[name] = &pod{made: time.Now(), fits: i%100 != 99}
+	l.pods[name] = &pod{made: time.Now(), fits: i%500 != 499}
 	l.mutex.Unlock()
 	status := l.send(http.MethodPost, "/api/v1/namespaces/"+namespace+"/pods", "application/json", manifest(i))
 	l.mutex.Lock()

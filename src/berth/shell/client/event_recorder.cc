@@ -142,10 +142,10 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     if (outage_.is_paused() || is_stopped_) return 0;
     // After a failure one event goes first, to see whether the server is back.
     if (outage_.is_probing()) return 1;
-    // A queue that fills up has to be emptied, whatever else there is to do.
-    const bool is_filling = Queued() > options_.queue_max / 4;
-    return is_restrained_ && !is_filling ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
-                                         : options_.in_flight_max;
+    // What fills up or lags behind has to be sent, whatever else there is to do.
+    const bool is_behind = Queued() > options_.queue_max / 4 || lag_ > options_.lag_max;
+    return is_restrained_ && !is_behind ? std::min(options_.in_flight_restrained_max, options_.in_flight_max)
+                                        : options_.in_flight_max;
   }
 
   std::size_t Queued() const { return queued_; }
@@ -319,6 +319,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     {
       const std::lock_guard lock(mutex_);
       if (is_stopped_) return false;
+      if (!item->is_patch) lag_ = loop_.Now() - item->made_at;
     }
     net::Request request;
     if (item->is_patch) {
@@ -473,6 +474,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
   std::size_t queued_ = 0;            // waiting, in flight or to be tried again
   std::size_t queued_bytes_ = 0;      // the same
   bool is_restrained_ = false;
+  Duration lag_{0};  // how old the last event was when it was sent
   bool is_pump_posted_ = false;
   std::function<void()> cancel_pause_;
   bool is_gathering_ = false;

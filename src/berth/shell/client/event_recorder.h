@@ -40,9 +40,10 @@ struct EventRecorderOptions {
   std::size_t queue_bytes_max = std::size_t{64} << 20;  // the same
   Duration gather = Duration{0};  // how long the first event waits for others, when none is under way
   int in_flight_max = 8;
-  int in_flight_restrained_max = 2;  // while restrained, unless a quarter of the queue is full
-  std::size_t series_max = 20'000;   // events that a repetition would be counted on; beyond it the oldest is forgotten
-  int tries_max = 12;                // answers (429 and 503 not counted) after which an event is given up
+  int in_flight_restrained_max = 2;  // while restrained, unless a quarter of the queue is full or events lag
+  Duration lag_max = std::chrono::seconds(3);
+  std::size_t series_max = 20'000;  // events that a repetition would be counted on; beyond it the oldest is forgotten
+  int tries_max = 12;               // answers (429 and 503 not counted) after which an event is given up
   Duration backoff_min = std::chrono::milliseconds(500);
   Duration backoff_max = std::chrono::seconds(10);
   Duration series_idle = std::chrono::minutes(6);      // a series is over after that

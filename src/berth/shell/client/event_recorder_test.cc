@@ -532,6 +532,25 @@ TEST_F(EventRecorderTest, SendsProtobufUntilTheServerRefusesIt) {
   EXPECT_EQ(recorder->Stats().refused, 0U);
 }
 
+TEST_F(EventRecorderTest, SendsMoreThanItIsRestrainedToWhenItLags) {
+  Make({.in_flight_max = 4, .in_flight_restrained_max = 1});
+  recorder->Restrain(true);
+  for (int i = 0; i < 100; ++i) Record(Scheduled("web-" + std::to_string(i)));
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(transport.Waiting(), i < 31 ? 1U : 4U) << i;
+    loop.Advance(100ms);
+    transport.Next()->Answer(201, "{}");
+    loop.Run();
+  }
+  AnswerAll();
+  Record(Scheduled("one"));
+  Record(Scheduled("another"));
+  transport.Next()->Answer(201, "{}");
+  loop.Run();
+  Record(Scheduled("a third"));
+  EXPECT_EQ(transport.Waiting(), 1U) << "it has caught up";
+}
+
 TEST_F(EventRecorderTest, SendsFewerWhileItIsRestrained) {
   Make({.queue_max = 40, .in_flight_max = 4, .in_flight_restrained_max = 1});
   recorder->Restrain(true);
