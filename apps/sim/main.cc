@@ -165,7 +165,11 @@ int RunMany(const Options& options) {
     sum.settled = std::max(sum.settled, report.settled);
     // Independent of the order in which the seeds came.
     sum.hash += report.hash * (2 * seed + 1);
-    if (!report.check.empty()) failed.emplace(seed, report);
+    if (!report.check.empty()) {
+      failed.emplace(seed, report);
+      // Long before it is made smaller, for whoever waits.
+      std::fprintf(stderr, "seed %llu fails: %s\n", static_cast<unsigned long long>(seed), report.check.c_str());
+    }
     return !(options.ends_at_first && !failed.empty());
   };
   berth::program_sim::SimulateSeeds(options.first, options.last, options.jobs, tell);

@@ -40,19 +40,9 @@ done
 
 BERTH_E2E_CONTROLPLANE=$("$here/controlplane.sh" build)
 export BERTH_E2E_CONTROLPLANE
-work=$(mktemp -d "${TMPDIR:-/tmp}/berth-hostile.XXXXXX")
-suite=
-finish() {
-  # The suite's own children die with it, by the kernel's hand.
-  if [[ -n $suite ]] && kill -0 "$suite" 2>/dev/null; then
-    kill -KILL "$suite" 2>/dev/null || true
-    wait "$suite" 2>/dev/null || true
-  fi
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+# shellcheck source=tests/e2e/suite.sh
+source "$here/suite.sh"
+begin_suite hostile
 
 cd "$here"
 CGO_ENABLED=0 go test -c -o "$work/hostile.test" ./hostile
@@ -60,16 +50,10 @@ BERTH_HOSTILE_CLOCK=$work/step_clock.so
 "${CC:-cc}" -shared -fPIC -O2 -Wall -Wextra -o "$BERTH_HOSTILE_CLOCK" hostile/step_clock.c
 export BERTH_HOSTILE_CLOCK
 mkdir -p "$(dirname "$out")"
-status=0
-TMPDIR=$work "$work/hostile.test" -test.v -test.timeout=3h -out "$out" ${flags[@]+"${flags[@]}"} &
-suite=$!
-wait "$suite" || status=$?
-suite=
+run_suite "$work/hostile.test" -test.v -test.timeout=3h -out "$out" ${flags[@]+"${flags[@]}"}
 if ((status != 0)); then
   logs=$root/build/hostile/logs
-  rm -rf "$logs"
-  mkdir -p "$logs"
-  (cd "$work" && find . -type f -name '*.log' -size -50M -exec cp --parents -t "$logs" {} +)
+  keep_logs "$logs" -name '*.log' -size -50M
   echo "hostile: not everything held; the logs are in $logs" >&2
 fi
 exit "$status"

@@ -33,19 +33,9 @@ BERTH_E2E_ORACLE=$("$here/../differential/oracle.sh")
 export BERTH_E2E_ORACLE
 
 # A short name: addresses of sockets and command lines stay readable.
-work=$(mktemp -d "${TMPDIR:-/tmp}/berth-e2e.XXXXXX")
-suite=
-finish() {
-  # The suite's own children die with it, by the kernel's hand.
-  if [[ -n $suite ]] && kill -0 "$suite" 2>/dev/null; then
-    kill -KILL "$suite" 2>/dev/null || true
-    wait "$suite" 2>/dev/null || true
-  fi
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+# shellcheck source=tests/e2e/suite.sh
+source "$here/suite.sh"
+begin_suite e2e
 
 # Compiled first and run by itself, so that this script's child is the suite and not a tool between the two. Without
 # cgo it shares its compiled packages with the control plane.
@@ -60,15 +50,10 @@ for flag in "$@"; do # go test's short flags, as the compiled test wants them
   esac
 done
 
-began=$SECONDS status=0
-TMPDIR=$work "$work/e2e.test" -test.v -test.timeout=15m ${flags[@]+"${flags[@]}"} &
-suite=$!
-wait "$suite" || status=$?
-suite=
+began=$SECONDS
+run_suite "$work/e2e.test" -test.v -test.timeout=15m ${flags[@]+"${flags[@]}"}
 if ((status != 0)); then
-  rm -rf "$logs"
-  mkdir -p "$logs"
-  (cd "$work" && find . -type f \( -name '*.log' -o -name '*.yaml' \) -exec cp --parents -t "$logs" {} +)
+  keep_logs "$logs" \( -name '*.log' -o -name '*.yaml' \)
   echo "e2e: failed after $((SECONDS - began)) s; the logs are in $(cd "$logs" && pwd)" >&2
   exit "$status"
 fi

@@ -25,26 +25,12 @@ berth_add_plugin(aborting aborting.cc)
 berth_add_plugin(crashing crashing.cc)
 berth_add_plugin(newer newer.cc)
 berth_add_plugin(taken taken.cc)
-berth_add_plugin(fragile fragile.cc)
 target_compile_definitions(newer PRIVATE BERTH_PLUGIN_ABI_VERSION=999)
 """,
     "aborting.cc": """#include <berth/plugin.h>
 #include <cstdlib>
 [[maybe_unused]] const bool kAborts = (std::abort(), true);
 BERTH_PLUGIN("Aborting", [](berth::PluginArgs&, berth::Handle&) { return std::unique_ptr<berth::Plugin>(); });
-""",
-    "fragile.cc": """#include <berth/plugin.h>
-#include <cstdlib>
-namespace {
-struct Fragile final : berth::FilterPlugin {
-  std::string_view Name() const override { return "Fragile"; }
-  berth::Status Filter(const berth::Cycle&, const berth::PodInfo& pod, const berth::NodeInfo&) const override {
-    if (pod.labels().Find("poison") != nullptr) std::abort();
-    return {};
-  }
-};
-}  // namespace
-BERTH_PLUGIN("Fragile", [](berth::PluginArgs&, berth::Handle&) { return std::make_unique<Fragile>(); });
 """,
     # Loads well, and dies, or ends the process, once it is asked.
     "crashing.cc": """#include <berth/plugin.h>
@@ -57,7 +43,7 @@ class Crashing : public berth::FilterPlugin {
     volatile int* null = nullptr;
     const std::string& name = pod.name;
     if (name == "pointer") *null = 1;
-    if (name == "abort") std::abort();
+    if (name.starts_with("abort")) std::abort();
     if (name == "exit") std::exit(0);
     if (name == "deep") return Deep(1) > 0 ? berth::Status() : berth::Status::Unschedulable("deep");
     return {};
@@ -241,13 +227,13 @@ class OwnPlugin(BerthTest):
 
     def test_a_failed_check_sets_the_pod_aside_and_the_program_begins_anew(self) -> None:
         folder = self.folder()
-        shutil.copy(self.bad / "build/fragile.so", folder / "fragile.so")
-        config = self.file("fragile.yaml", """apiVersion: kubescheduler.config.k8s.io/v1
+        shutil.copy(self.bad / "build/crashing.so", folder / "crashing.so")
+        config = self.file("crashing.yaml", """apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
 profiles:
-- schedulerName: fragile
-  plugins: {multiPoint: {enabled: [{name: Fragile}]}}
+- schedulerName: crashing
+  plugins: {multiPoint: {enabled: [{name: Crashing}]}}
 """)
         _, api = self.api_server()
         api.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"},
@@ -256,25 +242,23 @@ profiles:
                            "--plugin-dir", str(folder))
         berth.wait_for("err", "Starting")
 
-        def create(name: str, **labels: str) -> None:
-            body = pod(name, scheduler="fragile")
-            body["metadata"]["labels"] = labels
-            api.create(PODS, body)
+        def create(name: str) -> None:
+            api.create(PODS, pod(name, scheduler="crashing"))
 
         def is_bound(name: str) -> bool:
             return bool(node_of(api.get(f"{PODS}/{name}")))
 
         create("before")
         wait_until("the first is bound", lambda: is_bound("before"))
-        create("poisoned", poison="yes")
-        message = wait_until("it is told why it waits", lambda: self.message(api, "poisoned"))
+        create("abort")
+        message = wait_until("it is told why it waits", lambda: self.message(api, "abort"))
         self.assertIn("the scheduler failed while it worked on this pod", message)
         create("after")
         wait_until("the process goes on", lambda: is_bound("after"))
         self.assertIn("beginning anew", "\n".join(berth.lines("err")))
-        self.assertFalse(is_bound("poisoned"))
+        self.assertFalse(is_bound("abort"))
         # A second failure within a minute is one too many.
-        create("poisoned-too", poison="yes")
+        create("abort-too")
         self.assertEqual(berth.wait(), -signal.SIGABRT, berth.lines("err"))
 
     def test_bad_shared_objects_are_refused(self) -> None:

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/begin_anew.h"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "berth/base/fixed_text.h"
 #include "berth/base/subject.h"
 
 namespace berth::app {
@@ -30,7 +30,7 @@ constexpr int kDescriptorsMax = 65536;
 struct NextProgram {
   std::string arguments;         // each ends with a 0, as in /proc/self/cmdline
   std::vector<char*> argv, env;  // env's first is `variable`
-  std::array<char, 8192> variable{};
+  FixedText<8192> variable;
   std::string subjects;  // of earlier failures
   long failed_at = -1;   // the last time; -1: never
   pid_t process = 0;     // whose it is: a child's failures are its own
@@ -42,28 +42,6 @@ void Say(const char* text) noexcept {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
-class Composer {
- public:
-  explicit Composer(std::array<char, 8192>& out) : out_(out) {}
-  void Add(const char* text) noexcept {
-    for (; *text != '\0' && size_ + 1 < out_.size(); ++text) out_[size_++] = *text;
-    out_[size_] = '\0';
-  }
-  void Add(long number) noexcept {
-    std::array<char, 24> digits{};
-    std::size_t at = digits.size() - 1;
-    do {
-      digits[--at] = static_cast<char>('0' + number % 10);
-      number /= 10;
-    } while (number > 0);
-    Add(&digits[at]);
-  }
-
- private:
-  std::array<char, 8192>& out_;
-  std::size_t size_ = 0;
-};
-
 // Only what is safe in a signal handler.
 void OnAbort(int) {
   if (getpid() != next->process) return;
@@ -74,10 +52,10 @@ void OnAbort(int) {
     return;  // and abort() goes on
   }
   const char* const subject = Subject::Current();
-  Composer variable(next->variable);
+  FixedText<8192>& variable = next->variable;
   variable.Add(kVariable);
   variable.Add("=");
-  variable.Add(now.tv_sec);
+  variable.AddNumber(now.tv_sec);
   if (*subject != '\0') {
     Say("berth: it happened while the pod of this uid was being worked on, which is set aside: ");
     Say(subject);

@@ -17,6 +17,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include "berth/base/fixed_text.h"
 #include "berth/framework/plugin_abi.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/text.h"
@@ -106,30 +107,9 @@ std::string_view PluginOnStack(const State& state) {
   return "a plugin, or berth itself,";
 }
 
-class Line {
- public:
-  void Add(std::string_view text) {
-    const std::size_t size = std::min(text.size(), sizeof text_ - size_);
-    std::memcpy(text_ + size_, text.data(), size);
-    size_ += size;
-  }
-  void AddNumber(int number) {
-    char digits[12];
-    std::size_t at = sizeof digits;
-    do digits[--at] = static_cast<char>('0' + number % 10);
-    while ((number /= 10) > 0);
-    Add({digits + at, sizeof digits - at});
-  }
-  void Write() const { [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_, size_); }
-
- private:
-  char text_[3 * kTextMax];
-  std::size_t size_ = 0;
-};
-
 [[noreturn]] void Tell(std::string_view what, int number, std::string_view name) {
   const State& state = TheState();
-  Line line;
+  FixedText<3 * kTextMax> line;
   line.Add("berth: ");
   line.Add(PluginOnStack(state));
   line.Add(what);
@@ -141,7 +121,7 @@ class Line {
   }
   line.Add(state.where);
   line.Add("\n");
-  line.Write();
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.view().data(), line.view().size());
   ::_exit(cli::kExitFailed);
 }
 

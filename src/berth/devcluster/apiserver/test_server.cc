@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/devcluster/apiserver/object.h"
+#include "berth/shell/net/one_answer.h"
 
 namespace berth::apiserver {
 namespace {
@@ -135,19 +136,6 @@ std::string Answer::Text(std::string_view path) const {
 
 namespace {
 
-class OneAnswer final : public net::ResponseWriter {
- public:
-  void Send(net::Response response) override { answer = std::move(response); }
-  void StartStream(net::Response response) override { answer = std::move(response); }
-  bool Write(std::string_view bytes) override {
-    answer.body += bytes;
-    return true;
-  }
-  void End() override {}
-  void OnClosed(std::function<void()>) override {}
-  net::Response answer;
-};
-
 Answer ToAnswer(net::Response response) {
   Answer answer;
   answer.status = response.status;
@@ -172,7 +160,7 @@ net::Request MakeRequest(std::string method, std::string target, std::string bod
 
 Answer Call(const net::Handler& handler, std::string method, std::string target, std::string body,
             std::vector<net::Header> headers) {
-  auto writer = std::make_shared<OneAnswer>();
+  auto writer = std::make_shared<net::OneAnswer>();
   handler(MakeRequest(std::move(method), std::move(target), std::move(body), std::move(headers)), writer);
   return ToAnswer(std::move(writer->answer));
 }

@@ -5,25 +5,12 @@
 
 #include "berth/base/check.h"
 #include "berth/devcluster/apiserver/resource.h"
+#include "berth/shell/net/one_answer.h"
 
 namespace berth::program_sim {
 namespace {
 
 constexpr Duration kTick = std::chrono::seconds(1);
-
-class OneAnswer final : public net::ResponseWriter {
- public:
-  void Send(net::Response response) override { answer = std::move(response); }
-  void StartStream(net::Response response) override { answer = std::move(response); }
-  bool Write(std::string_view bytes) override {
-    answer.body += bytes;
-    return true;
-  }
-  void End() override {}
-  void OnClosed(std::function<void()>) override {}
-
-  net::Response answer;
-};
 
 // Gives the lines of a watch to the ledger.
 class LedgerWriter final : public net::ResponseWriter {
@@ -94,7 +81,7 @@ void SimServer::Handle(const net::Request& request, std::shared_ptr<net::Respons
 }
 
 net::Response SimServer::Call(const net::Request& request, const Author& author) {
-  const auto writer = std::make_shared<OneAnswer>();
+  const auto writer = std::make_shared<net::OneAnswer>();
   Handle(request, writer, author);
   return std::move(writer->answer);
 }
@@ -113,7 +100,7 @@ void SimServer::HandleOnReplica(const net::Request& request, std::shared_ptr<net
 }
 
 net::Response SimServer::CallReplica(const net::Request& request) {
-  const auto writer = std::make_shared<OneAnswer>();
+  const auto writer = std::make_shared<net::OneAnswer>();
   HandleOnReplica(request, writer);
   return std::move(writer->answer);
 }
@@ -149,7 +136,7 @@ void SimServer::CatchUp() {
     if (write.request.method.empty()) {
       replica_->Compact();
     } else {
-      replica_handler_(write.request, std::make_shared<OneAnswer>());
+      replica_handler_(write.request, std::make_shared<net::OneAnswer>());
     }
     BERTH_CHECK(replica_->resource_version() == write.version,
                 "the copy is not what it was copied from:", write.request.method, write.request.target);

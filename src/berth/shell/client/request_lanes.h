@@ -25,13 +25,16 @@
 
 namespace berth::client {
 
+// A request without an answer for so long is late.
+inline constexpr Duration kRequestLateAfter = std::chrono::seconds(1);
+
 struct RequestLanesOptions {
-  int in_flight_max = 16;                         // of lanes that are not slow; late ones do not count
-  Duration late_after = std::chrono::seconds(1);  // without an answer
-  int slow_in_flight_max = 32;                    // sent by slow lanes; never more than in_flight_max
-  int all_in_flight_max = 128;                    // late ones and all
-  int quick_answers_wanted = 16;                  // in a row, after which a lane is slow no more
-  std::size_t idle_slow_max = 4096;               // slow lanes that are remembered while nothing waits in them
+  int in_flight_max = 16;  // of lanes that are not slow; late ones do not count
+  Duration late_after = kRequestLateAfter;
+  int slow_in_flight_max = 32;       // sent by slow lanes; never more than in_flight_max
+  int all_in_flight_max = 128;       // late ones and all
+  int quick_answers_wanted = 16;     // in a row, after which a lane is slow no more
+  std::size_t idle_slow_max = 4096;  // slow lanes that are remembered while nothing waits in them
   // What a lane waits after a request without an answer; doubles with each in a row, half of it is jitter.
   Duration backoff_min = std::chrono::milliseconds(500);
   Duration backoff_max = std::chrono::seconds(10);

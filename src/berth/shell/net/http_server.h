@@ -57,13 +57,16 @@ struct HttpServerOptions {
   std::size_t requests_bytes_max = std::size_t{64} << 20;
   std::size_t request_bytes_each = std::size_t{64} << 10;
   Duration slow_request_time = std::chrono::seconds(2);
+  // Bytes of whole answers, all connections together, that peers have not read; small ones do not count. Further ones
+  // are refused (429), and peers that have read nothing for slow_request_time are cut off. Streams have a bound each.
+  std::size_t answers_bytes_max = std::size_t{256} << 20;
   // From a request's first byte to its last.
   Duration request_timeout = std::chrono::seconds(30);
   int connections_max = 4096;
   std::size_t stream_buffer_bytes_max = std::size_t{64} << 20;
   Duration idle_timeout = std::chrono::seconds(120);  // keep-alive
   // The answer to a request that is no HTTP (400), too long (413), over header_bytes_max (431) or beyond
-  // requests_bytes_max (429); default: plain text.
+  // requests_bytes_max or answers_bytes_max (429); default: plain text.
   std::function<Response(int status, std::string_view message)> malformed;
 };
 

@@ -338,6 +338,72 @@ TEST(HttpServerTest, SlowRequestsEndWhenThereIsNoRoom) {
   EXPECT_GE(refused + cut_off, 2);
 }
 
+class UnreadAnswersTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kLarge = std::size_t{16} << 20;  // more than the sockets take
+
+  // Room for two large answers.
+  void StartServer(Duration slow_request_time) {
+    options.answers_bytes_max = 2 * kLarge;
+    options.slow_request_time = slow_request_time;
+    const auto answer = [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
+      writer->Send({200, {}, std::string(request.target == "/large" ? kLarge : 100, 'x')});
+    };
+    server = MakeServer(io, answer, options);
+  }
+  RawSocket Ask(const char* target) {
+    RawSocket peer = RawSocket::Connect(server->port());
+    peer.Write(std::string("GET ") + target + " HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    return peer;
+  }
+  // The first line of what comes.
+  std::string Status(const char* target) { return Ask(target).ReadUntil("\r\n"); }
+
+  IoContext io;
+  HttpServerOptions options;
+  std::unique_ptr<HttpServer> server;
+};
+
+TEST_F(UnreadAnswersTest, AreBoundedTogether) {
+  StartServer(std::chrono::minutes(10));
+  {
+    RawSocket first = Ask("/large");
+    RawSocket second = Ask("/large");
+    EXPECT_EQ(first.ReadUntil("\r\n"), "HTTP/1.1 200 OK\r\n");
+    EXPECT_EQ(second.ReadUntil("\r\n"), "HTTP/1.1 200 OK\r\n");
+    EXPECT_THAT(Ask("/large").ReadToEnd(), AllOf(StartsWith("HTTP/1.1 429 "), HasSubstr("Retry-After: 1\r\n")));
+    EXPECT_EQ(Status("/small"), "HTTP/1.1 200 OK\r\n");
+    EXPECT_GE(first.ReadToEnd().size(), kLarge) << "nobody is cut off who may still read";
+  }
+  std::string status;
+  for (int i = 0; i < kTriesMax && !status.starts_with("HTTP/1.1 200"); ++i) status = Status("/large");
+  EXPECT_THAT(status, StartsWith("HTTP/1.1 200")) << "there is room again";
+}
+
+TEST_F(UnreadAnswersTest, WhoReadsNothingIsCutOffWhenThereIsNoRoom) {
+  StartServer(Duration(0));
+  RawSocket first = Ask("/large");
+  RawSocket second = Ask("/large");
+  EXPECT_EQ(first.ReadUntil("\r\n"), "HTTP/1.1 200 OK\r\n");
+  EXPECT_EQ(second.ReadUntil("\r\n"), "HTTP/1.1 200 OK\r\n");
+  EXPECT_THAT(Status("/large"), StartsWith("HTTP/1.1 429"));
+  std::string status;
+  for (int i = 0; i < kTriesMax && !status.starts_with("HTTP/1.1 200"); ++i) status = Status("/large");
+  EXPECT_THAT(status, StartsWith("HTTP/1.1 200"));
+  EXPECT_LT(first.ReadToEnd().size(), kLarge);
+}
+
+TEST_F(UnreadAnswersTest, OneThatIsLargerThanAllGoesAlone) {
+  options.answers_bytes_max = 1;
+  server = MakeServer(
+      io,
+      [](const Request&, const std::shared_ptr<ResponseWriter>& writer) {
+        writer->Send({200, {}, std::string(kLarge, 'x')});
+      },
+      options);
+  EXPECT_GE(Ask("/large").ReadToEnd().size(), kLarge);
+}
+
 TEST(HttpServerTest, HandlersMayTakeLongerThanTheIdleTimeout) {
   IoContext io;
   HttpServerOptions options;

@@ -115,10 +115,25 @@ void ServerConnection::Close(bool calls_back) {
   shard_.connections.erase(self);
 }
 
-void ServerConnection::EndSlowRequest(SteadyTime now) {
-  if (phase_ == Phase::kReading && received_.bytes() > 0 &&
-      now - last_progress_ >= shared_->options.slow_request_time) {
-    Close();
+void ServerConnection::EndIfSlow(SteadyTime now) {
+  if (now - last_progress_ < shared_->options.slow_request_time) return;
+  bool holds_room = phase_ == Phase::kReading && received_.bytes() > 0;
+  if (phase_ == Phase::kHandling) {
+    const std::lock_guard lock(reply_->mutex);
+    holds_room = reply_->held.has_value();
+  }
+  if (holds_room) Close();
+}
+
+void SweepSlow(const std::shared_ptr<ServerShared>& shared) {
+  for (ServerShared::Shard& shard : shared->shards) {
+    if (shard.is_sweep_posted.exchange(true)) continue;
+    boost::asio::post(shard.loop.io, [shared, &shard] {
+      shard.is_sweep_posted.store(false);
+      const SteadyTime now = std::chrono::steady_clock::now();
+      const std::vector<std::shared_ptr<ServerConnection>> all(shard.connections.begin(), shard.connections.end());
+      for (const auto& connection : all) connection->EndIfSlow(now);
+    });
   }
 }
 
@@ -258,15 +273,7 @@ bool ServerConnection::KeepsToBudget() {
   const std::size_t held = parser_.body().capacity() + buffer_.capacity();
   const std::size_t each = shared_->options.request_bytes_each;
   if (received_.Set(held > each ? held - each : 0)) return true;
-  for (ServerShared::Shard& shard : shared_->shards) {
-    if (shard.is_sweep_posted.exchange(true)) continue;
-    boost::asio::post(shard.loop.io, [shared = shared_, &shard] {
-      shard.is_sweep_posted.store(false);
-      const SteadyTime now = std::chrono::steady_clock::now();
-      const std::vector<std::shared_ptr<ServerConnection>> all(shard.connections.begin(), shard.connections.end());
-      for (const auto& connection : all) connection->EndSlowRequest(now);
-    });
-  }
+  SweepSlow(shared_);
   Refuse(429, "the server is receiving too many large requests at a time, please try again later");
   return false;
 }
@@ -417,6 +424,7 @@ void ServerConnection::ReleaseReply(bool calls_back) {
     const std::lock_guard lock(reply->mutex);
     reply->state = ServerReply::State::kGone;
     reply->pieces.clear();
+    reply->held.reset();
     on_closed = std::move(reply->on_closed);
     reply->on_closed = nullptr;
     self = std::move(reply->connection);

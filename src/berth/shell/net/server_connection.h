@@ -32,8 +32,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   // Fetches what the writer has left and sends as much as the peer takes.
   void Flush();
 
-  // The requests of all together hold too much: ends this one if it is large and has been arriving for too long.
-  void EndSlowRequest(SteadyTime now);
+  // All together hold too much: ends this one if it holds much and its peer has done nothing for too long.
+  void EndIfSlow(SteadyTime now);
 
   // Idempotent. `calls_back`: a writer's on_closed is called.
   void Close(bool calls_back = true);
@@ -68,7 +68,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   std::unique_ptr<Channel> channel_;
   HttpParser parser_;
   ReadBuffer buffer_;
-  RequestBudget::Share received_;       // of the request that is being received
+  ServerBudget::Share received_;        // of the request that is being received
   std::shared_ptr<ServerReply> reply_;  // while a request is handled
   std::deque<std::string> out_;
   std::size_t out_begin_ = 0;  // sent of the first piece
@@ -83,5 +83,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   bool has_peer_ended_ = false;
   bool has_shut_down_ = false;
 };
+
+// Ends those of all connections that hold much and whose peers do nothing. Any thread.
+void SweepSlow(const std::shared_ptr<ServerShared>& shared);
 
 }  // namespace berth::net

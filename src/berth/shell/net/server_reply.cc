@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/server_reply.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <boost/asio/post.hpp>
@@ -53,6 +54,11 @@ class Writer final : public ResponseWriter {
     std::unique_lock lock(reply_->mutex);
     if (reply_->state == ServerReply::State::kGone) return;
     BERTH_CHECK(reply_->state == ServerReply::State::kOpen, "a request is answered once");
+    if (!HasRoom(response)) {
+      SweepSlow(shared_);
+      response = shared_->Malformed(429, "peers have not read too many large answers, please try again later");
+      if (response.Get("Retry-After").empty()) response.headers.push_back({"Retry-After", "1"});
+    }
     const bool has_body = HasBody(response.status);
     reply_->closes = !reply_->keeps_alive;
     std::string head;
@@ -144,6 +150,13 @@ class Writer final : public ResponseWriter {
   }
 
  private:
+  // With the reply's lock held. An answer that is larger than all may be together goes alone.
+  bool HasRoom(const Response& response) {
+    if (response.body.size() <= kJoinedBodyBytesMax || reply_->is_head_request) return true;
+    reply_->held.emplace(shared_->answers);
+    return reply_->held->Set(std::min(response.body.size(), shared_->answers.bytes_max()));
+  }
+
   // With the reply's lock held.
   void AppendChunk(std::string_view bytes) {
     if (bytes.empty() || !reply_->has_body) return;  // An empty chunk would end the stream.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "berth/shell/net/http_server.h"
@@ -31,6 +32,7 @@ struct ServerReply {
   std::mutex mutex;
   State state = State::kOpen;                    // guarded by mutex
   std::deque<std::string> pieces;                // guarded by mutex: for the connection to fetch
+  std::optional<ServerBudget::Share> held;       // guarded by mutex: of a large answer, until it is sent
   std::size_t unsent_bytes = 0;                  // guarded by mutex: of pieces and of what the connection has fetched
   bool is_flush_posted = false;                  // guarded by mutex
   bool is_chunked = false;                       // guarded by mutex

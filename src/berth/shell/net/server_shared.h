@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServerShared: what all connections of one HttpServer have in common. For the sources of this folder; immutable but
-// for the shards, each of which belongs to its loop, the count and the budget. Shards and `tls` are set before the
+// for the shards, each of which belongs to its loop, the count and the budgets. Shards and `tls` are set before the
 // first connection.
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/io_context_impl.h"
-#include "berth/shell/net/request_budget.h"
+#include "berth/shell/net/server_budget.h"
 
 namespace berth::net {
 
@@ -27,7 +27,8 @@ struct ServerShared {
       : io(io_in),
         options(std::move(options_in)),
         handler(std::move(handler_in)),
-        requests(options.requests_bytes_max) {}
+        requests(options.requests_bytes_max),
+        answers(options.answers_bytes_max) {}
 
   // The answer of a server without a handler's help.
   Response Malformed(int status, std::string_view message) const {
@@ -51,7 +52,8 @@ struct ServerShared {
   std::shared_ptr<const TlsContext> tls;
   std::deque<Shard> shards;
   std::atomic<int> connection_count{0};
-  RequestBudget requests;
+  ServerBudget requests;
+  ServerBudget answers;
 };
 
 }  // namespace berth::net

@@ -148,12 +148,31 @@ Expected<std::vector<std::string>> FilesOf(const std::string& directory) {
   return files;
 }
 
+// Links are followed. What is not there says so when it is read.
+bool MayBeWrittenByAnybody(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::perms perms = std::filesystem::status(path, error).permissions();
+  return !error && (perms & std::filesystem::perms::others_write) != std::filesystem::perms::none;
+}
+
+// Whoever may write a plugin runs what they like with berth's rights. A directory that anybody may write is what
+// kubelets make of an emptyDir, where only containers of the same pod come by it.
+Expected<void> CheckWriters(const std::string& file) {
+  if (!MayBeWrittenByAnybody(file)) return {};
+  return InvalidError("may be written by anybody: chmod o-w it, or take it away");
+}
+
 }  // namespace
 
 Expected<std::vector<plugins::OwnPlugin>> LoadPlugins(const std::string& directory, Milliseconds patience) {
   BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> files, FilesOf(directory));
+  if (MayBeWrittenByAnybody(directory)) {
+    log::Warning("app", "The plugin directory may be written by anybody, who could put plugins into it",
+                 {{"directory", directory}});
+  }
   std::vector<plugins::OwnPlugin> loaded;
   for (const std::string& file : files) {
+    if (const auto safe = CheckWriters(file); !safe.ok()) return safe.error().Wrap(file);
     const auto abi = ReadPluginAbi(file);
     if (!abi.ok()) return abi.error().Wrap(file);
     if (const auto fits = CheckPluginAbi(*abi, framework::kPluginAbi); !fits.ok()) return fits.error().Wrap(file);

@@ -27,7 +27,8 @@ std::string Sample(const std::string& name) { return std::string(SAMPLE_PLUGINS)
 // A directory for one test.
 class Folder {
  public:
-  Folder() : path_(fs::path(::testing::TempDir()) / ("berth-plugins-" + std::to_string(::getpid()))) {
+  explicit Folder(const std::string& name = "plugins")
+      : path_(fs::path(::testing::TempDir()) / ("berth-" + name + "-" + std::to_string(::getpid()))) {
     fs::remove_all(path_);
     fs::create_directories(path_);
   }
@@ -116,6 +117,19 @@ TEST(PluginLoader, TellsBadDirectories) {
   fs::remove(folder.path() + "/link.so");
   fs::create_directory(folder.path() + "/folder.so");
   EXPECT_EQ(Problem(folder.path()), folder.path() + "/folder.so: is no file");
+}
+
+TEST(PluginLoader, RefusesWhatAnybodyMayWrite) {
+  const Folder folder;
+  const std::string file = folder.Write("a.so", Bytes(Sample("good") + "/good.so"));
+  fs::permissions(folder.path(), fs::perms::all);
+  EXPECT_EQ(Problem(folder.path()), "") << "an emptyDir is like that";
+  fs::permissions(file, fs::perms::others_write, fs::perm_options::add);
+  const std::string want = "/a.so: may be written by anybody: chmod o-w it, or take it away";
+  EXPECT_EQ(Problem(folder.path()), folder.path() + want);
+  const Folder other{"links"};
+  fs::create_symlink(file, other.path() + "/a.so");
+  EXPECT_EQ(Problem(other.path()), other.path() + want);
 }
 
 TEST(PluginLoader, FilesComeByNameAndNamesAreTakenOnce) {

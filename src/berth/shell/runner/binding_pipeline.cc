@@ -84,20 +84,19 @@ void BindingPipeline::Enqueue(const std::shared_ptr<Binding>& binding) {
 
 void BindingPipeline::Send(const std::shared_ptr<Binding>& binding, client::RequestLanes::Ended ended) {
   if (!std::exchange(is_busy_, true) && on_busy_) on_busy_(true);
-  writer_.Bind(
-      binding->pod, binding->node_name,
-      [this, alive = alive_, binding, ended = std::move(ended), sent_at = loop_.Now(),
-       in_flight = lanes_->in_flight()](const Expected<void>& result) {
-        if (*alive) {
-          OnAnswer(binding->pod.namespace_name, sent_at, in_flight, result);
-          // A time-out that is told at once, by a proxy say, is an answer: the core reads the pod and tries
-          // again by and by.
-          ended(client::WasAnswered(result) || loop_.Now() - sent_at < client::RequestLanesOptions().late_after);
-        }
-        if (*alive && lanes_->in_flight() == 0 && std::exchange(is_busy_, false) && on_busy_) on_busy_(false);
-        if (*alive && TryLater(binding, result)) return;
-        binding->done(result);
-      });
+  writer_.Bind(binding->pod, binding->node_name,
+               [this, alive = alive_, binding, ended = std::move(ended), sent_at = loop_.Now(),
+                in_flight = lanes_->in_flight()](const Expected<void>& result) {
+                 if (*alive) {
+                   OnAnswer(binding->pod.namespace_name, sent_at, in_flight, result);
+                   // A time-out that is told at once, by a proxy say, is an answer: the core reads the pod and tries
+                   // again by and by.
+                   ended(client::WasAnswered(result) || loop_.Now() - sent_at < client::kRequestLateAfter);
+                 }
+                 if (*alive && lanes_->in_flight() == 0 && std::exchange(is_busy_, false) && on_busy_) on_busy_(false);
+                 if (*alive && TryLater(binding, result)) return;
+                 binding->done(result);
+               });
 }
 
 // Whether it is sent again by and by: nothing has happened, and the server is overloaded or away. It is under way no

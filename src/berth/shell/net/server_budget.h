@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestBudget: the bytes that the requests being received hold, all connections of one server together. For the
-// sources of this folder. Thread-safe.
+// ServerBudget: the bytes that requests being received hold, or answers not read yet, all connections of one server
+// together. For the sources of this folder. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,14 @@
 
 namespace berth::net {
 
-class RequestBudget {
+class ServerBudget {
  public:
-  explicit RequestBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit ServerBudget(std::size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // What one request holds beyond what every request may. Given back when it goes.
+  // What one of them holds beyond what each may. Given back when it goes.
   class Share {
    public:
-    explicit Share(RequestBudget& budget) : budget_(budget) {}
+    explicit Share(ServerBudget& budget) : budget_(budget) {}
     ~Share() { Set(0); }
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
@@ -38,11 +38,12 @@ class RequestBudget {
     std::size_t bytes() const { return bytes_; }
 
    private:
-    RequestBudget& budget_;
+    ServerBudget& budget_;
     std::size_t bytes_ = 0;
   };
 
   std::size_t bytes() const { return bytes_.load(); }
+  std::size_t bytes_max() const { return bytes_max_; }
 
  private:
   const std::size_t bytes_max_;
