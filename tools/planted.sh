@@ -40,7 +40,7 @@ for patch in "${patches[@]}"; do
   status=0
   build/release/bin/berth-sim --seeds 1..$seeds --first >planted.log 2>&1 || status=$?
   if [ $status -eq 1 ]; then
-    echo "$name: found, $(grep -m 1 '^seed ' planted.log | cut -c 1-200)"
+    echo "$name: found, $(grep -m 1 '^seed [0-9]*: ' planted.log | cut -c 1-200)"
   else
     echo "$name: not found within $seeds seeds (exit status $status)"
     missed=$((missed + 1))
