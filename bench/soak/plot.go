@@ -85,7 +85,7 @@ func drawPlot(samples []Sample, path string) error {
 			}
 			fmt.Fprintf(&out, `<polyline points="%s" fill="none" stroke="%s" stroke-width="1.5"/>`+"\n",
 				strings.Join(points, " "), l.colour)
-			fmt.Fprintf(&out, `<text x="%d" y="%.0f" fill="%s">%s: %.0f at the end</text>`+"\n", plotWidth-plotRight+10,
+			fmt.Fprintf(&out, `<text x="%d" y="%.0f" fill="%s">%s: %.0f</text>`+"\n", plotWidth-plotRight+10,
 				top+14+float64(n)*18, l.colour, l.name, l.of(last))
 		}
 		fmt.Fprintf(&out, `<text x="%d" y="%.0f" text-anchor="end" fill="#5f6368">%.0f min</text>`+"\n", plotWidth-plotRight,
