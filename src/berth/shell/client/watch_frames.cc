@@ -17,54 +17,74 @@ void WatchFrames::Reset(Format format) {
   pending_.clear();
 }
 
-Expected<bool> WatchFrames::Take(std::string_view& bytes, std::string_view& event) const {
-  std::size_t head = 0;
+Error WatchFrames::TooLarge() const {
+  return Error{ErrorCode::kTooLarge, "a watch event is longer than " + std::to_string(event_bytes_max_) + " bytes"};
+}
+
+Expected<std::size_t> WatchFrames::FrameSize(std::string_view bytes) const {
   std::size_t size = 0;
-  bool is_whole = false;
+  for (std::size_t i = 0; i < kLengthBytes; ++i) size = (size << 8) | static_cast<unsigned char>(bytes[i]);
+  if (size > event_bytes_max_) return TooLarge();
+  return size;
+}
+
+Expected<bool> WatchFrames::Take(std::string_view& bytes, std::string_view& event) const {
   if (format_ == Format::kLengths) {
     if (bytes.size() < kLengthBytes) return false;
-    head = kLengthBytes;
-    for (std::size_t i = 0; i < kLengthBytes; ++i) size = (size << 8) | static_cast<unsigned char>(bytes[i]);
-    is_whole = bytes.size() - head >= size;
-  } else {
-    size = std::min(bytes.find('\n'), bytes.size());
-    is_whole = size < bytes.size();
+    BERTH_ASSIGN_OR_RETURN(const std::size_t size, FrameSize(bytes));
+    if (bytes.size() - kLengthBytes < size) return false;
+    event = bytes.substr(kLengthBytes, size);
+    bytes.remove_prefix(kLengthBytes + size);
+    return true;
   }
-  if (size > event_bytes_max_) {
-    return Error{ErrorCode::kTooLarge, "a watch event is longer than " + std::to_string(event_bytes_max_) + " bytes"};
-  }
-  if (!is_whole) return false;
-  event = bytes.substr(head, size);
-  bytes.remove_prefix(head + size + (format_ == Format::kLines ? 1 : 0));
+  const std::size_t size = std::min(bytes.find('\n'), bytes.size());
+  if (size > event_bytes_max_) return TooLarge();
+  if (size == bytes.size()) return false;
+  event = bytes.substr(0, size);
+  bytes.remove_prefix(size + 1);
   return true;
 }
 
-Expected<void> WatchFrames::Feed(std::string_view bytes, const OnEvent& on_event) {
-  // A long line is not looked through again with each piece of it.
-  if (format_ == Format::kLines && !pending_.empty() && bytes.find('\n') == std::string_view::npos &&
-      pending_.size() + bytes.size() <= event_bytes_max_) {
-    pending_.append(bytes);
-    return {};
+Expected<bool> WatchFrames::Complete(std::string_view& bytes) {
+  const auto move = [&](std::size_t count) {
+    pending_.append(bytes.substr(0, count));
+    bytes.remove_prefix(std::min(count, bytes.size()));
+  };
+  if (format_ == Format::kLengths) {
+    if (pending_.size() < kLengthBytes) move(kLengthBytes - pending_.size());
+    if (pending_.size() < kLengthBytes) return false;
+    BERTH_ASSIGN_OR_RETURN(const std::size_t size, FrameSize(pending_));
+    pending_.reserve(kLengthBytes + size);
+    move(kLengthBytes + size - pending_.size());
+    return pending_.size() == kLengthBytes + size;
   }
-  std::string kept = std::exchange(pending_, {});
-  std::string_view rest = bytes;
-  if (!kept.empty()) {
-    kept.append(bytes);
-    rest = kept;
+  const std::size_t end = bytes.find('\n');
+  if (pending_.size() + std::min(end, bytes.size()) > event_bytes_max_) return TooLarge();
+  move(end == std::string_view::npos ? bytes.size() : end + 1);
+  return end != std::string_view::npos;
+}
+
+// An event that comes in pieces is put together once: a look at all of it with each piece would cost the square.
+Expected<void> WatchFrames::Feed(std::string_view bytes, const OnEvent& on_event) {
+  std::string_view event;
+  if (!pending_.empty()) {
+    BERTH_ASSIGN_OR_RETURN(const bool is_whole, Complete(bytes));
+    if (!is_whole) return {};
+    std::string whole = std::exchange(pending_, {});
+    std::string_view rest = whole;
+    BERTH_ASSIGN_OR_RETURN(const bool has_event, Take(rest, event));
+    if (has_event && !on_event(event)) return {};
+    if (whole.capacity() <= kRetainedBytesMax) {
+      pending_ = std::move(whole);
+      pending_.clear();
+    }
   }
   for (;;) {
-    std::string_view event;
-    BERTH_ASSIGN_OR_RETURN(const bool is_whole, Take(rest, event));
+    BERTH_ASSIGN_OR_RETURN(const bool is_whole, Take(bytes, event));
     if (!is_whole) break;
     if (!on_event(event)) return {};
   }
-  if (rest.empty()) return {};
-  if (kept.empty() || kept.capacity() > kRetainedBytesMax) {
-    pending_ = std::string(rest);
-  } else {
-    kept.erase(0, kept.size() - rest.size());
-    pending_ = std::move(kept);
-  }
+  pending_.append(bytes);
   return {};
 }
 

@@ -31,8 +31,13 @@ class WatchFrames {
   bool is_between_events() const { return pending_.empty(); }
 
  private:
+  Error TooLarge() const;
+  // Of the frame that begins with these four bytes, without them.
+  Expected<std::size_t> FrameSize(std::string_view bytes) const;
   // Takes one event off the front of `bytes`; false when none is whole.
   Expected<bool> Take(std::string_view& bytes, std::string_view& event) const;
+  // Moves what the event in pending_ lacks from the front of `bytes` to it; whether it is whole then.
+  Expected<bool> Complete(std::string_view& bytes);
 
   const std::size_t event_bytes_max_;
   Format format_ = Format::kLines;

@@ -44,6 +44,27 @@ TEST(WatchFramesTest, CutsEventsWhereverTheBytesAreCut) {
   }
 }
 
+// Copied with each of its pieces it would be 128 GB, and take minutes.
+TEST(WatchFramesTest, ALargeEventCostsWhatItsBytesCost) {
+  const std::string large(std::size_t{16} << 20, 'x');
+  for (const Format format : {Format::kLengths, Format::kLines}) {
+    const std::string bytes = format == Format::kLines ? large + '\n' : Framed(large);
+    WatchFrames frames(large.size());
+    frames.Reset(format);
+    int events = 0;
+    for (std::size_t at = 0; at < bytes.size(); at += 1024) {
+      ASSERT_TRUE(frames
+                      .Feed(std::string_view(bytes).substr(at, 1024),
+                            [&](std::string_view event) {
+                              events += event == large ? 1 : 0;
+                              return true;
+                            })
+                      .ok());
+    }
+    EXPECT_EQ(events, 1);
+  }
+}
+
 TEST(WatchFramesTest, KnowsWhetherAnEventIsCut) {
   WatchFrames frames(1000);
   const auto none = [](std::string_view) { return true; };
