@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/credentials.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <fstream>
@@ -99,7 +100,7 @@ class CertificateCredentials final : public Credentials {
 
 // Outlives its ExecCredentials where these end on the plugin's own thread.
 struct ExecState {
-  ExecState(ExecPlugin p, const Clock& c) : plugin(std::move(p)), clock(c) {}
+  ExecState(ExecPlugin p, const Clock& c) : plugin(std::move(p)), clock(c), first_time_limit(plugin.time_limit) {}
 
   bool IsFresh() const { return credential && (!credential->expiration || clock.WallNow() < *credential->expiration); }
   std::string Authorization() const {
@@ -129,8 +130,21 @@ struct ExecState {
     Answer(lock, Error{ErrorCode::kCancelled, "the client is shutting down"});
   }
 
-  Expected<ExecCredential> Run() const {
-    BERTH_ASSIGN_OR_RETURN(const std::string printed, RunExecPlugin(plugin, is_stopping));
+  // On the plugin's thread.
+  Expected<std::string> Print() {
+    const SystemClock process_clock;  // RunExecPlugin's
+    const Time until = process_clock.Now() + plugin.time_limit;
+    auto printed = RunExecPlugin(plugin, is_stopping);
+    if (process_clock.Now() < until) {
+      plugin.time_limit = first_time_limit;
+    } else {
+      plugin.time_limit = std::min(plugin.time_limit_max, plugin.time_limit + plugin.time_limit / 2);
+    }
+    return printed;
+  }
+
+  Expected<ExecCredential> Run() {
+    BERTH_ASSIGN_OR_RETURN(const std::string printed, Print());
     auto parsed = ParseExecCredential(printed, plugin.api_version);
     if (!parsed.ok()) return parsed.error().Wrap("while reading what credential plugin " + plugin.command + " printed");
     if (parsed->expiration && clock.WallNow() >= *parsed->expiration) {
@@ -148,8 +162,9 @@ struct ExecState {
     lock.lock();
   }
 
-  const ExecPlugin plugin;
+  ExecPlugin plugin;  // of the plugin's thread, once that runs
   const Clock& clock;
+  const Duration first_time_limit;
   std::mutex mutex;
   std::condition_variable changed;
   std::atomic<bool> is_stopping{false};

@@ -68,8 +68,11 @@ struct ExecPlugin {
   std::string install_hint;
   enum class Interactive : std::uint8_t { kNever, kIfAvailable, kAlways } interactive = Interactive::kIfAvailable;
   bool provide_cluster_info = false;
-  codec::json::value cluster_info;                 // spec.cluster of the ExecCredential
-  Duration time_limit = std::chrono::seconds(20);  // of one run; the child is killed then
+  codec::json::value cluster_info;  // spec.cluster of the ExecCredential
+  // Of one run; the child is killed then. Half as much again for the next run, so that a slow plugin ends some time and
+  // one that hung twice has cost less than 30 s.
+  Duration time_limit = std::chrono::seconds(8);
+  Duration time_limit_max = std::chrono::seconds(60);
   std::size_t output_bytes_max = std::size_t{1} << 20;
 };
 

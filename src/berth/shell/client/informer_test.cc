@@ -420,7 +420,7 @@ TEST_F(InformerTest, OpensAWatchThatHasWorkedAgainAtOnce) {
 
 TEST_F(InformerTest, DoesNotBelieveAWatchOfBlankLines) {
   StartWith({Object("a", "5")});
-  for (int i = 0; i < 19; ++i) {
+  for (int i = 0; i < 9; ++i) {
     loop.Advance(seconds(1));
     Bytes("\n");
   }

@@ -18,7 +18,7 @@ constexpr Duration kWatchShort = std::chrono::seconds(1);
 constexpr Duration kWatchLong = std::chrono::seconds(5);
 constexpr Duration kReopenMax = std::chrono::milliseconds(100);
 // Blank lines, and nothing else, for so long are no watch.
-constexpr Duration kBlankMax = std::chrono::seconds(20);
+constexpr Duration kBlankMax = std::chrono::seconds(10);
 
 constexpr std::string_view kProtobufWatchTypes = "application/vnd.kubernetes.protobuf;stream=watch, application/json";
 
