@@ -286,8 +286,9 @@ TEST_F(EventRecorderTest, KeepsEverythingWhileTheServerIsAway) {
     for (int i = 0; i < 30; ++i) {
       EXPECT_EQ(transport.Waiting(), 0U);
       loop.Advance(seconds(10));
-      ASSERT_EQ(transport.Waiting(), 1U);
-      c.fail(*transport.Next());
+      ASSERT_GE(transport.Waiting(), 1U);
+      ASSERT_LE(transport.Waiting(), 3U) << "one, and another when that is late";
+      while (transport.Waiting() > 0) c.fail(*transport.Next());
       loop.Run();
     }
     loop.Advance(seconds(10));

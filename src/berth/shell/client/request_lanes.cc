@@ -16,7 +16,7 @@ RequestLanes::~RequestLanes() {
 void RequestLanes::Add(std::string_view lane, Request request, bool is_first) {
   auto it = lanes_.find(lane);
   if (it == lanes_.end()) it = lanes_.emplace(std::string(lane), Lane()).first;
-  if (it->second.window > 0 && request.refuse && (it->second.is_held || it->second.in_flight >= it->second.window)) {
+  if (it->second.window > 0 && request.refuse && (it->second.is_held || !HasRoom(it->second))) {
     refused_.push_back(std::move(request.refuse));
     return Pump();
   }
@@ -37,12 +37,14 @@ bool RequestLanes::IsSlow(std::string_view lane) const {
   return it != lanes_.end() && it->second.window > 0;
 }
 
+bool RequestLanes::HasRoom(const Lane& lane) const {
+  return lane.window == 0 || lane.in_flight - std::min(lane.late, options_.late_beside_max) < lane.window;
+}
+
 // Gives the lane its place among those that take turns, if it has a request that it may send.
 void RequestLanes::List(const std::string& name, Lane& lane) {
-  if (lane.is_listed || lane.is_held || lane.waiting.empty()) return;
-  const bool is_slow = lane.window > 0;
-  if (is_slow && lane.in_flight >= lane.window) return;
-  (is_slow ? slow_turns_ : turns_).push_back(name);
+  if (lane.is_listed || lane.is_held || lane.waiting.empty() || !HasRoom(lane)) return;
+  (lane.window > 0 ? slow_turns_ : turns_).push_back(name);
   lane.is_listed = true;
 }
 
@@ -72,7 +74,7 @@ bool RequestLanes::StartOne(std::deque<std::string>& turns) {
   // It may have become slow, or quick again, or lost what it had, while it waited here.
   if (lane.waiting.empty()) return true;
   const bool is_in_place = (lane.window > 0) == (&turns == &slow_turns_);
-  if (is_in_place && !lane.is_held && (lane.window == 0 || lane.in_flight < lane.window)) {
+  if (is_in_place && !lane.is_held && HasRoom(lane)) {
     StartNext(name, lane);
   } else {
     List(name, lane);
@@ -108,6 +110,7 @@ void RequestLanes::OnEnd(std::uint64_t id, End end) {
   }
   Lane& lane = lanes_.find(flight.lane)->second;
   --lane.in_flight;
+  if (flight.is_late) --lane.late;
   if (end == End::kNoAnswer) {
     Hold(flight.lane, lane);
   } else if (end == End::kAnswered && flight.is_late && flight.is_slow && lane.window > 0 &&
@@ -191,8 +194,10 @@ void RequestLanes::MarkLate() {
     if (it == flights_.end()) continue;
     it->second.is_late = true;
     if (!it->second.is_slow) --in_flight_;
-    if (it->second.is_slow && !IsSlowerThanOthers(it->second)) continue;
-    BecomeSlow(lanes_.find(it->second.lane)->second);
+    const auto lane = lanes_.find(it->second.lane);
+    ++lane->second.late;
+    if (!it->second.is_slow || IsSlowerThanOthers(it->second)) BecomeSlow(lane->second);
+    List(lane->first, lane->second);
   }
   Pump();
 }

@@ -32,6 +32,7 @@ struct RequestLanesOptions {
   int in_flight_max = 16;  // of lanes that are not slow; late ones do not count
   Duration late_after = kRequestLateAfter;
   int slow_in_flight_max = 32;       // sent by slow lanes; never more than in_flight_max
+  int late_beside_max = 2;           // late ones of a slow lane that do not keep it from sending: lost answers, say
   int all_in_flight_max = 128;       // late ones and all
   int quick_answers_wanted = 16;     // in a row, after which a lane is slow no more
   std::size_t idle_slow_max = 4096;  // slow lanes that are remembered while nothing waits in them
@@ -85,6 +86,7 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   struct Lane {
     std::deque<Request> waiting;
     int in_flight = 0;
+    int late = 0;    // of those in flight
     int window = 0;  // while slow: requests at once; 0: not slow
     int quick_in_row = 0;
     int failures = 0;           // in a row; of requests that were under way together one counts
@@ -102,6 +104,7 @@ class RequestLanes : public std::enable_shared_from_this<RequestLanes> {
   enum class End : std::uint8_t { kAnswered, kNoAnswer, kNotSent };
 
   void Add(std::string_view lane, Request request, bool is_first);
+  bool HasRoom(const Lane& lane) const;
   bool IsSlowerThanOthers(const Flight& flight) const;
   void NoteQuickAnswer(const std::string& name);
   void BecomeSlow(Lane& lane);

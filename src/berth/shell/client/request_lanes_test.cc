@@ -72,9 +72,25 @@ TEST_F(RequestLanesTest, WhatIsNotAnsweredHoldsNobodyElseForLong) {
   EXPECT_FALSE(lanes->IsSlow("works"));
 }
 
+TEST_F(RequestLanesTest, ALostAnswerHoldsUpNobody) {
+  Make({.in_flight_max = 4});
+  Add("a");
+  loop.Advance(seconds(1));
+  ASSERT_TRUE(lanes->IsSlow("a"));
+  Add("a", 3);
+  EXPECT_EQ(UnderWay("a"), 2U) << "one at a time, beside the late one";
+  for (int i = 0; i < 2; ++i) {
+    const RequestLanes::Ended newest = under_way["a"].back();
+    under_way["a"].pop_back();
+    newest(true);
+  }
+  EXPECT_EQ(lanes->waiting(), 0U);
+  EXPECT_EQ(order.size(), 4U);
+}
+
 // Slow start: one, then more with each quick answer, beside the others' number.
 TEST_F(RequestLanesTest, ASlowLaneComesBackBySteps) {
-  Make({.in_flight_max = 4, .quick_answers_wanted = 3});
+  Make({.in_flight_max = 4, .late_beside_max = 0, .quick_answers_wanted = 3});
   Add("hangs", 100);
   loop.Advance(seconds(1));
   Answer("hangs", 4);
@@ -90,7 +106,7 @@ TEST_F(RequestLanesTest, ASlowLaneComesBackBySteps) {
 }
 
 TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAnew) {
-  Make({.in_flight_max = 4, .quick_answers_wanted = 3});
+  Make({.in_flight_max = 4, .late_beside_max = 0, .quick_answers_wanted = 3});
   Add("hangs", 100);
   loop.Advance(seconds(1));
   Answer("hangs", 5);
@@ -104,7 +120,7 @@ TEST_F(RequestLanesTest, ALateAnswerMakesALaneSlowAnew) {
 
 // A server that is slow for all is no lane's fault.
 TEST_F(RequestLanesTest, ASlowLaneSendsMoreWhenAllAreAsLate) {
-  Make({.in_flight_max = 16, .slow_in_flight_max = 8});
+  Make({.in_flight_max = 16, .slow_in_flight_max = 8, .late_beside_max = 0});
   Add("a", 100);
   loop.Advance(seconds(2));
   Answer("a", UnderWay("a"));
@@ -118,7 +134,7 @@ TEST_F(RequestLanesTest, ASlowLaneSendsMoreWhenAllAreAsLate) {
 }
 
 TEST_F(RequestLanesTest, ALaneWithoutAnswersWaitsLongerAndLonger) {
-  Make({.in_flight_max = 4});
+  Make({.in_flight_max = 4, .late_beside_max = 0});
   Add("away", 100);
   Add("works", 4);
   loop.Advance(seconds(1));
@@ -140,7 +156,7 @@ TEST_F(RequestLanesTest, ALaneWithoutAnswersWaitsLongerAndLonger) {
 }
 
 TEST_F(RequestLanesTest, SlowLanesShareANumber) {
-  Make({.in_flight_max = 8, .slow_in_flight_max = 2});
+  Make({.in_flight_max = 8, .slow_in_flight_max = 2, .late_beside_max = 0});
   for (const char* lane : {"a", "b", "c", "d"}) Add(lane, 10);
   loop.Advance(seconds(2));  // "a" took all places in the first
   ASSERT_EQ(order.size(), 16U);
@@ -169,7 +185,7 @@ TEST_F(RequestLanesTest, ARequestThatIsNotSentTakesNoPlace) {
 
 // Whoever can do something else meanwhile is told instead of kept.
 TEST_F(RequestLanesTest, ASlowLaneRefusesWhatItWouldNotSendSoon) {
-  Make({.in_flight_max = 2});
+  Make({.in_flight_max = 2, .late_beside_max = 0});
   int refused = 0;
   const auto add = [&] {
     lanes->Add(
