@@ -44,6 +44,7 @@ struct PodClass {
   std::int64_t nonzero_cpu_milli = 0;  // with the defaults of resource.h for containers without a request
   std::int64_t nonzero_memory_bytes = 0;
   std::vector<HostPort> host_ports;  // of containers and restartable init containers
+  std::size_t bytes = 0;             // about what all of this takes in memory
 
   std::int32_t priority() const { return spec.priority.value_or(0); }
 };

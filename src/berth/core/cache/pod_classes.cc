@@ -253,6 +253,9 @@ void WriteRest(const api::Pod& pod, KeyWriter& key) {
   if (has_spread) key.AddAll(spec.topology_spread_constraints);
 }
 
+// The key has all that is in the class; a short text takes several times its length.
+std::size_t BytesOf(std::string_view key) { return sizeof(PodClass) + 2 * key.size(); }
+
 }  // namespace
 
 api::StringMap PodClasses::AnnotationsOf(const api::Pod& pod) const {
@@ -283,6 +286,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   if (key.size() > kSharedKeyMax) {
     const std::shared_ptr<PodClass> own = framework::MakePodClass(pod, std::move(annotations));
     own->id = own->placement_id = next_id_++;
+    own->bytes = BytesOf(key);
     if (buffer_.size() > kBufferKept) buffer_ = {};
     return own;
   }
@@ -294,6 +298,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
   }
   const std::shared_ptr<PodClass> made = framework::MakePodClass(pod, std::move(annotations));
   made->id = next_id_++;
+  made->bytes = BytesOf(key);
   Placement& placement = placements_[key.substr(0, placement_size)];
   if (placement.latest.expired()) placement.id = made->id;
   placement.latest = made;

@@ -323,6 +323,7 @@ TEST(PodClasses, LargePodsLeaveNothingBehind) {
     const auto info = classes.MakePodInfo(pod);
     EXPECT_EQ(info->spec().node_selector, pod.spec.node_selector);
     EXPECT_NE(classes.MakePodInfo(pod)->pod_class->id, info->pod_class->id) << "not worth sharing";
+    EXPECT_GE(info->pod_class->bytes, 1'000'000u);
   }
   EXPECT_EQ(classes.size(), 0u);
   // Those of middling size are swept by their bytes: a thousand of them are 64 MB.

@@ -9,6 +9,8 @@ namespace {
 
 // A look at one thing takes some microseconds on thousands of nodes: large pods get a twentieth of the time.
 constexpr Duration kPausePerThing = std::chrono::microseconds(100);
+// A value of a requirement, a label: so many bytes count as one thing.
+constexpr std::size_t kBytesPerThing = 128;
 
 std::size_t CountTerms(const api::NodeSelectorTerm& term) {
   return 1 + term.match_expressions.size() + term.match_fields.size();
@@ -37,7 +39,7 @@ std::size_t CountAsked(const framework::PodClass& pod_class) {
                       spec.pod_affinity.preferred.size() + spec.pod_anti_affinity.required.size() +
                       spec.pod_anti_affinity.preferred.size() + spec.topology_spread_constraints.size() +
                       spec.volumes.size() + spec.resource_claims.size() + CountRequests(spec.init_containers) +
-                      CountRequests(spec.containers);
+                      CountRequests(spec.containers) + pod_class.bytes / kBytesPerThing;
   if (spec.node_affinity) count += CountNodeAffinity(*spec.node_affinity);
   return count;
 }
@@ -46,7 +48,9 @@ std::optional<std::string> LargePods::WhyLater(std::size_t count, Time now) {
   if (count < kLargePodMin) return std::nullopt;
   if (now < next_) {
     return "the pod asks for " + std::to_string(count) +
-           " things (requirements, terms, constraints, resources): pods " + "that ask for " +
+           " things (requirements, terms, constraints, resources, or as many bytes of values and labels): pods that "
+           "ask "
+           "for " +
            std::to_string(kLargePodMin) +
            " or more are decided one by one, with pauses, so that they hold up no others";
   }

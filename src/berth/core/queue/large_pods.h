@@ -17,7 +17,8 @@ namespace berth::queue {
 // More than any manifest that a person has written.
 inline constexpr std::size_t kLargePodMin = 1000;
 
-// Requirements, terms, constraints, tolerations, resources, volumes, claims: what plugins look at one by one.
+// Requirements, terms, constraints, tolerations, resources, volumes, claims: what plugins look at one by one. And what
+// takes as much memory: values and labels without number.
 std::size_t CountAsked(const framework::PodClass& pod_class);
 inline bool IsLarge(const framework::PodClass& pod_class) { return CountAsked(pod_class) >= kLargePodMin; }
 

@@ -120,6 +120,15 @@ TEST(LargePods, TakeTurnsWithPauses) {
   EXPECT_FALSE(large_pods.WhyLater(CountAsked(*large->pod_class), now));
 }
 
+// One requirement with 17,000 values, a thousand labels.
+TEST(LargePods, AreKnownByTheirBytesToo) {
+  framework::PodClass pod_class;
+  pod_class.bytes = std::size_t{100} << 10;
+  EXPECT_FALSE(IsLarge(pod_class));
+  pod_class.bytes = std::size_t{1} << 20;
+  EXPECT_TRUE(IsLarge(pod_class));
+}
+
 TEST(RunAndHeap, GivesTheLeast) {
   Random random(7);
   RunAndHeap<Numbered, LessNumber> queue(LessNumber{});

@@ -23,9 +23,13 @@ class IdleSweep {
   // A cycle has begun: it may keep something.
   void NoteCycle(bool is_of_large_pod = false) {
     has_cycled_ = true;
-    if (is_of_large_pod && short_periods_left_ == 0) due_at_ = state_.now + kPeriodAfterLargePods;
-    if (is_of_large_pod) short_periods_left_ = 2;
+    if (is_of_large_pod) NoteLargePod();
     if (!due_at_) due_at_ = state_.now + kPeriod;
+  }
+  // One was decided, or is gone: then what is kept of it can go.
+  void NoteLargePod() {
+    if (short_periods_left_ == 0) due_at_ = state_.now + kPeriodAfterLargePods;
+    short_periods_left_ = 2;
   }
   // Sweeps if it is time.
   void Tick();

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "berth/base/log.h"
+#include "berth/core/queue/large_pods.h"
 #include "berth/core/queue/update_events.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
@@ -14,6 +15,7 @@ namespace berth::scheduler {
 
 using framework::ClusterEvent;
 using framework::EventResource;
+using framework::PodInfo;
 using framework::PodInfoPtr;
 namespace action = framework::action;
 
@@ -144,14 +146,20 @@ void InputIntake::RemovePod(std::string_view uid) {
   bindings_.PodDeleted(uid);
   if (const PodInfoPtr* known = state_.cache.FindPod(uid)) {
     const PodInfoPtr pod = *known;
+    NoteGone(*pod);
     state_.cache.RemovePod(uid);
     state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, state_.now);
     return;
   }
   // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
   const PodInfoPtr nominated = state_.queue.nominator().FindPod(uid);
+  if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) NoteGone(**waiting);
   state_.queue.Delete(uid);
   if (nominated) MoveForNomination(nominated);
+}
+
+void InputIntake::NoteGone(const PodInfo& pod) {
+  if (queue::IsLarge(*pod.pod_class)) idle_sweep_.NoteLargePod();
 }
 
 // The room that was kept for a nominated pod is free for pods of no higher priority.

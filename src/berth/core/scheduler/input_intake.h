@@ -12,6 +12,7 @@
 #include "berth/core/scheduler/background_operations.h"
 #include "berth/core/scheduler/core_interfaces.h"
 #include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/idle_sweep.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/outside_sources.h"
 #include "berth/framework/pod_info.h"
@@ -22,8 +23,13 @@ class InputIntake {
  public:
   // All must outlive it.
   InputIntake(CoreState& state, SchedulingCycleInputs& scheduling, BindingCycleInputs& bindings,
-              BackgroundOperations& background)
-      : state_(state), scheduling_(scheduling), bindings_(bindings), background_(background), outside_(state) {}
+              BackgroundOperations& background, IdleSweep& idle_sweep)
+      : state_(state),
+        scheduling_(scheduling),
+        bindings_(bindings),
+        background_(background),
+        idle_sweep_(idle_sweep),
+        outside_(state) {}
 
   void Take(Input&& input);
   // Time is an input, too: ends the operations that have waited for it.
@@ -49,12 +55,14 @@ class InputIntake {
   void SetPendingPod(const framework::PodInfoPtr& pod);
   void TellSetAside(const framework::PodInfo& pod);
   void RemovePod(std::string_view uid);
+  void NoteGone(const framework::PodInfo& pod);
   void MoveForNomination(const framework::PodInfoPtr& pod);
 
   CoreState& state_;
   SchedulingCycleInputs& scheduling_;
   BindingCycleInputs& bindings_;
   BackgroundOperations& background_;
+  IdleSweep& idle_sweep_;
   OutsideSources outside_;
 };
 

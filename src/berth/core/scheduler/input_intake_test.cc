@@ -68,7 +68,8 @@ class InputIntakeTest : public CoreStateTest {
   InputIntake& intake() {
     if (!intake_) {
       background_.emplace(state().outputs, state().operations);
-      intake_.emplace(state(), scheduling_, bindings_, *background_);
+      idle_sweep_.emplace(state());
+      intake_.emplace(state(), scheduling_, bindings_, *background_, *idle_sweep_);
     }
     return *intake_;
   }
@@ -81,9 +82,29 @@ class InputIntakeTest : public CoreStateTest {
   Lines told_;
   FakeScheduling scheduling_{told_};
   FakeBindings bindings_{told_};
+  std::optional<IdleSweep> idle_sweep_;
   std::optional<BackgroundOperations> background_;
   std::optional<InputIntake> intake_;
 };
+
+TEST_F(InputIntakeTest, WhatIsKeptOfALargePodGoesSoonAfterIt) {
+  Told(Set(MakePod("ordinary")));
+  Told(PodGone{"default", "ordinary", "uid-default-ordinary"});
+  EXPECT_EQ(idle_sweep_->NextWake(), std::nullopt);
+  for (const bool is_bound : {false, true}) {
+    testing::PodBuilder large = MakePod("large");
+    for (int i = 0; i < 1000; ++i) large.Toleration("key-" + std::to_string(i), "Exists");
+    if (is_bound) large.Node("n1");
+    Told(Set(large));
+    EXPECT_EQ(idle_sweep_->NextWake(), std::nullopt);
+    Told(PodGone{"default", "large", "uid-default-large"});
+    EXPECT_EQ(idle_sweep_->NextWake(), state().now + IdleSweep::kPeriodAfterLargePods);
+    for (int i = 0; i < 2; ++i) {
+      state().now += IdleSweep::kPeriodAfterLargePods;
+      idle_sweep_->Tick();
+    }
+  }
+}
 
 TEST_F(InputIntakeTest, APendingPodIsQueuedUpdatedAndForgotten) {
   EXPECT_EQ(Told(Set(MakePod("p"))), Lines{"scheduling: changed p"});

@@ -41,7 +41,7 @@ struct Scheduler::Parts {
   IdleSweep idle_sweep{state};
   SchedulingCycle scheduling{state, bindings, idle_sweep};
   JoinedHandle joined;
-  InputIntake intake{state, scheduling, bindings, background};
+  InputIntake intake{state, scheduling, bindings, background, idle_sweep};
 };
 
 Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,

@@ -12,7 +12,8 @@
 
 namespace berth::plugins {
 
-// Kept has `std::size_t Bytes() const`: about what it holds on the heap.
+// Kept has `std::size_t Bytes() const`: about what it holds on the heap. The class, which may be nobody else's any
+// more, counts too.
 template <typename Kept>
 class ClassCache {
  public:
@@ -41,7 +42,7 @@ class ClassCache {
   struct Entry {
     Entry(const std::shared_ptr<const framework::PodClass>& its_class, Kept made)
         : pod_class(its_class), kept(std::move(made)) {}
-    std::size_t Bytes() const { return kept.Bytes(); }
+    std::size_t Bytes() const { return kept.Bytes() + pod_class->bytes; }
 
     std::shared_ptr<const framework::PodClass> pod_class;
     Kept kept;

@@ -56,6 +56,17 @@ TEST_F(ClassCacheTest, KeepsTheClass) {
   EXPECT_EQ(cache.size(), 0u);
 }
 
+TEST_F(ClassCacheTest, TheBytesOfClassesCount) {
+  ClassCache<Kept> cache(10, 1000);
+  for (std::uint64_t id = 1; id <= 5; ++id) {
+    auto large = std::make_shared<framework::PodClass>();
+    large->id = id;
+    large->bytes = 490;
+    Get(cache, large);
+  }
+  EXPECT_EQ(cache.size(), 2u);
+}
+
 TEST_F(ClassCacheTest, IsBounded) {
   const auto a = Class(1);
   const auto b = Class(2);

@@ -19,7 +19,7 @@ void PodIndex::Forget() {
   is_row_used_.clear();
   slots_.clear();
   slot_of_class_.clear();
-  live_slot_count_ = 0;
+  live_slot_count_ = class_bytes_ = live_class_bytes_ = 0;
   buckets_.clear();
   log_base_ += log_.size();
   log_.clear();
@@ -31,7 +31,8 @@ void PodIndex::Sync(const framework::NodeTable& nodes) {
   // What is overgrown with classes that nobody runs any more begins anew, but not before that has cost as much as
   // beginning.
   const bool is_overgrown = slots_.size() > 2 * live_slot_count_ + kDeadSlotsMax;
-  if (!table_.IsSame(nodes) || (is_overgrown && log_end() - log_begin_ > kDeadSlotsMax)) Forget();
+  const bool has_dead_bytes = class_bytes_ > 2 * live_class_bytes_ + kDeadBytesMax;
+  if (!table_.IsSame(nodes) || (is_overgrown && log_end() - log_begin_ > kDeadSlotsMax) || has_dead_bytes) Forget();
   slots_by_row_.resize(nodes.row_count());
   is_row_used_.resize(nodes.row_count());
   table_.ForChanged(nodes, [&](NodeIndex row) { SyncRow(nodes.Info(row), row); });
@@ -63,8 +64,11 @@ void PodIndex::Count(SlotId id, NodeIndex row, std::int32_t pods) {
   const bool was_live = slot.pod_count > 0;
   slot.pod_count += pods;
   const bool is_live = slot.pod_count > 0;
-  if (is_live && !was_live) ++live_slot_count_;
-  if (was_live && !is_live) --live_slot_count_;
+  if (is_live != was_live) {
+    live_slot_count_ = is_live ? live_slot_count_ + 1 : live_slot_count_ - 1;
+    const std::size_t bytes = slot.pod_class->bytes;
+    live_class_bytes_ = is_live ? live_class_bytes_ + bytes : live_class_bytes_ - bytes;
+  }
   is_row_used_[row] = true;
   const std::uint64_t end = log_end() + 1;
   // Further back than can be told is further back than the log reaches.
@@ -78,6 +82,7 @@ PodIndex::SlotId PodIndex::SlotFor(const PodInfo& pod) {
   const auto [it, is_new] = slot_of_class_.try_emplace(key, static_cast<SlotId>(slots_.size()));
   if (!is_new) return it->second;
   const SlotId id = it->second;
+  class_bytes_ += pod.pod_class->bytes;
   slots_.push_back({pod.pod_class, key.is_terminating, {}, 0, 0});
   AddToBuckets(id);
   return id;

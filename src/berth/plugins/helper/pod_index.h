@@ -25,6 +25,7 @@ class PodIndex {
   static constexpr std::size_t kLogMax = 65536;
   // Slots without a pod that are kept beyond as many as there are with one; then the index begins anew.
   static constexpr std::size_t kDeadSlotsMax = 4096;
+  static constexpr std::size_t kDeadBytesMax = std::size_t{16} << 20;  // of their classes
 
   using SlotId = std::uint32_t;
 
@@ -110,6 +111,9 @@ class PodIndex {
   std::vector<Slot> slots_;
   absl::flat_hash_map<SlotKey, SlotId> slot_of_class_;
   std::size_t live_slot_count_ = 0;
+  // Of the classes of all slots and of those with a pod.
+  std::size_t class_bytes_ = 0;
+  std::size_t live_class_bytes_ = 0;
   StringHashMap<SlotIds> buckets_;  // by "namespace\0label\0value", and by namespace alone
 
   std::vector<Change> log_;

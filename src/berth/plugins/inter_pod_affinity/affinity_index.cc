@@ -17,7 +17,7 @@ void AffinityIndex::Reset() {
   is_row_used_.clear();
   kinds_ = PodKinds(namespaces_);
   slots_.clear();
-  live_class_count_ = 0;
+  live_class_count_ = class_bytes_ = live_class_bytes_ = 0;
   carried_term_count_ = live_term_count_ = 0;
   carrier_count_ = 0;
   log_base_ += log_.size();
@@ -29,7 +29,7 @@ void AffinityIndex::Reset() {
 
 void AffinityIndex::DropIdle() {
   counts_.DropIdle();
-  if (carried_term_count_ > 2 * live_term_count_ + kIdleDeadTermsMax) Reset();
+  if (carried_term_count_ > 2 * live_term_count_ + kIdleDeadTermsMax || HasDeadBytes(kIdleDeadBytesMax)) Reset();
 }
 
 void AffinityIndex::Sync(const framework::NodeTable& nodes) {
@@ -38,7 +38,7 @@ void AffinityIndex::Sync(const framework::NodeTable& nodes) {
   // What is overgrown with what nobody has any more begins anew, but not before that has cost as much as beginning.
   const std::uint64_t changes = log_base_ + log_.size() - reset_at_;
   const bool is_overgrown = topology_.IsOvergrown() || HasDeadClasses();
-  if (is_void || (is_overgrown && changes > kDeadClassesMax)) Reset();
+  if (is_void || (is_overgrown && changes > kDeadClassesMax) || HasDeadBytes(kDeadBytesMax)) Reset();
   std::vector<NodeIndex> all;
   auto rows = table_.Take(nodes);
   const bool are_all = !rows;
@@ -91,6 +91,7 @@ void AffinityIndex::Count(const std::shared_ptr<const PodClass>& pod_class, Node
   if (is_live != was_live) {
     const std::size_t terms = kinds_.TermsOf(kinds_.KindOf(id))->size();
     live_class_count_ = is_live ? live_class_count_ + 1 : live_class_count_ - 1;
+    live_class_bytes_ = is_live ? live_class_bytes_ + pod_class->bytes : live_class_bytes_ - pod_class->bytes;
     live_term_count_ = is_live ? live_term_count_ + terms : live_term_count_ - terms;
   }
   if (kinds_.HasTerms(kinds_.KindOf(id))) carrier_count_ += pods;
@@ -102,6 +103,7 @@ AffinityIndex::ClassId AffinityIndex::ClassFor(const std::shared_ptr<const PodCl
   const ClassId id = kinds_.Add(pod_class);
   if (id == slots_.size()) {
     slots_.emplace_back();
+    class_bytes_ += pod_class->bytes;
     carried_term_count_ += kinds_.TermsOf(kinds_.KindOf(id))->size();
   }
   return id;

@@ -30,7 +30,10 @@ class AffinityIndex {
   // the index begins anew.
   static constexpr std::size_t kDeadClassesMax = 4096;
   static constexpr std::size_t kDeadTermsMax = 131'072;
-  static constexpr std::size_t kIdleDeadTermsMax = 16'384;  // for longer than until the next DropIdle()
+  static constexpr std::size_t kDeadBytesMax = std::size_t{16} << 20;  // of those classes
+  // For longer than until the next DropIdle().
+  static constexpr std::size_t kIdleDeadTermsMax = 16'384;
+  static constexpr std::size_t kIdleDeadBytesMax = std::size_t{2} << 20;
   // Up to so many new running kinds are tested one by one against an incoming one that is asked about again.
   static constexpr std::size_t kDirectTestsMax = 64;
 
@@ -86,9 +89,10 @@ class AffinityIndex {
     std::int32_t pods = 0;
   };
 
+  bool HasDeadBytes(std::size_t bytes_max) const { return class_bytes_ > 2 * live_class_bytes_ + bytes_max; }
   bool HasDeadClasses() const {
     return kinds_.class_count() > 2 * live_class_count_ + kDeadClassesMax ||
-           carried_term_count_ > 2 * live_term_count_ + kDeadTermsMax;
+           carried_term_count_ > 2 * live_term_count_ + kDeadTermsMax || HasDeadBytes(kDeadBytesMax);
   }
   void Reset();
   void SyncRow(const framework::NodeInfo& info, framework::NodeIndex row);
@@ -118,6 +122,9 @@ class AffinityIndex {
   PodKinds kinds_;
   std::vector<Slot> slots_;  // by class
   std::size_t live_class_count_ = 0;
+  // Of all classes and of those with a running pod.
+  std::size_t class_bytes_ = 0;
+  std::size_t live_class_bytes_ = 0;
   // Terms of all classes and of those with a running pod; what several have counts several times.
   std::size_t carried_term_count_ = 0;
   std::size_t live_term_count_ = 0;

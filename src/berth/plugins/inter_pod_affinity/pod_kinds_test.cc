@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which classes share a kind, and that kinds tell what classes would.
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -231,6 +233,33 @@ TEST(AffinityIndex, ClassesThatNeverRunAreForgotten) {
   }
   EXPECT_EQ(index.reset_count(), 3U);
   EXPECT_TRUE(index.CountsFor(pod_class(1))->Any(CountKind::kAntiAffinity));
+}
+
+// Few classes, of megabytes each.
+TEST(AffinityIndex, LargeClassesThatNobodyRunsAreForgotten) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  testing::FakeHandle handle;
+  cache::ColumnNodeTable table;
+  table.SetNode(MakeNode("n1").Label("host", "n1").Build());
+  AffinityIndex index(handle.store.Of<api::Namespace>(), 1, 1);
+  std::vector<std::weak_ptr<const framework::PodClass>> classes;
+  const auto held = [&] { return std::ranges::count_if(classes, [](const auto& c) { return !c.expired(); }); };
+  for (int i = 0; i < 100; ++i) {
+    const auto large =
+        std::make_shared<framework::PodClass>(*MakePod("p").Label("job", std::to_string(i)).Info()->pod_class);
+    large->bytes = kBytes;
+    classes.emplace_back(large);
+    auto pod = std::make_shared<framework::PodInfo>(*MakePod("p").Node("n1").Info());
+    pod->pod_class = large;
+    table.AddPod(pod);
+    index.Sync(table);
+    table.RemovePod(0, pod->uid);
+    index.Sync(table);
+    ASSERT_LE(held(), AffinityIndex::kDeadBytesMax / kBytes + 2) << i;
+  }
+  index.DropIdle();
+  index.Sync(table);
+  EXPECT_LE(held(), AffinityIndex::kIdleDeadBytesMax / kBytes + 2);
 }
 
 }  // namespace

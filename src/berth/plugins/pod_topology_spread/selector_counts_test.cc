@@ -217,6 +217,22 @@ TEST_F(PodIndexTest, ForgetsClassesThatNobodyRuns) {
   ExpectRight(web_, index_, table_);
 }
 
+TEST_F(PodIndexTest, ForgetsLargeClassesThatNobodyRuns) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20;
+  table_.AddPod(MakePod("w1").Label("app", "web").Node("a").Info());
+  std::size_t slots_max = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto pod = std::make_shared<framework::PodInfo>(*MakePod("p").Node("a").Info());
+    const auto large = std::make_shared<framework::PodClass>(*pod->pod_class);
+    large->bytes = kBytes;
+    pod->pod_class = large;
+    ComeAndGo(pod, 1);
+    slots_max = std::max(slots_max, index_.slot_count());
+  }
+  EXPECT_LE(slots_max, PodIndex::kDeadBytesMax / kBytes + 3);
+  ExpectRight(web_, index_, table_);
+}
+
 TEST_F(PodIndexTest, ASelectorIsAskedAboutFewClasses) {
   for (int i = 0; i < 100; ++i) {
     const std::string number = std::to_string(i);
