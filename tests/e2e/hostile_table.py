@@ -42,7 +42,7 @@ MEANING = {
     "gates": "scheduling gates taken away",
     "flood": "pods that fit nowhere",
 }
-HEAD = ["attack", "strength", "scheduler", "p50", "p99", "slowest", "not bound", "told", "memory", "CPU", "holds"]
+HEAD = ["attack", "strength", "scheduler", "p50", "p99", "after the watch", "slowest", "not bound", "told", "memory", "CPU", "holds"]
 
 
 def read(paths):
@@ -72,12 +72,13 @@ def row(line):
     strength = f"{line['strength']:,} {line['unit']}" if line["strength"] else "-"
     first = [MEANING.get(line["attack"], line["attack"]), strength, line["scheduler"]]
     if line.get("not_tried"):
-        return first + ["-"] * 7 + ["not tried: " + line["not_tried"]]
+        return first + ["-"] * 8 + ["not tried: " + line["not_tried"]]
     faults = line.get("faults") or []
     has_pods = line["pods"] > 0
     memory = f"{line['before_mib']:.0f} / {line['peak_mib']:.0f} / {line['after_mib']:.0f}" if line["peak_mib"] else "-"
     return first + [
         seconds(line["p50_s"]) if has_pods else "-", seconds(line["p99_s"]) if has_pods else "-",
+        seconds(line["own_p99_s"]) if has_pods else "-",
         seconds(line["slowest_s"]) if has_pods else "-",
         f"{line['never_bound']} of {line['pods']}" if has_pods else "-", told(line), memory,
         f"{line['cpu_s']:.1f} s" if has_pods else "-", "**no**: " + "; ".join(faults) if faults else "yes"]

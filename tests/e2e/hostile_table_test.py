@@ -19,7 +19,7 @@ SPEC.loader.exec_module(hostile_table)
 
 def line(**fields):
     usual = {"attack": "calm", "strength": 0, "unit": "nothing", "scheduler": "berth", "version": "berth 1", "date": "2026-01-02T03:04:05Z",
-             "cores": 2, "load": [0.5, 1.5], "seconds": 12, "pods": 120, "p50_s": 0.012, "p99_s": 0.5, "slowest_s": 12.3,
+             "cores": 2, "load": [0.5, 1.5], "seconds": 12, "pods": 120, "p50_s": 0.012, "p99_s": 0.5, "own_p99_s": 0.4, "slowest_s": 12.3,
              "never_bound": 0, "create_p99_s": 0.1, "before_mib": 30, "peak_mib": 40, "after_mib": 31, "cpu_s": 0.4}
     return {**usual, **fields}
 
@@ -39,14 +39,14 @@ class HostileTable(unittest.TestCase):
     def test_a_row_says_what_did_not_hold(self):
         cells = hostile_table.row(line(attack="bindings-dead", strength=1200, unit="pods", never_bound=3, faults=["a", "b"],
                                        told_tenant={"told": 1, "of": 2}))
-        self.assertEqual(cells, ["webhook on bindings, dead URL", "1,200 pods", "berth", "0.01 s", "0.50 s", "12 s", "3 of 120",
+        self.assertEqual(cells, ["webhook on bindings, dead URL", "1,200 pods", "berth", "0.01 s", "0.50 s", "0.40 s", "12 s", "3 of 120",
                                  "1 of 2", "30 / 40 / 31", "0.4 s", "**no**: a; b"])
         self.assertEqual(len(cells), len(hostile_table.HEAD))
 
     def test_what_was_not_tried_has_no_figures(self):
         cells = hostile_table.row(line(not_tried="it has no such thing"))
-        self.assertEqual(cells[3:10], ["-"] * 7)
-        self.assertEqual(cells[10], "not tried: it has no such thing")
+        self.assertEqual(cells[3:11], ["-"] * 8)
+        self.assertEqual(cells[11], "not tried: it has no such thing")
 
     def test_the_table_says_where_and_when(self):
         text = hostile_table.table([line(), line(scheduler="kube-scheduler", version="Kubernetes v1", date="2026-02-02T00:00:00Z")])

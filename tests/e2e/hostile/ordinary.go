@@ -44,6 +44,7 @@ type ordinaryPod struct {
 	namespace string
 	sent      time.Time // the request that created it
 	acked     time.Time // its answer; zero while there is none
+	seen      time.Time // by a watch of ours; zero while it has not been
 	bound     time.Time // zero while no node has been seen
 }
 
@@ -139,13 +140,16 @@ func (s *stream) observe(ctx context.Context) {
 }
 
 func (s *stream) see(ctx context.Context, pod *corev1.Pod) {
-	if pod.Spec.NodeName == "" {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	note := s.pods[pod.Name]
 	if note == nil || !note.bound.IsZero() {
+		return
+	}
+	if note.seen.IsZero() {
+		note.seen = time.Now()
+	}
+	if pod.Spec.NodeName == "" {
 		return
 	}
 	note.bound = time.Now()

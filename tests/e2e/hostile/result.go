@@ -13,7 +13,7 @@ import (
 
 // What has to hold while an attack goes on, and after it.
 const (
-	p99Max     = time.Second      // ordinary pods, from their creation to their binding
+	p99Max     = time.Second      // ordinary pods, from when a watch brings them until it brings their binding
 	deafMax    = 30 * time.Second // after a fault between scheduler and API server
 	heldMaxMiB = 64               // more memory than before, a minute after the attacker's objects are gone
 )
@@ -37,6 +37,8 @@ type result struct {
 	Slowest    float64 `json:"slowest_s"`
 	NeverBound int     `json:"never_bound"`
 	CreateP99  float64 `json:"create_p99_s"` // what the API server itself took to create one
+	WatchP99   float64 `json:"watch_p99_s"`  // and until a watch of the suite's own brought it, before any scheduler's part
+	OwnP99     float64 `json:"own_p99_s"`    // from then on, until it was seen with a node
 
 	Tenant *told `json:"told_tenant,omitempty"` // of the attacker's pods, how many are told why they wait
 	Others *told `json:"told_others,omitempty"` // of other pods, how many are told what became of them
@@ -60,7 +62,7 @@ type told struct {
 
 // takeOrdinary counts the pods of a stream. Those that were never bound are as slow as the time up to now.
 func (r *result) takeOrdinary(pods map[string]ordinaryPod, now time.Time) {
-	var waits, creations []time.Duration
+	var waits, creations, watches, owns []time.Duration
 	for _, pod := range pods {
 		end := pod.bound
 		if end.IsZero() {
@@ -69,10 +71,16 @@ func (r *result) takeOrdinary(pods map[string]ordinaryPod, now time.Time) {
 		}
 		waits = append(waits, max(0, end.Sub(pod.acked)))
 		creations = append(creations, pod.acked.Sub(pod.sent))
+		seen := pod.seen
+		if seen.IsZero() || seen.Before(pod.acked) {
+			seen = pod.acked
+		}
+		watches = append(watches, seen.Sub(pod.acked))
+		owns = append(owns, max(0, end.Sub(seen)))
 	}
 	r.Pods = len(waits)
 	r.P50, r.P99, r.Slowest = percentile(waits, 0.5), percentile(waits, 0.99), percentile(waits, 1)
-	r.CreateP99 = percentile(creations, 0.99)
+	r.CreateP99, r.WatchP99, r.OwnP99 = percentile(creations, 0.99), percentile(watches, 0.99), percentile(owns, 0.99)
 }
 
 // percentile in seconds, by nearest rank; 0 of nothing.
@@ -95,8 +103,9 @@ func (r *result) judge(deaf bool) {
 		if r.Slowest > deafMax.Seconds() {
 			fault("deaf for %.0f s", r.Slowest)
 		}
-	} else if r.P99 > p99Max.Seconds() {
-		fault("an ordinary pod in a hundred waited %.1f s", r.P99)
+	} else if r.OwnP99 > p99Max.Seconds() {
+		// Not P99: nobody schedules a pod that the API server's watch has not brought yet.
+		fault("an ordinary pod in a hundred waited %.1f s", r.OwnP99)
 	}
 	for _, one := range []struct {
 		who  string
@@ -124,6 +133,6 @@ func (r *result) line() string {
 	if len(r.Faults) > 0 {
 		verdict = "FAILS: " + strings.Join(r.Faults, "; ")
 	}
-	return name + fmt.Sprintf("p50 %5.2f p99 %5.2f slowest %5.1f s, %d of %d not bound, %3.0f/%3.0f/%3.0f MiB, %4.1f CPU s in %2.0f s: %s",
-		r.P50, r.P99, r.Slowest, r.NeverBound, r.Pods, r.BeforeMiB, r.PeakMiB, r.AfterMiB, r.CPU, r.Seconds, verdict)
+	return name + fmt.Sprintf("p50 %5.2f p99 %5.2f (after the watch %5.2f) slowest %5.1f s, %d of %d not bound, %3.0f/%3.0f/%3.0f MiB, %4.1f CPU s in %2.0f s: %s",
+		r.P50, r.P99, r.OwnP99, r.Slowest, r.NeverBound, r.Pods, r.BeforeMiB, r.PeakMiB, r.AfterMiB, r.CPU, r.Seconds, verdict)
 }
