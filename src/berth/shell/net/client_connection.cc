@@ -6,6 +6,7 @@
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/client_pool.h"
 #include "berth/shell/net/client_settings.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::net {
 namespace {
@@ -83,7 +84,9 @@ void ClientConnection::OnWritable() {
 
 void ClientConnection::WriteSome() {
   const std::string& wire = (*exchange_)->wire;
+  const WriteFence* const fence = (*exchange_)->request.fence.get();
   while (written_ < wire.size() && !has_write_failed_) {
+    if (fence != nullptr && !fence->IsOpen()) return BreakOff();
     const auto step = link_->channel().Write(std::string_view(wire).substr(written_));
     switch (step.outcome) {
       case Channel::Outcome::kDone: written_ += step.bytes; break;
@@ -99,6 +102,15 @@ void ClientConnection::WriteSome() {
         return;
     }
   }
+}
+
+// The fence of the request has closed. What was sent of it is no whole request, and no more follows. Not from inside
+// Begin().
+void ClientConnection::BreakOff() {
+  has_write_failed_ = true;
+  boost::asio::post(pool_->loop().io, [self = shared_from_this()] {
+    if (!self->is_closed_ && self->is_busy()) self->FailWith(FencedError(self->where(), self->written_ > 0));
+  });
 }
 
 void ClientConnection::ReadSome() {

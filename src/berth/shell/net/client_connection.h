@@ -66,6 +66,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void Finish();
   void Fail(const std::string& reason);
   void FailWith(Error error);
+  void BreakOff();
   void Discard();
   const std::string& where() const;
 

@@ -9,6 +9,7 @@
 #include "berth/shell/net/client_stream.h"
 #include "berth/shell/net/http2_call.h"
 #include "berth/shell/net/http2_connection.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::net {
 
@@ -90,7 +91,7 @@ void ClientPool::PumpHttp2() {
     stream->StartOn(connection);
   }
   const auto requests_max = static_cast<std::size_t>(std::max(1, settings_->options.connections_max));
-  while (!waiting_.empty() && in_flight_.size() < requests_max) {
+  while (RefuseFenced(), !waiting_.empty() && in_flight_.size() < requests_max) {
     const auto connection = Http2WithRoom();
     if (!connection) return;
     const auto exchange = waiting_.begin();
@@ -124,7 +125,7 @@ bool ClientPool::MayConnect() const {
 void ClientPool::Pump() {
   if (is_closed_) return;
   if (!http2_.empty()) PumpHttp2();
-  while (!waiting_.empty() && !idle_.empty()) {
+  while (RefuseFenced(), !waiting_.empty() && !idle_.empty()) {
     const auto connection = idle_.back();
     idle_.pop_back();
     const bool is_fresh =
@@ -163,6 +164,16 @@ void ClientPool::OnConnected(const std::shared_ptr<ClientConnection>& connection
   http2_.push_back(http2);
   http2->Start();
   Pump();
+}
+
+// Those at the head of the queue that may not be sent any more.
+void ClientPool::RefuseFenced() {
+  while (!waiting_.empty()) {
+    const WriteFence* const fence = waiting_.front().request.fence.get();
+    if (fence == nullptr || fence->IsOpen()) return;
+    queued_.fetch_sub(1);
+    Complete(waiting_, waiting_.begin(), FencedError(settings_->where, false));
+  }
 }
 
 void ClientPool::FailWaiting(const Error& error) {

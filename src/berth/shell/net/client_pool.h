@@ -86,6 +86,7 @@ class ClientPool : public std::enable_shared_from_this<ClientPool> {
   void PumpHttp2();
   bool MayConnect() const;
   void FailWaiting(const Error& error);
+  void RefuseFenced();
   void ArmDeadline();
   void OnDeadline();
   void EndLate(Exchange* late);

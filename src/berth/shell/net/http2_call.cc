@@ -2,6 +2,7 @@
 #include "berth/shell/net/http2_call.h"
 
 #include "berth/shell/net/client_pool.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::net {
 
@@ -43,6 +44,7 @@ void Http2Call::OnHttp2End(const Http2End& end) {
   switch (end.how) {
     case How::kComplete: return Finish(std::move(response_));
     case How::kTooLarge: return Finish(Error{ErrorCode::kTooLarge, where() + ": " + end.reason, true});
+    case How::kFenced: return Finish(FencedError(where(), end.was_sent));
     case How::kRefused:
     case How::kBroken: break;
   }

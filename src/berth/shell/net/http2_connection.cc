@@ -156,6 +156,13 @@ void Http2Connection::Flush() {
       session_.Take(out_, kWriteBytes);
       if (out_.empty()) return;
     }
+    // A part of a write may have gone out, or the process may have been frozen since the bytes were made.
+    if (!session_.MaySend()) {
+      boost::asio::post(loop_.io, [self = shared_from_this()] {
+        self->Break("broken off: this process does not hold the leader election lease");
+      });
+      return;
+    }
     const auto step = link_->channel().Write(std::string_view(out_).substr(written_));
     switch (step.outcome) {
       case Channel::Outcome::kDone: written_ += step.bytes; break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/http2_session.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "berth/base/check.h"
 #include "berth/shell/net/url.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::net {
 namespace {
@@ -56,12 +58,15 @@ struct Http2Session::Impl {
     bool has_ended = false;
     bool was_sent = false;
     bool is_too_large = false;
+    std::shared_ptr<const WriteFence> fence;  // null: none
     std::string failure;
   };
 
   nghttp2_session* session = nullptr;
   std::size_t header_bytes_max = 0;
   std::map<std::int32_t, std::unique_ptr<Stream>> streams;
+  std::vector<std::int32_t> unsent_fenced;  // streams with a fence whose head has not been handed out, perhaps
+  std::vector<std::shared_ptr<const WriteFence>> taken_fences;  // of what the latest Take has handed out, each once
   std::string problem;
   bool is_closing = false;
   bool is_over = false;
@@ -133,9 +138,31 @@ struct Http2Session::Impl {
   }
 
   static int OnSent(nghttp2_session*, const nghttp2_frame* frame, void* user) {
-    if (frame->hd.type != NGHTTP2_HEADERS) return 0;
-    if (Stream* const stream = Of(user).Find(frame->hd.stream_id)) stream->was_sent = true;
+    if (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) return 0;
+    Stream* const stream = Of(user).Find(frame->hd.stream_id);
+    if (stream == nullptr) return 0;
+    stream->was_sent = true;
+    if (stream->fence != nullptr) Of(user).NoteTaken(stream->fence);
     return 0;
+  }
+
+  // A process has one fence, or none.
+  void NoteTaken(const std::shared_ptr<const WriteFence>& fence) {
+    if (std::find(taken_fences.begin(), taken_fences.end(), fence) == taken_fences.end()) taken_fences.push_back(fence);
+  }
+
+  // Requests whose head has not gone out end, when they may not be sent any more.
+  void RefuseFenced() {
+    std::vector<Http2Reader*> refused;
+    std::erase_if(unsent_fenced, [&](std::int32_t id) {
+      Stream* const stream = Find(id);
+      if (stream == nullptr || stream->was_sent) return true;
+      if (stream->fence->IsOpen()) return false;
+      if (stream->reader != nullptr) refused.push_back(std::exchange(stream->reader, nullptr));
+      nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, id, NGHTTP2_CANCEL);  // takes the head out of the queue
+      return true;
+    });
+    for (Http2Reader* const reader : refused) reader->OnHttp2End({Http2End::How::kFenced, "", false});
   }
 
   static int OnClose(nghttp2_session*, std::int32_t id, std::uint32_t code, void* user) {
@@ -151,6 +178,10 @@ struct Http2Session::Impl {
     using How = Http2End::How;
     if (stream.is_too_large) return {How::kTooLarge, stream.failure, true};
     if (!stream.failure.empty()) return {How::kBroken, stream.failure, true};
+    if (!stream.has_head && stream.fence != nullptr && !stream.fence->IsOpen() &&
+        stream.body_taken < stream.body.size()) {
+      return {How::kFenced, "", stream.was_sent};
+    }
     if (stream.has_head && stream.has_ended) return {How::kComplete, "", true};
     const std::string reason = std::string("the answer was reset: ") + nghttp2_http2_strerror(code);
     if (!stream.has_head && (!stream.was_sent || code == NGHTTP2_REFUSED_STREAM)) {
@@ -162,6 +193,8 @@ struct Http2Session::Impl {
   static ssize_t ReadBody(nghttp2_session*, std::int32_t, std::uint8_t* buffer, std::size_t size, std::uint32_t* flags,
                           nghttp2_data_source* source, void*) {
     Stream& stream = *static_cast<Stream*>(source->ptr);
+    // Without its end the peer makes nothing of it.
+    if (stream.fence != nullptr && !stream.fence->IsOpen()) return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
     const std::size_t taken = stream.body.copy(reinterpret_cast<char*>(buffer), size, stream.body_taken);
     stream.body_taken += taken;
     if (stream.body_taken == stream.body.size()) *flags |= NGHTTP2_DATA_FLAG_EOF;
@@ -219,6 +252,7 @@ std::int32_t Http2Session::Submit(const Target& target, const Request& request, 
   auto stream = std::make_unique<Impl::Stream>();
   stream->reader = &reader;
   stream->body = std::move(body);
+  stream->fence = request.fence;
   const bool has_body = !stream->body.empty();
   const bool says_length =
       has_body || (request.method != "GET" && request.method != "HEAD" && request.method != "DELETE");
@@ -233,6 +267,7 @@ std::int32_t Http2Session::Submit(const Target& target, const Request& request, 
     impl_->is_closing = true;  // The stream numbers are used up.
     return 0;
   }
+  if (stream->fence != nullptr) impl_->unsent_fenced.push_back(id);
   impl_->streams.emplace(id, std::move(stream));
   return id;
 }
@@ -265,12 +300,19 @@ bool Http2Session::is_dead() const {
 }
 
 void Http2Session::Take(std::string& out, std::size_t bytes_max) {
+  impl_->taken_fences.clear();
+  if (!impl_->unsent_fenced.empty() && !impl_->is_over) impl_->RefuseFenced();
   while (!impl_->is_over && out.size() < bytes_max) {
     const std::uint8_t* data = nullptr;
     const auto size = nghttp2_session_mem_send(impl_->session, &data);
     if (size <= 0) return;  // Out of memory apart, there is no failure here.
     out.append(reinterpret_cast<const char*>(data), static_cast<std::size_t>(size));
   }
+}
+
+bool Http2Session::MaySend() const {
+  return std::all_of(impl_->taken_fences.begin(), impl_->taken_fences.end(),
+                     [](const auto& fence) { return fence->IsOpen(); });
 }
 
 bool Http2Session::has_output() const { return !impl_->is_over && nghttp2_session_want_write(impl_->session) != 0; }

@@ -19,13 +19,15 @@ struct Http2End {
     kRefused,  // certainly not looked at by the peer: it may be sent again, whatever it is
     kTooLarge,
     kBroken,
+    kFenced,  // its fence has closed (write_fence.h)
   };
   How how = How::kBroken;
   std::string reason;     // one line; empty where the connection just closed
   bool was_sent = false;  // at least its head was handed out for sending
 };
 
-// Who is told of one answer. Calls come from inside Feed and may Submit and Reset, but not Feed or Take.
+// Who is told of one answer. Calls come from inside Feed, and of kFenced from inside Take; they may Submit and Reset,
+// but not Feed or Take.
 class Http2Reader {
  public:
   virtual ~Http2Reader() = default;
@@ -60,8 +62,10 @@ class Http2Session {
   // False when nothing more can be made of what comes: `problem` says why. A peer that does not keep to the protocol is
   // told so first; when that has been taken, is_dead() is true.
   [[nodiscard]] bool Feed(std::string_view bytes);
-  // Appends what is to be sent to `out`, until that has about `bytes_max`.
+  // Appends what is to be sent to `out`, until that has about `bytes_max`. Requests whose fence has closed end here.
   void Take(std::string& out, std::size_t bytes_max);
+  // What the latest Take has made may be sent: every fence in it is open.
+  bool MaySend() const;
   bool has_output() const;
   bool is_dead() const;
 

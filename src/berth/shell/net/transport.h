@@ -16,6 +16,8 @@
 
 namespace berth::net {
 
+class WriteFence;
+
 struct Header {
   std::string name;
   std::string value;
@@ -26,6 +28,8 @@ struct Request {
   std::string target;           // path and query, already percent-encoded
   std::vector<Header> headers;  // without those that frame the message (Content-Length, Connection): they are ignored
   std::string body;
+  // Nothing of the request is sent once this has closed (write_fence.h); null: it may always be.
+  std::shared_ptr<const WriteFence> fence = nullptr;
 };
 
 struct Response {
@@ -76,7 +80,7 @@ class Transport {
   // Any HTTP status is a Response; an Error means that no whole answer came. Error::outcome_unknown is set unless it is
   // certain that the request never reached the peer's handler (for example connection refused, or given up while
   // queued). A request on a kept-alive connection that turns out to be closed before the first byte of an answer is
-  // sent again only when its method is GET or HEAD.
+  // sent again only when its method is GET or HEAD. A request whose fence is closed gets FencedError.
   virtual void Send(Request request, SendOptions options, Done done) = 0;
 
   // A GET whose answer is read as it comes (watch). Uses a connection of its own.

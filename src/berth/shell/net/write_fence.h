@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// WriteFence: until when this process may write. Whoever holds the leader election lease moves that moment on with each
+// renewal (client/leader_elector.h); each write carries the fence (Request::fence), and it is asked before each try and
+// again just before bytes go to the socket, so that a write that waited in a queue, or a process that was frozen, sends
+// nothing late. Between that look and the system call lie some microseconds that no program can close; the margin that
+// whoever holds it keeps is far longer. Any thread; one atomic load and one look at the clock.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "berth/base/error.h"
+#include "berth/base/time.h"
+
+namespace berth::net {
+
+// Its Now() goes on while the machine sleeps (CLOCK_BOOTTIME): other machines count a lease meanwhile.
+class BootClock final : public Clock {
+ public:
+  BootClock();
+  Time Now() const override;
+  Time WallNow() const override;
+
+ private:
+  const Duration wall_ahead_;  // of the time since the machine was started, when this was made
+};
+
+class WriteFence final {
+ public:
+  // Not open yet. `clock` must outlive it.
+  explicit WriteFence(const Clock& clock) : clock_(clock) {}
+  WriteFence(const WriteFence&) = delete;
+  WriteFence& operator=(const WriteFence&) = delete;
+
+  // By Now(). Replaces what was said before; does nothing after Close().
+  void HoldUntil(Time until);
+  // For good.
+  void Close();
+
+  bool IsOpen() const { return clock_.Now() < Time(Duration(held_until_.load(std::memory_order_acquire))); }
+  // The time of its clock.
+  Time Now() const { return clock_.Now(); }
+
+ private:
+  static constexpr Duration::rep kNotYet = Duration::min().count() + 1;
+  static constexpr Duration::rep kNeverAgain = Duration::min().count();
+
+  const Clock& clock_;
+  std::atomic<Duration::rep> held_until_{kNotYet};
+};
+
+// Of a write that was stopped. kCancelled: another try would be stopped as well. `where` is the server, or empty;
+// `outcome_unknown` is set where a part of the request had been sent before.
+Error FencedError(const std::string& where, bool outcome_unknown);
+
+}  // namespace berth::net
