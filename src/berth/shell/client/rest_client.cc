@@ -13,6 +13,7 @@
 #include "berth/base/random.h"
 #include "berth/codec/json.h"
 #include "berth/shell/net/url.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::client {
 namespace {
@@ -252,6 +253,9 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
   }
 
   void SendTo(const CallPtr& call, const std::string& authorization) {
+    // Asked again by the transport; here it saves the queues a write that nobody wants any more.
+    const net::WriteFence* const fence = call->request.fence.get();
+    if (fence != nullptr && !fence->IsOpen()) return Finish(call, net::FencedError("", false));
     call->authorization = authorization;
     ++call->tries;
     net::Request request = call->request;
@@ -484,6 +488,7 @@ RestClient::~RestClient() {
 
 void RestClient::Do(net::Request request, RestOptions options, Done done) {
   state_->SetHeaders(request);
+  if (request.fence == nullptr && !IsRead(request)) request.fence = state_->options.fence;
   auto call = std::make_shared<State::Call>();
   call->request = std::move(request);
   call->options = options;

@@ -33,6 +33,8 @@ struct RestClientOptions {
   // Kubernetes' protobuf for bodies, and asked for in answers, by those callers that can.
   bool sends_protobuf = false;
   bool takes_protobuf = false;
+  // Carried by each write (all but GET and HEAD) that has none of its own; null: none. See net/write_fence.h.
+  std::shared_ptr<const net::WriteFence> fence = nullptr;
 };
 
 // As client-go understands its configuration's contentType and acceptContentTypes: without the second, answers are
@@ -77,7 +79,7 @@ class RestClient {
 
   // Adds Authorization, User-Agent, Accept and (with a body, where the caller set none) Content-Type: application/json.
   // A status other than 2xx becomes an Error: code from status and Status.reason, message from the Status object,
-  // retry_after_ms; outcome_unknown for a write that was answered with 5xx, since it may have been stored all
+  // retry_after_ms; a write whose fence is closed is not sent (FencedError); outcome_unknown for a write that was answered with 5xx, since it may have been stored all
   // the same, unless it was an admission webhook that could not be called.
   void Do(net::Request request, RestOptions options, Done done);
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/shell/client/client_fakes.h"
+#include "berth/shell/net/write_fence.h"
 
 namespace berth::client {
 namespace {
@@ -72,6 +73,46 @@ TEST_F(RestClientTest, KeepsTheCallersContentType) {
   request.headers.push_back({"content-type", "application/merge-patch+json"});
   Do(std::move(request));
   EXPECT_EQ(FindHeader(transport.Next()->request, "Content-Type"), "");
+}
+
+TEST_F(RestClientTest, WritesCarryTheFenceAndReadsDoNot) {
+  const auto fence = std::make_shared<net::WriteFence>(loop);
+  fence->HoldUntil(loop.Now() + seconds(10));
+  const auto own = std::make_shared<net::WriteFence>(loop);
+  own->HoldUntil(loop.Now() + seconds(10));
+  RestClientOptions options;
+  options.fence = fence;
+  RestClient fenced(loop, transport, nullptr, 1, options);
+  for (const char* method : {"POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"}) {
+    fenced.Do(Make(method), {}, [](const Expected<net::Response>&) {});
+    loop.Run();
+    EXPECT_EQ(transport.Next()->request.fence,
+              method == std::string("GET") || method == std::string("HEAD") ? nullptr : fence);
+  }
+  net::Request request = Make("POST");
+  request.fence = own;
+  fenced.Do(std::move(request), {}, [](const Expected<net::Response>&) {});
+  loop.Run();
+  EXPECT_EQ(transport.Next()->request.fence, own);
+}
+
+TEST_F(RestClientTest, AWriteIsNotTriedAgainOnceItsFenceHasClosed) {
+  const auto fence = std::make_shared<net::WriteFence>(loop);
+  fence->HoldUntil(loop.Now() + seconds(10));
+  net::Request request = Make("POST");
+  request.fence = fence;
+  Do(request);
+  transport.Next()->Answer(429, "", {{"Retry-After", "20"}});
+  loop.Advance(seconds(60));
+  ASSERT_TRUE(result && !result->ok());
+  EXPECT_EQ(result->error().code, ErrorCode::kCancelled);
+  EXPECT_FALSE(result->error().outcome_unknown);
+  EXPECT_THAT(result->error().message, HasSubstr("not sent"));
+  EXPECT_EQ(transport.all_targets.size(), 1U);
+  result.reset();
+  Do(request);
+  EXPECT_TRUE(result && !result->ok());
+  EXPECT_EQ(transport.all_targets.size(), 1U);
 }
 
 TEST(ErrorFromResponseTest, FollowsStatusAndReason) {
