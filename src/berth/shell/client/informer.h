@@ -43,6 +43,7 @@ class Informer {
       : reflector_(rest, options, Erase(options), Erase(std::move(handler))) {}
 
   void Start() { reflector_.Start(); }
+  void Refresh(std::function<void()> on_fresh) { reflector_.Refresh(std::move(on_fresh)); }
   void Stop() { reflector_.Stop(); }
   bool HasSynced() const { return reflector_.HasSynced(); }
   Ptr Find(std::string_view key) const { return Cast(reflector_.Find(key)); }

@@ -26,6 +26,12 @@ class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
     shared_.phases.SetOwner(weak_from_this());
     shared_.phases.Post([this] { StartList(); });
   }
+  void Refresh(std::function<void()> on_fresh) {
+    shared_.phases.Post([this, on_fresh = std::move(on_fresh)]() mutable {
+      on_fresh_ = std::move(on_fresh);
+      StartList();
+    });
+  }
   void Stop() { shared_.phases.Stop(); }
 
   bool HasSynced() const {
@@ -78,7 +84,8 @@ class Reflector::Impl final : public std::enable_shared_from_this<Impl>,
   ReflectorWatch watch_{shared_, *this};
   bool streams_list_;  // until the server shows that it does not
   bool is_synced_ = false;
-  bool is_missing_ = false;  // the last list found that the server does not serve the resource
+  std::function<void()> on_fresh_;  // to be called when the list that has been asked for is whole
+  bool is_missing_ = false;         // the last list found that the server does not serve the resource
   int list_failures_ = 0;
   std::optional<Time> relisted_at_;
   int relist_failures_ = 0;
@@ -104,9 +111,8 @@ bool Reflector::Impl::FinishList() {
 
 // False when the handler has stopped us.
 bool Reflector::Impl::TellSynced(std::uint64_t phase) {
-  if (is_synced_) return true;
-  is_synced_ = true;
-  if (shared_.handler.on_synced) shared_.handler.on_synced();
+  if (!std::exchange(is_synced_, true) && shared_.handler.on_synced) shared_.handler.on_synced();
+  if (shared_.phases.Is(phase) && on_fresh_) std::exchange(on_fresh_, nullptr)();
   return shared_.phases.Is(phase);
 }
 
@@ -162,6 +168,7 @@ Reflector::Reflector(RestClient& rest, ReflectorOptions options, Decoders decode
 Reflector::~Reflector() { Stop(); }
 
 void Reflector::Start() { impl_->Start(); }
+void Reflector::Refresh(std::function<void()> on_fresh) { impl_->Refresh(std::move(on_fresh)); }
 void Reflector::Stop() { impl_->Stop(); }
 bool Reflector::HasSynced() const { return impl_->HasSynced(); }
 Reflector::ObjectPtr Reflector::Find(std::string_view key) const { return impl_->Find(key); }

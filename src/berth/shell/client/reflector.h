@@ -109,6 +109,10 @@ class Reflector {
 
   // Any thread. Start once.
   void Start();
+  // After Start(): lists again at once, a list that is under way included, and calls `on_fresh` once, on the loop's
+  // thread, when the handler has been told all that has changed by a moment after this call. Any thread; a second call
+  // replaces an `on_fresh` that is still to be called.
+  void Refresh(std::function<void()> on_fresh);
   // No handler is called after it returns; it waits for one under way unless called from it.
   void Stop();
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// LeaderElector: holds a Lease, or waits for it, so that one process of several schedules: client-go's
+// tools/leaderelection (v0.36), with which it shares Leases. It never decides what leading means: it opens the fence
+// (net/write_fence.h), calls back, and moves the fence on with each renewal.
+//
+// All that it measures is by the fence's clock, which does not jump. Of others' times of day it reads nothing: a record
+// that has changed holds from the moment at which that was seen.
+//
+//   kIdle --Start()--> kStandby --a--> kLeading --Release()--> kReleasing
+//     |                   |               |                        |
+//     | Release()         | Release()     | b                      | c
+//     +---------+---------+               v                        |
+//               v                       kLost                      |
+//            kReleased <-------------------------------------------+
+//
+//   a  the server has stored our record, and the fence has time left: on_started_leading
+//   b  no renewal succeeded within the renew deadline or before the fence closed, or the lease is another's: on_lost
+//   c  the server has stored a record without a holder, or kReleaseMax has passed
+//
+// One request at a time (Step). An attempt is a walk through these, and ends in kPausing until the next:
+//
+//             +--the record is ours and valid--> kRenewing --ok--> kPausing
+//   kPausing -+                                      | any error
+//             +--else----------------------------> kGetting --held by another--> kPausing
+//                                                    |   |
+//                                                404 |   | free, expired or ours
+//                                                    v   v
+//                                              kCreating kUpdating --ok or error--> kPausing
+//
+// Differences from client-go, all on the safe side: a leader that reads another holder's name has lost at once, and not
+// at the end of its renew deadline; the fence may close before that deadline; a Lease that is deleted while another
+// holds it is made anew only when that other's time has run out, which then has had the time to make it anew itself.
+// While another holds the lease a standby looks at least every retry period, and when the lease runs out: so it takes
+// over within lease duration and one retry period. client-go waits up to 2.2 retry periods between two looks, as this
+// one does after errors. "stopped leading" is recorded while the lease is still held, and not after a loss.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "berth/base/random.h"
+#include "berth/base/time.h"
+#include "berth/shell/client/lease.h"
+#include "berth/shell/client/rest_client.h"
+#include "berth/shell/net/write_fence.h"
+
+namespace berth::client {
+
+struct LeaderElectorOptions {
+  std::string namespace_name = "kube-system";
+  std::string name = "kube-scheduler";
+  std::string identity = {};                    // of this process alone: "host_<uuid>"
+  std::string component = "default-scheduler";  // that events name as their source
+  // leaseDuration > renewDeadline > 1.2 * retryPeriod; see Check().
+  Duration lease_duration = std::chrono::seconds(15);  // whole seconds of it count
+  Duration renew_deadline = std::chrono::seconds(10);
+  Duration retry_period = std::chrono::seconds(2);
+  std::uint64_t seed = 1;  // of the jitter
+
+  // kInvalid, in client-go's words.
+  Expected<void> Check() const;
+};
+
+class LeaderElector final {
+ public:
+  static constexpr double kJitterFactor = 1.2;
+  // What the fence keeps back of the lease, a tenth: for the way of a write to the server, and for clocks whose seconds
+  // are not quite as long as ours.
+  static constexpr int kMarginDivisor = 10;
+  // For the release, and for one log line about what goes wrong.
+  static constexpr Duration kReleaseMax = std::chrono::seconds(2);
+  static constexpr Duration kLogPeriod = std::chrono::seconds(10);
+  static constexpr std::size_t kLeaseBytesMax = std::size_t{1} << 20;
+
+  // On the loop's thread, each at most once.
+  struct Callbacks {
+    std::function<void()> on_started_leading;
+    std::function<void(const std::string& why)> on_lost;  // the fence is closed, for good
+  };
+
+  // `rest` has no fence, and a transport of its own, so that renewals wait for no other request. It must outlive this.
+  LeaderElector(RestClient& rest, std::shared_ptr<net::WriteFence> fence, LeaderElectorOptions options,
+                Callbacks callbacks);
+  // On the loop's thread, or after its end.
+  ~LeaderElector();
+  LeaderElector(const LeaderElector&) = delete;
+  LeaderElector& operator=(const LeaderElector&) = delete;
+
+  // Any thread, once.
+  void Start();
+  // Ends the candidacy: a leader closes the fence and gives the lease back. `done`, on the loop's thread, gets whether
+  // it led; nothing else is called back afterwards. A standby whose first write is under way may leave a lease that has
+  // to run out. Any thread.
+  void Release(std::function<void(bool was_leader)> done);
+  // The same, unless it leads: then nothing happens, and `done` gets true. Any thread.
+  void Withdraw(std::function<void(bool is_leader)> done);
+
+  // Any thread: for metrics and health checks.
+  bool IsLeader() const { return is_leader_; }
+  std::uint64_t slow_path_count() const { return slow_path_count_; }
+  // False when it leads and has not renewed the lease for its duration and `tolerance`.
+  bool IsHealthy(Duration tolerance) const;
+
+ private:
+  enum class State : std::uint8_t { kIdle, kStandby, kLeading, kReleasing, kReleased, kLost };
+  enum class Step : std::uint8_t { kPausing, kRenewing, kGetting, kCreating, kUpdating };
+  using Answer = void (LeaderElector::*)(Expected<net::Response>);
+
+  void Try();
+  void Send(Step step, net::Request request, Answer answer);
+  void Get();
+  void Write(Step step, LeaseRecord record);
+  void OnGot(Expected<net::Response> answer);
+  void OnMissing();
+  void OnStored(Expected<net::Response> answer);
+  void OnRenewed(const LeaseRecord& record);
+  void Lead();
+  void Lose(const std::string& why);
+  void Fail(const Error& error);
+  void Pause(Duration delay);
+  void ArmDeadline();
+  void BeginRelease();
+  void GiveBack();
+  void OnGivingBack(Expected<net::Response> answer);
+  void EndRelease();
+  void RecordEvent(std::string_view what, std::function<void()> done);
+  bool MayLog();
+
+  Time Now() const { return fence_->Now(); }
+  LeaseRecord NewRecord() const;
+  bool IsOurs(const LeaseRecord& record) const { return record.holder_identity == options_.identity; }
+  Time ObservedEnd() const { return observed_at_ + std::chrono::seconds(observed_.lease_duration_seconds); }
+  Time Deadline() const { return std::min(renew_since_ + options_.renew_deadline, held_until_); }
+  Duration RandomBetween(Duration least, Duration most);
+
+  RestClient& rest_;
+  const std::shared_ptr<net::WriteFence> fence_;
+  const LeaderElectorOptions options_;
+  Callbacks callbacks_;
+  Random random_;
+
+  State state_ = State::kIdle;
+  Step step_ = Step::kPausing;
+  std::uint64_t request_ = 0;   // the number of the latest; answers to earlier ones are dropped
+  std::optional<Lease> lease_;  // as read or stored last
+  LeaseRecord observed_;
+  Time observed_at_{};
+  Time sent_at_{};      // the request under way
+  Time renew_since_{};  // kLeading: when the attempts began that have not succeeded yet
+  Time held_until_{};   // as the fence has it
+  std::function<void()> cancel_pause_;
+  std::function<void()> cancel_deadline_;
+  std::function<void(bool)> on_released_;
+  int release_parts_ = 0;  // answers that a release waits for: to the record's write, and to the event
+  std::optional<Time> logged_at_;
+  std::string told_holder_;  // in the log
+
+  std::atomic<bool> is_leader_{false};
+  std::atomic<std::uint64_t> slow_path_count_{0};
+  std::atomic<Duration::rep> renewed_at_{0};
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace berth::client
