@@ -47,6 +47,10 @@ class Feeds final {
   void Start();
   void Stop();
 
+  // After Start(): reads every kind anew, and calls `on_fresh` once, on the loop's thread, when all that had changed by
+  // the time of this call has been pushed. Any thread.
+  void Refresh(std::function<void()> on_fresh);
+
   // Every object has been listed once. Any thread.
   bool HasSynced() const { return unsynced_ == 0; }
 
@@ -60,6 +64,7 @@ class Feeds final {
   outside::HttpExtenders& extenders_;
   const Callbacks callbacks_;
   std::atomic<std::size_t> unsynced_;  // informers that have not listed yet
+  std::size_t stale_ = 0;              // informers that have not read anew; on the loop's thread
   const std::unique_ptr<outside::OutsidePoller> poller_;
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::unique_ptr<client::Informer<api::Pod>> pods_;

@@ -138,5 +138,27 @@ TEST_F(FeedsTest, ChangesBecomeInputs) {
   }
 }
 
+TEST_F(FeedsTest, ReadsAnewAndSaysWhenAllIsFresh) {
+  Create("/api/v1/nodes", "n");
+  feeds->Start();
+  WaitFor("synced");
+  for (int round = 0; round < 3; ++round) {
+    const std::string pod = "p" + std::to_string(round);
+    Create(kPods, pod, kSpec);
+    feeds->Refresh([this] { Saw("fresh"); });
+    // What is known is not told again, and nothing comes after the word that was there before it.
+    EXPECT_THAT(WaitFor("fresh"), ::testing::ElementsAre("pod " + pod, "fresh"));
+  }
+  Create("/api/v1/nodes", "later");
+  EXPECT_THAT(WaitFor("node later"), ::testing::ElementsAre("node later")) << "watches go on";
+}
+
+TEST_F(FeedsTest, ReadsAnewBeforeTheFirstListsHaveEnded) {
+  Create("/api/v1/nodes", "n");
+  feeds->Start();
+  feeds->Refresh([this] { Saw("fresh"); });
+  EXPECT_THAT(WaitFor("fresh"), ::testing::IsSupersetOf({"node n", "synced", "fresh"}));
+}
+
 }  // namespace
 }  // namespace berth::runner

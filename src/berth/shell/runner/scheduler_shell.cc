@@ -42,6 +42,7 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, const Clock& clock, She
       options_(std::move(options)),
       runner_(rest.loop(), clock,
               {.perform = [this](scheduler::Output&& output) { performer_->Perform(std::move(output)); },
+               .may_decide = options_.is_leading,
                .on_caught_up =
                    [] {
                      malloc_trim(0);  // Lists leave a lot behind that was needed once.
@@ -79,7 +80,12 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
                                                  OutputPerformer::Options{options_.seed, options_.hostname}, push);
   feeds_ = std::make_unique<Feeds>(rest_, *extenders_, std::move(poller),
                                    Feeds::Options{options_.seed, scheduler->ObjectsRead()},
-                                   Feeds::Callbacks{push, [this] { runner_.EndListing(); }});
+                                   Feeds::Callbacks{push, [this] {
+                                                      // A standby's lists may be older than its turn: see Lead().
+                                                      if (!options_.is_leading || options_.lists_when_leading) {
+                                                        runner_.EndListing();
+                                                      }
+                                                    }});
   SchedulerCore::Options turns;
   turns.bindings_max = [this] { return std::min(options_.bindings_max, 2 * performer_->bindings_limit()); };
   turns.on_decision = options_.on_decision;
@@ -92,8 +98,16 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
 SchedulerShell::~SchedulerShell() { Stop(Duration{0}); }
 
 void SchedulerShell::Start() {
+  if (options_.is_leading) runner_.StandBy();
   runner_.Start(*core_);
-  feeds_->Start();
+  if (!options_.is_leading || !options_.lists_when_leading) feeds_->Start();
+}
+
+void SchedulerShell::Lead() {
+  runner_.Lead();
+  // The first list ends the listing by itself.
+  if (options_.lists_when_leading) return feeds_->Start();
+  feeds_->Refresh([this] { runner_.EndListing(); });
 }
 
 bool SchedulerShell::HasSynced() const { return feeds_->HasSynced(); }

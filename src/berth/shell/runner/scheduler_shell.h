@@ -51,6 +51,12 @@ struct ShellOptions {
   // Decides nothing before each source of data from outside has answered, or failed, once.
   bool waits_for_outside_data = false;
   LongTurns long_turns = LongTurns::kOnThread;
+  // With leader election: whether this process leads, asked before each turn, by the thread that takes it. It decides
+  // nothing before Lead(), nor while this says no. Empty: there is no election. That a standby writes nothing is up to
+  // the fence (net/write_fence.h) of `rest`, `events_rest` and what make_client makes.
+  std::function<bool()> is_leading = {};
+  // With an election: reads nothing of the cluster before Lead(), as delayCacheUntilActive wants it.
+  bool lists_when_leading = false;
 };
 
 class SchedulerShell final {
@@ -68,6 +74,10 @@ class SchedulerShell final {
 
   // Start() and Stop() on threads that are not the loop's, one after the other.
   void Start();
+
+  // With ShellOptions::is_leading: it is this process's turn. Decides from when all that it knows of the cluster is as
+  // new as this call. On the loop's thread, once, after Start().
+  void Lead();
 
   // Stops deciding at once, waits at most `grace` for bindings under way and then for events, and ends the threads. One
   // that waits for time to pass is not waited for.

@@ -2,6 +2,7 @@
 #include "berth/shell/runner/scheduler_shell.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -250,6 +252,7 @@ class SchedulerShellTest : public ::testing::Test {
     client_io_.Stop();
     test_io_.Stop();
     shell_.reset();
+    retired_.clear();
     server_io_.Stop();
   }
 
@@ -260,8 +263,7 @@ class SchedulerShellTest : public ::testing::Test {
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     configuration = *loaded;
   }
-  void StartShell(std::size_t bindings_max = 128) {
-    ShellOptions options;
+  void StartShell(std::size_t bindings_max = 128, ShellOptions options = {}) {
     options.seed = 7;
     options.hostname = "test";
     options.bindings_max = bindings_max;
@@ -317,6 +319,7 @@ class SchedulerShellTest : public ::testing::Test {
   std::unique_ptr<client::RestClient> test_rest_;
   std::unique_ptr<Observer> observer_;
   std::unique_ptr<SchedulerShell> shell_;
+  std::vector<std::unique_ptr<SchedulerShell>> retired_;  // stopped; they go after the loop
 };
 
 TEST_F(SchedulerShellTest, BindsPodsWithAnEventEach) {
@@ -340,6 +343,63 @@ TEST_F(SchedulerShellTest, BindsPodsWithAnEventEach) {
   shell_->Stop(std::chrono::seconds(10));
   EXPECT_EQ(shell_->counts().scheduled, 20u);
   EXPECT_EQ(shell_->counts().errors, 0u);
+}
+
+// With leader election.
+TEST_F(SchedulerShellTest, AStandbyWritesNothingAndDecidesWhenItLeads) {
+  for (const bool lists_when_leading : {false, true}) {
+    const std::string name = lists_when_leading ? "cold" : "warm";
+    std::atomic<bool> is_leading = false;
+    ShellOptions options;
+    options.is_leading = [&is_leading] { return is_leading.load(); };
+    options.lists_when_leading = lists_when_leading;
+    CreateNode("n-" + name);
+    CreatePod("before-" + name);
+    CreatePod("large-" + name, "100");
+    StartShell(128, std::move(options));
+    if (lists_when_leading) {
+      EXPECT_FALSE(shell_->HasSynced());
+    } else {
+      const auto limit = std::chrono::steady_clock::now() + kTimeLimit;
+      while (!shell_->HasSynced() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+      EXPECT_TRUE(shell_->HasSynced());
+    }
+    EXPECT_FALSE(shell_->IsIdle());
+    EXPECT_EQ(shell_->counts().cycles, 0u);
+    EXPECT_EQ(observer_->NodeOf("before-" + name), "");
+    EXPECT_TRUE(observer_->EventsOf("large-" + name).empty());
+    CreatePod("meanwhile-" + name);
+    is_leading = true;
+    loop_.Post([this] { shell_->Lead(); });
+    ASSERT_TRUE(WaitForBound(lists_when_leading ? 4 : 2));
+    ASSERT_TRUE(observer_->Wait([&](const Observer::Pods&, const Observer::Events& events) {
+      return std::any_of(events.begin(), events.end(),
+                         [&](const auto& event) { return event.second.pod == "large-" + name; });
+    }));
+    shell_->Stop(std::chrono::seconds(10));
+    std::promise<void> performed;
+    loop_.Post([&performed] { performed.set_value(); });
+    performed.get_future().wait();
+    retired_.push_back(std::move(shell_));
+  }
+}
+
+TEST_F(SchedulerShellTest, OneThatLeadsNoMoreDecidesNothing) {
+  std::atomic<bool> is_leading = true;
+  ShellOptions options;
+  options.is_leading = [&is_leading] { return is_leading.load(); };
+  CreateNode("n1");
+  CreatePod("first");
+  StartShell(128, std::move(options));
+  loop_.Post([this] { shell_->Lead(); });
+  ASSERT_TRUE(WaitForBound(1));
+  is_leading = false;
+  const std::uint64_t cycles = shell_->counts().cycles;
+  CreatePod("second");
+  CreateNode("n2");
+  shell_->Stop(std::chrono::seconds(10));
+  EXPECT_EQ(shell_->counts().cycles, cycles);
+  EXPECT_EQ(observer_->NodeOf("second"), "");
 }
 
 TEST_F(SchedulerShellTest, SaysWhyAPodWaitsAndBindsItWhenANodeAppears) {

@@ -72,6 +72,16 @@ void TurnRunner::WakeCoreThread() {
   }
 }
 
+void TurnRunner::StandBy() {
+  const std::lock_guard lock(mutex_);
+  phase_ = Phase::kStandby;
+}
+
+void TurnRunner::Lead() {
+  const std::lock_guard lock(mutex_);
+  if (phase_ == Phase::kStandby) phase_ = Phase::kListing;
+}
+
 void TurnRunner::EndListing() {
   const std::lock_guard lock(mutex_);
   if (phase_ != Phase::kListing) return;
@@ -177,11 +187,12 @@ void TurnRunner::EndCoreTurn(const TurnResult& result) {
 TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
   TurnRequest request;
   request.time_max = time_max;
+  const bool may_decide = !callbacks_.may_decide || callbacks_.may_decide();
   {
     const std::lock_guard lock(mutex_);
     batch_.swap(inputs_);
     request.is_ending = phase_ >= Phase::kDraining;
-    request.may_decide = phase_ == Phase::kCatchingUp || phase_ == Phase::kDeciding;
+    request.may_decide = may_decide && (phase_ == Phase::kCatchingUp || phase_ == Phase::kDeciding);
     is_idle_ = false;
   }
   request.now = clock_.Now();

@@ -25,14 +25,18 @@
 //
 // What may be done in a turn (Phase):
 //
-//   kListing --> kCatchingUp --> kDeciding            kListing     until everything has been listed once
+//   kStandby                                          kStandby     only after StandBy(): another process leads
+//      | Lead()
+//      v
+//   kListing --> kCatchingUp --> kDeciding            kListing     until everything has been listed, EndListing()
 //      |              |              |                kCatchingUp  until the core's thread first finds nothing to do
 //      +--------------+--------------+                kDeciding    the loop takes turns as well
-//                     | Drain()
+//                     | Drain(), from kStandby as well
 //                     v
 //                 kDraining --> kDrained              kDraining    until no binding is under way
 //
-//   Any of them to kStopped by Stop(). Pods are decided in kCatchingUp and kDeciding alone.
+//   Any of them to kStopped by Stop(). Pods are decided in kCatchingUp and kDeciding alone, and where may_decide
+//   agrees.
 #pragma once
 
 #include <atomic>
@@ -97,6 +101,8 @@ class TurnRunner final {
   struct Callbacks {
     // An output, in order. On the loop's thread.
     std::function<void(scheduler::Output&&)> perform;
+    // Asked before each turn, by the thread that takes it: false, and it decides nothing. Empty: it always may.
+    std::function<bool()> may_decide = {};
     // Once: all that was listed has been taken in and what follows from it decided. On the core's thread.
     std::function<void()> on_caught_up;
   };
@@ -114,7 +120,11 @@ class TurnRunner final {
   // Any thread, also before Start(). Waits while there are kInputsMax, unless the calling thread is in a turn, which
   // alone makes room; after Stop() it does nothing.
   void Push(scheduler::Input input);
-  // Every object has been listed once: pods may be decided. Any thread.
+  // Before Start(): inputs are taken in, and nothing is decided before Lead() and an EndListing() after that.
+  void StandBy();
+  // Any thread; once, after StandBy().
+  void Lead();
+  // Every object has been listed once: pods may be decided. In kStandby it does nothing. Any thread.
   void EndListing();
 
   // On the loop's thread: performs what turns have left.
@@ -140,7 +150,7 @@ class TurnRunner final {
 
  private:
   enum class Turn : std::uint8_t { kResting, kLoopDue, kLoopTurn, kCoreDue, kCoreTurn, kCoreAgain };
-  enum class Phase : std::uint8_t { kListing, kCatchingUp, kDeciding, kDraining, kDrained, kStopped };
+  enum class Phase : std::uint8_t { kStandby, kListing, kCatchingUp, kDeciding, kDraining, kDrained, kStopped };
 
   // mutex_ is held in these.
   void CallForTurn();

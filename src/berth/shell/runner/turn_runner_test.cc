@@ -218,6 +218,53 @@ TEST_F(TurnRunnerTest, DecidesNothingBeforeEverythingIsListed) {
   EXPECT_FALSE(core.Newest().request.time_max.has_value());
 }
 
+TEST_F(TurnRunnerTest, AStandbyTakesInputsAndDecidesNothingUntilItLeadsAndHasListedAnew) {
+  runner.StandBy();
+  runner.Start(core);
+  runner.EndListing();  // its first lists
+  runner.Push(Any());
+  ASSERT_TRUE(core.WaitForInputs(1));
+  EXPECT_FALSE(core.Newest().request.may_decide);
+  EXPECT_FALSE(core.Newest().request.is_ending);
+  runner.Lead();
+  runner.Push(Any());
+  ASSERT_TRUE(core.WaitForInputs(2));
+  EXPECT_FALSE(core.Newest().request.may_decide) << "what it knows may be older than its turn";
+  EXPECT_EQ(caught_up, 0);
+  const std::size_t turns = core.turn_count();
+  runner.EndListing();
+  ASSERT_TRUE(core.WaitForTurns(turns + 1));
+  EXPECT_TRUE(core.Newest().request.may_decide);
+}
+
+TEST_F(TurnRunnerTest, AStandbyEndsAtOnce) {
+  runner.StandBy();
+  runner.Start(core);
+  runner.Drain(std::chrono::seconds(30));
+  runner.Lead();
+  runner.EndListing();
+  runner.Push(Any());
+  ASSERT_TRUE(core.WaitForInputs(1));
+  EXPECT_FALSE(core.Newest().request.may_decide);
+}
+
+TEST_F(TurnRunnerTest, DecidesNothingWhereItMayNot) {
+  std::atomic<bool> may_decide = true;
+  TurnRunner asked(
+      loop, clock,
+      {.perform = [](scheduler::Output&&) {}, .may_decide = [&] { return may_decide.load(); }, .on_caught_up = {}});
+  asked.Start(core);
+  asked.EndListing();
+  ASSERT_TRUE(core.WaitForTurns(1));
+  EXPECT_TRUE(core.Newest().request.may_decide);
+  may_decide = false;
+  asked.Push(Any());
+  ASSERT_TRUE(core.WaitForInputs(1));
+  EXPECT_FALSE(core.Newest().request.may_decide);
+  asked.Stop();
+  asked.Join();
+}
+
 TEST_F(TurnRunnerTest, TellsOnceThatItHasCaughtUp) {
   core.Say({.result = {.has_more = true}});
   StartResting();
