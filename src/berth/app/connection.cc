@@ -16,6 +16,9 @@ namespace {
 // not wait for each other. While all are answered it is 88.
 constexpr int kConnectionsMax = 3 * 128;
 
+// A renewal, an event, and one that has no answer.
+constexpr int kElectionConnectionsMax = 3;
+
 std::string Variable(std::string_view name) {
   const char* value = std::getenv(std::string(name).c_str());
   return value != nullptr ? value : "";
@@ -47,10 +50,19 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   rest.qps = options.qps.value_or(0);
   rest.burst = options.burst.value_or(static_cast<int>(rest.qps * 2));
   client::SetContentTypes(rest, options.content_type, options.accept_content_types);
+  rest.fence = options.fence;
   connection->rest_ =
       std::make_unique<client::RestClient>(connection->loop_, *connection->transport_, config.credentials, seed, rest);
   connection->events_ = std::make_unique<client::RestClient>(connection->loop_, *connection->transport_,
                                                              config.credentials, seed + 1, rest);
+  // It makes no connection before it is used.
+  BERTH_ASSIGN_OR_RETURN(connection->election_transport_,
+                         client::MakeTransport(connection->io_, config, kElectionConnectionsMax));
+  client::RestClientOptions election;
+  election.headers = config.headers;
+  election.user_agent += "/leader-election";  // as upstream's
+  connection->election_ = std::make_unique<client::RestClient>(connection->loop_, *connection->election_transport_,
+                                                               config.credentials, seed + 2, std::move(election));
   return connection;
 }
 

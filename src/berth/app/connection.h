@@ -22,6 +22,7 @@ struct ConnectionOptions {
   // As in KubeSchedulerConfiguration's clientConnection; empty: JSON.
   std::string content_type;
   std::string accept_content_types;
+  std::shared_ptr<const net::WriteFence> fence;  // of rest() and events(); null: none
 };
 
 class Connection {
@@ -36,6 +37,9 @@ class Connection {
   // For events, with a rate limit of their own. Over one transport with the others: what is sent at the same time then
   // goes in one piece.
   client::RestClient& events() { return *events_; }
+  // For leader election: without the fence and the rate limit, and over connections of its own, so that it waits for
+  // nothing else.
+  client::RestClient& election() { return *election_; }
   const std::string& server() const { return server_; }
   // For other servers; its callbacks come on the same loop.
   net::IoContext& io() { return io_; }
@@ -55,6 +59,8 @@ class Connection {
   std::unique_ptr<net::Transport> transport_;
   std::unique_ptr<client::RestClient> rest_;
   std::unique_ptr<client::RestClient> events_;
+  std::unique_ptr<net::Transport> election_transport_;
+  std::unique_ptr<client::RestClient> election_;
 };
 
 }  // namespace berth::app

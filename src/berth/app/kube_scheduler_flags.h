@@ -11,7 +11,7 @@ namespace berth::app {
 // `flag` with its dashes, without a value: "--bind-address".
 inline bool IsKubeSchedulerFlag(std::string_view flag) {
   constexpr auto kFamilies = std::to_array<std::string_view>(
-      {"--authentication-", "--authorization-", "--leader-elect-", "--log-", "--requestheader-", "--tls-"});
+      {"--authentication-", "--authorization-", "--log-", "--requestheader-", "--tls-"});
   constexpr auto kFlags = std::to_array<std::string_view>(
       {"--allow-metric-labels", "--allow-metric-labels-manifest", "--bind-address", "--cert-dir", "--client-ca-file",
        "--contention-profiling", "--disabled-metrics", "--emulated-version", "--feature-gates",

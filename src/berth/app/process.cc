@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/process.h"
 
+#include <cstdio>
 #include <random>
 
 #include <malloc.h>
@@ -21,6 +22,16 @@ std::string HostName() {
   char name[256] = "";
   if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
   return name;
+}
+
+std::string RandomUuid() {
+  const std::uint64_t high = (RandomSeed() & ~0xf000ULL) | 0x4000ULL;
+  const std::uint64_t low = (RandomSeed() & ~(3ULL << 62)) | (2ULL << 62);
+  char text[40];
+  std::snprintf(text, sizeof(text), "%08llx-%04llx-%04llx-%04llx-%012llx", static_cast<unsigned long long>(high >> 32),
+                static_cast<unsigned long long>(high >> 16 & 0xffff), static_cast<unsigned long long>(high & 0xffff),
+                static_cast<unsigned long long>(low >> 48), static_cast<unsigned long long>(low & 0xffffffffffff));
+  return text;
 }
 
 std::uint64_t RandomSeed() {

@@ -15,5 +15,7 @@ std::string HostName();
 
 // From the system's random device, for runs that were not given one.
 std::uint64_t RandomSeed();
+// A version 4 UUID: "2f6c0a5e-...".
+std::string RandomUuid();
 
 }  // namespace berth::app

@@ -16,6 +16,7 @@
 #include "berth/app/begin_anew.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
+#include "berth/app/leader_election.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
@@ -31,9 +32,22 @@ namespace berth::app {
 namespace {
 
 Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& options) {
-  if (!options.config.empty()) return LoadConfigurationFile(options.config);
+  if (!options.config.empty()) {
+    auto loaded = LoadConfigurationFile(options.config);
+    if (!loaded.ok()) return loaded;
+    ApplyTo(loaded->leader_election, options.leader_election);
+    if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok())
+      return valid.error().Wrap("--config " + options.config + ", with --leader-elect-...");
+    return loaded;
+  }
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
-  if (!options.scheduler_name.empty()) configuration.profiles.front().scheduler_name = options.scheduler_name;
+  if (!options.scheduler_name.empty()) {
+    configuration.profiles.front().scheduler_name = options.scheduler_name;
+    // Beside the cluster's own scheduler, whose lease it has no part in.
+    if (options.scheduler_name != "default-scheduler")
+      configuration.leader_election.resource_name = options.scheduler_name;
+  }
+  ApplyTo(configuration.leader_election, options.leader_election);
   if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok())
     return valid.error().Wrap("--scheduler-name");
   return configuration;
@@ -134,15 +148,27 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   if (from_file.burst) connection_options.burst = from_file.burst;
   connection_options.content_type = from_file.content_type;
   connection_options.accept_content_types = from_file.accept_content_types;
+  std::optional<LeaderElection> election;
+  if (configuration->leader_election.leader_elect && !options.once) {
+    const auto checked = LeaderElection::Check(configuration->leader_election);
+    if (!checked.ok()) return cli::FailWith(checked.error(), cli::kExitUsage);
+    connection_options.fence = election.emplace().fence();
+  }
   auto connection = Connection::Make(connection_options, clock, seed);
   if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
 
   metrics::PrometheusMetrics metrics;
   runner::ShellOptions shell_options;
   shell_options.metrics = &metrics;
-  shell_options.make_client = [&io = (*connection)->io()](net::HttpClientOptions to) {
-    return net::MakeHttpClient(io, std::move(to));
+  shell_options.make_client = [&io = (*connection)->io(), &election](net::HttpClientOptions to) {
+    auto client = net::MakeHttpClient(io, std::move(to));
+    if (client.ok() && election) client = election->Fenced(std::move(*client));
+    return client;
   };
+  if (election) {
+    shell_options.is_leading = [fence = election->fence()] { return fence->IsOpen(); };
+    shell_options.lists_when_leading = configuration->delay_cache_until_active;
+  }
   shell_options.seed = seed;
   shell_options.hostname = HostName();
   shell_options.read_file = plugin_files::PluginFiles(options.config);
@@ -154,15 +180,6 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
                                             std::move(shell_options));
   if (!shell.ok()) {
     return cli::FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
-                         cli::kExitUsage);
-  }
-
-  // Two that both take themselves for the leader give the same room away twice.
-  if (!options.config.empty() && options.leader_elect.empty() && configuration->leader_election.leader_elect) {
-    return cli::FailWith(InvalidError("--config " + options.config +
-                                      ": leaderElection.leaderElect is true, as it is when it is left out, but leader "
-                                      "election comes with a later version: set it to false, here or with "
-                                      "--leader-elect=false, and run one instance"),
                          cli::kExitUsage);
   }
 
@@ -181,6 +198,10 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
   for (const std::string& line : UnnoticedNames(*configuration, plugins)) log::Warning("app", line);
   (*shell)->Start();
+  if (election) {
+    election->Start(configuration->leader_election, configuration->profiles.front().scheduler_name, seed,
+                    (*connection)->election(), **shell);
+  }
   int status = cli::kExitOk;
   if (options.once) {
     WaitUntilPlaced(**shell, std::chrono::seconds(options.once_patience_s));
@@ -188,9 +209,12 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
   } else {
     const char* signal = cli::WaitForSignal();
+    if (election && election->HasLost()) EndWithLostLease();
     log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
   }
+  if (election) election->Withdraw();
   (*shell)->Stop(std::chrono::seconds(kShutdownGraceSeconds));
+  if (election) election->Release();
   (*connection)->Stop();
   const scheduler::Counts counts = (*shell)->counts();
   log::Info("app", "Ended",

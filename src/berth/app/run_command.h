@@ -8,6 +8,7 @@
 #include <string>
 
 #include "berth/app/connection.h"
+#include "berth/app/leader_election_flags.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::app {
@@ -26,8 +27,8 @@ struct RunOptions {
   bool once = false;
   // With `once`, how long a pod is waited for that met an error or waits for its victims, while none is placed.
   int once_patience_s = 30;
-  // Taken where they ask for what is: no leader election, no port. Another value is refused.
-  std::string leader_elect;
+  LeaderElectionFlags leader_election;
+  // Taken where it asks for what is: no port. Another value is refused.
   int secure_port = 0;
 };
 

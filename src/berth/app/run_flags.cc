@@ -38,19 +38,12 @@ CLI::App* AddRunCommand(CLI::App& app, RunOptions& options, std::optional<std::s
       ->check(CLI::Range(1, 86'400))
       ->needs(once)
       ->capture_default_str();
-  command->add_option("--leader-elect", options.leader_elect, "false, or unset: not in this version")
-      ->expected(0, 1)
-      ->default_str("");
+  AddLeaderElection(*command, options.leader_election);
   command->add_option("--secure-port", options.secure_port, "0, or unset: not in this version");
   AddVerbosity(*command, verbosity, "for a line on each decision, with its reasons");
   command->footer("SIGINT and SIGTERM end it: bindings under way get " + std::to_string(kShutdownGraceSeconds) +
                   " s to end, and then their events as long again.");
   command->callback([command, &options] {
-    const bool is_set = command->count("--leader-elect") > 0;
-    if (is_set && options.leader_elect != "false" && options.leader_elect != "0") {
-      throw CLI::ValidationError(
-          "--leader-elect", "leader election comes with a later version: leave it out or say --leader-elect=false");
-    }
     if (options.secure_port != 0) {
       throw CLI::ValidationError(
           "--secure-port",

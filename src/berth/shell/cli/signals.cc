@@ -4,6 +4,8 @@
 #include <csignal>
 #include <ctime>
 
+#include <unistd.h>
+
 namespace berth::cli {
 namespace {
 
@@ -29,6 +31,11 @@ const char* WaitForSignal() {
   while (sigwait(&set, &signal) != 0) {
   }
   return signal == SIGINT ? "SIGINT" : "SIGTERM";
+}
+
+void EndWait() {
+  // To the process, where whoever waits for it takes it. It cannot fail.
+  kill(getpid(), SIGTERM);
 }
 
 bool HasSignal() {

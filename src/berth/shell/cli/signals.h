@@ -12,6 +12,9 @@ void BlockSignals();
 // Blocks until SIGINT or SIGTERM; returns its name.
 const char* WaitForSignal();
 
+// Makes WaitForSignal() return, now or when it is called next, as if SIGTERM had come. Any thread.
+void EndWait();
+
 // True when one of them has come. Does not block.
 bool HasSignal();
 
