@@ -117,7 +117,7 @@ labels=(berth kube-scheduler)
 for ((run = 1; run <= runs; run++)); do
   for label in "${labels[@]}"; do
     case $label in
-      berth) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} ${BERTH_FLAGS:-}") ;;
+      berth) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} --leader-elect=false ${BERTH_FLAGS:-}") ;;
       null) scheduler=(-scheduler null -null-events) ;;
       *) scheduler=(-scheduler-cmd "$BIN/kube-scheduler --kubeconfig {kubeconfig} $kube_flags") ;;
     esac

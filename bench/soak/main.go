@@ -68,7 +68,7 @@ func run(minutes float64, rate, nodes int, out, plot, draw string, args []string
 	if err != nil {
 		return err
 	}
-	scheduler, err := start(out, "berth", args[0], "run", "--master", "http://"+faults.address, "--seed", "1")
+	scheduler, err := start(out, "berth", args[0], "run", "--master", "http://"+faults.address, "--seed", "1", "--leader-elect=false")
 	if err != nil {
 		return err
 	}

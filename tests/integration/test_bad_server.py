@@ -112,7 +112,7 @@ def fixed(data: bytes, keep: bool = False):
 
 class BadServer(BerthTest):
     def run_against(self, url: str) -> Process:
-        return Process(self, "run", "--master", url, "--seed", "1")
+        return Process(self, "run", "--master", url, "--seed", "1", "--leader-elect=false")
 
     def warnings(self, berth: Process) -> list[str]:
         return [line for line in berth.lines("err") if re.match(r"[WE]\d{4} ", line)]
@@ -266,7 +266,7 @@ class BadServer(BerthTest):
                 "apiVersion": "v1", "kind": "Config", "current-context": "c",
                 "clusters": [{"name": "k", "cluster": {"server": url, "certificate-authority": str(ca)}}],
                 "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}))
-            return Process(self, "run", "--kubeconfig", str(path), "--seed", "1")
+            return Process(self, "run", "--kubeconfig", str(path), "--seed", "1", "--leader-elect=false")
 
         refused = fixed(http("500 Internal Server Error", status(500, "InternalError", "heard you")), True)
         good, elsewhere, expired = (FakeServer(self, refused, tls(name)) for name in ("good", "elsewhere", "expired"))

@@ -54,10 +54,14 @@ class BadStart(BerthTest):
             ("unknown flag of demo", ["demo", "--server"], "--server"),
             ("flag of another command", ["apiserver", "--kubeconfig", "x"], "--kubeconfig"),
             ("flag without its value", ["run", "--kubeconfig"], "--kubeconfig"),
-            ("leader election", ["run", "--master", "http://127.0.0.1:1", "--leader-elect=true"],
-             "--leader-elect", "--leader-elect=false"),
-            ("leader election, as a switch", ["run", "--master", "http://127.0.0.1:1", "--leader-elect"],
-             "--leader-elect", "--leader-elect=false"),
+            ("renewals that may fail too long", ["run", "--master", "http://127.0.0.1:1", "--leader-elect-renew-deadline=20s"],
+             re.escape("leaderElection.leaseDuration"), "RenewDeadline"),
+            ("tries too far apart", ["run", "--master", "http://127.0.0.1:1", "--leader-elect-retry-period=9s"],
+             re.escape("leaderElection: renewDeadline must be greater than retryPeriod*JitterFactor")),
+            ("lease of no duration", ["run", "--master", "http://127.0.0.1:1", "--leader-elect-lease-duration=soon"],
+             "--leader-elect-lease-duration", "soon"),
+            ("lock of another kind", ["run", "--master", "http://127.0.0.1:1", "--leader-elect-resource-lock=endpoints"],
+             re.escape("leaderElection.resourceLock"), "leases"),
             ("leader election, no boolean", ["run", "--master", "http://127.0.0.1:1", "--leader-elect=maybe"], "--leader-elect"),
             ("secure port", ["run", "--master", "http://127.0.0.1:1", "--secure-port", "10259"], "--secure-port", "--secure-port=0"),
             ("secure port, no number", ["run", "--master", "http://127.0.0.1:1", "--secure-port", "https"],
@@ -143,8 +147,7 @@ class BadStart(BerthTest):
              re.escape("profiles[0].plugins.score.enable")),
             ("wrong type", CONFIG + "parallelism: many\n", "parallelism", "integer|number"),
             ("list for a map", CONFIG + "leaderElection: []\n", "leaderElection"),
-            ("leader election", CONFIG + "leaderElection: {leaderElect: true}\n", re.escape("leaderElection.leaderElect"), "one instance"),
-            ("leader election, left out", CONFIG, re.escape("leaderElection.leaderElect"), "one instance"),
+            ("lease too short", CONFIG + "leaderElection: {leaseDuration: 5s}\n", re.escape("leaderElection.leaseDuration"), "RenewDeadline"),
             ("wrong apiVersion", CONFIG.replace("/v1", "/v1beta3"), "apiVersion", re.escape("kubescheduler.config.k8s.io/v1")),
             ("no kind", "apiVersion: kubescheduler.config.k8s.io/v1\n", "kind", "KubeSchedulerConfiguration"),
             ("unknown plugin", CONFIG + "profiles: [{plugins: {score: {enabled: [{name: NodeResourceFit}]}}}]\n", "NodeResourceFit"),
@@ -174,7 +177,9 @@ class BadStart(BerthTest):
                          "--scheduler-name", "--config")
 
     def test_flags_that_upstream_users_have(self):
-        good = [["--leader-elect=false"], ["--leader_elect=false"], ["--leader-elect", "false"], ["--secure-port=0"],
+        good = [["--leader-elect"], ["--leader-elect=true", "--leader-elect-lease-duration=30s", "--leader-elect-renew-deadline=20s",
+                 "--leader-elect-retry-period=3s", "--leader-elect-resource-lock=leases", "--leader-elect-resource-name=mine",
+                 "--leader-elect-resource-namespace=default"], ["--leader-elect=false"], ["--leader_elect=false"], ["--leader-elect", "false"], ["--secure-port=0"],
                 ["--secure_port", "0"], ["--v=2"], ["-v", "2"], ["-v=2"], ["--kube-api-qps=100", "--kube-api-burst=200"]]
         for flags in good:
             with self.subTest(" ".join(flags)):

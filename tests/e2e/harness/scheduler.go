@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 )
 
 // Reference says that the suite runs the real kube-scheduler in berth's place, to prove the suite itself.
@@ -36,7 +37,15 @@ type Scheduler struct {
 	Env        []string
 	MayEnd     bool
 	JSON       bool // kube-scheduler only: for a server that does not speak protobuf
+	Lease      bool // takes part in leader election, for kube-system/kube-scheduler, with the times below
 }
+
+// Times of leader election where a test asks for it.
+const (
+	LeaseDuration = 3 * time.Second
+	RenewDeadline = 2 * time.Second
+	RetryPeriod   = 500 * time.Millisecond
+)
 
 // StartScheduler starts berth, or kube-scheduler when the suite proves itself.
 func StartScheduler(t testing.TB, s Scheduler) *Process {
@@ -55,10 +64,16 @@ func StartScheduler(t testing.TB, s Scheduler) *Process {
 	if s.Name != "" {
 		args = append(args, "--scheduler-name", s.Name)
 	}
+	if s.Lease {
+		args = append(args, fmt.Sprintf("--leader-elect-lease-duration=%v", LeaseDuration),
+			fmt.Sprintf("--leader-elect-renew-deadline=%v", RenewDeadline), fmt.Sprintf("--leader-elect-retry-period=%v", RetryPeriod))
+	} else {
+		args = append(args, "--leader-elect=false")
+	}
 	return Start(t, Command{Name: cmp.Or(s.Log, "berth"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
 }
 
-// StartKubeScheduler starts the real kube-scheduler without rate limits and without leader election.
+// StartKubeScheduler starts the real kube-scheduler without rate limits, and without leader election unless asked for.
 func StartKubeScheduler(t testing.TB, s Scheduler) *Process {
 	t.Helper()
 	name := cmp.Or(s.Name, "default-scheduler")
@@ -66,12 +81,16 @@ func StartKubeScheduler(t testing.TB, s Scheduler) *Process {
 	if s.JSON {
 		contentType = "application/json"
 	}
+	election := "{leaderElect: false}"
+	if s.Lease {
+		election = fmt.Sprintf("{leaderElect: true, leaseDuration: %v, renewDeadline: %v, retryPeriod: %v}", LeaseDuration, RenewDeadline, RetryPeriod)
+	}
 	config := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q, qps: 5000, burst: 10000, contentType: %s}
-leaderElection: {leaderElect: false}
+leaderElection: %s
 profiles: [{schedulerName: %s}]
-`, s.Kubeconfig, contentType, name)
+`, s.Kubeconfig, contentType, election, name)
 	file := must(os.CreateTemp(s.Dir, "kube-scheduler-*.yaml"))(t)
 	file.Close()
 	args := []string{ControlPlane(t, "kube-scheduler"), "--config", writeFile(t, file.Name(), []byte(config)), "--secure-port=0", "-v=2"}

@@ -130,6 +130,8 @@ kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: %q}
 leaderElection: {leaderElect: true}
 `, kubeconfig)))
+		} else {
+			args = append(args, "--leader-elect=false")
 		}
 		args = append(args, o.flags...)
 	} else {
