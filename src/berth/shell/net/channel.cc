@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstring>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <netinet/in.h>
@@ -191,6 +192,74 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeClient(const TlsClie
   return context;
 }
 
+namespace {
+
+Expected<void> SetMinVersion(SSL_CTX* context, const std::string& name) {
+  static constexpr std::pair<std::string_view, int> kVersions[] = {{"", TLS1_2_VERSION},
+                                                                   {"VersionTLS10", TLS1_VERSION},
+                                                                   {"VersionTLS11", TLS1_1_VERSION},
+                                                                   {"VersionTLS12", TLS1_2_VERSION},
+                                                                   {"VersionTLS13", TLS1_3_VERSION}};
+  for (const auto& [known, version] : kVersions) {
+    if (name != known) continue;
+    // Below 1.2 OpenSSL's own level of security forbids what those versions need.
+    if (version < TLS1_2_VERSION) SSL_CTX_set_security_level(context, 0);
+    SSL_CTX_set_min_proto_version(context, version);
+    return {};
+  }
+  return InvalidError("TLS version \"" + name + "\": should be one of VersionTLS10 to VersionTLS13");
+}
+
+Expected<void> SetCipherSuites(SSL_CTX* context, const std::vector<std::string>& names) {
+  if (names.empty()) return {};
+  std::string list;
+  bool names_tls13 = false;
+  for (const std::string& name : names) {
+    // Those of TLS 1.3 say nothing about the key exchange, and cannot be chosen, as in Go.
+    names_tls13 = names_tls13 || (name.starts_with("TLS_") && name.find("_WITH_") == std::string::npos);
+    const std::string_view own_name = OPENSSL_cipher_name(name.c_str());
+    if (own_name == "(NONE)" || name.find("_WITH_") == std::string::npos) continue;
+    list.append(list.empty() ? "" : ":").append(own_name);
+  }
+  if (list.empty() && names_tls13) return {};
+  if (!list.empty() && SSL_CTX_set_cipher_list(context, list.c_str()) == 1) return {};
+  ERR_clear_error();
+  return InvalidError("TLS cipher suites: none of " + names.front() + (names.size() > 1 ? ", ..." : "") +
+                      " is known to this build of OpenSSL");
+}
+
+Expected<void> SetCurves(SSL_CTX* context, const std::vector<std::int32_t>& numbers) {
+  if (numbers.empty()) return {};
+  std::string list;
+  for (const std::int32_t number : numbers) {
+    const char* name = number == 23   ? "P-256"
+                       : number == 24 ? "P-384"
+                       : number == 25 ? "P-521"
+                       : number == 29 ? "X25519"
+                                      : nullptr;
+    if (name != nullptr) list.append(list.empty() ? "" : ":").append(name);
+  }
+  // SSL_CTX_set1_groups_list without its old-style cast.
+  if (!list.empty() && SSL_CTX_ctrl(context, SSL_CTRL_SET_GROUPS_LIST, 0, list.data()) == 1) return {};
+  ERR_clear_error();
+  return InvalidError("TLS curves: none of those given is known; should be of 23, 24, 25 and 29");
+}
+
+int TakeAnyCertificate(X509_STORE_CTX*, void*) { return 1; }
+
+// Asks for a certificate without looking at what comes.
+Expected<void> AskForCertificate(SSL_CTX* context, const std::string& hint_pem) {
+  if (!hint_pem.empty()) {
+    BERTH_ASSIGN_OR_RETURN(const auto roots, ReadCertificates(hint_pem, "client certificate authority"));
+    for (const auto& root : roots) SSL_CTX_add_client_CA(context, root.get());
+  }
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  SSL_CTX_set_cert_verify_callback(context, TakeAnyCertificate, nullptr);
+  return {};
+}
+
+}  // namespace
+
 Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServerOptions& options) {
   const auto context = std::make_shared<const TlsContext>(NewContext(TLS_server_method()));
   BERTH_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(options.certificate_chain_pem, "server certificate"));
@@ -206,6 +275,13 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeServer(const TlsServ
     BERTH_RETURN_IF_ERROR(AddRoots(context->get(), options.client_ca_pem, "client certificate authority"));
     SSL_CTX_set_verify(context->get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   }
+  if (options.asks_for_client_certificate) {
+    BERTH_CHECK(options.client_ca_pem.empty(), "either TLS verifies client certificates, or the handler does");
+    BERTH_RETURN_IF_ERROR(AskForCertificate(context->get(), options.client_ca_hint_pem));
+  }
+  BERTH_RETURN_IF_ERROR(SetMinVersion(context->get(), options.min_version));
+  BERTH_RETURN_IF_ERROR(SetCipherSuites(context->get(), options.cipher_suites));
+  BERTH_RETURN_IF_ERROR(SetCurves(context->get(), options.curves));
   SSL_CTX_set_options(context->get(), SSL_OP_NO_TICKET);
   SSL_CTX_set_num_tickets(context->get(), 0);
   SSL_CTX_set_alpn_select_cb(context->get(), ChooseHttp11, nullptr);
@@ -350,6 +426,24 @@ Channel::Step Channel::Handshake() {
     return {Outcome::kDone};
   }
   return TlsResult(result, "TLS handshake failed");
+}
+
+std::vector<std::string> Channel::PeerCertificates() const {
+  std::vector<std::string> shown;
+  if (ssl_ == nullptr || !is_tls_established_) return shown;
+  const auto add = [&shown](const X509* certificate) {
+    unsigned char* der = nullptr;
+    const int size = i2d_X509(certificate, &der);
+    if (size > 0) shown.emplace_back(reinterpret_cast<const char*>(der), static_cast<std::size_t>(size));
+    OPENSSL_free(der);
+  };
+  const X509Ptr own(SSL_get1_peer_certificate(ssl_));
+  if (own == nullptr) return shown;
+  add(own.get());
+  const STACK_OF(X509)* chain = SSL_get_peer_cert_chain(ssl_);  // On a server's side without the peer's own.
+  for (int i = 0; i < sk_X509_num(chain); ++i) add(sk_X509_value(chain, i));
+  ERR_clear_error();
+  return shown;
 }
 
 Channel::Step Channel::Read(char* data, std::size_t size) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/io_context.hpp>
@@ -89,6 +90,8 @@ class Channel {
   Expected<void> StartServerTls(const TlsContext& context);
 
   Step Handshake();
+  // After the handshake of a server: what the peer has shown (DER), its own certificate first; else empty.
+  std::vector<std::string> PeerCertificates() const;
   Step Read(char* data, std::size_t size);
   Step Write(std::string_view bytes);
 

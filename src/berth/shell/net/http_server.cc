@@ -27,6 +27,18 @@ constexpr int kRefusedConnectionsMax = 64;
 // Rest after an accept that failed for want of file descriptors or memory.
 constexpr Duration kAcceptRest = std::chrono::milliseconds(100);
 
+// One of a shard's connections, if there is one to spare. Any thread.
+void EndMostSilent(const std::shared_ptr<ServerShared>& shared, ServerShared::Shard& shard) {
+  boost::asio::post(shard.loop.io, [shared, &shard] {
+    std::shared_ptr<ServerConnection> silent;
+    for (const auto& connection : shard.connections) {
+      if (!connection->IsSilent()) continue;
+      if (silent == nullptr || connection->last_progress() < silent->last_progress()) silent = connection;
+    }
+    if (silent != nullptr) silent->Close();
+  });
+}
+
 // Takes connections in and hands them to the loops in turn. On the first loop's thread.
 class Listener : public std::enable_shared_from_this<Listener> {
  public:
@@ -63,6 +75,9 @@ class Listener : public std::enable_shared_from_this<Listener> {
     if (count > shared_->options.connections_max + kRefusedConnectionsMax) {
       shared_->connection_count.fetch_sub(1);
       return;
+    }
+    if (shared_->options.ends_silent_connections && count > shared_->options.connections_max) {
+      for (ServerShared::Shard& each : shared_->shards) EndMostSilent(shared_, each);
     }
     boost::asio::post(shard.loop.io,
                       [&shard, connection = std::make_shared<ServerConnection>(shared_, shard, std::move(channel))] {
@@ -136,6 +151,13 @@ class Server final : public HttpServer {
   std::uint16_t port() const override { return port_; }
   std::string address() const override { return address_; }
 
+  Expected<void> ReplaceTls(const TlsServerOptions& tls) override {
+    BERTH_CHECK(shared_->options.tls.has_value(), "the server was started without TLS");
+    BERTH_ASSIGN_OR_RETURN(auto context, TlsContext::MakeServer(tls));
+    shared_->SetTls(std::move(context));
+    return {};
+  }
+
  private:
   const std::shared_ptr<ServerShared> shared_;
   std::shared_ptr<Listener> listener_;
@@ -193,7 +215,8 @@ Expected<Acceptor> Listen(boost::asio::io_context& io, const std::string& listen
 Expected<std::unique_ptr<HttpServer>> StartHttpServer(IoContext& io, HttpServerOptions options, Handler handler) {
   auto shared = std::make_shared<ServerShared>(io.impl(), std::move(options), std::move(handler));
   if (shared->options.tls) {
-    BERTH_ASSIGN_OR_RETURN(shared->tls, TlsContext::MakeServer(*shared->options.tls));
+    BERTH_ASSIGN_OR_RETURN(auto context, TlsContext::MakeServer(*shared->options.tls));
+    shared->SetTls(std::move(context));
   }
   for (auto& loop : io.impl().loops) shared->shards.emplace_back(*loop);
   BERTH_ASSIGN_OR_RETURN(auto acceptor, Listen(io.impl().loops.front()->io, shared->options.listen));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "berth/shell/net/io_context.h"
 #include "berth/shell/net/transport.h"
@@ -36,6 +37,11 @@ class ResponseWriter {
   virtual void Abort() { End(); }
   // Called once when the peer goes away or the stream ends, on the server's thread. Set before the first Write.
   virtual void OnClosed(std::function<void()> closed) = 0;
+
+  // The certificates (DER, the client's own first) that the peer has shown at the connection's beginning; null when it
+  // has shown none. Nobody has verified them but where TlsServerOptions::client_ca_pem is set; that the peer has the
+  // first one's key is certain. Any thread.
+  virtual std::shared_ptr<const std::vector<std::string>> PeerCertificates() const { return nullptr; }
 };
 
 using Handler = std::function<void(Request request, std::shared_ptr<ResponseWriter> writer)>;
@@ -44,6 +50,20 @@ struct TlsServerOptions {
   std::string certificate_chain_pem;
   std::string private_key_pem;
   std::string client_ca_pem;  // not empty: clients must show a certificate that one of these roots has signed
+  // Clients are asked for a certificate and need not show one; any is taken, and the handler decides what it is worth
+  // (ResponseWriter::PeerCertificates). Not together with client_ca_pem.
+  bool asks_for_client_certificate = false;
+  // With asks_for_client_certificate: authorities whose names clients are told. Many show only a certificate of one of
+  // these; without any they show what they have.
+  std::string client_ca_hint_pem;
+  // As Go names them: VersionTLS10 to VersionTLS13; empty: VersionTLS12.
+  std::string min_version;
+  // IANA's names, of TLS 1.2 and before: those of 1.3 are always on. Empty: OpenSSL's choice. Names that OpenSSL has no
+  // suite for are left out, but one must remain.
+  std::vector<std::string> cipher_suites;
+  // IANA's numbers, as Go's CurveID: 23, 24, 25 (P-256, P-384, P-521), 29 (X25519). Empty: OpenSSL's choice. Others are
+  // left out, but one must remain.
+  std::vector<std::int32_t> curves;
 };
 
 struct HttpServerOptions {
@@ -63,6 +83,9 @@ struct HttpServerOptions {
   // From a request's first byte to its last.
   Duration request_timeout = std::chrono::seconds(30);
   int connections_max = 4096;
+  // Where one more than connections_max comes, the one that has been silent for longest, without a request under way,
+  // is closed for it; else the new one is answered with 503.
+  bool ends_silent_connections = false;
   std::size_t stream_buffer_bytes_max = std::size_t{64} << 20;
   Duration idle_timeout = std::chrono::seconds(120);  // keep-alive
   // The answer to a request that is no HTTP (400), too long (413), over header_bytes_max (431) or beyond
@@ -76,6 +99,10 @@ class HttpServer {
   virtual ~HttpServer() = default;
   virtual std::uint16_t port() const = 0;
   virtual std::string address() const = 0;  // "127.0.0.1:8001"
+
+  // What new connections use from now on; those that are open keep what they have. On a failure nothing changes. Only
+  // for a server that was started with TLS. Any thread.
+  virtual Expected<void> ReplaceTls(const TlsServerOptions& tls) = 0;
 };
 
 // Fails with one clear line when the address does not parse or is in use, or the certificate does not load.

@@ -449,6 +449,30 @@ TEST(HttpServerTest, ConnectionsAreBounded) {
   EXPECT_EQ(peers[1].ReadUntil("GET / "), answer);
 }
 
+TEST(HttpServerTest, TheMostSilentConnectionMakesRoom) {
+  IoContext io;
+  HttpServerOptions options;
+  options.connections_max = 2;
+  options.ends_silent_connections = true;
+  Writers writers;
+  const auto server = MakeServer(io, KeepIn(writers), options);
+  const std::string request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+  // One that waits for its answer is none.
+  RawSocket busy = RawSocket::Connect(server->port());
+  busy.Write(request);
+  const auto writer = Wait(writers, 0);
+  for (std::size_t i = 1; i < 20; ++i) {
+    RawSocket silent = RawSocket::Connect(server->port());
+    RawSocket next = RawSocket::Connect(server->port());
+    EXPECT_EQ(silent.ReadToEnd(), "") << i;  // closed without a word
+    next.Write(request);
+    Wait(writers, i)->Send({204});
+    EXPECT_THAT(next.ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 204 ")) << i;
+  }
+  writer->Send({204});
+  EXPECT_THAT(busy.ReadUntil("\r\n\r\n"), StartsWith("HTTP/1.1 204 "));
+}
+
 TEST(HttpServerTest, RefusedConnectionsAreBoundedToo) {
   IoContext io;
   HttpServerOptions options;

@@ -52,9 +52,9 @@ void ServerConnection::Start() {
     return;
   }
   StartParser();
-  if (shared_->tls != nullptr) {
+  if (const auto tls = shared_->tls(); tls != nullptr) {
     phase_ = Phase::kHandshake;
-    if (channel_->StartServerTls(*shared_->tls).ok()) {
+    if (channel_->StartServerTls(*tls).ok()) {
       HandshakeStep();
     } else {
       Close();
@@ -115,6 +115,10 @@ void ServerConnection::Close(bool calls_back) {
   shard_.connections.erase(self);
 }
 
+bool ServerConnection::IsSilent() const {
+  return phase_ == Phase::kHandshake || (phase_ == Phase::kReading && !parser_.has_started());
+}
+
 void ServerConnection::EndIfSlow(SteadyTime now) {
   if (now - last_progress_ < shared_->options.slow_request_time) return;
   bool holds_room = phase_ == Phase::kReading && received_.bytes() > 0;
@@ -152,6 +156,9 @@ void ServerConnection::HandshakeStep() {
     case Channel::Outcome::kDone:
       phase_ = Phase::kReading;
       Touch();
+      if (auto shown = channel_->PeerCertificates(); !shown.empty()) {
+        peer_certificates_ = std::make_shared<const std::vector<std::string>>(std::move(shown));
+      }
       if (shared_->connection_count.load() > shared_->options.connections_max) {
         Refuse(503, "too many connections");
       } else {
@@ -325,6 +332,7 @@ void ServerConnection::Handle() {
   reply_->is_http_1_0 = parser_.is_http_1_0();
   reply_->keeps_alive = parser_.keep_alive();
   reply_->connection = shared_from_this();
+  reply_->peer_certificates = peer_certificates_;
   Request request = std::move(parser_.request());
   request.body = std::move(parser_.body());
   (void)received_.Set(0);  // less is always granted

@@ -8,6 +8,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/http_parser.h"
@@ -37,6 +38,10 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
 
   // Idempotent. `calls_back`: a writer's on_closed is called.
   void Close(bool calls_back = true);
+
+  // Nothing of a request has arrived, and no answer is under way.
+  bool IsSilent() const;
+  SteadyTime last_progress() const { return last_progress_; }
 
   // Any thread, while the connection is open.
   Loop& loop() { return shard_.loop; }
@@ -70,6 +75,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   ReadBuffer buffer_;
   ServerBudget::Share received_;        // of the request that is being received
   std::shared_ptr<ServerReply> reply_;  // while a request is handled
+  std::shared_ptr<const std::vector<std::string>> peer_certificates_;
   std::deque<std::string> out_;
   std::size_t out_begin_ = 0;  // sent of the first piece
   std::size_t lingered_bytes_ = 0;

@@ -149,6 +149,10 @@ class Writer final : public ResponseWriter {
     closed();  // The connection has gone, and perhaps its loop with it: there is no other thread to call from.
   }
 
+  std::shared_ptr<const std::vector<std::string>> PeerCertificates() const override {
+    return reply_->peer_certificates;  // Set before the handler was called.
+  }
+
  private:
   // With the reply's lock held. An answer that is larger than all may be together goes alone.
   bool HasRoom(const Response& response) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/server_shared.h"
@@ -28,6 +29,7 @@ struct ServerReply {
   bool is_head_request = false;
   bool is_http_1_0 = false;
   bool keeps_alive = false;  // as the request wants it
+  std::shared_ptr<const std::vector<std::string>> peer_certificates;
 
   std::mutex mutex;
   State state = State::kOpen;                    // guarded by mutex

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // ServerShared: what all connections of one HttpServer have in common. For the sources of this folder; immutable but
-// for the shards, each of which belongs to its loop, the count and the budgets. Shards and `tls` are set before the
-// first connection.
+// for the shards, each of which belongs to its loop, the count, the budgets and the TLS context. Shards are set before
+// the first connection.
 #pragma once
 
 #include <atomic>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/http_server.h"
@@ -46,10 +48,21 @@ struct ServerShared {
     std::atomic<bool> is_sweep_posted{false};  // any thread
   };
 
+  // Null: plain HTTP. Any thread.
+  std::shared_ptr<const TlsContext> tls() const {
+    const std::lock_guard lock(tls_mutex);
+    return tls_now;
+  }
+  void SetTls(std::shared_ptr<const TlsContext> tls) {
+    const std::lock_guard lock(tls_mutex);
+    tls_now = std::move(tls);
+  }
+
   IoContext::Impl& io;
   const HttpServerOptions options;
   const Handler handler;
-  std::shared_ptr<const TlsContext> tls;
+  mutable std::mutex tls_mutex;
+  std::shared_ptr<const TlsContext> tls_now;  // guarded by tls_mutex
   std::deque<Shard> shards;
   std::atomic<int> connection_count{0};
   ServerBudget requests;

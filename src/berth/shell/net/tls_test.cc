@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/shell/net/self_signed.h"
 #include "berth/shell/net/test_certificates.h"
 #include "berth/shell/net/test_peers.h"
 
@@ -199,6 +200,114 @@ TEST(TlsTest, ClientCertificateIsAskedForAtEachConnection) {
   const auto stream = client->Stream({"GET", "/stream"}, {}, recorder.Callbacks());
   EXPECT_TRUE(recorder.WaitForEnd().ends[0].ok());
   EXPECT_EQ(asked, 3);
+}
+
+// A server that asks takes any certificate, or none, and hands it up.
+TEST(TlsTest, ClientCertificateIsHandedUp) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  TlsServerOptions tls{pki.good.pem(), pki.good.key_pem()};
+  tls.asks_for_client_certificate = true;
+  tls.client_ca_hint_pem = pki.authority.pem();
+  const auto server = MakeServer(io, tls, [](const Request&, const std::shared_ptr<ResponseWriter>& writer) {
+    const auto shown = writer->PeerCertificates();
+    writer->Send({200, {}, shown == nullptr ? "none" : std::to_string(shown->size()) + ":" + shown->front()});
+  });
+  struct Case {
+    std::string name;
+    const Certificate* certificate;
+    std::string chain;
+    std::string want_begin;
+  };
+  const Case cases[] = {{"none", nullptr, "", "none"},
+                        {"of the authority", &pki.client, "", "1:"},
+                        {"with its chain", &pki.client, pki.intermediate.pem(), "2:"},
+                        {"a stranger's", &pki.foreign_client, "", "1:"},
+                        {"expired", &pki.expired, "", "1:"}};
+  for (const Case& c : cases) {
+    TlsClientOptions options{.ca_pem = pki.authority.pem()};
+    if (c.certificate != nullptr) {
+      options.client_certificate_pem = [&c] {
+        return Expected<std::pair<std::string, std::string>>(
+            {c.certificate->pem() + c.chain, c.certificate->key_pem()});
+      };
+    }
+    const auto client = MakeClient(io, server->port(), options);
+    for (int i = 0; i < 2; ++i) {
+      const auto response = SendAndWait(*client, {"GET", "/"});
+      ASSERT_TRUE(response.ok()) << c.name << ": " << response.error().message;
+      EXPECT_THAT(response->body, StartsWith(c.want_begin)) << c.name;
+      // Names are plain bytes in DER.
+      if (c.certificate == &pki.foreign_client) EXPECT_THAT(response->body, HasSubstr("stranger"));
+    }
+  }
+}
+
+TEST(TlsTest, CertificateIsReplacedForNewConnections) {
+  const Pki& pki = GetPki();
+  IoContext io;
+  const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem()});
+  const auto old_client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()});
+  EXPECT_TRUE(SendAndWait(*old_client, {"GET", "/"}).ok());
+  const auto mismatch = server->ReplaceTls({pki.good.pem(), pki.self_signed.key_pem()});
+  ASSERT_FALSE(mismatch.ok());
+  EXPECT_THAT(mismatch.error().message, HasSubstr("the private key does not belong to the first certificate"));
+  EXPECT_TRUE(SendAndWait(*MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()}), {"GET", "/"}).ok());
+  ASSERT_TRUE(server->ReplaceTls({pki.self_signed.pem(), pki.self_signed.key_pem()}).ok());
+  EXPECT_FALSE(SendAndWait(*MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()}), {"GET", "/"}).ok());
+  EXPECT_TRUE(SendAndWait(*MakeClient(io, server->port(), {.ca_pem = pki.self_signed.pem()}), {"GET", "/"}).ok());
+  EXPECT_TRUE(SendAndWait(*old_client, {"GET", "/"}).ok());  // its connection is open
+}
+
+TEST(TlsTest, SelfSigned) {
+  const auto pair = MakeSelfSigned(
+      {.common_name = "localhost@1", .names = {"DNS:localhost", "IP:127.0.0.1"}, .now = SystemClock().WallNow()});
+  ASSERT_TRUE(pair.ok());
+  IoContext io;
+  const auto server = MakeServer(io, {pair->first, pair->second});
+  for (const char* name : {"", "localhost"}) {
+    const auto client = MakeClient(io, server->port(), {.ca_pem = pair->first, .server_name = name});
+    EXPECT_TRUE(SendAndWait(*client, {"GET", "/"}).ok()) << name;
+  }
+  const auto other = MakeClient(io, server->port(), {.ca_pem = pair->first, .server_name = "elsewhere"});
+  EXPECT_FALSE(SendAndWait(*other, {"GET", "/"}).ok());
+}
+
+TEST(TlsTest, VersionsSuitesAndCurves) {
+  const Pki& pki = GetPki();
+  struct Case {
+    std::string min_version;
+    std::vector<std::string> suites;
+    std::vector<std::int32_t> curves;
+    std::string want;  // empty: taken
+  };
+  const Case cases[] = {
+      {"VersionTLS10", {}, {}, ""},
+      {"VersionTLS13", {}, {}, ""},
+      {"VersionTLS14", {}, {}, "TLS version \"VersionTLS14\""},
+      {"", {"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_UNKNOWN_WITH_NOTHING"}, {}, ""},
+      {"", {"TLS_AES_128_GCM_SHA256"}, {}, ""},
+      {"", {"TLS_UNKNOWN_WITH_NOTHING"}, {}, "none of TLS_UNKNOWN_WITH_NOTHING is known"},
+      {"", {}, {29, 4588}, ""},
+      {"", {}, {4588}, "TLS curves"},
+  };
+  for (const Case& c : cases) {
+    IoContext io;
+    HttpServerOptions options;
+    options.tls = TlsServerOptions{pki.good.pem(), pki.good.key_pem()};
+    options.tls->min_version = c.min_version;
+    options.tls->cipher_suites = c.suites;
+    options.tls->curves = c.curves;
+    const auto server = StartHttpServer(
+        io, options, [](const Request&, const std::shared_ptr<ResponseWriter>& writer) { writer->Send({200}); });
+    ASSERT_EQ(server.ok(), c.want.empty()) << c.want;
+    if (!server.ok()) {
+      EXPECT_THAT(server.error().message, HasSubstr(c.want));
+      continue;
+    }
+    const auto client = MakeClient(io, (*server)->port(), {.ca_pem = pki.authority.pem()});
+    EXPECT_TRUE(SendAndWait(*client, {"GET", "/"}).ok());
+  }
 }
 
 // The cluster gets another authority, and its file changes a while before the servers do, or after.
