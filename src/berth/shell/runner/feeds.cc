@@ -55,6 +55,15 @@ void Feeds::Stop() {
   for (const auto& informer : objects_) informer->Stop();
 }
 
+std::vector<FeedSource> Feeds::Sources() const {
+  std::vector<FeedSource> sources;
+  sources.push_back({"nodes", nodes_->HasSynced(), nodes_->Stats()});
+  sources.push_back({"pods", pods_->HasSynced(), pods_->Stats()});
+  for (std::size_t i = 0; i < objects_.size(); ++i)
+    sources.push_back({object_names_[i], objects_[i]->HasSynced(), objects_[i]->Stats()});
+  return sources;
+}
+
 void Feeds::Listed() {
   if (--unsynced_ == 0) callbacks_.on_synced();
 }
@@ -122,6 +131,7 @@ void Feeds::MakeObjectInformer(const Options& options, framework::ObjectKind kin
   using Ptr = std::shared_ptr<const framework::AnyObject>;
   client::Informer<framework::AnyObject>::Options objects;
   objects.name = framework::InfoOf(kind).resource;
+  object_names_.push_back(objects.name);
   objects.path = framework::ListPath(kind);
   objects.may_be_missing = true;
   objects.streams_list = true;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "berth/core/scheduler/io.h"
@@ -22,6 +23,13 @@ class OutsidePoller;
 }  // namespace berth::outside
 
 namespace berth::runner {
+
+// Where objects come from: the informer of a kind.
+struct FeedSource {
+  std::string name;  // "pods"
+  bool has_synced = false;
+  client::ReflectorStats stats;
+};
 
 class Feeds final {
  public:
@@ -53,6 +61,8 @@ class Feeds final {
 
   // Every object has been listed once. Any thread.
   bool HasSynced() const { return unsynced_ == 0; }
+  // Any thread.
+  std::vector<FeedSource> Sources() const;
 
  private:
   void MakeNodeInformer(const Options& options);
@@ -69,6 +79,7 @@ class Feeds final {
   std::unique_ptr<client::Informer<api::Node>> nodes_;
   std::unique_ptr<client::Informer<api::Pod>> pods_;
   std::vector<std::unique_ptr<client::Informer<framework::AnyObject>>> objects_;
+  std::vector<std::string> object_names_;  // of objects_
 };
 
 }  // namespace berth::runner

@@ -112,6 +112,8 @@ void SchedulerShell::Lead() {
 
 bool SchedulerShell::HasSynced() const { return feeds_->HasSynced(); }
 
+std::vector<FeedSource> SchedulerShell::Sources() const { return feeds_->Sources(); }
+
 std::vector<scheduler::UnboundPod> SchedulerShell::Unbound() {
   std::vector<scheduler::UnboundPod> unbound;
   runner_.BetweenTurns([&] { unbound = core_->scheduler().Unbound(); });

@@ -29,6 +29,7 @@ class HttpExtenders;
 namespace berth::runner {
 
 class Feeds;
+struct FeedSource;
 class OutputPerformer;
 class SchedulerCore;
 
@@ -86,6 +87,11 @@ class SchedulerShell final {
 
   // All objects that the profiles' plugins read have been listed once. Any thread.
   bool HasSynced() const;
+
+  // The informers, and how they fare. Any thread.
+  std::vector<FeedSource> Sources() const;
+  // As TurnRunner's. Any thread.
+  Duration TurnAge() const { return runner_.TurnAge(); }
 
   // Everything that has been heard of is done: each pod of ours is placed and said to be so, refused, or gated. Any
   // thread.

@@ -199,7 +199,9 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
   request.wall_ahead = clock_.WallNow() - request.now;
   std::vector<Output> outputs;
   turn_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  turn_began_at_.store(request.now, std::memory_order_relaxed);
   const TurnResult result = core_->TakeTurn(request, batch_, outputs);
+  turn_began_at_.store(Time{}, std::memory_order_relaxed);
   turn_thread_.store({}, std::memory_order_relaxed);
 
   const std::lock_guard lock(mutex_);
@@ -218,6 +220,11 @@ TurnResult TurnRunner::TakeTurn(std::optional<Duration> time_max) {
   wake_at_ = result.wake_at;
   if (is_earlier && turn_ == Turn::kLoopTurn) WakeCoreThread();
   return result;
+}
+
+Duration TurnRunner::TurnAge() const {
+  const Time began_at = turn_began_at_.load(std::memory_order_relaxed);
+  return began_at == Time{} ? Duration{0} : clock_.Now() - began_at;
 }
 
 void TurnRunner::PerformOutputs() {

@@ -137,6 +137,9 @@ class TurnRunner final {
   // As of the latest turn. Any thread.
   scheduler::Counts counts() const;
 
+  // How long the turn under way has taken; zero when nobody takes one. Any thread.
+  Duration TurnAge() const;
+
   // Decides nothing from now on, and waits, at most `grace`, until no binding is under way that is worth waiting for.
   // Not on a thread of turns.
   void Drain(Duration grace);
@@ -176,6 +179,7 @@ class TurnRunner final {
   Core* core_ = nullptr;                      // guarded by core_mutex_
   std::vector<scheduler::Input> batch_;       // guarded by core_mutex_; the inputs of a turn
   std::atomic<std::thread::id> turn_thread_;  // that is in a turn
+  std::atomic<Time> turn_began_at_{Time{}};   // of the turn under way; Time{}: there is none
 
   mutable std::mutex mutex_;          // guards what follows; never held while the core or a callback runs
   std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped or another wake_at_

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/shell/runner/informer_liveness.h"
+
+#include <cstddef>
+
+namespace berth::runner {
+
+std::optional<std::string> InformerLiveness::Look(const std::vector<FeedSource>& sources, Time now) {
+  std::string silent;
+  for (const FeedSource& source : sources) {
+    const client::ReflectorStats& stats = source.stats;
+    const std::uint64_t count = stats.lists + stats.pages + stats.watches + stats.events + stats.bookmarks;
+    Heard& heard = heard_.try_emplace(source.name, Heard{count, now}).first->second;
+    if (heard.count != count) heard = {count, now};
+    const bool is_missing = source.has_synced && stats.lists == 0;
+    if (is_missing || now - heard.since <= kSilenceMax) continue;
+    silent += (silent.empty() ? "" : ", ") + source.name;
+  }
+  if (silent.empty()) return std::nullopt;
+  return "nothing has been heard of for more than " + FormatGoDuration(kSilenceMax) + ": " + silent;
+}
+
+std::optional<std::string> NotSynced(const std::vector<FeedSource>& sources) {
+  std::string unsynced;
+  for (const FeedSource& source : sources) {
+    if (!source.has_synced) unsynced += (unsynced.empty() ? "" : ", ") + source.name;
+  }
+  if (unsynced.empty()) return std::nullopt;
+  return "handlers are not fully synchronized: " + unsynced;
+}
+
+}  // namespace berth::runner
