@@ -44,6 +44,7 @@ MAY_INCLUDE = {
     "embedded_cluster": ["base", "net", "client", "apiserver", "kubelet", "controllers"],
     "metrics": ["base", "framework"],
     "plugin_files": ["base", "framework", "plugins", "client"],
+    "serving": ["base", "codec", "api", "net", "client"],
     "outside": CORE + ["config", "scheduler", "net", "client"],
     "runner": CORE + ["config", "plugins", "runtime", "scheduler", "client", "outside", "plugin_files"],
     "prices": ["base", "codec", "api", "plugins", "client", "cli"],

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/shell/serving/answers.h"
+
+#include <utility>
+#include <vector>
+
+#include "berth/base/go_text.h"
+#include "berth/shell/net/url.h"
+
+namespace berth::serving {
+namespace {
+
+// What looks like HTML in a message does not stay HTML.
+std::string Sanitized(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// A media type that accepts JSON. Others of upstream's (YAML, protobuf) are answered as what nobody knows.
+bool AcceptsJson(std::string_view accept) {
+  if (accept.find_first_not_of(" \t") == std::string_view::npos) return true;
+  for (const std::string& clause : GoSplit(accept, ",")) {
+    std::string type = clause.substr(0, clause.find(';'));
+    type.erase(0, type.find_first_not_of(" \t"));
+    type.erase(type.find_last_not_of(" \t") + 1);
+    if (type == "*/*" || type == "application/*" || type == "application/json") return true;
+  }
+  return false;
+}
+
+// As upstream guesses that a person reads it.
+bool WantsPretty(const net::Request& request) {
+  if (const auto target = net::ParseTarget(request.target); target.ok()) {
+    if (const std::string_view pretty = target->Query("pretty"); !pretty.empty()) {
+      return pretty == "1" || pretty == "t" || pretty == "T" || pretty == "true" || pretty == "TRUE" ||
+             pretty == "True";
+    }
+  }
+  const std::string_view agent = HeaderOf(request, "User-Agent");
+  return agent.starts_with("curl") || agent.starts_with("Wget") || agent.starts_with("Mozilla/5.0");
+}
+
+struct StatusParts {
+  int code = 0;
+  std::string reason;
+  std::string message;
+  bool has_details = false;
+};
+
+std::string StatusJson(const StatusParts& parts, bool is_pretty) {
+  const std::pair<std::string_view, std::string> members[] = {
+      {"kind", "\"Status\""},
+      {"apiVersion", "\"v1\""},
+      {"metadata", "{}"},
+      {"status", "\"Failure\""},
+      {"message", GoJson(parts.message)},
+      {"reason", GoJson(parts.reason)},
+      {"details", parts.has_details ? "{}" : ""},
+      {"code", std::to_string(parts.code)},
+  };
+  std::string json = "{";
+  for (const auto& [key, value] : members) {
+    if (value.empty()) continue;
+    if (json.size() > 1) json += ',';
+    if (is_pretty) json += "\n  ";
+    json.append("\"").append(key).append(is_pretty ? "\": " : "\":").append(value);
+  }
+  return json + (is_pretty ? "\n}" : "}\n");
+}
+
+net::Response StatusAnswer(const net::Request& request, const StatusParts& parts) {
+  const bool is_pretty = WantsPretty(request) || !AcceptsJson(HeaderOf(request, "Accept"));
+  return {parts.code, {{"Content-Type", "application/json"}}, StatusJson(parts, is_pretty)};
+}
+
+}  // namespace
+
+std::string_view HeaderOf(const net::Request& request, std::string_view name) {
+  for (const net::Header& header : request.headers) {
+    if (net::EqualsIgnoreCase(header.name, name)) return header.value;
+  }
+  return {};
+}
+
+net::Response PlainError(int status, std::string_view text) {
+  return {status,
+          {{"Content-Type", "text/plain; charset=utf-8"}, {"X-Content-Type-Options", "nosniff"}},
+          std::string(text) + "\n"};
+}
+
+net::Response Text(std::string body, std::string_view content_type) {
+  return {200, {{"Content-Type", std::string(content_type)}}, std::move(body)};
+}
+
+net::Response NotFound() { return PlainError(404, "404 page not found"); }
+
+net::Response Unauthorized(const net::Request& request) {
+  return StatusAnswer(request, {401, "Unauthorized", "Unauthorized"});
+}
+
+net::Response Forbidden(const net::Request& request, const User& user, std::string_view verb, std::string_view path,
+                        std::string_view reason) {
+  StatusParts parts{403, "Forbidden", {}, true};
+  parts.message = "forbidden: " +
+                  Sanitized("User " + GoQuoted(user.name) + " cannot " + std::string(verb) + " path " + GoQuoted(path));
+  if (!reason.empty()) parts.message.append(": ").append(reason);
+  net::Response response = StatusAnswer(request, parts);
+  response.headers.push_back({"X-Content-Type-Options", "nosniff"});
+  return response;
+}
+
+net::Response NotAcceptable(const net::Request& request) {
+  return StatusAnswer(request, {406, "NotAcceptable",
+                                "only the following media types are accepted: application/json, application/yaml, "
+                                "text/plain"});
+}
+
+net::Response TooManyRequests(const net::Request& request) {
+  net::Response response = StatusAnswer(
+      request, {429, "TooManyRequests", "too many requests are being authenticated, please try again later"});
+  response.headers.push_back({"Retry-After", "1"});
+  return response;
+}
+
+net::Response InternalFailure(const net::Request& request, std::string_view message) {
+  return PlainError(500, Sanitized("Internal Server Error: " + GoQuoted(request.target) + ": " + std::string(message)));
+}
+
+}  // namespace berth::serving

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers as k8s.io/apiserver and Go's net/http write them, letter for letter. Pure functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "berth/shell/net/transport.h"
+#include "berth/shell/serving/user.h"
+
+namespace berth::serving {
+
+// http.Error: the text and a line's end.
+net::Response PlainError(int status, std::string_view text);
+
+// Text of a type.
+net::Response Text(std::string body, std::string_view content_type = "text/plain; charset=utf-8");
+
+// http.NotFound.
+net::Response NotFound();
+
+// A Status object for 401, 403, 406 and 429; `request` says whether it is to be pretty.
+net::Response Unauthorized(const net::Request& request);
+net::Response Forbidden(const net::Request& request, const User& user, std::string_view verb, std::string_view path,
+                        std::string_view reason);
+net::Response NotAcceptable(const net::Request& request);
+net::Response TooManyRequests(const net::Request& request);
+
+// responsewriters.InternalError.
+net::Response InternalFailure(const net::Request& request, std::string_view message);
+
+// The request's first header of that name, or an empty view.
+std::string_view HeaderOf(const net::Request& request, std::string_view name);
+
+}  // namespace berth::serving

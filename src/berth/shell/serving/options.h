@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kube-scheduler's flags say about its secure port, with upstream's defaults (k8s.io/apiserver,
+// pkg/server/options, as cmd/kube-scheduler 1.36 changes them). Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/base/time.h"
+
+namespace berth::serving {
+
+struct SecureServingOptions {
+  std::string bind_address = "0.0.0.0";  // an IP address; 0.0.0.0 and :: stand for all of both families
+  int port = 10259;                      // 0: no server
+  // With neither certificate nor directory a self-signed certificate is made in memory.
+  std::string cert_file;  // PEM, the chain behind the certificate
+  std::string key_file;
+  // Where "kube-scheduler.crt" and ".key" are read from, and written to when they are not there; without cert_file.
+  std::string cert_dir;
+  std::string min_tls_version;             // Go's names, VersionTLS10 to VersionTLS13; empty: VersionTLS12
+  std::vector<std::string> cipher_suites;  // IANA's names; empty: OpenSSL's choice
+  std::vector<std::int32_t> curves;        // IANA's numbers; empty: OpenSSL's choice
+};
+
+// Whose word for a user's name is taken: that of a front proxy that shows a certificate of `client_ca_file`.
+struct RequestHeaderOptions {
+  std::string client_ca_file;              // empty: looked up in the cluster, with all that follows
+  std::vector<std::string> allowed_names;  // of the proxy's certificate; empty: any
+  std::vector<std::string> username_headers{"x-remote-user"};
+  std::vector<std::string> uid_headers;
+  std::vector<std::string> group_headers{"x-remote-group"};
+  std::vector<std::string> extra_header_prefixes{"x-remote-extra-"};
+};
+
+struct AuthenticationOptions {
+  std::string kubeconfig;  // empty: the pod's service account; without one no token is known
+  Duration token_cache_ttl = std::chrono::seconds(10);  // 0: nothing is kept
+  bool skip_lookup = false;                             // nothing is looked up in the cluster
+  bool tolerate_lookup_failure = true;
+  std::string client_ca_file;  // empty: looked up in the cluster
+  RequestHeaderOptions request_header;
+};
+
+struct AuthorizationOptions {
+  std::string kubeconfig;  // as AuthenticationOptions'; without one nobody but system:masters may do anything
+  std::vector<std::string> always_allow_paths{"/healthz", "/readyz", "/livez"};  // one that ends in * is a prefix
+  Duration authorized_ttl = std::chrono::seconds(10);
+  Duration unauthorized_ttl = std::chrono::seconds(10);
+};
+
+}  // namespace berth::serving

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// SecureServer: kube-scheduler's secure port: HTTPS, who asks, whether they may, and the answer. It has an event loop
+// and a thread of its own, so that whatever is done to this port does not take the scheduler's time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "berth/shell/client/kubeconfig.h"
+#include "berth/shell/net/http_server.h"
+#include "berth/shell/serving/authentication.h"
+#include "berth/shell/serving/authorization.h"
+#include "berth/shell/serving/endpoints.h"
+#include "berth/shell/serving/options.h"
+#include "berth/shell/serving/pod_resources.h"
+#include "berth/shell/serving/trust.h"
+
+namespace berth::serving {
+
+struct SecureServerOptions {
+  SecureServingOptions serving;
+  AuthenticationOptions authentication;
+  AuthorizationOptions authorization;
+  // Of the API servers that the two kubeconfigs name, or of the pod's service account where they name none; nullopt:
+  // there is none either. Read by whoever composes (client::LoadKubeconfig).
+  std::optional<client::ClientConfig> authentication_server;
+  std::optional<client::ClientConfig> authorization_server;
+  // The cluster whose pods /metrics/resources shows, over a connection of its own; nullopt: as ServedState says.
+  std::optional<client::ClientConfig> pods_server;
+  std::uint64_t seed = 0;
+};
+
+class SecureServer {
+ public:
+  static constexpr int kConnectionsMax = 1024;
+  // Of answers that peers have not read, together.
+  static constexpr std::size_t kAnswersBytesMax = std::size_t{64} << 20;
+  static constexpr std::size_t kRequestBodyBytesMax = std::size_t{64} << 10;
+  // Between two looks at certificate files.
+  static constexpr Duration kFilesPeriod = std::chrono::seconds(2);
+  // For the first look at the cluster's authorities, before the port is opened.
+  static constexpr Duration kLookupTime = std::chrono::seconds(3);
+
+  // Listens when it returns. Errors are one line each, and name the flag. `clock`, and what `state` rests on, must
+  // outlive it. Not with port 0.
+  static Expected<std::unique_ptr<SecureServer>> Start(SecureServerOptions options, ServedState state,
+                                                       const Clock& clock);
+  // Closes every connection and ends the thread.
+  ~SecureServer();
+  SecureServer(const SecureServer&) = delete;
+  SecureServer& operator=(const SecureServer&) = delete;
+
+  std::string address() const { return server_->address(); }
+  std::uint16_t port() const { return server_->port(); }
+
+ private:
+  // An API server that is asked, and how.
+  struct Asked {
+    std::unique_ptr<net::Transport> transport;
+    std::unique_ptr<client::RestClient> rest;
+    std::unique_ptr<ReviewClient> reviews;
+  };
+  struct KeyPair {
+    std::string certificate_pem;
+    std::string key_pem;
+    bool operator==(const KeyPair&) const = default;
+  };
+
+  SecureServer(SecureServerOptions options, ServedState state, const Clock& clock);
+
+  ServedState WithPodResources(ServedState state);
+  Expected<void> Begin();
+  Expected<Asked> Connect(const std::optional<client::ClientConfig>& config, const std::string& path,
+                          ReviewClient::Limits limits, std::uint64_t seed);
+  Expected<void> LookUpTrust();
+  Expected<KeyPair> LoadKeyPair();
+  Expected<KeyPair> MakeKeyPair();
+  net::TlsServerOptions Tls() const;
+  void RenewTls();
+  void CheckFiles();
+  void ArmFilesCheck();
+  void Handle(net::Request request, const std::shared_ptr<net::ResponseWriter>& writer);
+  void Authorize(const std::shared_ptr<const net::Request>& request, const net::Target& target, const User& user,
+                 const std::shared_ptr<net::ResponseWriter>& writer);
+
+  SecureServerOptions options_;
+  const Clock& clock_;
+  net::IoContext io_;
+  client::IoEventLoop loop_;
+  Endpoints endpoints_;
+  Asked token_;
+  Asked access_;
+  Asked pods_;
+  std::unique_ptr<PodResources> pod_resources_;
+  std::unique_ptr<TrustSource> trust_;
+  std::optional<Authenticator> authenticator_;
+  std::unique_ptr<Authorizer> authorizer_;
+  KeyPair key_pair_;
+  std::string key_pair_failure_;             // of the last look, so that it is told once
+  std::unique_ptr<net::HttpServer> server_;  // set before the loop does anything that needs it
+};
+
+}  // namespace berth::serving
