@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "berth/base/log.h"
-#include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/client/make_transport.h"
 
 namespace berth::app {
@@ -24,23 +23,27 @@ std::string Variable(std::string_view name) {
   return value != nullptr ? value : "";
 }
 
-Expected<client::ClientConfig> LoadConfig(const ConnectionOptions& options, const Clock& clock) {
+}  // namespace
+
+Expected<client::ClientConfig> InClusterServer(const Clock& clock) {
+  return client::InClusterConfig(Variable, "", clock);
+}
+
+Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const Clock& clock) {
   if (options.kubeconfig.empty() && options.master.empty()) {
     if (Variable("KUBERNETES_SERVICE_HOST").empty() && Variable("KUBERNETES_SERVICE_PORT").empty()) {
       return InvalidError(
           "which API server? give --kubeconfig FILE (or the variable KUBECONFIG), or --master URL; only in a pod, "
           "where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, neither is needed");
     }
-    return client::InClusterConfig(Variable, "", clock);
+    return InClusterServer(clock);
   }
   return client::LoadKubeconfig({options.kubeconfig, options.context, options.master}, clock);
 }
 
-}  // namespace
-
 Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& options, const Clock& clock,
                                                        std::uint64_t seed) {
-  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, LoadConfig(options, clock));
+  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(options, clock));
   for (const std::string& warning : config.warnings) log::Warning("client", warning);
   std::unique_ptr<Connection> connection(new Connection(clock));
   connection->server_ = config.server;

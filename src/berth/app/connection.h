@@ -8,6 +8,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/shell/client/event_loop.h"
+#include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/net/io_context.h"
 
@@ -24,6 +25,11 @@ struct ConnectionOptions {
   std::string accept_content_types;
   std::shared_ptr<const net::WriteFence> fence;  // of rest() and events(); null: none
 };
+
+// The API server of these options: a kubeconfig's, that of the pod's service account, or neither (--master alone).
+Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const Clock& clock);
+// That of the pod that we run in, whatever else is given.
+Expected<client::ClientConfig> InClusterServer(const Clock& clock);
 
 class Connection {
  public:

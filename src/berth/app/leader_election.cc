@@ -61,8 +61,8 @@ Expected<void> LeaderElection::Check(const config::LeaderElection& settings) {
   return checked.ok() ? checked : Expected<void>(checked.error().Wrap("leaderElection"));
 }
 
-void LeaderElection::Start(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
-                           client::RestClient& rest, runner::SchedulerShell& shell) {
+void LeaderElection::Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
+                             client::RestClient& rest, runner::SchedulerShell& shell) {
   client::LeaderElectorOptions options = OptionsFor(settings);
   options.component = component;
   options.seed = seed;
@@ -75,7 +75,6 @@ void LeaderElection::Start(const config::LeaderElection& settings, const std::st
                                              has_lost_ = true;
                                              cli::EndWait();
                                            }});
-  elector_->Start();
 }
 
 void LeaderElection::Withdraw() {

@@ -39,8 +39,10 @@ class LeaderElection {
 
   // Once, with settings that Check() takes. `rest` has no fence, and the shell's event loop; both must live until
   // Release() has returned and the loop has ended. `component` names the source of events.
-  void Start(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
-             client::RestClient& rest, runner::SchedulerShell& shell);
+  void Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
+               client::RestClient& rest, runner::SchedulerShell& shell);
+  // Once, after Prepare().
+  void Start() { elector_->Start(); }
 
   // The lease was lost: the process ends at once, with upstream's words and status 1. WaitForSignal returns then. Any
   // thread.
@@ -50,7 +52,7 @@ class LeaderElection {
   // After the shell has stopped: gives the lease back. The same.
   void Release();
 
-  // After Start(): for metrics and health checks. Any thread.
+  // After Prepare(): for metrics and health checks. Any thread.
   const client::LeaderElector& elector() const { return *elector_; }
 
  private:

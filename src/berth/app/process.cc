@@ -5,6 +5,7 @@
 #include <random>
 
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace berth::app {
@@ -16,6 +17,13 @@ void ShareMemory() {
   mallopt(M_TRIM_THRESHOLD, 4 * kMebibyte);
   // Setting any of these ends the adaptation that would have raised this one.
   mallopt(M_MMAP_THRESHOLD, kMebibyte);
+}
+
+void RaiseFileLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));  // What is refused leaves what was.
 }
 
 std::string HostName() {

@@ -11,6 +11,9 @@ namespace berth::app {
 // take turns, so that they do not meet at its lock; heaps of their own would go back and forth by pages.
 void ShareMemory();
 
+// As many open files as the system allows: 1,024, which many shells give, are fewer than a server's connections may be.
+void RaiseFileLimit();
+
 std::string HostName();
 
 // From the system's random device, for runs that were not given one.

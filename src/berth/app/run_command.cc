@@ -2,6 +2,7 @@
 #include "berth/app/run_command.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -128,10 +129,20 @@ int ReportUnbound(runner::SchedulerShell& shell) {
   return unbound.empty() ? cli::kExitOk : cli::kExitFailed;
 }
 
+// Upstream's, with its name and tolerance.
+serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
+  constexpr auto kTolerance = std::chrono::seconds(20);
+  return {"leaderElection", [&elector]() -> std::optional<std::string> {
+            if (elector.IsHealthy(kTolerance)) return std::nullopt;
+            return "failed election to renew leadership on lease";
+          }};
+}
+
 }  // namespace
 
 int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   ShareMemory();
+  RaiseFileLimit();
   auto set_aside = BeginAnewOnFailure();
   const auto configuration = Configuration(options);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
@@ -192,16 +203,29 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server->address() + "/metrics"}});
   }
 
+  SecurePortSources sources;
+  if (election) {
+    election->Prepare(configuration->leader_election, configuration->profiles.front().scheduler_name, seed,
+                      (*connection)->election(), **shell);
+    sources.is_leader = [&election] { return election->elector().IsLeader(); };
+    sources.leader_election = LeaderElectionCheck(election->elector());
+  }
+  std::atomic<bool> is_ending{false};
+  sources.is_ending = [&is_ending] { return is_ending.load(); };
+  sources.metrics_text = [&metrics] { return metrics.Text(); };
+  sources.flags = [&options] { return options.flags; };
+  sources.is_profiling_enabled = configuration->enable_profiling;
+  const auto secure_port =
+      ServeSecurePort(options.secure_port, std::move(sources), **shell, **connection, connection_options, clock, seed);
+  if (!secure_port.ok()) return cli::FailWith(secure_port.error());
+
   std::string names;
   for (const config::Profile& profile : configuration->profiles)
     names += (names.empty() ? "" : " ") + profile.scheduler_name;
   log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
   for (const std::string& line : UnnoticedNames(*configuration, plugins)) log::Warning("app", line);
   (*shell)->Start();
-  if (election) {
-    election->Start(configuration->leader_election, configuration->profiles.front().scheduler_name, seed,
-                    (*connection)->election(), **shell);
-  }
+  if (election) election->Start();
   int status = cli::kExitOk;
   if (options.once) {
     WaitUntilPlaced(**shell, std::chrono::seconds(options.once_patience_s));
@@ -210,6 +234,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   } else {
     const char* signal = cli::WaitForSignal();
     if (election && election->HasLost()) EndWithLostLease();
+    is_ending = true;
     log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
   }
   if (election) election->Withdraw();

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "berth/app/connection.h"
 #include "berth/app/leader_election_flags.h"
+#include "berth/app/secure_port.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::app {
@@ -28,8 +30,8 @@ struct RunOptions {
   // With `once`, how long a pod is waited for that met an error or waits for its victims, while none is placed.
   int once_patience_s = 30;
   LeaderElectionFlags leader_election;
-  // Taken where it asks for what is: no port. Another value is refused.
-  int secure_port = 0;
+  SecurePortOptions secure_port;
+  std::map<std::string, std::string> flags;  // all of the command's, as /flagz shows them
 };
 
 int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins);

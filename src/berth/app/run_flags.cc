@@ -3,9 +3,52 @@
 
 #include <CLI/CLI.hpp>
 
+#include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
+#include "berth/shell/net/url.h"
 
 namespace berth::app {
+
+namespace {
+
+// Until all of upstream's flags are known: those that a kubeadm manifest gives. Unlike upstream's, the port is closed
+// unless it is asked for.
+void AddSecurePort(CLI::App& command, SecurePortOptions& options) {
+  options.serving.port = 0;
+  command
+      .add_option("--secure-port", options.serving.port,
+                  "port of HTTPS: health checks, metrics and the like, with authentication and authorization; 0: none")
+      ->check(CLI::Range(0, 65'535))
+      ->capture_default_str();
+  command.add_option("--bind-address", options.serving.bind_address, "IP address on which --secure-port listens")
+      ->check([](const std::string& text) { return net::IsIpAddress(text) ? "" : Quoted(text) + " is no IP address"; },
+              "")
+      ->capture_default_str();
+  CLI::Option* const certificate = command.add_option("--tls-cert-file", options.serving.cert_file,
+                                                      "certificate of --secure-port; default: a self-signed one");
+  CLI::Option* const key =
+      command.add_option("--tls-private-key-file", options.serving.key_file, "the key of --tls-cert-file");
+  certificate->needs(key);
+  key->needs(certificate);
+  serving::AuthenticationOptions& authentication = options.authentication;
+  command.add_option("--authentication-kubeconfig", authentication.kubeconfig,
+                     "kubeconfig of the API server that is asked who a token stands for");
+  command.add_flag("--authentication-skip-lookup", authentication.skip_lookup,
+                   "look no client authorities up in the cluster");
+  command.add_flag("--authentication-tolerate-lookup-failure", authentication.tolerate_lookup_failure,
+                   "start all the same when they cannot be looked up; default: true");
+  command.add_option("--client-ca-file", authentication.client_ca_file,
+                     "authorities whose client certificates say who asks; default: looked up in the cluster");
+  command.add_option("--authorization-kubeconfig", options.authorization.kubeconfig,
+                     "kubeconfig of the API server that is asked what a user may do");
+  command
+      .add_option("--authorization-always-allow-paths", options.authorization.always_allow_paths,
+                  "paths that anybody may see, separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
+}
+
+}  // namespace
 
 CLI::App* AddRunCommand(CLI::App& app, RunOptions& options, std::optional<std::string>& plugin_directory,
                         int& verbosity) {
@@ -39,15 +82,15 @@ CLI::App* AddRunCommand(CLI::App& app, RunOptions& options, std::optional<std::s
       ->needs(once)
       ->capture_default_str();
   AddLeaderElection(*command, options.leader_election);
-  command->add_option("--secure-port", options.secure_port, "0, or unset: not in this version");
+  AddSecurePort(*command, options.secure_port);
   AddVerbosity(*command, verbosity, "for a line on each decision, with its reasons");
   command->footer("SIGINT and SIGTERM end it: bindings under way get " + std::to_string(kShutdownGraceSeconds) +
                   " s to end, and then their events as long again.");
   command->callback([command, &options] {
-    if (options.secure_port != 0) {
-      throw CLI::ValidationError(
-          "--secure-port",
-          "serving metrics and health comes with a later version: leave it out or say --secure-port=0");
+    for (const CLI::Option* option : command->get_options()) {
+      if (!option->get_lnames().empty())
+        options.flags[option->get_lnames().front()] =
+            option->count() > 0 ? CLI::detail::join(option->results()) : option->get_default_str();
     }
     if (command->count("--scheduler-name") > 0 && options.scheduler_name.empty()) {
       throw CLI::ValidationError("--scheduler-name", "should be a name, for example berth");
