@@ -217,7 +217,11 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   sources.is_profiling_enabled = configuration->enable_profiling;
   const auto secure_port =
       ServeSecurePort(options.secure_port, std::move(sources), **shell, **connection, connection_options, clock, seed);
-  if (!secure_port.ok()) return cli::FailWith(secure_port.error());
+  if (!secure_port.ok()) {
+    const ErrorCode code = secure_port.error().code;
+    const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;
+    return cli::FailWith(secure_port.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
+  }
 
   std::string names;
   for (const config::Profile& profile : configuration->profiles)

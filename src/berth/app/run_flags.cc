@@ -18,7 +18,6 @@ void AddSecurePort(CLI::App& command, SecurePortOptions& options) {
   command
       .add_option("--secure-port", options.serving.port,
                   "port of HTTPS: health checks, metrics and the like, with authentication and authorization; 0: none")
-      ->check(CLI::Range(0, 65'535))
       ->capture_default_str();
   command.add_option("--bind-address", options.serving.bind_address, "IP address on which --secure-port listens")
       ->check([](const std::string& text) { return net::IsIpAddress(text) ? "" : Quoted(text) + " is no IP address"; },
@@ -92,6 +91,8 @@ CLI::App* AddRunCommand(CLI::App& app, RunOptions& options, std::optional<std::s
         options.flags[option->get_lnames().front()] =
             option->count() > 0 ? CLI::detail::join(option->results()) : option->get_default_str();
     }
+    if (options.secure_port.serving.port < 0 || options.secure_port.serving.port > 65'535)
+      throw CLI::ValidationError("--secure-port", "should be a number from 0 to 65535");
     if (command->count("--scheduler-name") > 0 && options.scheduler_name.empty()) {
       throw CLI::ValidationError("--scheduler-name", "should be a name, for example berth");
     }

@@ -131,13 +131,14 @@ net::Response Endpoints::AnswerHealthMetrics(const net::Request& request) {
     health_metrics_.Reset();
     return Text("metrics reset\n");
   }
-  char start[160];
+  char start[64];
   const double seconds = std::chrono::duration<double>(state_.started.time_since_epoch()).count();
-  std::snprintf(start, sizeof start,
-                "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
-                "# TYPE process_start_time_seconds gauge\nprocess_start_time_seconds %.11e\n",
-                seconds);
-  return Text(health_metrics_.Text() + start, kExpositionType);
+  std::snprintf(start, sizeof start, "process_start_time_seconds %.11e\n", seconds);
+  return Text(health_metrics_.Text() +
+                  "# HELP process_start_time_seconds [ALPHA] Start time of the process since unix epoch in seconds.\n"
+                  "# TYPE process_start_time_seconds gauge\n" +
+                  start,
+              kExpositionType);
 }
 
 net::Response Endpoints::AnswerDebug(const net::Request& request, const std::string& path) {
@@ -192,7 +193,7 @@ net::Response Endpoints::AnswerStatus(const net::Request& request) const {
       0, std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow() - state_.started).count());
   const std::string language = "none (" + state_.program_version + ", C++)";
   if (form == PageForm::kText) {
-    char uptime[64];
+    char uptime[96];
     std::snprintf(uptime, sizeof uptime, "%lld hr %02lld min %02lld sec", static_cast<long long>(up / 3600),
                   static_cast<long long>(up / 60 % 60), static_cast<long long>(up % 60));
     return Text("\n" + std::string(kComponent) + " statusz\n" + std::string(kNotForMachines) +

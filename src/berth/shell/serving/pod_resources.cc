@@ -120,10 +120,18 @@ void AppendLabel(std::string& out, std::string_view name, std::string_view value
   out += '"';
 }
 
+// As Go prints a float64 in its shortest form (strconv, 'g'), so that both schedulers' texts are the same.
 std::string NumberText(double value) {
-  char text[32];
-  const auto [end, failure] = std::to_chars(text, text + sizeof text, value);
-  return failure == std::errc() ? std::string(text, end) : "NaN";
+  char text[64];
+  const auto scientific = std::to_chars(text, text + sizeof text, value, std::chars_format::scientific);
+  const std::string_view written(text, static_cast<std::size_t>(scientific.ptr - text));
+  int exponent = 0;
+  std::string_view digits = written.substr(written.find('e') + 1);
+  if (digits.starts_with('+')) digits.remove_prefix(1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+  if (exponent < -4 || exponent >= 6) return std::string(written);
+  const auto fixed = std::to_chars(text, text + sizeof text, value, std::chars_format::fixed);
+  return {text, fixed.ptr};
 }
 
 }  // namespace

@@ -46,9 +46,9 @@ TEST(PodResourcesTest, SumsAsUpstream) {
         {"resources":{"requests":{"cpu":"1","memory":"1Ki"},"limits":{"cpu":"1"}}}]})"));
   EXPECT_THAT(pod.requests,
               ElementsAre(Line("attachable-volumes-x", "integer", "1"), Line("cpu", "cores", "1.01"),
-                          Line("ephemeral-storage", "bytes", "1"), Line("hugepages-2Mi", "bytes", "2097152"),
-                          Line("memory", "bytes", "2097152"), Line("nvidia.com/gpu", "", "2")));
-  EXPECT_THAT(pod.limits, ElementsAre(Line("cpu", "cores", "2"), Line("memory", "bytes", "4194304")));
+                          Line("ephemeral-storage", "bytes", "1"), Line("hugepages-2Mi", "bytes", "2.097152e+06"),
+                          Line("memory", "bytes", "2.097152e+06"), Line("nvidia.com/gpu", "", "2")));
+  EXPECT_THAT(pod.limits, ElementsAre(Line("cpu", "cores", "2"), Line("memory", "bytes", "4.194304e+06")));
 }
 
 TEST(PodResourcesTest, PodLevelResourcesStandInPlaceOfTheContainers) {
@@ -56,7 +56,7 @@ TEST(PodResourcesTest, PodLevelResourcesStandInPlaceOfTheContainers) {
       "resources":{"requests":{"cpu":"3","example.com/x":"7"},"limits":{"memory":"1Mi"}},
       "containers":[{"resources":{"requests":{"cpu":"1"}}}]})"));
   EXPECT_THAT(pod.requests, ElementsAre(Line("cpu", "cores", "3")));
-  EXPECT_THAT(pod.limits, ElementsAre(Line("memory", "bytes", "1048576")));
+  EXPECT_THAT(pod.limits, ElementsAre(Line("memory", "bytes", "1.048576e+06")));
 }
 
 TEST(PodResourcesTest, PodsThatHaveEndedCountNoMore) {
