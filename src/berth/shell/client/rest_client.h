@@ -79,8 +79,9 @@ class RestClient {
 
   // Adds Authorization, User-Agent, Accept and (with a body, where the caller set none) Content-Type: application/json.
   // A status other than 2xx becomes an Error: code from status and Status.reason, message from the Status object,
-  // retry_after_ms; a write whose fence is closed is not sent (FencedError); outcome_unknown for a write that was answered with 5xx, since it may have been stored all
-  // the same, unless it was an admission webhook that could not be called.
+  // retry_after_ms; a write whose fence is closed is not sent (FencedError); outcome_unknown for a write that was
+  // answered with 5xx, since it may have been stored all the same, unless it was an admission webhook that could not be
+  // called.
   void Do(net::Request request, RestOptions options, Done done);
 
   // The same for command-line tools; blocks, and so is not for the loop's thread.
