@@ -31,6 +31,7 @@ std::string Sanitized(std::string_view text) {
 bool AcceptsJson(std::string_view accept) {
   if (accept.find_first_not_of(" \t") == std::string_view::npos) return true;
   for (const std::string& clause : GoSplit(accept, ",")) {
+    if (clause.find("as=") != std::string::npos) continue;  // Another kind than a Status.
     std::string type = clause.substr(0, clause.find(';'));
     type.erase(0, type.find_first_not_of(" \t"));
     type.erase(type.find_last_not_of(" \t") + 1);

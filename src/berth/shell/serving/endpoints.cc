@@ -143,7 +143,7 @@ net::Response Endpoints::AnswerHealthMetrics(const net::Request& request) {
 
 net::Response Endpoints::AnswerDebug(const net::Request& request, const std::string& path) {
   const auto plain = [](int status, std::string text) -> net::Response {
-    return {status, {{"Content-Type", "text/plain"}, {"X-Content-Type-Options", "nosniff"}}, std::move(text)};
+    return {status, {{"Content-Type", "text/plain"}, {"X-Content-Type-Options", "nosniff"}}, std::move(text) + "\n"};
   };
   if (path == "/debug/flags/v" && state_.set_verbosity) {
     if (request.method != "PUT") return plain(406, "unsupported http method");

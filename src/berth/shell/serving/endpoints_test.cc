@@ -174,11 +174,11 @@ TEST_F(EndpointsTest, DebugFlags) {
     return "set to " + std::string(text);
   };
   EXPECT_EQ(Ask("/debug/flags/v").status, 406);
-  EXPECT_EQ(Ask("/debug/flags/v").body, "unsupported http method");
-  EXPECT_EQ(Ask("/debug/flags/v", "PUT", {}, "5").body, "set to 5");
+  EXPECT_EQ(Ask("/debug/flags/v").body, "unsupported http method\n");
+  EXPECT_EQ(Ask("/debug/flags/v", "PUT", {}, "5").body, "set to 5\n");
   EXPECT_EQ(verbosity, "5");
   EXPECT_EQ(Ask("/debug/flags/v", "PUT", {}, "x").status, 400);
-  EXPECT_EQ(Ask("/debug/flags/v", "PUT", {}, "x").body, "not x");
+  EXPECT_EQ(Ask("/debug/flags/v", "PUT", {}, "x").body, "not x\n");
   EXPECT_THAT(Ask("/debug/flags").body, HasSubstr("<tr>v<br>"));
   EXPECT_EQ(Ask("/debug/pprof/profile").status, 404);
   EXPECT_THAT(Ask("/debug/pprof/profile").body, HasSubstr("perf record"));
@@ -207,6 +207,8 @@ TEST(AnswersTest, Refusals) {
   EXPECT_EQ(Unauthorized({"GET", "/", {{"User-Agent", "curl/7.88"}}, {}}).body, pretty);
   EXPECT_EQ(Unauthorized({"GET", "/?pretty=1", {}, {}}).body, pretty);
   EXPECT_EQ(Unauthorized({"GET", "/", {{"Accept", "text/html"}}, {}}).body, pretty);
+  EXPECT_EQ(Unauthorized({"GET", "/", {{"Accept", "application/json; as=Table"}}, {}}).body, pretty);
+  EXPECT_NE(Unauthorized({"GET", "/", {{"Accept", "text/html, application/json;q=0.5"}}, {}}).body, pretty);
   EXPECT_NE(Unauthorized({"GET", "/?pretty=0", {{"User-Agent", "curl/7.88"}}, {}}).body, pretty);
   EXPECT_EQ(InternalFailure({"GET", "/a?b", {}, {}}, "x < y").body, "Internal Server Error: \"/a?b\": x &lt; y\n");
   EXPECT_EQ(TooManyRequests({}).Get("Retry-After"), "1");
