@@ -14,9 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "berth/base/tick_clock.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
+#include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
@@ -296,6 +298,13 @@ int main(int argc, char** argv) {
   }
   scheduler::SchedulerOptions core_options;
   core_options.seed = options->seed;
+  // As in production.
+  const SystemClock clock;
+  MetricRegistry registry;
+  instruments::SchedulerMetrics metrics(registry);
+  core_options.metrics = &metrics;
+  const TickClock stopwatch(clock);
+  core_options.stopwatch = &stopwatch;
   scheduler::Scheduler core(core_options, handle, std::move(*profiles));
 
   std::optional<bench::Verifier> verifier;

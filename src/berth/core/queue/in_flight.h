@@ -9,6 +9,7 @@
 #include <ranges>
 
 #include "berth/core/queue/entry.h"
+#include "berth/core/queue/queue_metrics.h"
 
 namespace berth::queue {
 
@@ -18,6 +19,9 @@ class InFlight {
     EventId id;
     EventSource source;
   };
+
+  // `metrics` must outlive it.
+  explicit InFlight(QueueMetrics& metrics) : metrics_(metrics) {}
 
   // Events from now on are kept for `entry`.
   void Add(Entry* entry);
@@ -43,6 +47,7 @@ class InFlight {
     return HasLostEvents(entry) ? 0 : static_cast<std::ptrdiff_t>(entry.event_sequence - first_sequence_);
   }
 
+  QueueMetrics& metrics_;
   std::deque<Event> events_;
   std::uint64_t first_sequence_ = 0;  // of events_.front()
   Entry* earliest_ = nullptr;

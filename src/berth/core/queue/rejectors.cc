@@ -24,13 +24,13 @@ constexpr std::uint32_t kNoProfile = std::numeric_limits<std::uint32_t>::max();
 
 bool Has(const std::vector<PluginId>& sorted, PluginId id) { return std::ranges::binary_search(sorted, id); }
 
-// A hint that fails must not strand the pod.
-QueueingHint Ask(const framework::QueueingHintFn& hint, const framework::PodInfo& pod,
-                 const framework::EventObjects& event) {
+HintUse::Answer Ask(const framework::QueueingHintFn& hint, const framework::PodInfo& pod,
+                    const framework::EventObjects& event) {
   QueueingHint said = QueueingHint::kQueue;
-  if (!hint) return said;
+  if (!hint) return HintUse::kQueue;
   const framework::Status failed = framework::GuardedCall([&] { said = hint(pod, event); });
-  return failed.IsSuccess() ? said : QueueingHint::kQueue;
+  if (!failed.IsSuccess()) return HintUse::kError;
+  return said == QueueingHint::kSkip ? HintUse::kSkip : HintUse::kQueue;
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ const Relevance& Rejectors::RelevanceOf(RejectorSet& set, EventId event) {
     if (!ClusterEvent::Matches(registrations[i].event.event, incoming)) continue;
     const framework::ClusterEventWithHint& registered = registrations[i].event;
     const bool is_of_class = !registered.hint || registered.is_hint_of_class;
-    slot->matches.push_back({&registered.hint, is_pending, is_of_class});
+    slot->matches.push_back({&registered.hint, is_pending, is_of_class, UseOf(plugin, event)});
     slot->is_of_class &= is_of_class;
   }
   // The order cannot change the answer, only how soon it is found.
@@ -182,6 +182,23 @@ const Relevance& Rejectors::RelevanceOf(RejectorSet& set, EventId event) {
     return std::tuple(!match.is_pending, static_cast<bool>(*match.hint), match.hint);
   });
   return *slot;
+}
+
+HintUse* Rejectors::UseOf(PluginId plugin, EventId event) {
+  std::unique_ptr<HintUse>& use = hint_uses_[(static_cast<std::uint64_t>(plugin) << 32) | event];
+  if (use == nullptr) use = std::make_unique<HintUse>(HintUse{.plugin = plugin, .event = event});
+  return use.get();
+}
+
+// False: the event does not help the pod. A hint that fails must not strand it.
+bool Rejectors::AskHint(const Relevance::Match& match, const framework::PodInfo& pod,
+                        const framework::EventObjects& event) {
+  if (stopwatch_ == nullptr) return Ask(*match.hint, pod, event) != HintUse::kSkip;
+  if (used_hints_.empty()) hints_began_ = stopwatch_->Read();
+  const HintUse::Answer answer = Ask(*match.hint, pod, event);
+  if (match.use->total() == 0) used_hints_.push_back(match.use);
+  ++match.use->counts[answer];
+  return answer != HintUse::kSkip;
 }
 
 Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet& set, EventId event,
@@ -199,7 +216,7 @@ Strategy Rejectors::IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet&
   for (const Relevance::Match& match : RelevanceOf(set, event).matches) {
     // A hint would look at each of the things that a large pod asks for.
     if (*match.hint && !is_large) is_large = IsLarge(*pod.pod_class);
-    if (!is_large.value_or(false) && Ask(*match.hint, pod, objects) == QueueingHint::kSkip) continue;
+    if (!is_large.value_or(false) && !AskHint(match, pod, objects)) continue;
     return match.is_pending ? Strategy::kImmediately : Strategy::kAfterBackoff;
   }
   return Strategy::kSkip;

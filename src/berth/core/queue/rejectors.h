@@ -3,6 +3,7 @@
 // is held against each set's registrations once instead of against each pod. Internal to the queue.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -15,6 +16,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "berth/base/hash_map.h"
+#include "berth/base/metric_registry.h"
+#include "berth/core/instruments/stopwatch.h"
 #include "berth/core/queue/scheduling_queue.h"
 
 namespace berth::queue {
@@ -37,6 +40,17 @@ struct Profile {
   std::vector<PluginId> event_ids;        // beside hooks.events
 };
 
+// How often one plugin's hints about one event were asked since QueueMetrics last looked.
+struct HintUse {
+  enum Answer : std::uint8_t { kSkip, kQueue, kError };
+
+  PluginId plugin = kNoPlugin;
+  EventId event = 0;
+  std::array<std::uint32_t, 3> counts{};  // by Answer
+  std::array<HistogramCell*, 3> cells{};  // the same; QueueMetrics makes them
+  std::uint64_t total() const { return std::uint64_t{counts[0]} + counts[1] + counts[2]; }
+};
+
 // What an event means to the pods of one rejector set.
 struct Relevance {
   // One registration that matches the event, of one of the set's rejectors.
@@ -44,6 +58,7 @@ struct Relevance {
     const framework::QueueingHintFn* hint;
     bool is_pending;   // from a plugin that answered kPending
     bool is_of_class;  // the hint is, or there is none
+    HintUse* use;
   };
   std::vector<Match> matches;  // pending ones first; within each kind those without a hint first
   bool reaches_gate = true;    // false: the set is gated, and its gating plugin has not registered for the event
@@ -67,6 +82,7 @@ struct RejectorSet {
   absl::flat_hash_map<const framework::PodClass*, std::size_t> waiting_of_class;  // positions in `waiting`
   std::size_t nonempty_position = 0;
   std::vector<std::unique_ptr<Relevance>> relevance;  // by event; null: not asked yet
+  std::vector<GaugeCell*> waiting_gauges;             // of pods by who refused them; QueueMetrics makes them
 
   bool is_gated() const { return gating != kNoPlugin; }
   // `entry` is in no list.
@@ -99,6 +115,14 @@ class Rejectors {
   // Whether the event makes `pod`, which `set` holds back, worth another attempt. The gate is not looked at.
   Strategy IsWorthRequeuing(const framework::PodInfo& pod, RejectorSet& set, EventId event, const EventSource& source);
 
+  const framework::ClusterEvent& EventOf(EventId event) const { return events_[event].event; }
+
+  // Hints are timed from now on: by QueueMetrics alone, which takes the uses, sets their counts back, and clears the
+  // list.
+  void SetStopwatch(instruments::Stopwatch& stopwatch) { stopwatch_ = &stopwatch; }
+  std::vector<HintUse*>& used_hints() { return used_hints_; }
+  Time hints_began() const { return hints_began_; }
+
   const std::string& PluginName(PluginId id) const { return plugin_names_[id]; }
 
  private:
@@ -108,6 +132,8 @@ class Rejectors {
   };
 
   PluginId InternPlugin(std::string_view name);
+  HintUse* UseOf(PluginId plugin, EventId event);
+  bool AskHint(const Relevance::Match& match, const framework::PodInfo& pod, const framework::EventObjects& event);
   RejectorSet* InternKey();
   bool GateWants(PluginId gating, const framework::ClusterEvent& event) const;
 
@@ -122,6 +148,10 @@ class Rejectors {
   std::vector<std::uint32_t> key_;  // of the set looked for: profile, gating, number of unschedulable, both sets
   absl::flat_hash_map<std::uint64_t, EventId> event_ids_;
   std::vector<EventEntry> events_;
+  instruments::Stopwatch* stopwatch_ = nullptr;                             // null: hints are not timed
+  absl::flat_hash_map<std::uint64_t, std::unique_ptr<HintUse>> hint_uses_;  // by plugin and event
+  std::vector<HintUse*> used_hints_;                                        // those with calls
+  Time hints_began_{};                                                      // the first of them
 };
 
 }  // namespace berth::queue

@@ -10,6 +10,7 @@
 #include "berth/core/queue/in_flight.h"
 #include "berth/core/queue/indexed_heap.h"
 #include "berth/core/queue/order.h"
+#include "berth/core/queue/queue_metrics.h"
 #include "berth/core/queue/rejectors.h"
 #include "berth/core/queue/run_and_heap.h"
 #include "berth/core/queue/update_events.h"
@@ -71,9 +72,18 @@ class SchedulingQueue::Impl {
 
   void Erase(Entry* entry) {
     Detach(entry);
+    SetRejectors(entry, nullptr);
     by_uid.Erase(entry);
     by_name.Erase(entry);
     pool.Give(entry);
+  }
+
+  // All that changes who refused a pod comes through here, for the metrics.
+  void SetRejectors(Entry* entry, RejectorSet* set) {
+    RejectorSet* const before = std::exchange(entry->rejector_set, set);
+    if (before == set) return;
+    if (before != nullptr) metrics.NoteRefused(*before, *entry->info.pod, -1);
+    if (set != nullptr) metrics.NoteRefused(*set, *entry->info.pod, +1);
   }
 
   void SetPod(Entry* entry, PodInfoPtr pod) {
@@ -125,8 +135,18 @@ class SchedulingQueue::Impl {
     nonempty_sets.pop_back();
   }
 
-  // Asks the PreEnqueue plugins, the one that gated the pod last time first. `entry` is in no place.
+  // `entry` is in no place.
   bool PassesGate(Entry* entry) {
+    if (entry->profile == nullptr || entry->profile->hooks.pre_enqueue.empty()) return AskGate(entry);
+    const Time began = metrics.BeginPreEnqueue();
+    const bool passes = AskGate(entry);
+    metrics.NotePreEnqueue(*entry->profile, *entry->info.pod, passes ? framework::Code::kSuccess : entry->gate.code(),
+                           began);
+    return passes;
+  }
+
+  // Asks the PreEnqueue plugins, the one that gated the pod last time first.
+  bool AskGate(Entry* entry) {
     const PluginId gating = entry->rejector_set == nullptr ? kNoPlugin : entry->rejector_set->gating;
     if (entry->profile != nullptr) {
       const auto& plugins = entry->profile->hooks.pre_enqueue;
@@ -134,7 +154,7 @@ class SchedulingQueue::Impl {
       const auto is_refused_by = [&](std::size_t i) {
         Status status = Ask(*plugins[i], *entry->info.pod);
         if (status.IsSuccess()) return false;
-        entry->rejector_set = rejectors.WithGate(entry->profile, entry->rejector_set, ids[i]);
+        SetRejectors(entry, rejectors.WithGate(entry->profile, entry->rejector_set, ids[i]));
         entry->gate = std::move(status);
         return true;
       };
@@ -146,48 +166,64 @@ class SchedulingQueue::Impl {
       }
     }
     if (gating != kNoPlugin) {
-      entry->rejector_set = rejectors.WithGate(entry->profile, entry->rejector_set, kNoPlugin);
+      SetRejectors(entry, rejectors.WithGate(entry->profile, entry->rejector_set, kNoPlugin));
       entry->gate = Status();
     }
     return true;
   }
 
+  static bool IsParked(const Entry& entry) {
+    return entry.place == Place::kUnschedulable || entry.place == Place::kGated;
+  }
+
   // True when the pod entered activeQ, false when it was gated.
-  bool MoveToActive(Entry* entry, Time now) {
+  bool MoveToActive(Entry* entry, Time now, Cause cause) {
     // Pods in back-off passed the gate when they went there.
     const bool is_from_backoff = entry->place == Place::kBackoff || entry->place == Place::kErrorBackoff;
+    const bool was_parked = IsParked(*entry);
     Detach(entry);
     if (!is_from_backoff && !PassesGate(entry)) {
       Park(entry);
+      if (!was_parked) metrics.NoteIncoming(entry->place, cause);
       return false;
     }
     if (!entry->info.initial_attempt_timestamp) entry->info.initial_attempt_timestamp = now;
     entry->place = Place::kActive;
     active.Push(entry, KeyOf(*entry));
+    metrics.NoteIncoming(Place::kActive, cause);
     return true;
   }
 
-  void MoveToBackoff(Entry* entry, Time expiration) {
+  void MoveToBackoff(Entry* entry, Time expiration, Cause cause) {
+    const bool was_parked = IsParked(*entry);
     Detach(entry);
-    if (!PassesGate(entry)) return Park(entry);
+    if (!PassesGate(entry)) {
+      Park(entry);
+      if (!was_parked) metrics.NoteIncoming(entry->place, cause);
+      return;
+    }
     entry->backoff_expiration = expiration;
     // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
     entry->place = entry->rejector_set == nullptr ? Place::kErrorBackoff : Place::kBackoff;
     entry->rejector_set == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
+    metrics.NoteIncoming(entry->place, cause);
   }
 
-  void Requeue(Entry* entry, Strategy strategy, Time now) {
+  void Requeue(Entry* entry, Strategy strategy, Time now, Cause cause) {
     if (strategy == Strategy::kSkip) {
+      const bool was_parked = IsParked(*entry);
       Detach(entry);
-      return Park(entry);
+      Park(entry);
+      if (!was_parked) metrics.NoteIncoming(entry->place, cause);
+      return;
     }
     const QueuedPodInfo& info = entry->info;
     const std::int32_t count =
         info.consecutive_errors_count > 0 ? info.consecutive_errors_count : info.unschedulable_count;
     const Time expiration = backoff_policy.Expiration(info.timestamp, count);
     if (strategy == Strategy::kAfterBackoff && !Backoff::IsOver(expiration, now))
-      return MoveToBackoff(entry, expiration);
-    MoveToActive(entry, now);
+      return MoveToBackoff(entry, expiration, cause);
+    MoveToActive(entry, now, cause);
   }
 
   // ---- Calls ----
@@ -204,7 +240,7 @@ class SchedulingQueue::Impl {
     }
     Entry* const entry = Create(std::move(pod), uid_hash, name_hash);
     entry->info.timestamp = now;
-    if (MoveToActive(entry, now) && !entry->info.pod->nominated_node_name.empty()) {
+    if (MoveToActive(entry, now, Cause::kPodAdd) && !entry->info.pod->nominated_node_name.empty()) {
       nominator.AddNominatedPod(entry->info.pod);
     }
   }
@@ -234,10 +270,11 @@ class SchedulingQueue::Impl {
     SetPod(entry, pod);
     const EventSource source{.old_pod = before, .new_pod = pod};
     for (const ClusterEvent& event : PodUpdateEvents(*before, *pod)) {
-      const Strategy strategy =
-          rejectors.IsWorthRequeuing(*pod, *entry->rejector_set, rejectors.InternEvent(event), source);
+      const EventId id = rejectors.InternEvent(event);
+      const Strategy strategy = rejectors.IsWorthRequeuing(*pod, *entry->rejector_set, id, source);
+      metrics.TakeHints(rejectors);
       if (strategy == Strategy::kSkip) continue;
-      Requeue(entry, strategy, now);
+      Requeue(entry, strategy, now, EventCause(id));
       if (entry->place != Place::kUnschedulable && entry->place != Place::kGated) return;
     }
   }
@@ -252,11 +289,12 @@ class SchedulingQueue::Impl {
   std::optional<QueuedPodInfo> Pop(Time now) {
     FlushBackoff(now);
     if (active.empty() && backoff.empty()) return std::nullopt;
+    if (active.empty()) metrics.NoteIncoming(Place::kActive, Cause::kPopFromBackoff);
     Entry* const entry = active.empty() ? backoff.front() : active.front();
     Detach(entry);
     by_name.Erase(entry);
     ++entry->info.attempts;
-    entry->rejector_set = nullptr;
+    SetRejectors(entry, nullptr);
     in_flight.Add(entry);
     entry->info.record = entry;
     entry->info.record_sequence = entry->sequence;
@@ -293,9 +331,9 @@ class SchedulingQueue::Impl {
     entry->name_hash = name_hash;
     by_name.Put(entry);
     entry->profile = profile;
-    entry->rejector_set = set;
+    SetRejectors(entry, set);
     entry->sequence = ++last_sequence;
-    Requeue(entry, strategy, now);
+    Requeue(entry, strategy, now, Cause::kScheduleAttemptFailure);
     return true;
   }
 
@@ -307,6 +345,7 @@ class SchedulingQueue::Impl {
       best = std::max(best, rejectors.IsWorthRequeuing(pod, set, event.id, event.source));
       if (best == Strategy::kImmediately || (best == Strategy::kAfterBackoff && set.pending.empty())) break;
     }
+    metrics.TakeHints(rejectors);
     return best;
   }
 
@@ -341,7 +380,8 @@ class SchedulingQueue::Impl {
         }
       }
     }
-    for (const auto& [entry, strategy] : to_move) Requeue(entry, strategy, now);
+    metrics.TakeHints(rejectors);
+    for (const auto& [entry, strategy] : to_move) Requeue(entry, strategy, now, EventCause(id));
     in_flight.Record(id, source);
   }
 
@@ -385,16 +425,16 @@ class SchedulingQueue::Impl {
     if (entry->place == Place::kInFlight) {
       in_flight.Record(rejectors.InternEvent(kWildcardEvent), {.new_pod = entry->info.pod});
     } else {
-      MoveToActive(entry, now);
+      MoveToActive(entry, now, Cause::kForceActivate);
     }
   }
 
   void FlushBackoff(Time now) {
     while (!backoff.empty() && Backoff::IsOver(backoff.front()->backoff_expiration, now)) {
-      MoveToActive(backoff.front(), now);
+      MoveToActive(backoff.front(), now, Cause::kBackoffComplete);
     }
     while (!error_backoff.empty() && Backoff::IsOver(error_backoff.front()->backoff_expiration, now)) {
-      MoveToActive(error_backoff.front(), now);
+      MoveToActive(error_backoff.front(), now, Cause::kBackoffComplete);
     }
   }
 
@@ -418,7 +458,7 @@ class SchedulingQueue::Impl {
     }
     for (const auto& [entry, strategy] : to_move) {
       entry->info.was_flushed_from_unschedulable = true;
-      Requeue(entry, strategy, now);
+      Requeue(entry, strategy, now, Cause::kUnschedulableTimeout);
     }
     // Upstream records this like any event: a pod that is refused just now is tried again too.
     if (!to_move.empty()) in_flight.Record(rejectors.InternEvent(kWildcardEvent), {});
@@ -464,6 +504,7 @@ class SchedulingQueue::Impl {
     return standings;
   }
 
+  QueueMetrics metrics;
   const Duration unschedulable_max;
   const Backoff backoff_policy;
   Sort order;
@@ -476,7 +517,7 @@ class SchedulingQueue::Impl {
   RunAndHeap<Entry, ActiveLess> active;
   IndexedHeap<Entry, BackoffLess> backoff;
   IndexedHeap<Entry, ErrorBackoffLess> error_backoff;
-  InFlight in_flight;
+  InFlight in_flight{metrics};
   Nominator nominator;
 
   std::vector<RejectorSet*> nonempty_sets;  // those with waiting pods
@@ -491,6 +532,11 @@ SchedulingQueue::SchedulingQueue(Options options, const framework::QueueSortPlug
                                  absl::flat_hash_map<std::string, ProfileHooks> profiles)
     : impl_(std::make_unique<Impl>(options, sort, std::move(profiles))) {}
 SchedulingQueue::~SchedulingQueue() = default;
+
+void SchedulingQueue::SetMetrics(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch) {
+  impl_->metrics.Begin(metrics, stopwatch, impl_->rejectors);
+  impl_->rejectors.SetStopwatch(stopwatch);
+}
 
 void SchedulingQueue::Add(PodInfoPtr pod, Time now) { impl_->Add(std::move(pod), now); }
 void SchedulingQueue::Update(const PodInfoPtr& old_pod, PodInfoPtr new_pod, Time now) {

@@ -24,6 +24,11 @@
 #include "berth/framework/cluster_event.h"
 #include "berth/framework/plugin.h"
 
+namespace berth::instruments {
+class SchedulerMetrics;
+class Stopwatch;
+}  // namespace berth::instruments
+
 namespace berth::queue {
 
 // What the queue asks of one profile's plugins. The plugins must outlive the queue.
@@ -41,6 +46,9 @@ struct QueuedPodInfo {
   std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
   bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
+  // For metrics alone: when it was last popped, by the stopwatch, and whether single plugins are timed in this attempt.
+  Time attempt_began{};
+  bool is_sampled = false;
   // The queue's own, of a pod in flight: where it is recorded.
   const void* record = nullptr;
   std::uint64_t record_sequence = 0;
@@ -105,6 +113,9 @@ class SchedulingQueue {
   ~SchedulingQueue();
   SchedulingQueue(const SchedulingQueue&) = delete;
   SchedulingQueue& operator=(const SchedulingQueue&) = delete;
+
+  // Counts and times from now on; without effect on anything else. Before the first pod; both must outlive the queue.
+  void SetMetrics(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch);
 
   // A new pending pod. It enters activeQ, or is gated by a PreEnqueue plugin. A queued pod of the same namespace and
   // name with another uid is dropped; a pod that is here already is updated.

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
 namespace berth::runtime {
@@ -11,6 +12,7 @@ using framework::NodeIndex;
 
 void EvaluationCycle::Begin(EvaluationRequest asked) {
   request = std::move(asked);
+  sampled = metrics != nullptr && IsSampled(request.seed) ? metrics : nullptr;
   do_nominations_matter = request.nominated != nullptr && request.nominated->MatterTo(*request.pod);
   plan.Clear();
   state = framework::CycleState();

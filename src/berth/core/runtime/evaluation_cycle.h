@@ -18,6 +18,7 @@
 
 namespace berth::runtime {
 
+class EvaluationMetrics;
 class NodeChooser;
 struct ExtenderVerdicts;
 struct KeptEvaluation;
@@ -60,6 +61,8 @@ struct EvaluationCycle {
 
   const ProfileTraits& profile;
   const EvaluatorOptions& options;
+  EvaluationMetrics* metrics = nullptr;  // null: nobody counts
+  EvaluationMetrics* sampled = nullptr;  // the same in a cycle in which single plugins are timed; else null
 
   EvaluationRequest request;
   bool do_nominations_matter = false;  // other pods' nominations, to this pod

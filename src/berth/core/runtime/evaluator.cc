@@ -46,6 +46,7 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
                                    const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                                    const ExtenderVerdicts* extenders) {
   cycle_.Begin({pod, &nodes, nominated, extenders, seed, wall_now});
+  if (metrics_) metrics_->Begin();
   Outcome& outcome = cycle_.outcome;
   if (nodes.node_count() == 0) {
     outcome.result = Result::kNoNodes;
@@ -77,8 +78,14 @@ std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
 
 void Evaluator::FindNode() {
   const bool is_refused = !RunPreFilter(cycle_);
+  if (metrics_) metrics_->NotePreFilter(cycle_);
   PlanFilters(cycle_);  // also for the dry runs of PostFilter after a refusal
-  if (is_refused || TryNominatedNode()) return;
+  if (is_refused) return;
+  if (!TryNominatedNode()) ChooseNode();
+  if (metrics_) metrics_->NoteChoice(cycle_);
+}
+
+void Evaluator::ChooseNode() {
   updater_.PlanNominations(cycle_);
   PlanScores(cycle_);
   for (ChooserEntry& entry : choosers_) {
@@ -123,7 +130,20 @@ bool Evaluator::TryNominatedNode() {
   return false;
 }
 
-framework::PostFilterResult Evaluator::RunPostFilter() { return runtime::RunPostFilter(cycle_, *this, *this); }
+framework::PostFilterResult Evaluator::RunPostFilter() {
+  framework::PostFilterResult result = runtime::RunPostFilter(cycle_, *this, *this);
+  if (metrics_) metrics_->NotePostFilter(result);
+  return result;
+}
+
+void Evaluator::SetMetrics(instruments::ProfileMetrics& metrics, instruments::Stopwatch& stopwatch) {
+  metrics_ = std::make_unique<EvaluationMetrics>(metrics, stopwatch);
+  cycle_.metrics = metrics_.get();
+}
+
+void Evaluator::FlushMetrics() {
+  if (metrics_) metrics_->Flush();
+}
 
 std::string Evaluator::Message() const { return FitErrorText(cycle_); }
 

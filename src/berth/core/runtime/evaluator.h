@@ -17,6 +17,7 @@
 #include "berth/core/runtime/class_store.h"
 #include "berth/core/runtime/class_updater.h"
 #include "berth/core/runtime/evaluation_cycle.h"
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/evaluator_options.h"
 #include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/runtime/outcome.h"
@@ -69,6 +70,11 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
   // the plugins. Nothing may be asked about the last outcome any more.
   void DropIdle();
 
+  // Counts and times from now on. Both must outlive the evaluator.
+  void SetMetrics(instruments::ProfileMetrics& metrics, instruments::Stopwatch& stopwatch);
+  // Brings the metrics up to date. Between cycles.
+  void FlushMetrics();
+
   // For tests and measurements.
   std::size_t kept_count() const { return classes_.size(); }
   struct ChooserUse {
@@ -91,10 +97,12 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
   void AddChooser(Args&&... args);
   std::optional<std::uint64_t> EpochOfAll(std::string* error) const;
   void FindNode();
+  void ChooseNode();
   bool TryNominatedNode();
 
   framework::Status Get(framework::NodeIndex row) const override;
 
+  std::unique_ptr<EvaluationMetrics> metrics_;  // null: nobody counts
   const ProfileTraits profile_;
   const EvaluatorOptions options_;
   ClassStore classes_;

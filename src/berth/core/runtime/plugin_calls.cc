@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/runtime/plugin_calls.h"
 
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
@@ -17,6 +18,7 @@ void FilterRows(EvaluationCycle& cycle, std::size_t filter, std::span<const Node
   framework::StatusTable& statuses = cycle.kept->statuses;
   statuses.SetPlugin(plugin.Name(), static_cast<int>(filter));
   const framework::Cycle for_plugins = cycle.ForPlugins();
+  const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
   const Status failed = GuardedCall([&] {
     if (cycle.options.form == Form::kPlain) {
       framework::FilterByNode(plugin, for_plugins, cycle.pod(), rows, verdicts, statuses);
@@ -24,6 +26,8 @@ void FilterRows(EvaluationCycle& cycle, std::size_t filter, std::span<const Node
       by_rows.FilterRows(for_plugins, cycle.pod(), rows, verdicts, statuses);
     }
   });
+  if (cycle.sampled != nullptr)
+    cycle.sampled->EndCall(instruments::Point::kFilter, plugin.Name(), failed.code(), began);
   if (failed.IsSuccess()) return;
   // It threw over one node, which says nothing about the others: they are asked one by one.
   for (const NodeIndex row : rows) {
@@ -37,7 +41,8 @@ Status ScoreRows(EvaluationCycle& cycle, std::size_t score, std::span<const Node
                  std::span<std::int64_t> scores) {
   const RowScore& by_rows = cycle.profile.scores[score].by_rows;
   const framework::Cycle for_plugins = cycle.ForPlugins();
-  return Guarded([&] {
+  const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
+  Status status = Guarded([&] {
     Status said;
     if (cycle.options.form == Form::kPlain) {
       framework::ScoreByNode(by_rows.plugin(), for_plugins, cycle.pod(), rows, scores, said);
@@ -46,6 +51,9 @@ Status ScoreRows(EvaluationCycle& cycle, std::size_t score, std::span<const Node
     }
     return said;
   });
+  if (cycle.sampled != nullptr)
+    cycle.sampled->EndCall(instruments::Point::kScore, by_rows.plugin().Name(), status.code(), began);
+  return status;
 }
 
 }  // namespace berth::runtime

@@ -10,6 +10,7 @@ using framework::Status;
 
 void PluginPlan::Clear() {
   is_pre_filter_skipped.clear();
+  pre_filter_count = 0;
   is_filter_active.clear();
   has_unkept_filters = false;
   is_score_idle.clear();

@@ -2,6 +2,7 @@
 // PluginPlan: which plugins of the profile have a say in one cycle. Made after PreFilter; the choosers read it.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "berth/core/runtime/profile_traits.h"
@@ -13,11 +14,12 @@ struct EvaluationCycle;
 
 struct PluginPlan {
   PluginFlags is_pre_filter_skipped;
-  PluginFlags is_filter_active;     // false: its PreFilter said Skip
-  bool has_unkept_filters = false;  // an active filter has to be asked in this cycle
-  PluginFlags is_score_idle;        // has nothing to say about this pod, as it could tell before the filters
-  bool has_unkept_scores = false;   // a score plugin that is not idle has to be asked in this cycle
-  PluginFlags is_score_active;      // false: its PreScore said Skip. Set when PreScore has run
+  std::size_t pre_filter_count = 0;  // PreFilter plugins that were asked, or whose answer was at hand
+  PluginFlags is_filter_active;      // false: its PreFilter said Skip
+  bool has_unkept_filters = false;   // an active filter has to be asked in this cycle
+  PluginFlags is_score_idle;         // has nothing to say about this pod, as it could tell before the filters
+  bool has_unkept_scores = false;    // a score plugin that is not idle has to be asked in this cycle
+  PluginFlags is_score_active;       // false: its PreScore said Skip. Set when PreScore has run
   // PreFilter plugins to tell of pods that come to a node or leave it.
   std::vector<const framework::PreFilterPlugin*> extensions;
 

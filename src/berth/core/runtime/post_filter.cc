@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "berth/base/check.h"
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/plugins/names.h"
 
 namespace berth::runtime {
 
@@ -22,6 +24,7 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   for_plugins.with_detail = cycle.options.with_detail;
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
     PostFilterResult result;
+    const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
     const Status thrown =
         GuardedCall([&] { result = plugin->PostFilter(for_plugins, cycle.pod(), statuses, filters); });
     if (!thrown.IsSuccess()) {
@@ -29,6 +32,10 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
       result.status =
           Status::Error("running PostFilter plugin \"" + std::string(plugin->Name()) + "\": " + thrown.Message());
     }
+    if (cycle.metrics != nullptr && plugin->Name() == plugins::names::kDefaultPreemption)
+      cycle.metrics->NotePreemption(result);
+    if (cycle.sampled != nullptr)
+      cycle.sampled->EndCall(instruments::Point::kPostFilter, plugin->Name(), result.status.code(), began);
     if (result.has_nomination) {
       together.has_nomination = true;
       together.nominated_node_name = result.nominated_node_name;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "berth/base/go_text.h"
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
@@ -63,6 +64,7 @@ bool RunPreFilter(EvaluationCycle& cycle) {
   const auto& plugins = cycle.profile.pre_filters;
   KeptEvaluation& kept = *cycle.kept;
   cycle.plan.is_pre_filter_skipped.assign(plugins.size(), false);
+  cycle.plan.pre_filter_count = plugins.size();
   kept.pre_filter.resize(plugins.size());
   CycleState own;
   Answers answers;
@@ -74,10 +76,13 @@ bool RunPreFilter(EvaluationCycle& cycle) {
     if (!slot) {
       slot.emplace();
       CycleState& state = is_kept ? kept.state : own;
+      const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
       Status failed = GuardedCall([&, asked = plugin] {
         *slot = asked->PreFilter({cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now}, cycle.pod());
       });
       if (!failed.IsSuccess()) slot->status = std::move(failed);
+      if (cycle.sampled != nullptr)
+        cycle.sampled->EndCall(instruments::Point::kPreFilter, plugin->Name(), slot->status.code(), began);
     }
     const Status& status = slot->status;
     if (status.IsSkip()) {
@@ -92,7 +97,9 @@ bool RunPreFilter(EvaluationCycle& cycle) {
       slot.reset();  // An error is not kept: the next pod asks again.
       return cycle.Fail("running PreFilter plugin \"" + std::string(plugin->Name()) + "\": " + message);
     }
-    if (!Add(*slot, plugin->Name(), cycle, answers)) break;
+    if (Add(*slot, plugin->Name(), cycle, answers)) continue;
+    cycle.plan.pre_filter_count = i + 1;
+    break;
   }
   cycle.state.MergeFrom(kept.state);
   cycle.state.MergeFrom(own);

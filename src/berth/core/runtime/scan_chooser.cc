@@ -6,6 +6,7 @@
 
 #include "berth/base/go_text.h"
 #include "berth/base/random.h"
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/extender_stage.h"
 #include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/runtime/kept_evaluation.h"
@@ -43,6 +44,7 @@ bool ScanChooser::Choose(EvaluationCycle& cycle) {
     outcome.feasible_count = feasible_.size();
     return true;
   }
+  if (cycle.metrics != nullptr) cycle.metrics->NoteFilters(cycle);
   ScoreFeasible(cycle);
   return true;
 }

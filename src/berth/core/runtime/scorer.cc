@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/runtime/kept_evaluation.h"
 #include "berth/core/runtime/normalization.h"
@@ -22,8 +23,11 @@ bool Scorer::RunPreScore(EvaluationCycle& cycle, std::span<const NodeIndex> feas
   for (std::size_t i = 0; i < profile.pre_scores.size(); ++i) {
     const framework::PreScorePlugin& plugin = *profile.pre_scores[i].plugin;
     const auto& kept = cycle.kept->pre_score[i];
+    EvaluationMetrics* const sampled = kept ? nullptr : cycle.sampled;
+    const Time began = sampled != nullptr ? sampled->BeginCall() : Time{};
     const Status status =
         kept ? *kept : Guarded([&] { return plugin.PreScore(cycle.ForPlugins(), cycle.pod(), feasible); });
+    if (sampled != nullptr) sampled->EndCall(instruments::Point::kPreScore, plugin.Name(), status.code(), began);
     if (status.IsSkip()) {
       for (std::size_t s = 0; s < profile.scores.size(); ++s) {
         if (profile.scores[s].pre_score == i) cycle.plan.is_score_active[s] = false;
@@ -81,7 +85,10 @@ bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ScorePlugin& plugin, 
   const std::size_t count = feasible.size();
   custom_scores_.resize(count);
   for (std::size_t i = 0; i < count; ++i) custom_scores_[i] = {feasible[i], raw[feasible[i]]};
+  const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
   const Status status = Guarded([&] { return plugin.NormalizeScore(cycle.ForPlugins(), cycle.pod(), custom_scores_); });
+  if (cycle.sampled != nullptr)
+    cycle.sampled->EndCall(instruments::Point::kScoreExtensionNormalize, plugin.Name(), status.code(), began);
   if (!status.IsSuccess()) {
     return cycle.Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) +
                       "\" failed with: " + status.Message());

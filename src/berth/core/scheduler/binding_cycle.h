@@ -63,6 +63,11 @@ struct BindingCycle {
   std::string_view plugin;    // whose operation it is; empty: an extender's
   OperationStep step;         // of that operation
 
+  // For metrics, by the stopwatch; Time{}: not timed.
+  Time wait_began{};   // at Permit
+  Time point_began{};  // of PreBind or Bind
+  Time call_began{};   // of `plugin`, in a sampled attempt
+
   int read_count = 0;        // how often its outcome had to be read, for the delays
   std::string trouble_told;  // what was last told of a write that does not take effect
   bool is_waiting_to_read = false;

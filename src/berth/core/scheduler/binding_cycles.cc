@@ -10,6 +10,7 @@
 
 #include "berth/base/log.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/attempt_timing.h"
 #include "berth/core/scheduler/plugin_errors.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
@@ -19,6 +20,7 @@ using framework::Operation;
 using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::Status;
+using instruments::Point;
 using runtime::Guarded;
 using runtime::GuardedOperation;
 
@@ -83,6 +85,7 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
   cycle.permits = std::move(permits);
   for (const PermitWait& wait : cycle.permits) table_.AddDeadline(wait.deadline, cycle);
   if (!FindPreBindPlugins(cycle)) return;
+  if (!cycle.permits.empty()) cycle.wait_began = state_.stopwatch.latest();
   // What takes long is announced, so that others leave the room alone (NominatedNodeNameForExpectation).
   if ((!cycle.permits.empty() || !cycle.pre_bind.empty()) && assumed->nominated_node_name != assumed->node_name) {
     framework::PodStatusWrite write;
@@ -96,15 +99,20 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
 
 // False when a plugin failed over it: the cycle is gone.
 bool BindingCycles::FindPreBindPlugins(BindingCycle& cycle) {
+  PointTiming timing(state_, *cycle.profile);
   for (framework::PreBindPlugin* plugin : cycle.profile->plugins->pre_bind) {
+    const CallTiming call(state_, cycle.queued.is_sampled);
     const Status status = Guarded([&] { return plugin->PreBindPreFlight(*cycle.assumed); });
+    call.End(Point::kPreBindPreFlight, plugin->Name(), status.code());
     if (status.IsSkip()) continue;
     if (!status.IsSuccess()) {
+      timing.End(Point::kPreBindPreFlight, framework::Code::kError);
       Fail(cycle, PreFlightFailure(plugin->Name(), status), {}, {});
       return false;
     }
     cycle.pre_bind.push_back(plugin);
   }
+  timing.End(Point::kPreBindPreFlight, cycle.pre_bind.empty() ? framework::Code::kSkip : framework::Code::kSuccess);
   return true;
 }
 
@@ -112,6 +120,11 @@ bool BindingCycles::FindPreBindPlugins(BindingCycle& cycle) {
 void BindingCycles::Continue(BindingCycle& cycle) {
   if (cycle.phase == BindingPhase::kPermit) {
     state_.queue.Done(cycle.queued);
+    if (cycle.wait_began != Time{}) {
+      const Time now = state_.stopwatch.Read();
+      cycle.profile->metrics->NotePermitWait(framework::Code::kSuccess, now - std::exchange(cycle.wait_began, {}));
+    }
+    cycle.point_began = state_.stopwatch.latest();
     cycle.phase = BindingPhase::kPreBind;
     cycle.next_plugin = 0;
   }
@@ -122,6 +135,8 @@ void BindingCycles::Continue(BindingCycle& cycle) {
       RunOperation(cycle, CallPlugin(cycle, [&] { return plugin.PreBind(*cycle.assumed); }));
       return;
     }
+    PointTiming(state_, *cycle.profile, cycle.point_began).End(Point::kPreBind, cycle.pre_bind);
+    cycle.point_began = state_.stopwatch.latest();
     cycle.phase = BindingPhase::kBind;
     cycle.next_plugin = 0;
   }
@@ -141,7 +156,10 @@ void BindingCycles::StartBind(BindingCycle& cycle) {
     framework::BindPlugin& plugin = *bind[cycle.next_plugin++];
     cycle.plugin = plugin.Name();
     Operation operation = CallPlugin(cycle, [&] { return plugin.Bind(*cycle.assumed); });
-    if (operation.is_done() && operation.status.IsSkip()) continue;
+    if (operation.is_done() && operation.status.IsSkip()) {
+      NoteCall(cycle, framework::Code::kSkip);
+      continue;
+    }
     RunOperation(cycle, std::move(operation));
     return;
   }
@@ -166,6 +184,7 @@ bool BindingCycles::AskExtenderToBind(BindingCycle& cycle) {
 template <typename Call>
 Operation BindingCycles::CallPlugin(BindingCycle& cycle, Call&& call) {
   cycle.is_calling_plugin = true;
+  if (cycle.queued.is_sampled && cycle.call_began == Time{}) cycle.call_began = state_.stopwatch.Read();
   Operation operation = GuardedOperation(std::forward<Call>(call));
   cycle.is_calling_plugin = false;
   return operation;
@@ -197,6 +216,7 @@ void BindingCycles::EndStep(BindingCycle& cycle, const framework::StepResult& re
 
 void BindingCycles::EndOperation(BindingCycle& cycle, const Status& status) {
   const bool is_bind = cycle.phase == BindingPhase::kBind;
+  NoteCall(cycle, status.code());
   if (!status.IsSuccess()) {
     // An extender's failure is told in its own words.
     const std::string_view point = cycle.plugin.empty() ? "" : is_bind ? "Bind" : "PreBind";
@@ -431,10 +451,44 @@ void BindingCycles::EndPermitTimeouts(BindingCycle& cycle) {
 
 // --- The end of a cycle ---
 
+// The plugin's operation has ended.
+void BindingCycles::NoteCall(BindingCycle& cycle, framework::Code code) {
+  if (cycle.call_began == Time{}) return;
+  const Duration took = state_.stopwatch.Read() - std::exchange(cycle.call_began, {});
+  const Point point = cycle.phase == BindingPhase::kPreBind ? Point::kPreBind : Point::kBind;
+  if (!cycle.plugin.empty()) state_.metrics.NotePlugin(point, cycle.plugin, code, took);
+}
+
+void BindingCycles::NoteFailure(const BindingCycle& cycle, framework::Code code) {
+  instruments::ProfileMetrics& metrics = *cycle.profile->metrics;
+  const Time now = state_.stopwatch.Read();
+  if (cycle.wait_began != Time{}) {
+    metrics.NotePermitWait(code, now - cycle.wait_began);
+  } else if (cycle.phase == BindingPhase::kPreBind) {
+    metrics.NotePoint(Point::kPreBind, code, now - cycle.point_began);
+  } else if (cycle.phase != BindingPhase::kPermit && !cycle.plugin.empty()) {
+    metrics.NotePoint(Point::kBind, code, now - cycle.point_began);
+  }
+}
+
+void BindingCycles::NoteSuccess(const BindingCycle& cycle) {
+  instruments::ProfileMetrics& metrics = *cycle.profile->metrics;
+  instruments::CycleCells& cycles = state_.metrics.cycles;
+  const queue::QueuedPodInfo& queued = cycle.queued;
+  const Time now = state_.stopwatch.Read();
+  // An extender that binds is no plugin.
+  if (!cycle.plugin.empty()) metrics.NotePoint(Point::kBind, framework::Code::kSuccess, now - cycle.point_began);
+  metrics.NoteAttempt(instruments::AttemptResult::kScheduled, now - queued.attempt_began);
+  cycles.NoteBound(queued.attempts, now - queued.initial_attempt_timestamp.value_or(now));
+  if (queued.was_flushed_from_unschedulable) cycles.bound_after_flush.Add();
+}
+
 void BindingCycles::Finish(BindingCycle& cycle) {
   const PodInfoPtr pod = cycle.assumed;
   const Profile& profile = *cycle.profile;
   ++state_.counts.scheduled;
+  NoteSuccess(cycle);
+  const bool is_sampled = cycle.queued.is_sampled;
   table_.NoteBound(cycle);
   std::string note;
   note.reserve(32 + pod->namespace_name().size() + pod->name.size() + pod->node_name.size());
@@ -451,12 +505,16 @@ void BindingCycles::Finish(BindingCycle& cycle) {
                  {{"pod", pod->Key()}, {"node", pod->node_name}});
   }
   table_.Recycle(table_.Take(cycle));
+  PointTiming timing(state_, profile);
   for (framework::PostBindPlugin* plugin : profile.plugins->post_bind) {
     // Informational: nothing waits for it and a failure changes nothing.
+    const CallTiming call(state_, is_sampled);
     Operation operation = GuardedOperation([&] { return plugin->PostBind(*pod); });
+    call.End(Point::kPostBind, plugin->Name(), framework::Code::kSuccess);
     if (!operation.status.IsSuccess()) LogFailure("PostBind", plugin->Name(), *pod, operation.status);
     background_.Start(std::move(operation), state_.now);
   }
+  timing.End(Point::kPostBind, profile.plugins->post_bind);
 }
 
 // The cycle ends and the pod goes back into the queue: one that waited at Permit was in flight until now, and is held
@@ -466,6 +524,7 @@ void BindingCycles::Fail(BindingCycle& cycle, const Status& status, std::string_
   const Profile& profile = *cycle.profile;
   const PodInfoPtr assumed = cycle.assumed;
   const bool is_permit = cycle.phase == BindingPhase::kPermit && point.empty();
+  NoteFailure(cycle, status.code());
   Unreserve(state_, profile, *assumed);
   SchedulingFailure failure;
   failure.nomination.is_set = true;

@@ -74,6 +74,9 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   void PostBindingAgain(BindingCycle& cycle);
   void EndPermitTimeouts(BindingCycle& cycle);
 
+  void NoteCall(BindingCycle& cycle, framework::Code code);
+  void NoteFailure(const BindingCycle& cycle, framework::Code code);
+  void NoteSuccess(const BindingCycle& cycle);
   void Finish(BindingCycle& cycle);
   void Fail(BindingCycle& cycle, const framework::Status& status, std::string_view point, std::string_view plugin);
   void FailForLostNode(BindingCycle& cycle);

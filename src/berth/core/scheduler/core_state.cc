@@ -8,11 +8,16 @@ namespace berth::scheduler {
 
 CoreState::CoreState(SchedulerOptions given, framework::Objects& objects_read, ProfileSet::Owned owned)
     : options(std::move(given)),
+      unread_metrics(options.metrics == nullptr ? std::make_unique<UnreadMetrics>() : nullptr),
+      metrics(options.metrics == nullptr ? unread_metrics->metrics : *options.metrics),
+      stopwatch(options.stopwatch),
       objects(objects_read),
       classes(AnnotationsRead(owned)),
-      profiles(std::move(owned), options.evaluator),
+      profiles(std::move(owned), options.evaluator, metrics, stopwatch),
       queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty())),
-      decisions(options.decisions_max) {}
+      decisions(options.decisions_max) {
+  queue.SetMetrics(metrics, stopwatch);
+}
 
 // Whoever asks for a pod's scheduler afterwards asks its class.
 framework::PodInfoPtr CoreState::MakePodInfo(const api::Pod& pod) {

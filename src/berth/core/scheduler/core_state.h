@@ -3,10 +3,14 @@
 // one turn at a time.
 #pragma once
 
+#include <memory>
+
 #include "berth/api/pod.h"
 #include "berth/base/time.h"
 #include "berth/core/cache/cache.h"
 #include "berth/core/cache/pod_classes.h"
+#include "berth/core/instruments/scheduler_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
 #include "berth/core/queue/row_nominations.h"
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/scheduler/counts.h"
@@ -29,10 +33,22 @@ struct CoreState {
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
   // The time of day, for what plugins compare with objects or write into them. All else goes by `now`.
   Time WallNow() const { return now + wall_ahead; }
+  // A turn is at this time.
+  void SetNow(Time of_turn) {
+    now = of_turn;
+    stopwatch.BeginTurn(of_turn);
+  }
   // Brings the nominations by row to where nominator and node table are now.
   void UpdateNominations() { nominations.Update(queue.nominator(), cache.nodes()); }
 
   const SchedulerOptions options;
+  struct UnreadMetrics {
+    MetricRegistry registry;
+    instruments::SchedulerMetrics metrics{registry};
+  };
+  const std::unique_ptr<UnreadMetrics> unread_metrics;  // where the options give none
+  instruments::SchedulerMetrics& metrics;
+  instruments::Stopwatch stopwatch;
   framework::Objects& objects;
   Time now{};              // of the turn: set when it begins
   Duration wall_ahead{0};  // how far the time of day is ahead of `now`

@@ -61,6 +61,8 @@ class ExtenderCycle {
   // An answer that it waits for.
   Progress TakeAnswer(ExtenderDone&& input);
 
+  std::size_t prioritizing_count() const { return stage_ == ExtenderStage::kPrioritize ? waiting_.size() : 0; }
+
   const framework::PodInfo& pod() const { return *attempt_.queued.pod; }
   // The cycle goes on with the pod's new object.
   void SetPod(const framework::PodInfoPtr& pod) { attempt_.queued.pod = pod; }

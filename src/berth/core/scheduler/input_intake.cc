@@ -21,6 +21,8 @@ namespace action = framework::action;
 
 namespace {
 
+constexpr ClusterEvent kAssignedPodUpdate{EventResource::kAssignedPod, action::kUpdate};
+
 // The resource under which plugins register for events of a kind; nullopt for kinds that no event tells of.
 std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
   using enum framework::ObjectKind;
@@ -52,7 +54,13 @@ bool IsNull(const framework::AnyObject& object) {
 }  // namespace
 
 void InputIntake::Take(Input&& input) {
+  began_ = state_.stopwatch.latest();
   std::visit([this](auto&& value) { On(std::move(value)); }, std::move(input));
+}
+
+// For the metrics: all that the event means has been done.
+void InputIntake::Handled(const ClusterEvent& event) {
+  state_.metrics.NoteEvent(event, state_.stopwatch.Read() - began_);
 }
 
 // What begins meanwhile is for the next time: an operation that goes on and on must not hold up all others.
@@ -83,8 +91,11 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
   PodInfoPtr old;
   const PodChange change = state_.cache.SetPod(pod, &old);
   if (change == PodChange::kUpdated) {
-    for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod))
+    for (const ClusterEvent& event : queue::PodUpdateEvents(*old, *pod)) {
       state_.queue.Move(event, {.old_pod = old, .new_pod = pod}, state_.now);
+      if (event != kAssignedPodUpdate) Handled(event);
+    }
+    Handled(kAssignedPodUpdate);
     return;
   }
   if (change == PodChange::kMoved) {
@@ -97,8 +108,10 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
   } else if (!state_.queue.nominator().empty()) {
     state_.queue.nominator().DeleteNominated(pod->uid);
   }
-  state_.queue.Move({EventResource::kAssignedPod, action::kAdd}, {.new_pod = pod}, state_.now);
+  constexpr ClusterEvent kAdded{EventResource::kAssignedPod, action::kAdd};
+  state_.queue.Move(kAdded, {.new_pod = pod}, state_.now);
   if (change != PodChange::kAdded) bindings_.PodAssigned(pod);
+  Handled(kAdded);
 }
 
 void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
@@ -118,12 +131,14 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   const PodInfoPtr* const waiting = state_.queue.FindWaiting(pod->uid);
   if (waiting == nullptr) {
     state_.queue.Add(pod, state_.now);
+    Handled({EventResource::kUnschedulablePod, action::kAdd});
     return;
   }
   const PodInfoPtr old = *waiting;
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
   state_.queue.Update(old, pod, state_.now);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) MoveForNomination(old);
+  Handled({EventResource::kUnschedulablePod, action::kUpdate});
 }
 
 // Once, as long as its condition says so.
@@ -148,7 +163,9 @@ void InputIntake::RemovePod(std::string_view uid) {
     const PodInfoPtr pod = *known;
     NoteGone(*pod);
     state_.cache.RemovePod(uid);
-    state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, state_.now);
+    constexpr ClusterEvent kDeleted{EventResource::kAssignedPod, action::kDelete};
+    state_.queue.Move(kDeleted, {.old_pod = pod}, state_.now);
+    Handled(kDeleted);
     return;
   }
   // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
@@ -156,6 +173,7 @@ void InputIntake::RemovePod(std::string_view uid) {
   if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) NoteGone(**waiting);
   state_.queue.Delete(uid);
   if (nominated) MoveForNomination(nominated);
+  Handled({EventResource::kUnschedulablePod, action::kDelete});
 }
 
 void InputIntake::NoteGone(const PodInfo& pod) {
@@ -174,13 +192,16 @@ void InputIntake::On(NodeSet&& input) {
   const framework::NodeIndex row = state_.cache.nodes().Find(input.node->metadata.name);
   if (row == framework::kNoNode) {
     state_.cache.SetNode(input.node);
-    state_.queue.Move({EventResource::kNode, action::kAdd}, {.new_node = input.node}, state_.now);
+    constexpr ClusterEvent kAdded{EventResource::kNode, action::kAdd};
+    state_.queue.Move(kAdded, {.new_node = input.node}, state_.now);
+    Handled(kAdded);
     return;
   }
   const std::shared_ptr<const api::Node> old = state_.cache.nodes().Info(row).node_ptr();
   state_.cache.SetNode(input.node);
   for (const ClusterEvent& event : queue::NodeUpdateEvents(*old, *input.node)) {
     state_.queue.Move(event, {.old_node = old, .new_node = input.node}, state_.now);
+    Handled(event);
   }
 }
 
@@ -189,7 +210,9 @@ void InputIntake::On(NodeGone&& input) {
   if (row == framework::kNoNode) return;
   const std::shared_ptr<const api::Node> old = state_.cache.nodes().Info(row).node_ptr();
   state_.cache.RemoveNode(input.name);
-  state_.queue.Move({EventResource::kNode, action::kDelete}, {.old_node = old}, state_.now);
+  constexpr ClusterEvent kDeleted{EventResource::kNode, action::kDelete};
+  state_.queue.Move(kDeleted, {.old_node = old}, state_.now);
+  Handled(kDeleted);
 }
 
 void InputIntake::On(ObjectSet&& input) {
@@ -199,7 +222,9 @@ void InputIntake::On(ObjectSet&& input) {
   queue::EventSource source;
   if (!IsNull(before)) source.old_object = before;
   source.new_object = std::move(input.object);
-  state_.queue.Move({*resource, source.old_object ? action::kUpdate : action::kAdd}, source, state_.now);
+  const ClusterEvent event{*resource, source.old_object ? action::kUpdate : action::kAdd};
+  state_.queue.Move(event, source, state_.now);
+  Handled(event);
 }
 
 void InputIntake::On(ObjectGone&& input) {
@@ -208,7 +233,9 @@ void InputIntake::On(ObjectGone&& input) {
   if (!resource || IsNull(before)) return;
   queue::EventSource source;
   source.old_object = std::move(before);
-  state_.queue.Move({*resource, action::kDelete}, source, state_.now);
+  const ClusterEvent event{*resource, action::kDelete};
+  state_.queue.Move(event, source, state_.now);
+  Handled(event);
 }
 
 // --- Outcomes, each to whoever waits for it ---

@@ -57,6 +57,7 @@ class InputIntake {
   void RemovePod(std::string_view uid);
   void NoteGone(const framework::PodInfo& pod);
   void MoveForNomination(const framework::PodInfoPtr& pod);
+  void Handled(const framework::ClusterEvent& event);
 
   CoreState& state_;
   SchedulingCycleInputs& scheduling_;
@@ -64,6 +65,7 @@ class InputIntake {
   BackgroundOperations& background_;
   IdleSweep& idle_sweep_;
   OutsideSources outside_;
+  Time began_{};  // of the input, by the stopwatch
 };
 
 }  // namespace berth::scheduler

@@ -20,6 +20,15 @@ const framework::QueueSortPlugin* QueueSortOf(const ProfileSet::Owned& profiles)
   return profiles.front()->queue_sort;
 }
 
+instruments::EvaluatedPlugins EvaluatedPluginsOf(const runtime::ProfilePlugins& plugins) {
+  instruments::EvaluatedPlugins evaluated;
+  for (const auto* plugin : plugins.pre_filter) evaluated.pre_filter.push_back(plugin->Name());
+  for (const auto* plugin : plugins.filter) evaluated.filter.push_back(plugin->Name());
+  for (const auto* plugin : plugins.pre_score) evaluated.pre_score.push_back(plugin->Name());
+  for (const auto& score : plugins.score) evaluated.score.push_back(score.plugin->Name());
+  return evaluated;
+}
+
 // Each plugin that can refuse a pod, once.
 std::vector<const framework::Plugin*> RefusingPlugins(const runtime::ProfilePlugins& plugins) {
   std::vector<const framework::Plugin*> refusing;
@@ -39,10 +48,21 @@ std::vector<const framework::Plugin*> RefusingPlugins(const runtime::ProfilePlug
 
 }  // namespace
 
-ProfileSet::ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options) : queue_sort_(QueueSortOf(profiles)) {
+Profile::Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options,
+                 instruments::SchedulerMetrics& all_metrics, instruments::Stopwatch& stopwatch)
+    : plugins(std::move(owned)),
+      metrics(std::make_unique<instruments::ProfileMetrics>(all_metrics, plugins->scheduler_name,
+                                                            EvaluatedPluginsOf(*plugins))),
+      evaluator(*plugins, options) {
+  evaluator.SetMetrics(*metrics, stopwatch);
+}
+
+ProfileSet::ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options, instruments::SchedulerMetrics& metrics,
+                       instruments::Stopwatch& stopwatch)
+    : queue_sort_(QueueSortOf(profiles)) {
   for (auto& plugins : profiles) {
     std::string name = plugins->scheduler_name;
-    profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options));
+    profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options, metrics, stopwatch));
   }
 }
 

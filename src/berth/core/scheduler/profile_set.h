@@ -11,6 +11,8 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include "berth/core/instruments/profile_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/evaluator.h"
 #include "berth/core/runtime/profile_plugins.h"
@@ -20,12 +22,13 @@
 namespace berth::scheduler {
 
 struct Profile {
-  Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options)
-      : plugins(std::move(owned)), evaluator(*plugins, options) {}
+  Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::EvaluatorOptions options,
+          instruments::SchedulerMetrics& all_metrics, instruments::Stopwatch& stopwatch);
 
   const std::string& scheduler_name() const { return plugins->scheduler_name; }
 
   std::unique_ptr<runtime::ProfilePlugins> plugins;
+  std::unique_ptr<instruments::ProfileMetrics> metrics;
   runtime::Evaluator evaluator;
 };
 
@@ -34,7 +37,9 @@ class ProfileSet {
   using Owned = std::vector<std::unique_ptr<runtime::ProfilePlugins>>;
 
   // At least one profile; scheduler names are unique and all profiles have the same queue_sort plugin.
-  ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options);
+  // `metrics` and `stopwatch` must outlive it.
+  ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options, instruments::SchedulerMetrics& metrics,
+             instruments::Stopwatch& stopwatch);
 
   // The profile of the pod's scheduler; null: the pod is another scheduler's.
   Profile* Find(const framework::PodInfo& pod);

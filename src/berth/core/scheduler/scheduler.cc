@@ -2,6 +2,7 @@
 #include "berth/core/scheduler/scheduler.h"
 
 #include <algorithm>
+#include <chrono>
 #include <initializer_list>
 #include <map>
 #include <utility>
@@ -27,6 +28,8 @@ struct JoinedHandle {
   CoreHandle& handle;
 };
 
+constexpr Duration kSizesNotedEvery = std::chrono::seconds(1);
+
 }  // namespace
 
 // In the order in which they are made: the intake asks plugins, which may use the handle, for their sources.
@@ -35,6 +38,26 @@ struct Scheduler::Parts {
       : state(std::move(options), core_handle.mutable_objects(), std::move(profiles)),
         joined(core_handle, {state, background, bindings}) {}
 
+  // Brings the metrics up to date that are not written as things happen. While many pods are decided, now and then.
+  void NoteSizes() {
+    const bool is_busy = state.queue.active_count() > 0;
+    if (is_busy && state.now - sizes_noted < kSizesNotedEvery) return;
+    sizes_noted = state.now;
+    const auto set = [](GaugeCell& gauge, std::size_t size) { gauge.Set(static_cast<double>(size)); };
+    instruments::SizeCells& sizes = state.metrics.sizes;
+    set(sizes.active, state.queue.active_count());
+    set(sizes.backoff, state.queue.backoff_count());
+    set(sizes.unschedulable, state.queue.unschedulable_count());
+    set(sizes.gated, state.queue.gated_count());
+    set(sizes.in_flight, state.queue.in_flight_count());
+    set(sizes.nodes, state.cache.nodes().node_count());
+    set(sizes.pods, state.cache.pod_count());
+    set(sizes.assumed_pods, state.cache.assumed_count());
+    set(sizes.binding, bindings.size());
+    set(sizes.prioritizing, scheduling.prioritizing_count());
+    for (const auto& [name, profile] : state.profiles.by_name()) profile->evaluator.FlushMetrics();
+  }
+
   CoreState state;
   BackgroundOperations background{state.outputs, state.operations};
   BindingCycles bindings{state, background};
@@ -42,6 +65,7 @@ struct Scheduler::Parts {
   SchedulingCycle scheduling{state, bindings, idle_sweep};
   JoinedHandle joined;
   InputIntake intake{state, scheduling, bindings, background, idle_sweep};
+  Time sizes_noted{};
 };
 
 Scheduler::Scheduler(SchedulerOptions options, CoreHandle& handle,
@@ -53,17 +77,17 @@ Scheduler::~Scheduler() = default;
 void Scheduler::SetWallAhead(Duration ahead) { parts_->state.wall_ahead = ahead; }
 
 void Scheduler::Handle(Input input, Time now) {
-  parts_->state.now = now;
+  parts_->state.SetNow(now);
   parts_->intake.Take(std::move(input));
 }
 
 bool Scheduler::ScheduleOne(Time now) {
-  parts_->state.now = now;
+  parts_->state.SetNow(now);
   return parts_->scheduling.ScheduleOne();
 }
 
 void Scheduler::Tick(Time now) {
-  parts_->state.now = now;
+  parts_->state.SetNow(now);
   parts_->state.queue.Tick(now);
   parts_->idle_sweep.Tick();
   parts_->joined.handle.StartEarly();
@@ -80,7 +104,10 @@ std::optional<Time> Scheduler::NextWake() const {
   return wake;
 }
 
-void Scheduler::TakeOutputs(std::vector<Output>& outputs) { parts_->state.outputs.TakeInto(outputs); }
+void Scheduler::TakeOutputs(std::vector<Output>& outputs) {
+  parts_->NoteSizes();
+  parts_->state.outputs.TakeInto(outputs);
+}
 
 bool Scheduler::IsWaitingForExtenders() const { return parts_->scheduling.waiting_pod() != nullptr; }
 

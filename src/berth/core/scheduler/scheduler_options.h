@@ -9,6 +9,7 @@
 
 #include "berth/base/time.h"
 #include "berth/core/config/extenders.h"
+#include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/runtime/evaluator.h"
 #include "berth/core/scheduler/pod_choice.h"
@@ -26,6 +27,10 @@ struct SchedulerOptions {
   Duration binding_late_after = std::chrono::seconds(1);
   Duration binding_told_after = std::chrono::seconds(10);
   std::vector<config::Extender> extenders;  // in the order in which they are asked (config::InCallOrder)
+  // Where the core counts; null: nowhere that is read. Must outlive the core, as `stopwatch` must.
+  instruments::SchedulerMetrics* metrics = nullptr;
+  // The clock that turns go by, to time the core's work for the metrics; null: time stands still within a turn.
+  const Clock* stopwatch = nullptr;
 };
 
 }  // namespace berth::scheduler

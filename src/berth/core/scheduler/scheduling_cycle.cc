@@ -11,6 +11,7 @@
 #include "berth/base/check.h"
 #include "berth/base/subject.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/attempt_timing.h"
 #include "berth/core/scheduler/plugin_errors.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
@@ -19,6 +20,7 @@ namespace berth::scheduler {
 using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::Status;
+using instruments::Point;
 using runtime::Guarded;
 using runtime::Outcome;
 using runtime::Result;
@@ -34,6 +36,7 @@ bool SchedulingCycle::ScheduleOne() {
   std::optional<queue::QueuedPodInfo> popped = state_.queue.Pop(state_.now);
   if (!popped) return false;
   ++state_.counts.cycles;
+  popped->attempt_began = state_.stopwatch.latest();
   SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &state_.decisions.Append(), 0};
   const PodInfo& pod = *attempt.queued.pod;
   const Subject subject(pod.uid);
@@ -49,6 +52,7 @@ bool SchedulingCycle::ScheduleOne() {
   if (DropStale(attempt) || PutOff(attempt, count_asked)) return true;
   state_.UpdateNominations();
   attempt.seed = decision.seed = random_.Next();
+  attempt.queued.is_sampled = runtime::IsSampled(attempt.seed);
   idle_sweep_.NoteCycle(count_asked >= queue::kLargePodMin);
   if (!state_.options.extenders.empty() && ExtenderCycle::IsWantedFor(pod, state_.options.extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
@@ -104,10 +108,18 @@ void SchedulingCycle::Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycl
     case ExtenderCycle::Progress::kFailed: break;
   }
   SchedulingAttempt& attempt = cycle->attempt();
+  state_.stopwatch.Read();
+  NoteAlgorithm(attempt.queued);
   SchedulingFailure failure;
   failure.nomination.is_set = true;
   failure.message = attempt.decision->message = cycle->error();
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
+}
+
+// A node has been found, or that there is none.
+void SchedulingCycle::NoteAlgorithm(const queue::QueuedPodInfo& queued) {
+  state_.metrics.cycles.algorithm_duration.Observe(
+      instruments::Seconds(state_.stopwatch.latest() - queued.attempt_began));
 }
 
 // What follows from an evaluation: the binding cycle, or the pod's failure.
@@ -122,6 +134,7 @@ void SchedulingCycle::Conclude(SchedulingAttempt&& attempt, const Outcome& outco
   }
   decision.node_name = state_.cache.nodes().Info(outcome.node).name();
   decision.total = outcome.total;
+  NoteAlgorithm(attempt.queued);
   AssumeAndReserve(std::move(attempt), outcome.node);
 }
 
@@ -140,6 +153,7 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
     }
     failure.message = evaluator.Message();
   }
+  NoteAlgorithm(attempt.queued);
   attempt.decision->message = failure.message;
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
 }
@@ -153,27 +167,41 @@ void SchedulingCycle::AssumeAndReserve(SchedulingAttempt&& attempt, framework::N
 
   const auto& plugins = *attempt.profile->plugins;
   const framework::Cycle cycle = attempt.profile->evaluator.cycle();
+  const bool is_sampled = attempt.queued.is_sampled;
+  PointTiming timing(state_, *attempt.profile);
   for (framework::ReservePlugin* plugin : plugins.reserve) {
+    const CallTiming call(state_, is_sampled);
     const Status status = Guarded([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
+    call.End(Point::kReserve, plugin->Name(), status.code());
     if (status.IsSuccess()) continue;
+    timing.End(Point::kReserve, status.code());
     RejectReserved(std::move(attempt), *assumed, NamedFailure("Reserve", plugin->Name(), status));
     return;
   }
+  timing.End(Point::kReserve, plugins.reserve);
   std::vector<PermitWait> permits;
   for (framework::PermitPlugin* plugin : plugins.permit) {
     Duration timeout{0};
+    const CallTiming call(state_, is_sampled);
     const Status status = Guarded([&] {
       framework::PermitResult result = plugin->Permit(cycle, *assumed, assumed->node_name);
       timeout = result.timeout;
       return result.status;
     });
+    call.End(Point::kPermit, plugin->Name(), status.code());
     if (status.IsSuccess()) continue;
     if (!status.IsWait()) {
+      timing.End(Point::kPermit, status.code());
       RejectReserved(std::move(attempt), *assumed, NamedFailure("Permit", plugin->Name(), status));
       return;
     }
     timeout = std::clamp(timeout, Duration{0}, kPermitTimeoutMax);
     permits.push_back({std::string(plugin->Name()), timeout, state_.now + timeout});
+  }
+  if (permits.empty()) {
+    timing.End(Point::kPermit, plugins.permit);
+  } else {
+    timing.End(Point::kPermit, framework::Code::kWait);
   }
   bindings_.StartBinding(*attempt.profile, std::move(attempt.queued), assumed, row, std::move(permits));
 }

@@ -11,6 +11,7 @@
 //   one that is deleted or assigned by now: dropped
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -36,6 +37,8 @@ class SchedulingCycle final : public SchedulingCycleInputs {
 
   // The pod whose cycle waits for extenders; null: none does.
   const framework::PodInfo* waiting_pod() const { return waiting_ ? &waiting_->pod() : nullptr; }
+  // Questions of that cycle to extenders that score.
+  std::size_t prioritizing_count() const { return waiting_ ? waiting_->prioritizing_count() : 0; }
   // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
   void CancelWaiting(std::string_view why);
 
@@ -49,6 +52,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   // `cycle` keeps waiting, or its attempt ends.
   void Advance(std::unique_ptr<ExtenderCycle> cycle, ExtenderCycle::Progress progress);
   void Conclude(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
+  void NoteAlgorithm(const queue::QueuedPodInfo& queued);
   void FailAttempt(SchedulingAttempt&& attempt, const runtime::Outcome& outcome);
   void AssumeAndReserve(SchedulingAttempt&& attempt, framework::NodeIndex row);
   void RejectReserved(SchedulingAttempt&& attempt, const framework::PodInfo& assumed, const framework::Status& status);

@@ -6,6 +6,7 @@
 
 #include "berth/base/utf8.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/attempt_timing.h"
 #include "berth/core/scheduler/plugin_errors.h"
 
 namespace berth::scheduler {
@@ -15,10 +16,13 @@ using framework::PodInfoPtr;
 
 void Unreserve(CoreState& state, const Profile& profile, const PodInfo& assumed) {
   const auto& reserve = profile.plugins->reserve;
+  state.stopwatch.Read();
+  PointTiming timing(state, profile);
   for (auto it = reserve.rbegin(); it != reserve.rend(); ++it) {
     const framework::Status failed = runtime::GuardedCall([&] { (*it)->Unreserve(assumed, assumed.node_name); });
     if (!failed.IsSuccess()) LogFailure("Unreserve", (*it)->Name(), assumed, failed);
   }
+  timing.End(instruments::Point::kUnreserve, reserve);
   if (state.cache.IsAssumed(assumed.uid)) state.cache.ForgetPod(assumed.uid);
 }
 
@@ -70,6 +74,9 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   const PodInfoPtr pod = queued.pod;
   CutMessage(failure.message);
   ++(failure.is_refusal ? state.counts.unschedulable : state.counts.errors);
+  using enum instruments::AttemptResult;
+  profile.metrics->NoteAttempt(failure.is_refusal ? kUnschedulable : kError,
+                               state.stopwatch.Read() - queued.attempt_began);
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
   state.queue.AddUnschedulable(std::move(queued), failure.unschedulable_plugins, failure.pending_plugins, state.now);
   if (failure.nomination.is_set) {

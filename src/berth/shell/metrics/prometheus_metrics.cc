@@ -1,35 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/metrics/prometheus_metrics.h"
 
-#include <deque>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/registry.h>
-#include <prometheus/text_serializer.h>
+#include "berth/shell/metrics/text_format.h"
 
 namespace berth::metrics {
 namespace {
 
 class CountedBy final : public framework::Counter {
  public:
-  explicit CountedBy(prometheus::Counter& counter) : counter_(counter) {}
-  void Add(double amount) override { counter_.Increment(amount); }
+  explicit CountedBy(CounterCell& cell) : cell_(cell) {}
+  void Add(double amount) override { cell_.AddShared(amount); }
 
  private:
-  prometheus::Counter& counter_;
+  CounterCell& cell_;
 };
 
 class GaugedBy final : public framework::Gauge {
  public:
-  explicit GaugedBy(prometheus::Gauge& gauge) : gauge_(gauge) {}
-  void Set(double value) override { gauge_.Set(value); }
+  explicit GaugedBy(GaugeCell& cell) : cell_(cell) {}
+  void Set(double value) override { cell_.Set(value); }
 
  private:
-  prometheus::Gauge& gauge_;
+  GaugeCell& cell_;
+};
+
+// A description with the names of the labels, and their values beside it.
+struct Named {
+  Named(std::string_view name, std::string_view help, const framework::Metrics::Labels& labels)
+      : description{std::string(name), std::string(help), {}, {}} {
+    for (const auto& [label, value] : labels) {
+      description.labels.push_back(label);
+      values.push_back(value);
+    }
+  }
+
+  MetricDescription description;
+  std::vector<std::string_view> values;
 };
 
 }  // namespace
@@ -37,7 +48,7 @@ class GaugedBy final : public framework::Gauge {
 struct PrometheusMetrics::State {
   using Key = std::pair<std::string, Labels>;
 
-  prometheus::Registry registry;
+  MetricRegistry registry;
   std::mutex mutex;  // guards the maps
   std::map<Key, CountedBy> counters;
   std::map<Key, GaugedBy> gauges;
@@ -50,22 +61,22 @@ framework::Counter& PrometheusMetrics::GetCounter(std::string_view name, std::st
   const std::lock_guard lock(state_->mutex);
   State::Key key(name, labels);
   if (const auto known = state_->counters.find(key); known != state_->counters.end()) return known->second;
-  auto& family = prometheus::BuildCounter().Name(key.first).Help(std::string(help)).Register(state_->registry);
-  CountedBy counter(family.Add({labels.begin(), labels.end()}));
-  return state_->counters.emplace(std::move(key), counter).first->second;
+  Named named(name, help, labels);
+  CounterCell& cell = state_->registry.AddCounter(std::move(named.description)).With(named.values);
+  return state_->counters.emplace(std::move(key), cell).first->second;
 }
 
 framework::Gauge& PrometheusMetrics::GetGauge(std::string_view name, std::string_view help, const Labels& labels) {
   const std::lock_guard lock(state_->mutex);
   State::Key key(name, labels);
   if (const auto known = state_->gauges.find(key); known != state_->gauges.end()) return known->second;
-  auto& family = prometheus::BuildGauge().Name(key.first).Help(std::string(help)).Register(state_->registry);
-  GaugedBy gauge(family.Add({labels.begin(), labels.end()}));
-  return state_->gauges.emplace(std::move(key), gauge).first->second;
+  Named named(name, help, labels);
+  GaugeCell& cell = state_->registry.AddGauge(std::move(named.description)).With(named.values);
+  return state_->gauges.emplace(std::move(key), cell).first->second;
 }
 
-std::string PrometheusMetrics::Text() const {
-  return prometheus::TextSerializer().Serialize(state_->registry.Collect());
-}
+MetricRegistry& PrometheusMetrics::registry() { return state_->registry; }
+
+std::string PrometheusMetrics::Text() const { return WriteText(state_->registry); }
 
 }  // namespace berth::metrics

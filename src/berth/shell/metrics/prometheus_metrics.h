@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PrometheusMetrics: what plugins count, as Prometheus reads it. Thread-safe.
+// PrometheusMetrics: what plugins and the shell count, in the registry in which the core counts as well. Thread-safe.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "berth/base/metric_registry.h"
 #include "berth/framework/metrics.h"
 
 namespace berth::metrics {
@@ -17,7 +18,8 @@ class PrometheusMetrics final : public framework::Metrics {
   framework::Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) override;
   framework::Gauge& GetGauge(std::string_view name, std::string_view help, const Labels& labels) override;
 
-  // The text exposition format 0.0.4.
+  MetricRegistry& registry();
+  // The text exposition format 0.0.4 of all of it.
   std::string Text() const;
 
  private:

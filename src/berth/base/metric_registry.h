@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters, gauges and histograms as Prometheus knows them. A family has a name and label names; With() gives the cell
+// of one combination of label values, which lives as long as the registry. Whoever counts asks for the cell once and
+// keeps the reference: writing to a cell takes no lock. Reading takes the lock of one family at a time, and never waits
+// for writers.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace berth {
+
+// Add() is for cells that one thread at a time writes; AddShared() for all others. The same holds for the classes
+// below.
+class CounterCell {
+ public:
+  explicit CounterCell(std::span<const double>) {}
+  void Add(double amount = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void AddShared(double amount = 1) { value_.fetch_add(amount, std::memory_order_relaxed); }
+  // For totals that somebody else counts.
+  void Store(double total) { value_.store(total, std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
+class GaugeCell {
+ public:
+  explicit GaugeCell(std::span<const double>) {}
+  void Set(double value) { value_.store(value, std::memory_order_relaxed); }
+  void Add(double amount) { value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed); }
+  double value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<double> value_{0};
+};
+
+class HistogramCell {
+ public:
+  // Upper bounds, ascending, without +Inf. They must outlive the cell.
+  explicit HistogramCell(std::span<const double> bounds)
+      : bounds_(bounds), counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds.size() + 1)) {}
+
+  // `times` observations of the same value.
+  void Observe(double value, std::uint64_t times = 1) {
+    std::atomic<std::uint64_t>& count = counts_[BucketOf(value)];
+    count.store(count.load(std::memory_order_relaxed) + times, std::memory_order_relaxed);
+    sum_.store(sum_.load(std::memory_order_relaxed) + value * static_cast<double>(times), std::memory_order_relaxed);
+  }
+  void ObserveShared(double value) {
+    counts_[BucketOf(value)].fetch_add(1, std::memory_order_relaxed);
+    sum_.fetch_add(value, std::memory_order_relaxed);
+  }
+  // Observations in each bucket, +Inf the last; not cumulative.
+  std::vector<std::uint64_t> Counts() const;
+  std::uint64_t count() const;
+  double sum() const { return sum_.load(std::memory_order_relaxed); }
+
+ private:
+  std::size_t BucketOf(double value) const {
+    std::size_t bucket = 0;
+    while (bucket < bounds_.size() && value > bounds_[bucket]) ++bucket;
+    return bucket;
+  }
+
+  const std::span<const double> bounds_;
+  const std::unique_ptr<std::atomic<std::uint64_t>[]> counts_;
+  std::atomic<double> sum_{0};
+};
+
+enum class MetricType : std::uint8_t { kCounter, kGauge, kHistogram };
+
+struct MetricDescription {
+  std::string name;
+  std::string help;
+  std::vector<std::string> labels;
+  std::vector<double> buckets{};  // of a histogram
+};
+
+// One combination of label values, as it is when it is read. A plain value.
+struct MetricSeries {
+  std::vector<std::string> label_values;  // beside the family's labels
+  double value = 0;                       // of a counter or gauge
+  std::vector<std::uint64_t> counts;      // of a histogram, as HistogramCell::Counts()
+  double sum = 0;
+};
+
+class MetricFamily {
+ public:
+  // Combinations of label values. Whatever comes beyond is counted in a cell that nobody reads.
+  static constexpr std::size_t kSeriesMax = 10'000;
+
+  MetricFamily(MetricType type, MetricDescription description) : type_(type), description_(std::move(description)) {}
+  virtual ~MetricFamily() = default;
+  MetricFamily(const MetricFamily&) = delete;
+  MetricFamily& operator=(const MetricFamily&) = delete;
+
+  MetricType type() const { return type_; }
+  const MetricDescription& description() const { return description_; }
+  // Thread-safe. In the order in which the cells were made.
+  virtual std::vector<MetricSeries> Collect() const = 0;
+
+ private:
+  const MetricType type_;
+  const MetricDescription description_;
+};
+
+inline void ReadCell(const CounterCell& cell, MetricSeries& to) { to.value = cell.value(); }
+inline void ReadCell(const GaugeCell& cell, MetricSeries& to) { to.value = cell.value(); }
+void ReadCell(const HistogramCell& cell, MetricSeries& to);
+
+template <typename Cell>
+class MetricFamilyOf final : public MetricFamily {
+ public:
+  MetricFamilyOf(MetricType type, MetricDescription description) : MetricFamily(type, std::move(description)) {
+    if (this->description().labels.empty()) With({});
+  }
+
+  // The cell of these label values, in the order of the description's labels. Thread-safe; takes a lock.
+  Cell& With(std::initializer_list<std::string_view> values) { return With(std::span(values.begin(), values.size())); }
+  Cell& With(std::span<const std::string_view> values) {
+    std::vector<std::string> key(values.begin(), values.end());
+    const std::lock_guard lock(mutex_);
+    if (const auto known = by_values_.find(key); known != by_values_.end()) return *known->second;
+    Cell& cell = cells_.emplace_back(description().buckets);
+    if (by_values_.size() < kSeriesMax) {
+      by_values_.emplace(std::move(key), &cell);
+      return cell;
+    }
+    cells_.pop_back();
+    return overflow_;
+  }
+
+  std::vector<MetricSeries> Collect() const override {
+    std::vector<MetricSeries> series;
+    const std::lock_guard lock(mutex_);
+    series.reserve(by_values_.size());
+    for (const auto& [values, cell] : by_values_) {
+      MetricSeries& one = series.emplace_back();
+      one.label_values = values;
+      ReadCell(*cell, one);
+    }
+    return series;
+  }
+
+ private:
+  mutable std::mutex mutex_;  // guards the map and the deque, not the cells' values
+  std::map<std::vector<std::string>, Cell*> by_values_;
+  std::deque<Cell> cells_;
+  Cell overflow_{this->description().buckets};
+};
+
+using CounterFamily = MetricFamilyOf<CounterCell>;
+using GaugeFamily = MetricFamilyOf<GaugeCell>;
+using HistogramFamily = MetricFamilyOf<HistogramCell>;
+
+// Thread-safe.
+class MetricRegistry {
+ public:
+  MetricRegistry();
+  ~MetricRegistry();
+  MetricRegistry(const MetricRegistry&) = delete;
+  MetricRegistry& operator=(const MetricRegistry&) = delete;
+
+  // The family of that name, made at the first call; its description stays as it was given first. A name that is
+  // already one of another type, or of other labels, gives a family that nobody reads.
+  CounterFamily& AddCounter(MetricDescription description);
+  GaugeFamily& AddGauge(MetricDescription description);
+  HistogramFamily& AddHistogram(MetricDescription description);
+
+  // `update` is called before each reading, on the reading thread: for what is only looked up then. It must not call
+  // the registry.
+  void BeforeReading(std::function<void()> update);
+  // All families, by name, after what BeforeReading() asked for.
+  std::vector<const MetricFamily*> Read();
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+// `count` bounds: start, start * factor, ... as client_golang computes them.
+std::vector<double> ExponentialBuckets(double start, double factor, int count);
+
+}  // namespace berth

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/base/tick_clock.h"
+
+#include <chrono>
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+// It follows the exact clock for longer than it goes without a look at it.
+TEST(TickClockTest, FollowsTheExactClock) {
+  const SystemClock exact;
+  const TickClock ticks(exact);
+  const Time end = exact.Now() + std::chrono::milliseconds(30);
+  Time now = exact.Now();
+  while (now < end) {
+    const Time said = ticks.Now();
+    const Time after = exact.Now();
+    // The machine may take the processor away in between: only what both sides of a reading agree about counts.
+    EXPECT_GE(said, now - std::chrono::milliseconds(2));
+    EXPECT_LE(said, after + std::chrono::milliseconds(2));
+    now = after;
+  }
+}
+
+}  // namespace
+}  // namespace berth

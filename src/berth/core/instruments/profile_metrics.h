@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProfileMetrics: the cells of one profile, found once and then at hand. Written within turns only.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/metric_registry.h"
+#include "berth/base/time.h"
+#include "berth/core/instruments/scheduler_metrics.h"
+#include "berth/framework/status.h"
+
+namespace berth::instruments {
+
+// The plugins of a profile at the points where their evaluations are counted, in the profile's order.
+struct EvaluatedPlugins {
+  std::vector<std::string_view> pre_filter;
+  std::vector<std::string_view> filter;
+  std::vector<std::string_view> pre_score;
+  std::vector<std::string_view> score;
+};
+
+class ProfileMetrics {
+ public:
+  // `all` must outlive it.
+  ProfileMetrics(SchedulerMetrics& all, std::string_view profile, const EvaluatedPlugins& plugins);
+
+  SchedulerMetrics& all() const { return all_; }
+
+  // An attempt has ended, so long after its pod was popped.
+  void NoteAttempt(AttemptResult result, Duration took);
+  // All plugins of an extension point have run.
+  void NotePoint(Point point, framework::Code code, Duration took);
+  // A pod that waited for Permit waits no longer.
+  void NotePermitWait(framework::Code code, Duration took);
+  // A cycle has used what an earlier pod's evaluation found, or has not.
+  void NoteReuse(bool is_reused) { (is_reused ? hint_used_ : no_hint_).Add(); }
+
+  // Beside EvaluatedPlugins: how often each plugin has been asked.
+  std::vector<CounterCell*> pre_filter;
+  std::vector<CounterCell*> filter;
+  std::vector<CounterCell*> pre_score;
+  std::vector<CounterCell*> score;
+
+ private:
+  SchedulerMetrics& all_;
+  const std::string profile_;
+  HistogramFamily& point_duration_;
+  HistogramFamily& attempt_duration_;
+  CounterFamily& attempts_;
+  CounterCell& hint_used_;
+  CounterCell& no_hint_;
+  PointCells points_;
+  std::array<CounterCell*, 3> attempt_counts_{};
+  std::array<HistogramCell*, 3> attempt_durations_{};
+};
+
+}  // namespace berth::instruments

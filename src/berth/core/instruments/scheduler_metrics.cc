@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/instruments/scheduler_metrics.h"
+
+#include <algorithm>
+
+#include "berth/core/instruments/metric_list.h"
+#include "berth/core/instruments/stopwatch.h"
+
+namespace berth::instruments {
+namespace {
+
+CounterFamily& Counter(MetricRegistry& registry, std::string_view name) {
+  return registry.AddCounter(DescriptionOf(name));
+}
+GaugeFamily& Gauge(MetricRegistry& registry, std::string_view name) { return registry.AddGauge(DescriptionOf(name)); }
+HistogramFamily& Histogram(MetricRegistry& registry, std::string_view name) {
+  return registry.AddHistogram(DescriptionOf(name));
+}
+
+}  // namespace
+
+std::string_view ToString(Point point) {
+  static constexpr std::array<std::string_view, kPointCount> kNames = {"PreEnqueue",
+                                                                       "PreFilter",
+                                                                       "PreFilterExtensionAddPod",
+                                                                       "PreFilterExtensionRemovePod",
+                                                                       "Filter",
+                                                                       "PostFilter",
+                                                                       "PreScore",
+                                                                       "Score",
+                                                                       "ScoreExtensionNormalize",
+                                                                       "Reserve",
+                                                                       "Unreserve",
+                                                                       "Permit",
+                                                                       "PreBindPreFlight",
+                                                                       "PreBind",
+                                                                       "Bind",
+                                                                       "PostBind"};
+  return kNames[static_cast<std::size_t>(point)];
+}
+
+std::string_view ToString(AttemptResult result) {
+  switch (result) {
+    case AttemptResult::kScheduled: return "scheduled";
+    case AttemptResult::kUnschedulable: return "unschedulable";
+    case AttemptResult::kError: break;
+  }
+  return "error";
+}
+
+CycleCells::CycleCells(MetricRegistry& registry)
+    : algorithm_duration(Histogram(registry, "scheduler_scheduling_algorithm_duration_seconds").With({})),
+      attempts(Histogram(registry, "scheduler_pod_scheduling_attempts").With({})),
+      sli_duration(Histogram(registry, "scheduler_pod_scheduling_sli_duration_seconds")),
+      bound_after_flush(Counter(registry, "scheduler_pod_scheduled_after_flush_total").With({})),
+      preemption_victims(Histogram(registry, "scheduler_preemption_victims").With({})),
+      preemption_attempts(Counter(registry, "scheduler_preemption_attempts_total").With({})),
+      permit_wait(Histogram(registry, "scheduler_permit_wait_duration_seconds")) {}
+
+void CycleCells::NoteBound(int of_attempts, Duration since_first) {
+  attempts.Observe(of_attempts);
+  const std::size_t index = static_cast<std::size_t>(std::clamp(of_attempts, 0, 15));
+  HistogramCell*& cell = sli_cells_[index];
+  if (cell == nullptr) cell = &sli_duration.With({index == 15 ? "15+" : std::to_string(index)});
+  cell->Observe(Seconds(since_first));
+}
+
+SizeCells::SizeCells(MetricRegistry& registry)
+    : SizeCells(Gauge(registry, "scheduler_pending_pods"), Gauge(registry, "scheduler_inflight_events"),
+                Gauge(registry, "scheduler_cache_size"), Gauge(registry, "scheduler_goroutines")) {}
+
+SizeCells::SizeCells(GaugeFamily& pending, GaugeFamily& in_flight_events, GaugeFamily& cache, GaugeFamily& goroutines)
+    : active(pending.With({"active"})),
+      backoff(pending.With({"backoff"})),
+      unschedulable(pending.With({"unschedulable"})),
+      gated(pending.With({"gated"})),
+      in_flight(in_flight_events.With({"PodPopped"})),
+      nodes(cache.With({"nodes"})),
+      pods(cache.With({"pods"})),
+      assumed_pods(cache.With({"assumed_pods"})),
+      binding(goroutines.With({"binding"})),
+      prioritizing(goroutines.With({"prioritizing_extender"})) {}
+
+SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry)
+    : registry(of_registry),
+      cycles(of_registry),
+      sizes(of_registry),
+      plugin_duration_(Histogram(of_registry, "scheduler_plugin_execution_duration_seconds")),
+      event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {
+  // All others, too: a scrape shows every one of them.
+  for (const ListedMetric& metric : SchedulerMetricList()) {
+    switch (metric.type) {
+      case MetricType::kCounter: registry.AddCounter(DescriptionOf(metric)); break;
+      case MetricType::kGauge: registry.AddGauge(DescriptionOf(metric)); break;
+      case MetricType::kHistogram: registry.AddHistogram(DescriptionOf(metric)); break;
+    }
+  }
+}
+
+void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
+                                  std::uint64_t times) {
+  auto known = by_plugin_.find(plugin);
+  if (known == by_plugin_.end()) known = by_plugin_.try_emplace(std::string(plugin)).first;
+  HistogramCell*& cell = known->second.cells[PointCells::IndexOf(point, code)];
+  if (cell == nullptr) cell = &plugin_duration_.With({plugin, ToString(point), framework::ToString(code)});
+  cell->Observe(Seconds(took), times);
+}
+
+void SchedulerMetrics::NoteEvent(const framework::ClusterEvent& event, Duration took) {
+  const std::uint64_t key = (static_cast<std::uint64_t>(event.resource) << 32) | event.actions;
+  HistogramCell*& cell = by_event_[key];
+  if (cell == nullptr) cell = &event_duration_.With({event.Label()});
+  cell->Observe(Seconds(took));
+}
+
+}  // namespace berth::instruments

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// SchedulerMetrics: the cells of kube-scheduler's metrics, as the core writes them. Written within turns only, and
+// without a lock once a combination of label values has been met; read from any thread through the registry. It
+// influences no decision. What each metric means here: docs/metrics.md.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/hash_map.h"
+#include "berth/base/metric_registry.h"
+#include "berth/base/time.h"
+#include "berth/framework/cluster_event.h"
+#include "berth/framework/status.h"
+
+namespace berth::instruments {
+
+// Values of the label extension_point.
+enum class Point : std::uint8_t {
+  kPreEnqueue,
+  kPreFilter,
+  kPreFilterExtensionAddPod,
+  kPreFilterExtensionRemovePod,
+  kFilter,
+  kPostFilter,
+  kPreScore,
+  kScore,
+  kScoreExtensionNormalize,
+  kReserve,
+  kUnreserve,
+  kPermit,
+  kPreBindPreFlight,
+  kPreBind,
+  kBind,
+  kPostBind,
+};
+inline constexpr std::size_t kPointCount = 16;
+inline constexpr std::size_t kCodeCount = 7;
+std::string_view ToString(Point point);
+
+// Of scheduling attempts.
+enum class AttemptResult : std::uint8_t { kScheduled, kUnschedulable, kError };
+std::string_view ToString(AttemptResult result);
+
+// A cell for each extension point and status, made when it is first needed.
+struct PointCells {
+  static std::size_t IndexOf(Point point, framework::Code code) {
+    return static_cast<std::size_t>(point) * kCodeCount + static_cast<std::size_t>(code);
+  }
+  std::array<HistogramCell*, kPointCount * kCodeCount> cells{};
+};
+
+// Of all profiles together.
+struct CycleCells {
+  explicit CycleCells(MetricRegistry& registry);
+  // A pod has been bound in its `attempts`th attempt, so long after it first came into activeQ.
+  void NoteBound(int attempts, Duration since_first);
+
+  HistogramCell& algorithm_duration;
+  HistogramCell& attempts;
+  HistogramFamily& sli_duration;
+  CounterCell& bound_after_flush;
+  HistogramCell& preemption_victims;
+  CounterCell& preemption_attempts;
+  HistogramFamily& permit_wait;
+
+ private:
+  std::array<HistogramCell*, 16> sli_cells_{};  // by attempts; 15 and more are one
+};
+
+// Set once a turn.
+struct SizeCells {
+  explicit SizeCells(MetricRegistry& registry);
+
+  GaugeCell& active;
+  GaugeCell& backoff;
+  GaugeCell& unschedulable;
+  GaugeCell& gated;
+  GaugeCell& in_flight;
+  GaugeCell& nodes;
+  GaugeCell& pods;
+  GaugeCell& assumed_pods;
+  GaugeCell& binding;
+  GaugeCell& prioritizing;
+
+ private:
+  SizeCells(GaugeFamily& pending, GaugeFamily& in_flight, GaugeFamily& cache, GaugeFamily& goroutines);
+};
+
+class SchedulerMetrics {
+ public:
+  // Makes all listed families. `of_registry` must outlive it.
+  explicit SchedulerMetrics(MetricRegistry& of_registry);
+  SchedulerMetrics(const SchedulerMetrics&) = delete;
+  SchedulerMetrics& operator=(const SchedulerMetrics&) = delete;
+
+  // Of a cycle that is sampled: one call of one plugin. `times` calls that took as long each.
+  void NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took, std::uint64_t times = 1);
+  // An event has been handled.
+  void NoteEvent(const framework::ClusterEvent& event, Duration took);
+
+  MetricRegistry& registry;
+  CycleCells cycles;
+  SizeCells sizes;
+
+ private:
+  HistogramFamily& plugin_duration_;
+  HistogramFamily& event_duration_;
+  StringHashMap<PointCells> by_plugin_;
+  absl::flat_hash_map<std::uint64_t, HistogramCell*> by_event_;
+};
+
+}  // namespace berth::instruments

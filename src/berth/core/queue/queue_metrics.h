@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// QueueMetrics: counts what comes into the queues, why pods wait, which events are kept for pods in flight, and how
+// long hints take. Internal to the queue; within turns only. It influences nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/metric_registry.h"
+#include "berth/core/instruments/scheduler_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
+#include "berth/core/queue/rejectors.h"
+
+namespace berth::queue {
+
+// Why a pod comes into a queue: the label `event`. One of these, or an event: EventCause().
+enum class Cause : std::uint32_t {
+  kPodAdd,
+  kScheduleAttemptFailure,
+  kBackoffComplete,
+  kPopFromBackoff,
+  kForceActivate,
+  kUnschedulableTimeout,
+  kEvents,  // this and those behind it
+};
+inline Cause EventCause(EventId event) {
+  return static_cast<Cause>(static_cast<std::uint32_t>(Cause::kEvents) + event);
+}
+
+class QueueMetrics {
+ public:
+  // Counts from now on; all must outlive it. `rejectors` tells what events and plugins are called.
+  void Begin(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch, const Rejectors& rejectors);
+  bool is_on() const { return metrics_ != nullptr; }
+
+  // `place`: one of kActive, the back-offs and the two for pods that wait.
+  void NoteIncoming(Place place, Cause cause) {
+    if (metrics_ == nullptr) return;
+    const std::size_t queue = place == Place::kActive ? 0 : place <= Place::kErrorBackoff ? 1 : 2;
+    const auto index = static_cast<std::size_t>(cause);
+    if (index >= incoming_.size() || incoming_[index][queue] == nullptr) MakeIncoming(index, queue);
+    incoming_[index][queue]->Add();
+  }
+
+  // A pod of this profile is refused by the set's plugins from now on (+1), or no longer (-1).
+  void NoteRefused(RejectorSet& set, const framework::PodInfo& pod, double amount) {
+    if (metrics_ == nullptr) return;
+    if (set.waiting_gauges.empty()) FindGauges(set, pod);
+    for (GaugeCell* gauge : set.waiting_gauges) gauge->Add(amount);
+  }
+
+  // An event is kept for pods in flight (+1), or no longer (-1).
+  void NoteInFlight(EventId event, double amount) {
+    if (metrics_ == nullptr) return;
+    if (event >= in_flight_.size() || in_flight_[event] == nullptr) MakeInFlight(event);
+    in_flight_[event]->Add(amount);
+  }
+
+  // When the PreEnqueue plugins begin to be asked about a pod, and that they have been.
+  Time BeginPreEnqueue() { return metrics_ == nullptr ? Time{} : stopwatch_->Read(); }
+  void NotePreEnqueue(const Profile& profile, const framework::PodInfo& pod, framework::Code code, Time began);
+
+  // What the rejectors have noted of their hints since the last call.
+  void TakeHints(Rejectors& rejectors);
+
+ private:
+  static constexpr std::size_t kQueues = 3;
+
+  std::string EventLabel(EventId event) const;
+  void MakeIncoming(std::size_t cause, std::size_t queue);
+  void MakeInFlight(EventId event);
+  void FindGauges(RejectorSet& set, const framework::PodInfo& pod);
+
+  instruments::SchedulerMetrics* metrics_ = nullptr;  // null: nothing is counted
+  instruments::Stopwatch* stopwatch_ = nullptr;
+  const Rejectors* rejectors_ = nullptr;
+  CounterFamily* incoming_family_ = nullptr;
+  GaugeFamily* in_flight_family_ = nullptr;
+  GaugeFamily* refused_family_ = nullptr;
+  HistogramFamily* hint_family_ = nullptr;
+  HistogramFamily* point_family_ = nullptr;
+  std::vector<std::array<CounterCell*, kQueues>> incoming_;                       // by cause
+  std::vector<GaugeCell*> in_flight_;                                             // by event
+  std::vector<std::array<HistogramCell*, instruments::kCodeCount>> pre_enqueue_;  // by Profile::id
+};
+
+}  // namespace berth::queue

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// EvaluationMetrics: counts and times what an Evaluator does, for the metrics of its profile. Within turns only. It
+// influences no outcome.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "berth/base/time.h"
+#include "berth/core/instruments/profile_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
+#include "berth/core/runtime/profile_traits.h"
+#include "berth/framework/plugin.h"
+#include "berth/framework/status.h"
+
+namespace berth::runtime {
+
+struct EvaluationCycle;
+struct KeptEvaluation;
+
+// Whether single plugins are timed in a cycle: in one of ten, as upstream.
+inline bool IsSampled(std::uint64_t seed) { return seed % 10 == 0; }
+
+class EvaluationMetrics {
+ public:
+  // Both must outlive it.
+  EvaluationMetrics(instruments::ProfileMetrics& profile, instruments::Stopwatch& stopwatch)
+      : profile_(profile), stopwatch_(stopwatch) {}
+
+  // In this order, each as soon as it is so. NoteFilters() by choosers alone that filter first and score then.
+  void Begin() { began_ = stopwatch_.latest(); }
+  void NotePreFilter(const EvaluationCycle& cycle);
+  void NoteFilters(const EvaluationCycle& cycle);
+  void NoteChoice(const EvaluationCycle& cycle);
+  void NotePostFilter(const framework::PostFilterResult& result);
+  // What DefaultPreemption said.
+  void NotePreemption(const framework::PostFilterResult& result);
+
+  // A call of one plugin, in a sampled cycle.
+  Time BeginCall() { return stopwatch_.Read(); }
+  void EndCall(instruments::Point point, std::string_view plugin, framework::Code code, Time began) {
+    profile_.all().NotePlugin(point, plugin, code, stopwatch_.Read() - began);
+  }
+
+  // Brings the counts of evaluations up to date. Between cycles.
+  void Flush();
+
+ private:
+  // What decides which plugins had a say. Cycles in a row for which it is the same are counted together.
+  struct Asked {
+    PluginFlags is_pre_filter_skipped;
+    PluginFlags is_filter_active;
+    PluginFlags is_score_idle;
+    PluginFlags is_score_active;
+    std::size_t pre_filter_count = 0;
+    const KeptEvaluation* kept = nullptr;
+    std::uint64_t kept_key = 0;
+    bool has_filtered = false;
+    bool has_scored = false;
+  };
+
+  void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
+  void NotePoint(instruments::Point point, framework::Code code);
+
+  instruments::ProfileMetrics& profile_;
+  instruments::Stopwatch& stopwatch_;
+  Time began_{};  // of what is timed next
+  bool has_noted_filters_ = false;
+  bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
+  Asked asked_;
+  // Of asked_, by position in the profile.
+  PluginFlags is_pre_score_asked_;
+  PluginFlags is_score_asked_;
+  std::uint64_t cycle_count_ = 0;  // not yet in the counters
+};
+
+}  // namespace berth::runtime

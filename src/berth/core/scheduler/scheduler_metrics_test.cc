@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the core counts and times: kube-scheduler's metrics, read as a scrape reads them.
+#include "berth/core/instruments/scheduler_metrics.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/core/scheduler/scheduler_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using framework::PermitResult;
+using framework::Status;
+using testing::MakeNode;
+using testing::MakePod;
+
+using LabelValues = std::map<std::string, std::string>;
+
+// Each look at it costs 10 microseconds.
+class CostlyClock final : public Clock {
+ public:
+  Time Now() const override { return time += std::chrono::microseconds(10); }
+  mutable Time time{std::chrono::seconds(1'000'000'020)};
+};
+
+class SchedulerMetricsTest : public ::testing::Test {
+ protected:
+  void Start(Profiles profiles = DefaultProfiles()) {
+    SchedulerOptions options = PatientOptions();
+    options.metrics = &metrics_;
+    options.stopwatch = &clock_;
+    harness_ = std::make_unique<Harness>(std::move(profiles), std::move(options));
+  }
+  Harness& h() {
+    if (!harness_) Start();
+    return *harness_;
+  }
+
+  // Of the family, the series that have these labels; the turn has ended before.
+  std::vector<MetricSeries> Find(const std::string& name, const LabelValues& labels) {
+    h().Take();
+    std::vector<MetricSeries> found;
+    for (const MetricFamily* family : registry_.Read()) {
+      if (family->description().name != "scheduler_" + name) continue;
+      const std::vector<std::string>& names = family->description().labels;
+      for (MetricSeries& series : family->Collect()) {
+        const bool has_all = std::ranges::all_of(labels, [&](const auto& label) {
+          const auto at = static_cast<std::size_t>(std::ranges::find(names, label.first) - names.begin());
+          return at < names.size() && series.label_values[at] == label.second;
+        });
+        if (has_all) found.push_back(std::move(series));
+      }
+    }
+    return found;
+  }
+  // Of counters and gauges, all that match together.
+  double Value(const std::string& name, const LabelValues& labels = {}) {
+    double sum = 0;
+    for (const MetricSeries& series : Find(name, labels)) sum += series.value;
+    return sum;
+  }
+  // Observations, of all that match.
+  std::uint64_t Count(const std::string& name, const LabelValues& labels = {}) {
+    std::uint64_t count = 0;
+    for (const MetricSeries& series : Find(name, labels))
+      count = std::accumulate(series.counts.begin(), series.counts.end(), count);
+    return count;
+  }
+  double Sum(const std::string& name, const LabelValues& labels = {}) {
+    double sum = 0;
+    for (const MetricSeries& series : Find(name, labels)) sum += series.sum;
+    return sum;
+  }
+  std::uint64_t Points(const std::string& point, const std::string& status) {
+    return Count("framework_extension_point_duration_seconds",
+                 {{"extension_point", point}, {"status", status}, {"profile", "default-scheduler"}});
+  }
+  double Incoming(const std::string& queue, const std::string& event) {
+    return Value("queue_incoming_pods_total", {{"queue", queue}, {"event", event}});
+  }
+  void BindAll() {
+    h().Run();
+    h().Take();
+    h().Answer();
+  }
+
+  CostlyClock clock_;
+  MetricRegistry registry_;
+  instruments::SchedulerMetrics metrics_{registry_};
+  Lines calls_;
+
+ private:
+  std::unique_ptr<Harness> harness_;
+};
+
+TEST_F(SchedulerMetricsTest, APodThatIsBound) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p"));
+  h().Run();
+  EXPECT_EQ(Value("goroutines", {{"operation", "binding"}}), 1);
+  EXPECT_EQ(Value("cache_size", {{"type", "assumed_pods"}}), 1);
+  EXPECT_EQ(Value("schedule_attempts_total"), 0);
+  h().now += 2s;
+  h().Answer();
+  const LabelValues scheduled = {{"result", "scheduled"}, {"profile", "default-scheduler"}};
+  EXPECT_EQ(Value("schedule_attempts_total", scheduled), 1);
+  EXPECT_EQ(Value("schedule_attempts_total"), 1);
+  EXPECT_EQ(Count("scheduling_attempt_duration_seconds", scheduled), 1U);
+  EXPECT_NEAR(Sum("scheduling_attempt_duration_seconds", scheduled), 2, 0.01);
+  EXPECT_EQ(Count("scheduling_algorithm_duration_seconds"), 1U);
+  EXPECT_LT(Sum("scheduling_algorithm_duration_seconds"), 0.001);
+  EXPECT_EQ(Count("pod_scheduling_attempts"), 1U);
+  EXPECT_EQ(Sum("pod_scheduling_attempts"), 1);
+  EXPECT_NEAR(Sum("pod_scheduling_sli_duration_seconds", {{"attempts", "1"}}), 2, 0.01);
+  EXPECT_EQ(Value("goroutines", {{"operation", "binding"}}), 0);
+  EXPECT_EQ(Value("cache_size", {{"type", "nodes"}}), 1);
+  EXPECT_EQ(Value("cache_size", {{"type", "pods"}}), 1);
+  EXPECT_EQ(Value("pod_scheduled_after_flush_total"), 0);
+}
+
+TEST_F(SchedulerMetricsTest, EachExtensionPointOfACycle) {
+  h().Set(MakeNode("a"));
+  h().Set(MakeNode("b"));
+  h().Set(MakePod("p"));
+  BindAll();
+  for (const char* point :
+       {"PreEnqueue", "PreFilter", "Filter", "PreScore", "Score", "Reserve", "Permit", "PreBind", "Bind", "PostBind"}) {
+    EXPECT_EQ(Points(point, "Success"), 1U) << point;
+  }
+  EXPECT_EQ(Points("PreBindPreFlight", "Skip"), 1U);
+  EXPECT_EQ(Points("PostFilter", "Success") + Points("Unreserve", "Success"), 0U);
+  EXPECT_GT(Sum("framework_extension_point_duration_seconds", {{"extension_point", "PreFilter"}}), 0);
+  EXPECT_GT(Sum("framework_extension_point_duration_seconds", {{"extension_point", "Filter"}}), 0);
+}
+
+TEST_F(SchedulerMetricsTest, APodThatFitsNowhereAndThenDoes) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p").Request("cpu", "8"));
+  h().Run();
+  const LabelValues unschedulable = {{"result", "unschedulable"}, {"profile", "default-scheduler"}};
+  EXPECT_EQ(Value("schedule_attempts_total", unschedulable), 1);
+  EXPECT_EQ(Count("scheduling_attempt_duration_seconds", unschedulable), 1U);
+  EXPECT_EQ(Value("pending_pods", {{"queue", "unschedulable"}}), 1);
+  const LabelValues refused_by_fit = {{"plugin", "NodeResourcesFit"}, {"profile", "default-scheduler"}};
+  EXPECT_EQ(Value("unschedulable_pods", refused_by_fit), 1);
+  EXPECT_EQ(Incoming("active", "UnschedulablePodAdd"), 1);
+  EXPECT_EQ(Incoming("unschedulable", "ScheduleAttemptFailure"), 1);
+  EXPECT_EQ(Points("PostFilter", "Unschedulable"), 1U);
+  EXPECT_EQ(Value("preemption_attempts_total"), 1);
+  EXPECT_EQ(Count("preemption_victims"), 0U);
+  EXPECT_EQ(Count("pod_scheduling_attempts"), 0U);
+
+  h().now += 1min;
+  h().Set(MakeNode("b").Allocatable("cpu", "16"));
+  EXPECT_EQ(Incoming("active", "NodeAdd"), 1);
+  // Once for all pods of the class, and once for this one.
+  EXPECT_EQ(Count("queueing_hint_execution_duration_seconds",
+                  {{"plugin", "NodeResourcesFit"}, {"event", "NodeAdd"}, {"hint", "Queue"}}),
+            2U);
+  EXPECT_EQ(Value("unschedulable_pods", refused_by_fit), 1) << "until it is tried again";
+  BindAll();
+  EXPECT_EQ(Value("unschedulable_pods", refused_by_fit), 0);
+  EXPECT_EQ(Value("pending_pods", {{"queue", "unschedulable"}}), 0);
+  EXPECT_EQ(Sum("pod_scheduling_attempts"), 2);
+  EXPECT_EQ(Count("pod_scheduling_sli_duration_seconds", {{"attempts", "2"}}), 1U);
+}
+
+TEST_F(SchedulerMetricsTest, ADeletedPodIsNobodysRefusal) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p").Request("cpu", "8"));
+  h().Run();
+  h().Remove(MakePod("p"));
+  EXPECT_EQ(Value("unschedulable_pods"), 0);
+  EXPECT_EQ(Value("pending_pods"), 0);
+}
+
+TEST_F(SchedulerMetricsTest, AGatedPod) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p").Gate("wait"));
+  h().Run();
+  EXPECT_EQ(Value("pending_pods", {{"queue", "gated"}}), 1);
+  EXPECT_EQ(Value("unschedulable_pods", {{"plugin", "SchedulingGates"}}), 1);
+  EXPECT_EQ(Incoming("unschedulable", "UnschedulablePodAdd"), 1);
+  EXPECT_EQ(Points("PreEnqueue", "UnschedulableAndUnresolvable"), 1U);
+  EXPECT_EQ(Value("schedule_attempts_total"), 0);
+}
+
+TEST_F(SchedulerMetricsTest, AnErrorBacksOff) {
+  Profiles profiles = DefaultProfiles();
+  Actor& actor = Enable(*profiles.front(), std::make_shared<Actor>("Actor", calls_));
+  actor.reserve = [](const framework::PodInfo&) { return Status::Error("broken"); };
+  Start(std::move(profiles));
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p"));
+  h().Run();
+  EXPECT_EQ(Value("schedule_attempts_total", {{"result", "error"}}), 1);
+  EXPECT_EQ(Points("Reserve", "Error"), 1U);
+  EXPECT_EQ(Points("Unreserve", "Success"), 1U);
+  EXPECT_EQ(Incoming("backoff", "ScheduleAttemptFailure"), 1);
+  EXPECT_EQ(Value("pending_pods", {{"queue", "backoff"}}), 1);
+  actor.reserve = nullptr;
+  h().Run(10s);
+  EXPECT_EQ(Incoming("active", "BackoffComplete"), 1);
+}
+
+TEST_F(SchedulerMetricsTest, AWaitAtPermit) {
+  Profiles profiles = DefaultProfiles();
+  Actor& actor = Enable(*profiles.front(), std::make_shared<Actor>("Actor", calls_));
+  actor.permit = [](const framework::PodInfo&) { return PermitResult{Status::Wait(), 10s}; };
+  Start(std::move(profiles));
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p"));
+  h().Run();
+  EXPECT_EQ(Points("Permit", "Wait"), 1U);
+  EXPECT_EQ(Count("permit_wait_duration_seconds"), 0U);
+  h().now += 3s;
+  h().Decide(MakePod("p"), "Actor", true);
+  EXPECT_EQ(Count("permit_wait_duration_seconds", {{"result", "Success"}}), 1U);
+  EXPECT_NEAR(Sum("permit_wait_duration_seconds"), 3, 0.01);
+
+  h().Set(MakePod("q"));
+  h().Run();
+  h().Decide(MakePod("q"), "Actor", false, "no");
+  EXPECT_EQ(Count("permit_wait_duration_seconds", {{"result", "Unschedulable"}}), 1U);
+  EXPECT_EQ(Value("schedule_attempts_total", {{"result", "unschedulable"}}), 1);
+}
+
+TEST_F(SchedulerMetricsTest, ABindingThatFails) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p"));
+  h().Run();
+  h().Take();
+  h().Answer(Error{ErrorCode::kInvalid, "no"});
+  EXPECT_EQ(Points("Bind", "Error"), 1U);
+  EXPECT_EQ(Value("schedule_attempts_total", {{"result", "error"}}), 1);
+}
+
+TEST_F(SchedulerMetricsTest, VictimsOfAPreemption) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("low-1").Request("cpu", "2").Node("a"));
+  h().Set(MakePod("low-2").Request("cpu", "2").Node("a"));
+  h().Set(MakePod("high").Request("cpu", "4").Priority(10));
+  h().Run();
+  EXPECT_EQ(Value("preemption_attempts_total"), 1);
+  EXPECT_EQ(Count("preemption_victims"), 1U);
+  EXPECT_EQ(Sum("preemption_victims"), 2);
+  EXPECT_EQ(Points("PostFilter", "Success"), 1U);
+}
+
+TEST_F(SchedulerMetricsTest, EachPluginThatIsAskedCountsOnceACycle) {
+  h().Set(MakeNode("a"));
+  h().Set(MakeNode("b"));
+  const auto evaluations = [&](const char* plugin, const char* point) {
+    return Value("plugin_evaluation_total",
+                 {{"plugin", plugin}, {"extension_point", point}, {"profile", "default-scheduler"}});
+  };
+  for (int i = 0; i < 3; ++i) h().Set(MakePod("p" + std::to_string(i)).Request("cpu", "100m"));
+  h().Run();
+  EXPECT_EQ(evaluations("NodeResourcesFit", "PreFilter"), 3);
+  EXPECT_EQ(evaluations("NodeResourcesFit", "Filter"), 3);
+  EXPECT_EQ(evaluations("NodeResourcesFit", "Score"), 3);
+  EXPECT_EQ(evaluations("NodeName", "Filter"), 3);
+  EXPECT_EQ(evaluations("NodePorts", "PreFilter"), 0) << "it skips a pod without host ports";
+  EXPECT_EQ(evaluations("NodePorts", "Filter"), 0);
+  EXPECT_EQ(evaluations("InterPodAffinity", "Score"), 0);
+  h().Set(MakePod("big").Request("cpu", "64"));
+  h().Run();
+  EXPECT_EQ(evaluations("NodeResourcesFit", "Filter"), 4);
+  EXPECT_EQ(evaluations("NodeResourcesFit", "Score"), 3);
+}
+
+TEST_F(SchedulerMetricsTest, OneCycleOfTenTimesItsPlugins) {
+  h().Set(MakeNode("a").Allocatable("cpu", "100").Allocatable("pods", "1000"));
+  constexpr int kPods = 400;
+  for (int i = 0; i < kPods; ++i) h().Set(MakePod("p" + std::to_string(i)).Request("cpu", "1m"));
+  h().Run();
+  // Each cycle asks this one, which keeps nothing.
+  const std::uint64_t sampled =
+      Count("plugin_execution_duration_seconds", {{"plugin", "VolumeBinding"}, {"extension_point", "Reserve"}});
+  EXPECT_GT(sampled, kPods / 25U);
+  EXPECT_LT(sampled, kPods / 5U);
+  EXPECT_NEAR(Sum("plugin_execution_duration_seconds", {{"plugin", "VolumeBinding"}, {"extension_point", "Reserve"}}),
+              10e-6 * static_cast<double>(sampled), 1e-6);
+  EXPECT_EQ(Points("Reserve", "Success"), static_cast<std::uint64_t>(kPods));
+}
+
+TEST_F(SchedulerMetricsTest, PodsAlikeUseWhatTheFirstFound) {
+  h().Set(MakeNode("a"));
+  h().Set(MakeNode("b"));
+  for (int i = 0; i < 5; ++i) h().Set(MakePod("p" + std::to_string(i)).Request("cpu", "1m"));
+  h().Run();
+  const double used = Value("batch_attempts_total", {{"result", "hint_used"}});
+  EXPECT_GE(used, 3);
+  EXPECT_EQ(used + Value("batch_attempts_total", {{"result", "no_hint"}}), 5);
+}
+
+TEST_F(SchedulerMetricsTest, EventsThatAreHandledAndKept) {
+  const auto handled = [&](const char* event) { return Count("event_handling_duration_seconds", {{"event", event}}); };
+  h().Set(MakeNode("a"));
+  h().Set(MakeNode("a").Label("zone", "x"));
+  h().Set(MakePod("p"));
+  h().Set(MakePod("other").Node("a"));
+  EXPECT_EQ(handled("NodeAdd"), 1U);
+  EXPECT_EQ(handled("NodeUpdateNodeLabel"), 1U);
+  EXPECT_EQ(handled("UnschedulablePodAdd"), 1U);
+  EXPECT_EQ(handled("AssignedPodAdd"), 1U);
+  EXPECT_GT(Sum("event_handling_duration_seconds"), 0);
+  h().Remove(MakePod("other"));
+  EXPECT_EQ(handled("AssignedPodDelete"), 1U);
+  h().RemoveNode("a");
+  EXPECT_EQ(handled("NodeDelete"), 1U);
+}
+
+TEST_F(SchedulerMetricsTest, EventsForPodsInFlight) {
+  Profiles profiles = DefaultProfiles();
+  Actor& actor = Enable(*profiles.front(), std::make_shared<Actor>("Actor", calls_));
+  actor.permit = [](const framework::PodInfo&) { return PermitResult{Status::Wait(), 10s}; };
+  Start(std::move(profiles));
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p"));
+  h().Run();
+  EXPECT_EQ(Value("inflight_events", {{"event", "PodPopped"}}), 1);
+  h().Set(MakeNode("b"));
+  EXPECT_EQ(Value("inflight_events", {{"event", "NodeAdd"}}), 1);
+  h().Decide(MakePod("p"), "Actor", true);
+  EXPECT_EQ(Value("inflight_events"), 0);
+}
+
+TEST_F(SchedulerMetricsTest, APodThatWaitedTooLongIsTriedAgain) {
+  h().Set(MakeNode("a"));
+  h().Set(MakePod("p").Request("cpu", "8"));
+  h().Run();
+  h().Run(6min);
+  EXPECT_EQ(Incoming("active", "UnschedulableTimeout"), 1);
+  EXPECT_EQ(Value("schedule_attempts_total", {{"result", "unschedulable"}}), 2);
+}
+
+// The stopwatch is seen by the metrics alone.
+TEST_F(SchedulerMetricsTest, DecisionsAreTheSameWithoutAStopwatch) {
+  Harness plain;
+  const auto feed = [](Harness& harness) {
+    for (int i = 0; i < 20; ++i) harness.Set(MakeNode("n" + std::to_string(i)));
+    for (int i = 0; i < 60; ++i) harness.Set(MakePod("p" + std::to_string(i)).Request("cpu", "500m"));
+    harness.Run();
+    return harness.Take();
+  };
+  EXPECT_EQ(feed(h()), feed(plain));
+}
+
+}  // namespace
+}  // namespace berth::scheduler

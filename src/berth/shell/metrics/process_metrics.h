@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a scrape says of the process itself: CPU time, memory, file descriptors, start, network, and which build it is.
+// The names and help texts are those of client_golang and component-base. Thread-safe.
+#pragma once
+
+#include <string>
+
+#include "berth/base/metric_registry.h"
+
+namespace berth::metrics {
+
+// Looked up in /proc at each reading; a value that is not there keeps what it was. `registry` must outlive the
+// process's last reading.
+void AddProcessMetrics(MetricRegistry& registry);
+
+// The Kubernetes version that this stands in for, as kubernetes_build_info tells it: "1", "36", "v1.36.3".
+struct KubernetesVersion {
+  std::string major;
+  std::string minor;
+  std::string git_version;
+};
+
+// kubernetes_build_info, and how many of the registry's metrics there are (registered_, hidden_,
+// disabled_metrics_total).
+void AddBuildMetrics(MetricRegistry& registry, const KubernetesVersion& version);
+
+// leader_election_master_status{name}: whether this process holds the lease of that name. Any thread.
+void SetLeader(MetricRegistry& registry, const std::string& lease_name, bool is_leader);
+
+}  // namespace berth::metrics

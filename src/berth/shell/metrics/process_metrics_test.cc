@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/shell/metrics/process_metrics.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "berth/shell/metrics/text_format.h"
+
+namespace berth::metrics {
+namespace {
+
+double ValueOf(const std::string& text, const std::string& series) {
+  const std::size_t at = text.find("\n" + series + " ");
+  EXPECT_NE(at, std::string::npos) << series << "\n" << text;
+  return at == std::string::npos ? -1 : std::stod(text.substr(at + series.size() + 2));
+}
+
+TEST(ProcessMetricsTest, TellsOfThisProcess) {
+  MetricRegistry registry;
+  AddProcessMetrics(registry);
+  const std::string text = WriteText(registry);
+  EXPECT_GE(ValueOf(text, "process_cpu_seconds_total"), 0);
+  EXPECT_GT(ValueOf(text, "process_resident_memory_bytes"), 1 << 20);
+  EXPECT_GT(ValueOf(text, "process_virtual_memory_bytes"), ValueOf(text, "process_resident_memory_bytes"));
+  EXPECT_GE(ValueOf(text, "process_open_fds"), 3);
+  EXPECT_GE(ValueOf(text, "process_max_fds"), ValueOf(text, "process_open_fds"));
+  EXPECT_GT(ValueOf(text, "process_start_time_seconds"), 1.6e9);
+}
+
+TEST(ProcessMetricsTest, TellsTheVersion) {
+  MetricRegistry registry;
+  AddBuildMetrics(registry, {"1", "36", "v1.36.3"});
+  EXPECT_NE(WriteText(registry).find("git_version=\"v1.36.3\",go_version=\"\",major=\"1\",minor=\"36\""),
+            std::string::npos);
+}
+
+TEST(ProcessMetricsTest, TellsWhoLeads) {
+  MetricRegistry registry;
+  SetLeader(registry, "kube-scheduler", true);
+  EXPECT_NE(WriteText(registry).find("leader_election_master_status{name=\"kube-scheduler\"} 1\n"), std::string::npos);
+  SetLeader(registry, "kube-scheduler", false);
+  EXPECT_NE(WriteText(registry).find("leader_election_master_status{name=\"kube-scheduler\"} 0\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace berth::metrics
