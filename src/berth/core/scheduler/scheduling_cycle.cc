@@ -27,6 +27,9 @@ using runtime::Result;
 
 namespace {
 
+// A large pod that waits for its turn for so long is told why.
+constexpr Duration kLargePodToldAfter = std::chrono::seconds(5);
+
 constexpr Duration kPermitTimeoutMax = std::chrono::minutes(15);
 
 }  // namespace
@@ -69,14 +72,16 @@ bool SchedulingCycle::ScheduleOne() {
 // A pod whose turn it is not: it is tried again after its back-off.
 bool SchedulingCycle::PutOff(SchedulingAttempt& attempt, std::size_t count_asked) {
   const PodInfo& pod = *attempt.queued.pod;
+  SchedulingFailure failure;
   std::optional<std::string> why = bindings_.HoldsBack(pod);
   if (why) {
     ++state_.counts.held_back;
   } else {
     why = large_pods_.WhyLater(count_asked, state_.now);
+    // A patch of a pod of a megabyte costs the API server more than its binding.
+    failure.is_silent = state_.now < attempt.queued.initial_attempt_timestamp.value_or(state_.now) + kLargePodToldAfter;
   }
   if (!why) return false;
-  SchedulingFailure failure;
   failure.message = attempt.decision->message = *std::move(why);
   HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
   return true;

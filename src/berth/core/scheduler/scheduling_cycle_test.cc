@@ -85,6 +85,29 @@ TEST_F(SchedulingCycleTest, APodThatIsHeldBackIsToldWhyAndTriedAgain) {
   EXPECT_TRUE(PlaceOf("p").has_value());
 }
 
+TEST_F(SchedulingCycleTest, ALargePodIsToldThatItWaitsWhenItHasWaitedForAWhile) {
+  SetNode("a");
+  const auto large = [](const std::string& name, int tolerations) {
+    testing::PodBuilder pod = MakePod(name);
+    for (int i = 0; i < tolerations; ++i) pod.Toleration("key-" + std::to_string(i), "Exists");
+    return pod;
+  };
+  Add(large("first", 70'000));
+  Add(large("second", 1000));
+  EXPECT_TRUE(cycle().ScheduleOne());
+  ASSERT_EQ(bindings_.started.size(), 1u);
+  EXPECT_TRUE(cycle().ScheduleOne());
+  EXPECT_TRUE(Take().empty());
+  state().now += std::chrono::milliseconds(5500);
+  state().queue.Tick(state().now);
+  EXPECT_TRUE(cycle().ScheduleOne());
+  EXPECT_EQ(bindings_.started.size(), 1u);
+  const Lines lines = Take();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_TRUE(lines[0].starts_with("status second SchedulerError: the pod asks for ")) << lines[0];
+  EXPECT_TRUE(lines[1].starts_with("Warning FailedScheduling second: ")) << lines[1];
+}
+
 // Such a pod was assumed here, was given to another scheduler meanwhile, and could not be bound.
 TEST_F(SchedulingCycleTest, APodOfAnotherSchedulerIsDropped) {
   SetNode("a");

@@ -63,6 +63,7 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
 bool WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
   SchedulingFailure failure;
   failure.message = message;
+  if (failure.is_silent) return;
   framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError");
   if (!write.has_condition) return false;
   state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));

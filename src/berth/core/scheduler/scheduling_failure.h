@@ -20,6 +20,7 @@ struct NominationChange {
 
 struct SchedulingFailure {
   bool is_refusal = false;  // reason Unschedulable; else SchedulerError
+  bool is_silent = false;   // neither condition nor event
   std::string message;
   std::set<std::string> unschedulable_plugins;
   std::set<std::string> pending_plugins;
