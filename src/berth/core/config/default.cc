@@ -14,7 +14,7 @@ bool Contains(const std::vector<std::string>& names, std::string_view name) {
 
 }  // namespace
 
-Plugins DefaultPlugins() {
+Plugins DefaultPlugins(const FeatureGates& gates) {
   Plugins plugins;
   plugins.multi_point.enabled = {
       {"SchedulingGates"},
@@ -37,8 +37,8 @@ Plugins DefaultPlugins() {
       {"NodeResourcesBalancedAllocation", 1},
       {"ImageLocality", 1},
       {"DefaultBinder"},
-      {"NodeDeclaredFeatures"},
   };
+  if (gates.Enabled("NodeDeclaredFeatures")) plugins.multi_point.enabled.push_back({"NodeDeclaredFeatures"});
   return plugins;
 }
 
@@ -70,7 +70,7 @@ PluginSet MergePluginSet(const PluginSet& defaults, const PluginSet& custom) {
   return merged;
 }
 
-PluginArgs DefaultArgs(std::string_view plugin) {
+PluginArgs DefaultArgs(std::string_view plugin, const FeatureGates& gates) {
   if (plugin == "NodeResourcesFit") return NodeResourcesFitArgs{};
   if (plugin == "NodeResourcesBalancedAllocation") return NodeResourcesBalancedAllocationArgs{};
   if (plugin == "NodeAffinity") return NodeAffinityArgs{};
@@ -78,12 +78,16 @@ PluginArgs DefaultArgs(std::string_view plugin) {
   if (plugin == "PodTopologySpread") return PodTopologySpreadArgs{};
   if (plugin == "DefaultPreemption") return DefaultPreemptionArgs{};
   if (plugin == "VolumeBinding") return VolumeBindingArgs{};
-  if (plugin == "DynamicResources") return DynamicResourcesArgs{};
+  if (plugin == "DynamicResources") {
+    DynamicResourcesArgs args;
+    if (!gates.Enabled("DRASchedulerFilterTimeout")) args.filter_timeout = Duration::zero();
+    return args;
+  }
   return std::monostate{};
 }
 
-void ApplyDefaults(Profile& profile) {
-  const Plugins defaults = DefaultPlugins();
+void ApplyDefaults(Profile& profile, const FeatureGates& gates) {
+  const Plugins defaults = DefaultPlugins(gates);
   std::set<std::string> names;
   const auto merge = [&](PluginSet& set, const PluginSet& default_set) {
     set = MergePluginSet(default_set, set);
@@ -95,16 +99,16 @@ void ApplyDefaults(Profile& profile) {
   }
   for (const PluginConfig& config : profile.plugin_config) names.erase(config.name);
   for (const std::string& name : names) {
-    PluginArgs args = DefaultArgs(name);
+    PluginArgs args = DefaultArgs(name, gates);
     if (!std::holds_alternative<std::monostate>(args)) profile.plugin_config.push_back({name, std::move(args)});
   }
 }
 
-KubeSchedulerConfiguration DefaultConfiguration() {
+KubeSchedulerConfiguration DefaultConfiguration(const FeatureGates& gates) {
   KubeSchedulerConfiguration configuration;
   Profile& profile = configuration.profiles.emplace_back();
   profile.scheduler_name = api::kDefaultSchedulerName;
-  ApplyDefaults(profile);
+  ApplyDefaults(profile, gates);
   return configuration;
 }
 

@@ -160,11 +160,12 @@ void ReadArgs(ObjectReader& reader, DynamicResourcesArgs& out) {
   reader.Read("bindingTimeout", out.binding_timeout);
 }
 
-void ReadPluginConfig(const json::value& item, const std::string& path, FieldErrors& errors, PluginConfig& out) {
+void ReadPluginConfig(const json::value& item, const std::string& path, const FeatureGates& gates, FieldErrors& errors,
+                      PluginConfig& out) {
   ObjectReader reader(item, path, errors);
   reader.Read("name", out.name);
   const json::value* args = reader.Find("args");
-  out.args = DefaultArgs(out.name);
+  out.args = DefaultArgs(out.name, gates);
   std::visit(
       [&](auto& target) {
         using Args = std::decay_t<decltype(target)>;
@@ -174,6 +175,9 @@ void ReadPluginConfig(const json::value& item, const std::string& path, FieldErr
           ObjectReader fields(*args, reader.PathOf("args"), errors);
           CheckType(fields, out.name + "Args", true);
           ReadArgs(fields, target);
+          if (out.name == "DynamicResources" && !gates.Enabled("DRASchedulerFilterTimeout") &&
+              fields.Find("filterTimeout") != nullptr)
+            errors.Forbidden(fields.PathOf("filterTimeout"), "needs the feature gate DRASchedulerFilterTimeout");
         }
       },
       out.args);
@@ -211,7 +215,8 @@ void ReadGatedPluginSet(ObjectReader& plugins, std::string_view key) {
 }
 
 // Whether the profile names its scheduler, even if by an empty name.
-bool ReadProfile(const json::value& item, const std::string& path, FieldErrors& errors, Profile& out) {
+bool ReadProfile(const json::value& item, const std::string& path, const FeatureGates& gates, FieldErrors& errors,
+                 Profile& out) {
   ObjectReader reader(item, path, errors);
   reader.Read("schedulerName", out.scheduler_name);
   reader.Read("percentageOfNodesToScore", out.percentage_of_nodes_to_score);
@@ -224,7 +229,7 @@ bool ReadProfile(const json::value& item, const std::string& path, FieldErrors& 
     ReadGatedPluginSet(plugins, "placementScore");
   });
   reader.List("pluginConfig", [&](const json::value& config, const std::string& config_path) {
-    ReadPluginConfig(config, config_path, errors, out.plugin_config.emplace_back());
+    ReadPluginConfig(config, config_path, gates, errors, out.plugin_config.emplace_back());
   });
   return reader.Find("schedulerName") != nullptr;
 }
@@ -257,7 +262,8 @@ void ReadClientConnection(ObjectReader& reader, ClientConnection& out) {
   if (out.burst == 0) out.burst.reset();
 }
 
-void ReadConfiguration(const json::value& document, FieldErrors& errors, KubeSchedulerConfiguration& out) {
+void ReadConfiguration(const json::value& document, const FeatureGates& gates, FieldErrors& errors,
+                       KubeSchedulerConfiguration& out) {
   ObjectReader reader(document, "", errors);
   if (document.is_object()) CheckType(reader, kKind, false);
   reader.Read("parallelism", out.parallelism);
@@ -274,7 +280,7 @@ void ReadConfiguration(const json::value& document, FieldErrors& errors, KubeSch
 
   bool is_named = false;
   reader.List("profiles", [&](const json::value& item, const std::string& path) {
-    is_named = ReadProfile(item, path, errors, out.profiles.emplace_back());
+    is_named = ReadProfile(item, path, gates, errors, out.profiles.emplace_back());
   });
   if (out.profiles.empty()) out.profiles.emplace_back();
   if (out.profiles.size() == 1 && !is_named) out.profiles[0].scheduler_name = api::kDefaultSchedulerName;
@@ -284,13 +290,13 @@ void ReadConfiguration(const json::value& document, FieldErrors& errors, KubeSch
 
 }  // namespace
 
-Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text) {
+Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text, const FeatureGates& gates) {
   BERTH_ASSIGN_OR_RETURN(const json::value document, codec::ParseYaml(text));
   KubeSchedulerConfiguration configuration;
   FieldErrors errors;
-  ReadConfiguration(document, errors, configuration);
+  ReadConfiguration(document, gates, errors, configuration);
   BERTH_RETURN_IF_ERROR(errors.Result());
-  for (Profile& profile : configuration.profiles) ApplyDefaults(profile);
+  for (Profile& profile : configuration.profiles) ApplyDefaults(profile, gates);
   return configuration;
 }
 

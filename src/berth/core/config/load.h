@@ -6,11 +6,13 @@
 #include <string_view>
 
 #include "berth/base/expected.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/core/config/types.h"
 
 namespace berth::config {
 
 // Decodes and applies the defaults. Values are checked by ValidateConfiguration, once flags have been applied to them.
-Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text);
+// `gates` decide about some defaults.
+Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text, const FeatureGates& gates = {});
 
 }  // namespace berth::config

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Feature gates: which are known, what they are by version, what the user has set, and what each means for berth.
+// Upstream: component-base/featuregate and component-base/compatibility, with the gates that kube-scheduler 1.36 is
+// linked with (those of all components: clusters pass one list to all of them). Plain values.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+
+namespace berth::config {
+
+// The minor version of Kubernetes 1.x that berth stands in for.
+inline constexpr int kKubernetesMinor = 36;
+// The oldest minor version that may be emulated.
+inline constexpr int kEmulatedMinorMin = 33;
+
+// kPreAlpha: the gate came later than the emulated version.
+enum class GateStage : std::uint8_t { kPreAlpha, kAlpha, kBeta, kGa, kDeprecated };
+
+// "ALPHA", "BETA", "GA" ...
+std::string_view ToString(GateStage stage);
+
+// What a gate is from a minor version of Kubernetes 1.x on.
+struct GateSpec {
+  int minor = 0;
+  GateStage stage = GateStage::kPreAlpha;
+  bool is_on = false;
+  bool is_locked = false;
+};
+
+// What a gate means for berth.
+enum class GateEffect : std::uint8_t {
+  kNone,      // nothing: another component's, or one without influence on what kube-scheduler does
+  kEither,    // either value: what it switches upstream has no counterpart, or makes no difference here
+  kSwitched,  // both values take effect
+  kOnly,      // berth does what one value means and has not the other, which is refused
+};
+
+// As the flags have them, unparsed; each list in the order of the command line.
+struct FeatureGateSettings {
+  std::vector<std::string> gates;              // --feature-gates: "Name=bool", "kube:Name=bool"
+  std::vector<std::string> emulated_versions;  // --emulated-version: "1.35", "kube=1.35"
+  std::vector<std::string> min_compatibility_versions;
+};
+
+// The table's row of a gate.
+struct GateRow {
+  std::string_view name;
+  std::string_view stages;  // "1.35 alpha off, 1.36 beta on"
+};
+
+class FeatureGates {
+ public:
+  // Nothing set, no version emulated.
+  FeatureGates() = default;
+
+  // Refuses what upstream refuses (an unknown gate, a locked one with the other value, one whose feature came later
+  // than the emulated version, one without the gates that it needs, a version out of range) and, of gates that berth
+  // has one value of only, the other one. Several errors are listed as "[a, b]".
+  static Expected<FeatureGates> Parse(const FeatureGateSettings& settings);
+
+  // The gate's value; false for one that is not known.
+  bool Enabled(std::string_view gate) const;
+
+  // A line for each gate that was set and that will go, as it is GA or deprecated.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+  // Of Kubernetes 1.x.
+  int emulated_minor() const { return emulated_minor_; }
+  int min_compatibility_minor() const { return min_compatibility_minor_; }
+
+  // All known gates, by name.
+  static std::span<const GateRow> Table();
+  static std::optional<GateSpec> SpecAt(std::string_view gate, int minor);
+  static GateEffect EffectOf(std::string_view gate);
+  // Of a gate with kOnly: the value that it has. Of kEither and kOnly: why, in half a sentence.
+  static bool OnlyValueOf(std::string_view gate);
+  static std::string_view WhyOf(std::string_view gate);
+
+ private:
+  Expected<void> ReadVersions(const FeatureGateSettings& settings);
+  Expected<void> ReadGates(const std::map<std::string, bool, std::less<>>& typed);
+  std::vector<std::string> MissingDependencies() const;
+  std::vector<std::string> NotInBerth() const;
+
+  std::map<std::string, bool, std::less<>> set_;
+  std::vector<std::string> warnings_;
+  int emulated_minor_ = kKubernetesMinor;
+  int min_compatibility_minor_ = kKubernetesMinor - 1;
+};
+
+}  // namespace berth::config
