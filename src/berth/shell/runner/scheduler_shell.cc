@@ -27,6 +27,7 @@ scheduler::SchedulerOptions CoreOptions(const config::KubeSchedulerConfiguration
   core.extenders = config::InCallOrder(configuration.extenders);
   core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
   core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
+  core.queue.unschedulable_max = options.unschedulable_max;
   return core;
 }
 

@@ -3,6 +3,7 @@
 // runner takes turns, the performer carries outputs out. It only puts these together, and ends them in order.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -49,6 +50,8 @@ struct ShellOptions {
   framework::Metrics* metrics = &framework::Metrics::None();               // outlives the shell
   plugin_files::ReadPluginFile read_file = plugin_files::PluginFiles("");  // for plugins that are being made
   scheduler::PodChoice pods;
+  // How long a pod stays among the unschedulable ones before it is tried again without an event.
+  Duration unschedulable_max = std::chrono::minutes(5);
   // Decides nothing before each source of data from outside has answered, or failed, once.
   bool waits_for_outside_data = false;
   LongTurns long_turns = LongTurns::kOnThread;
