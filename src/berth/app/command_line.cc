@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "berth/app/kube_scheduler_flags.h"
 #include "berth/base/edit_distance.h"
 
 namespace berth::app {
@@ -46,17 +45,9 @@ std::string UnknownFlags(const std::vector<std::string>& flags, const CLI::App& 
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-  std::vector<std::string_view> upstream;
-  std::vector<std::string_view> unknown;
-  for (const std::string& flag : flags)
-    (command.get_name() == "run" && IsKubeSchedulerFlag(flag) ? upstream : unknown).push_back(flag);
-  const bool is_one = (unknown.empty() ? upstream : unknown).size() == 1;
-  if (unknown.empty()) {
-    return Joined(upstream) + (is_one ? ": a flag" : ": flags") +
-           " of kube-scheduler that berth does not have: leave " + (is_one ? "it" : "them") + " out";
-  }
+  const std::vector<std::string_view> unknown(flags.begin(), flags.end());
   const std::vector<std::string_view> known(names.begin(), names.end());
-  return (is_one ? "unknown flag " : "unknown flags ") + Joined(unknown) + Nearest(unknown.front(), known);
+  return (unknown.size() == 1 ? "unknown flag " : "unknown flags ") + Joined(unknown) + Nearest(unknown.front(), known);
 }
 
 std::string WrongSubcommand(const std::vector<std::string>& words, const CLI::App& command) {

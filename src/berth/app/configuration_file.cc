@@ -11,14 +11,39 @@
 
 namespace berth::app {
 
-Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
+Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
+                                                                   const config::FeatureGates& gates) {
   const auto text = client::ReadSmallFile(path);
   if (!text.ok()) return Error{text.error().code, "--config " + text.error().message};
-  auto loaded = config::LoadConfiguration(*text);
+  auto loaded = config::LoadConfiguration(*text, gates);
   if (!loaded.ok()) return loaded.error().Wrap("--config " + path);
-  if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok())
+  return loaded;
+}
+
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
+  BERTH_ASSIGN_OR_RETURN(config::KubeSchedulerConfiguration loaded, ReadConfigurationFile(path, {}));
+  if (const auto valid = config::ValidateConfiguration(loaded); !valid.ok())
     return valid.error().Wrap("--config " + path);
   return loaded;
+}
+
+std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration) {
+  const config::KubeSchedulerConfiguration defaults;
+  std::vector<std::string> lines;
+  const auto add = [&](std::string_view field, std::string_view why) {
+    lines.push_back(std::string(field) + " has no effect: " + std::string(why));
+  };
+  if (configuration.parallelism != defaults.parallelism)
+    add("parallelism", "one thread evaluates nodes, many of them at a time");
+  constexpr std::string_view kEveryNode = "berth looks at every node";
+  if (configuration.percentage_of_nodes_to_score != 0) add("percentageOfNodesToScore", kEveryNode);
+  for (std::size_t i = 0; i < configuration.profiles.size(); ++i) {
+    if (configuration.profiles[i].percentage_of_nodes_to_score.value_or(0) != 0)
+      add("profiles[" + std::to_string(i) + "].percentageOfNodesToScore", kEveryNode);
+  }
+  if (configuration.delay_cache_until_active)
+    add("delayCacheUntilActive", "without leader election berth is active from the start");
+  return lines;
 }
 
 std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/core/config/types.h"
 #include "berth/plugins/registry.h"
 
@@ -13,6 +14,13 @@ namespace berth::app {
 
 // Loaded and validated; plugins are not made yet. Errors begin with "--config PATH".
 Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path);
+
+// Loaded with defaults by the gates, and not validated: flags may change it yet. Errors begin with "--config PATH".
+Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
+                                                                   const config::FeatureGates& gates);
+
+// A line for each field that is set and has no effect in berth, with the reason.
+std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration);
 
 // A line for each name of a plugin that does not exist where upstream takes no notice: in pluginConfig and among those
 // that are disabled. Most are mistyped.

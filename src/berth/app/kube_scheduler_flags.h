@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flags of kube-scheduler 1.36 that `berth run` does not have, so that who brings them is told what they are. Pure.
+// The table of kube-scheduler's flags: what each sets in KubeSchedulerOptions, and what it does in berth.
 #pragma once
 
-#include <algorithm>
-#include <array>
+#include <cstdint>
+#include <span>
 #include <string_view>
+
+#include "berth/app/kube_scheduler_options.h"
+#include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
 
-// `flag` with its dashes, without a value: "--bind-address".
-inline bool IsKubeSchedulerFlag(std::string_view flag) {
-  constexpr auto kFamilies = std::to_array<std::string_view>(
-      {"--authentication-", "--authorization-", "--log-", "--requestheader-", "--tls-"});
-  constexpr auto kFlags = std::to_array<std::string_view>(
-      {"--allow-metric-labels", "--allow-metric-labels-manifest", "--bind-address", "--cert-dir", "--client-ca-file",
-       "--contention-profiling", "--disabled-metrics", "--emulated-version", "--feature-gates",
-       "--kube-api-content-type", "--logging-format", "--min-compatibility-version", "--permit-address-sharing",
-       "--permit-port-sharing", "--pod-max-in-unschedulable-pods-duration", "--profiling",
-       "--show-hidden-metrics-for-version", "--vmodule", "--write-config-to"});
-  return std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end() ||
-         std::any_of(kFamilies.begin(), kFamilies.end(),
-                     [&](std::string_view family) { return flag.starts_with(family); });
-}
+enum class FlagEffect : std::uint8_t {
+  kSame,   // as in kube-scheduler
+  kOther,  // with a difference
+  kNone,   // read and checked, without effect
+};
+
+struct FlagNote {
+  std::string_view flag;  // without dashes
+  FlagEffect effect = FlagEffect::kSame;
+  std::string_view note;  // what is different, or why it has no effect; half a sentence
+};
+
+// Of every flag of AddKubeSchedulerFlags, in its order.
+std::span<const FlagNote> FlagNotes();
+
+// Every flag of kube-scheduler 1.36, in upstream's groups. `options` must outlive the parsing, and holds the defaults.
+void AddKubeSchedulerFlags(cli::FlagSet& flags, KubeSchedulerOptions& options);
 
 }  // namespace berth::app

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of kube-scheduler 1.36 as plain values: names, defaults and meanings are upstream's
+// (cmd/kube-scheduler/app/ options, and the options of apiserver and component-base that it takes in). What berth does
+// with each is in kube_scheduler_flags.h.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/core/config/feature_gates.h"
+#include "berth/core/config/types.h"
+
+namespace berth::app {
+
+// One --tls-sni-cert-key.
+struct NamedCertKey {
+  std::string cert_file;
+  std::string key_file;
+  std::vector<std::string> names;  // domain patterns; empty: those of the certificate
+  bool operator==(const NamedCertKey&) const = default;
+};
+
+struct SecureServingOptions {
+  std::string bind_address = "0.0.0.0";  // an IP address
+  std::int32_t secure_port = 10259;      // 0: nothing is served
+  std::string cert_dir;
+  std::string tls_cert_file;  // with tls_private_key_file; both empty: a certificate of one's own
+  std::string tls_private_key_file;
+  std::vector<std::string> tls_cipher_suites;       // Go's names; empty: the library's choice
+  std::vector<std::int32_t> tls_curve_preferences;  // numbers of crypto/tls CurveID, those of TLS
+  std::string tls_min_version;                      // VersionTLS10 to VersionTLS13; empty: 1.2
+  std::vector<NamedCertKey> tls_sni_cert_keys;
+  bool disable_http2_serving = false;
+  std::int32_t http2_max_streams_per_connection = 0;  // 0: the library's default
+  bool permit_address_sharing = false;                // SO_REUSEADDR
+  bool permit_port_sharing = false;                   // SO_REUSEPORT
+};
+
+struct AuthenticationOptions {
+  std::string kubeconfig;  // empty: tokens are not looked at
+  bool skip_lookup = false;
+  bool tolerate_lookup_failure = true;
+  Duration token_webhook_cache_ttl = std::chrono::seconds(10);
+  std::string client_ca_file;
+  std::vector<std::string> requestheader_allowed_names;
+  std::string requestheader_client_ca_file;
+  std::vector<std::string> requestheader_extra_headers_prefix = {"x-remote-extra-"};
+  std::vector<std::string> requestheader_group_headers = {"x-remote-group"};
+  std::vector<std::string> requestheader_uid_headers;
+  std::vector<std::string> requestheader_username_headers = {"x-remote-user"};
+};
+
+struct AuthorizationOptions {
+  std::string kubeconfig;  // empty: all is forbidden but always_allow_paths
+  std::vector<std::string> always_allow_paths = {"/healthz", "/readyz", "/livez"};
+  Duration webhook_cache_authorized_ttl = std::chrono::seconds(10);
+  Duration webhook_cache_unauthorized_ttl = std::chrono::seconds(10);
+};
+
+// All but the last count without --config only.
+struct DeprecatedOptions {
+  bool profiling = true;
+  bool contention_profiling = true;
+  std::string kubeconfig;
+  std::string kube_api_content_type = "application/vnd.kubernetes.protobuf";
+  double kube_api_qps = 50;
+  std::int32_t kube_api_burst = 100;
+  Duration pod_max_in_unschedulable_pods_duration = std::chrono::minutes(5);
+};
+
+struct MetricsOptions {
+  std::string show_hidden_metrics_for_version;  // empty, or the minor version before this one
+  std::vector<std::string> disabled_metrics;
+  std::map<std::string, std::string> allow_metric_labels;  // "METRIC,LABEL": values by commas
+  std::string allow_metric_labels_manifest;
+};
+
+struct LoggingOptions {
+  std::string format = "text";  // or json
+  std::int32_t verbosity = 0;
+  std::vector<std::pair<std::string, std::int32_t>> vmodule;  // pattern, verbosity
+  Duration flush_frequency = std::chrono::seconds(5);
+  bool json_split_stream = false;
+  bool text_split_stream = false;
+  std::int64_t json_info_buffer_size = 0;  // bytes
+  std::int64_t text_info_buffer_size = 0;
+};
+
+// What berth stands in for.
+inline constexpr std::string_view kKubernetesVersion = "v1.36.3";
+
+enum class VersionRequest : std::uint8_t { kNone, kShort, kRaw };
+
+struct KubeSchedulerOptions {
+  std::string config;
+  std::string master;
+  std::string write_config_to;
+  SecureServingOptions secure_serving;
+  AuthenticationOptions authentication;
+  AuthorizationOptions authorization;
+  DeprecatedOptions deprecated;
+  config::LeaderElection leader_election;
+  MetricsOptions metrics;
+  LoggingOptions logging;
+  config::FeatureGateSettings feature_gates;  // as typed
+  VersionRequest version = VersionRequest::kNone;
+  std::string reported_version;  // --version=v1.36.3-x: what is reported as the version; empty: the build's own
+  bool help = false;
+
+  // The flags that were on the command line, without dashes: some count only when they were.
+  std::set<std::string, std::less<>> given;
+
+  bool IsGiven(std::string_view flag) const { return given.find(flag) != given.end(); }
+};
+
+// Whether it is a key of --allow-metric-labels: "METRIC,LABEL".
+bool IsMetricLabel(std::string_view text);
+
+// What is wrong with the values together, as upstream's Validate() and the options' own checks say; needs no files.
+// `gates` are those of the same options.
+Expected<void> ValidateOptions(const KubeSchedulerOptions& options, const config::FeatureGates& gates);
+
+// The flags on top of a configuration, as upstream does: leader election always, where it was given; the deprecated
+// ones only when the configuration `is_from_file` is false.
+void ApplyOptions(const KubeSchedulerOptions& options, bool is_from_file,
+                  config::KubeSchedulerConfiguration& configuration);
+
+}  // namespace berth::app
