@@ -41,7 +41,7 @@ std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfigur
     if (configuration.profiles[i].percentage_of_nodes_to_score.value_or(0) != 0)
       add("profiles[" + std::to_string(i) + "].percentageOfNodesToScore", kEveryNode);
   }
-  if (configuration.delay_cache_until_active)
+  if (configuration.delay_cache_until_active && !configuration.leader_election.leader_elect)
     add("delayCacheUntilActive", "without leader election berth is active from the start");
   return lines;
 }

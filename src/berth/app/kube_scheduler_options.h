@@ -118,6 +118,9 @@ struct KubeSchedulerOptions {
   // The flags that were on the command line, without dashes: some count only when they were.
   std::set<std::string, std::less<>> given;
 
+  // All flags as /flagz shows them: what was typed, or the default.
+  std::map<std::string, std::string> shown;
+
   bool IsGiven(std::string_view flag) const { return given.find(flag) != given.end(); }
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line: which subcommand is meant, and what it is run with. Flags are in NAME_flags.cc, what is done in
 // NAME_command.cc.
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <iterator>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +21,7 @@
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/run_flags.h"
-#include "berth/base/log.h"
+#include "berth/base/log_settings.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -41,7 +44,49 @@ Expected<std::vector<plugins::PluginRegistration>> AllPlugins(std::vector<Plugin
   return plugins::AllPlugins(own);
 }
 
+// Where main begins when it is to schedule: the flags of `berth run`, or of kube-scheduler, when that is how it was
+// called. They are read as kube-scheduler's users write them (cli::FlagSet), all other commands' by CLI11.
+struct RunCall {
+  bool is_kube_scheduler = false;
+  std::vector<std::string> arguments;
+};
+
+std::optional<RunCall> RunArguments(int argc, char** argv) {
+  RunCall call;
+  std::string_view program = argc > 0 ? argv[0] : "";
+  program.remove_prefix(program.rfind('/') + 1);  // npos + 1: 0
+  call.is_kube_scheduler = program == "kube-scheduler";
+  call.arguments.assign(argv + std::min(argc, 1), argv + argc);
+  if (call.is_kube_scheduler) return call;
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const std::string& argument = call.arguments[i];
+    if (argument == "-h" || argument == "--help" || argument == "--version") return std::nullopt;
+    if (argument == "-v" || argument == "--v") {
+      ++i;
+    } else if (!argument.starts_with('-')) {
+      if (argument != "run") return std::nullopt;
+      call.arguments.erase(call.arguments.begin() + static_cast<std::ptrdiff_t>(i));
+      return call;
+    }
+  }
+  return std::nullopt;
+}
+
+int Schedule(const RunCall& call, std::vector<PluginRegistration> plugins_of_program) {
+  RunOptions options;
+  options.is_kube_scheduler = call.is_kube_scheduler;
+  std::optional<std::string> plugin_directory;
+  if (const std::optional<int> status = ReadRunFlags(call.arguments, options, plugin_directory)) return *status;
+  // Before signals are blocked and threads start: files of plugins are tried in child processes.
+  const auto known_plugins = AllPlugins(std::move(plugins_of_program), plugin_directory);
+  if (!known_plugins.ok()) return cli::FailWith(known_plugins.error(), cli::kExitUsage);
+  cli::BlockSignals();
+  const int status = RunOnCluster(options, *known_plugins);
+  return call.is_kube_scheduler && status == cli::kExitUsage ? cli::kExitFailed : status;
+}
+
 int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_program) {
+  if (const auto run = RunArguments(argc, argv)) return Schedule(*run, std::move(plugins_of_program));
   CLI::App app{"berth: a drop-in Kubernetes scheduler", "berth"};
   app.set_version_flag("--version", std::string("berth " BERTH_VERSION));
   app.require_subcommand(1);
@@ -49,8 +94,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   AddVerbosity(app, verbosity);
   std::optional<std::string> plugin_directory;
 
-  RunOptions run;
-  const CLI::App* run_command = AddRunCommand(app, run, plugin_directory, verbosity);
+  app.add_subcommand("run", "schedule the pods of a cluster");  // for the help; see RunArguments
   ApiServerCommandOptions server;
   const CLI::App* server_command = AddApiServerCommand(app, server, verbosity);
   KubeletsOptions kubelets;
@@ -71,13 +115,12 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
                  cli::Printable(Explain(app, error)).c_str());
     return cli::kExitUsage;
   }
-  if (verbosity >= 4) log::SetLevel(log::Level::kDebug);
+  log::Configure({log::Format::kText, verbosity, {}});
   // Before signals are blocked and threads start: files of plugins are tried in child processes.
   const auto known_plugins = AllPlugins(std::move(plugins_of_program), plugin_directory);
   if (!known_plugins.ok()) return cli::FailWith(known_plugins.error(), cli::kExitUsage);
   if (plugin_command->parsed()) return RunPlugin(plugin, *known_plugins);  // which Ctrl-C may end at once
   cli::BlockSignals();
-  if (run_command->parsed()) return RunOnCluster(run, *known_plugins);
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (price_command->parsed()) return RunPrice(price);

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <set>
@@ -19,9 +21,12 @@
 #include "berth/app/connection.h"
 #include "berth/app/leader_election.h"
 #include "berth/app/process.h"
+#include "berth/app/secure_port.h"
 #include "berth/base/log.h"
+#include "berth/base/log_settings.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/validate.h"
+#include "berth/core/config/write.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -33,25 +38,49 @@ namespace berth::app {
 namespace {
 
 Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& options) {
-  if (!options.config.empty()) {
-    auto loaded = LoadConfigurationFile(options.config);
-    if (!loaded.ok()) return loaded;
-    ApplyTo(loaded->leader_election, options.leader_election);
-    if (const auto valid = config::ValidateConfiguration(*loaded); !valid.ok())
-      return valid.error().Wrap("--config " + options.config + ", with --leader-elect-...");
-    return loaded;
+  const std::string& path = options.flags.config;
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(options.gates);
+  if (!path.empty()) {
+    BERTH_ASSIGN_OR_RETURN(configuration, ReadConfigurationFile(path, options.gates));
   }
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
   if (!options.scheduler_name.empty()) {
     configuration.profiles.front().scheduler_name = options.scheduler_name;
     // Beside the cluster's own scheduler, whose lease it has no part in.
     if (options.scheduler_name != "default-scheduler")
       configuration.leader_election.resource_name = options.scheduler_name;
   }
-  ApplyTo(configuration.leader_election, options.leader_election);
+  ApplyOptions(options.flags, !path.empty(), configuration);
   if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok())
-    return valid.error().Wrap("--scheduler-name");
+    return path.empty() ? valid.error() : valid.error().Wrap("--config " + path);
   return configuration;
+}
+
+// As upstream a file's own connection counts, and the flags without a file; `berth run` fills in what a file leaves
+// out.
+ConnectionOptions ConnectionOf(const RunOptions& options, const config::ClientConnection& configured) {
+  ConnectionOptions to = options.connection;
+  to.kubeconfig = configured.kubeconfig;
+  if (to.kubeconfig.empty() && !options.is_kube_scheduler) {
+    const char* const variable = std::getenv("KUBECONFIG");
+    to.kubeconfig =
+        options.flags.IsGiven("kubeconfig") || variable == nullptr ? options.flags.deprecated.kubeconfig : variable;
+  }
+  to.master = options.flags.master;
+  if (configured.qps) to.qps = std::max(0.0, *configured.qps);  // less than 0: no limit
+  to.burst = configured.burst;
+  to.content_type = configured.content_type;
+  to.accept_content_types = configured.accept_content_types;
+  return to;
+}
+
+// Upstream's --write-config-to.
+int WriteConfigurationFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (!file) return cli::FailWith(InvalidError("--write-config-to " + path + ": cannot be written"), cli::kExitUsage);
+  log::Info("app", "Wrote configuration", {{"file", path}});
+  return cli::kExitOk;
 }
 
 Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, const std::string& listen,
@@ -151,14 +180,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   auto namespaces = ParseNamespaces(options.namespaces);
   if (!namespaces.ok()) return cli::FailWith(namespaces.error(), cli::kExitUsage);
 
-  ConnectionOptions connection_options = options.connection;
-  // As upstream: with a configuration file its own connection counts; the flags fill in what it leaves out.
-  const config::ClientConnection& from_file = configuration->client_connection;
-  if (!from_file.kubeconfig.empty()) connection_options.kubeconfig = from_file.kubeconfig;
-  if (from_file.qps) connection_options.qps = from_file.qps;
-  if (from_file.burst) connection_options.burst = from_file.burst;
-  connection_options.content_type = from_file.content_type;
-  connection_options.accept_content_types = from_file.accept_content_types;
+  ConnectionOptions connection_options = ConnectionOf(options, configuration->client_connection);
   std::optional<LeaderElection> election;
   if (configuration->leader_election.leader_elect && !options.once) {
     const auto checked = LeaderElection::Check(configuration->leader_election);
@@ -182,17 +204,27 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   }
   shell_options.seed = seed;
   shell_options.hostname = HostName();
-  shell_options.read_file = plugin_files::PluginFiles(options.config);
+  shell_options.read_file = plugin_files::PluginFiles(options.flags.config);
   shell_options.plugins = plugins;
   shell_options.pods = {options.pods_by_annotation, std::move(*namespaces), std::move(set_aside)};
   shell_options.waits_for_outside_data = options.once;
+  shell_options.unschedulable_max = options.flags.deprecated.pod_max_in_unschedulable_pods_duration;
   if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
   auto shell = runner::SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
                                             std::move(shell_options));
   if (!shell.ok()) {
-    return cli::FailWith(options.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.config),
-                         cli::kExitUsage);
+    return cli::FailWith(
+        options.flags.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.flags.config),
+        cli::kExitUsage);
   }
+
+  const std::string& write_to = options.flags.write_config_to;
+  if (!write_to.empty() || log::IsVerbose(2)) {
+    const std::string text = config::WriteConfiguration(*configuration, options.gates);
+    if (log::IsVerbose(2)) log::Info("app", "Using component config", {{"config", text}});
+    if (!write_to.empty()) return WriteConfigurationFile(write_to, text);
+  }
+  for (const std::string& line : FieldsWithoutEffect(*configuration)) log::Info("app", line);
 
   net::IoContext metrics_io;
   std::unique_ptr<net::HttpServer> metrics_server;
@@ -213,10 +245,10 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   std::atomic<bool> is_ending{false};
   sources.is_ending = [&is_ending] { return is_ending.load(); };
   sources.metrics_text = [&metrics] { return metrics.Text(); };
-  sources.flags = [&options] { return options.flags; };
+  sources.flags = [&options] { return options.flags.shown; };
   sources.is_profiling_enabled = configuration->enable_profiling;
-  const auto secure_port =
-      ServeSecurePort(options.secure_port, std::move(sources), **shell, **connection, connection_options, clock, seed);
+  const auto secure_port = ServeSecurePort(SecurePortOf(options.flags, options.is_kube_scheduler), std::move(sources),
+                                           **shell, **connection, connection_options, clock, seed);
   if (!secure_port.ok()) {
     const ErrorCode code = secure_port.error().code;
     const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;

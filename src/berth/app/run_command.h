@@ -4,13 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "berth/app/connection.h"
-#include "berth/app/leader_election_flags.h"
-#include "berth/app/secure_port.h"
+#include "berth/app/kube_scheduler_options.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/plugins/registry.h"
 
 namespace berth::app {
@@ -19,9 +18,12 @@ namespace berth::app {
 inline constexpr int kShutdownGraceSeconds = 5;
 
 struct RunOptions {
-  ConnectionOptions connection;
-  std::string config;          // a KubeSchedulerConfiguration file
-  std::string scheduler_name;  // renames the default profile; not with config
+  KubeSchedulerOptions flags;  // kube-scheduler's own
+  config::FeatureGates gates;  // of the same flags
+  bool is_kube_scheduler =
+      false;                     // called by that name: --kubeconfig does not fill in what a file leaves out, and so on
+  ConnectionOptions connection;  // of this only the context
+  std::string scheduler_name;    // renames the default profile; not with a configuration file
   std::optional<std::uint64_t> seed;
   std::string metrics_bind_address;       // plain HTTP; empty: not served
   bool pods_by_annotation = false;        // see scheduler::PodChoice
@@ -29,9 +31,6 @@ struct RunOptions {
   bool once = false;
   // With `once`, how long a pod is waited for that met an error or waits for its victims, while none is placed.
   int once_patience_s = 30;
-  LeaderElectionFlags leader_election;
-  SecurePortOptions secure_port;
-  std::map<std::string, std::string> flags;  // all of the command's, as /flagz shows them
 };
 
 int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins);

@@ -1,107 +1,202 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/run_flags.h"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
 
-#include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
-#include "berth/shell/net/url.h"
+#include "berth/app/kube_scheduler_flags.h"
+#include "berth/base/log.h"
+#include "berth/base/log_settings.h"
+#include "berth/codec/yaml.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/client/file.h"
 
 namespace berth::app {
-
 namespace {
 
-// Until all of upstream's flags are known: those that a kubeadm manifest gives. Unlike upstream's, the port is closed
-// unless it is asked for.
-void AddSecurePort(CLI::App& command, SecurePortOptions& options) {
-  options.serving.port = 0;
-  command
-      .add_option("--secure-port", options.serving.port,
-                  "port of HTTPS: health checks, metrics and the like, with authentication and authorization; 0: none")
-      ->capture_default_str();
-  command.add_option("--bind-address", options.serving.bind_address, "IP address on which --secure-port listens")
-      ->check([](const std::string& text) { return net::IsIpAddress(text) ? "" : Quoted(text) + " is no IP address"; },
-              "")
-      ->capture_default_str();
-  CLI::Option* const certificate = command.add_option("--tls-cert-file", options.serving.cert_file,
-                                                      "certificate of --secure-port; default: a self-signed one");
-  CLI::Option* const key =
-      command.add_option("--tls-private-key-file", options.serving.key_file, "the key of --tls-cert-file");
-  certificate->needs(key);
-  key->needs(certificate);
-  serving::AuthenticationOptions& authentication = options.authentication;
-  command.add_option("--authentication-kubeconfig", authentication.kubeconfig,
-                     "kubeconfig of the API server that is asked who a token stands for");
-  command.add_flag("--authentication-skip-lookup", authentication.skip_lookup,
-                   "look no client authorities up in the cluster");
-  command.add_flag("--authentication-tolerate-lookup-failure", authentication.tolerate_lookup_failure,
-                   "start all the same when they cannot be looked up; default: true");
-  command.add_option("--client-ca-file", authentication.client_ca_file,
-                     "authorities whose client certificates say who asks; default: looked up in the cluster");
-  command.add_option("--authorization-kubeconfig", options.authorization.kubeconfig,
-                     "kubeconfig of the API server that is asked what a user may do");
-  command
-      .add_option("--authorization-always-allow-paths", options.authorization.always_allow_paths,
-                  "paths that anybody may see, separated by commas")
-      ->delimiter(',')
-      ->capture_default_str();
+constexpr std::size_t kColumns = 120;
+
+// What upstream builds say without a commit and a date.
+constexpr std::string_view kRaw =
+    R"(version.Info{Major:"1", Minor:"36", EmulationMajor:"", EmulationMinor:"", MinCompatibilityMajor:"", MinCompatibilityMinor:"", GitVersion:")";
+constexpr std::string_view kRawEnd =
+    R"(", GitCommit:"", GitTreeState:"", BuildDate:"1970-01-01T00:00:00Z", GoVersion:"", Compiler:"", Platform:"linux/amd64"})";
+
+std::string Version(const KubeSchedulerOptions& flags) {
+  if (!flags.reported_version.empty()) return flags.reported_version;
+  return std::string(kKubernetesVersion) + "+berth." BERTH_VERSION;
+}
+
+// kube-scheduler's users and scripts know 1 alone.
+int Fail(const RunOptions& options, const Error& error) {
+  std::fprintf(stderr, "%s: %s\n", options.is_kube_scheduler ? "kube-scheduler" : "berth",
+               cli::Printable(error.message).c_str());
+  return options.is_kube_scheduler ? cli::kExitFailed : cli::kExitUsage;
+}
+
+int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
+  std::printf(
+      "Schedules the pods of a cluster: kube-scheduler %s's flags and configuration, and some of berth's own.\n\n"
+      "Usage: %s [flags]\n\n%s\n"
+      "SIGINT and SIGTERM end it: bindings under way get %d s to end, and then their events as long again.\n",
+      std::string(kKubernetesVersion).c_str(), options.is_kube_scheduler ? "kube-scheduler" : "berth run",
+      flags.Help(kColumns).c_str(), kShutdownGraceSeconds);
+  return cli::kExitOk;
+}
+
+int PrintVersion(const KubeSchedulerOptions& flags) {
+  if (flags.version == VersionRequest::kRaw) {
+    std::printf("%s%s%s\n", std::string(kRaw).c_str(), Version(flags).c_str(), std::string(kRawEnd).c_str());
+  } else {
+    std::printf("Kubernetes %s\n", Version(flags).c_str());
+  }
+  return cli::kExitOk;
+}
+
+Expected<void> CheckLabelManifest(const std::string& path) {
+  if (path.empty()) return {};
+  const auto wrong = [&](std::string_view why) {
+    return InvalidError("--allow-metric-labels-manifest " + path + ": " + std::string(why));
+  };
+  const auto text = client::ReadSmallFile(path);
+  if (!text.ok()) return wrong(text.error().message);
+  const auto document = codec::ParseYaml(*text);
+  if (!document.ok()) return wrong(document.error().message);
+  if (document->is_null()) return {};
+  if (!document->is_object()) return wrong("should be a map");
+  for (const auto& entry : document->get_object()) {
+    const std::string key(entry.key());
+    if (!IsMetricLabel(key) || !entry.value().is_string())
+      return wrong("\"" + key + "\" should be METRIC,LABEL, with a text");
+  }
+  return {};
+}
+
+Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
+  if (flags.IsGiven("scheduler-name") && options.scheduler_name.empty())
+    return InvalidError("--scheduler-name: should be a name, for example berth");
+  if (!options.flags.config.empty() && !options.scheduler_name.empty())
+    return InvalidError(
+        "--scheduler-name: names the default profile; with --config the file's profiles have the names");
+  if (flags.IsGiven("once-patience") && !options.once) return InvalidError("--once-patience: is for --once");
+  return {};
+}
+
+// Each once, whatever its value: who gives it should know.
+void TellWithoutEffect(const RunOptions& options) {
+  for (const FlagNote& note : FlagNotes()) {
+    if (note.effect == FlagEffect::kNone && options.flags.IsGiven(note.flag))
+      log::Info("app", "This flag has no effect", {{"flag", "--" + std::string(note.flag)}, {"why", note.note}});
+  }
+  if (options.flags.config.empty()) return;
+  for (const std::string_view flag :
+       {"profiling", "contention-profiling", "kube-api-content-type", "kube-api-qps", "kube-api-burst"}) {
+    if (options.flags.IsGiven(flag))
+      log::Warning("app", "This flag has no effect",
+                   {{"flag", "--" + std::string(flag)}, {"why", "with --config the file counts"}});
+  }
+  if (options.is_kube_scheduler && options.flags.IsGiven("kubeconfig"))
+    log::Warning("app", "This flag has no effect",
+                 {{"flag", "--kubeconfig"}, {"why", "with --config the file's clientConnection.kubeconfig counts"}});
+}
+
+void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
+  flags.BeginGroup("Berth");
+  flags.Add("context", options.connection.context, "Context of the kubeconfig; without it, its current-context");
+  flags.Add("metrics-bind-address", "address",
+            "Address and port of GET /metrics, over plain HTTP: what plugins and extenders count; without it they are "
+            "not served",
+            [&options](std::string_view value) -> std::string {
+              options.metrics_bind_address = value;
+              return CheckAddress(options.metrics_bind_address);
+            });
+  flags.Add("namespaces", "names",
+            "Take pods of these namespaces only, separated by commas; without it, of every namespace",
+            [&options](std::string_view value) -> std::string {
+              options.namespaces = std::string(value);
+              return "";
+            });
+  flags.Add(
+      "once", options.once,
+      "Place what is pending and end: with 0 when every pod was placed, else with 1 and a line for each that was not");
+  flags
+      .Add("once-patience", "seconds",
+           "With --once: seconds without a pod placed after which those are given up that met an error or wait for "
+           "their victims to go, and seconds that the first lists of objects may take",
+           [&options](std::string_view value) -> std::string {
+             const auto seconds = cli::ParseGoInteger(value, 32);
+             if (!seconds || *seconds < 1 || *seconds > 86'400) return "should be a number of seconds from 1 to 86400";
+             options.once_patience_s = static_cast<int>(*seconds);
+             return "";
+           })
+      .default_text = std::to_string(options.once_patience_s);
+  flags.Add("plugin-dir", "directory",
+            "Directory of shared objects (*.so) with plugins of one's own, made by berth_add_plugin()",
+            [&plugin_directory](std::string_view value) -> std::string {
+              plugin_directory = std::string(value);
+              return "";
+            });
+  flags.Add("pods-by-annotation", options.pods_by_annotation,
+            "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
+            "or default-scheduler");
+  flags.Add("scheduler-name", options.scheduler_name,
+            "The schedulerName of the pods to take; without it, default-scheduler");
+  flags.Add("seed", options.seed, "Seed of all chance; without it a random one, which is logged");
 }
 
 }  // namespace
 
-CLI::App* AddRunCommand(CLI::App& app, RunOptions& options, std::optional<std::string>& plugin_directory,
-                        int& verbosity) {
-  CLI::App* command = app.add_subcommand("run", "schedule the pods of a cluster");
-  AddConnection(*command, options.connection);
-  command->add_option("--config", options.config, "KubeSchedulerConfiguration file");
-  AddPluginDirectory(*command, plugin_directory);
-  command->add_option("--scheduler-name", options.scheduler_name,
-                      "the schedulerName of the pods to take; default: default-scheduler");
-  command->add_option("--seed", options.seed, "seed of all chance; default: a random one, which is logged")
-      ->check(CheckSeed, "");
-  command
-      ->add_option("--metrics-bind-address", options.metrics_bind_address,
-                   "address and port of GET /metrics, over plain HTTP: what plugins and extenders count; default: not "
-                   "served")
-      ->check(CheckAddress, "");
-  command->add_flag("--pods-by-annotation", options.pods_by_annotation,
-                    "take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName "
-                    "is unset or default-scheduler");
-  command->add_option("--namespaces", options.namespaces,
-                      "take pods of these namespaces only, separated by commas; default: of every namespace");
-  CLI::Option* const once =
-      command->add_flag("--once", options.once,
-                        "place what is pending and end: with 0 when every pod was placed, else with 1 and a line for "
-                        "each that was not");
-  command
-      ->add_option("--once-patience", options.once_patience_s,
-                   "with --once: seconds without a pod placed after which those are given up that met an error or wait "
-                   "for their victims to go, and seconds that the first lists of objects may take")
-      ->check(CLI::Range(1, 86'400))
-      ->needs(once)
-      ->capture_default_str();
-  AddLeaderElection(*command, options.leader_election);
-  AddSecurePort(*command, options.secure_port);
-  AddVerbosity(*command, verbosity, "for a line on each decision, with its reasons");
-  command->footer("SIGINT and SIGTERM end it: bindings under way get " + std::to_string(kShutdownGraceSeconds) +
-                  " s to end, and then their events as long again.");
-  command->callback([command, &options] {
-    for (const CLI::Option* option : command->get_options()) {
-      if (!option->get_lnames().empty())
-        options.flags[option->get_lnames().front()] =
-            option->count() > 0 ? CLI::detail::join(option->results()) : option->get_default_str();
+void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
+  AddKubeSchedulerFlags(flags, options.flags);
+  AddOwnFlags(flags, options, plugin_directory);
+}
+
+std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptions& options,
+                                std::optional<std::string>& plugin_directory) {
+  cli::FlagSet flags;
+  AddRunFlags(flags, options, plugin_directory);
+  const auto words = flags.Parse(arguments);
+  if (!words.ok()) {
+    const char* const help = options.is_kube_scheduler ? "kube-scheduler --help" : "berth run --help";
+    return Fail(options, InvalidError(words.error().message + " (" + help + " lists the flags)"));
+  }
+  if (options.flags.help) return PrintHelp(options, flags);
+  // As upstream, which an empty one does not disturb.
+  for (const std::string& word : *words) {
+    if (!word.empty()) return Fail(options, InvalidError("unexpected argument \"" + word.substr(0, 100) + '"'));
+  }
+  for (const cli::FlagSet::Group& group : flags.groups()) {
+    for (const cli::Flag& flag : group.flags) {
+      if (flag.is_given) options.flags.given.insert(flag.name);
+      options.flags.shown[flag.name] = flag.is_given ? flag.given_text : flag.default_text;
     }
-    if (options.secure_port.serving.port < 0 || options.secure_port.serving.port > 65'535)
-      throw CLI::ValidationError("--secure-port", "should be a number from 0 to 65535");
-    if (command->count("--scheduler-name") > 0 && options.scheduler_name.empty()) {
-      throw CLI::ValidationError("--scheduler-name", "should be a name, for example berth");
-    }
-    if (!options.config.empty() && !options.scheduler_name.empty()) {
-      throw CLI::ValidationError("--scheduler-name",
-                                 "names the default profile; with --config the file's profiles have the names");
-    }
-  });
-  return command;
+  }
+  auto gates = config::FeatureGates::Parse(options.flags.feature_gates);
+  if (!gates.ok()) return Fail(options, gates.error());
+  options.gates = std::move(*gates);
+  if (options.flags.version != VersionRequest::kNone) return PrintVersion(options.flags);
+  if (const auto valid = ValidateOptions(options.flags, options.gates); !valid.ok())
+    return Fail(options, valid.error());
+  if (const auto valid = CheckLabelManifest(options.flags.metrics.allow_metric_labels_manifest); !valid.ok())
+    return Fail(options, valid.error());
+  if (const auto valid = CheckOwn(options, flags); !valid.ok()) return Fail(options, valid.error());
+
+  const LoggingOptions& logging = options.flags.logging;
+  log::Configure(
+      {logging.format == "json" ? log::Format::kJson : log::Format::kText, logging.verbosity, logging.vmodule});
+  for (const std::string& warning : options.gates.warnings()) log::Warning("app", warning);
+  if (options.gates.emulated_minor() != config::kKubernetesMinor)
+    log::Warning("app", "berth decides as Kubernetes 1." + std::to_string(config::kKubernetesMinor) +
+                            " does; the emulated version decides about feature gates alone");
+  TellWithoutEffect(options);
+  return std::nullopt;
 }
 
 }  // namespace berth::app

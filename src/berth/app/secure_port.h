@@ -9,6 +9,7 @@
 #include <string>
 
 #include "berth/app/connection.h"
+#include "berth/app/kube_scheduler_options.h"
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
 #include "berth/shell/runner/scheduler_shell.h"
@@ -22,6 +23,10 @@ struct SecurePortOptions {
   serving::AuthenticationOptions authentication;
   serving::AuthorizationOptions authorization;
 };
+
+// `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
+// meet at the port.
+SecurePortOptions SecurePortOf(const KubeSchedulerOptions& flags, bool is_kube_scheduler);
 
 // What is shown, by functions that may be called on any thread. Those that are empty leave their paths out.
 struct SecurePortSources {

@@ -263,6 +263,7 @@ Expected<void> FlagSet::Give(Flag& flag, std::string_view value) {
   if (const std::string wrong = flag.parse(value); !wrong.empty())
     return InvalidError(Dashed(flag.name) + ": " + Quoted(value) + ' ' + wrong);
   flag.is_given = true;
+  flag.given_text = value;
   return {};
 }
 

@@ -40,6 +40,7 @@ struct Flag {
   std::string usage;         // one sentence or two, without a full stop at the end
   Parse parse;
   bool is_given = false;
+  std::string given_text;  // the value that was given last
 };
 
 class FlagSet {
