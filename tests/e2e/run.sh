@@ -50,6 +50,13 @@ for flag in "$@"; do # go test's short flags, as the compiled test wants them
   esac
 done
 
+# Files and command lines need no cluster.
+if [[ ${#flags[@]} -eq 0 && ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then
+  CGO_ENABLED=0 go test -c -o "$work/flags.test" ./flags
+  run_suite "$work/flags.test" -test.v
+  ((status == 0)) || exit "$status"
+fi
+
 began=$SECONDS
 run_suite "$work/e2e.test" -test.v -test.timeout=15m ${flags[@]+"${flags[@]}"}
 if ((status != 0)); then
