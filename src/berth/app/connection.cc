@@ -4,9 +4,11 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "berth/base/log.h"
 #include "berth/shell/client/make_transport.h"
+#include "berth/shell/client/metered_transport.h"
 
 namespace berth::app {
 namespace {
@@ -48,6 +50,10 @@ Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& 
   std::unique_ptr<Connection> connection(new Connection(clock));
   connection->server_ = config.server;
   BERTH_ASSIGN_OR_RETURN(connection->transport_, client::MakeTransport(connection->io_, config, kConnectionsMax));
+  if (options.metrics != nullptr) {
+    connection->transport_ = std::make_unique<client::MeteredTransport>(std::move(connection->transport_),
+                                                                        *options.metrics, config.server, clock);
+  }
   client::RestClientOptions rest;
   rest.headers = config.headers;
   rest.qps = options.qps.value_or(0);

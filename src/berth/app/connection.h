@@ -7,6 +7,7 @@
 #include <string>
 
 #include "berth/base/expected.h"
+#include "berth/base/metric_registry.h"
 #include "berth/shell/client/event_loop.h"
 #include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/client/rest_client.h"
@@ -24,6 +25,8 @@ struct ConnectionOptions {
   std::string content_type;
   std::string accept_content_types;
   std::shared_ptr<const net::WriteFence> fence;  // of rest() and events(); null: none
+  // Where requests are counted; null: nowhere. Must outlive the connection.
+  MetricRegistry* metrics = nullptr;
 };
 
 // The API server of these options: a kubeconfig's, that of the pod's service account, or neither (--master alone).

@@ -186,7 +186,7 @@ std::string FlagsPage() {
       "This page is checked against the program's table by `kube_scheduler_flags_test`; differences from "
       "kube-scheduler and "
       "their\n"
-      "reasons are in [ADR 14](adr/0015-flags-and-configuration.md).\n";
+      "reasons are in [ADR 15](adr/0015-flags-and-configuration.md).\n";
   const auto notes = FlagNotes();
   for (const cli::FlagSet::Group& group : flags.groups()) {
     const bool is_own = group.title == "Berth";

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -39,8 +40,9 @@ class LeaderElection {
 
   // Once, with settings that Check() takes. `rest` has no fence, and the shell's event loop; both must live until
   // Release() has returned and the loop has ended. `component` names the source of events.
+  // `on_leading` is called once, on the loop's thread, when this process begins to lead.
   void Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
-               client::RestClient& rest, runner::SchedulerShell& shell);
+               client::RestClient& rest, runner::SchedulerShell& shell, std::function<void()> on_leading);
   // Once, after Prepare().
   void Start() { elector_->Start(); }
 

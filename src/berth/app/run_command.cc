@@ -24,13 +24,17 @@
 #include "berth/app/secure_port.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
+#include "berth/base/tick_clock.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/config/write.h"
+#include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
+#include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
+#include "berth/shell/metrics/text_format.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
@@ -95,7 +99,7 @@ Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, cons
           to->Send({is_known ? 405 : 404, {{"Content-Type", "text/plain"}}, "GET /metrics is all there is\n"});
           return;
         }
-        to->Send({200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, metrics.Text()});
+        to->Send({200, {{"Content-Type", metrics::kTextContentType}}, metrics.Text()});
       });
 }
 
@@ -176,6 +180,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   const auto configuration = Configuration(options);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   const SystemClock clock;
+  const TickClock stopwatch(clock);
   const std::uint64_t seed = options.seed.value_or(RandomSeed());
   auto namespaces = ParseNamespaces(options.namespaces);
   if (!namespaces.ok()) return cli::FailWith(namespaces.error(), cli::kExitUsage);
@@ -187,12 +192,19 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     if (!checked.ok()) return cli::FailWith(checked.error(), cli::kExitUsage);
     connection_options.fence = election.emplace().fence();
   }
+  metrics::PrometheusMetrics metrics;
+  connection_options.metrics = &metrics.registry();
   auto connection = Connection::Make(connection_options, clock, seed);
   if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
 
-  metrics::PrometheusMetrics metrics;
+  instruments::SchedulerMetrics scheduler_metrics(metrics.registry());
+  metrics::AddProcessMetrics(metrics.registry());
+  // Alerts compare the beginning of the version among a cluster's parts.
+  metrics::AddBuildMetrics(metrics.registry(), {"1", "36", "v1.36.3+berth"});
   runner::ShellOptions shell_options;
   shell_options.metrics = &metrics;
+  shell_options.scheduler_metrics = &scheduler_metrics;
+  shell_options.stopwatch = &stopwatch;
   shell_options.make_client = [&io = (*connection)->io(), &election](net::HttpClientOptions to) {
     auto client = net::MakeHttpClient(io, std::move(to));
     if (client.ok() && election) client = election->Fenced(std::move(*client));
@@ -237,8 +249,11 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
 
   SecurePortSources sources;
   if (election) {
+    const std::string& lease = configuration->leader_election.resource_name;
+    metrics::SetLeader(metrics.registry(), lease, false);
     election->Prepare(configuration->leader_election, configuration->profiles.front().scheduler_name, seed,
-                      (*connection)->election(), **shell);
+                      (*connection)->election(), **shell,
+                      [&metrics, &lease] { metrics::SetLeader(metrics.registry(), lease, true); });
     sources.is_leader = [&election] { return election->elector().IsLeader(); };
     sources.leader_election = LeaderElectionCheck(election->elector());
   }

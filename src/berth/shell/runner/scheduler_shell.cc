@@ -20,10 +20,12 @@ namespace berth::runner {
 namespace {
 
 scheduler::SchedulerOptions CoreOptions(const config::KubeSchedulerConfiguration& configuration,
-                                        const ShellOptions& options) {
+                                        const ShellOptions& options, const Clock& clock) {
   scheduler::SchedulerOptions core;
   core.seed = options.seed;
   core.pods = options.pods;
+  core.metrics = options.scheduler_metrics;
+  core.stopwatch = options.stopwatch != nullptr ? options.stopwatch : &clock;
   core.extenders = config::InCallOrder(configuration.extenders);
   core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
   core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
@@ -64,7 +66,7 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
 Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguration& configuration,
                                          client::RestClient& events_rest) {
   BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, options_.plugins, handle_));
-  const scheduler::SchedulerOptions core = CoreOptions(configuration, options_);
+  const scheduler::SchedulerOptions core = CoreOptions(configuration, options_, clock_);
   auto scheduler = std::make_unique<scheduler::Scheduler>(core, handle_, std::move(profiles));
 
   const outside::OutsidePoller::MakeClient make_client = options_.make_client ? options_.make_client : NoClient;

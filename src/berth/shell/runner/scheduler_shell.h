@@ -15,6 +15,7 @@
 #include "berth/base/time.h"
 #include "berth/base/worker_pool.h"
 #include "berth/core/config/types.h"
+#include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/handle.h"
 #include "berth/plugins/registry.h"
@@ -47,7 +48,9 @@ struct ShellOptions {
   std::function<void(const scheduler::Decision&)> on_decision;
   // Makes clients on the event loop of `rest`, for plugins that ask other servers; empty: no plugin may.
   outside::OutsidePoller::MakeClient make_client;
-  framework::Metrics* metrics = &framework::Metrics::None();               // outlives the shell
+  framework::Metrics* metrics = &framework::Metrics::None();   // outlives the shell
+  instruments::SchedulerMetrics* scheduler_metrics = nullptr;  // the same; null: nobody reads what the core counts
+  const Clock* stopwatch = nullptr;                            // the same; times the core's work; null: the clock does
   plugin_files::ReadPluginFile read_file = plugin_files::PluginFiles("");  // for plugins that are being made
   scheduler::PodChoice pods;
   // How long a pod stays among the unschedulable ones before it is tried again without an event.
