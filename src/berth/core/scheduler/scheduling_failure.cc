@@ -63,7 +63,6 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
 bool WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
   SchedulingFailure failure;
   failure.message = message;
-  if (failure.is_silent) return;
   framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError");
   if (!write.has_condition) return false;
   state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
@@ -85,6 +84,7 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   } else if (!pod->nominated_node_name.empty()) {
     state.queue.nominator().AddNominatedPod(pod);
   }
+  if (failure.is_silent) return;
   framework::PodStatusWrite write = StatusWriteOf(*pod, failure, reason);
   if (write.has_condition || write.has_nomination)
     state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
