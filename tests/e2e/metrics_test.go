@@ -54,7 +54,7 @@ func parseMetrics(t *testing.T, text string) map[string]*family {
 		}
 		name, suffix := parts[1], parts[2]
 		f := families[name]
-		if f == nil || suffix != "" && f.kind != "histogram" {
+		if f == nil || suffix != "" && f.kind != "histogram" && f.kind != "summary" {
 			name, suffix = name+suffix, ""
 			f = families[name]
 		}

@@ -164,9 +164,8 @@ int ReportUnbound(runner::SchedulerShell& shell) {
 
 // Upstream's, with its name and tolerance.
 serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
-  constexpr auto kTolerance = std::chrono::seconds(20);
   return {"leaderElection", [&elector]() -> std::optional<std::string> {
-            if (elector.IsHealthy(kTolerance)) return std::nullopt;
+            if (elector.IsHealthy(std::chrono::seconds(20))) return std::nullopt;
             return "failed election to renew leadership on lease";
           }};
 }
