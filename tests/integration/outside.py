@@ -98,7 +98,7 @@ class Metrics:
     """What a berth process with --metrics-bind-address says of itself."""
 
     def __init__(self, berth: Process):
-        self.url = berth.wait_for("err", r'Serving metrics url="([^"]+)"').group(1)
+        self.url = berth.wait_for("err", r'Serving metrics" url="([^"]+)"').group(1)
 
     def value(self, name: str, **labels: str) -> float:
         """The sum of all samples of that name with these labels; -1 where there is none."""

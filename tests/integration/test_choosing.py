@@ -124,8 +124,8 @@ profiles:
         process = self.once("--scheduler-name", "told", "-v=4", "--seed", "1")
         self.assertEqual(process.wait(), 1)
         said = "\n".join(process.lines("err"))
-        self.assertRegex(said, r'Placed pod="default/told" node="node-[12]" why="best of 2 feasible nodes, score \d+"')
-        self.assertRegex(said, r'Not placed pod="default/too-large" node="" why="0/2 nodes are available: 2 Insufficient cpu\.')
+        self.assertRegex(said, r'Placed" pod="default/told" node="node-[12]" why="best of 2 feasible nodes, score \d+"')
+        self.assertRegex(said, r'Not placed" pod="default/too-large" node="" why="0/2 nodes are available: 2 Insufficient cpu\.')
         self.remove_all()
 
     def test_by_annotation(self):

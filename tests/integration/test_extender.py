@@ -179,7 +179,7 @@ class ExtenderTest(BerthTest):
                 if name == "nobody":  # any event brings it back
                     create_pod(api, pod("event", nodeName=nodes[0]))
                 placed(api, name)
-        berth.wait_for("err", 'An extender fails extender=')
+        berth.wait_for("err", 'An extender fails" extender=')
         Metrics(berth).wait_for(lambda value: value >= len(cases) - 1, REQUESTS, verb="filter", result="error")
 
     def test_a_slow_drip_costs_the_time_out(self):

@@ -238,7 +238,9 @@ TEST(TlsTest, ClientCertificateIsHandedUp) {
       ASSERT_TRUE(response.ok()) << c.name << ": " << response.error().message;
       EXPECT_THAT(response->body, StartsWith(c.want_begin)) << c.name;
       // Names are plain bytes in DER.
-      if (c.certificate == &pki.foreign_client) EXPECT_THAT(response->body, HasSubstr("stranger"));
+      if (c.certificate == &pki.foreign_client) {
+        EXPECT_THAT(response->body, HasSubstr("stranger"));
+      }
     }
   }
 }
