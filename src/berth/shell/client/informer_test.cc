@@ -605,7 +605,7 @@ TEST_F(InformerTest, SetsAsideWhatIsNestedTooDeep) {
     EXPECT_THAT(Take(), ElementsAre("add a x", "add c x", "synced")) << where;
     EXPECT_EQ(informer->Stats().set_aside, 1U);
     const std::string log = ::testing::internal::GetCapturedStderr();
-    EXPECT_THAT(log, HasSubstr("An object is set aside: it cannot be read resource=\"things\" object=\"d/deep\""));
+    EXPECT_THAT(log, HasSubstr("An object is set aside: it cannot be read\" resource=\"things\" object=\"d/deep\""));
     EXPECT_THAT(log, HasSubstr("nested deeper than 256 levels"));
 
     Stream().Open();
