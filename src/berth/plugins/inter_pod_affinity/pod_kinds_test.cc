@@ -243,7 +243,9 @@ TEST(AffinityIndex, LargeClassesThatNobodyRunsAreForgotten) {
   table.SetNode(MakeNode("n1").Label("host", "n1").Build());
   AffinityIndex index(handle.store.Of<api::Namespace>(), 1, 1);
   std::vector<std::weak_ptr<const framework::PodClass>> classes;
-  const auto held = [&] { return std::ranges::count_if(classes, [](const auto& c) { return !c.expired(); }); };
+  const auto held = [&] {
+    return static_cast<std::size_t>(std::ranges::count_if(classes, [](const auto& c) { return !c.expired(); }));
+  };
   for (int i = 0; i < 100; ++i) {
     const auto large =
         std::make_shared<framework::PodClass>(*MakePod("p").Label("job", std::to_string(i)).Info()->pod_class);
