@@ -25,6 +25,8 @@
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
 #include "berth/base/tick_clock.h"
+#include "berth/codec/json.h"
+#include "berth/codec/yaml.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/config/write.h"
@@ -162,6 +164,12 @@ int ReportUnbound(runner::SchedulerShell& shell) {
   return unbound.empty() ? cli::kExitOk : cli::kExitFailed;
 }
 
+// As /configz shows it.
+std::string ConfigurationJson(const RunOptions& options, const config::KubeSchedulerConfiguration& configuration) {
+  const auto value = codec::ParseYaml(config::WriteConfiguration(configuration, options.gates));
+  return value.ok() ? codec::WriteJson(*value) : "null";
+}
+
 // Upstream's, with its name and tolerance.
 serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
   return {"leaderElection", [&elector]() -> std::optional<std::string> {
@@ -259,6 +267,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   std::atomic<bool> is_ending{false};
   sources.is_ending = [&is_ending] { return is_ending.load(); };
   sources.metrics_text = [&metrics] { return metrics.Text(); };
+  sources.config_json = [text = ConfigurationJson(options, *configuration)] { return text; };
   sources.flags = [&options] { return options.flags.shown; };
   sources.is_profiling_enabled = configuration->enable_profiling;
   const auto secure_port = ServeSecurePort(SecurePortOf(options.flags, options.is_kube_scheduler), std::move(sources),
