@@ -7,6 +7,7 @@
 #include <set>
 
 #include "berth/core/config/field_errors.h"
+#include "berth/shell/net/url.h"
 
 namespace berth::app {
 namespace {
@@ -49,10 +50,8 @@ bool IsBlank(std::string_view text) {
 }
 
 bool HasIgnoringCase(const std::vector<std::string>& values, std::string_view wanted) {
-  return std::any_of(values.begin(), values.end(), [wanted](const std::string& value) {
-    return std::equal(value.begin(), value.end(), wanted.begin(), wanted.end(),
-                      [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-  });
+  return std::any_of(values.begin(), values.end(),
+                     [wanted](const std::string& value) { return net::EqualsIgnoreCase(value, wanted); });
 }
 
 void CheckServing(FieldErrors& errors, const SecureServingOptions& options) {

@@ -267,7 +267,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   std::atomic<bool> is_ending{false};
   sources.is_ending = [&is_ending] { return is_ending.load(); };
   sources.metrics_text = [&metrics] { return metrics.Text(); };
-  sources.config_json = [text = ConfigurationJson(options, *configuration)] { return text; };
+  sources.config_json = [&options, &configuration] { return ConfigurationJson(options, *configuration); };
   sources.flags = [&options] { return options.flags.shown; };
   sources.is_profiling_enabled = configuration->enable_profiling;
   const auto secure_port = ServeSecurePort(SecurePortOf(options.flags, options.is_kube_scheduler), std::move(sources),
