@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/process.h"
 
-#include <cstdio>
 #include <random>
 
 #include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "berth/base/uuid.h"
 
 namespace berth::app {
 
@@ -32,15 +33,7 @@ std::string HostName() {
   return name;
 }
 
-std::string RandomUuid() {
-  const std::uint64_t high = (RandomSeed() & ~0xf000ULL) | 0x4000ULL;
-  const std::uint64_t low = (RandomSeed() & ~(3ULL << 62)) | (2ULL << 62);
-  char text[40];
-  std::snprintf(text, sizeof(text), "%08llx-%04llx-%04llx-%04llx-%012llx", static_cast<unsigned long long>(high >> 32),
-                static_cast<unsigned long long>(high >> 16 & 0xffff), static_cast<unsigned long long>(high & 0xffff),
-                static_cast<unsigned long long>(low >> 48), static_cast<unsigned long long>(low & 0xffffffffffff));
-  return text;
-}
+std::string RandomUuid() { return UuidOf(RandomSeed(), RandomSeed()); }
 
 std::uint64_t RandomSeed() {
   std::random_device device;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/base/uuid.h"
 #include "berth/devcluster/apiserver/event_conversion.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/priority.h"
@@ -519,17 +520,7 @@ std::string Registry::NewUid() {
     high = random_.Next();
     low = random_.Next();
   }
-  high = (high & ~std::uint64_t{0xf000}) | 0x4000;                     // version 4
-  low = (low & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // the RFC's variant
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string uid;
-  uid.reserve(36);
-  for (int i = 0; i < 32; ++i) {
-    if (i == 8 || i == 12 || i == 16 || i == 20) uid += '-';
-    const std::uint64_t half = i < 16 ? high : low;
-    uid += kDigits[(half >> (60 - 4 * (i % 16))) & 15];
-  }
-  return uid;
+  return UuidOf(high, low);
 }
 
 std::string Registry::NewNameSuffix() {
