@@ -23,6 +23,7 @@ import (
 // A service account's token ends while berth runs; the file that berth was given has the next one by then, as kubelets
 // see to in a pod.
 func TestTokenFile(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
@@ -84,6 +85,7 @@ func TestTokenFile(t *testing.T) {
 
 // A credential plugin gives the token or the certificate, and is asked again when what it gave expires.
 func TestExecCredentials(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{Tokens: map[string]string{"the-first": harness.SchedulerUser, "the-second": harness.SchedulerUser}})
 	c.CreateNodes(t, harness.Node("node-000"))
 	pair := c.Authority().Client(t, harness.SchedulerUser, nil, time.Hour)
@@ -143,6 +145,7 @@ CREDENTIAL
 
 // berth speaks only to the server that it was told to trust.
 func TestServerCertificate(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{Tokens: map[string]string{"secret-token": harness.SchedulerUser}})
 	c.CreateNodes(t, harness.Node("node-000"))
 	upstream := c.RESTConfig(t, harness.SchedulerUser)
@@ -233,6 +236,7 @@ current-context: x
 
 // A client certificate that has expired is refused by the API server, and berth says so.
 func TestExpiredCertificate(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	pair := c.Authority().Client(t, harness.SchedulerUser, nil, -time.Minute)
 	config := harness.WriteKubeconfig(t, c.Dir, clientcmdapi.Cluster{Server: c.Server(), CertificateAuthorityData: c.Authority().PEM},

@@ -25,6 +25,7 @@ const deviceDriver = "gpu.example.com"
 // Dynamic resource allocation with the claim controller of kube-controller-manager: two GPUs on node a, a card that can be
 // shared on node b, and a device on node c that must be attached before a pod may run there. The test is the driver.
 func TestDevices(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true, Controllers: []string{"resourceclaim-controller"}})
 	api := c.Admin.ResourceV1()

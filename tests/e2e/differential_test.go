@@ -39,6 +39,7 @@ const (
 // about. It removes victims at once, runs bound pods, binds volumes that the scheduler has chosen and makes those that it
 // has asked for. A pod that stays pending is deleted before the next one is tried.
 func TestDifferential(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{AsGiven: true})
 	proxy := c.StartProxy(t, harness.ProxyOptions{Upstream: c.RESTConfig(t, harness.SchedulerUser)}, nil)
 	harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.KubeconfigVia(t, proxy), Dir: c.Dir})

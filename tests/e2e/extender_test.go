@@ -173,6 +173,7 @@ func (s *extenderService) bind(ctx context.Context, args *extenderv1.ExtenderBin
 // each pair on the same node, and say the same of pods that the extender will have nowhere.
 func TestExtender(t *testing.T) {
 	harness.NeedsBerth(t)
+	t.Parallel()
 	for _, form := range []string{"whole", "names"} {
 		t.Run(form, func(t *testing.T) { testExtender(t, form) })
 	}

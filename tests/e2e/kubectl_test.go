@@ -114,6 +114,7 @@ func onePod(name, more string) string {
 // A user's session with kubectl against the embedded API server with five simulated nodes, scheduled by berth. When the
 // suite proves itself, the server is a real control plane: what is expected here is what a real cluster does.
 func TestKubectl(t *testing.T) {
+	t.Parallel()
 	var k kubectl
 	if harness.Reference() {
 		c := harness.StartCluster(t, harness.Options{ControllerManager: true})
@@ -305,6 +306,7 @@ func TestKubectl(t *testing.T) {
 
 // berth reaches a real control plane through kubectl proxy, which lends it kubectl's credentials.
 func TestKubectlProxy(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
 	proxy := harness.Start(t, harness.Command{Name: "kubectl-proxy", Dir: c.Dir, Args: []string{

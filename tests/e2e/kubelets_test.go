@@ -18,6 +18,7 @@ import (
 
 // Simulated kubelets on the real control plane: with kube-controller-manager beside them a Deployment comes to life.
 func TestKubelets(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
 	const scheduler = "berth"

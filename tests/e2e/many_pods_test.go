@@ -73,6 +73,7 @@ func report(t *testing.T, what string, problems []string) {
 
 // While 2,000 pods arrive, kube-apiserver crashes twice.
 func TestCrashingAPIServer(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, nodes(manyNodes)...)
 	o := c.Observe(t)
@@ -99,6 +100,7 @@ func TestCrashingAPIServer(t *testing.T) {
 
 // Between berth and kube-apiserver stands something that loses answers, among others those of bindings that took place.
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, nodes(manyNodes)...)
 	o := c.Observe(t)

@@ -23,6 +23,7 @@ import (
 // A pod that fits nowhere is told about in kube-scheduler's words: the real kube-scheduler judges a twin of each pod on
 // the same nodes, and the two conditions and events must be equal, letter for letter.
 func TestFitsNowhere(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	const name = "berth"
 	harness.StartKubeScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
@@ -230,6 +231,7 @@ func told(events []eventsv1.Event) string {
 
 // A pending pod that is deleted is forgotten, and one of the same name that comes later is another pod.
 func TestDeletedPendingPod(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
 	proxy := c.StartProxy(t, harness.ProxyOptions{Upstream: c.RESTConfig(t, harness.SchedulerUser)}, nil)
@@ -280,6 +282,7 @@ func TestDeletedPendingPod(t *testing.T) {
 
 // A pod is deleted while its binding is on the way: the binding fails, and the room is free for the next.
 func TestPodDeletedBeforeBinding(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
 	held, release := make(chan struct{}, 10), make(chan struct{})
@@ -303,6 +306,7 @@ func TestPodDeletedBeforeBinding(t *testing.T) {
 // stands on a node that does not exist; somebody has to say so.
 func TestNodeDeletedBeforeBinding(t *testing.T) {
 	harness.NeedsBerth(t)
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, harness.Node("node-000"))
 	held, release := make(chan struct{}, 10), make(chan struct{})

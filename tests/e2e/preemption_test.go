@@ -31,6 +31,7 @@ import (
 // disruption budgets and simulated kubelets that take their time to end a pod. Who has to go is asked of the real
 // kube-scheduler's framework each time; how they go is seen by a proxy.
 func TestPreemption(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	t.Run("the cheapest node", s.cheapestNode)
 	t.Run("budgets", s.budgets)

@@ -20,6 +20,7 @@ const shutdownLimit = 10 * time.Second
 // berth is told to end, or killed, while bindings are under way, and another one takes over.
 func TestShutdown(t *testing.T) {
 	harness.NeedsBerth(t)
+	t.Parallel()
 	for _, test := range []struct {
 		name   string
 		signal syscall.Signal
@@ -112,6 +113,7 @@ func TestShutdownWhenIdle(t *testing.T) {
 
 // A request that the API server is too busy for comes again when the server says, and not before.
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	const pause = 2 * time.Second
 	for _, test := range []struct {
 		name   string

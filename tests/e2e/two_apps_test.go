@@ -33,6 +33,7 @@ func example(t *testing.T) string {
 // rights, beside kube-scheduler, which places the scheduler's own pod.
 func TestTwoApps(t *testing.T) {
 	harness.NeedsBerth(t)
+	t.Parallel()
 	ctx := context.Background()
 	const system, name = metav1.NamespaceSystem, "two-apps-scheduler"
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true})

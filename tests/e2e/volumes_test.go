@@ -22,6 +22,7 @@ import (
 // Claims that wait for their first consumer, with the volume controller of kube-controller-manager and static volumes in
 // three zones: the scheduler chooses volume and node together, the claim is bound, and only then the pod.
 func TestVolumes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true, Controllers: []string{"persistentvolume-binder-controller"}})
 	core := c.Admin.CoreV1()

@@ -82,6 +82,7 @@ spec:
 // The well-known walk-throughs of schedulers that people write, with berth in their place.
 func TestWalkthroughs(t *testing.T) {
 	harness.NeedsBerth(t)
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
 	admin := c.Kubeconfig(t, "admin", "system:masters")
 	harness.StartKubelets(t, 6, admin, c.Dir)
@@ -237,6 +238,7 @@ func TestWalkthroughs(t *testing.T) {
 // No pod is lost when watches break, and the API server refuses new ones for a while: those that came meanwhile, in
 // whatever namespace, are placed as well.
 func TestDroppedWatches(t *testing.T) {
+	t.Parallel()
 	c := harness.StartCluster(t, harness.Options{})
 	c.CreateNodes(t, nodes(4)...)
 	o := c.Observe(t)

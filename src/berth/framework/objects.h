@@ -135,29 +135,11 @@ class Objects {
 
   // Adds or replaces, and returns what was there before. This and the next two return a null pointer of the kind when
   // there was nothing.
-  AnyObject Set(const AnyObject& object) {
-    return std::visit(
-        [this]<typename T>(const std::shared_ptr<const T>& value) -> AnyObject { return Of<T>().Set(value); }, object);
-  }
-  AnyObject Remove(ObjectKind kind, std::string_view key) {
-    AnyObject removed;
-    ForKind(kind, [&](auto& store) { removed = store.Remove(key); });
-    return removed;
-  }
-  AnyObject Get(ObjectKind kind, std::string_view key) {
-    AnyObject found;
-    ForKind(kind, [&](auto& store) { found = store.Get(key); });
-    return found;
-  }
+  AnyObject Set(const AnyObject& object);
+  AnyObject Remove(ObjectKind kind, std::string_view key);
+  AnyObject Get(ObjectKind kind, std::string_view key);
 
  private:
-  template <typename Visit>
-  void ForKind(ObjectKind kind, const Visit& visit) {
-    std::size_t index = 0;
-    std::apply([&](auto&... store) { ((index++ == static_cast<std::size_t>(kind) ? visit(store) : void()), ...); },
-               stores_);
-  }
-
   AllObjectTypes::Tuple<ObjectStore> stores_;
 };
 

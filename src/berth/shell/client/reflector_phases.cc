@@ -4,7 +4,7 @@
 namespace berth::client {
 
 std::uint64_t ReflectorPhases::Begin() {
-  stream_.reset();
+  if (stream_) ended_.push_back(std::move(stream_));
   cancel_timer_ = {};
   return ++phase_;
 }
@@ -13,8 +13,9 @@ void ReflectorPhases::Post(std::function<void()> work) {
   loop_.Post([this, owner = owner_, work = std::move(work)] {
     const auto alive = owner.lock();
     if (!alive) return;
-    const std::lock_guard lock(mutex_);
-    if (!is_stopped_) work();
+    WithLock([&] {
+      if (!is_stopped_) work();
+    });
   });
 }
 
@@ -28,7 +29,11 @@ void ReflectorPhases::ArmTimer(Duration delay, std::function<void()> work) {
 }
 
 void ReflectorPhases::KeepStream(std::uint64_t phase, std::unique_ptr<net::StreamHandle> stream) {
-  if (Is(phase)) stream_ = std::move(stream);
+  if (Is(phase)) {
+    stream_ = std::move(stream);
+  } else {
+    ended_.push_back(std::move(stream));
+  }
 }
 
 void ReflectorPhases::Stop() {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "berth/base/time.h"
 #include "berth/shell/client/rest_client.h"
@@ -49,19 +50,30 @@ class ReflectorPhases {
     return [this, owner = owner_, phase = phase_, work = std::move(work)](auto&&... args) {
       const auto alive = owner.lock();
       if (!alive) return;
-      const std::lock_guard lock(mutex_);
-      if (!Is(phase)) return;
-      work(std::forward<decltype(args)>(args)...);
+      WithLock([&] {
+        if (Is(phase)) work(std::forward<decltype(args)>(args)...);
+      });
     };
   }
 
  private:
+  // Streams that `work` has ended go when the lock is free again: closing one takes the stream's own lock, which is
+  // held where its callbacks come to take this one.
+  template <typename F>
+  void WithLock(F work) {
+    std::vector<std::unique_ptr<net::StreamHandle>> ended;
+    const std::lock_guard lock(mutex_);
+    work();
+    ended.swap(ended_);
+  }
+
   EventLoop& loop_;
   std::weak_ptr<const void> owner_;
   mutable std::recursive_mutex mutex_;
   bool is_stopped_ = false;
   std::uint64_t phase_ = 0;
   std::unique_ptr<net::StreamHandle> stream_;
+  std::vector<std::unique_ptr<net::StreamHandle>> ended_;  // of earlier phases, until WithLock() ends
   std::function<void()> cancel_timer_;
 };
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/client/reflector_phases.h"
 
+#include <functional>
 #include <memory>
+#include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -82,17 +85,49 @@ TEST_F(ReflectorPhasesTest, AWaitIsAPhaseOfItsOwn) {
 
 TEST_F(ReflectorPhasesTest, AStreamLivesAsLongAsItsPhase) {
   int open = 0;
-  const std::uint64_t first = phases_.Begin();
-  phases_.KeepStream(first, std::make_unique<Stream>(open));
+  std::uint64_t first = 0;
+  std::uint64_t second = 0;
+  const auto on_loop = [&](const std::function<void()>& work) {
+    phases_.Post(work);
+    loop_.Run();
+  };
+  on_loop([&] {
+    first = phases_.Begin();
+    phases_.KeepStream(first, std::make_unique<Stream>(open));
+  });
   EXPECT_EQ(open, 1);
-  const std::uint64_t second = phases_.Begin();
+  on_loop([&] { second = phases_.Begin(); });
   EXPECT_EQ(open, 0);
-  phases_.KeepStream(first, std::make_unique<Stream>(open));
+  on_loop([&] { phases_.KeepStream(first, std::make_unique<Stream>(open)); });
   EXPECT_EQ(open, 0);
-  phases_.KeepStream(second, std::make_unique<Stream>(open));
+  on_loop([&] { phases_.KeepStream(second, std::make_unique<Stream>(open)); });
   EXPECT_EQ(open, 1);
   phases_.Stop();
   EXPECT_EQ(open, 0);
+}
+
+// Another thread may be in a callback of the stream, with the stream's lock, on its way to this one.
+TEST_F(ReflectorPhasesTest, AStreamIsClosedWithTheLockFree) {
+  bool is_free = false;
+  class Closing final : public net::StreamHandle {
+   public:
+    explicit Closing(std::function<void()> close) : close_(std::move(close)) {}
+    ~Closing() override { close_(); }
+    void Cancel() override {}
+
+   private:
+    std::function<void()> close_;
+  };
+  const auto try_lock = [&] {
+    std::thread([&] {
+      is_free = phases_.mutex().try_lock();
+      if (is_free) phases_.mutex().unlock();
+    }).join();
+  };
+  phases_.Post([&] { phases_.KeepStream(phases_.Begin(), std::make_unique<Closing>(try_lock)); });
+  phases_.Post([&] { phases_.Begin(); });
+  loop_.Run();
+  EXPECT_TRUE(is_free);
 }
 
 TEST_F(ReflectorPhasesTest, ACallbackMayStopIt) {
