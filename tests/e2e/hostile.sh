@@ -46,9 +46,7 @@ begin_suite hostile
 
 cd "$here"
 CGO_ENABLED=0 go test -c -o "$work/hostile.test" ./hostile
-BERTH_HOSTILE_CLOCK=$work/step_clock.so
-"${CC:-cc}" -shared -fPIC -O2 -Wall -Wextra -o "$BERTH_HOSTILE_CLOCK" hostile/step_clock.c
-export BERTH_HOSTILE_CLOCK
+build_clock
 mkdir -p "$(dirname "$out")"
 run_suite "$work/hostile.test" -test.v -test.timeout=3h -out "$out" ${flags[@]+"${flags[@]}"}
 if ((status != 0)); then

@@ -36,14 +36,14 @@ type candidate struct {
 	proxy *harness.Proxy
 }
 
-func startElection(t *testing.T) *election {
+func startElection(t *testing.T, n int) *election {
 	t.Helper()
 	c := harness.StartCluster(t, harness.Options{})
-	c.CreateNodes(t, nodes(electionNodes)...)
+	c.CreateNodes(t, nodes(n)...)
 	return &election{c, c.Observe(t)}
 }
 
-func (e *election) start(t *testing.T, name string, how func(testing.TB, harness.Scheduler) *harness.Process) candidate {
+func (e *election) start(t *testing.T, name string, how func(testing.TB, harness.Scheduler) *harness.Process, env ...string) candidate {
 	t.Helper()
 	proxy := e.StartProxy(t, harness.ProxyOptions{Upstream: e.RESTConfig(t, harness.SchedulerUser)}, func(x *harness.Exchange) {
 		if x.IsBinding() {
@@ -51,7 +51,7 @@ func (e *election) start(t *testing.T, name string, how func(testing.TB, harness
 		}
 		x.Forward()
 	})
-	return candidate{how(t, harness.Scheduler{Kubeconfig: e.KubeconfigVia(t, proxy), Dir: e.Dir, Log: name, MayEnd: true, Lease: true}), proxy}
+	return candidate{how(t, harness.Scheduler{Kubeconfig: e.KubeconfigVia(t, proxy), Dir: e.Dir, Log: name, MayEnd: true, Lease: true, Env: env}), proxy}
 }
 
 func (e *election) lease(t *testing.T) *coordinationv1.Lease {
@@ -130,17 +130,17 @@ func (c candidate) endsWith(t *testing.T, want int, limit time.Duration) {
 	}
 }
 
-// The leader is killed while hundreds of pods wait.
+// The leader is killed in the middle of 2,000 pods.
 func TestLeaderKilled(t *testing.T) {
 	harness.NeedsBerth(t)
-	e := startElection(t)
+	e := startElection(t, manyNodes)
 	first := e.start(t, "berth-first", harness.StartScheduler)
 	leader := e.waitHolder(t, "", 15*time.Second)
 	second := e.start(t, "berth-second", harness.StartScheduler)
 	if _, id, ok := strings.Cut(leader, "_"); !ok || len(id) != 36 {
 		t.Errorf("the identity %q is not host_<uuid>", leader)
 	}
-	e.createPods(t, 0, electionPods)
+	e.createPods(t, 0, manyPods)
 	e.observer.WaitBound(t, 30*time.Second, 100)
 	if writes := second.proxy.Requests(isWrite); len(writes) > 0 {
 		t.Errorf("the standby wrote: %s %s", writes[0].Method, writes[0].Path)
@@ -148,7 +148,7 @@ func TestLeaderKilled(t *testing.T) {
 	first.Kill()
 	killed := time.Now()
 	second.takesOver(t, killed, harness.LeaseDuration+harness.RetryPeriod)
-	e.allIsWell(t, electionPods)
+	e.allIsWell(t, manyPods)
 
 	second.Signal(syscall.SIGTERM)
 	second.endsWith(t, 0, 10*time.Second)
@@ -170,7 +170,7 @@ func TestLeaderKilled(t *testing.T) {
 // The leader is frozen beyond its lease with bindings queued, and woken while the next one schedules.
 func TestLeaderFrozen(t *testing.T) {
 	harness.NeedsBerth(t)
-	e := startElection(t)
+	e := startElection(t, electionNodes)
 	first := e.start(t, "berth-first", harness.StartScheduler)
 	e.waitHolder(t, "", 15*time.Second)
 	second := e.start(t, "berth-second", harness.StartScheduler)
@@ -192,10 +192,45 @@ func TestLeaderFrozen(t *testing.T) {
 	}
 }
 
+// The clocks of the day of leader and standby are set back and forth by an hour, and are two hours apart when the leader
+// is killed.
+func TestLeaderUnderSteppedClocks(t *testing.T) {
+	harness.NeedsBerth(t)
+	e := startElection(t, electionNodes)
+	clocks := []*harness.Clock{harness.NewClock(t, e.Dir), harness.NewClock(t, e.Dir)}
+	first := e.start(t, "berth-first", harness.StartScheduler, clocks[0].Env()...)
+	leader := e.waitHolder(t, "", 15*time.Second)
+	second := e.start(t, "berth-second", harness.StartScheduler, clocks[1].Env()...)
+	pods := 0
+	more := func(n int) {
+		e.createPods(t, pods, pods+n)
+		pods += n
+	}
+	for _, step := range []struct {
+		clock int
+		to    time.Duration
+	}{{0, time.Hour}, {1, -time.Hour}, {0, -time.Hour}, {1, time.Hour}} {
+		clocks[step.clock].Set(t, step.to)
+		more(50)
+		time.Sleep(2 * harness.RetryPeriod)
+		e.observer.WaitBound(t, 20*time.Second, pods)
+	}
+	if holder := holderOf(e.lease(t)); holder != leader {
+		t.Errorf("%s holds the lease, %s held it before the clocks were set", holder, leader)
+	}
+	if writes := second.proxy.Requests(isWrite); len(writes) > 0 {
+		t.Errorf("the standby wrote: %s %s", writes[0].Method, writes[0].Path)
+	}
+	more(electionPods - pods)
+	first.Kill()
+	second.takesOver(t, time.Now(), harness.LeaseDuration+harness.RetryPeriod)
+	e.allIsWell(t, electionPods)
+}
+
 // Somebody deletes the Lease, empties it, and writes another name into it.
 func TestLeaseEditedByHand(t *testing.T) {
 	harness.NeedsBerth(t)
-	e := startElection(t)
+	e := startElection(t, electionNodes)
 	first := e.start(t, "berth-first", harness.StartScheduler)
 	leader := e.waitHolder(t, "", 15*time.Second)
 	second := e.start(t, "berth-second", harness.StartScheduler)
@@ -238,7 +273,7 @@ func TestLeaseEditedByHand(t *testing.T) {
 // kube-scheduler takes over from berth, and berth from kube-scheduler, cleanly and after a crash.
 func TestLeadershipSharedWithKubeScheduler(t *testing.T) {
 	harness.NeedsBerth(t)
-	e := startElection(t)
+	e := startElection(t, electionNodes)
 	first := e.start(t, "berth-first", harness.StartScheduler)
 	holder := e.waitHolder(t, "", 15*time.Second)
 	upstream := e.start(t, "kube-scheduler", harness.StartKubeScheduler)

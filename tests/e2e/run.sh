@@ -42,6 +42,7 @@ begin_suite e2e
 cd "$here"
 CGO_ENABLED=0 go vet ./...
 CGO_ENABLED=0 go test -c -o "$work/e2e.test" .
+build_clock
 flags=()
 for flag in "$@"; do # go test's short flags, as the compiled test wants them
   case $flag in

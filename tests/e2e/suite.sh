@@ -10,6 +10,12 @@ begin_suite() {
   trap 'exit 143' TERM
 }
 
+# build_clock: for tests that set the clock of the day of the programs they start (harness/clock.go).
+build_clock() {
+  export BERTH_E2E_CLOCK=$work/step_clock.so
+  "${CC:-cc}" -shared -fPIC -O2 -Wall -Wextra -o "$BERTH_E2E_CLOCK" clock/step_clock.c
+}
+
 end_suite() {
   # The suite's own children die with it, by the kernel's hand.
   if [[ -n $suite ]] && kill -0 "$suite" 2>/dev/null; then

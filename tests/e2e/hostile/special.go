@@ -4,10 +4,8 @@ package hostile
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,28 +19,14 @@ import (
 
 // The clock of the day is set back and forth by an hour, while bindings are refused; time that only passes is as ever.
 func clockAttack(r *run) {
-	library := os.Getenv("BERTH_HOSTILE_CLOCK")
-	if library == "" {
-		r.Fatal("BERTH_HOSTILE_CLOCK is not set (what step_clock.c is compiled to); hostile.sh sets it")
-	}
-	path := r.file("clock", make([]byte, 8))
-	set := func(seconds int) {
-		file, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			r.Fatal(err)
-		}
-		defer file.Close()
-		if _, err := file.WriteAt(binary.NativeEndian.AppendUint64(nil, uint64(int64(seconds))), 0); err != nil {
-			r.Fatal(err)
-		}
-	}
-	r.begin(options{env: []string{"LD_PRELOAD=" + library, "STEP_CLOCK_FILE=" + path}})
+	clock := harness.NewClock(r, r.c.Dir)
+	r.begin(options{env: clock.Env()})
 	remove := r.webhook(r.deadURL(), onBindings)
 	pods, names := r.tenantPods("refused", 6, "10m")
 	r.c.CreatePods(r, 0, pods...)
 	r.untilTold(r.tenant, names, false, 10*time.Second)
 	r.under(func(context.Context) {
-		set(-3600 * r.strength)
+		clock.Set(r, -time.Duration(r.strength)*time.Hour)
 		time.Sleep(time.Second)
 		remove()
 		removed := time.Now()
@@ -56,8 +40,8 @@ func clockAttack(r *run) {
 		} else {
 			r.note("refused bindings were tried again within %.1f s", time.Since(removed).Seconds())
 		}
-		for _, seconds := range []int{0, -3600, 3600, 0} {
-			set(seconds * r.strength)
+		for _, hours := range []int{0, -1, 1, 0} {
+			clock.Set(r, time.Duration(hours*r.strength)*time.Hour)
 			time.Sleep(3 * time.Second)
 		}
 	})
