@@ -291,7 +291,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     status = ReportUnbound(**shell);
     (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
   } else {
-    const char* signal = cli::WaitForSignal();
+    const char* signal = cli::WaitForSignal([&shell] { (*shell)->LogDebugDump(); });
     if (election && election->HasLost()) EndWithLostLease();
     is_ending = true;
     log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});

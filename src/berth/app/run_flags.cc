@@ -45,7 +45,8 @@ int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
   std::printf(
       "Schedules the pods of a cluster: kube-scheduler %s's flags and configuration, and some of berth's own.\n\n"
       "Usage: %s [flags]\n\n%s\n"
-      "SIGINT and SIGTERM end it: bindings under way get %d s to end, and then their events as long again.\n",
+      "SIGINT and SIGTERM end it: bindings under way get %d s to end, and then their events as long again. SIGUSR2\n"
+      "writes cache and queue into its log, and goes on.\n",
       std::string(kKubernetesVersion).c_str(), options.is_kube_scheduler ? "kube-scheduler" : "berth run",
       flags.Help(kColumns).c_str(), kShutdownGraceSeconds);
   return cli::kExitOk;

@@ -17,20 +17,28 @@ sigset_t EndingSignals() {
   return set;
 }
 
+sigset_t AllSignals() {
+  sigset_t set = EndingSignals();
+  sigaddset(&set, SIGUSR2);
+  return set;
+}
+
 }  // namespace
 
 void BlockSignals() {
-  const sigset_t set = EndingSignals();
+  const sigset_t set = AllSignals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-const char* WaitForSignal() {
-  const sigset_t set = EndingSignals();
-  int signal = 0;
-  while (sigwait(&set, &signal) != 0) {
+const char* WaitForSignal(const std::function<void()>& tell) {
+  const sigset_t set = AllSignals();
+  for (;;) {
+    int signal = 0;
+    if (sigwait(&set, &signal) != 0) continue;
+    if (signal != SIGUSR2) return signal == SIGINT ? "SIGINT" : "SIGTERM";
+    if (tell) tell();
   }
-  return signal == SIGINT ? "SIGINT" : "SIGTERM";
 }
 
 void EndWait() {

@@ -64,6 +64,13 @@ std::vector<FeedSource> Feeds::Sources() const {
   return sources;
 }
 
+KnownNames Feeds::Names() const {
+  KnownNames names;
+  nodes_->ForEach([&](const std::string& key, const auto&) { names.nodes.push_back(key); });
+  pods_->ForEach([&](const std::string& key, const auto&) { names.pods.push_back(key); });
+  return names;
+}
+
 void Feeds::Listed() {
   if (--unsynced_ == 0) callbacks_.on_synced();
 }

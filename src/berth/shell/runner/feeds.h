@@ -16,6 +16,7 @@
 #include "berth/framework/object_kinds.h"
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/rest_client.h"
+#include "berth/shell/runner/debug_dump.h"
 
 namespace berth::outside {
 class HttpExtenders;
@@ -63,6 +64,8 @@ class Feeds final {
   bool HasSynced() const { return unsynced_ == 0; }
   // Any thread.
   std::vector<FeedSource> Sources() const;
+  // The nodes and pods that there are. Any thread but those of turns.
+  KnownNames Names() const;
 
  private:
   void MakeNodeInformer(const Options& options);

@@ -12,6 +12,7 @@
 #include "berth/base/log.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/shell/outside/http_extender.h"
+#include "berth/shell/runner/debug_dump.h"
 #include "berth/shell/runner/feeds.h"
 #include "berth/shell/runner/output_performer.h"
 #include "berth/shell/runner/scheduler_core.h"
@@ -121,6 +122,14 @@ std::vector<scheduler::UnboundPod> SchedulerShell::Unbound() {
   std::vector<scheduler::UnboundPod> unbound;
   runner_.BetweenTurns([&] { unbound = core_->scheduler().Unbound(); });
   return unbound;
+}
+
+void SchedulerShell::LogDebugDump() {
+  // Before the core's turn ends: whoever tells of an object holds the informers' lock, and may wait for a turn.
+  const KnownNames informers = feeds_->Names();
+  DebugDump dump;
+  runner_.BetweenTurns([&] { dump = DumpOf(core_->scheduler()); });
+  LogDump(dump, informers);
 }
 
 void SchedulerShell::FlushStatuses(Duration limit) {

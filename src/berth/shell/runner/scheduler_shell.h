@@ -106,6 +106,10 @@ class SchedulerShell final {
   // Pods of ours without a node, by key. Any thread but those that take turns.
   std::vector<scheduler::UnboundPod> Unbound();
 
+  // Writes cache and queue into the log, and where they differ from what has been heard (debug_dump.h). Any thread but
+  // those that take turns.
+  void LogDebugDump();
+
   // Waits until the API server has taken all that is known about pods' status, at most `limit`. Not on the loop's
   // thread.
   void FlushStatuses(Duration limit);

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// DebugDump: what kube-scheduler writes into its log at SIGUSR2 (pkg/scheduler/backend/cache/debugger): the cache node
+// by node, the queue, and where cache and queue differ from what the informers know. A plain value.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/core/scheduler/scheduler.h"
+
+namespace berth::runner {
+
+// The names of nodes, and "namespace/name" of pods; in no particular order.
+struct KnownNames {
+  std::vector<std::string> nodes;
+  std::vector<std::string> pods;
+};
+
+// What one of two has and the other has not, sorted. Upstream's words.
+struct CacheMismatch {
+  std::vector<std::string> missed;     // the informers have it, the cache has not
+  std::vector<std::string> redundant;  // the other way round
+  bool empty() const { return missed.empty() && redundant.empty(); }
+};
+CacheMismatch Compare(std::vector<std::string> informers, std::vector<std::string> cache);
+
+struct DebugDump {
+  std::string nodes;
+  std::string queue_summary;
+  std::string queue_pods;
+  KnownNames known;  // to cache and queue
+};
+
+// Between turns.
+DebugDump DumpOf(const scheduler::Scheduler& scheduler);
+
+// Writes upstream's lines. A pending pod that another scheduler is to place is missed, as it is there; so is what has
+// come within the last moments.
+void LogDump(const DebugDump& dump, const KnownNames& informers);
+
+}  // namespace berth::runner
