@@ -162,7 +162,7 @@ std::string GatesHelp() {
   return text;
 }
 
-void AddServing(cli::FlagSet& flags, SecureServingOptions& options) {
+void AddServing(cli::FlagSet& flags, serving::SecureServingOptions& options, UnusedServingOptions& unused) {
   flags.BeginGroup("Secure serving");
   flags
       .Add("bind-address", "ip", "The IP address to listen on for --secure-port; 0.0.0.0 and :: are all interfaces",
@@ -176,16 +176,16 @@ void AddServing(cli::FlagSet& flags, SecureServingOptions& options) {
       .default_text = options.bind_address;
   flags.Add("cert-dir", options.cert_dir,
             "Directory of the certificates; not read when --tls-cert-file and --tls-private-key-file are given");
-  flags.Add("disable-http2-serving", options.disable_http2_serving, "Serve HTTP/1.1 only");
-  flags.Add("http2-max-streams-per-connection", options.http2_max_streams_per_connection,
+  flags.Add("disable-http2-serving", unused.disable_http2_serving, "Serve HTTP/1.1 only");
+  flags.Add("http2-max-streams-per-connection", unused.http2_max_streams_per_connection,
             "Streams that a client may have at once on an HTTP/2 connection; 0 is the library's default");
-  flags.Add("permit-address-sharing", options.permit_address_sharing, "Listen with SO_REUSEADDR");
-  flags.Add("permit-port-sharing", options.permit_port_sharing,
+  flags.Add("permit-address-sharing", unused.permit_address_sharing, "Listen with SO_REUSEADDR");
+  flags.Add("permit-port-sharing", unused.permit_port_sharing,
             "Listen with SO_REUSEPORT, so that several processes may share the port");
-  flags.Add("secure-port", options.secure_port, "The port of HTTPS; 0 serves nothing");
-  flags.Add("tls-cert-file", options.tls_cert_file,
+  flags.Add("secure-port", options.port, "The port of HTTPS; 0 serves nothing");
+  flags.Add("tls-cert-file", options.cert_file,
             "Certificate for HTTPS, followed by those of its issuers; without it one is made that signs itself");
-  flags.Add("tls-cipher-suites", options.tls_cipher_suites,
+  flags.Add("tls-cipher-suites", options.cipher_suites,
             "Cipher suites of the server by their names in Go, separated by commas");
   const auto replaces = std::make_shared<bool>(true);
   flags.Add("tls-curve-preferences", "int32Slice",
@@ -198,60 +198,58 @@ void AddServing(cli::FlagSet& flags, SecureServingOptions& options) {
                 if (!curve) return "should be numbers, separated by commas, for example 29,23";
                 curves.push_back(static_cast<std::int32_t>(*curve));
               }
-              if (*replaces) options.tls_curve_preferences.clear();
+              if (*replaces) options.curves.clear();
               *replaces = false;
-              options.tls_curve_preferences.insert(options.tls_curve_preferences.end(), curves.begin(), curves.end());
+              options.curves.insert(options.curves.end(), curves.begin(), curves.end());
               return "";
             });
-  flags.Add("tls-min-version", options.tls_min_version,
+  flags.Add("tls-min-version", options.min_tls_version,
             "The oldest version of TLS: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13");
-  flags.Add("tls-private-key-file", options.tls_private_key_file, "The key of --tls-cert-file");
+  flags.Add("tls-private-key-file", options.key_file, "The key of --tls-cert-file");
   flags.Add("tls-sni-cert-key", "namedCertKey",
             "A certificate and its key, with the domains that it is for after a colon "
             "(foo.crt,foo.key:*.foo.com,foo.com); without, those of the certificate. May be given several times",
-            [&options](std::string_view value) -> std::string {
+            [&unused](std::string_view value) -> std::string {
               NamedCertKey key;
               if (std::string wrong = ParseNamedCertKey(value, key); !wrong.empty()) return wrong;
-              options.tls_sni_cert_keys.push_back(std::move(key));
+              unused.tls_sni_cert_keys.push_back(std::move(key));
               return "";
             });
 }
 
-void AddAuthentication(cli::FlagSet& flags, AuthenticationOptions& options) {
+void AddAuthentication(cli::FlagSet& flags, serving::AuthenticationOptions& options) {
   flags.BeginGroup("Authentication");
   flags.Add("authentication-kubeconfig", options.kubeconfig,
             "kubeconfig of the API server that is asked who a token belongs to; without it tokens are not looked at");
   flags.Add("authentication-skip-lookup", options.skip_lookup,
             "Do not read the cluster's own authentication settings with --authentication-kubeconfig");
-  flags.Add("authentication-token-webhook-cache-ttl", options.token_webhook_cache_ttl,
+  flags.Add("authentication-token-webhook-cache-ttl", options.token_cache_ttl,
             "How long the answer about a token counts");
   flags.Add("authentication-tolerate-lookup-failure", options.tolerate_lookup_failure,
             "Go on when the cluster's authentication settings cannot be read; requests may then be anonymous");
   flags.Add("client-ca-file", options.client_ca_file,
             "Authorities whose client certificates say by their common name who asks");
   flags.Add(
-      "requestheader-allowed-names", options.requestheader_allowed_names,
+      "requestheader-allowed-names", options.request_header.allowed_names,
       "Common names of the proxies that may say who asks; none: any that --requestheader-client-ca-file vouches for");
-  flags.Add("requestheader-client-ca-file", options.requestheader_client_ca_file,
+  flags.Add("requestheader-client-ca-file", options.request_header.client_ca_file,
             "Authorities of the certificates of such proxies");
-  flags.Add("requestheader-extra-headers-prefix", options.requestheader_extra_headers_prefix,
+  flags.Add("requestheader-extra-headers-prefix", options.request_header.extra_header_prefixes,
             "Prefixes of headers with more about the user");
-  flags.Add("requestheader-group-headers", options.requestheader_group_headers, "Headers with the user's groups");
-  flags.Add("requestheader-uid-headers", options.requestheader_uid_headers,
+  flags.Add("requestheader-group-headers", options.request_header.group_headers, "Headers with the user's groups");
+  flags.Add("requestheader-uid-headers", options.request_header.uid_headers,
             "Headers with the user's UID; needs the gate RemoteRequestHeaderUID");
-  flags.Add("requestheader-username-headers", options.requestheader_username_headers, "Headers with the user's name");
+  flags.Add("requestheader-username-headers", options.request_header.username_headers, "Headers with the user's name");
 }
 
-void AddAuthorization(cli::FlagSet& flags, AuthorizationOptions& options) {
+void AddAuthorization(cli::FlagSet& flags, serving::AuthorizationOptions& options) {
   flags.BeginGroup("Authorization");
   flags.Add("authorization-always-allow-paths", options.always_allow_paths, "Paths that anybody may read");
   flags.Add(
       "authorization-kubeconfig", options.kubeconfig,
       "kubeconfig of the API server that is asked whether a request is allowed; without it all others are forbidden");
-  flags.Add("authorization-webhook-cache-authorized-ttl", options.webhook_cache_authorized_ttl,
-            "How long a yes counts");
-  flags.Add("authorization-webhook-cache-unauthorized-ttl", options.webhook_cache_unauthorized_ttl,
-            "How long a no counts");
+  flags.Add("authorization-webhook-cache-authorized-ttl", options.authorized_ttl, "How long a yes counts");
+  flags.Add("authorization-webhook-cache-unauthorized-ttl", options.unauthorized_ttl, "How long a no counts");
 }
 
 void AddDeprecated(cli::FlagSet& flags, DeprecatedOptions& options) {
@@ -447,7 +445,7 @@ void AddKubeSchedulerFlags(cli::FlagSet& flags, KubeSchedulerOptions& options) {
             "URL of the API server, before that of the kubeconfig, for example http://127.0.0.1:8001");
   flags.Add("write-config-to", options.write_config_to,
             "Write the configuration with all defaults to this file, and end");
-  AddServing(flags, options.secure_serving);
+  AddServing(flags, options.secure_serving, options.unused_serving);
   AddAuthentication(flags, options.authentication);
   AddAuthorization(flags, options.authorization);
   AddDeprecated(flags, options.deprecated);

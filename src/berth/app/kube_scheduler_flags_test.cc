@@ -78,14 +78,14 @@ TEST(KubeSchedulerFlags, ReadsEachKindOfValue) {
   ASSERT_EQ(parsed.error, "");
   const KubeSchedulerOptions& options = parsed.options;
   EXPECT_EQ(options.secure_serving.bind_address, "::1");
-  EXPECT_EQ(options.secure_serving.secure_port, 443);
-  EXPECT_EQ(options.secure_serving.tls_sni_cert_keys,
+  EXPECT_EQ(options.secure_serving.port, 443);
+  EXPECT_EQ(options.unused_serving.tls_sni_cert_keys,
             (std::vector<NamedCertKey>{{"a.crt", "a.key", {"*.a.com", "a.com"}}, {"b.crt", "b.key", {}}}));
-  EXPECT_EQ(options.secure_serving.tls_curve_preferences, (std::vector<std::int32_t>{29, 23}));
-  EXPECT_EQ(options.secure_serving.tls_cipher_suites, (Words{"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"}));
-  EXPECT_EQ(options.authentication.token_webhook_cache_ttl, 90s);
+  EXPECT_EQ(options.secure_serving.curves, (std::vector<std::int32_t>{29, 23}));
+  EXPECT_EQ(options.secure_serving.cipher_suites, (Words{"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"}));
+  EXPECT_EQ(options.authentication.token_cache_ttl, 90s);
   EXPECT_FALSE(options.authentication.tolerate_lookup_failure);
-  EXPECT_EQ(options.authentication.requestheader_group_headers, (Words{"a", "b"}));
+  EXPECT_EQ(options.authentication.request_header.group_headers, (Words{"a", "b"}));
   EXPECT_EQ(options.authorization.always_allow_paths, (Words{"/x"}));
   EXPECT_EQ(options.deprecated.kube_api_qps, -1);
   EXPECT_EQ(options.deprecated.pod_max_in_unschedulable_pods_duration, 90s);

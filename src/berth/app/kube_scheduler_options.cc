@@ -54,52 +54,53 @@ bool HasIgnoringCase(const std::vector<std::string>& values, std::string_view wa
                      [wanted](const std::string& value) { return net::EqualsIgnoreCase(value, wanted); });
 }
 
-void CheckServing(FieldErrors& errors, const SecureServingOptions& options) {
-  if (options.secure_port < 0 || options.secure_port > 65535)
-    errors.Invalid("--secure-port", options.secure_port, "should be from 1 to 65535, or 0 to serve nothing");
-  if (options.secure_port == 0) return;  // as upstream: what it does not need it does not look at
-  for (const std::string& suite : options.tls_cipher_suites) {
+void CheckServing(FieldErrors& errors, const serving::SecureServingOptions& options) {
+  if (options.port < 0 || options.port > 65535)
+    errors.Invalid("--secure-port", options.port, "should be from 1 to 65535, or 0 to serve nothing");
+  if (options.port == 0) return;  // as upstream: what it does not need it does not look at
+  for (const std::string& suite : options.cipher_suites) {
     if (std::find(kCipherSuites.begin(), kCipherSuites.end(), suite) == kCipherSuites.end())
       errors.Invalid("--tls-cipher-suites", suite,
                      "should be the name of a cipher suite in Go, for example TLS_AES_128_GCM_SHA256");
   }
   const auto versions =
       std::to_array<std::string_view>({"", "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"});
-  if (std::find(versions.begin(), versions.end(), options.tls_min_version) == versions.end())
-    errors.NotSupported("--tls-min-version", options.tls_min_version,
+  if (std::find(versions.begin(), versions.end(), options.min_tls_version) == versions.end())
+    errors.NotSupported("--tls-min-version", options.min_tls_version,
                         {"VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"});
   // P-256, P-384, P-521, X25519 and the three with ML-KEM.
   const auto curves = std::to_array<std::int32_t>({23, 24, 25, 29, 4587, 4588, 4589});
   std::set<std::int32_t> seen;
-  for (const std::int32_t curve : options.tls_curve_preferences) {
+  for (const std::int32_t curve : options.curves) {
     if (std::find(curves.begin(), curves.end(), curve) == curves.end())
       errors.Invalid("--tls-curve-preferences", curve,
                      "should be the number of a key exchange that Go has, for example 29");
     if (!seen.insert(curve).second) errors.Duplicate("--tls-curve-preferences", std::to_string(curve));
   }
-  if (options.tls_cert_file.empty() != options.tls_private_key_file.empty())
-    errors.Required(options.tls_cert_file.empty() ? "--tls-cert-file" : "--tls-private-key-file",
+  if (options.cert_file.empty() != options.key_file.empty())
+    errors.Required(options.cert_file.empty() ? "--tls-cert-file" : "--tls-private-key-file",
                     "a certificate and its key are given together");
 }
 
-void CheckAuthentication(FieldErrors& errors, const AuthenticationOptions& options, const config::FeatureGates& gates) {
+void CheckAuthentication(FieldErrors& errors, const serving::AuthenticationOptions& options,
+                         const config::FeatureGates& gates) {
   const auto check = [&](std::string_view flag, const std::vector<std::string>& values) {
     for (const std::string& value : values) {
       if (IsBlank(value)) errors.Invalid(flag, value, "should not be blank");
     }
   };
-  check("--requestheader-username-headers", options.requestheader_username_headers);
-  check("--requestheader-group-headers", options.requestheader_group_headers);
-  check("--requestheader-extra-headers-prefix", options.requestheader_extra_headers_prefix);
-  check("--requestheader-allowed-names", options.requestheader_allowed_names);
-  if (options.requestheader_uid_headers.empty()) return;
+  check("--requestheader-username-headers", options.request_header.username_headers);
+  check("--requestheader-group-headers", options.request_header.group_headers);
+  check("--requestheader-extra-headers-prefix", options.request_header.extra_header_prefixes);
+  check("--requestheader-allowed-names", options.request_header.allowed_names);
+  if (options.request_header.uid_headers.empty()) return;
   if (!gates.Enabled("RemoteRequestHeaderUID")) {
     errors.Forbidden("--requestheader-uid-headers", "needs the feature gate RemoteRequestHeaderUID");
     return;
   }
-  check("--requestheader-uid-headers", options.requestheader_uid_headers);
-  if (!HasIgnoringCase(options.requestheader_uid_headers, "X-Remote-Uid"))
-    errors.Invalid("--requestheader-uid-headers", options.requestheader_uid_headers.front(),
+  check("--requestheader-uid-headers", options.request_header.uid_headers);
+  if (!HasIgnoringCase(options.request_header.uid_headers, "X-Remote-Uid"))
+    errors.Invalid("--requestheader-uid-headers", options.request_header.uid_headers.front(),
                    "X-Remote-Uid should be among them");
 }
 

@@ -17,6 +17,7 @@
 #include "berth/base/time.h"
 #include "berth/core/config/feature_gates.h"
 #include "berth/core/config/types.h"
+#include "berth/shell/serving/options.h"
 
 namespace berth::app {
 
@@ -28,41 +29,13 @@ struct NamedCertKey {
   bool operator==(const NamedCertKey&) const = default;
 };
 
-struct SecureServingOptions {
-  std::string bind_address = "0.0.0.0";  // an IP address
-  std::int32_t secure_port = 10259;      // 0: nothing is served
-  std::string cert_dir;
-  std::string tls_cert_file;  // with tls_private_key_file; both empty: a certificate of one's own
-  std::string tls_private_key_file;
-  std::vector<std::string> tls_cipher_suites;       // Go's names; empty: the library's choice
-  std::vector<std::int32_t> tls_curve_preferences;  // numbers of crypto/tls CurveID, those of TLS
-  std::string tls_min_version;                      // VersionTLS10 to VersionTLS13; empty: 1.2
+// Of the secure port, and without effect here (kube_scheduler_flags.cc says why).
+struct UnusedServingOptions {
   std::vector<NamedCertKey> tls_sni_cert_keys;
   bool disable_http2_serving = false;
   std::int32_t http2_max_streams_per_connection = 0;  // 0: the library's default
   bool permit_address_sharing = false;                // SO_REUSEADDR
   bool permit_port_sharing = false;                   // SO_REUSEPORT
-};
-
-struct AuthenticationOptions {
-  std::string kubeconfig;  // empty: tokens are not looked at
-  bool skip_lookup = false;
-  bool tolerate_lookup_failure = true;
-  Duration token_webhook_cache_ttl = std::chrono::seconds(10);
-  std::string client_ca_file;
-  std::vector<std::string> requestheader_allowed_names;
-  std::string requestheader_client_ca_file;
-  std::vector<std::string> requestheader_extra_headers_prefix = {"x-remote-extra-"};
-  std::vector<std::string> requestheader_group_headers = {"x-remote-group"};
-  std::vector<std::string> requestheader_uid_headers;
-  std::vector<std::string> requestheader_username_headers = {"x-remote-user"};
-};
-
-struct AuthorizationOptions {
-  std::string kubeconfig;  // empty: all is forbidden but always_allow_paths
-  std::vector<std::string> always_allow_paths = {"/healthz", "/readyz", "/livez"};
-  Duration webhook_cache_authorized_ttl = std::chrono::seconds(10);
-  Duration webhook_cache_unauthorized_ttl = std::chrono::seconds(10);
 };
 
 // All but the last count without --config only.
@@ -103,9 +76,10 @@ struct KubeSchedulerOptions {
   std::string config;
   std::string master;
   std::string write_config_to;
-  SecureServingOptions secure_serving;
-  AuthenticationOptions authentication;
-  AuthorizationOptions authorization;
+  serving::SecureServingOptions secure_serving;
+  UnusedServingOptions unused_serving;
+  serving::AuthenticationOptions authentication;
+  serving::AuthorizationOptions authorization;
   DeprecatedOptions deprecated;
   config::LeaderElection leader_election;
   MetricsOptions metrics;

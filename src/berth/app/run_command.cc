@@ -270,8 +270,13 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   sources.config_json = [&options, &configuration] { return ConfigurationJson(options, *configuration); };
   sources.flags = [&options] { return options.flags.shown; };
   sources.is_profiling_enabled = configuration->enable_profiling;
-  const auto secure_port = ServeSecurePort(SecurePortOf(options.flags, options.is_kube_scheduler), std::move(sources),
-                                           **shell, **connection, connection_options, clock, seed);
+  // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
+  // meet at the port.
+  Expected<std::unique_ptr<serving::SecureServer>> secure_port = std::unique_ptr<serving::SecureServer>();
+  if (options.is_kube_scheduler || options.flags.IsGiven("secure-port")) {
+    secure_port =
+        ServeSecurePort(options.flags, std::move(sources), **shell, **connection, connection_options, clock, seed);
+  }
   if (!secure_port.ok()) {
     const ErrorCode code = secure_port.error().code;
     const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;

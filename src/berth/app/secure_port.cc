@@ -45,50 +45,19 @@ Expected<std::string> SetVerbosity(std::string_view text) {
 
 }  // namespace
 
-SecurePortOptions SecurePortOf(const KubeSchedulerOptions& flags, bool is_kube_scheduler) {
-  SecurePortOptions options;
-  const SecureServingOptions& serving = flags.secure_serving;
-  options.serving.bind_address = serving.bind_address;
-  options.serving.port = is_kube_scheduler || flags.IsGiven("secure-port") ? serving.secure_port : 0;
-  options.serving.cert_file = serving.tls_cert_file;
-  options.serving.key_file = serving.tls_private_key_file;
-  options.serving.cert_dir = serving.cert_dir;
-  options.serving.min_tls_version = serving.tls_min_version;
-  options.serving.cipher_suites = serving.tls_cipher_suites;
-  options.serving.curves = serving.tls_curve_preferences;
-  const AuthenticationOptions& authentication = flags.authentication;
-  options.authentication.kubeconfig = authentication.kubeconfig;
-  options.authentication.token_cache_ttl = authentication.token_webhook_cache_ttl;
-  options.authentication.skip_lookup = authentication.skip_lookup;
-  options.authentication.tolerate_lookup_failure = authentication.tolerate_lookup_failure;
-  options.authentication.client_ca_file = authentication.client_ca_file;
-  serving::RequestHeaderOptions& request_header = options.authentication.request_header;
-  request_header.client_ca_file = authentication.requestheader_client_ca_file;
-  request_header.allowed_names = authentication.requestheader_allowed_names;
-  request_header.username_headers = authentication.requestheader_username_headers;
-  request_header.uid_headers = authentication.requestheader_uid_headers;
-  request_header.group_headers = authentication.requestheader_group_headers;
-  request_header.extra_header_prefixes = authentication.requestheader_extra_headers_prefix;
-  options.authorization.kubeconfig = flags.authorization.kubeconfig;
-  options.authorization.always_allow_paths = flags.authorization.always_allow_paths;
-  options.authorization.authorized_ttl = flags.authorization.webhook_cache_authorized_ttl;
-  options.authorization.unauthorized_ttl = flags.authorization.webhook_cache_unauthorized_ttl;
-  return options;
-}
-
 Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
-    const SecurePortOptions& options, SecurePortSources sources, const runner::SchedulerShell& shell,
+    const KubeSchedulerOptions& flags, SecurePortSources sources, const runner::SchedulerShell& shell,
     Connection& connection, const ConnectionOptions& connection_options, const Clock& clock, std::uint64_t seed) {
-  if (options.serving.port == 0) return std::unique_ptr<serving::SecureServer>();
+  if (flags.secure_serving.port == 0) return std::unique_ptr<serving::SecureServer>();
   serving::SecureServerOptions server;
-  server.serving = options.serving;
-  server.authentication = options.authentication;
-  server.authorization = options.authorization;
+  server.serving = flags.secure_serving;
+  server.authentication = flags.authentication;
+  server.authorization = flags.authorization;
   server.seed = seed;
   BERTH_ASSIGN_OR_RETURN(server.authentication_server,
-                         Delegate(options.authentication.kubeconfig, "--authentication-kubeconfig", clock));
+                         Delegate(flags.authentication.kubeconfig, "--authentication-kubeconfig", clock));
   BERTH_ASSIGN_OR_RETURN(server.authorization_server,
-                         Delegate(options.authorization.kubeconfig, "--authorization-kubeconfig", clock));
+                         Delegate(flags.authorization.kubeconfig, "--authorization-kubeconfig", clock));
   BERTH_ASSIGN_OR_RETURN(server.pods_server, ServerOf(connection_options, clock));
 
   // Of our own, behind upstream's on each path.

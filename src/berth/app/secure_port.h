@@ -13,20 +13,9 @@
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
 #include "berth/shell/runner/scheduler_shell.h"
-#include "berth/shell/serving/options.h"
 #include "berth/shell/serving/secure_server.h"
 
 namespace berth::app {
-
-struct SecurePortOptions {
-  serving::SecureServingOptions serving;
-  serving::AuthenticationOptions authentication;
-  serving::AuthorizationOptions authorization;
-};
-
-// `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
-// meet at the port.
-SecurePortOptions SecurePortOf(const KubeSchedulerOptions& flags, bool is_kube_scheduler);
 
 // What is shown, by functions that may be called on any thread. Those that are empty leave their paths out.
 struct SecurePortSources {
@@ -47,7 +36,7 @@ inline constexpr Duration kStuckAfter = std::chrono::minutes(1);
 // Serves until it is destroyed; null with port 0. `shell`, `connection` and `clock` must outlive it, and what the
 // sources rest on. Errors are one line.
 Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
-    const SecurePortOptions& options, SecurePortSources sources, const runner::SchedulerShell& shell,
+    const KubeSchedulerOptions& flags, SecurePortSources sources, const runner::SchedulerShell& shell,
     Connection& connection, const ConnectionOptions& connection_options, const Clock& clock, std::uint64_t seed);
 
 }  // namespace berth::app
