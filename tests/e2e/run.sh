@@ -46,7 +46,7 @@ build_clock
 flags=()
 for flag in "$@"; do # go test's short flags, as the compiled test wants them
   case $flag in
-    -run | -skip | -v | -count | -failfast | -timeout | -run=* | -skip=* | -v=* | -count=* | -timeout=*) flags+=("-test.${flag#-}") ;;
+    -run | -skip | -v | -count | -failfast | -timeout | -parallel | -run=* | -skip=* | -v=* | -count=* | -timeout=* | -parallel=*) flags+=("-test.${flag#-}") ;;
     *) flags+=("$flag") ;;
   esac
 done
