@@ -261,6 +261,20 @@ func (s *extenderService) compare(pods []string, form string) {
 	}
 }
 
+// clearIdentity takes out of a pod what no two pods have in common, whatever their names.
+func clearIdentity(pod *corev1.Pod) {
+	pod.UID, pod.ResourceVersion, pod.Spec.SchedulerName = "", "", ""
+	pod.CreationTimestamp = metav1.Time{}
+	for i := range pod.Spec.Volumes {
+		pod.Spec.Volumes[i].Name = ""
+	}
+	for i := range pod.Spec.Containers {
+		for j := range pod.Spec.Containers[i].VolumeMounts {
+			pod.Spec.Containers[i].VolumeMounts[j].Name = ""
+		}
+	}
+}
+
 // withoutTwins is the question without what differs between twins, and without what is about time.
 func withoutTwins(t *testing.T, body []byte) string {
 	t.Helper()
@@ -269,16 +283,7 @@ func withoutTwins(t *testing.T, body []byte) string {
 		t.Fatal(err)
 	}
 	args.Pod.Name = twinless(args.Pod.Name)
-	args.Pod.UID, args.Pod.ResourceVersion, args.Pod.Spec.SchedulerName = "", "", ""
-	args.Pod.CreationTimestamp = metav1.Time{}
-	for i := range args.Pod.Spec.Volumes {
-		args.Pod.Spec.Volumes[i].Name = ""
-	}
-	for i := range args.Pod.Spec.Containers {
-		for j := range args.Pod.Spec.Containers[i].VolumeMounts {
-			args.Pod.Spec.Containers[i].VolumeMounts[j].Name = ""
-		}
-	}
+	clearIdentity(args.Pod)
 	if args.Nodes != nil {
 		slices.SortFunc(args.Nodes.Items, func(a, b corev1.Node) int { return strings.Compare(a.Name, b.Name) })
 		for i := range args.Nodes.Items {

@@ -20,6 +20,8 @@
 
 namespace berth::framework {
 
+struct PreemptionReview;
+
 // What each of the classes below brings with it.
 class FastPlugin : public virtual Plugin {
  public:
@@ -127,13 +129,16 @@ class GroupingPlugin : public virtual Plugin {
   }
 };
 
-// What the runtime's FilterRunner adds for a PostFilter plugin that keeps the results of its dry runs.
+// What the runtime's FilterRunner adds for a PostFilter plugin that preempts.
 class FastFilterRunner : public FilterRunner {
  public:
   // A number when the filters' answers about a node, in this cycle and in dry runs, rest only on the pod's class, that
   // node with its pods, and the pods nominated for it. A result may then be kept for later cycles of the class that
   // give the same number, until one of these changes. nullopt: keep nothing.
   virtual std::optional<std::uint64_t> NodeEpoch() const = 0;
+
+  // Not null: extenders have a say about this preemption.
+  virtual PreemptionReview* Review() const = 0;
 };
 
 // The column forms of a plugin that has plain ones only: one call of Filter or Score a row.

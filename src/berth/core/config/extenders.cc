@@ -100,9 +100,7 @@ void CheckExtenders(FieldErrors& errors, std::span<const Extender> extenders) {
       CheckManagedResource(errors, at, name);
       if (!managed.insert(name).second) errors.Invalid(at, name, "duplicate extender managed resource name");
     }
-    // Upstream takes these two: it asks about victims, and waits for ever.
-    if (!extender.preempt_verb.empty())
-      errors.Forbidden(path + ".preemptVerb", "must be empty: berth does not ask extenders about preemption");
+    // Upstream takes it, and waits for ever.
     if (extender.http_timeout < Duration::zero()) {
       errors.Invalid(path + ".httpTimeout", FormatGoDuration(extender.http_timeout),
                      "must not be negative: an extender that hangs would stop all scheduling");

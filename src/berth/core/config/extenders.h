@@ -60,8 +60,10 @@ struct Extender {
 
   // "URL/verb".
   std::string UrlOf(std::string_view verb) const;
-  // Whether scheduling cycles ask it: it filters or prioritizes.
-  bool IsAskedInCycles() const { return !filter_verb.empty() || !prioritize_verb.empty(); }
+  // Whether it has a say about nodes: it filters or prioritizes.
+  bool JudgesNodes() const { return !filter_verb.empty() || !prioritize_verb.empty(); }
+  // Whether scheduling cycles ask it.
+  bool IsAskedInCycles() const { return JudgesNodes() || !preempt_verb.empty(); }
   // Whether it is asked about such pods: all, or those with a container that asks for one of its resources. Upstream
   // looks at limits as well; the API server makes each limit a request where the pod has none.
   bool IsInterested(const api::PodSpec& pod) const;

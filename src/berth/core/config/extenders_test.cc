@@ -104,8 +104,6 @@ TEST(ExtendersTest, Rules) {
        "[{urlPrefix: http://x, managedResources: [{name: a.b/c}]}, {urlPrefix: http://y, managedResources: [{name: "
        "a.b/c}]}]",
        "extenders[1].managedResources[0].name: Invalid value: \"a.b/c\": duplicate extender managed resource name"},
-      {"preempt", "[{urlPrefix: http://x, preemptVerb: p}]",
-       "extenders[0].preemptVerb: Forbidden: must be empty: berth does not ask extenders about preemption"},
       {"a negative time-out", "[{urlPrefix: http://x, httpTimeout: -1s}]",
        "extenders[0].httpTimeout: Invalid value: \"-1s\": must not be negative: an extender that hangs would stop all "
        "scheduling"},

@@ -16,6 +16,10 @@
 #include "berth/framework/fast_path.h"
 #include "berth/framework/nominated_rows.h"
 
+namespace berth::framework {
+struct PreemptionReview;
+}
+
 namespace berth::runtime {
 
 class EvaluationMetrics;
@@ -84,6 +88,7 @@ struct EvaluationCycle {
   framework::Status absent_status;
   Outcome outcome;
   std::string post_filter_message;
+  framework::PreemptionReview* review = nullptr;  // of the PostFilter that runs; null: no extender has a say about it
 };
 
 }  // namespace berth::runtime

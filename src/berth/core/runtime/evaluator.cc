@@ -130,9 +130,11 @@ bool Evaluator::TryNominatedNode() {
   return false;
 }
 
-framework::PostFilterResult Evaluator::RunPostFilter() {
+framework::PostFilterResult Evaluator::RunPostFilter(framework::PreemptionReview* review) {
+  cycle_.review = review;
   framework::PostFilterResult result = runtime::RunPostFilter(cycle_, *this, *this);
-  if (metrics_) metrics_->NotePostFilter(result);
+  cycle_.review = nullptr;
+  if (metrics_ && !result.status.IsWait()) metrics_->NotePostFilter(result);
   return result;
 }
 

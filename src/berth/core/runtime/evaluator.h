@@ -43,8 +43,9 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
                           const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                           const ExtenderVerdicts* extenders = nullptr);
 
-  // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message().
-  framework::PostFilterResult RunPostFilter();
+  // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message(). With a `review`
+  // that is not answered, kWait when there are candidates to ask extenders about.
+  framework::PostFilterResult RunPostFilter(framework::PreemptionReview* review = nullptr);
 
   // After kRefused or kNoNodes: upstream's FitError text, with what PostFilter said if it was asked.
   std::string Message() const;
@@ -65,6 +66,7 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
   framework::Status RunAddPod(framework::CycleState& state, const framework::PodInfo& pod,
                               const framework::PodInfo& other, const framework::NodeInfo& node) override;
   std::optional<std::uint64_t> NodeEpoch() const override;
+  framework::PreemptionReview* Review() const override { return cycle_.review; }
 
   // Between cycles, when some minutes have gone by: drops what no pod has used since the last call, of its own and of
   // the plugins. Nothing may be asked about the last outcome any more.

@@ -7,6 +7,7 @@
 #include "berth/base/check.h"
 #include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/framework/preemption_review.h"
 #include "berth/plugins/names.h"
 
 namespace berth::runtime {
@@ -21,7 +22,8 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   PostFilterResult together;
   std::vector<std::string> reasons;
   framework::Cycle for_plugins = cycle.ForPlugins();
-  for_plugins.with_detail = cycle.options.with_detail;
+  const bool asks_extenders = cycle.review != nullptr && !cycle.review->is_answered;
+  for_plugins.with_detail = cycle.options.with_detail || asks_extenders;
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
     PostFilterResult result;
     const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
@@ -32,6 +34,8 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
       result.status =
           Status::Error("running PostFilter plugin \"" + std::string(plugin->Name()) + "\": " + thrown.Message());
     }
+    // All plugins run again when the extenders have answered, and are counted then.
+    if (asks_extenders && result.status.IsWait()) return result;
     if (cycle.metrics != nullptr && plugin->Name() == plugins::names::kDefaultPreemption)
       cycle.metrics->NotePreemption(result);
     if (cycle.sampled != nullptr)

@@ -33,7 +33,7 @@ Status RefusalOf(framework::Code code, const std::string& reason) {
 
 bool ExtenderCycle::IsWantedFor(const framework::PodInfo& pod, const std::vector<config::Extender>& extenders) {
   return std::any_of(extenders.begin(), extenders.end(), [&](const config::Extender& extender) {
-    return extender.IsAskedInCycles() && extender.IsInterested(pod.spec());
+    return extender.JudgesNodes() && extender.IsInterested(pod.spec());
   });
 }
 
@@ -45,20 +45,26 @@ const Outcome& ExtenderCycle::Evaluate() {
   state_.UpdateNominations();
   outcome_ =
       &attempt_.profile->evaluator.Evaluate(attempt_.queued.pod, state_.cache.nodes(), &state_.nominations.rows(),
-                                            attempt_.seed, state_.WallNow(), &answers_);
+                                            attempt_.seed, state_.WallNow(), judges_nodes_ ? &answers_ : nullptr);
   return *outcome_;
 }
 
 void ExtenderCycle::Ask(std::size_t extender, ExtenderVerb verb) {
   const std::uint64_t operation = state_.outputs.NewOperation();
   waiting_.emplace(operation, extender);
-  state_.outputs.AddQuestion({operation, extender, verb, RefOf(pod()), node_names_});
+  AskExtender question{operation, extender, verb, RefOf(pod())};
+  if (verb == ExtenderVerb::kPreempt) {
+    question.victims = preemption_->candidates();
+  } else {
+    question.node_names = node_names_;
+  }
+  state_.outputs.AddQuestion(std::move(question));
 }
 
 ExtenderCycle::Progress ExtenderCycle::StartFilters() {
   answers_.filters_only = true;
   const Outcome& outcome = Evaluate();
-  if (outcome.result != runtime::Result::kFeasible) return Progress::kDecided;
+  if (outcome.result != runtime::Result::kFeasible) return Decide();
   node_names_.clear();
   const auto add = [&](framework::NodeIndex row) { node_names_.push_back(state_.cache.nodes().Info(row).name()); };
   if (outcome.is_nominated_node) {
@@ -115,6 +121,51 @@ ExtenderCycle::Progress ExtenderCycle::EndPrioritize() {
   answers_.skips_nominated = true;
   for (std::string& name : node_names_) answers_.passed.insert(std::move(name));
   Evaluate();
+  return Decide();
+}
+
+ExtenderCycle::Progress ExtenderCycle::StartPreemption(const Outcome& outcome) {
+  judges_nodes_ = false;
+  outcome_ = &outcome;
+  return Decide();
+}
+
+// The outcome stands, unless it is that of a pod that may preempt: then extenders have their say before anybody goes.
+ExtenderCycle::Progress ExtenderCycle::Decide() {
+  if (outcome_->result != runtime::Result::kRefused ||
+      !ExtenderPreemption::IsWantedFor(pod(), state_.options.extenders))
+    return Progress::kDecided;
+  stage_ = ExtenderStage::kPreempt;
+  preemption_.emplace();
+  attempt_.post_filter = attempt_.profile->evaluator.RunPostFilter(&preemption_->review());
+  if (!attempt_.post_filter->status.IsWait()) return Progress::kDecided;
+  preemption_->Begin(state_.cache.nodes());
+  next_extender_ = 0;
+  return AskNextPreempt();
+}
+
+ExtenderCycle::Progress ExtenderCycle::AskNextPreempt() {
+  const std::vector<config::Extender>& extenders = state_.options.extenders;
+  while (!preemption_->candidates().empty() && next_extender_ < extenders.size()) {
+    const std::size_t i = next_extender_++;
+    if (!IsAsked(extenders[i].preempt_verb, extenders[i])) continue;
+    Ask(i, ExtenderVerb::kPreempt);
+    return Progress::kWaiting;
+  }
+  return EndPreempt();
+}
+
+ExtenderCycle::Progress ExtenderCycle::EndPreempt() {
+  preemption_->End(state_.cache.nodes());
+  attempt_.post_filter.reset();
+  const Outcome& outcome = Evaluate();
+  if (outcome.result == runtime::Result::kRefused) {
+    attempt_.post_filter = attempt_.profile->evaluator.RunPostFilter(&preemption_->review());
+  } else if (outcome.result == runtime::Result::kFeasible && judges_nodes_ && answers_.filters_only) {
+    // Extenders that filter have not been asked about it.
+    error_ = "a node came free while extenders were asked about preemption";
+    return Progress::kFailed;
+  }
   return Progress::kDecided;
 }
 
@@ -126,6 +177,9 @@ ExtenderCycle::Progress ExtenderCycle::TakeAnswer(ExtenderDone&& input) {
     // One that cannot say anything leaves it to the others.
     if (input.answer.ok()) AddScores(*input.answer, extender.weight);
     return waiting_.empty() ? EndPrioritize() : Progress::kWaiting;
+  }
+  if (stage_ == ExtenderStage::kPreempt) {
+    return preemption_->Take(extender, std::move(input.answer), state_.cache.nodes()) ? AskNextPreempt() : EndPreempt();
   }
   if (input.answer.ok()) {
     TakeFilterAnswer(std::move(*input.answer));

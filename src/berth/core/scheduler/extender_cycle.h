@@ -11,19 +11,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "berth/core/config/extenders.h"
 #include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/extender_preemption.h"
 #include "berth/core/scheduler/scheduling_attempt.h"
 
 namespace berth::scheduler {
 
 // What the extenders are being asked.
 //
-//   Start(): the plugins filter ----- no node passes ------------------------> kDecided: none
+//   Start(): the plugins filter ----- no node passes ------------------------> no node (below)
 //      |                     |
 //      | the nominated       | other nodes pass
 //      | node passes         v
@@ -38,8 +40,18 @@ namespace berth::scheduler {
 //                                  |
 //                                  | all have answered, or failed
 //                                  v
-//                               the plugins filter again, and score: kDecided
-enum class ExtenderStage : std::uint8_t { kFilterNominated, kFilter, kPrioritize };
+//                               the plugins filter again, and score: kDecided, or no node
+//
+//   no node, or StartPreemption() ---- no extender has a preemptVerb, or no candidate ----> kDecided: none
+//      |
+//      | PostFilter finds candidates, and evicts nobody yet
+//      v
+//   kPreempt: which candidates are left, with which victims, each extender after the one before it
+//      |
+//      | all have answered, or one failed
+//      v
+//   the plugins filter again, PostFilter chooses among what is left: kDecided
+enum class ExtenderStage : std::uint8_t { kFilterNominated, kFilter, kPrioritize, kPreempt };
 
 class ExtenderCycle {
  public:
@@ -49,7 +61,7 @@ class ExtenderCycle {
     kFailed,   // error() tells why
   };
 
-  // Whether some extender has a say about such pods in their scheduling cycles.
+  // Whether some extender has a say about the nodes for such pods.
   static bool IsWantedFor(const framework::PodInfo& pod, const std::vector<config::Extender>& extenders);
 
   // `state` must outlive it.
@@ -57,6 +69,9 @@ class ExtenderCycle {
 
   // Runs the filters and asks the first extender.
   Progress Start() { return StartFilters(); }
+  // Instead of Start(), for a pod that extenders have a say about only when it preempts. `outcome` is the attempt's:
+  // kRefused.
+  Progress StartPreemption(const runtime::Outcome& outcome);
   bool IsWaitingFor(std::uint64_t operation) const { return waiting_.contains(operation); }
   // An answer that it waits for.
   Progress TakeAnswer(ExtenderDone&& input);
@@ -77,6 +92,9 @@ class ExtenderCycle {
   Progress EndFilters();
   Progress EndFilterNominated();
   Progress EndPrioritize();
+  Progress Decide();
+  Progress AskNextPreempt();
+  Progress EndPreempt();
   void TakeFilterAnswer(ExtenderAnswer&& answer);
   void AddScores(const ExtenderAnswer& answer, std::int64_t weight);
   const runtime::Outcome& Evaluate();
@@ -86,6 +104,7 @@ class ExtenderCycle {
   CoreState& state_;
   SchedulingAttempt attempt_;
   ExtenderStage stage_ = ExtenderStage::kFilter;
+  bool judges_nodes_ = true;             // extenders have a say about nodes, and not only about preemption
   runtime::ExtenderVerdicts answers_;    // what has been said so far, for the evaluations
   std::vector<std::string> node_names_;  // that are left
   std::size_t passed_count_ = 0;         // nodes that passed the plugins' filters
@@ -94,6 +113,7 @@ class ExtenderCycle {
   // Who has been asked and has not answered yet, by operation: one that filters, or all that prioritize.
   std::map<std::uint64_t, std::size_t> waiting_;
   const runtime::Outcome* outcome_ = nullptr;
+  std::optional<ExtenderPreemption> preemption_;
   std::string error_;
 };
 

@@ -35,10 +35,12 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     all.prioritize_verb = "p";
     all.weight = 3;
     all.bind_verb = "b";
+    all.preempt_verb = "v";
     all.ignorable = true;
     config::Extender gpu = filter;
     gpu.prioritize_verb = "p";
     gpu.weight = 1;
+    gpu.preempt_verb = "v";
     gpu.managed_resources = {{"example.com/gpu", false}};
     SchedulerOptions options;
     options.seed = 1;
@@ -63,6 +65,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     PodBuilder pod = MakePod(name);
     pod.Request("cpu", OneIn(3) ? "2" : "100m");
     if (OneIn(3)) pod.Request("example.com/gpu", "1");
+    pod.Priority(static_cast<std::int32_t>(random_.Below(3)));
     pods_.emplace(name, Known{pod, ""});
     world_.Set(pod);
   }
@@ -105,6 +108,13 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     return std::nullopt;
   }
 
+  void Evict(const std::string& name) {
+    const auto found = pods_.find(name);
+    if (found == pods_.end()) return;
+    world_.Remove(found->second.pod);
+    pods_.erase(found);
+  }
+
   void AnswerWrite() {
     if (writes_.empty()) return;
     const Write write = std::move(writes_.front());
@@ -121,6 +131,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
       if (found != pods_.end()) object = world_.Object(PodBuilder(found->second.pod).Node(found->second.node));
       world_.core.Handle(PodReadDone{write.operation, object, {}}, world_.now);
     } else {
+      if (const auto* victim = std::get_if<framework::ObjectDelete>(&write.write)) Evict(victim->object.name);
       world_.core.Handle(WriteDone{write.operation, std::nullopt}, world_.now);
     }
   }
@@ -134,6 +145,9 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     if (ask.verb == ExtenderVerb::kBind) {
       if (const auto error = Bind(ask.pod.name, ask.pod.uid, ask.node_names.front())) return *error;
       return answer;
+    }
+    for (const VictimsOnNode& each : ask.victims) {
+      if (is_calm_ || !OneIn(4)) answer.victims.push_back(each);
     }
     for (const std::string& name : ask.node_names) {
       answer.scores.emplace_back(name, static_cast<std::int64_t>(random_.Below(11)));

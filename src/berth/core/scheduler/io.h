@@ -69,7 +69,14 @@ struct OutsideDone {
   Expected<std::shared_ptr<const framework::OutsideData>> data;
 };
 
-enum class ExtenderVerb : std::uint8_t { kFilter, kPrioritize, kBind };
+enum class ExtenderVerb : std::uint8_t { kFilter, kPrioritize, kBind, kPreempt };
+
+// A candidate of a preemption, as extenders see it: the pods that would have to leave a node.
+struct VictimsOnNode {
+  std::string node_name;
+  std::vector<std::string> pod_uids{};  // most important first
+  std::int64_t pdb_violations = 0;
+};
 
 // What an extender said; of kBind nothing but that it did.
 struct ExtenderAnswer {
@@ -79,6 +86,8 @@ struct ExtenderAnswer {
   std::vector<std::pair<std::string, std::string>> failed_and_unresolvable_nodes{};
   // kPrioritize: its own scores, not weighed.
   std::vector<std::pair<std::string, std::int64_t>> scores{};
+  // kPreempt: the candidates that are left, each node once, with the victims that it wants.
+  std::vector<VictimsOnNode> victims{};
 };
 
 // An AskExtender has ended. The error's message is what the pod is told.
@@ -102,13 +111,14 @@ struct Work {
 };
 using EmitEvent = framework::PodEvent;
 
-// A question to an extender about a pod and these nodes; of kBind the one that it is to be bound to.
+// A question to an extender about a pod and these nodes; of kBind the one that it is to be bound to, of kPreempt none.
 struct AskExtender {
   std::uint64_t operation = 0;
   std::size_t extender = 0;  // index into SchedulerOptions::extenders
   ExtenderVerb verb = ExtenderVerb::kFilter;
   framework::PodRef pod;
   std::vector<std::string> node_names{};
+  std::vector<VictimsOnNode> victims{};  // of kPreempt
 };
 
 using Output = std::variant<Write, Work, EmitEvent, AskExtender>;

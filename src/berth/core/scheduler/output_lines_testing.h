@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core's outputs as lines of text, for tests:
 //   bind p to a | read p | work | status p [Unschedulable: message] [nominates a] | ask 0 filter p: a b
+//   ask 0 preempt p: a[uid1 uid2] b[uid3]!1 (one budget overdrawn)
 //   Normal Scheduled p: note
 #pragma once
 
@@ -35,10 +36,15 @@ inline std::string LineOf(const Output& output) {
            ": " + event->note;
   }
   if (const auto* ask = std::get_if<AskExtender>(&output)) {
-    constexpr const char* kVerbs[] = {"filter", "prioritize", "bind"};
+    constexpr const char* kVerbs[] = {"filter", "prioritize", "bind", "preempt"};
     std::string line =
         "ask " + std::to_string(ask->extender) + " " + kVerbs[static_cast<int>(ask->verb)] + " " + ask->pod.name + ":";
     for (const std::string& name : ask->node_names) line += " " + name;
+    for (const VictimsOnNode& each : ask->victims) {
+      line += " " + each.node_name + "[";
+      for (const std::string& uid : each.pod_uids) line += (line.back() == '[' ? "" : " ") + uid;
+      line += each.pdb_violations == 0 ? "]" : "]!" + std::to_string(each.pdb_violations);
+    }
     return line;
   }
   if (std::holds_alternative<Work>(output)) return "work";

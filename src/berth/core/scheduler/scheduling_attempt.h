@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/profile_set.h"
+#include "berth/framework/plugin.h"
 
 namespace berth::scheduler {
 
@@ -15,6 +17,8 @@ struct SchedulingAttempt {
   queue::QueuedPodInfo queued;   // queued.pod: its newest object
   Decision* decision = nullptr;  // the newest of the log: no other cycle begins meanwhile
   std::uint64_t seed = 0;        // breaks ties
+  // What PostFilter came to, where it ran before the cycle ended: extenders had a say.
+  std::optional<framework::PostFilterResult> post_filter{};
 };
 
 }  // namespace berth::scheduler

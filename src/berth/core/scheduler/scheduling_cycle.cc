@@ -57,7 +57,8 @@ bool SchedulingCycle::ScheduleOne() {
   attempt.seed = decision.seed = random_.Next();
   attempt.queued.is_sampled = runtime::IsSampled(attempt.seed);
   idle_sweep_.NoteCycle(count_asked >= queue::kLargePodMin);
-  if (!state_.options.extenders.empty() && ExtenderCycle::IsWantedFor(pod, state_.options.extenders)) {
+  const std::vector<config::Extender>& extenders = state_.options.extenders;
+  if (!extenders.empty() && ExtenderCycle::IsWantedFor(pod, extenders)) {
     auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
     const ExtenderCycle::Progress progress = cycle->Start();
     Advance(std::move(cycle), progress);
@@ -65,7 +66,13 @@ bool SchedulingCycle::ScheduleOne() {
   }
   const Outcome& outcome = attempt.profile->evaluator.Evaluate(
       attempt.queued.pod, state_.cache.nodes(), &state_.nominations.rows(), attempt.seed, state_.WallNow());
-  Conclude(std::move(attempt), outcome);
+  if (outcome.result == Result::kRefused && ExtenderPreemption::IsWantedFor(pod, extenders)) {
+    auto cycle = std::make_unique<ExtenderCycle>(state_, std::move(attempt));
+    const ExtenderCycle::Progress progress = cycle->StartPreemption(outcome);
+    Advance(std::move(cycle), progress);
+  } else {
+    Conclude(std::move(attempt), outcome);
+  }
   return true;
 }
 
@@ -153,7 +160,8 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
     failure.is_refusal = true;
     failure.unschedulable_plugins = outcome.unschedulable_plugins;
     if (outcome.result == Result::kRefused && !attempt.profile->plugins->post_filter.empty()) {
-      const framework::PostFilterResult result = evaluator.RunPostFilter();
+      const framework::PostFilterResult result =
+          attempt.post_filter ? *std::move(attempt.post_filter) : evaluator.RunPostFilter();
       failure.nomination = {result.has_nomination, result.nominated_node_name};
     }
     failure.message = evaluator.Message();

@@ -51,6 +51,14 @@ void FindCandidates(const framework::Cycle& cycle, std::span<const NodeIndex> po
   std::move(violating.begin(), violating.end(), std::back_inserter(choice.candidates));
 }
 
+// Upstream takes the first of a map: any of those that cost the same.
+void ChooseCheapest(CandidateChoice& choice, Time now, Random& random) {
+  const std::vector<std::size_t> cheapest = Cheapest(choice.candidates, now);
+  choice.chosen = choice.candidates[cheapest[random.Below(cheapest.size())]].row;
+  for (const std::size_t i : cheapest) choice.acceptable.push_back(choice.candidates[i].row);
+  std::sort(choice.acceptable.begin(), choice.acceptable.end());
+}
+
 }  // namespace
 
 std::uint64_t BudgetShape::Of(const framework::ObjectStore<api::PodDisruptionBudget>& store) {
@@ -97,12 +105,15 @@ CandidateChoice CandidateSearch::ChooseAnew(const framework::Cycle& cycle, const
   if (potential.empty()) return choice;
   Random random(cycle.seed);
   FindCandidates(cycle, potential, random.Below(potential.size()), Wanted(potential.size()), dry_run, choice);
-  if (choice.candidates.empty()) return choice;
-  // Upstream takes the first of a map: any of those that cost the same.
-  const std::vector<std::size_t> cheapest = Cheapest(choice.candidates, cycle.wall_now);
-  choice.chosen = choice.candidates[cheapest[random.Below(cheapest.size())]].row;
-  for (const std::size_t i : cheapest) choice.acceptable.push_back(choice.candidates[i].row);
-  std::sort(choice.acceptable.begin(), choice.acceptable.end());
+  if (!choice.candidates.empty()) ChooseCheapest(choice, cycle.wall_now, random);
+  return choice;
+}
+
+CandidateChoice CandidateSearch::ChooseAmong(const framework::Cycle& cycle, std::vector<Candidate> candidates) {
+  CandidateChoice choice;
+  choice.candidates = std::move(candidates);
+  Random random(cycle.seed);
+  if (!choice.candidates.empty()) ChooseCheapest(choice, cycle.wall_now, random);
   return choice;
 }
 

@@ -61,6 +61,10 @@ class CandidateSearch {
   CandidateChoice Choose(const framework::Cycle& cycle, const framework::PodInfo& pod,
                          const framework::NodeStatuses& statuses, framework::FilterRunner& filters);
 
+  // The choice among candidates that are known already.
+  static CandidateChoice ChooseAmong(const framework::Cycle& cycle,
+                                     std::vector<framework::PreemptionReport::Candidate> candidates);
+
   // Drops what is kept of classes that were not asked about since the last call.
   void DropIdle() { kept_.DropIdle(); }
 

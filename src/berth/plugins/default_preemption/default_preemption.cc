@@ -9,6 +9,7 @@
 #include "berth/base/go_text.h"
 #include "berth/core/config/args.h"
 #include "berth/framework/preemption_report.h"
+#include "berth/framework/preemption_review.h"
 #include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
 #include "berth/plugins/helper/events.h"
@@ -21,6 +22,7 @@ using framework::NodeIndex;
 using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::PreemptionReport;
+using framework::PreemptionReview;
 using framework::Status;
 
 // Empty when the pod may preempt.
@@ -37,6 +39,12 @@ std::string WhyNotEligible(const framework::Cycle& cycle, const PodInfo& pod, co
     }
   }
   return {};
+}
+
+// Null: no extender has a say.
+PreemptionReview* ReviewOf(const framework::FilterRunner& filters) {
+  const auto* const fast = dynamic_cast<const framework::FastFilterRunner*>(&filters);
+  return fast == nullptr ? nullptr : fast->Review();
 }
 
 // "0/N nodes are available: 3 reason a, 5 reason b.": upstream's FitError over what the dry runs said.
@@ -84,13 +92,25 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   const std::string why_not = WhyNotEligible(cycle, pod, statuses);
   if (!why_not.empty()) return Refuse(Code::kUnschedulable, why_not, false);
 
-  CandidateChoice choice = search_->Choose(cycle, pod, statuses, filters);
+  PreemptionReview* const review = ReviewOf(filters);
+  const bool is_answered = review != nullptr && review->is_answered;
+  if (is_answered && !review->error.empty()) return Refuse(Code::kError, review->error, false);
+  CandidateChoice choice = is_answered ? CandidateSearch::ChooseAmong(cycle, std::move(review->candidates))
+                                       : search_->Choose(cycle, pod, statuses, filters);
+  if (is_answered && choice.chosen == framework::kNoNode)
+    return Refuse(Code::kUnschedulable, "no candidate node for preemption", false);
   auto report = std::make_shared<PreemptionReport>();
   if (choice.chosen == framework::kNoNode) {
     framework::PostFilterResult result =
         choice.errors.empty() ? Refuse(Code::kUnschedulable, FitErrorText(cycle.nodes.node_count(), choice), true)
                               : Refuse(Code::kError, GoAggregate(choice.errors), false);
     result.preemption = std::move(report);
+    return result;
+  }
+  if (review != nullptr && !is_answered) {
+    review->candidates = std::move(choice.candidates);
+    framework::PostFilterResult result;
+    result.status = Status(Code::kWait, {});
     return result;
   }
 

@@ -2,6 +2,7 @@
 #include "berth/shell/outside/extender_json.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -155,6 +156,47 @@ Expected<std::optional<object>> ReadObject(codec::JsonReader& reader, std::strin
   return std::optional<object>(read);
 }
 
+// The pods of NodeNameToMetaVictims that an extender wants gone from one node.
+Expected<scheduler::VictimsOnNode> ReadMetaVictims(std::string_view node_name, const element& value) {
+  scheduler::VictimsOnNode read;
+  read.node_name = node_name;
+  // Null is nobody, as with Go's empty list; it is for the core to say that this will not do.
+  if (value.is_null()) return read;
+  object victims;
+  if (value.get(victims) != simdjson::SUCCESS) return WrongType("NodeNameToMetaVictims", "an object of objects");
+  const std::optional<element> violations = Member(victims, "NumPDBViolations");
+  if (violations && (!violations->is_int64() || violations->get(read.pdb_violations) != simdjson::SUCCESS))
+    return WrongType("NumPDBViolations", "a whole number of 64 bits");
+  const std::optional<element> pods = Member(victims, "Pods");
+  array list;
+  if (pods && pods->get(list) != simdjson::SUCCESS) return WrongType("Pods", "a list of {UID}");
+  if (!pods) return read;
+  for (const element item : list) {
+    object pod;
+    std::string_view uid;
+    if (item.get(pod) != simdjson::SUCCESS) return WrongType("Pods", "a list of {UID}");
+    const std::optional<element> member = Member(pod, "UID");
+    if (member && member->get(uid) != simdjson::SUCCESS) return WrongType("UID", "a string");
+    read.pod_uids.emplace_back(uid);
+  }
+  return read;
+}
+
+// The entries of a Go map from node names, in its encoder's order. `write_pods` appends what stands for the victims.
+template <typename WritePods>
+void AppendVictims(std::string& body, std::span<const scheduler::VictimsOnNode> victims, const WritePods& write_pods) {
+  std::map<std::string_view, const scheduler::VictimsOnNode*> by_node;
+  for (const scheduler::VictimsOnNode& each : victims) by_node.emplace(each.node_name, &each);
+  char separator = '{';
+  for (const auto& [node_name, each] : by_node) {
+    body.append(1, separator).append(Quoted(node_name)).append(":{\"Pods\":[");
+    write_pods(*each);
+    body.append("],\"NumPDBViolations\":").append(std::to_string(each->pdb_violations)).append("}");
+    separator = ',';
+  }
+  body += by_node.empty() ? "{}" : "}";
+}
+
 codec::ReadLimits Limits() { return {.depth_max = kDepthMax}; }
 
 }  // namespace
@@ -197,6 +239,35 @@ std::string ExtenderArgsOfNames(std::string_view pod, std::span<const std::strin
   body.append("{\"Pod\":").append(pod).append(",\"Nodes\":null,\"NodeNames\":[");
   for (std::size_t i = 0; i < node_names.size(); ++i) body.append(i == 0 ? "" : ",").append(Quoted(node_names[i]));
   return body.append("]}");
+}
+
+std::string ExtenderPreemptionArgsOfUids(std::string_view pod, std::span<const scheduler::VictimsOnNode> victims) {
+  std::string body;
+  body.append("{\"Pod\":").append(pod).append(",\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":");
+  AppendVictims(body, victims, [&](const scheduler::VictimsOnNode& each) {
+    const char* separator = "";
+    for (const std::string& uid : each.pod_uids) {
+      body.append(separator).append("{\"UID\":").append(Quoted(uid)).append("}");
+      separator = ",";
+    }
+  });
+  return body.append("}");
+}
+
+std::string ExtenderPreemptionArgs(std::string_view pod, std::span<const scheduler::VictimsOnNode> victims,
+                                   const PodJson& pod_json) {
+  std::string body;
+  body.append("{\"Pod\":").append(pod).append(",\"NodeNameToVictims\":");
+  AppendVictims(body, victims, [&](const scheduler::VictimsOnNode& each) {
+    const char* separator = "";
+    for (const std::string& uid : each.pod_uids) {
+      const std::shared_ptr<const std::string> victim = pod_json(uid);
+      if (victim == nullptr) continue;
+      body.append(separator).append(*victim);
+      separator = ",";
+    }
+  });
+  return body.append(",\"NodeNameToMetaVictims\":null}");
 }
 
 std::string ExtenderBindingArgs(const framework::PodRef& pod, std::string_view node_name) {
@@ -253,6 +324,23 @@ Expected<ExtenderAnswer> ParseHostPriorityList(std::string_view body) {
     if (score && (!score->is_int64() || score->get(value) != simdjson::SUCCESS))
       return WrongType("Score", "a whole number of 64 bits");
     answer.scores.emplace_back(name, value);
+  }
+  return answer;
+}
+
+Expected<ExtenderAnswer> ParseExtenderPreemptionResult(std::string_view body) {
+  codec::JsonReader reader(Limits());
+  BERTH_ASSIGN_OR_RETURN(const std::optional<object> result, ReadObject(reader, body));
+  ExtenderAnswer answer;
+  const std::optional<element> victims = result ? Member(*result, "NodeNameToMetaVictims") : std::nullopt;
+  if (!victims) return answer;
+  object by_node;
+  if (victims->get(by_node) != simdjson::SUCCESS) return WrongType("NodeNameToMetaVictims", "an object");
+  std::map<std::string_view, element> last;  // of two with one name, as Go has it
+  for (const auto& member : by_node) last.insert_or_assign(member.key, member.value);
+  for (const auto& [node_name, value] : last) {
+    BERTH_ASSIGN_OR_RETURN(scheduler::VictimsOnNode read, ReadMetaVictims(node_name, value));
+    answer.victims.push_back(std::move(read));
   }
   return answer;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -26,6 +27,11 @@ std::string ObjectForExtender(const simdjson::dom::element& object);
 // ExtenderArgs. `pod` and `nodes` come from ObjectForExtender.
 std::string ExtenderArgs(std::string_view pod, std::span<const std::shared_ptr<const std::string>> nodes);
 std::string ExtenderArgsOfNames(std::string_view pod, std::span<const std::string> node_names);
+// ExtenderPreemptionArgs, with the victims' uids, or the victims whole: `pod_json(uid)` is null for one that is gone.
+std::string ExtenderPreemptionArgsOfUids(std::string_view pod, std::span<const scheduler::VictimsOnNode> victims);
+using PodJson = std::function<std::shared_ptr<const std::string>(const std::string& uid)>;
+std::string ExtenderPreemptionArgs(std::string_view pod, std::span<const scheduler::VictimsOnNode> victims,
+                                   const PodJson& pod_json);
 // ExtenderBindingArgs.
 std::string ExtenderBindingArgs(const framework::PodRef& pod, std::string_view node_name);
 
@@ -40,6 +46,7 @@ struct FilterQuestion {
 };
 Expected<scheduler::ExtenderAnswer> ParseExtenderFilterResult(std::string_view body, const FilterQuestion& question);
 Expected<scheduler::ExtenderAnswer> ParseHostPriorityList(std::string_view body);
+Expected<scheduler::ExtenderAnswer> ParseExtenderPreemptionResult(std::string_view body);
 Expected<scheduler::ExtenderAnswer> ParseExtenderBindingResult(std::string_view body);
 
 }  // namespace berth::outside

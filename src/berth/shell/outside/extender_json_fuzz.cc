@@ -29,6 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const std::string& name : answer->node_names) BERTH_CHECK(name == "a" || name == "b", name);
   }
   Check(ParseHostPriorityList(text));
+  Check(ParseExtenderPreemptionResult(text));
   Check(ParseExtenderBindingResult(text));
   berth::codec::JsonReader reader({.bytes_max = std::size_t{1} << 20, .depth_max = 64});
   const auto object = reader.Parse(text);

@@ -85,6 +85,24 @@ TEST(ExtenderJsonTest, BodiesAreThoseOfUpstream) {
   EXPECT_EQ(ExtenderBindingArgs({"default", "p", "u-1", "7"}, "n1"), kBind);
 }
 
+// As Go's encoder writes ExtenderPreemptionArgs: maps by key, fields that are not set as null.
+TEST(ExtenderJsonTest, PreemptionBodiesAreThoseOfUpstream) {
+  const std::vector<scheduler::VictimsOnNode> victims = {{"n2", {"u-3"}, 1}, {"n1", {"u-1", "u-2"}}};
+  EXPECT_EQ(ExtenderPreemptionArgsOfUids("{}", victims),
+            R"({"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{)"
+            R"("n1":{"Pods":[{"UID":"u-1"},{"UID":"u-2"}],"NumPDBViolations":0},)"
+            R"("n2":{"Pods":[{"UID":"u-3"}],"NumPDBViolations":1}}})");
+  const auto pod_json = [](const std::string& uid) {
+    return uid == "u-2" ? nullptr : std::make_shared<const std::string>(R"({"metadata":{"uid":")" + uid + R"("}})");
+  };
+  EXPECT_EQ(ExtenderPreemptionArgs("{}", victims, pod_json),
+            R"({"Pod":{},"NodeNameToVictims":{"n1":{"Pods":[{"metadata":{"uid":"u-1"}}],"NumPDBViolations":0},)"
+            R"("n2":{"Pods":[{"metadata":{"uid":"u-3"}}],"NumPDBViolations":1}},"NodeNameToMetaVictims":null})")
+      << "u-2 has gone meanwhile";
+  EXPECT_EQ(ExtenderPreemptionArgsOfUids("{}", {}),
+            R"({"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{}})");
+}
+
 TEST(ExtenderJsonTest, ObjectsThatAreNone) {
   EXPECT_EQ(Sent("[]"), "{}");
   EXPECT_EQ(Sent("5"), "{}");
@@ -99,6 +117,11 @@ std::string Show(const Expected<ExtenderAnswer>& answer) {
   for (const auto& [name, reason] : answer->failed_nodes) text += "failed " + name + "=" + reason + " ";
   for (const auto& [name, reason] : answer->failed_and_unresolvable_nodes) text += "never " + name + "=" + reason + " ";
   for (const auto& [name, score] : answer->scores) text += name + "=" + std::to_string(score) + " ";
+  for (const scheduler::VictimsOnNode& each : answer->victims) {
+    text += each.node_name + "[";
+    for (const std::string& uid : each.pod_uids) text += (text.back() == '[' ? "" : " ") + uid;
+    text += "]" + std::to_string(each.pdb_violations) + " ";
+  }
   return text;
 }
 
@@ -177,6 +200,31 @@ TEST(ExtenderJsonTest, PriorityAnswers) {
       {"{}", "error: the answer must be a list of {Host, Score}"},
   };
   for (const auto& c : cases) EXPECT_EQ(Show(ParseHostPriorityList(c.body)), c.want) << c.body;
+}
+
+TEST(ExtenderJsonTest, PreemptionAnswers) {
+  const struct {
+    const char* body;
+    const char* want;
+  } cases[] = {
+      {R"({"NodeNameToMetaVictims":{"b":{"Pods":[{"UID":"u-1"},{"uid":"u-2"}]},"a":{"pods":[{"UID":"u-3"}],"numpdbviolations":2}}})",
+       "a[u-3]2 b[u-1 u-2]0 "},
+      {R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"u-1"}]},"a":{"Pods":[{"UID":"u-2"}]}}})", "a[u-2]0 "},
+      {R"({"NodeNameToMetaVictims":{"a":{"Pods":null},"b":null,"c":{}}})", "a[]0 b[]0 c[]0 "},
+      {R"({"NodeNameToMetaVictims":null})", ""},
+      {"{}", ""},
+      {"null", ""},
+      {"[]", "error: the answer must be an object"},
+      {R"({"NodeNameToMetaVictims":[]})", "error: the answer's NodeNameToMetaVictims must be an object"},
+      {R"({"NodeNameToMetaVictims":{"a":5}})",
+       "error: the answer's NodeNameToMetaVictims must be an object of objects"},
+      {R"({"NodeNameToMetaVictims":{"a":{"Pods":{}}}})", "error: the answer's Pods must be a list of {UID}"},
+      {R"({"NodeNameToMetaVictims":{"a":{"Pods":[null]}}})", "error: the answer's Pods must be a list of {UID}"},
+      {R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":1}]}}})", "error: the answer's UID must be a string"},
+      {R"({"NodeNameToMetaVictims":{"a":{"NumPDBViolations":"1"}}})",
+       "error: the answer's NumPDBViolations must be a whole number of 64 bits"},
+  };
+  for (const auto& c : cases) EXPECT_EQ(Show(ParseExtenderPreemptionResult(c.body)), c.want) << c.body;
 }
 
 TEST(ExtenderJsonTest, BindingAnswers) {

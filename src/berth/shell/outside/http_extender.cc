@@ -21,7 +21,7 @@ using scheduler::ExtenderVerb;
 
 namespace {
 
-constexpr std::size_t kVerbs = 3;
+constexpr std::size_t kVerbs = 4;
 // A longer answer would hold up the loop while it is parsed.
 constexpr std::size_t kParsedOnLoopMax = std::size_t{64} << 10;
 // Bindings may be as many as the core has under way.
@@ -32,6 +32,7 @@ std::string_view NameOf(ExtenderVerb verb) {
     case ExtenderVerb::kFilter: return "filter";
     case ExtenderVerb::kPrioritize: return "prioritize";
     case ExtenderVerb::kBind: return "bind";
+    case ExtenderVerb::kPreempt: return "preempt";
   }
   return "";
 }
@@ -163,6 +164,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
     switch (verb) {
       case ExtenderVerb::kFilter: return extender_.filter_verb;
       case ExtenderVerb::kPrioritize: return extender_.prioritize_verb;
+      case ExtenderVerb::kPreempt: return extender_.preempt_verb;
       case ExtenderVerb::kBind: break;
     }
     return extender_.bind_verb;
@@ -204,6 +206,7 @@ class HttpExtenders::One : public std::enable_shared_from_this<One> {
         return ParseExtenderFilterResult(body,
                                          {extender_.url_prefix, extender_.node_cache_capable, question.node_names});
       case ExtenderVerb::kPrioritize: return ParseHostPriorityList(body);
+      case ExtenderVerb::kPreempt: return ParseExtenderPreemptionResult(body);
       case ExtenderVerb::kBind: break;
     }
     return ParseExtenderBindingResult(body);
@@ -245,7 +248,8 @@ Expected<std::unique_ptr<HttpExtenders>> HttpExtenders::Make(std::vector<config:
     if (!transport.ok()) return transport.error().Wrap(who);
     const bool is_asked = extender.IsAskedInCycles();
     made->wants_pods_ |= is_asked;
-    made->wants_nodes_ |= is_asked && !extender.node_cache_capable;
+    made->wants_nodes_ |= extender.JudgesNodes() && !extender.node_cache_capable;
+    made->wants_victims_ |= !extender.preempt_verb.empty() && !extender.node_cache_capable;
     made->extenders_.push_back(
         std::make_shared<One>(std::move(extender), std::move(*transport), metrics, made->shared_));
   }
@@ -261,11 +265,11 @@ void HttpExtenders::Stop() {
 
 void HttpExtenders::SetPod(const api::Pod& pod, const simdjson::dom::element& object) {
   if (!wants_pods_) return;
-  const bool is_wanted =
-      pod.spec.node_name.empty() && std::any_of(extenders_.begin(), extenders_.end(), [&](const auto& one) {
-        const config::Extender& extender = one->config();
-        return extender.IsAskedInCycles() && extender.IsInterested(pod.spec);
-      });
+  const bool may_be_asked_about = std::any_of(extenders_.begin(), extenders_.end(), [&](const auto& one) {
+    const config::Extender& extender = one->config();
+    return extender.IsAskedInCycles() && extender.IsInterested(pod.spec);
+  });
+  const bool is_wanted = pod.spec.node_name.empty() ? may_be_asked_about : wants_victims_;
   if (!is_wanted) return RemovePod(pod.metadata.uid);
   pods_[pod.metadata.uid] = std::make_shared<const std::string>(ObjectForExtender(object));
 }
@@ -300,7 +304,15 @@ void HttpExtenders::Ask(AskExtender&& asked) {
     // The core learns of it in a moment.
     return extender.Ended(*question, Error{ErrorCode::kNotFound, "pod \"" + question->pod + "\" is gone"});
   }
-  if (extender.config().node_cache_capable) {
+  if (asked.verb == ExtenderVerb::kPreempt) {
+    question->body = std::make_shared<const std::string>(
+        extender.config().node_cache_capable
+            ? ExtenderPreemptionArgsOfUids(*pod->second, asked.victims)
+            : ExtenderPreemptionArgs(*pod->second, asked.victims, [this](const std::string& uid) {
+                const auto victim = pods_.find(uid);
+                return victim == pods_.end() ? nullptr : victim->second;
+              }));
+  } else if (extender.config().node_cache_capable) {
     question->body = std::make_shared<const std::string>(ExtenderArgsOfNames(*pod->second, asked.node_names));
     question->node_names = std::move(asked.node_names);
   } else {

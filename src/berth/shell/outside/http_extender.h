@@ -52,7 +52,7 @@ class HttpExtenders {
   bool wants_nodes() const { return wants_nodes_; }
 
   // Objects as they come from the API server. Of pods those are kept that have no node and that some extender is
-  // interested in.
+  // interested in; those on nodes where an extender wants to see victims whole.
   void SetPod(const api::Pod& pod, const simdjson::dom::element& object);
   void RemovePod(std::string_view uid);
   void SetNode(const api::Node& node, const simdjson::dom::element& object);
@@ -74,6 +74,7 @@ class HttpExtenders {
   std::shared_ptr<Shared> shared_;
   bool wants_pods_ = false;
   bool wants_nodes_ = false;
+  bool wants_victims_ = false;  // some extender with a preemptVerb has no cache of its own
   struct KeptNode {
     std::string uid;
     std::shared_ptr<const std::string> json;

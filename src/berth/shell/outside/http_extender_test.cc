@@ -90,6 +90,11 @@ class HttpExtenderTest : public ::testing::Test {
     for (const std::string& name : done.answer->node_names) text += " " + name;
     for (const auto& [name, reason] : done.answer->failed_nodes) text.append(" -").append(name + "=" + reason);
     for (const auto& [name, score] : done.answer->scores) text += " " + name + "=" + std::to_string(score);
+    for (const auto& each : done.answer->victims) {
+      text += " " + each.node_name + "[";
+      for (const std::string& uid : each.pod_uids) text += uid;
+      text += "]";
+    }
     return text;
   }
 
@@ -140,6 +145,36 @@ TEST_F(HttpExtenderTest, AsksWithNames) {
   EXPECT_TRUE(call->request.body.ends_with(R"(,"Nodes":null,"NodeNames":["a","b"]})")) << call->request.body;
   call->Answer(200, R"([{"Host":"a","Score":3},{"Host":"b","Score":10}])");
   EXPECT_EQ(Said(), "7: a=3 b=10");
+}
+
+TEST_F(HttpExtenderTest, AsksAboutVictims) {
+  const std::vector<scheduler::VictimsOnNode> victims = {{"a", {"uid-v"}, 1}};
+  for (const bool is_capable : {false, true}) {
+    config::Extender extender = Extender();
+    extender.filter_verb.clear();
+    extender.prioritize_verb.clear();
+    extender.preempt_verb = "preempt";
+    extender.node_cache_capable = is_capable;
+    ASSERT_TRUE(Make(extender).ok());
+    EXPECT_TRUE(extenders->wants_pods());
+    EXPECT_FALSE(extenders->wants_nodes()) << "victims come without their nodes";
+    SetPod(PodJson("p"));
+    SetPod(R"({"metadata":{"name":"v","namespace":"default","uid":"uid-v"},"spec":{"nodeName":"a"}})");
+    EXPECT_EQ(extenders->pod_count(), is_capable ? 1U : 2U) << "victims are kept only for one that sees them whole";
+    extenders->Ask(AskExtender{7, 0, ExtenderVerb::kPreempt, {"default", "p", "uid-p", "1"}, {}, victims});
+    const auto call = server.Next();
+    EXPECT_EQ(call->request.target, "/preempt");
+    EXPECT_TRUE(call->request.body.ends_with(
+        is_capable ? R"(,"NodeNameToVictims":null,"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"uid-v"}],)"
+                     R"("NumPDBViolations":1}}})"
+                   : R"(,"NodeNameToVictims":{"a":{"Pods":[{"metadata":{"name":"v","namespace":"default","uid":)"
+                     R"("uid-v"},"spec":{"nodeName":"a"}}],"NumPDBViolations":1}},"NodeNameToMetaVictims":null})"))
+        << call->request.body;
+    call->Answer(200, R"({"NodeNameToMetaVictims":{"a":{"Pods":[{"UID":"uid-v"}]}}})");
+    EXPECT_EQ(Said(), "7: a[uid-v]");
+    extenders->RemovePod("uid-v");
+    EXPECT_EQ(extenders->pod_count(), 1U);
+  }
 }
 
 TEST_F(HttpExtenderTest, Binds) {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/scheduler/extender_preemption.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace berth::scheduler {
+namespace {
+
+using framework::NodeIndex;
+using framework::NodeTable;
+using framework::PodInfoPtr;
+
+// Null when no such pod is on the node.
+PodInfoPtr FindOnNode(const NodeTable& nodes, NodeIndex row, const std::string& uid) {
+  const auto& pods = nodes.Info(row).pods();
+  const auto found = std::find_if(pods.begin(), pods.end(), [&](const PodInfoPtr& pod) { return pod->uid == uid; });
+  return found == pods.end() ? nullptr : *found;
+}
+
+}  // namespace
+
+bool ExtenderPreemption::IsWantedFor(const framework::PodInfo& pod, std::span<const config::Extender> extenders) {
+  return std::any_of(extenders.begin(), extenders.end(), [&](const config::Extender& extender) {
+    return !extender.preempt_verb.empty() && extender.IsInterested(pod.spec());
+  });
+}
+
+void ExtenderPreemption::Begin(const NodeTable& nodes) {
+  for (const auto& candidate : review_.candidates) {
+    VictimsOnNode& named = candidates_.emplace_back();
+    named.node_name = nodes.Info(candidate.row).name();
+    named.pdb_violations = candidate.pdb_violations;
+    StringHashSet& offered = offered_[named.node_name];
+    for (const PodInfoPtr& victim : candidate.victims) {
+      named.pod_uids.push_back(victim->uid);
+      offered.insert(victim->uid);
+    }
+  }
+}
+
+// As upstream: the whole answer counts, or nothing of it.
+Expected<void> ExtenderPreemption::Check(const config::Extender& extender, std::vector<VictimsOnNode>& victims,
+                                         const NodeTable& nodes) const {
+  for (const VictimsOnNode& each : victims) {
+    const NodeIndex row = nodes.Find(each.node_name);
+    // What it was asked about may be gone by now.
+    const auto offered = offered_.find(each.node_name);
+    if (row == framework::kNoNode && offered == offered_.end())
+      return InvalidError("nodeinfo not found for node name \"" + each.node_name + "\"");
+    for (const std::string& uid : each.pod_uids) {
+      if (offered != offered_.end() && offered->second.contains(uid)) continue;
+      if (row != framework::kNoNode && FindOnNode(nodes, row, uid) != nullptr) continue;
+      return InvalidError("extender: " + extender.url_prefix + " claims to preempt pod (UID: " + uid +
+                          ") on node: " + each.node_name + ", but the pod is not found on that node");
+    }
+  }
+  for (const VictimsOnNode& each : victims) {
+    if (each.pod_uids.empty() && !extender.ignorable)
+      return InvalidError("expected at least one victim pod on node \"" + each.node_name + "\"");
+  }
+  std::erase_if(victims, [](const VictimsOnNode& each) { return each.pod_uids.empty(); });
+  return {};
+}
+
+bool ExtenderPreemption::Take(const config::Extender& extender, Expected<ExtenderAnswer>&& answer,
+                              const NodeTable& nodes) {
+  Expected<void> checked = answer.ok() ? Check(extender, answer->victims, nodes) : Expected<void>(answer.error());
+  if (checked.ok()) {
+    candidates_ = std::move(answer->victims);
+  } else if (!extender.ignorable) {
+    review_.error = checked.error().message;
+    return false;
+  }
+  return true;
+}
+
+void ExtenderPreemption::End(const NodeTable& nodes) {
+  review_.is_answered = true;
+  review_.candidates.clear();
+  for (const VictimsOnNode& each : candidates_) {
+    const NodeIndex row = nodes.Find(each.node_name);
+    if (row == framework::kNoNode) continue;
+    framework::PreemptionReport::Candidate candidate{row, {}, each.pdb_violations};
+    StringHashSet named;  // an extender may name a pod twice
+    for (const std::string& uid : each.pod_uids) {
+      PodInfoPtr victim = FindOnNode(nodes, row, uid);
+      if (victim != nullptr && named.insert(uid).second) candidate.victims.push_back(std::move(victim));
+    }
+    // All of them have gone by themselves: the pod is tried again when they are seen to go.
+    if (!candidate.victims.empty()) review_.candidates.push_back(std::move(candidate));
+  }
+}
+
+}  // namespace berth::scheduler
