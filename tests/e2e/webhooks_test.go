@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 
 	"berth-e2e/harness"
 
+	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,6 +41,8 @@ func TestWebhooksOfATenant(t *testing.T) {
 	}
 	harness.StartScheduler(t, harness.Scheduler{Kubeconfig: c.Kubeconfig(t, harness.SchedulerUser), Dir: c.Dir})
 	hanging := hangingServer(t, c)
+	// Codes that mean something else when the API server says them by itself: an earlier try took effect, come back later.
+	conflict, later := denyingServer(t, c, http.StatusConflict), denyingServer(t, c, http.StatusServiceUnavailable)
 
 	cases := []struct {
 		name   string
@@ -51,6 +55,8 @@ func TestWebhooksOfATenant(t *testing.T) {
 		{"bindings-dead", fmt.Sprintf("https://127.0.0.1:%d/", harness.FreePort(t)), rule(admissionv1.Create, "pods/binding", ""), "10m",
 			"failed calling webhook", 20 * time.Second},
 		{"bindings-hang", hanging.URL, rule(admissionv1.Create, "pods/binding", ""), "10m", "failed calling webhook", 40 * time.Second},
+		{"bindings-conflict", conflict.URL, rule(admissionv1.Create, "pods/binding", ""), "10m", "denied the request: no", 20 * time.Second},
+		{"bindings-later", later.URL, rule(admissionv1.Create, "pods/binding", ""), "10m", "denied the request: no", 20 * time.Second},
 		{"statuses-hang", hanging.URL, rule(admissionv1.Update, "pods/status", ""), "64", "", 0},
 		{"events-hang", hanging.URL, rule(admissionv1.Create, "events", "", "events.k8s.io"), "10m", "", 0},
 	}
@@ -129,6 +135,25 @@ func hangingServer(t *testing.T, c *harness.Cluster) *httptest.Server {
 		close(done)
 		server.Close()
 	})
+	return server
+}
+
+// Denies every request with this code.
+func denyingServer(t *testing.T, c *harness.Cluster, code int32) *httptest.Server {
+	t.Helper()
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var review admissionapi.AdmissionReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil || review.Request == nil {
+			http.Error(w, "no AdmissionReview", http.StatusBadRequest)
+			return
+		}
+		review.Response = &admissionapi.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Code: code, Message: "no"}}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(review)
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{c.Authority().Server(t, "127.0.0.1").TLS(t)}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
 	return server
 }
 

@@ -20,6 +20,9 @@ constexpr std::array<ExtensionPoint, kExtensionPointCount> kConstructionOrder = 
     ExtensionPoint::kPreScore,  ExtensionPoint::kScore,  ExtensionPoint::kPreBind,    ExtensionPoint::kBind,
     ExtensionPoint::kPostBind,  ExtensionPoint::kPermit, ExtensionPoint::kPreEnqueue, ExtensionPoint::kQueueSort,
 };
+// A point that is forgotten would leave the first one in its place.
+static_assert(std::count(kConstructionOrder.begin(), kConstructionOrder.end(), ExtensionPoint{}) == 1,
+              "each extension point has its place in the order");
 
 std::string TypeName(ExtensionPoint point) { return std::string(ToString(point)) + "Plugin"; }
 

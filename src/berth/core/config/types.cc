@@ -23,6 +23,7 @@ constexpr std::array<Names, kExtensionPointCount> kNames = {{
     {"Bind", "bind"},
     {"PostBind", "postBind"},
 }};
+static_assert(!kNames.back().type.empty(), "each extension point needs its names");
 
 }  // namespace
 

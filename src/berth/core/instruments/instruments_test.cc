@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -9,6 +11,7 @@
 #include "berth/core/instruments/profile_metrics.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/instruments/stopwatch.h"
+#include "berth/testing/source_path.h"
 
 namespace berth::instruments {
 namespace {
@@ -45,6 +48,13 @@ TEST(SchedulerMetricsTest, EachListedMetricIsRead) {
   for (const MetricFamily* family : registry.Read()) names.insert(family->description().name);
   for (const ListedMetric& metric : SchedulerMetricList()) EXPECT_TRUE(names.contains(std::string(metric.name)));
   EXPECT_EQ(names.size(), SchedulerMetricList().size());
+}
+
+TEST(SchedulerMetricsTest, ThePageNamesEachListedMetric) {
+  std::ifstream file(testing::SourcePath("docs/metrics.md"));
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  for (const ListedMetric& metric : SchedulerMetricList())
+    EXPECT_NE(page.find('`' + std::string(metric.name) + '`'), std::string::npos) << metric.name;
 }
 
 TEST(SchedulerMetricsTest, HelpBeginsWithTheStability) {

@@ -36,6 +36,7 @@ std::string_view ToString(Point point) {
                                                                        "PreBind",
                                                                        "Bind",
                                                                        "PostBind"};
+  static_assert(!kNames.back().empty(), "each point has its name");
   return kNames[static_cast<std::size_t>(point)];
 }
 

@@ -350,28 +350,35 @@ TEST_F(BindingTest, ADefiniteFailure) {
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
 }
 
-// An API server that has just started forbids everything for a moment.
-TEST_F(BindingTest, AForbiddenBindingIsTriedAgainAFewTimes) {
-  for (const int refusals : {3, 6}) {
-    SCOPED_TRACE(refusals);
+// An API server that has just started forbids everything for a moment, one that is overloaded puts off, and a conflict may
+// be with an earlier try. None of them holds the room for ever.
+TEST_F(BindingTest, ARefusalThatMayPassIsTriedAgainAFewTimes) {
+  const ErrorCode codes[] = {ErrorCode::kForbidden,     ErrorCode::kUnauthorized, ErrorCode::kConflict,
+                             ErrorCode::kAlreadyExists, ErrorCode::kNotFound,     ErrorCode::kTooManyRequests};
+  // One more time, and it is bound.
+  const auto refuse = [&](ErrorCode code, int times) {
     profiles_ = DefaultProfiles();
     Harness& h = Start();
-    Lines lines = h.Take();
-    for (int i = 0; i < refusals; ++i) {
-      ASSERT_EQ(lines, Lines{"bind p to a"});
-      h.Answer(Error{ErrorCode::kForbidden, "not yet"});
+    for (int i = 0; i < times; ++i) {
+      ASSERT_EQ(h.Take(), Lines{"bind p to a"});
+      h.Answer(Error{code, "not yet"});
+      EXPECT_EQ(h.core.cache().assumed_count(), 1u) << "the room stays taken";
       h.Run(10s);
       ASSERT_EQ(h.Take(), Lines{"read p"});
       h.AnswerRead(h.Object(pod_));
-      lines = h.Take();
     }
-    if (refusals == 6) {
-      EXPECT_EQ(lines, Failed("SchedulerError", "running Bind plugin \"DefaultBinder\": not yet"));
-      continue;
-    }
-    ASSERT_EQ(lines, Lines{"bind p to a"});
-    h.Answer();
-    EXPECT_EQ(h.Take(), Lines{kScheduled});
+  };
+  for (const ErrorCode code : codes) {
+    SCOPED_TRACE(ToString(code));
+    refuse(code, 3);
+    EXPECT_EQ(harness_->Take(), Lines{"bind p to a"});
+    harness_->Answer();
+    EXPECT_EQ(harness_->Take(), Lines{kScheduled});
+
+    refuse(code, 6);
+    EXPECT_EQ(harness_->Take(), Failed("SchedulerError", "running Bind plugin \"DefaultBinder\": not yet"));
+    EXPECT_EQ(harness_->core.cache().assumed_count(), 0u) << "the room is given back";
+    EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
   }
 }
 

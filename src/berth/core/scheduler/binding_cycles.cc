@@ -28,9 +28,10 @@ namespace {
 
 constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
-// An API server that has just started forbids what it has not read the rules for yet: that often, over a few seconds, a
-// binding that is forbidden is tried again before it counts as failed.
-constexpr int kForbiddenReadsMax = 5;
+// A refusal may be about an earlier try that took effect (409, 404), or pass: an API server that has just started forbids
+// what it has not read the rules for yet, and one that is overloaded puts off (429). So many times, over a few seconds,
+// the pod is read and the binding posted again; then the refusal counts, and the room is given back.
+constexpr int kRefusedReadsMax = 5;
 // Of one namespace. More are no use: what keeps these from being answered, a webhook of that namespace most likely,
 // keeps the next ones as well, and each holds room on a node. Where others take effect meanwhile, answers are merely
 // lost now and then: one more for each so many.
@@ -56,14 +57,14 @@ bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
 bool IsUnknownOutcome(const Error& error, int read_count) {
   if (error.outcome_unknown) return true;
   switch (error.code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout: return true;
     case ErrorCode::kConflict:
     case ErrorCode::kAlreadyExists:
     case ErrorCode::kNotFound:
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kTimeout:
-    case ErrorCode::kTooManyRequests: return true;
+    case ErrorCode::kTooManyRequests:
     case ErrorCode::kForbidden:
-    case ErrorCode::kUnauthorized: return read_count < kForbiddenReadsMax;
+    case ErrorCode::kUnauthorized: return read_count < kRefusedReadsMax;
     // It was not sent, but an earlier one was, and may be on its way still.
     case ErrorCode::kCancelled: return read_count > 0;
     default: return false;

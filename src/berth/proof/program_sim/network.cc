@@ -55,6 +55,15 @@ net::Response StatusAnswer(int code, std::string_view reason, std::string_view m
 
 Error Reset() { return {ErrorCode::kUnavailable, "the connection was reset", true, 0}; }
 
+// With a code that the webhook has chosen.
+net::Response Denial(Random& random) {
+  constexpr std::pair<int, const char*> kAnswers[] = {{400, "BadRequest"},      {403, "Forbidden"},
+                                                      {404, "NotFound"},        {409, "Conflict"},
+                                                      {429, "TooManyRequests"}, {503, "ServiceUnavailable"}};
+  const auto& [code, reason] = kAnswers[random.Below(std::size(kAnswers))];
+  return StatusAnswer(code, reason, "admission webhook \"guard.example\" denied the request: no");
+}
+
 }  // namespace
 
 struct Network::Connection {
@@ -333,7 +342,7 @@ net::Response Network::ServerError(Fault& fault) {
 
 net::Response Network::WebhookAnswer(Fault& fault, Call* call) {
   switch (fault.mode) {
-    case 0: return StatusAnswer(403, "Forbidden", "admission webhook \"guard.example\" denied the request: no");
+    case 0: return Denial(fault.random);
     case 1:
       return StatusAnswer(500, "InternalError",
                           "Internal error occurred: failed calling webhook \"guard.example\": connection refused");

@@ -60,6 +60,13 @@ ErrorCode CodeOf(int status, std::string_view reason) {
   return ErrorCode::kInvalid;
 }
 
+// Whether an admission webhook or a ValidatingAdmissionPolicy has denied the request: the API server puts these words in
+// front of theirs. The status code is the webhook's own choice: 409, 429 and 503 then mean none of what they mean elsewhere.
+bool IsDeniedByAdmission(std::string_view message) {
+  return (message.starts_with("admission webhook \"") && message.find("\" denied the request") != message.npos) ||
+         (message.find("ValidatingAdmissionPolicy '") != message.npos && message.find("denied request: ") != message.npos);
+}
+
 std::int64_t RetryAfterMs(std::string_view seconds) {
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
@@ -117,10 +124,14 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
   std::string reason = ReadStatus(response.body, error);
   error.code = CodeOf(response.status, reason);
   error.outcome_unknown = response.status >= 500 && !IsRead(request);
+  // Admission comes before anything is stored, and what is wrong is one namespace's, not the server's.
   if (reason == "InternalError" && error.message.find("failed calling webhook") != std::string::npos) {
-    // Webhooks are asked before anything is stored, and what is wrong is one namespace's, not the server's.
     error.code = ErrorCode::kInternal;
     error.outcome_unknown = false;
+  } else if (IsDeniedByAdmission(error.message)) {
+    error.code = ErrorCode::kInvalid;
+    error.outcome_unknown = false;
+    error.retry_after_ms = 0;
   }
   if (error.message.empty()) {
     error.message = request.method + ' ' + OneLine(net::ShownUrl(request.target), kShownBodyMax) +
