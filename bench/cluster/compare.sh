@@ -8,6 +8,8 @@
 #   WORKLOAD=basic NODES=1000 EXISTING=1000 PODS=5000 ORDER=live
 #   RATE=0              pods a second, instead of as fast as the API server takes them
 #   NULL=               1: by turns with bench's blind binder as well, which is the API server's own limit
+#   SERVING=            1: by turns with berth-serving as well: with leader election and the secure port, whose metrics are
+#                       read every 15 seconds; bare berth and kube-scheduler have neither
 #   QUIET=30s           wait so long for an idle machine before each run
 #   OUT=build/bench/cluster.jsonl   where each run's JSON line is appended
 #
@@ -59,8 +61,17 @@ stop() {
   fi
   "$here/cluster.sh" down
 }
+# Reads the metrics of the secure port $1 every 15 seconds, the first time after one.
+scraping=
+scrape() {
+  while sleep "${pause:-1}"; do
+    pause=15
+    curl --silent --insecure --fail --output /dev/null "https://127.0.0.1:$1/metrics" && echo "$SECONDS" >>"$WORK/scrapes"
+  done
+}
 measuring=
 finish() {
+  [[ -z $scraping ]] || kill -KILL "$scraping" 2>/dev/null || true
   # bench takes the scheduler that it started with it.
   [[ -z $measuring ]] || kill -KILL "$measuring" 2>/dev/null || true
   stop
@@ -114,10 +125,15 @@ kube_flags="--kube-api-qps 5000 --kube-api-burst 10000 --leader-elect=false --se
 lines=$WORK/lines.jsonl
 labels=(berth kube-scheduler)
 [[ -z ${NULL:-} ]] || labels+=(null)
+[[ -z ${SERVING:-} ]] || labels=(berth-serving "${labels[@]}")
+secure_port=$(free_port)
+serving_flags="--secure-port $secure_port --authentication-kubeconfig {kubeconfig} --authorization-kubeconfig {kubeconfig}"
+serving_flags+=" --authorization-always-allow-paths /healthz,/readyz,/livez,/metrics"
 for ((run = 1; run <= runs; run++)); do
   for label in "${labels[@]}"; do
     case $label in
       berth) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} --leader-elect=false ${BERTH_FLAGS:-}") ;;
+      berth-serving) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} $serving_flags ${BERTH_FLAGS:-}") ;;
       null) scheduler=(-scheduler null -null-events) ;;
       *) scheduler=(-scheduler-cmd "$BIN/kube-scheduler --kubeconfig {kubeconfig} $kube_flags") ;;
     esac
@@ -127,6 +143,11 @@ for ((run = 1; run <= runs; run++)); do
     "$WORK/bench" "${target[@]}" "${sizes[@]}" -clean=false -quiet "$quiet" -label "$label" \
       -scheduler-log "$WORK/$label.log" "${scheduler[@]}" >"$WORK/line" 2>"$WORK/bench.log" &
     measuring=$!
+    if [[ $label == berth-serving ]]; then
+      : >"$WORK/scrapes"
+      scrape "$secure_port" &
+      scraping=$!
+    fi
     if ! wait "$measuring"; then
       measuring=
       echo "bench: the run failed:" >&2
@@ -134,6 +155,12 @@ for ((run = 1; run <= runs; run++)); do
       exit 1
     fi
     measuring=
+    if [[ -n $scraping ]]; then
+      kill "$scraping"
+      wait "$scraping" 2>/dev/null || true
+      scraping=
+      echo "bench: the metrics were read $(wc -l <"$WORK/scrapes") times" >&2
+    fi
     cat "$WORK/line" >>"$lines"
     stop
   done

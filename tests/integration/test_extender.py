@@ -277,7 +277,6 @@ class ExtenderTest(BerthTest):
             ({"urlPrefix": "ftp://x", "filterVerb": "f"}, 'extender "ftp://x": '),
             ({"urlPrefix": "", "filterVerb": "f"}, 'extender "": '),
             ({"urlPrefix": "http://x", "prioritizeVerb": "p"}, "extenders[0].weight: Invalid value: 0: must have a positive weight applied to it"),
-            ({"urlPrefix": "http://x", "preemptVerb": "p"}, "extenders[0].preemptVerb: Forbidden: must be empty: berth does not ask extenders about preemption"),
             ({"urlPrefix": "https://x", "filterVerb": "f", "tlsConfig": {"caFile": "/nowhere/ca.crt"}}, 'extender "https://x": /nowhere/ca.crt: No such file or directory'),
             ({"urlPrefix": "https://x", "filterVerb": "f", "tlsConfig": {"caData": "%"}}, 'extender "https://x": tlsConfig.caData: '),
             ({"urlPrefix": "https://x", "filterVerb": "f", "tlsConfig": {"insecure": True, "caData": "Y2E="}},

@@ -350,8 +350,8 @@ TEST_F(BindingTest, ADefiniteFailure) {
   EXPECT_EQ(h.Take(), Lines{"bind p to a"});
 }
 
-// An API server that has just started forbids everything for a moment, one that is overloaded puts off, and a conflict may
-// be with an earlier try. None of them holds the room for ever.
+// An API server that has just started forbids everything for a moment, one that is overloaded puts off, and a conflict
+// may be with an earlier try. None of them holds the room for ever.
 TEST_F(BindingTest, ARefusalThatMayPassIsTriedAgainAFewTimes) {
   const ErrorCode codes[] = {ErrorCode::kForbidden,     ErrorCode::kUnauthorized, ErrorCode::kConflict,
                              ErrorCode::kAlreadyExists, ErrorCode::kNotFound,     ErrorCode::kTooManyRequests};

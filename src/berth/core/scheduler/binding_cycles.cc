@@ -28,9 +28,9 @@ namespace {
 
 constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
-// A refusal may be about an earlier try that took effect (409, 404), or pass: an API server that has just started forbids
-// what it has not read the rules for yet, and one that is overloaded puts off (429). So many times, over a few seconds,
-// the pod is read and the binding posted again; then the refusal counts, and the room is given back.
+// A refusal may be about an earlier try that took effect (409, 404), or pass: an API server that has just started
+// forbids what it has not read the rules for yet, and one that is overloaded puts off (429). So many times, over a few
+// seconds, the pod is read and the binding posted again; then the refusal counts, and the room is given back.
 constexpr int kRefusedReadsMax = 5;
 // Of one namespace. More are no use: what keeps these from being answered, a webhook of that namespace most likely,
 // keeps the next ones as well, and each holds room on a node. Where others take effect meanwhile, answers are merely

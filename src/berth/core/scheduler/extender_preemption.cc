@@ -48,9 +48,10 @@ Expected<void> ExtenderPreemption::Check(const config::Extender& extender, std::
     const auto offered = offered_.find(each.node_name);
     if (row == framework::kNoNode && offered == offered_.end())
       return InvalidError("nodeinfo not found for node name \"" + each.node_name + "\"");
+    if (row == framework::kNoNode) continue;  // with all that ran there
     for (const std::string& uid : each.pod_uids) {
       if (offered != offered_.end() && offered->second.contains(uid)) continue;
-      if (row != framework::kNoNode && FindOnNode(nodes, row, uid) != nullptr) continue;
+      if (FindOnNode(nodes, row, uid) != nullptr) continue;
       return InvalidError("extender: " + extender.url_prefix + " claims to preempt pod (UID: " + uid +
                           ") on node: " + each.node_name + ", but the pod is not found on that node");
     }

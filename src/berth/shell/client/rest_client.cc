@@ -60,11 +60,13 @@ ErrorCode CodeOf(int status, std::string_view reason) {
   return ErrorCode::kInvalid;
 }
 
-// Whether an admission webhook or a ValidatingAdmissionPolicy has denied the request: the API server puts these words in
-// front of theirs. The status code is the webhook's own choice: 409, 429 and 503 then mean none of what they mean elsewhere.
+// Whether an admission webhook or a ValidatingAdmissionPolicy has denied the request: the API server puts these words
+// in front of theirs. The status code is the webhook's own choice: 409, 429 and 503 then mean none of what they mean
+// elsewhere.
 bool IsDeniedByAdmission(std::string_view message) {
   return (message.starts_with("admission webhook \"") && message.find("\" denied the request") != message.npos) ||
-         (message.find("ValidatingAdmissionPolicy '") != message.npos && message.find("denied request: ") != message.npos);
+         (message.find("ValidatingAdmissionPolicy '") != message.npos &&
+          message.find("denied request: ") != message.npos);
 }
 
 std::int64_t RetryAfterMs(std::string_view seconds) {
