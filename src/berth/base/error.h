@@ -24,7 +24,9 @@ enum class ErrorCode : std::uint8_t {
   kUnavailable,      // connection refused, closed or reset; 5xx; TLS failure
   kTimeout,          // no answer in time, or 504
   kCancelled,        // we gave up: shutdown
-  kInternal,         // unexpected: a bug of the other side, or of ours
+  // Unexpected: a bug of the other side, or of ours. Of the API server: an admission webhook or policy that denies, or
+  // cannot be called, so that nothing was stored.
+  kInternal,
 };
 
 // The code's name as it appears in logs, for example "NotFound".

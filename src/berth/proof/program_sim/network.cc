@@ -83,6 +83,7 @@ struct Network::Call {
   Time sent_at{};
   std::function<void()> cancel_deadline;
   bool is_answer_lost = false;
+  bool is_refused_by_webhook = false;
   Duration held{0};  // by a webhook
 };
 
@@ -341,6 +342,7 @@ net::Response Network::ServerError(Fault& fault) {
 }
 
 net::Response Network::WebhookAnswer(Fault& fault, Call* call) {
+  if (call != nullptr) call->is_refused_by_webhook = true;
   switch (fault.mode) {
     case 0: return Denial(fault.random);
     case 1:
@@ -423,6 +425,9 @@ void Network::CheckPromise(const Call& call, Time arrives_at) {
 }
 
 void Network::Arrive(const std::shared_ptr<Call>& call) {
+  // Who sends a request twice does not wait for a refusal in between, which would have said for certain that it did
+  // nothing.
+  if (call->is_refused_by_webhook) return;
   call->held = Duration{0};
   net::Response response = Refusal(call->request, call->subject, call->namespace_name, call.get());
   if (response.status != 0 && call->subject == Subject::kEvent && response.status != 401 && response.status != 429)

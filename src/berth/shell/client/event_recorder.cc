@@ -406,11 +406,13 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     error = ErrorFromResponse(sent, response);
     // The earlier try, whose answer was lost, had been stored.
     if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
-    if (status == 429 || status == 503 || status == 401) return Next::kServerAway;
+    // A denial by admission is about this namespace's events, whatever its code says.
+    const bool is_denied = error.code == ErrorCode::kInternal;
+    if (!is_denied && (status == 429 || status == 503 || status == 401)) return Next::kServerAway;
     // An API server that has just started refuses what it has not read the rules for yet.
     const bool is_terminating = error.message.find("is being terminated") != std::string::npos;
     if (status == 403 && !is_terminating && ++item.answers < kForbiddenTriesMax) return Next::kLater;
-    if (status >= 500 || error.code == ErrorCode::kConflict) {
+    if (status >= 500 || is_denied || error.code == ErrorCode::kConflict) {
       if (++item.answers < options_.tries_max) return Next::kLater;
     }
     Refuse(item, error);

@@ -305,6 +305,23 @@ TEST_F(EventRecorderTest, KeepsEverythingWhileTheServerIsAway) {
   }
 }
 
+// One namespace's webhook is not the server, whatever the code that it chooses.
+TEST_F(EventRecorderTest, ADenialHoldsUpNoOtherEvent) {
+  for (const int status : {401, 429, 503}) {
+    SCOPED_TRACE(status);
+    Make({});
+    for (int i = 0; i < 20; ++i) Record(Scheduled("web-" + std::to_string(i)));
+    for (int answered = 0; transport.Waiting() > 0; ++answered) {
+      const bool is_denied = answered < 10;
+      transport.Next()->Answer(
+          is_denied ? status : 201,
+          is_denied ? R"({"kind":"Status","message":"admission webhook \"w\" denied the request: no"})" : "{}");
+      loop.Run();
+    }
+    EXPECT_EQ(recorder->Stats().sent, 10U) << "at once";
+  }
+}
+
 // An API server of many that is overloaded, or a proxy that has lost one.
 TEST_F(EventRecorderTest, AFailureNowAndThenHoldsUpNoOtherEvent) {
   for (const int status : {429, 503}) {

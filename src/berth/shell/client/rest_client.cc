@@ -126,12 +126,10 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
   std::string reason = ReadStatus(response.body, error);
   error.code = CodeOf(response.status, reason);
   error.outcome_unknown = response.status >= 500 && !IsRead(request);
-  // Admission comes before anything is stored, and what is wrong is one namespace's, not the server's.
-  if (reason == "InternalError" && error.message.find("failed calling webhook") != std::string::npos) {
+  const bool is_webhook_away =
+      reason == "InternalError" && error.message.find("failed calling webhook") != std::string::npos;
+  if (is_webhook_away || IsDeniedByAdmission(error.message)) {
     error.code = ErrorCode::kInternal;
-    error.outcome_unknown = false;
-  } else if (IsDeniedByAdmission(error.message)) {
-    error.code = ErrorCode::kInvalid;
     error.outcome_unknown = false;
     error.retry_after_ms = 0;
   }
@@ -299,16 +297,17 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     }
     const int status = result->status;
     if (IsSuccess(status)) return Finish(call, std::move(result));
-    if (status == 401 && !call->is_refreshed) {
+    Error error = ErrorFromResponse(call->request, *result);
+    const bool is_servers_own = error.code != ErrorCode::kInternal;
+    if (status == 401 && is_servers_own && !call->is_refreshed) {
       call->is_refreshed = true;
       if (credentials->Invalidate(call->authorization)) return Attempt(call);
     }
-    const bool may_repeat =
-        status == 429 || (IsRead(call->request) && (status == 500 || (status >= 502 && status <= 504)));
-    if (may_repeat && call->tries < call->options.tries)
-      return Decide(call, ErrorFromResponse(call->request, *result), true);
+    const bool may_repeat = (status == 429 && is_servers_own) ||
+                            (IsRead(call->request) && (status == 500 || (status >= 502 && status <= 504)));
+    if (may_repeat && call->tries < call->options.tries) return Decide(call, error, true);
     if (call->options.any_status) return Finish(call, std::move(result));
-    Finish(call, ErrorFromResponse(call->request, *result));
+    Finish(call, std::move(error));
   }
 
   void Decide(const CallPtr& call, const Error& error, bool may_repeat) {

@@ -145,14 +145,14 @@ TEST(ErrorFromResponseTest, FollowsStatusAndReason) {
        status("InternalError", "Internal error occurred: failed calling webhook \\\"w\\\": no route to host"),
        ErrorCode::kInternal, "failed calling webhook", false},
       {"an admission webhook denies with a code of its own, conflict", "POST", 409,
-       status("Conflict", "admission webhook \\\"w\\\" denied the request: no"), ErrorCode::kInvalid, "denied", false},
+       status("Conflict", "admission webhook \\\"w\\\" denied the request: no"), ErrorCode::kInternal, "denied", false},
       {"likewise, unavailable", "POST", 503,
-       status("", "admission webhook \\\"w\\\" denied the request without explanation"), ErrorCode::kInvalid, "denied",
+       status("", "admission webhook \\\"w\\\" denied the request without explanation"), ErrorCode::kInternal, "denied",
        false},
       {"an admission policy denies", "POST", 403,
        status("Forbidden",
               "pods \\\"p\\\" is forbidden: ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no"),
-       ErrorCode::kInvalid, "denied", false},
+       ErrorCode::kInternal, "denied", false},
       {"read, internal error", "GET", 500, status("InternalError", "etcd"), ErrorCode::kUnavailable, "etcd", false},
       {"server timeout", "POST", 504, status("Timeout", "slow"), ErrorCode::kTimeout, "slow", true},
       {"line break in the message", "GET", 400, status("BadRequest", "a\\nb"), ErrorCode::kInvalid, "a b", false},
@@ -203,6 +203,7 @@ TEST_F(RestClientTest, TriesAgainOnlyWhatIsSafe) {
     bool is_retried;
     bool outcome_unknown;
   };
+  constexpr const char* kDenied = R"({"kind":"Status","message":"admission webhook \"w\" denied the request: no"})";
   const auto refused = [](FakeTransport::Call& c) { c.Fail(ErrorCode::kUnavailable, false); };
   const auto lost = [](FakeTransport::Call& c) { c.Fail(ErrorCode::kUnavailable, true); };
   const auto status = [](int code) { return [code](FakeTransport::Call& c) { c.Answer(code, ""); }; };
@@ -215,6 +216,8 @@ TEST_F(RestClientTest, TriesAgainOnlyWhatIsSafe) {
       {"write, refused", "POST", refused, true, false},
       {"write, answer lost", "POST", lost, false, true},
       {"write, 429", "POST", status(429), true, false},
+      {"write, denied by a webhook with 429", "POST", [](FakeTransport::Call& c) { c.Answer(429, kDenied); }, false,
+       false},
       {"write, 503", "POST", status(503), false, true},
       {"write, 409", "POST", status(409), false, false},
       {"delete, answer lost", "DELETE", lost, false, true},
