@@ -50,9 +50,12 @@ QueueingHint AfterNodeChange(const PodInfo& pod, const EventObjects& event) {
     const std::string* after = value(event.new_node, term);
     if (after != nullptr && (before == nullptr || *before != *after)) return QueueingHint::kQueue;
   }
+  // A node without the key takes any pod, and who is in the domain of one with it is not looked at here. The same holds
+  // for other pods' anti-affinity. Upstream looks at the pod's own terms alone: one that others' terms refuse
+  // everywhere then waits beside an empty node until it is tried again without an event.
+  if (event.old_node == nullptr)
+    return QueueIf(!terms.required_anti_affinity.empty() || terms.required_affinity.empty());
   for (const AffinityTerm& term : terms.required_anti_affinity) {
-    // A node without the key takes any pod, and who is in the domain of one with it is not looked at here.
-    if (event.old_node == nullptr) return QueueingHint::kQueue;
     const std::string* before = value(event.old_node, term);
     const std::string* after = value(event.new_node, term);
     if (before != nullptr && (after == nullptr || *before != *after)) return QueueingHint::kQueue;

@@ -615,6 +615,7 @@ TEST(InterPodAffinity, HintsAfterNodeChanges) {
   Fixture fixture;
   const auto near = MakePod("p").Affinity(WebIn("zone")).Info();
   const auto far = MakePod("p").AntiAffinity(WebIn("zone")).Info();
+  const auto both = MakePod("p").Affinity(WebIn("zone")).AntiAffinity(WebIn("zone")).Info();
   const auto plain = MakePod("p").Info();
   LabelSelector broken;
   broken.requirements = {{"app", api::SelectorOperator::kUnknown, {"web"}, "Foo"}};
@@ -642,7 +643,9 @@ TEST(InterPodAffinity, HintsAfterNodeChanges) {
       {"anti-affinity: gets another value", kUpdateNodeLabel, far, b, a, kQueue},
       {"anti-affinity: keeps the value", kUpdateNodeLabel, far, a, a, kSkip},
       {"anti-affinity: loses the key", kUpdateNodeLabel, far, a, bare, kQueue},
-      {"refused by others' terms: not looked at", kAdd, plain, nullptr, a, kSkip},
+      {"affinity and anti-affinity: any node added", kAdd, both, nullptr, bare, kQueue},
+      {"refused by others' terms: any node added", kAdd, plain, nullptr, a, kQueue},
+      {"refused by others' terms: gets another value", kUpdateNodeLabel, plain, b, a, kSkip},
       {"terms that do not parse", kUpdateNodeLabel, unparsed, a, a, kQueue},
   };
   for (const auto& test : cases) {
