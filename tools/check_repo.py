@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "instruments": CORE,
     "cache": CORE + ["config"],
     "queue": CORE + ["config", "instruments"],
-    "plugins": CORE + ["cel", "config", "script"],
+    "plugins": CORE + ["cel", "config", "instruments", "script"],
     "runtime": CORE + ["config", "cache", "instruments", "queue", "plugins"],
     "scheduler": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime"],
     # The runner of golden cases is a shell of its own around the core.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics: counters and gauges that plugins keep. Names follow Prometheus: snake case, with the unit, and "_total" for
-// counters; berth's own begin with "berth_". Thread-safe.
+// Metrics: counters, gauges and histograms that plugins keep. Names follow Prometheus: snake case, with the unit, and
+// "_total" for counters; berth's own begin with "berth_". Thread-safe.
 #pragma once
 
 #include <string>
@@ -22,6 +22,12 @@ class Gauge {
   virtual void Set(double value) = 0;
 };
 
+class Histogram {
+ public:
+  virtual ~Histogram() = default;
+  virtual void Observe(double value) = 0;
+};
+
 class Metrics {
  public:
   // Label names and values. Values come from a small set that is known beforehand: never names of pods.
@@ -32,6 +38,9 @@ class Metrics {
   // the reference. Equal names must have equal help texts and label names.
   virtual Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) = 0;
   virtual Gauge& GetGauge(std::string_view name, std::string_view help, const Labels& labels) = 0;
+  // `bounds`: upper bounds of the buckets, ascending, without +Inf.
+  virtual Histogram& GetHistogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
+                                  const Labels& labels) = 0;
 
   // Counts nothing.
   static Metrics& None();

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "berth/framework/handle.h"
+#include "berth/testing/fake_metrics.h"
 
 namespace berth::testing {
 
@@ -16,6 +18,7 @@ class FakeHandle final : public framework::Handle {
  public:
   void Decide(framework::PermitDecision decision) override { decisions.push_back(std::move(decision)); }
   const framework::Objects& objects() const override { return store; }
+  framework::Metrics& metrics() const override { return *counted; }
   const framework::NodeTable* node_table() const override { return table; }
   const framework::NominatedRows* nominated_rows() const override { return nominations; }
   void Start(framework::Operation operation) override { started.push_back(std::move(operation)); }
@@ -51,6 +54,7 @@ class FakeHandle final : public framework::Handle {
   bool is_binding_cancellable = false;
   std::map<std::string, std::string> files;
 
+  std::shared_ptr<FakeMetrics> counted = std::make_shared<FakeMetrics>();
   std::vector<framework::PermitDecision> decisions;
   std::vector<framework::Operation> started;
   std::vector<framework::PodEvent> events;

@@ -4,10 +4,13 @@
 #include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "berth/core/instruments/metric_list.h"
+#include "berth/core/instruments/plugin_metrics.h"
 #include "berth/core/instruments/profile_metrics.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/instruments/stopwatch.h"
@@ -60,6 +63,44 @@ TEST(SchedulerMetricsTest, ThePageNamesEachListedMetric) {
 TEST(SchedulerMetricsTest, HelpBeginsWithTheStability) {
   EXPECT_EQ(DescriptionOf("scheduler_goroutines").help,
             "[BETA] Number of running goroutines split by the work they do such as binding.");
+}
+
+// The name of a counter, the names of its labels.
+class NotedMetrics final : public framework::Metrics {
+ public:
+  framework::Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) override {
+    Note(name, help, labels);
+    return None().GetCounter(name, help, labels);
+  }
+  framework::Gauge& GetGauge(std::string_view name, std::string_view help, const Labels& labels) override {
+    return None().GetGauge(name, help, labels);
+  }
+  framework::Histogram& GetHistogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
+                                     const Labels& labels) override {
+    Note(name, help, labels);
+    noted += " " + std::to_string(bounds.size()) + " buckets from " + std::to_string(bounds.front());
+    return None().GetHistogram(name, help, bounds, labels);
+  }
+  std::string noted;
+
+ private:
+  void Note(std::string_view name, std::string_view help, const Labels& labels) {
+    noted = std::string(name) + ": " + std::string(help);
+    for (const auto& [label, value] : labels) noted += " " + label + "=" + value;
+  }
+};
+
+TEST(PluginMetricsTest, AreDescribedAsTheyAreListed) {
+  NotedMetrics metrics;
+  CounterOf(metrics, "scheduler_resourceclaim_creates_total", {"success"}).Add();
+  EXPECT_EQ(metrics.noted,
+            "scheduler_resourceclaim_creates_total: [ALPHA] Number of ResourceClaims creation requests within "
+            "scheduler status=success");
+  HistogramOf(metrics, "scheduler_dra_bindingconditions_wait_duration_seconds", {"p", "d", "timeout"}).Observe(1);
+  EXPECT_EQ(metrics.noted,
+            "scheduler_dra_bindingconditions_wait_duration_seconds: [ALPHA] Time in seconds spent waiting for "
+            "BindingConditions to be satisfied during PreBind. profile=p driver=d status=timeout 14 buckets from "
+            "0.100000");
 }
 
 TEST(SchedulerMetricsTest, FifteenAttemptsAndMoreAreOne) {

@@ -7,6 +7,8 @@
 
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
+#include "berth/core/instruments/plugin_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
@@ -69,6 +71,7 @@ struct PreemptionExecutor::Job {
   std::int32_t priority = 0;
   std::string node_name;
   std::vector<PodInfoPtr> victims;
+  Time began{};
   std::size_t outstanding = 0;  // evictions under way
   bool is_last = false;         // the last victim's eviction has begun
   bool has_failed = false;
@@ -94,7 +97,7 @@ void PreemptionExecutor::Preempt(const PodInfo& preemptor, std::string_view node
   running_[preemptor.uid] = job;
   // Not within the scheduling cycle that decided it: that one still reads nominations and nodes.
   handle_.Start(Operation::After(Duration{0}, [self = shared_from_this(), job](const StepResult& result) {
-    self->Begin(job, result.wall_now);
+    self->Begin(job, result);
     return Operation::Done();
   }));
 }
@@ -109,24 +112,25 @@ bool PreemptionExecutor::IsRunning(std::string_view preemptor_uid) const {
   return is_running;
 }
 
-void PreemptionExecutor::Begin(const JobPtr& job, Time wall_now) {
+void PreemptionExecutor::Begin(const JobPtr& job, const StepResult& at) {
+  job->began = at.now;
   for (const PodInfoPtr& nominated : handle_.NominatedPods(job->node_name)) {
     if (nominated->priority() < job->priority) handle_.ClearNomination(*nominated);
   }
   job->is_last = job->victims.size() == 1;
   const std::size_t count = job->is_last ? 1 : job->victims.size() - 1;
   job->outstanding = count;
-  for (std::size_t i = 0; i < count; ++i) Evict(job, job->victims[i], wall_now);
+  for (std::size_t i = 0; i < count; ++i) Evict(job, job->victims[i], at);
 }
 
-void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, Time wall_now) {
+void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, const StepResult& at) {
   // A pod whose binding has not begun is taken back in memory, and tries again elsewhere.
   if (handle_.CancelBinding(victim->uid, names::kDefaultPreemption, "preempted")) {
     Announce(*job, *victim, true);
-    Evicted(job, wall_now);
+    Evicted(job, at);
     return;
   }
-  handle_.Start(WriteCondition(job, victim, wall_now, 1));
+  handle_.Start(WriteCondition(job, victim, at.wall_now, 1));
 }
 
 Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries) {
@@ -136,7 +140,7 @@ Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr
     if (!result.error) return self->Delete(job, victim, 1, false);
     const Error& error = *result.error;
     if (error.code == ErrorCode::kNotFound) {
-      self->Evicted(job, result.wall_now);
+      self->Evicted(job, result);
       return Operation::Done();
     }
     if ((IsPassing(error) || error.code == ErrorCode::kConflict) && tries < kTriesMax) {
@@ -146,7 +150,7 @@ Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr
     }
     // A conflict that stays may be another pod of the victim's name; the DELETE asks for the uid and finds out.
     if (error.code == ErrorCode::kConflict) return self->Delete(job, victim, 1, false);
-    self->Failed(job, *victim, "writing its condition", error, result.wall_now);
+    self->Failed(job, *victim, "writing its condition", error, result);
     return Operation::Done();
   });
 }
@@ -166,13 +170,13 @@ Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim
             });
           }
           if (!is_gone) {
-            self->Failed(job, *victim, "deleting it", error, result.wall_now);
+            self->Failed(job, *victim, "deleting it", error, result);
             return Operation::Done();
           }
         }
         // Whom somebody else deleted, the preemptor did not evict.
         if (!result.error || may_be_done) self->Announce(*job, *victim, false);
-        self->Evicted(job, result.wall_now);
+        self->Evicted(job, result);
         return Operation::Done();
       });
 }
@@ -189,30 +193,36 @@ void PreemptionExecutor::Announce(const Job& job, const PodInfo& victim, bool is
 }
 
 void PreemptionExecutor::Failed(const JobPtr& job, const PodInfo& victim, std::string_view doing, const Error& error,
-                                Time wall_now) {
+                                const StepResult& at) {
   log::Warning("plugins", "Could not preempt a pod",
                {{"pod", victim.Key()},
                 {"preemptor", job->preemptor.namespace_name + "/" + job->preemptor.name},
                 {"doing", doing},
                 {"err", error.message}});
   job->has_failed = true;
-  Evicted(job, wall_now);
+  Evicted(job, at);
 }
 
 // One victim less to wait for, whatever became of it.
-void PreemptionExecutor::Evicted(const JobPtr& job, Time wall_now) {
+void PreemptionExecutor::Evicted(const JobPtr& job, const StepResult& at) {
   if (--job->outstanding > 0) return;
   // Without all the others gone the last one would go in vain.
   if (job->is_last || job->has_failed) {
-    End(job);
+    End(job, at.now);
     return;
   }
   job->is_last = true;
   job->outstanding = 1;
-  Evict(job, job->victims.back(), wall_now);
+  Evict(job, job->victims.back(), at);
 }
 
-void PreemptionExecutor::End(const JobPtr& job) {
+void PreemptionExecutor::End(const JobPtr& job, Time now) {
+  // Upstream takes the label's value and the duration down when its goroutine begins (defer evaluates its arguments at
+  // once), so that it counts successes of no length only. What the metrics are for is counted here.
+  const std::string_view result = job->has_failed ? "error" : "success";
+  instruments::CounterOf(handle_.metrics(), "scheduler_preemption_goroutines_execution_total", {result}).Add();
+  instruments::HistogramOf(handle_.metrics(), "scheduler_preemption_goroutines_duration_seconds", {result})
+      .Observe(instruments::Seconds(now - job->began));
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor.uid);
   if (it != running_.end() && it->second == job) running_.erase(it);

@@ -46,15 +46,16 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   using JobPtr = std::shared_ptr<Job>;
   using PodInfoPtr = framework::PodInfoPtr;
 
-  void Begin(const JobPtr& job, Time wall_now);
-  void Evict(const JobPtr& job, const PodInfoPtr& victim, Time wall_now);
+  // `at`: the step that has just ended, with the time.
+  void Begin(const JobPtr& job, const framework::StepResult& at);
+  void Evict(const JobPtr& job, const PodInfoPtr& victim, const framework::StepResult& at);
   framework::Operation WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries);
   framework::Operation Delete(const JobPtr& job, const PodInfoPtr& victim, int tries, bool may_be_done);
   void Announce(const Job& job, const framework::PodInfo& victim, bool is_in_memory);
   void Failed(const JobPtr& job, const framework::PodInfo& victim, std::string_view doing, const Error& error,
-              Time wall_now);
-  void Evicted(const JobPtr& job, Time wall_now);
-  void End(const JobPtr& job);
+              const framework::StepResult& at);
+  void Evicted(const JobPtr& job, const framework::StepResult& at);
+  void End(const JobPtr& job, Time now);
 
   framework::Handle& handle_;
   StringHashMap<JobPtr> running_;  // by the preemptor's uid: at most one for each pod that waits for its victims

@@ -45,7 +45,8 @@ class ExecutorTest : public ::testing::Test {
   // Ends a step of the operation at `index`; what follows takes its place, or it is gone.
   void Step(std::size_t index, std::optional<Error> error = std::nullopt) {
     const Operation operation = handle_.started[index];
-    Operation following = operation.next(StepResult{std::move(error), {}, {}, kNow, kNow});
+    now_ += std::chrono::milliseconds(100);
+    Operation following = operation.next(StepResult{std::move(error), {}, {}, now_, kNow});
     if (following.is_done()) {
       handle_.started.erase(handle_.started.begin() + static_cast<std::ptrdiff_t>(index));
     } else {
@@ -53,6 +54,7 @@ class ExecutorTest : public ::testing::Test {
     }
   }
 
+  Time now_{std::chrono::seconds(1000)};
   testing::FakeHandle handle_;
   const PodInfoPtr preemptor_ = MakePod("p").Priority(10).SchedulerName("mine").Info();
   std::shared_ptr<PreemptionExecutor> executor_ = std::make_shared<PreemptionExecutor>(handle_);
@@ -285,6 +287,34 @@ TEST_F(ExecutorTest, ALastVictimIsSparedWhenOthersStay) {
 TEST_F(ExecutorTest, DoesNotEvictTwice) {
   const std::vector<PodInfoPtr> victims = {Victim("a"), MakePod("b").Node("n").Deleted(kNow).Info()};
   EXPECT_EQ(PreemptionExecutor::ToEvict(victims), std::vector<PodInfoPtr>{victims.front()});
+}
+
+TEST_F(ExecutorTest, CountsAndTimesPreemptions) {
+  const std::string counts = "scheduler_preemption_goroutines_execution_total,result=";
+  const std::string durations = "scheduler_preemption_goroutines_duration_seconds,result=";
+  Preempt({Victim("a"), Victim("b")});
+  for (int i = 0; i < 4; ++i) Step(0);
+  EXPECT_TRUE(handle_.counted->Keys("scheduler_").empty()) << "b is still to be deleted";
+  Step(0);
+  EXPECT_EQ(handle_.counted->Value(counts + "success"), 1);
+  ASSERT_EQ(handle_.counted->Observed(durations + "success").size(), 1U);
+  EXPECT_NEAR(handle_.counted->Observed(durations + "success").front(), 0.4, 1e-9) << "from the first step's end";
+
+  Preempt({Victim("a"), Victim("b"), Victim("c")});
+  Step(0);
+  Step(0, Failure(ErrorCode::kForbidden));
+  Step(0);
+  Step(0);
+  EXPECT_EQ(handle_.counted->Value(counts + "success"), 1);
+  EXPECT_EQ(handle_.counted->Value(counts + "error"), 1);
+  ASSERT_EQ(handle_.counted->Observed(durations + "error").size(), 1U);
+  EXPECT_NEAR(handle_.counted->Observed(durations + "error").front(), 0.3, 1e-9);
+
+  handle_.is_binding_cancellable = true;
+  Preempt({Victim("a")});
+  Step(0);
+  EXPECT_EQ(handle_.counted->Value(counts + "success"), 2);
+  EXPECT_EQ(handle_.counted->Observed(durations + "success").back(), 0);
 }
 
 TEST_F(ExecutorTest, OperationsOutliveTheExecutor) {

@@ -14,6 +14,8 @@
 #include <functional>
 #include <utility>
 
+#include "berth/core/instruments/plugin_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
 #include "berth/plugins/dynamic_resources/claim_json.h"
 #include "berth/plugins/dynamic_resources/claim_requests.h"
@@ -30,6 +32,30 @@ using framework::StepResult;
 constexpr Duration kPollInterval = std::chrono::seconds(5);
 // How long a claim that was created may take to be seen (upstream: AssumeExtendedResourceTimeoutDefaultSeconds).
 constexpr Duration kCreatedClaimTimeout = std::chrono::seconds(120);
+
+// Called when it is known whether there is a claim.
+void CountCreation(framework::Metrics& metrics, std::string_view status) {
+  instruments::CounterOf(metrics, "scheduler_resourceclaim_creates_total", {status}).Add();
+}
+
+// As upstream all devices of the pod have waited so long, those without conditions included; allocations are counted of
+// those with conditions.
+void CountWait(framework::Metrics& metrics, const framework::PodInfo& pod, const ClaimReservation& reservation,
+               std::string_view status, Duration waited) {
+  const std::string& profile = pod.spec().scheduler_name;
+  for (const ClaimReservation::Claim& claim : reservation.claims) {
+    if (!claim.claim->allocation) continue;
+    for (const api::DeviceAllocationResult& device : claim.claim->allocation->results) {
+      instruments::HistogramOf(metrics, "scheduler_dra_bindingconditions_wait_duration_seconds",
+                               {profile, device.driver, status})
+          .Observe(instruments::Seconds(waited));
+      if (device.binding_conditions.empty()) continue;
+      instruments::CounterOf(metrics, "scheduler_dra_bindingconditions_allocations_total",
+                             {profile, device.driver, status})
+          .Add();
+    }
+  }
+}
 
 class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
  public:
@@ -96,6 +122,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     const DeviceClaims::Ptr created = result.error ? nullptr : DecodeClaim(result.body);
     if (created != nullptr) return Use(created);
     if (result.error && !result.error->outcome_unknown) {
+      CountCreation(handle_.metrics(), "failure");
       return Fail("create claim for extended resources " + pod_.namespace_name() + "/: " + result.error->message);
     }
     return Operation::After(SettleDelay(settle_tries_), Then(&ClaimBinder::FindCreated));
@@ -107,10 +134,12 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     if (++settle_tries_ < kSettleTriesMax) {
       return Operation::After(SettleDelay(settle_tries_), Then(&ClaimBinder::FindCreated));
     }
+    CountCreation(handle_.metrics(), "failure");
     return Fail("create claim for extended resources " + pod_.namespace_name() + "/: no answer");
   }
 
   Operation Use(const DeviceClaims::Ptr& created) {
+    CountCreation(handle_.metrics(), "success");
     claim_ = current().claim = created;
     settle_tries_ = 0;
     return Write();
@@ -268,8 +297,15 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     event.action = "Scheduling";
     event.note = "waiting for binding conditions for device on node " + pod_.node_name;
     handle_.Emit(std::move(event));
+    wait_began_ = now_;
     deadline_ = now_ + timeout_;
     return Poll();
+  }
+
+  // The wait for devices has ended; `status` is the metrics' label.
+  Operation EndWait(std::string_view status, std::string error = {}) {
+    CountWait(handle_.metrics(), pod_, *reservation_, status, now_ - wait_began_);
+    return error.empty() ? Succeed() : Operation::Done(Status::Error(std::move(error)));
   }
 
   Operation Poll() {
@@ -278,22 +314,20 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       const api::ObjectMeta& metadata = before->metadata;
       const DeviceClaims::Ptr now = state_->claims.Find(metadata.namespace_name, metadata.name);
       if (now == nullptr) {
-        return Operation::Done(
-            Status::Error("could not find ResourceClaim \"" + metadata.namespace_name + "/" + metadata.name + "\""));
+        return EndWait("error",
+                        "could not find ResourceClaim \"" + metadata.namespace_name + "/" + metadata.name + "\"");
       }
       claim.claim = now;
       const BindingReadiness readiness = ReadinessOf(*now);
       if (readiness.state == BindingReadiness::State::kReady) continue;
-      if (readiness.state == BindingReadiness::State::kFailed) return Operation::Done(Status::Error(readiness.error));
+      if (readiness.state == BindingReadiness::State::kFailed) return EndWait("failure", readiness.error);
       if (IsBindingOverdue(*now, timeout_, wall_now_)) {
-        return Operation::Done(Status::Error("device binding timeout: claim=" + metadata.name));
+        return EndWait("timeout", "device binding timeout: claim=" + metadata.name);
       }
-      if (now_ >= deadline_) {
-        return Operation::Done(Status::Error("device binding timeout: context deadline exceeded"));
-      }
+      if (now_ >= deadline_) return EndWait("timeout", "device binding timeout: context deadline exceeded");
       return Operation::After(std::min<Duration>(kPollInterval, deadline_ - now_), Then(&ClaimBinder::Poll));
     }
-    return Succeed();
+    return EndWait("success");
   }
 
   Operation Succeed() {
@@ -320,6 +354,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   int settle_tries_ = 0;
   Time now_{};
   Time wall_now_{};
+  Time wait_began_{};  // for devices
   Time deadline_{};
 };
 

@@ -364,6 +364,15 @@ TEST_F(ClaimWritesTest, WaitsForBindingConditions) {
   EXPECT_EQ(cluster_.handle.events.front().reason, "BindingConditionsPending");
   EXPECT_EQ(cluster_.handle.events.front().note, "waiting for binding conditions for device on node n1");
   EXPECT_FALSE(cluster_.handle.events.front().is_warning);
+  const std::string labels = ",profile=default-scheduler,driver=d,status=success";
+  EXPECT_EQ(cluster_.handle.counted->Value("scheduler_dra_bindingconditions_allocations_total" + labels), 1);
+  EXPECT_EQ(cluster_.handle.counted->Observed("scheduler_dra_bindingconditions_wait_duration_seconds" + labels),
+            std::vector<double>{10});
+}
+
+TEST_F(ClaimWritesTest, DevicesWithoutConditionsHaveNothingToCount) {
+  EXPECT_EQ(PreBind(*ReserveX()), "ok");
+  EXPECT_TRUE(cluster_.handle.counted->Keys("scheduler_").empty());
 }
 
 TEST_F(ClaimWritesTest, BindingConditionsThatFailOrTakeTooLong) {
@@ -387,21 +396,32 @@ TEST_F(ClaimWritesTest, BindingConditionsThatFailOrTakeTooLong) {
     const Time begin = cluster.now;
     const std::string text = server.Run(cluster.plugin.PreBind(*pod));
     EXPECT_LE(cluster.now - begin, std::chrono::seconds(605));
-    return text;
+    const testing::FakeMetrics& counted = *cluster.handle.counted;
+    const std::vector<std::string> keys = counted.Keys("scheduler_");
+    EXPECT_EQ(keys.size(), 2U);
+    const std::string labels = keys.empty() ? "" : keys.front().substr(keys.front().find(','));
+    EXPECT_EQ(counted.Value("scheduler_dra_bindingconditions_allocations_total" + labels), 1);
+    EXPECT_EQ(counted.Observed("scheduler_dra_bindingconditions_wait_duration_seconds" + labels).size(), 1U);
+    return text + " (" + labels.substr(labels.rfind('=') + 1) + ")";
   };
   EXPECT_EQ(
       result("{'devices': [{'driver': 'd', 'pool': 's', 'device': 'a', 'conditions': [{'type': 'broken', 'status': "
              "'True', 'reason': 'Why', 'message': 'a \\'b\\''}]}]}"),
-      "Error: device binding failed: claim=x, reason=Why, message=\"a \\\"b\\\"\"");
-  EXPECT_EQ(result(""), "Error: device binding timeout: context deadline exceeded");
-  EXPECT_EQ(result("gone"), "Error: could not find ResourceClaim \"default/x\"");
+      "Error: device binding failed: claim=x, reason=Why, message=\"a \\\"b\\\"\" (failure)");
+  EXPECT_EQ(result(""), "Error: device binding timeout: context deadline exceeded (timeout)");
+  EXPECT_EQ(result("gone"), "Error: could not find ResourceClaim \"default/x\" (error)");
   EXPECT_EQ(result("{'allocation': {'allocationTimestamp': '2020-01-01T00:00:00Z'}}"),
-            "Error: device binding timeout: claim=x");
+            "Error: device binding timeout: claim=x (timeout)");
 }
 
 class ExtendedClaimTest : public ClaimWritesTest {
  protected:
   ExtendedClaimTest() { cluster_.Set(MakeClass("c", "'extendedResourceName': 'example.com/gpu'")); }
+  // Of claims, with success and with failure; -1: not counted.
+  std::vector<double> Creations() const {
+    const std::string name = "scheduler_resourceclaim_creates_total,status=";
+    return {cluster_.handle.counted->Value(name + "success"), cluster_.handle.counted->Value(name + "failure")};
+  }
   framework::PodInfoPtr ReserveExtended() { return cluster_.Reserve(MakePod("p").Request("example.com/gpu", "1")); }
 };
 
@@ -411,6 +431,7 @@ TEST_F(ExtendedClaimTest, IsCreatedAllocatedAndNamedInThePod) {
   server_.is_watched = false;
   EXPECT_EQ(PreBind(*pod), "ok");
   EXPECT_EQ(server_.log, (Log{"POST", "PATCH made", "PATCH made/status", "PATCH p/status"}));
+  EXPECT_EQ(Creations(), (std::vector<double>{1, -1}));
   EXPECT_EQ(codec::WriteJson(server_.last_body),
             "{\"metadata\":{\"uid\":\"uid-default-p\"},\"status\":{\"extendedResourceClaimStatus\":{"
             "\"requestMappings\":[{\"containerName\":\"c\",\"resourceName\":\"example.com/gpu\",\"requestName\":"
@@ -424,6 +445,13 @@ TEST_F(ExtendedClaimTest, IsCreatedAllocatedAndNamedInThePod) {
   cluster_.plugin.Unreserve(*pod, "n1");
   server_.RunStarted();
   EXPECT_EQ(server_.log, (Log{"PATCH made", "DELETE made"}));
+}
+
+TEST_F(ExtendedClaimTest, ARefusedCreation) {
+  const auto pod = ReserveExtended();
+  server_.fates = {Fate::kRefused};
+  EXPECT_EQ(PreBind(*pod), "Error: create claim for extended resources default/: forbidden");
+  EXPECT_EQ(Creations(), (std::vector<double>{-1, 1}));
 }
 
 TEST_F(ExtendedClaimTest, TheBody) {
@@ -457,6 +485,7 @@ TEST_F(ExtendedClaimTest, ALostCreationIsFoundByTheWatch) {
   EXPECT_EQ(PreBind(*pod), "ok");
   EXPECT_EQ(server_.log, (Log{"POST (unanswered)", "PATCH made", "PATCH made/status", "PATCH p/status"}));
   EXPECT_TRUE(IsTaken());
+  EXPECT_EQ(Creations(), (std::vector<double>{1, -1}));
 }
 
 TEST_F(ExtendedClaimTest, ALostCreationThatNeverHappened) {
@@ -464,6 +493,7 @@ TEST_F(ExtendedClaimTest, ALostCreationThatNeverHappened) {
   server_.fates = {Fate::kLost};
   EXPECT_EQ(PreBind(*pod), "Error: create claim for extended resources default/: no answer");
   EXPECT_EQ(server_.waits.size(), 10U);
+  EXPECT_EQ(Creations(), (std::vector<double>{-1, 1}));
   cluster_.plugin.Unreserve(*pod, "n1");
   EXPECT_FALSE(IsTaken());
   EXPECT_TRUE(cluster_.handle.started.empty());

@@ -2,7 +2,7 @@
 // What the tests of policies that decide by data from outside share. Tests only.
 #pragma once
 
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,16 +14,17 @@
 #include "berth/framework/handle.h"
 #include "berth/framework/node_table.h"
 #include "berth/testing/fake_handle.h"
+#include "berth/testing/fake_metrics.h"
 
 namespace berth::plugins {
 
 // A handle with a node table, and metrics that can be read.
-class MeteredHandle final : public framework::Handle, public framework::Metrics {
+class MeteredHandle final : public framework::Handle {
  public:
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return fake_.objects(); }
   const framework::NodeTable* node_table() const override { return table; }
-  framework::Metrics& metrics() const override { return const_cast<MeteredHandle&>(*this); }
+  framework::Metrics& metrics() const override { return *metrics_; }
   void Start(framework::Operation) override {}
   void Emit(framework::PodEvent) override {}
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view) const override { return {}; }
@@ -32,32 +33,13 @@ class MeteredHandle final : public framework::Handle, public framework::Metrics 
   bool CancelBinding(std::string_view, std::string_view, std::string_view) override { return false; }
   void Activate(std::string_view) override {}
 
-  framework::Counter& GetCounter(std::string_view name, std::string_view, const Labels& labels) override {
-    return At(name, labels);
-  }
-  framework::Gauge& GetGauge(std::string_view name, std::string_view, const Labels& labels) override {
-    return At(name, labels);
-  }
-  double Value(const std::string& key) const {
-    const auto it = values_.find(key);
-    return it == values_.end() ? -1 : it->second.value;
-  }
+  double Value(const std::string& key) const { return metrics_->Value(key); }
 
   const framework::NodeTable* table = nullptr;
 
  private:
-  struct Cell final : framework::Counter, framework::Gauge {
-    void Add(double amount) override { value += amount; }
-    void Set(double to) override { value = to; }
-    double value = 0;
-  };
-  Cell& At(std::string_view name, const Labels& labels) {
-    std::string key(name);
-    for (const auto& [label, value] : labels) key += "," + label + "=" + value;
-    return values_[key];
-  }
   testing::FakeHandle fake_;
-  std::map<std::string, Cell> values_;
+  const std::unique_ptr<testing::FakeMetrics> metrics_ = std::make_unique<testing::FakeMetrics>();
 };
 
 // The default profile with one more plugin.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "berth/core/instruments/plugin_metrics.h"
 #include "berth/framework/node_table.h"
 
 namespace berth::plugins::volumes {
@@ -131,6 +132,7 @@ framework::Operation BindOperation::OnWaited(const StepResult& result) {
 }
 
 framework::Operation BindOperation::Fail(std::string error) {
+  instruments::CounterOf(handle_.metrics(), "scheduler_volume_scheduling_stage_error_total", {"bind"}).Add();
   Revert(sources_, *reservation_);
   return Operation::Done(framework::Status::Error(std::move(error)));
 }

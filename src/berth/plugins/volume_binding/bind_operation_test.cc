@@ -108,6 +108,7 @@ TEST_F(BindTest, BindsAVolume) {
   ShowBound("data", "pv");
   Wake();
   EXPECT_EQ(Wants(), "ok");
+  EXPECT_TRUE(cluster_.handle.counted->Keys("scheduler_").empty());
   EXPECT_EQ(cluster_.plugin().reservation_count(), 0u);
 }
 
@@ -161,6 +162,7 @@ TEST_F(BindTest, ARefusedWriteGivesUpWhatIsNotWritten) {
   Answer(VolumeJson("11", "uid-data"));
   Refuse({ErrorCode::kConflict, "it has been modified"});
   EXPECT_EQ(Wants(), "Error: it has been modified");
+  EXPECT_EQ(cluster_.handle.counted->Value("scheduler_volume_scheduling_stage_error_total,operation=bind"), 1);
   // The volume is written: it stays taken until the store shows it.
   EXPECT_EQ(assumed_count(), 1u);
   cluster_.plugin().Unreserve(*pod_, "n1");

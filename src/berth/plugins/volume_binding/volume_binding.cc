@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "berth/core/config/args.h"
+#include "berth/core/instruments/plugin_metrics.h"
 #include "berth/plugins/volume_binding/bind_operation.h"
 #include "berth/plugins/volume_binding/hints.h"
 #include "berth/plugins/volume_binding/row_matcher.h"
@@ -24,6 +25,11 @@ constexpr std::int64_t kBindTimeoutSecondsMax = std::int64_t{100} * 366 * 24 * 3
 constexpr std::string_view kStateKey = "VolumeBinding";
 // What upstream's CycleState says where a profile turns this plugin's PreFilter off.
 constexpr std::string_view kNoState = "not found";
+
+// Upstream counts those of Filter once a node, too.
+void CountErrors(framework::Metrics& metrics, std::string_view stage, int count) {
+  instruments::CounterOf(metrics, "scheduler_volume_scheduling_stage_error_total", {stage}).Add(count);
+}
 
 }  // namespace
 
@@ -53,7 +59,10 @@ Status VolumeBinding::Filter(const framework::Cycle& cycle, const PodInfo&, cons
   const auto* pod = cycle.state.Read<volumes::PodVolumes>(kStateKey);
   if (pod == nullptr) return Status::Error(std::string(kNoState));
   volumes::NodeDecision decision = volumes::DecideNode(sources_, *pod, node.node());
-  if (!decision.error.empty()) return Status::Error(std::move(decision.error));
+  if (!decision.error.empty()) {
+    CountErrors(handle_.metrics(), "predicate", 1);
+    return Status::Error(std::move(decision.error));
+  }
   return decision.reasons == 0 ? Status::Success() : volumes::RefusalFor(decision.reasons);
 }
 
@@ -70,11 +79,13 @@ void VolumeBinding::FilterRows(const framework::Cycle& cycle, const PodInfo&, st
   volumes::RowMatcher matcher(sources_, *pod, cycle.table);
   std::array<framework::VerdictId, volumes::kReasonSetCount> refusals{};
   volumes::NodeDecision decision;
+  int errors = 0;
   for (const NodeIndex row : rows) {
     if (verdicts[row] != framework::kVerdictOk) continue;
     matcher.SetRow(row);
     volumes::Decide(*pod, matcher, decision);
     if (!decision.error.empty()) {
+      ++errors;
       verdicts[row] = statuses.Intern(Status::Error(decision.error));
     } else if (decision.reasons != 0) {
       framework::VerdictId& id = refusals[decision.reasons];
@@ -82,6 +93,7 @@ void VolumeBinding::FilterRows(const framework::Cycle& cycle, const PodInfo&, st
       verdicts[row] = id;
     }
   }
+  if (errors > 0) CountErrors(handle_.metrics(), "predicate", errors);
 }
 
 Status VolumeBinding::Reserve(const framework::Cycle& cycle, const PodInfo& pod, std::string_view node_name) {
@@ -98,7 +110,11 @@ Status VolumeBinding::Reserve(const framework::Cycle& cycle, const PodInfo& pod,
   auto reservation = std::make_shared<volumes::Reservation>();
   reservation->node = node.node_ptr();
   Status status = volumes::Assume(sources_, *state, decision, *reservation);
-  if (status.IsSuccess()) reservations_.insert_or_assign(pod.uid, std::move(reservation));
+  if (status.IsSuccess()) {
+    reservations_.insert_or_assign(pod.uid, std::move(reservation));
+  } else {
+    CountErrors(handle_.metrics(), "assume", 1);
+  }
   return status;
 }
 

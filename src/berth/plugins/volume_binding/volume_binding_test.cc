@@ -155,6 +155,7 @@ TEST(VolumeBinding, MigratedVolumesMatchTheDriversLabel) {
   EXPECT_EQ(cluster.Try(*pod, "n1"),
             "Error: could not translate pv: failed to get region from zones: zone in unexpected format, expected: "
             "{locale}-{region}-{zone}, got: a");
+  EXPECT_EQ(cluster.handle.counted->Value("scheduler_volume_scheduling_stage_error_total,operation=predicate"), 1);
 }
 
 // One claim of 5Gi, class "wait", and the volume it gets on the node n1.
@@ -546,6 +547,9 @@ TEST(VolumeBinding, ReserveLeavesNothingBehindWhenItFails) {
             "Error: \"default/made\" is out of sync (stored: 2, assume: 1)");
   EXPECT_EQ(sources.volumes->assumed_count(), 0u);
   EXPECT_EQ(sources.claims->assumed_count(), 0u);
+  EXPECT_EQ(TestCluster::Describe(cluster.plugin().Reserve(cluster.cycle(), *pod, "n1")),
+            "Error: \"default/made\" is out of sync (stored: 2, assume: 1)");
+  EXPECT_EQ(cluster.handle.counted->Value("scheduler_volume_scheduling_stage_error_total,operation=assume"), 1);
 }
 
 TEST(VolumeBinding, ScoresNothing) {

@@ -29,6 +29,15 @@ class GaugedBy final : public framework::Gauge {
   GaugeCell& cell_;
 };
 
+class ObservedBy final : public framework::Histogram {
+ public:
+  explicit ObservedBy(HistogramCell& cell) : cell_(cell) {}
+  void Observe(double value) override { cell_.ObserveShared(value); }
+
+ private:
+  HistogramCell& cell_;
+};
+
 // A description with the names of the labels, and their values beside it.
 struct Named {
   Named(std::string_view name, std::string_view help, const framework::Metrics::Labels& labels)
@@ -52,6 +61,7 @@ struct PrometheusMetrics::State {
   std::mutex mutex;  // guards the maps
   std::map<Key, CountedBy> counters;
   std::map<Key, GaugedBy> gauges;
+  std::map<Key, ObservedBy> histograms;
 };
 
 PrometheusMetrics::PrometheusMetrics() : state_(std::make_unique<State>()) {}
@@ -73,6 +83,17 @@ framework::Gauge& PrometheusMetrics::GetGauge(std::string_view name, std::string
   Named named(name, help, labels);
   GaugeCell& cell = state_->registry.AddGauge(std::move(named.description)).With(named.values);
   return state_->gauges.emplace(std::move(key), cell).first->second;
+}
+
+framework::Histogram& PrometheusMetrics::GetHistogram(std::string_view name, std::string_view help,
+                                                      const std::vector<double>& bounds, const Labels& labels) {
+  const std::lock_guard lock(state_->mutex);
+  State::Key key(name, labels);
+  if (const auto known = state_->histograms.find(key); known != state_->histograms.end()) return known->second;
+  Named named(name, help, labels);
+  named.description.buckets = bounds;
+  HistogramCell& cell = state_->registry.AddHistogram(std::move(named.description)).With(named.values);
+  return state_->histograms.emplace(std::move(key), cell).first->second;
 }
 
 MetricRegistry& PrometheusMetrics::registry() { return state_->registry; }

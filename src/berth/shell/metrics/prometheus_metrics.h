@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "berth/base/metric_registry.h"
 #include "berth/framework/metrics.h"
@@ -17,6 +19,8 @@ class PrometheusMetrics final : public framework::Metrics {
 
   framework::Counter& GetCounter(std::string_view name, std::string_view help, const Labels& labels) override;
   framework::Gauge& GetGauge(std::string_view name, std::string_view help, const Labels& labels) override;
+  framework::Histogram& GetHistogram(std::string_view name, std::string_view help, const std::vector<double>& bounds,
+                                     const Labels& labels) override;
 
   MetricRegistry& registry();
   // The text exposition format 0.0.4 of all of it.

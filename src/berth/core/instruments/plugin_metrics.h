@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Those of kube-scheduler's metrics that plugins count, through the metrics of their handle. Thread-safe. Each call
+// looks the cell up: for what happens seldom.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "berth/framework/metrics.h"
+
+namespace berth::instruments {
+
+// `name` is in SchedulerMetricList(); `values` are those of its labels, in their order.
+framework::Counter& CounterOf(framework::Metrics& metrics, std::string_view name,
+                              std::initializer_list<std::string_view> values);
+framework::Histogram& HistogramOf(framework::Metrics& metrics, std::string_view name,
+                                  std::initializer_list<std::string_view> values);
+
+}  // namespace berth::instruments
