@@ -76,7 +76,8 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
   const serving::HealthCheck informers{
       "informers", [&shell, &clock, liveness] { return liveness->Look(shell.Sources(), clock.Now()); }};
   const serving::HealthCheck handler_sync{"sched-handler-sync",
-                                          [&shell] { return runner::NotSynced(shell.Sources()); }};
+                                          [&shell] { return runner::NotSynced(shell.Sources()); },
+                                          [&shell] { return runner::NotSyncedInBrief(shell.Sources()); }};
   const serving::HealthCheck shutdown{"shutdown", [is_ending = std::move(sources.is_ending)]() -> Failure {
                                         if (is_ending && is_ending()) return "process is shutting down";
                                         return std::nullopt;

@@ -493,6 +493,60 @@ TEST_F(InformerTest, TriesTheListAgain) {
   }
 }
 
+// How often a text is in another.
+std::size_t Count(const std::string& in, std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t at = in.find(text); at != std::string::npos; at = in.find(text, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(InformerTest, AMissingRightIsSaidOnceAndItsEndToo) {
+  const std::string forbidden = R"({"kind":"Status","message":"things is forbidden: User \"x\" cannot list them"})";
+  constexpr const char* kWarning = "The API server does not let us list and watch this kind";
+  ::testing::internal::CaptureStderr();
+  Start();
+  for (int i = 0; i < 10; ++i) {
+    AnswerList(forbidden, 403);
+    EXPECT_FALSE(informer->HasSynced());
+    ASSERT_TRUE(informer->Stats().failure);
+    EXPECT_EQ(informer->Stats().failure->code, ErrorCode::kForbidden);
+    loop.Advance(seconds(30));
+  }
+  std::string log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(log, "things"), 4U) << "one line: name, path and the server's words\n" << log;
+  EXPECT_EQ(Count(log, kWarning), 1U) << log;
+  EXPECT_THAT(log, HasSubstr(R"(resource="things" path="/api/v1/things")"));
+  EXPECT_THAT(log, HasSubstr("cannot list them"));
+  EXPECT_EQ(failures.size(), 10U) << "the handler hears of all";
+
+  // Said again after a while.
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 11; ++i) {
+    AnswerList(forbidden, 403);
+    loop.Advance(seconds(30));
+  }
+  EXPECT_EQ(Count(::testing::internal::GetCapturedStderr(), kWarning), 1U);
+
+  ::testing::internal::CaptureStderr();
+  AnswerList(List("10", {Object("a", "1")}));
+  EXPECT_TRUE(informer->HasSynced());
+  EXPECT_FALSE(informer->Stats().failure);
+  log = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr(R"(The API server lets us read this kind now" resource="things")"));
+
+  // Lists are allowed, and watches are not.
+  ::testing::internal::CaptureStderr();
+  for (int i = 0; i < 5; ++i) {
+    Stream().End(Error{ErrorCode::kForbidden, "things is forbidden: no watch"});
+    loop.Advance(seconds(30));
+  }
+  Stream().Open();
+  log = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(Count(log, kWarning), 1U) << log;
+  EXPECT_THAT(log, HasSubstr("lets us read this kind now"));
+  EXPECT_FALSE(informer->Stats().failure);
+}
+
 TEST_F(InformerTest, AKindThatIsNotServedIsEmptyUntilItIs) {
   const std::string not_served = R"({"kind":"Status","reason":"NotFound","message":"the server could not find it"})";
   MakeInformer({.may_be_missing = true, .missing_retry = seconds(60)});

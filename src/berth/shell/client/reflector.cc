@@ -101,6 +101,7 @@ bool Reflector::Impl::FinishList() {
   const std::uint64_t phase = shared_.phases.current();
   if (!shared_.store.EndRound() || !shared_.phases.Is(phase)) return false;
   ++shared_.stats.lists;
+  shared_.NoteSuccess();
   list_failures_ = 0;
   if (std::exchange(is_missing_, false)) {
     log::Info("client", "The API server serves this kind now", {{"resource", shared_.options.name}});
@@ -145,8 +146,11 @@ void Reflector::Impl::FailList(const Error& error) {
 // The API server does not stream the list, now or ever.
 void Reflector::Impl::OnInitialEventsRefused(const std::string& why, bool for_good) {
   if (for_good) streams_list_ = false;
-  log::Info("client", "Listing in pages: the API server did not stream the list",
-            {{"resource", shared_.options.name}, {"reason", why}});
+  // A right that is missing for both is said of the list, and of the watch when it comes.
+  if (for_good) {
+    log::Info("client", "Listing in pages: the API server did not stream the list",
+              {{"resource", shared_.options.name}, {"reason", why}});
+  }
   list_.Start();
 }
 

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -75,6 +76,8 @@ struct ReflectorStats {
   std::uint64_t decode_failures = 0;
   std::size_t objects = 0;
   std::size_t set_aside = 0;  // objects whose newest version does not decode
+  // Of the latest list or watch; nullopt since a list was whole or a watch was opened.
+  std::optional<Error> failure;
 };
 
 class Reflector {

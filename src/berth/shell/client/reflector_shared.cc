@@ -59,6 +59,12 @@ Duration ReflectorShared::Backoff(int failures, const Error& error) {
 
 void ReflectorShared::Report(const Error& error, Duration delay) {
   ++stats.failures;
+  stats.failure = error;
+  if (error.code == ErrorCode::kForbidden) {
+    ReportForbidden(error);
+    if (handler.on_failure) handler.on_failure(error);
+    return;
+  }
   // Without an answer it is the same for every kind of object, and said once.
   const bool is_away = error.code == ErrorCode::kUnavailable && status < 300;
   const std::string lead = is_away ? "The API server is away, all watches go on when it is back: " : "";
@@ -66,6 +72,23 @@ void ReflectorShared::Report(const Error& error, Duration delay) {
     log::Warning("client", lead + error.message, {{"resource", options.name}, {"retry_in", FormatGoDuration(delay)}});
   }
   if (handler.on_failure) handler.on_failure(error);
+}
+
+// The same for every try until somebody grants the right, and so not said at every try.
+void ReflectorShared::ReportForbidden(const Error& error) {
+  if (forbidden_at && loop.Now() - *forbidden_at < kForbiddenReminder) return;
+  forbidden_at = loop.Now();
+  log::Warning("client", "The API server does not let us list and watch this kind: grant the verbs list and watch",
+               {{"resource", options.name},
+                {"path", options.path},
+                {"err", error.message},
+                {"retry_in", "at most " + FormatGoDuration(options.backoff_max)}});
+}
+
+void ReflectorShared::NoteSuccess() {
+  stats.failure.reset();
+  if (!std::exchange(forbidden_at, std::nullopt)) return;
+  log::Info("client", "The API server lets us read this kind now", {{"resource", options.name}});
 }
 
 void ReflectorShared::OnHead(const net::Response& head) {

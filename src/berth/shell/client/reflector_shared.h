@@ -3,6 +3,8 @@
 // and what the API server has shown of itself. On the loop's thread, with the lock of `phases` held.
 #pragma once
 
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,6 +20,8 @@ struct ReflectorShared {
   ReflectorShared(RestClient& rest_client, ReflectorOptions reflector_options, Reflector::Decoders object_decoders,
                   Reflector::Handler change_handler);
   static constexpr int kStaleListsMax = 5;  // with the back-off half a minute
+  // A missing right is said again so long after it was said last; each try meets it.
+  static constexpr Duration kForbiddenReminder = std::chrono::minutes(10);
 
   ReflectorShared(const ReflectorShared&) = delete;
   ReflectorShared& operator=(const ReflectorShared&) = delete;
@@ -26,6 +30,9 @@ struct ReflectorShared {
   Duration Backoff(int failures, const Error& error);
   // Counts, logs and tells a failure after which the next try begins in `delay`.
   void Report(const Error& error, Duration delay);
+  void ReportForbidden(const Error& error);
+  // A list was whole, or a watch was opened.
+  void NoteSuccess();
   // The head of any streamed answer.
   void OnHead(const net::Response& head);
   // A state of this resourceVersion has been seen.
@@ -60,6 +67,7 @@ struct ReflectorShared {
   bool is_protobuf = false;          // the bytes of that answer
   std::uint64_t newest_version = 0;  // that has been seen; 0: none that is a number
   int stale_lists = 0;               // in a row
+  std::optional<Time> forbidden_at;  // when it was said last that a right is missing
 };
 
 // What is read of an object in JSON before it is decoded. The views are into `object`.

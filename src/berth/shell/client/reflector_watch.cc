@@ -51,6 +51,7 @@ void ReflectorWatch::Open(bool is_initial) {
     using Format = WatchFrames::Format;
     frames_.Reset(shared_.is_protobuf ? Format::kLengths : Format::kLines);
     ++shared_.stats.watches;
+    if (!is_initial_) shared_.NoteSuccess();
   });
   callbacks.on_bytes = shared_.phases.InPhase([this](std::string_view bytes) { OnBytes(bytes); });
   callbacks.on_end = shared_.phases.InPhase([this](const Expected<void>& result) { OnEnd(result); });

@@ -15,18 +15,34 @@ std::optional<std::string> InformerLiveness::Look(const std::vector<FeedSource>&
     const bool is_missing = source.has_synced && stats.lists == 0;
     if (is_missing || now - heard.since <= kSilenceMax) continue;
     silent += (silent.empty() ? "" : ", ") + source.name;
+    if (stats.failure) silent += " (" + stats.failure->message + ")";
   }
   if (silent.empty()) return std::nullopt;
   return "nothing has been heard of for more than " + FormatGoDuration(kSilenceMax) + ": " + silent;
 }
 
-std::optional<std::string> NotSynced(const std::vector<FeedSource>& sources) {
+namespace {
+
+std::optional<std::string> NotSyncedWith(const std::vector<FeedSource>& sources,
+                                         std::string (*reason)(const Error& failure)) {
   std::string unsynced;
   for (const FeedSource& source : sources) {
-    if (!source.has_synced) unsynced += (unsynced.empty() ? "" : ", ") + source.name;
+    if (source.has_synced) continue;
+    unsynced += (unsynced.empty() ? "" : ", ") + source.name;
+    if (source.stats.failure) unsynced += " (" + reason(*source.stats.failure) + ")";
   }
   if (unsynced.empty()) return std::nullopt;
   return "handlers are not fully synchronized: " + unsynced;
+}
+
+}  // namespace
+
+std::optional<std::string> NotSynced(const std::vector<FeedSource>& sources) {
+  return NotSyncedWith(sources, [](const Error& failure) { return failure.message; });
+}
+
+std::optional<std::string> NotSyncedInBrief(const std::vector<FeedSource>& sources) {
+  return NotSyncedWith(sources, [](const Error& failure) { return std::string(ToString(failure.code)); });
 }
 
 }  // namespace berth::runner

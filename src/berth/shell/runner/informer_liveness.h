@@ -32,7 +32,9 @@ class InformerLiveness {
   std::map<std::string, Heard> heard_;  // by source
 };
 
-// The sources that have not been listed yet, or nullopt.
+// The sources that have not been listed yet, each with the reason if one is known; nullopt: all have been.
 std::optional<std::string> NotSynced(const std::vector<FeedSource>& sources);
+// The same for whoever asks: of the reasons the code alone, for example "Forbidden".
+std::optional<std::string> NotSyncedInBrief(const std::vector<FeedSource>& sources);
 
 }  // namespace berth::runner

@@ -37,5 +37,20 @@ TEST(InformerLivenessTest, NamesThoseThatHaveNotBeenListed) {
             "handlers are not fully synchronized: nodes, csinodes");
 }
 
+TEST(InformerLivenessTest, SaysWhy) {
+  client::ReflectorStats refused{.failures = 1};
+  refused.failure = Error{ErrorCode::kForbidden, "while listing nodes: nodes is forbidden"};
+  const std::vector<FeedSource> sources = {{"nodes", false, refused}, {"pods", false, {}}};
+  EXPECT_EQ(NotSynced(sources),
+            "handlers are not fully synchronized: nodes (while listing nodes: nodes is forbidden), pods");
+  EXPECT_EQ(NotSyncedInBrief(sources), "handlers are not fully synchronized: nodes (Forbidden), pods");
+  InformerLiveness liveness;
+  EXPECT_EQ(liveness.Look({{"nodes", true, refused}}, Time(minutes(1))), std::nullopt);
+  refused.lists = 1;
+  EXPECT_EQ(liveness.Look({{"nodes", true, refused}}, Time(minutes(2))), std::nullopt);
+  EXPECT_EQ(liveness.Look({{"nodes", true, refused}}, Time(minutes(7))),
+            "nothing has been heard of for more than 4m0s: nodes (while listing nodes: nodes is forbidden)");
+}
+
 }  // namespace
 }  // namespace berth::runner

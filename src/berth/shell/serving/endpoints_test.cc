@@ -86,6 +86,19 @@ TEST_F(EndpointsTest, Health) {
   }
 }
 
+TEST_F(EndpointsTest, WhatAnybodyMayKnowOfAFailure) {
+  state_.readyz[1].public_failure = [] { return std::optional<std::string>("not listed: nodes"); };
+  failing_ = "sched-handler-sync";
+  EXPECT_EQ(Ask("/readyz").body,
+            "[+]shutdown ok\n[-]sched-handler-sync failed: reason withheld\nreadyz check failed\n");
+  EXPECT_EQ(Ask("/readyz?verbose").body,
+            "[+]shutdown ok\n[-]sched-handler-sync failed: not listed: nodes\nreadyz check failed\n");
+  EXPECT_EQ(Ask("/readyz/sched-handler-sync").body, "internal server error: it is sched-handler-sync\n");
+  failing_ = "shutdown";
+  EXPECT_EQ(Ask("/readyz?verbose").body,
+            "[-]shutdown failed: reason withheld\n[+]sched-handler-sync ok\nreadyz check failed\n");
+}
+
 TEST_F(EndpointsTest, HealthMetrics) {
   EXPECT_THAT(Ask("/metrics/slis").body, StartsWith("# HELP process_start_time_seconds "));
   Ask("/readyz");

@@ -22,6 +22,9 @@ struct HealthCheck {
   std::string name;
   // What is wrong, or nullopt. Called on the server's thread; must not wait.
   std::function<std::optional<std::string>()> failure;
+  // What ?verbose says of a failure to anybody who asks, instead of "reason withheld": no names of users or servers.
+  // Empty: nothing.
+  std::function<std::optional<std::string>()> public_failure{};
 };
 
 // Always well.
