@@ -154,7 +154,7 @@ func TestMetricsBesideKubeScheduler(t *testing.T) {
 
 	// What berth has no part for: docs/metrics.md says why.
 	absent := regexp.MustCompile(`^(go_|workqueue_|apiserver_|authentication_|authorization_|authenticated_|cardinality_|field_validation_|` +
-		`rest_client_exec_plugin_|rest_client_transport_|kubernetes_feature_enabled|leader_election_|version_info|aggregator_|etcd_|` +
+		`rest_client_exec_plugin_|rest_client_transport_|leader_election_|version_info|aggregator_|etcd_|` +
 		`hidden_|disabled_|registered_|watch_|feature_|component_|compatibility_|informer_|kubernetes_healthcheck)`)
 	compared := 0
 	for _, metric := range slices.Sorted(maps.Keys(upstream)) {

@@ -4,11 +4,12 @@
 import json
 import math
 import ssl
+import subprocess
 import unittest
 import urllib.parse
 import urllib.request
 
-from outside import Service, create_pod, free_port, placed, program
+from outside import Metrics, Service, create_pod, free_port, placed, program
 from support import BerthTest, Process, pod, wait_until
 
 # Of kubernetes-mixin: what its rules record, with their quantiles, and the expressions of its dashboard "Scheduler".
@@ -96,6 +97,39 @@ class PrometheusTest(BerthTest):
         with opener.open(f"https://127.0.0.1:{secure}/metrics", timeout=10) as answer:
             families = {line.split()[2] for line in answer.read().decode().splitlines() if line.startswith("# TYPE ")}
         self.assertFalse(families - set(metadata), "Prometheus keeps them all")
+
+
+class LinterTest(BerthTest):
+    """promtool's rules: names, units, help texts. It has nothing to say, not of upstream's names either."""
+
+    def lint(self, binary: str, text: bytes) -> str:
+        done = subprocess.run([binary, "check", "metrics"], input=text, capture_output=True, timeout=60)
+        return (done.stdout + done.stderr).decode()
+
+    def test_the_linter_finds_nothing(self):
+        binary = program(self, "promtool", "/usr/bin/promtool")
+        _, api = self.api_server(1)
+        berth = Process(self, "run", "--master", api.url, "--metrics-bind-address=127.0.0.1:0", "--leader-elect-retry-period=1s")
+        metrics = Metrics(berth)
+        # Evictions, too: a pod that takes the whole node, and one that is worth more.
+        api.create("/apis/scheduling.k8s.io/v1/priorityclasses",
+                   {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000})
+        node = api.get("/api/v1/nodes")["items"][0]
+        most = f"{int(float(node['status']['allocatable']['cpu']) * 1000) - 100}m"
+        create_pod(api, pod("low", cpu=most))
+        placed(api, "low")
+        create_pod(api, pod("high", cpu=most, priority=1000, priorityClassName="high"))
+        metrics.wait_for(1, "scheduler_preemption_goroutines_execution_total", result="success")
+        placed(api, "high")
+        self.assertEqual(metrics.value("scheduler_preemption_goroutines_duration_seconds_count", result="success"), 1)
+        self.assertEqual(metrics.value("scheduler_preemption_attempts_total"), 1)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(metrics.url, timeout=10) as answer:
+            text = answer.read()
+        self.assertEqual(self.lint(binary, text), "")
+        # It would say so.
+        slip = b"# HELP berth_slips A slip.\n# TYPE berth_slips counter\nberth_slips 1\n"
+        self.assertRegex(self.lint(binary, text + slip), r"^berth_slips [^\n]*_total[^\n]*\n$")
 
 
 if __name__ == "__main__":

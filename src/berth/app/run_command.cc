@@ -170,6 +170,18 @@ std::string ConfigurationJson(const RunOptions& options, const config::KubeSched
   return value.ok() ? codec::WriteJson(*value) : "null";
 }
 
+// Every gate that the emulated version knows, as kubernetes_feature_enabled names its stage.
+std::vector<metrics::Feature> Features(const config::FeatureGates& gates) {
+  std::vector<metrics::Feature> features;
+  for (const config::GateRow& row : config::FeatureGates::Table()) {
+    const auto spec = config::FeatureGates::SpecAt(row.name, gates.emulated_minor());
+    if (!spec || spec->stage == config::GateStage::kPreAlpha) continue;
+    const std::string stage(spec->stage == config::GateStage::kGa ? std::string_view() : ToString(spec->stage));
+    features.push_back({std::string(row.name), stage, gates.Enabled(row.name)});
+  }
+  return features;
+}
+
 // Upstream's, with its name and tolerance.
 serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
   return {"leaderElection", [&elector]() -> std::optional<std::string> {
@@ -208,6 +220,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   metrics::AddProcessMetrics(metrics.registry());
   // Alerts compare the beginning of the version among a cluster's parts.
   metrics::AddBuildMetrics(metrics.registry(), {"1", "36", "v1.36.3+berth"});
+  metrics::AddFeatureMetrics(metrics.registry(), Features(options.gates));
   runner::ShellOptions shell_options;
   shell_options.metrics = &metrics;
   shell_options.scheduler_metrics = &scheduler_metrics;
@@ -261,6 +274,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     election->Prepare(configuration->leader_election, configuration->profiles.front().scheduler_name, seed,
                       (*connection)->election(), **shell,
                       [&metrics, &lease] { metrics::SetLeader(metrics.registry(), lease, true); });
+    metrics::AddSlowRenewals(metrics.registry(), lease, [&election] { return election->elector().slow_path_count(); });
     sources.is_leader = [&election] { return election->elector().IsLeader(); };
     sources.leader_election = LeaderElectionCheck(election->elector());
   }

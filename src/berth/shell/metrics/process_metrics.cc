@@ -183,4 +183,23 @@ void SetLeader(MetricRegistry& registry, const std::string& lease_name, bool is_
       .Set(is_leader ? 1 : 0);
 }
 
+void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, std::function<std::uint64_t()> count) {
+  CounterCell& cell =
+      registry
+          .AddCounter({"leader_election_slowpath_total",
+                       "[ALPHA] Total number of slow path exercised in renewing leader leases. 'name' is the string "
+                       "used to identify the lease. Please make sure to group by name.",
+                       {"name"}})
+          .With({lease_name});
+  registry.BeforeReading([&cell, count = std::move(count)] { cell.Store(static_cast<double>(count())); });
+}
+
+void AddFeatureMetrics(MetricRegistry& registry, const std::vector<Feature>& features) {
+  GaugeFamily& family = registry.AddGauge(
+      {"kubernetes_feature_enabled",
+       "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
+       {"name", "stage"}});
+  for (const Feature& feature : features) family.With({feature.name, feature.stage}).Set(feature.is_on ? 1 : 0);
+}
+
 }  // namespace berth::metrics

@@ -3,7 +3,10 @@
 // The names and help texts are those of client_golang and component-base. Thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "berth/base/metric_registry.h"
 
@@ -26,5 +29,16 @@ void AddBuildMetrics(MetricRegistry& registry, const KubernetesVersion& version)
 
 // leader_election_master_status{name}: whether this process holds the lease of that name. Any thread.
 void SetLeader(MetricRegistry& registry, const std::string& lease_name, bool is_leader);
+// leader_election_slowpath_total{name}: `count` is asked at each reading how many renewals had to read the lease first.
+// It must work until the registry's last reading.
+void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, std::function<std::uint64_t()> count);
+
+struct Feature {
+  std::string name;
+  std::string stage;  // "ALPHA", "BETA", "DEPRECATED"; of GA it is empty
+  bool is_on = false;
+};
+// kubernetes_feature_enabled.
+void AddFeatureMetrics(MetricRegistry& registry, const std::vector<Feature>& features);
 
 }  // namespace berth::metrics

@@ -43,5 +43,22 @@ TEST(ProcessMetricsTest, TellsWhoLeads) {
   EXPECT_NE(WriteText(registry).find("leader_election_master_status{name=\"kube-scheduler\"} 0\n"), std::string::npos);
 }
 
+TEST(ProcessMetricsTest, TellsOfRenewalsThatTookTwoRequests) {
+  MetricRegistry registry;
+  std::uint64_t count = 0;
+  AddSlowRenewals(registry, "kube-scheduler", [&count] { return count; });
+  EXPECT_NE(WriteText(registry).find("leader_election_slowpath_total{name=\"kube-scheduler\"} 0\n"), std::string::npos);
+  count = 2;
+  EXPECT_NE(WriteText(registry).find("leader_election_slowpath_total{name=\"kube-scheduler\"} 2\n"), std::string::npos);
+}
+
+TEST(ProcessMetricsTest, TellsTheFeatures) {
+  MetricRegistry registry;
+  AddFeatureMetrics(registry, {{"A", "BETA", true}, {"B", "", false}});
+  const std::string text = WriteText(registry);
+  EXPECT_NE(text.find("kubernetes_feature_enabled{name=\"A\",stage=\"BETA\"} 1\n"), std::string::npos);
+  EXPECT_NE(text.find("kubernetes_feature_enabled{name=\"B\",stage=\"\"} 0\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace berth::metrics
