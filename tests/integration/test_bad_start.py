@@ -163,6 +163,11 @@ class BadStart(BerthTest):
              re.escape("profiles[1].schedulerName"), "Duplicate"),
             ("back-off the wrong way round", CONFIG + "podInitialBackoffSeconds: 5\npodMaxBackoffSeconds: 1\n",
              "podMaxBackoffSeconds"),
+            ("two queue sorts", CONFIG + "profiles: [{plugins: {queueSort: {enabled: [{name: PrioritySort}, {name: Script}]}}}]\n",
+             re.escape("profiles[0].plugins.queueSort.Enabled"), "only one queue sort plugin"),
+            ("another queue sort in each profile",
+             CONFIG + "profiles: [{schedulerName: a}, {schedulerName: b, plugins: {queueSort: {enabled: [{name: Script}], "
+                      "disabled: [{name: '*'}]}}}]\n", re.escape("profiles[1].plugins.queueSort: "), "must be the same for all profiles"),
             ("field twice", CONFIG + "parallelism: 1\nparallelism: 2\n", "parallelism"),
         ]
         for number, (name, text, *patterns) in enumerate(cases):

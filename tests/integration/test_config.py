@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """berth run --config: what the file says is what happens to the pods."""
 
+import json
+import time
 import unittest
 
 from support import Api, BerthTest, Process, node_of, pod, wait_until
+from test_bad_server import FakeServer, http, status, too_new
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -22,6 +25,11 @@ profiles:
       scoringStrategy:
         type: MostAllocated
         resources: [{name: cpu, weight: 1}, {name: memory, weight: 1}]
+"""
+
+BEGIN = """apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
 """
 
 ONLY_CHEAP = """apiVersion: kubescheduler.config.k8s.io/v1
@@ -84,6 +92,73 @@ class Configuration(BerthTest):
         berth, api = self.schedule(ONLY_CHEAP)
         self.assertEqual(set(self.bind_one_by_one(api, "p", "default-scheduler", 4)), {"n3"})
         self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_a_limit_of_requests(self):
+        berth, api = self.schedule(BEGIN + "clientConnection: {qps: 2, burst: 1}\nprofiles: [{}]\n")
+        # Lists and watches of all kinds come first.
+        api.create(PODS, pod("first"))
+        wait_until("the first pod is bound", lambda: node_of(api.get(PODS + "/first")))
+        begin = time.monotonic()
+        for number in range(7):
+            api.create(PODS, pod(f"p-{number}"))
+        wait_until("all are bound", lambda: all(node_of(each) for each in api.pods()))
+        # Six more bindings at two a second, after a first one that need not wait.
+        self.assertGreater(time.monotonic() - begin, 2.5)
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def cluster_of_one_pod(self, on_binding=lambda _: None) -> FakeServer:
+        """An API server with a node and a pod that fits there. `on_binding` gets the connection of each binding, and
+        answers or does not."""
+        node = {"metadata": {"name": "n", "uid": "u-n", "resourceVersion": "5"},
+                "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
+        waiting = {**pod("p"), "metadata": {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "5"}}
+        items = {"/api/v1/nodes": [node], "/api/v1/pods": [waiting]}
+
+        def answer(connection, request: str, body: bytes) -> bool:
+            method, target, _ = request.split(" ")
+            path = target.partition("?")[0]
+            if method == "GET" and "sendInitialEvents" in target:
+                connection.sendall(too_new(request, b""))
+            elif method == "GET" and path == PODS + "/p":
+                connection.sendall(http("200 OK", json.dumps(waiting).encode()))
+            elif method == "GET" and "watch=" not in target:
+                connection.sendall(http("200 OK", json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
+                                                              "items": items.get(path, [])}).encode()))
+            elif path.endswith("/binding"):
+                on_binding(connection)
+            elif method != "GET":
+                connection.sendall(http("201 Created" if method == "POST" else "200 OK", b'{"kind":"Status","status":"Success"}'))
+            return True
+
+        return FakeServer(self, answer)
+
+    def test_back_off(self):
+        server = self.cluster_of_one_pod(
+            lambda connection: connection.sendall(http("422 Unprocessable Entity", status(422, "Invalid", "no bindings today"))))
+        path = self.file("config.yaml", BEGIN + "podInitialBackoffSeconds: 3\npodMaxBackoffSeconds: 3\n")
+        berth = Process(self, "run", "--master", server.url, "--config", str(path), "-v", "4")
+
+        def began(attempt: int) -> float:
+            clock = berth.wait_for("err", rf'(\d\d):(\d\d):(\d\d\.\d+) .*"Placed" .*attempt={attempt} ')
+            return int(clock.group(1)) * 3600 + int(clock.group(2)) * 60 + float(clock.group(3))
+
+        first, second, third = began(1), began(2), began(3)
+        # One second, by default.
+        self.assertGreater((second - first) % 86400, 2.5)
+        # Twice the first wait, by default.
+        self.assertGreater((third - second) % 86400, 2.5)
+        self.assertLess((third - second) % 86400, 5.9)
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_content_types(self):
+        for content_type, begin in (("application/vnd.kubernetes.protobuf", b"k8s\0"), ("application/json", b"{")):
+            with self.subTest(content_type):
+                server = self.cluster_of_one_pod()
+                path = self.file("config.yaml", BEGIN + f"clientConnection: {{contentType: {content_type}}}\n")
+                berth = Process(self, "run", "--master", server.url, "--config", str(path))
+                bindings = wait_until("the binding is posted", lambda: server.seen("POST .*/pods/p/binding"))
+                self.assertTrue(bindings[0][1].startswith(begin), bindings[0][1])
+                self.assertEqual(berth.end(), 0, berth.lines("err"))
 
     def test_scheduler_name(self):
         _, api = self.api_server(1)

@@ -27,7 +27,8 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
   return loaded;
 }
 
-std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration) {
+std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration,
+                                             bool is_from_file) {
   const config::KubeSchedulerConfiguration defaults;
   std::vector<std::string> lines;
   const auto add = [&](std::string_view field, std::string_view why) {
@@ -41,6 +42,19 @@ std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfigur
     if (configuration.profiles[i].percentage_of_nodes_to_score.value_or(0) != 0)
       add("profiles[" + std::to_string(i) + "].percentageOfNodesToScore", kEveryNode);
   }
+  if (is_from_file && configuration.enable_contention_profiling != defaults.enable_contention_profiling)
+    add("enableContentionProfiling", "berth has no profile of Go's runtime to give");
+  const config::ClientConnection& connection = configuration.client_connection;
+  const auto is_spoken = [](std::string_view types) {
+    return types.empty() || types.find("*/*") != std::string_view::npos ||
+           types.find("application/json") != std::string_view::npos ||
+           types.find("application/vnd.kubernetes.protobuf") != std::string_view::npos;
+  };
+  constexpr std::string_view kTypes = "berth speaks application/json and application/vnd.kubernetes.protobuf";
+  if (!is_spoken(connection.content_type)) add("clientConnection.contentType", kTypes);
+  if (!is_spoken(connection.accept_content_types)) add("clientConnection.acceptContentTypes", kTypes);
+  if (connection.burst && connection.qps.value_or(0) <= 0)
+    add("clientConnection.burst", "without clientConnection.qps there is no limit");
   if (configuration.delay_cache_until_active && !configuration.leader_election.leader_elect)
     add("delayCacheUntilActive", "without leader election berth is active from the start");
   return lines;

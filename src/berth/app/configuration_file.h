@@ -19,8 +19,10 @@ Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::st
 Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
                                                                    const config::FeatureGates& gates);
 
-// A line for each field that is set and has no effect in berth, with the reason.
-std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration);
+// A line for each field that is set and has no effect in berth, with the reason. Without a file, flags that set such a
+// field have said so themselves.
+std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration,
+                                             bool is_from_file);
 
 // A line for each name of a plugin that does not exist where upstream takes no notice: in pluginConfig and among those
 // that are disabled. Most are mistyped.

@@ -37,5 +37,44 @@ profiles:
           "\"VolumeZone\""}));
 }
 
+TEST(ConfigurationFile, FieldsWithoutEffectSayWhy) {
+  const struct {
+    std::string_view text;
+    std::vector<std::string> lines;
+  } cases[] = {
+      {"", {}},
+      // What is set to its default, or takes effect.
+      {"parallelism: 16\nenableContentionProfiling: true\ndelayCacheUntilActive: true\nenableProfiling: false\n"
+       "podInitialBackoffSeconds: 2\npodMaxBackoffSeconds: 3\n"
+       "clientConnection: {contentType: application/json, acceptContentTypes: '*/*', qps: 5, burst: 6}\n"
+       "leaderElection: {leaseDuration: 30s, resourceName: mine, resourceNamespace: default}\n",
+       {}},
+      {"clientConnection: {acceptContentTypes: 'application/vnd.kubernetes.protobuf,application/json'}\n", {}},
+      {"parallelism: 3\n", {"parallelism has no effect: one thread evaluates nodes, many of them at a time"}},
+      {"enableContentionProfiling: false\n",
+       {"enableContentionProfiling has no effect: berth has no profile of Go's runtime to give"}},
+      {"clientConnection: {contentType: application/cbor, acceptContentTypes: application/yaml}\n",
+       {"clientConnection.contentType has no effect: berth speaks application/json and "
+        "application/vnd.kubernetes.protobuf",
+        "clientConnection.acceptContentTypes has no effect: berth speaks application/json and "
+        "application/vnd.kubernetes.protobuf"}},
+      {"clientConnection: {burst: 7}\n",
+       {"clientConnection.burst has no effect: without clientConnection.qps there is no limit"}},
+      {"clientConnection: {qps: -1, burst: 7}\n",
+       {"clientConnection.burst has no effect: without clientConnection.qps there is no limit"}},
+      {"delayCacheUntilActive: true\nleaderElection: {leaderElect: false}\n",
+       {"delayCacheUntilActive has no effect: without leader election berth is active from the start"}},
+  };
+  for (const auto& c : cases) {
+    const auto configuration = config::LoadConfiguration(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" + std::string(c.text));
+    ASSERT_TRUE(configuration.ok()) << configuration.error().message;
+    EXPECT_EQ(FieldsWithoutEffect(*configuration, true), c.lines) << c.text;
+  }
+  config::KubeSchedulerConfiguration flags;
+  flags.enable_contention_profiling = false;  // --contention-profiling=false
+  EXPECT_EQ(FieldsWithoutEffect(flags, false), std::vector<std::string>());
+}
+
 }  // namespace
 }  // namespace berth::app

@@ -256,7 +256,8 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     if (log::IsVerbose(2)) log::Info("app", "Using component config", {{"config", text}});
     if (!write_to.empty()) return WriteConfigurationFile(write_to, text);
   }
-  for (const std::string& line : FieldsWithoutEffect(*configuration)) log::Info("app", line);
+  const bool is_from_file = !options.flags.config.empty();
+  for (const std::string& line : FieldsWithoutEffect(*configuration, is_from_file)) log::Info("app", line);
 
   net::IoContext metrics_io;
   std::unique_ptr<net::HttpServer> metrics_server;
@@ -282,7 +283,8 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   sources.is_ending = [&is_ending] { return is_ending.load(); };
   sources.metrics_text = [&metrics] { return metrics.Text(); };
   sources.config_json = [&options, &configuration] { return ConfigurationJson(options, *configuration); };
-  sources.flags = [&options] { return options.flags.shown; };
+  if (options.gates.Enabled("ComponentFlagz")) sources.flags = [&options] { return options.flags.shown; };
+  sources.has_status_page = options.gates.Enabled("ComponentStatusz");
   sources.is_profiling_enabled = configuration->enable_profiling;
   // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
   // meet at the port.

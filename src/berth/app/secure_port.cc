@@ -101,6 +101,7 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
   state.program_version = client::DefaultUserAgent();
   state.started = clock.WallNow();
   state.is_profiling_enabled = sources.is_profiling_enabled;
+  state.has_status_page = sources.has_status_page;
   BERTH_ASSIGN_OR_RETURN(auto started, serving::SecureServer::Start(std::move(server), std::move(state), clock));
   log::Info("app", "Serving securely", {{"address", started->address()}});
   return started;

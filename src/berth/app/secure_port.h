@@ -28,6 +28,7 @@ struct SecurePortSources {
   std::function<std::string()> config_json;
   std::function<std::map<std::string, std::string>()> flags;
   bool is_profiling_enabled = true;
+  bool has_status_page = true;  // /statusz
 };
 
 // A turn of the core, or of the event loop, that takes longer means that the process is stuck.

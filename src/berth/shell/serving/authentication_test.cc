@@ -224,6 +224,39 @@ TEST_F(AuthenticatorTest, ReviewIsTriedAgainAndHasTenSeconds) {
   EXPECT_EQ(transport_.Waiting(), 0U);
 }
 
+TEST_F(AuthenticatorTest, AServerThatHangsIsToldOnceAMinute) {
+  Make(WithoutLookup());
+  const auto told = [this](int requests, Duration apart) {
+    ::testing::internal::CaptureStderr();
+    for (int i = 0; i < requests; ++i) {
+      const auto user = AskWithToken("abc");
+      transport_.Next()->Fail(ErrorCode::kTimeout, true, "no answer within 10s");
+      loop_.Run();
+      EXPECT_TRUE(user->has_value());
+      EXPECT_FALSE((**user).ok());
+      loop_.Advance(apart);
+    }
+    const std::string log = ::testing::internal::GetCapturedStderr();
+    int lines = 0;
+    for (std::size_t at = log.find("tokenreviews"); at != std::string::npos; at = log.find("tokenreviews", at + 1))
+      ++lines;
+    EXPECT_EQ(log.find("no answer within 10s") != std::string::npos, lines > 0) << log;
+    return lines;
+  };
+  EXPECT_EQ(told(5, std::chrono::seconds(11)), 1);
+  EXPECT_EQ(told(1, std::chrono::seconds(5)), 0);
+  EXPECT_EQ(told(1, std::chrono::seconds(0)), 1);
+
+  // A token that is not known is nobody's failure.
+  ::testing::internal::CaptureStderr();
+  loop_.Advance(std::chrono::minutes(2));
+  const auto user = AskWithToken("unknown");
+  AnswerReview(*transport_.Next(), R"({"authenticated":false})");
+  loop_.Run();
+  EXPECT_FALSE((**user).ok());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
 TEST_F(AuthenticatorTest, QuestionsUnderWayAreBounded) {
   Make(WithoutLookup());
   std::vector<std::shared_ptr<std::optional<Expected<User>>>> users;

@@ -113,7 +113,7 @@ net::Response Endpoints::AnswerNow(const net::Request& request, const std::strin
     return response;
   }
   if (path == "/flagz" && state_.flags) return AnswerFlags(request);
-  if (path == "/statusz") return AnswerStatus(request);
+  if (path == "/statusz" && state_.has_status_page) return AnswerStatus(request);
   if (state_.is_profiling_enabled && path.starts_with("/debug/")) return AnswerDebug(request, path);
   return NotFound();
 }

@@ -41,6 +41,7 @@ struct ServedState {
   std::string program_version;  // our own, "berth 0.1.0"
   Time started;                 // by the wall clock
   bool is_profiling_enabled = true;
+  bool has_status_page = true;  // /statusz
 };
 
 class Endpoints {

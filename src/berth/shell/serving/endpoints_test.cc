@@ -177,6 +177,10 @@ TEST_F(EndpointsTest, Statusz) {
                               "Emulation version: 1.36\nPaths: /healthz /livez /metrics /readyz\n"));
   EXPECT_THAT(Ask("/statusz", "GET", {{"Accept", "application/json;v=v1beta1;g=config.k8s.io;as=Statusz"}}).body,
               HasSubstr(R"("uptimeSeconds":10862,)"));
+  endpoints_.reset();
+  state_.has_status_page = false;
+  EXPECT_EQ(Ask("/statusz").status, 404);
+  EXPECT_EQ(Ask("/statusz").body, "404 page not found\n");
 }
 
 TEST_F(EndpointsTest, DebugFlags) {

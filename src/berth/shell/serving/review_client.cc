@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/base/log.h"
+
 namespace berth::serving {
 
 struct ReviewClient::Question {
@@ -82,8 +84,17 @@ void ReviewClient::OnAnswer(const std::shared_ptr<Question>& question, Expected<
   });
 }
 
+void ReviewClient::Tell(const Error& error) {
+  const Time now = rest_.loop().Now();
+  if (told_at_ && now - *told_at_ < kTellEvery) return;
+  told_at_ = now;
+  log::Warning("serving", "Requests to the secure port are refused: the API server does not say who asks, or may",
+               {{"path", path_}, {"err", error.message}});
+}
+
 void ReviewClient::Finish(const std::shared_ptr<Question>& question, Expected<codec::json::value> result) {
   --under_way_;
+  if (!result.ok()) Tell(result.error());
   std::exchange(question->done, nullptr)(std::move(result));
 }
 

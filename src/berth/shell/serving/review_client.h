@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "berth/codec/json.h"
@@ -21,6 +22,9 @@ class ReviewClient {
   static constexpr int kUnderWayMax = 128;
   static constexpr int kTriesMax = 5;
   static constexpr Duration kFirstWait = std::chrono::milliseconds(500);  // each wait is 1.5 times the last one
+
+  // Of questions that fail one is told in so long: anybody on the port may cause them.
+  static constexpr Duration kTellEvery = std::chrono::minutes(1);
 
   struct Limits {
     Duration each = std::chrono::seconds(10);  // try
@@ -40,12 +44,14 @@ class ReviewClient {
   struct Question;
   void Try(const std::shared_ptr<Question>& question);
   void OnAnswer(const std::shared_ptr<Question>& question, Expected<net::Response> answer);
+  void Tell(const Error& error);
   void Finish(const std::shared_ptr<Question>& question, Expected<codec::json::value> result);
 
   client::RestClient& rest_;
   const std::string path_;
   const Limits limits_;
   int under_way_ = 0;
+  std::optional<Time> told_at_;
   const std::shared_ptr<bool> is_alive_ = std::make_shared<bool>(true);
 };
 

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <future>
 #include <mutex>
+#include <string_view>
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -228,8 +229,18 @@ TEST_F(SecureServerTest, CertificateFilesAreReadAgainWhenTheyChange) {
   Start();
   EXPECT_EQ(Brief(Get(*Client(nullptr, authority_.pem()), "/healthz")), "200 ok");
   // One file before the other: until they fit, the old pair stays.
+  ::testing::internal::CaptureStderr();
   File("tls.crt", other.pem());
-  EXPECT_EQ(Brief(Get(*Client(nullptr, authority_.pem()), "/healthz")), "200 ok");
+  // Two looks at the files, of which the first one tells.
+  const auto until = std::chrono::steady_clock::now() + 2 * SecureServer::kFilesPeriod + std::chrono::milliseconds(500);
+  while (std::chrono::steady_clock::now() < until)
+    EXPECT_EQ(Brief(Get(*Client(nullptr, authority_.pem()), "/healthz")), "200 ok");
+  const std::string log = ::testing::internal::GetCapturedStderr();
+  constexpr std::string_view kTold = "The serving certificate was not read again";
+  const std::size_t told = log.find(kTold);
+  EXPECT_NE(told, std::string::npos) << log;
+  EXPECT_THAT(log, HasSubstr("the private key does not belong to the first certificate"));
+  EXPECT_EQ(log.rfind(kTold), told) << log;
   File("tls.key", other.key_pem());
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   std::string got;
