@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth apiserver`: the embedded API server by itself. Returns the process's exit status; says in one line on standard
-// error why it failed. Once a process, on the main thread, after cli::BlockSignals().
+// `berth apiserver`: the embedded API server by itself. Returns the exit status; a failure is one line on standard
+// error. Call it once per process, on the main thread, after cli::BlockSignals().
 #pragma once
 
 #include <string>

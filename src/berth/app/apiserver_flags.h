@@ -10,7 +10,7 @@ class App;
 
 namespace berth::app {
 
-// Adds the subcommand, which sets the other arguments; all of them must outlive the parsing.
+// Adds the subcommand. Parsing fills the other arguments; all arguments must outlive it.
 CLI::App* AddApiServerCommand(CLI::App& app, ApiServerCommandOptions& options, int& verbosity);
 
 }  // namespace berth::app

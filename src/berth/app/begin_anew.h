@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a failed check, or an exception that nobody caught, does to a scheduler that serves a cluster: what is in memory
-// cannot be trusted any more, so the program begins anew in the same process (execve), and reads all of its state from
-// the API server, as after a restart. The pod that was being worked on (base/subject.h) is set aside by the new
-// program. A second failure within a minute ends the process.
+// Restarts a scheduler after a failed check or an exception that nothing caught. Its memory can no longer be trusted,
+// so the program replaces itself in the same process (execve) and reads all of its state from the API server. The new
+// program sets the pod aside that was being decided (base/subject.h). A second failure within a minute ends the
+// process.
 #pragma once
 
 #include <set>
@@ -10,8 +10,8 @@
 
 namespace berth::app {
 
-// From now on. Once, before any thread is started. Returns what earlier failures were laid to, at most 64 of them, the
-// latest.
+// Installs the handlers. Call it once, before any thread is started. Returns the uids of the pods that were being
+// decided at earlier failures: the latest 64 at most.
 std::set<std::string, std::less<>> BeginAnewOnFailure();
 
 }  // namespace berth::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line as CLI11 is to read it, and what is said of one that it cannot read.
+// Prepares the command line for CLI11, and words its errors.
 #pragma once
 
 #include <string>
@@ -13,13 +13,14 @@ class ParseError;
 
 namespace berth::app {
 
-// For CLI::App::parse: without the program's name, the last argument first.
+// The arguments as CLI::App::parse takes them: without the program's name, in reverse order.
 std::vector<std::string> NormalizedArguments(int argc, char** argv);
 
-// What is wrong with the command line, and what would be right. In one line, but with the bytes that were typed.
+// What is wrong with the command line, and what would be right. One line, except that it repeats typed bytes as they
+// are.
 std::string Explain(const CLI::App& app, const CLI::ParseError& error);
 
-// In quotes, at most 100 bytes of it.
+// `text` in quotes, cut to 100 bytes.
 std::string Quoted(std::string_view text);
 
 }  // namespace berth::app

@@ -13,7 +13,7 @@ class App;
 
 namespace berth::app {
 
-// What the flags set must outlive the parsing.
+// Parsing fills the second argument of each, which must outlive the parsing.
 void AddConnection(CLI::App& command, ConnectionOptions& options);
 void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what = "for debugging");
 void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory);

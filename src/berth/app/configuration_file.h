@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KubeSchedulerConfiguration from a file named on the command line.
+// Loads a KubeSchedulerConfiguration from a file named on the command line.
 #pragma once
 
 #include <string>
@@ -12,20 +12,21 @@
 
 namespace berth::app {
 
-// Loaded and validated; plugins are not made yet. Errors begin with "--config PATH".
+// Loads and validates it, without creating plugins. Errors begin with "--config PATH".
 Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path);
 
-// Loaded with defaults by the gates, and not validated: flags may change it yet. Errors begin with "--config PATH".
+// Loads it with the defaults that `gates` imply. Does not validate it, since flags may still change it. Errors begin
+// with "--config PATH".
 Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::string& path,
                                                                    const config::FeatureGates& gates);
 
-// A line for each field that is set and has no effect in berth, with the reason. Without a file, flags that set such a
-// field have said so themselves.
+// One line with the reason for each field that is set but has no effect in berth. If the configuration is not from a
+// file, fields that a flag sets are left out: the flag's own warning has named them.
 std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfiguration& configuration,
                                              bool is_from_file);
 
-// A line for each name of a plugin that does not exist where upstream takes no notice: in pluginConfig and among those
-// that are disabled. Most are mistyped.
+// One line for each unknown plugin name in pluginConfig and among disabled plugins, where upstream ignores it. Most of
+// them are typing errors.
 std::vector<std::string> UnnoticedNames(const config::KubeSchedulerConfiguration& configuration,
                                         plugins::KnownPlugins plugins);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: an API server reached from the command line's options: event loop, transports, clients.
+// Connection: event loop, transports and clients for the API server that the command line names.
 #pragma once
 
 #include <memory>
@@ -24,33 +24,33 @@ struct ConnectionOptions {
   // As in KubeSchedulerConfiguration's clientConnection; empty: JSON.
   std::string content_type;
   std::string accept_content_types;
-  std::shared_ptr<const net::WriteFence> fence;  // of rest() and events(); null: none
-  // Where requests are counted; null: nowhere. Must outlive the connection.
+  std::shared_ptr<const net::WriteFence> fence;  // for rest() and events(); null: no fence
+  // Counts the requests; null: they are not counted. Must outlive the connection.
   MetricRegistry* metrics = nullptr;
 };
 
-// The API server of these options: a kubeconfig's, that of the pod's service account, or neither (--master alone).
+// The API server of these options: that of the kubeconfig, of --master, or of the pod's service account.
 Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const Clock& clock);
-// That of the pod that we run in, whatever else is given.
+// The API server of the pod's service account, whatever the options say.
 Expected<client::ClientConfig> InClusterServer(const Clock& clock);
 
 class Connection {
  public:
-  // Reads the kubeconfig, the service account or neither (--master alone). Errors are one line each; nothing is sent
-  // yet.
+  // Reads the kubeconfig or the service account; with --master alone, neither. Sends nothing yet. Errors are one line
+  // each.
   static Expected<std::unique_ptr<Connection>> Make(const ConnectionOptions& options, const Clock& clock,
                                                     std::uint64_t seed);
   ~Connection();
 
   client::RestClient& rest() { return *rest_; }
-  // For events, with a rate limit of their own. Over one transport with the others: what is sent at the same time then
-  // goes in one piece.
+  // For events, with a rate limit of their own. They share the transport with rest(), so that requests of the same
+  // moment go out in one piece.
   client::RestClient& events() { return *events_; }
-  // For leader election: without the fence and the rate limit, and over connections of its own, so that it waits for
-  // nothing else.
+  // For leader election: without fence and rate limit, and over connections of its own, so that renewals wait for no
+  // other request.
   client::RestClient& election() { return *election_; }
   const std::string& server() const { return server_; }
-  // For other servers; its callbacks come on the same loop.
+  // For clients of other servers. Their callbacks come on the same event loop.
   net::IoContext& io() { return io_; }
 
   // Ends the loop: no callback runs afterwards.
@@ -59,7 +59,8 @@ class Connection {
  private:
   explicit Connection(const Clock& clock) : loop_(io_, clock) {}
 
-  // One after the other come the answer to a binding, the watch's word of it and the answer to an event.
+  // The loop pauses for so long, because three things follow each other: the answer to a binding, the watch event for
+  // it, and the answer to an event. One turn then handles them all.
   static constexpr Duration kGather = std::chrono::milliseconds(3);
 
   net::IoContext io_{1, kGather};

@@ -13,7 +13,7 @@ class App;
 
 namespace berth::app {
 
-// Adds the subcommand, which sets the other arguments; all of them must outlive the parsing.
+// Adds the subcommand. Parsing fills the other arguments; all arguments must outlive it.
 CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std::string>& plugin_directory);
 
 }  // namespace berth::app

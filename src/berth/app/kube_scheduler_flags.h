@@ -14,19 +14,20 @@ namespace berth::app {
 enum class FlagEffect : std::uint8_t {
   kSame,   // as in kube-scheduler
   kOther,  // with a difference
-  kNone,   // read and checked, without effect
+  kNone,   // parsed and checked, but without effect
 };
 
 struct FlagNote {
   std::string_view flag;  // without dashes
   FlagEffect effect = FlagEffect::kSame;
-  std::string_view note;  // what is different, or why it has no effect; half a sentence
+  std::string_view note;  // the difference, or why there is no effect; not a full sentence
 };
 
-// Of every flag of AddKubeSchedulerFlags, in its order.
+// A note for each flag of AddKubeSchedulerFlags, in the same order.
 std::span<const FlagNote> FlagNotes();
 
-// Every flag of kube-scheduler 1.36, in upstream's groups. `options` must outlive the parsing, and holds the defaults.
+// Adds every flag of kube-scheduler 1.36, in upstream's groups. `options` has the defaults, and must outlive the
+// parsing.
 void AddKubeSchedulerFlags(cli::FlagSet& flags, KubeSchedulerOptions& options);
 
 }  // namespace berth::app

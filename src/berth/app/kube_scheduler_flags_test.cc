@@ -177,16 +177,16 @@ std::string FlagsPage() {
   AddRunFlags(flags, options, plugin_directory);
   std::string page =
       "# Flags\n\n"
-      "`berth run` takes every flag of kube-scheduler 1.36, and so does berth when it is called `kube-scheduler` (a "
-      "link to it). They\n"
-      "are read as Go programs read them: `--flag value` or `--flag=value`, switches as `--flag` or `--flag=false`, "
-      "`_` for `-`. What\n"
-      "cannot be read is refused in one line, with status 2, or 1 as `kube-scheduler`. A flag that has no effect says "
-      "so in the log.\n"
-      "This page is checked against the program's table by `kube_scheduler_flags_test`; differences from "
-      "kube-scheduler and "
-      "their\n"
-      "reasons are in [ADR 15](adr/0015-flags-and-configuration.md).\n";
+      "`berth run` takes every flag of kube-scheduler 1.36. So does berth when it is called `kube-scheduler`, for "
+      "example by a\n"
+      "link. Flags are written as for Go programs: `--flag value` or `--flag=value`, switches as `--flag` or "
+      "`--flag=false`.\n"
+      "`_` may stand for `-`. A flag or value that berth cannot read is refused in one line. The exit status is then "
+      "2, and 1\n"
+      "under the name `kube-scheduler`. A flag without effect is named in the log.\n\n"
+      "`kube_scheduler_flags_test` compares this page with the program's table. [ADR "
+      "15](adr/0015-flags-and-configuration.md)\n"
+      "lists the differences from kube-scheduler with their reasons.\n";
   const auto notes = FlagNotes();
   for (const cli::FlagSet::Group& group : flags.groups()) {
     const bool is_own = group.title == "Berth";
@@ -208,9 +208,9 @@ std::string FlagsPage() {
   }
   page +=
       "\n## Feature gates\n\n"
-      "Every gate that kube-scheduler 1.36 knows is known, with its stages by version, so that one list may be given "
-      "to all components.\n"
-      "Those below are of features of a scheduler; all others have no effect on it.\n\n"
+      "berth knows every gate of kube-scheduler 1.36, with its stages by version, so that all components can be "
+      "given one list.\n"
+      "The table has the gates of a scheduler's features. All other gates have no effect in berth.\n\n"
       "| gate | default | in berth |\n|---|---|---|\n";
   for (const config::GateRow& row : config::FeatureGates::Table()) {
     const config::GateEffect effect = config::FeatureGates::EffectOf(row.name);

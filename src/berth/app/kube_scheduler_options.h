@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of kube-scheduler 1.36 as plain values: names, defaults and meanings are upstream's
-// (cmd/kube-scheduler/app/ options, and the options of apiserver and component-base that it takes in). What berth does
-// with each is in kube_scheduler_flags.h.
+// The flags of kube-scheduler 1.36 as plain values. Names, defaults and meanings are upstream's (cmd/kube-scheduler/app
+// options, and the options of apiserver and component-base that it includes). kube_scheduler_flags.h says what berth
+// does with each flag.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,7 @@ struct NamedCertKey {
   bool operator==(const NamedCertKey&) const = default;
 };
 
-// Of the secure port, and without effect here (kube_scheduler_flags.cc says why).
+// Options of the secure port that have no effect in berth (kube_scheduler_flags.cc says why).
 struct UnusedServingOptions {
   std::vector<NamedCertKey> tls_sni_cert_keys;
   bool disable_http2_serving = false;
@@ -38,7 +38,7 @@ struct UnusedServingOptions {
   bool permit_port_sharing = false;                   // SO_REUSEPORT
 };
 
-// All but the last count without --config only.
+// All but the last have an effect only without --config.
 struct DeprecatedOptions {
   bool profiling = true;
   bool contention_profiling = true;
@@ -67,7 +67,7 @@ struct LoggingOptions {
   std::int64_t text_info_buffer_size = 0;
 };
 
-// What berth stands in for.
+// The version of Kubernetes that berth reports and behaves as.
 inline constexpr std::string_view kKubernetesVersion = "v1.36.3";
 
 enum class VersionRequest : std::uint8_t { kNone, kShort, kRaw };
@@ -86,27 +86,27 @@ struct KubeSchedulerOptions {
   LoggingOptions logging;
   config::FeatureGateSettings feature_gates;  // as typed
   VersionRequest version = VersionRequest::kNone;
-  std::string reported_version;  // --version=v1.36.3-x: what is reported as the version; empty: the build's own
+  std::string reported_version;  // by --version=v1.36.3-x; empty: the build's own version
   bool help = false;
 
-  // The flags that were on the command line, without dashes: some count only when they were.
+  // The flags that were on the command line, without dashes. Some have an effect only if they were given.
   std::set<std::string, std::less<>> given;
 
-  // All flags as /flagz shows them: what was typed, or the default.
+  // All flags with their values as /flagz shows them: as typed, or the default.
   std::map<std::string, std::string> shown;
 
   bool IsGiven(std::string_view flag) const { return given.find(flag) != given.end(); }
 };
 
-// Whether it is a key of --allow-metric-labels: "METRIC,LABEL".
+// Whether `text` is a key of --allow-metric-labels: "METRIC,LABEL".
 bool IsMetricLabel(std::string_view text);
 
-// What is wrong with the values together, as upstream's Validate() and the options' own checks say; needs no files.
+// Checks the values against each other, as upstream's Validate() and the options' own checks do. Reads no files.
 // `gates` are those of the same options.
 Expected<void> ValidateOptions(const KubeSchedulerOptions& options, const config::FeatureGates& gates);
 
-// The flags on top of a configuration, as upstream does: leader election always, where it was given; the deprecated
-// ones only when the configuration `is_from_file` is false.
+// Applies the flags to a configuration, as upstream does: the leader election flags that were given always, the
+// deprecated flags only if the configuration is not from a file.
 void ApplyOptions(const KubeSchedulerOptions& options, bool is_from_file,
                   config::KubeSchedulerConfiguration& configuration);
 

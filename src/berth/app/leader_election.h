@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaderElection: `berth run` as one of several processes of which one schedules. Joins the elector of a connection
-// (client/leader_elector.h) to the scheduler's shell and to the end of the process. Used on the main thread, but where
-// a function says otherwise.
+// LeaderElection: leader election of `berth run`. Connects the elector (client/leader_elector.h) with the scheduler's
+// shell and with the end of the process. On the main thread, unless a comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -25,7 +24,7 @@ namespace berth::app {
 
 class LeaderElection {
  public:
-  // kInvalid, in client-go's words.
+  // kInvalid, with client-go's message.
   static Expected<void> Check(const config::LeaderElection& settings);
 
   LeaderElection();
@@ -33,28 +32,30 @@ class LeaderElection {
   LeaderElection(const LeaderElection&) = delete;
   LeaderElection& operator=(const LeaderElection&) = delete;
 
-  // For all clients that write: closed until the lease is held.
+  // The fence for all clients that write. It is closed until the lease is held.
   const std::shared_ptr<net::WriteFence>& fence() const { return fence_; }
-  // Stops what extenders and plugins' servers are asked, too: asking one to bind is a write. Any thread.
+  // Wraps a transport to extenders or to plugins' servers, so that the fence stops its requests too: a request to bind
+  // is a write. Any thread.
   std::unique_ptr<net::Transport> Fenced(std::unique_ptr<net::Transport> transport) const;
 
-  // Once, with settings that Check() takes. `rest` has no fence, and the shell's event loop; both must live until
-  // Release() has returned and the loop has ended. `component` names the source of events.
-  // `on_leading` is called once, on the loop's thread, when this process begins to lead.
+  // Call it once, with settings that Check() accepts. `rest` must have no fence and use the shell's event loop. `rest`
+  // and `shell` must live until Release() has returned and the loop has ended. `component` is the source named in
+  // events. `on_leading` is called once, on the loop's thread, when this process begins to lead.
   void Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
                client::RestClient& rest, runner::SchedulerShell& shell, std::function<void()> on_leading);
   // Once, after Prepare().
   void Start() { elector_->Start(); }
 
-  // The lease was lost: the process ends at once, with upstream's words and status 1. WaitForSignal returns then. Any
-  // thread.
+  // Whether the lease was lost. WaitForSignal returns then, and the process must end at once, with upstream's message
+  // and status 1. Any thread.
   bool HasLost() const { return has_lost_; }
-  // Before the shell stops: a process that does not lead no longer wants to. Waits for the loop, at most kEndMax.
+  // Call it before the shell stops. Ends the candidacy of a process that does not lead. Waits for the loop, at most
+  // kEndMax.
   void Withdraw();
-  // After the shell has stopped: gives the lease back. The same.
+  // Call it after the shell has stopped. Gives the lease back. Waits for the loop, at most kEndMax.
   void Release();
 
-  // After Prepare(): for metrics and health checks. Any thread.
+  // For metrics and health checks, after Prepare(). Any thread.
   const client::LeaderElector& elector() const { return *elector_; }
 
  private:
@@ -66,7 +67,7 @@ class LeaderElection {
   std::unique_ptr<client::LeaderElector> elector_;
 };
 
-// Says why, and ends the process: what still waits in it is what must not go on.
+// Logs the loss and ends the process at once: writes that still wait in it must not be sent.
 [[noreturn]] void EndWithLostLease();
 
 }  // namespace berth::app

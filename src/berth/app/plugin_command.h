@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth plugin`: what helps somebody to write a plugin of their own. Each returns the process's exit status.
+// `berth plugin`: tools for authors of plugins. RunPlugin returns the exit status.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ struct PluginOptions {
   // kNew
   std::string name;      // of the plugin
   std::string language;  // "cpp", "lua"
-  std::string folder;    // to be made; empty: by the name
+  std::string folder;    // to create; empty: derived from the name
 };
 
 int RunPlugin(const PluginOptions& options, plugins::KnownPlugins plugins);
 
-// The case files of a path: the file itself, or *.yaml, *.yml and *.json of the directory `cases` in it or else of
-// itself, by name.
+// The case files of a path, sorted by name. For a file, the file itself. For a directory, *.yaml, *.yml and *.json in
+// its subdirectory `cases`, or in the directory itself if there is no `cases`.
 Expected<std::vector<std::string>> FindCaseFiles(const std::string& path);
 
 }  // namespace berth::app

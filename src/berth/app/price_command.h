@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth price`: prices of nodes as annotations, for the BestPrice policy, on any cluster. Returns the process's exit
-// status; says in one line on standard error why it failed. Once a process, on the main thread, after
+// `berth price`: edits the prices of nodes on any cluster, as annotations for the policy best-price. Returns the exit
+// status; a failure is one line on standard error. Call it once per process, on the main thread, after
 // cli::BlockSignals().
 #pragma once
 
@@ -18,7 +18,7 @@ struct PriceOptions {
   ConnectionOptions connection;
   PriceAction action = PriceAction::kList;
   std::string annotation;             // its key; empty: the usual ones
-  std::string selector;               // of nodes by labels; not with kSet
+  std::string selector;               // label selector of nodes; not with kSet
   std::string node;                   // kSet
   std::string price;                  // kSet
   std::optional<std::uint64_t> seed;  // kRandom

@@ -10,7 +10,7 @@ class App;
 
 namespace berth::app {
 
-// Adds the subcommand and its own subcommands, which set `options`. Both arguments must outlive the parsing.
+// Adds the subcommand with its own subcommands. Parsing fills `options`; both arguments must outlive it.
 CLI::App* AddPriceCommand(CLI::App& app, PriceOptions& options);
 
 }  // namespace berth::app

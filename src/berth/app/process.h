@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a process of ours needs of its system: its memory, its host's name, a seed. Any thread, but for ShareMemory().
+// Settings and facts of the operating system: memory, open files, host name, random seeds. Any thread, except for
+// ShareMemory().
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,18 @@
 
 namespace berth::app {
 
-// Before any thread is started: one heap for all of them, which grows and shrinks in large steps. A scheduler's threads
-// take turns, so that they do not meet at its lock; heaps of their own would go back and forth by pages.
+// Makes all threads share one heap, which grows and shrinks in large steps. Call it before any thread is started. A
+// scheduler's threads run by turns and do not contend for the heap's lock; with a heap for each, pages would move back
+// and forth between them.
 void ShareMemory();
 
-// As many open files as the system allows: 1,024, which many shells give, are fewer than a server's connections may be.
+// Allows as many open files as the system permits. The limit of many shells, 1,024, is lower than a server's number of
+// connections.
 void RaiseFileLimit();
 
 std::string HostName();
 
-// From the system's random device, for runs that were not given one.
+// A seed from the system's random device, for runs without --seed.
 std::uint64_t RandomSeed();
 // A version 4 UUID: "2f6c0a5e-...".
 std::string RandomUuid();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `berth run`: schedules the pods of a cluster. Returns the process's exit status; says in one line on standard error
-// why it failed. Once a process, on the main thread, after cli::BlockSignals().
+// `berth run`: schedules the pods of a cluster. Returns the exit status; a failure is one line on standard error. Call
+// it once per process, on the main thread, after cli::BlockSignals().
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@
 
 namespace berth::app {
 
-// How long `berth run` waits for bindings under way when it is told to end, in seconds; as long again for events.
+// When it is told to end, `berth run` waits so many seconds for bindings under way, and as long again for events.
 inline constexpr int kShutdownGraceSeconds = 5;
 
 struct RunOptions {
   KubeSchedulerOptions flags;  // kube-scheduler's own
   config::FeatureGates gates;  // of the same flags
-  bool is_kube_scheduler =
-      false;                     // called by that name: --kubeconfig does not fill in what a file leaves out, and so on
-  ConnectionOptions connection;  // of this only the context
+  // The program was called by that name, which changes some defaults: --kubeconfig, for example, does not fill in what
+  // a configuration file leaves out.
+  bool is_kube_scheduler = false;
+  ConnectionOptions connection;  // only its context is used
   std::string scheduler_name;    // renames the default profile; not with a configuration file
   std::optional<std::uint64_t> seed;
   std::string metrics_bind_address;       // plain HTTP; empty: not served
   bool pods_by_annotation = false;        // see scheduler::PodChoice
   std::optional<std::string> namespaces;  // separated by commas; default: every one
   bool once = false;
-  // With `once`, how long a pod is waited for that met an error or waits for its victims, while none is placed.
+  // With `once`: how long berth waits, without placing any pod, for pods that met an error or wait for their victims.
   int once_patience_s = 30;
 };
 

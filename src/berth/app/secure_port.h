@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secure port of `berth run`: joins serving, which knows nothing of the scheduler, with what there is to show.
+// The secure port of `berth run`: gives the server in shell/serving, which knows nothing of the scheduler, its data.
 #pragma once
 
 #include <functional>
@@ -17,11 +17,11 @@
 
 namespace berth::app {
 
-// What is shown, by functions that may be called on any thread. Those that are empty leave their paths out.
+// Functions that give the data. They may be called on any thread. If one is empty, its path does not exist.
 struct SecurePortSources {
-  // Fails when this process leads and has not renewed its lease for too long; nullopt: without leader election.
+  // Fails if this process leads and has not renewed its lease for too long. nullopt: no leader election.
   std::optional<serving::HealthCheck> leader_election;
-  std::function<bool()> is_leader;  // empty: without leader election
+  std::function<bool()> is_leader;  // empty: no leader election
   std::function<bool()> is_ending;  // SIGTERM has come
   std::function<std::string()> metrics_text;
   std::function<void()> reset_metrics;
@@ -31,11 +31,11 @@ struct SecurePortSources {
   bool has_status_page = true;  // /statusz
 };
 
-// A turn of the core, or of the event loop, that takes longer means that the process is stuck.
+// If a turn of the core or a callback on the event loop takes longer, the process counts as stuck.
 inline constexpr Duration kStuckAfter = std::chrono::minutes(1);
 
-// Serves until it is destroyed; null with port 0. `shell`, `connection` and `clock` must outlive it, and what the
-// sources rest on. Errors are one line.
+// The returned server serves until it is destroyed; null with port 0. `shell`, `connection`, `clock` and everything
+// that the functions of `sources` use must outlive it. Errors are one line.
 Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
     const KubeSchedulerOptions& flags, SecurePortSources sources, const runner::SchedulerShell& shell,
     Connection& connection, const ConnectionOptions& connection_options, const Clock& clock, std::uint64_t seed);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters, gauges and histograms as Prometheus knows them. A family has a name and label names; With() gives the cell
-// of one combination of label values, which lives as long as the registry. Whoever counts asks for the cell once and
-// keeps the reference: writing to a cell takes no lock. Reading takes the lock of one family at a time, and never waits
-// for writers.
+// Counters, gauges and histograms in Prometheus' sense. A family has a name and label names. A cell holds the value of
+// one combination of label values; With() finds or creates it. Cells live as long as the registry: look a cell up once
+// and keep the reference. Writing to a cell takes no lock. A scrape locks one family at a time and never waits for
+// writers.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,7 @@
 
 namespace berth {
 
-// Add() is for cells that one thread at a time writes; AddShared() for all others. The same holds for the classes
-// below.
+// Use Add() if only one thread at a time writes the cell, else AddShared(). The same holds for the classes below.
 class CounterCell {
  public:
   explicit CounterCell(std::span<const double>) {}
@@ -30,7 +29,7 @@ class CounterCell {
     value_.store(value_.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
   void AddShared(double amount = 1) { value_.fetch_add(amount, std::memory_order_relaxed); }
-  // For totals that somebody else counts.
+  // For totals that are counted elsewhere.
   void Store(double total) { value_.store(total, std::memory_order_relaxed); }
   double value() const { return value_.load(std::memory_order_relaxed); }
 
@@ -51,7 +50,7 @@ class GaugeCell {
 
 class HistogramCell {
  public:
-  // Upper bounds, ascending, without +Inf. They must outlive the cell.
+  // `bounds` are the buckets' upper bounds, ascending, without +Inf. They must outlive the cell.
   explicit HistogramCell(std::span<const double> bounds)
       : bounds_(bounds), counts_(std::make_unique<std::atomic<std::uint64_t>[]>(bounds.size() + 1)) {}
 
@@ -65,7 +64,7 @@ class HistogramCell {
     counts_[BucketOf(value)].fetch_add(1, std::memory_order_relaxed);
     sum_.fetch_add(value, std::memory_order_relaxed);
   }
-  // Observations in each bucket, +Inf the last; not cumulative.
+  // Observations in each bucket, with that of +Inf last; not cumulative.
   std::vector<std::uint64_t> Counts() const;
   std::uint64_t count() const;
   double sum() const { return sum_.load(std::memory_order_relaxed); }
@@ -91,9 +90,9 @@ struct MetricDescription {
   std::vector<double> buckets{};  // of a histogram
 };
 
-// One combination of label values, as it is when it is read. A plain value.
+// A snapshot of one cell with its label values. A plain value.
 struct MetricSeries {
-  std::vector<std::string> label_values;  // beside the family's labels
+  std::vector<std::string> label_values;  // in the order of the family's labels
   double value = 0;                       // of a counter or gauge
   std::vector<std::uint64_t> counts;      // of a histogram, as HistogramCell::Counts()
   double sum = 0;
@@ -101,7 +100,7 @@ struct MetricSeries {
 
 class MetricFamily {
  public:
-  // Combinations of label values. Whatever comes beyond is counted in a cell that nobody reads.
+  // Bound on the combinations of label values. All further ones share a cell that is never shown.
   static constexpr std::size_t kSeriesMax = 10'000;
 
   MetricFamily(MetricType type, MetricDescription description) : type_(type), description_(std::move(description)) {}
@@ -111,7 +110,7 @@ class MetricFamily {
 
   MetricType type() const { return type_; }
   const MetricDescription& description() const { return description_; }
-  // Thread-safe. In the order in which the cells were made.
+  // Thread-safe. Sorted by label values.
   virtual std::vector<MetricSeries> Collect() const = 0;
 
  private:
@@ -176,16 +175,16 @@ class MetricRegistry {
   MetricRegistry(const MetricRegistry&) = delete;
   MetricRegistry& operator=(const MetricRegistry&) = delete;
 
-  // The family of that name, made at the first call; its description stays as it was given first. A name that is
-  // already one of another type, or of other labels, gives a family that nobody reads.
+  // The family with that name. The first call creates it, and later calls do not change its description. If the name
+  // belongs to a family of another type or with other labels, the returned family is never shown.
   CounterFamily& AddCounter(MetricDescription description);
   GaugeFamily& AddGauge(MetricDescription description);
   HistogramFamily& AddHistogram(MetricDescription description);
 
-  // `update` is called before each reading, on the reading thread: for what is only looked up then. It must not call
-  // the registry.
+  // `update` is called before each Read(), on its thread, to fill in values that are only looked up then. It must not
+  // call the registry.
   void BeforeReading(std::function<void()> update);
-  // All families, by name, after what BeforeReading() asked for.
+  // Calls the functions given to BeforeReading(), then returns all families, sorted by name.
   std::vector<const MetricFamily*> Read();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of kube-scheduler, as data: names, types, help texts, labels and buckets of pkg/scheduler/metrics (1.36).
+// The list of kube-scheduler's metrics: names, types, help texts, labels and buckets of pkg/scheduler/metrics (1.36).
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace berth::instruments {
 
-// Bounds start, start * factor, ...; count 0: none.
+// Bucket bounds start, start * factor, ... With count 0 there are none.
 struct Buckets {
   double start = 0;
   double factor = 0;
@@ -25,11 +25,11 @@ struct ListedMetric {
   Buckets buckets{};        // of a histogram
 };
 
-// By name.
+// Sorted by name.
 std::span<const ListedMetric> SchedulerMetricList();
-// As the registry takes it: the help text begins with the stability, as component-base writes it.
+// The description for the registry. Its help text begins with the stability, as component-base writes it.
 MetricDescription DescriptionOf(const ListedMetric& metric);
-// Of the listed metric of that name, which must be there.
+// The description of the metric with that name, which must be in the list.
 MetricDescription DescriptionOf(std::string_view name);
 
 }  // namespace berth::instruments

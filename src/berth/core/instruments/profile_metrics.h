@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProfileMetrics: the cells of one profile, found once and then at hand. Written within turns only.
+// ProfileMetrics: references to the metric cells of one profile, looked up once. Written within turns only.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace berth::instruments {
 
-// The plugins of a profile at the points where their evaluations are counted, in the profile's order.
+// The plugins of a profile at the extension points that count evaluations, in the profile's order.
 struct EvaluatedPlugins {
   std::vector<std::string_view> pre_filter;
   std::vector<std::string_view> filter;
@@ -29,16 +29,16 @@ class ProfileMetrics {
 
   SchedulerMetrics& all() const { return all_; }
 
-  // An attempt has ended, so long after its pod was popped.
+  // An attempt has ended, `took` after its pod was popped.
   void NoteAttempt(AttemptResult result, Duration took);
   // All plugins of an extension point have run.
   void NotePoint(Point point, framework::Code code, Duration took);
-  // A pod that waited for Permit waits no longer.
+  // A pod's wait for Permit has ended.
   void NotePermitWait(framework::Code code, Duration took);
-  // A cycle has used what an earlier pod's evaluation found, or has not.
+  // A cycle has reused an earlier pod's evaluation, or has not.
   void NoteReuse(bool is_reused) { (is_reused ? hint_used_ : no_hint_).Add(); }
 
-  // Beside EvaluatedPlugins: how often each plugin has been asked.
+  // How often each plugin has been asked, in the order of EvaluatedPlugins.
   std::vector<CounterCell*> pre_filter;
   std::vector<CounterCell*> filter;
   std::vector<CounterCell*> pre_score;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SchedulerMetrics: the cells of kube-scheduler's metrics, as the core writes them. Written within turns only, and
-// without a lock once a combination of label values has been met; read from any thread through the registry. It
-// influences no decision. What each metric means here: docs/metrics.md.
+// SchedulerMetrics: the cells of kube-scheduler's metrics. The core writes them, within turns only, and without a lock
+// except for the first use of a combination of label values. Any thread may read them through the registry. No decision
+// depends on them. docs/metrics.md says what each metric means in berth.
 #pragma once
 
 #include <array>
@@ -43,11 +43,11 @@ inline constexpr std::size_t kPointCount = 16;
 inline constexpr std::size_t kCodeCount = 7;
 std::string_view ToString(Point point);
 
-// Of scheduling attempts.
+// Results of scheduling attempts.
 enum class AttemptResult : std::uint8_t { kScheduled, kUnschedulable, kError };
 std::string_view ToString(AttemptResult result);
 
-// A cell for each extension point and status, made when it is first needed.
+// A cell for each extension point and status, created at its first use.
 struct PointCells {
   static std::size_t IndexOf(Point point, framework::Code code) {
     return static_cast<std::size_t>(point) * kCodeCount + static_cast<std::size_t>(code);
@@ -55,10 +55,10 @@ struct PointCells {
   std::array<HistogramCell*, kPointCount * kCodeCount> cells{};
 };
 
-// Of all profiles together.
+// Cells that all profiles share.
 struct CycleCells {
   explicit CycleCells(MetricRegistry& registry);
-  // A pod has been bound in its `attempts`th attempt, so long after it first came into activeQ.
+  // A pod has been bound in its `attempts`th attempt, `since_first` after it first entered activeQ.
   void NoteBound(int attempts, Duration since_first);
 
   HistogramCell& algorithm_duration;
@@ -70,10 +70,10 @@ struct CycleCells {
   HistogramFamily& permit_wait;
 
  private:
-  std::array<HistogramCell*, 16> sli_cells_{};  // by attempts; 15 and more are one
+  std::array<HistogramCell*, 16> sli_cells_{};  // by attempts; 15 and more share one
 };
 
-// Set once a turn.
+// Sizes of queue, cache and tables, set at the end of a turn, but at most once a second while pods wait in activeQ.
 struct SizeCells {
   explicit SizeCells(MetricRegistry& registry);
 
@@ -94,12 +94,12 @@ struct SizeCells {
 
 class SchedulerMetrics {
  public:
-  // Makes all listed families. `of_registry` must outlive it.
+  // Adds all listed families to the registry, which must outlive this object.
   explicit SchedulerMetrics(MetricRegistry& of_registry);
   SchedulerMetrics(const SchedulerMetrics&) = delete;
   SchedulerMetrics& operator=(const SchedulerMetrics&) = delete;
 
-  // Of a cycle that is sampled: one call of one plugin. `times` calls that took as long each.
+  // For sampled cycles: `times` calls of one plugin, each of which took `took`.
   void NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took, std::uint64_t times = 1);
   // An event has been handled.
   void NoteEvent(const framework::ClusterEvent& event, Duration took);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stopwatch: how long the core's work takes, for its metrics. No decision ever sees what it says. Reading costs a look
-// at the clock, so whoever measures begins where somebody else has just ended: at latest(). Within turns only.
+// Stopwatch: measures durations for the core's metrics. No decision depends on it. Read() costs a reading of the clock;
+// a measurement that begins where another has just ended uses latest() instead. Within turns only.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@ namespace berth::instruments {
 
 class Stopwatch {
  public:
-  // Null: time stands still within a turn, so that simulations measure simulated time. `clock` must outlive it, and be
-  // the one that `now` of each turn comes from.
+  // `clock` must be the one that gives each turn its `now`, and must outlive the stopwatch. Null: time stands still
+  // within a turn, so that simulations measure simulated time.
   explicit Stopwatch(const Clock* clock) : clock_(clock) {}
 
   void BeginTurn(Time now) { latest_ = std::max(latest_, now); }
@@ -20,7 +20,7 @@ class Stopwatch {
     if (clock_ != nullptr) latest_ = std::max(latest_, clock_->Now());
     return latest_;
   }
-  // What the last Read() said, or the beginning of this turn.
+  // The result of the last Read(), or the beginning of this turn if that is later.
   Time latest() const { return latest_; }
 
  private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaderElector: holds a Lease, or waits for it, so that one process of several schedules: client-go's
-// tools/leaderelection (v0.36), with which it shares Leases. It never decides what leading means: it opens the fence
-// (net/write_fence.h), calls back, and moves the fence on with each renewal.
+// LeaderElector: holds a Lease or waits for it, so that only one of several processes schedules. It is compatible with
+// client-go's tools/leaderelection (v0.36) and shares Leases with it. It opens the fence (net/write_fence.h) and
+// extends it with each renewal, and calls back when it begins to lead or has lost the lease. What leading means is the
+// caller's business.
 //
-// All that it measures is by the fence's clock, which does not jump. Of others' times of day it reads nothing: a record
-// that has changed holds from the moment at which that was seen.
+// All durations are measured by the fence's clock, which does not jump. The times of day that other holders write are
+// not interpreted: a changed record is valid for its lease duration from the moment when the change was seen.
 //
 //   kIdle --Start()--> kStandby --a--> kLeading --Release()--> kReleasing
 //     |                   |               |                        |
@@ -17,7 +18,8 @@
 //   b  no renewal succeeded within the renew deadline or before the fence closed, or the lease is another's: on_lost
 //   c  the server has stored a record without a holder, or kReleaseMax has passed
 //
-// One request at a time (Step). An attempt is a walk through these, and ends in kPausing until the next:
+// There is one request at a time (Step). An attempt passes through these steps and ends in kPausing, until the next
+// attempt:
 //
 //             +--the record is ours and valid--> kRenewing --ok--> kPausing
 //   kPausing -+                                      | any error
@@ -27,12 +29,15 @@
 //                                                    v   v
 //                                              kCreating kUpdating --ok or error--> kPausing
 //
-// Differences from client-go, all on the safe side: a leader that reads another holder's name has lost at once, and not
-// at the end of its renew deadline; the fence may close before that deadline; a Lease that is deleted while another
-// holds it is made anew only when that other's time has run out, which then has had the time to make it anew itself.
-// While another holds the lease a standby looks at least every retry period, and when the lease runs out: so it takes
-// over within lease duration and one retry period. client-go waits up to 2.2 retry periods between two looks, as this
-// one does after errors. "stopped leading" is recorded while the lease is still held, and not after a loss.
+// Differences from client-go, all on the safe side:
+// - A leader that reads another holder's name has lost at once, and not only at the end of its renew deadline. The
+//   fence may also close before that deadline.
+// - If a Lease is deleted while another process holds it, a standby creates it again only when the holder's lease
+//   duration is over. Until then the holder has had the time to create it again itself.
+// - While another process holds the lease, a standby reads it at least every retry period, and when it runs out. It
+//   therefore takes over within the lease duration plus one retry period. client-go waits up to 2.2 retry periods
+//   between two reads, as this class does after errors.
+// - "stopped leading" is recorded while the lease is still held, and not after a loss.
 #pragma once
 
 #include <algorithm>
@@ -55,36 +60,37 @@ namespace berth::client {
 struct LeaderElectorOptions {
   std::string namespace_name = "kube-system";
   std::string name = "kube-scheduler";
-  std::string identity = {};                    // of this process alone: "host_<uuid>"
-  std::string component = "default-scheduler";  // that events name as their source
+  std::string identity = {};                    // unique to this process: "host_<uuid>"
+  std::string component = "default-scheduler";  // the source named in events
   // leaseDuration > renewDeadline > 1.2 * retryPeriod; see Check().
-  Duration lease_duration = std::chrono::seconds(15);  // whole seconds of it count
+  Duration lease_duration = std::chrono::seconds(15);  // fractions of a second are dropped
   Duration renew_deadline = std::chrono::seconds(10);
   Duration retry_period = std::chrono::seconds(2);
   std::uint64_t seed = 1;  // of the jitter
 
-  // kInvalid, in client-go's words.
+  // kInvalid, with client-go's message.
   Expected<void> Check() const;
 };
 
 class LeaderElector final {
  public:
   static constexpr double kJitterFactor = 1.2;
-  // What the fence keeps back of the lease, a tenth: for the way of a write to the server, and for clocks whose seconds
-  // are not quite as long as ours.
+  // The fence closes a tenth of the lease duration early. This covers a write's way to the server, and clocks of other
+  // machines that run at a slightly different rate.
   static constexpr int kMarginDivisor = 10;
-  // For the release, and for one log line about what goes wrong.
+  // kReleaseMax bounds the release. kLogPeriod is the shortest time between two log lines about failures.
   static constexpr Duration kReleaseMax = std::chrono::seconds(2);
   static constexpr Duration kLogPeriod = std::chrono::seconds(10);
   static constexpr std::size_t kLeaseBytesMax = std::size_t{1} << 20;
 
-  // On the loop's thread, each at most once.
+  // Called on the loop's thread, each at most once.
   struct Callbacks {
     std::function<void()> on_started_leading;
     std::function<void(const std::string& why)> on_lost;  // the fence is closed, for good
   };
 
-  // `rest` has no fence, and a transport of its own, so that renewals wait for no other request. It must outlive this.
+  // `rest` must have no fence, and a transport of its own, so that renewals wait for no other request. It must outlive
+  // this object.
   LeaderElector(RestClient& rest, std::shared_ptr<net::WriteFence> fence, LeaderElectorOptions options,
                 Callbacks callbacks);
   // On the loop's thread, or after its end.
@@ -94,17 +100,17 @@ class LeaderElector final {
 
   // Any thread, once.
   void Start();
-  // Ends the candidacy: a leader closes the fence and gives the lease back. `done`, on the loop's thread, gets whether
-  // it led; nothing else is called back afterwards. A standby whose first write is under way may leave a lease that has
-  // to run out. Any thread.
+  // Ends the candidacy. A leader closes the fence and gives the lease back. `done` is called on the loop's thread with
+  // whether this process led; no other callback comes afterwards. A standby whose first write is under way may leave a
+  // lease that has to run out. Any thread.
   void Release(std::function<void(bool was_leader)> done);
-  // The same, unless it leads: then nothing happens, and `done` gets true. Any thread.
+  // The same for a standby. If this process leads, nothing happens, and `done` is called with true. Any thread.
   void Withdraw(std::function<void(bool is_leader)> done);
 
   // Any thread: for metrics and health checks.
   bool IsLeader() const { return is_leader_; }
   std::uint64_t slow_path_count() const { return slow_path_count_; }
-  // False when it leads and has not renewed the lease for its duration and `tolerance`.
+  // False if this process leads and has not renewed the lease for the lease duration plus `tolerance`.
   bool IsHealthy(Duration tolerance) const;
 
  private:
@@ -147,17 +153,17 @@ class LeaderElector final {
 
   State state_ = State::kIdle;
   Step step_ = Step::kPausing;
-  std::uint64_t request_ = 0;   // the number of the latest; answers to earlier ones are dropped
+  std::uint64_t request_ = 0;   // number of the latest request; answers to earlier ones are dropped
   std::optional<Lease> lease_;  // as read or stored last
   LeaseRecord observed_;
   Time observed_at_{};
   Time sent_at_{};      // the request under way
-  Time renew_since_{};  // kLeading: when the attempts began that have not succeeded yet
-  Time held_until_{};   // as the fence has it
+  Time renew_since_{};  // kLeading: when the renewals began that have not succeeded yet
+  Time held_until_{};   // the moment at which the fence closes
   std::function<void()> cancel_pause_;
   std::function<void()> cancel_deadline_;
   std::function<void(bool)> on_released_;
-  int release_parts_ = 0;  // answers that a release waits for: to the record's write, and to the event
+  int release_parts_ = 0;  // answers that a release still waits for: to the write of the record, and to the event
   std::optional<Time> logged_at_;
   std::string told_holder_;  // in the log
 

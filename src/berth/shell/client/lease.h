@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lease: a coordination.k8s.io/v1 Lease as leader election reads and writes it. The rest of the object, whatever others
-// have put there, is kept and sent back. A value; no I/O.
+// Lease: a coordination.k8s.io/v1 Lease as leader election reads and writes it. All other fields of the object are kept
+// and sent back unchanged. A value; no I/O.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace berth::client {
 
-// What candidates agree on, as client-go's LeaderElectionRecord. Times are RFC 3339 texts by the holder's clock: they
-// are compared for equality only, never with ours.
+// The fields that candidates use, as client-go's LeaderElectionRecord. Times are RFC 3339 texts by the holder's clock.
+// They are compared for equality only, never with our clock.
 struct LeaseRecord {
   std::string holder_identity;              // empty: nobody holds it
   std::int64_t lease_duration_seconds = 0;  // within an int32
   std::string acquire_time;
   std::string renew_time;
   std::int64_t lease_transitions = 0;  // how often the holder has changed
-  // Of coordinated leader election: part of what is compared, never written.
+  // Fields of coordinated leader election: compared, but never written.
   std::string preferred_holder = {};
   std::string strategy = {};
 
@@ -29,10 +29,10 @@ struct LeaseRecord {
 
 class Lease {
  public:
-  // One that does not exist yet.
+  // A Lease that does not exist on the server yet.
   Lease(const std::string& namespace_name, const std::string& name);
-  // kInvalid, with the field's name, where a field that leader election uses is not what the API says. Absent fields
-  // are empty or zero, as upstream reads them.
+  // kInvalid, with the field's name, if a field that leader election uses has another type than in the API. Absent
+  // fields become empty or zero, as upstream.
   static Expected<Lease> Parse(std::string_view json);
 
   const LeaseRecord& record() const { return record_; }

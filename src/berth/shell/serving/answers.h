@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers as k8s.io/apiserver and Go's net/http write them, letter for letter. Pure functions, any thread.
+// Responses exactly as k8s.io/apiserver and Go's net/http write them. Pure functions, any thread.
 #pragma once
 
 #include <string>
@@ -10,23 +10,23 @@
 
 namespace berth::serving {
 
-// http.Error: the text and a line's end.
+// As http.Error: the text and a newline.
 net::Response PlainError(int status, std::string_view text);
 
-// Text of a type.
+// 200 with this body.
 net::Response Text(std::string body, std::string_view content_type = "text/plain; charset=utf-8");
 
-// http.NotFound.
+// As http.NotFound.
 net::Response NotFound();
 
-// A Status object for 401, 403, 406 and 429; `request` says whether it is to be pretty.
+// A Status object for 401, 403, 406 and 429. `request` decides whether the JSON is indented.
 net::Response Unauthorized(const net::Request& request);
 net::Response Forbidden(const net::Request& request, const User& user, std::string_view verb, std::string_view path,
                         std::string_view reason);
 net::Response NotAcceptable(const net::Request& request);
 net::Response TooManyRequests(const net::Request& request);
 
-// responsewriters.InternalError.
+// As responsewriters.InternalError.
 net::Response InternalFailure(const net::Request& request, std::string_view message);
 
 // The request's first header of that name, or an empty view.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authenticator: who asks, in upstream's order (k8s.io/apiserver, authenticatorfactory.DelegatingAuthenticatorConfig):
-// a front proxy's headers, the client's certificate, a bearer token by TokenReview, else nobody known. On its loop's
-// thread only.
+// Authenticator: finds the user of a request, in upstream's order (k8s.io/apiserver,
+// authenticatorfactory.DelegatingAuthenticatorConfig): a front proxy's headers, the client's certificate, a bearer
+// token by TokenReview, else system:anonymous. On its loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +22,16 @@ namespace berth::serving {
 
 class Authenticator {
  public:
-  // An error: what was shown is not taken (kUnauthorized), could not be looked at, or too much is being looked at
-  // (kTooManyRequests). Its message is for the log.
+  // Errors: the credential is not accepted (kUnauthorized), could not be checked, or too many checks are under way
+  // (kTooManyRequests). The message is for the log.
   using Done = std::function<void(Expected<User>)>;
 
-  // Tokens that were asked about lately, by their hashes.
+  // Cached answers about tokens, by the tokens' hashes.
   static constexpr std::size_t kTokensMax = 4096;
   // Requests that wait for the answer about one token.
   static constexpr std::size_t kWaitingMax = 1024;
 
-  // `trust`, `clock` and `token_reviews` (null: tokens say nothing) must outlive it.
+  // `trust`, `clock` and `token_reviews` (null: tokens are ignored) must outlive it.
   Authenticator(const TrustSource& trust, const Clock& clock, ReviewClient* token_reviews, Duration token_ttl)
       : trust_(trust), clock_(clock), token_reviews_(token_reviews), token_ttl_(token_ttl) {}
 
@@ -39,7 +39,7 @@ class Authenticator {
   void Authenticate(const net::Request& request, const ShownCertificates& shown, Done done);
 
  private:
-  // nullopt: a token that is not known.
+  // nullopt: the API server does not accept the token.
   using KnownUser = std::optional<User>;
 
   void AskAboutToken(const std::string& token, Done done, std::vector<std::string> failures);
@@ -50,7 +50,7 @@ class Authenticator {
   ReviewClient* const token_reviews_;
   const Duration token_ttl_;
   TtlCache<KnownUser> tokens_{kTokensMax};
-  // By the token's hash: who waits for the same answer.
+  // Callbacks that wait for the same answer, by the token's hash.
   std::map<std::string, std::vector<std::function<void(const Expected<KnownUser>&)>>> waiting_;
 };
 

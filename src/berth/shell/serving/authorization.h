@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorizer: who may ask what, as upstream's delegating authorization: system:masters everything, anybody the paths
-// that are always allowed, else as a SubjectAccessReview says. On its loop's thread only.
+// Authorizer: decides whether a user may make a request, as upstream's delegating authorization. system:masters may
+// make any, everybody may read the paths that are always allowed, and a SubjectAccessReview decides the rest. On its
+// loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -26,13 +27,13 @@ class Authorizer {
   using Done = std::function<void(Expected<AuthorizationVerdict>)>;
 
   static constexpr std::size_t kVerdictsMax = 8192;
-  // Paths longer than this are asked about each time, as upstream does.
+  // Verdicts about longer paths are not cached, as upstream.
   static constexpr std::size_t kKeptPathBytesMax = 10'000;
   // Requests that wait for the same answer.
   static constexpr std::size_t kWaitingMax = 1024;
 
-  // kInvalid for a path that upstream refuses: a * before its end. `reviews` (null: nobody is allowed more) and `clock`
-  // must outlive it.
+  // kInvalid for a path that upstream refuses: a * before its end. `reviews` and `clock` must outlive it. Without
+  // `reviews` (null) only system:masters and the paths that are always allowed pass.
   static Expected<std::unique_ptr<Authorizer>> Make(const AuthorizationOptions& options, const Clock& clock,
                                                     ReviewClient* reviews);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates that clients have shown: whether an authority has signed them, and for whom. OpenSSL stays behind it.
-// Thread-safe: immutable.
+// Verifies client certificates against authorities and reads the user from them. Hides OpenSSL. Thread-safe: immutable.
 #pragma once
 
 #include <memory>
@@ -15,7 +14,7 @@ struct x509_store_st;
 
 namespace berth::serving {
 
-// As ResponseWriter::PeerCertificates has them: DER, the client's own first; null: none was shown.
+// As ResponseWriter::PeerCertificates gives them: DER, the client's own first. Null: the client has shown none.
 using ShownCertificates = std::shared_ptr<const std::vector<std::string>>;
 
 struct ClientCertificate {
@@ -27,7 +26,7 @@ struct ClientCertificate {
 
 class ClientAuthorities {
  public:
-  // One PEM certificate or more. The error continues a sentence that begins with where they are from.
+  // One or more PEM certificates. The error message is meant to follow the name of their source.
   static Expected<std::shared_ptr<const ClientAuthorities>> Make(std::string pem);
   ~ClientAuthorities();
   ClientAuthorities(const ClientAuthorities&) = delete;
@@ -35,8 +34,8 @@ class ClientAuthorities {
 
   const std::string& pem() const { return pem_; }
 
-  // What stands in the first certificate, when these authorities have signed it for clients, directly or through the
-  // others, and it is valid at `wall_now`. `shown` has at least one.
+  // The content of the first certificate, if these authorities have signed it for clients, directly or through the
+  // other certificates of `shown`, and if it is valid at `wall_now`. `shown` is not empty.
   Expected<ClientCertificate> Verify(const std::vector<std::string>& shown, Time wall_now) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Endpoints: what kube-scheduler 1.36 shows on its secure port, path by path, to whoever may see it. What is shown
-// comes from functions that the composition root hands in: nothing here knows the scheduler. On its loop's thread only.
+// Endpoints: the paths of kube-scheduler 1.36's secure port. Requests are already authorized. The data come from
+// functions that the composition root hands in; nothing here knows the scheduler. On its loop's thread only.
 #pragma once
 
 #include <functional>
@@ -18,25 +18,25 @@
 
 namespace berth::serving {
 
-// The functions are called on the server's thread and must not wait. One that is empty makes its path unknown (404).
+// The functions are called on the server's thread and must not block. If one is empty, its path does not exist (404).
 struct ServedState {
-  // Checks of /healthz, /livez and /readyz, in the order in which they are shown. None: `ping`.
+  // Checks of /healthz, /livez and /readyz, in the order of the response. If there are none: `ping`.
   std::vector<HealthCheck> healthz;
   std::vector<HealthCheck> livez;
   std::vector<HealthCheck> readyz;
 
   std::function<std::string()> metrics_text;  // the text exposition format 0.0.4
   std::function<void()> reset_metrics;        // DELETE /metrics
-  // /metrics/resources, in the text exposition format. Calls back once, now or later, on the server's thread.
+  // /metrics/resources, in the text exposition format. Calls back once, at once or later, on the server's thread.
   std::function<void(std::function<void(Expected<std::string>)>)> pod_resources;
-  std::function<bool()> is_leader;  // /metrics/resources is empty otherwise; empty: always
+  std::function<bool()> is_leader;  // if it is false, /metrics/resources is empty; no function: always true
 
   std::function<std::string()> config_json;                   // the KubeSchedulerConfiguration in effect
-  std::function<std::map<std::string, std::string>()> flags;  // by name, as flags are written
-  // PUT /debug/flags/v: takes effect at once; the answer's text, or why not.
+  std::function<std::map<std::string, std::string>()> flags;  // value by name, as on the command line
+  // PUT /debug/flags/v. Takes effect at once and returns the response's text, or what is wrong with the value.
   std::function<Expected<std::string>(std::string_view)> set_verbosity;
 
-  std::string binary_version = "1.36.3";  // of upstream, whose behaviour this is
+  std::string binary_version = "1.36.3";  // upstream's, whose behaviour berth has
   std::string emulation_version = "1.36";
   std::string program_version;  // our own, "berth 0.1.0"
   Time started;                 // by the wall clock
@@ -51,7 +51,7 @@ class Endpoints {
   // `clock` must outlive it.
   Endpoints(ServedState state, const Clock& clock);
 
-  // Answers a request whose user may make it; `path` is decoded. `done` is called once, now or later.
+  // Answers an authorized request; `path` is decoded. `done` is called once, before this returns or later.
   void Answer(const net::Request& request, const net::Target& target, const std::string& path, Done done);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Health checks as k8s.io/apiserver's healthz package answers them, and what they came to as metrics
-// (component-base's SLIs). Not thread-safe.
+// Health checks, answered as k8s.io/apiserver's healthz package does, and metrics of their results (component-base's
+// SLIs). Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ namespace berth::serving {
 
 struct HealthCheck {
   std::string name;
-  // What is wrong, or nullopt. Called on the server's thread; must not wait.
+  // What is wrong, or nullopt. Called on the server's thread; must not block.
   std::function<std::optional<std::string>()> failure;
-  // What ?verbose says of a failure to anybody who asks, instead of "reason withheld": no names of users or servers.
-  // Empty: nothing.
+  // The text of a failure that ?verbose shows to anybody, instead of "reason withheld". It must not name users or
+  // servers. No function: the reason is withheld.
   std::function<std::optional<std::string>()> public_failure{};
 };
 
-// Always well.
+// Never fails.
 HealthCheck PingCheck();
 
-// What root paths' checks came to: kubernetes_healthcheck and kubernetes_healthchecks_total.
+// Results of checks requested by the root paths: kubernetes_healthcheck and kubernetes_healthchecks_total.
 class HealthMetrics {
  public:
   void Observe(const std::string& name, std::string_view type, bool is_well);
@@ -43,14 +43,14 @@ class HealthMetrics {
   std::map<std::tuple<std::string, std::string, std::string>, std::uint64_t> counts_;  // by name, status and type
 };
 
-// The checks behind one path: "/livez", with "/livez/NAME" for each.
+// The checks of one root path, such as "/livez", with a path "/livez/NAME" for each.
 class HealthPath {
  public:
-  // `name` is the path without its slash. Without checks there is `ping`.
+  // `name` is the path without its slash. If `checks` is empty, the only check is `ping`.
   HealthPath(std::string name, std::vector<HealthCheck> checks);
 
   const std::string& name() const { return name_; }
-  // nullopt when `path` is neither its own nor that of one of its checks.
+  // nullopt if `path` is neither this path nor that of one of its checks.
   std::optional<net::Response> Answer(std::string_view path, const net::Target& target, HealthMetrics& metrics) const;
 
  private:

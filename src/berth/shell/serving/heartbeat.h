@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Heartbeat: whether an event loop still turns. Each look posts a beat to it, unless one is still under way, and tells
-// how long that has been so. Thread-safe, but for one looker at a time.
+// Heartbeat: detects an event loop that is stuck. Look() posts a callback, the beat, to the loop and tells how long the
+// last beat has been waiting to run. One thread at a time may call Look(); it need not be the loop's.
 #pragma once
 
 #include <atomic>
@@ -13,10 +13,10 @@ namespace berth::serving {
 
 class Heartbeat {
  public:
-  // Both must outlive the last look; a beat under way may outlive all.
+  // Both must outlive the last Look(). A beat under way may outlive this object.
   Heartbeat(client::EventLoop& loop, const Clock& clock) : loop_(loop), clock_(clock) {}
 
-  // How long the loop has owed an answer; zero when it owes none.
+  // How long the loop has not run the last beat; zero if it has run it.
   Duration Look() {
     const Time now = clock_.Now();
     if (beat_ == nullptr || beat_->load()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kube-scheduler's flags say about its secure port, with upstream's defaults (k8s.io/apiserver,
-// pkg/server/options, as cmd/kube-scheduler 1.36 changes them). Plain values.
+// The options of the secure port that kube-scheduler's flags set, with upstream's defaults (k8s.io/apiserver,
+// pkg/server/options, as changed by cmd/kube-scheduler 1.36). Plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,20 @@ namespace berth::serving {
 struct SecureServingOptions {
   std::string bind_address = "0.0.0.0";  // an IP address; 0.0.0.0 and :: stand for all of both families
   int port = 10259;                      // 0: no server
-  // With neither certificate nor directory a self-signed certificate is made in memory.
+  // Without cert_file and cert_dir a self-signed certificate is made in memory.
   std::string cert_file;  // PEM, the chain behind the certificate
   std::string key_file;
-  // Where "kube-scheduler.crt" and ".key" are read from, and written to when they are not there; without cert_file.
+  // Used without cert_file. "kube-scheduler.crt" and ".key" are read from there, and written there if they do not
+  // exist.
   std::string cert_dir;
   std::string min_tls_version;             // Go's names, VersionTLS10 to VersionTLS13; empty: VersionTLS12
   std::vector<std::string> cipher_suites;  // IANA's names; empty: OpenSSL's choice
   std::vector<std::int32_t> curves;        // IANA's numbers; empty: OpenSSL's choice
 };
 
-// Whose word for a user's name is taken: that of a front proxy that shows a certificate of `client_ca_file`.
+// Front proxies that may name the user in headers: those that show a certificate of `client_ca_file`.
 struct RequestHeaderOptions {
-  std::string client_ca_file;              // empty: looked up in the cluster, with all that follows
+  std::string client_ca_file;              // empty: this and all below come from the cluster
   std::vector<std::string> allowed_names;  // of the proxy's certificate; empty: any
   std::vector<std::string> username_headers{"x-remote-user"};
   std::vector<std::string> uid_headers;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodResources: /metrics/resources: what each pod asks for and may take, as upstream's pkg/scheduler/metrics/resources.
-// The scheduler itself keeps no limits and no pod that has ended, so pods are watched here, on the server's own loop
-// and connection, from the first time that somebody asks until nobody has asked for kIdleMax. Of a pod only the lines
-// that it makes are kept. On the loop's thread only.
+// PodResources: /metrics/resources, the requests and limits of each pod, as upstream's pkg/scheduler/metrics/resources.
+// The scheduler itself keeps neither limits nor pods that have ended. Pods are therefore watched here, on the server's
+// own loop and connection, from the first request on until there was none for kIdleMax. Of a pod only its lines of the
+// response are kept. On the loop's thread only.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ class element;
 
 namespace berth::serving {
 
-// A pod's labels and values, as they are written: `namespace="a",...} 0.1`, without the metric's name and the brace
-// before.
+// A pod's lines of the response, without the metric's name and the opening brace: `namespace="a",...} 0.1`.
 struct PodResourceLines {
   std::vector<std::string> requests;
   std::vector<std::string> limits;
 };
 
-// Of a core/v1 Pod; none for one that has ended. kInvalid for an object without a name, or with amounts that are none.
+// The lines of a core/v1 Pod. Requests and limits are empty for a pod that has ended. kInvalid for an object without a
+// name, or with an amount that is not a quantity.
 Expected<std::shared_ptr<const PodResourceLines>> DecodePodResources(const simdjson::dom::element& pod);
 
 class PodResources {
@@ -35,7 +35,7 @@ class PodResources {
   using Done = std::function<void(Expected<std::string>)>;
 
   static constexpr Duration kIdleMax = std::chrono::minutes(10);
-  // For the first list of all pods; then whoever waits is told to come again.
+  // How long a request waits for the first list of all pods. After that it fails.
   static constexpr Duration kListTimeMax = std::chrono::seconds(30);
   static constexpr std::size_t kWaitingMax = 16;
 
@@ -45,7 +45,7 @@ class PodResources {
   PodResources(const PodResources&) = delete;
   PodResources& operator=(const PodResources&) = delete;
 
-  // The text exposition format. An error: the pods have not been listed yet.
+  // Gives the text exposition format, or an error if the pods have not been listed in time.
   void Ask(Done done);
 
  private:

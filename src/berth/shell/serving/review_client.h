@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReviewClient: asks an API server for its opinion (TokenReview, SubjectAccessReview), with the retries of upstream's
+// ReviewClient: posts reviews (TokenReview, SubjectAccessReview) to an API server, with the retries of upstream's
 // webhook clients (k8s.io/apiserver, pkg/util/webhook). On its loop's thread only.
 #pragma once
 
@@ -18,17 +18,18 @@ class ReviewClient {
  public:
   using Done = std::function<void(Expected<codec::json::value> status)>;
 
-  // Questions without an answer yet, those that wait for another try included; beyond: kTooManyRequests at once.
+  // Reviews without an answer yet, including those that wait for another try. Beyond that Ask() fails at once with
+  // kTooManyRequests.
   static constexpr int kUnderWayMax = 128;
   static constexpr int kTriesMax = 5;
   static constexpr Duration kFirstWait = std::chrono::milliseconds(500);  // each wait is 1.5 times the last one
 
-  // Of questions that fail one is told in so long: anybody on the port may cause them.
+  // At most one failed review is logged in this time, because anybody who reaches the port may cause failures.
   static constexpr Duration kTellEvery = std::chrono::minutes(1);
 
   struct Limits {
-    Duration each = std::chrono::seconds(10);  // try
-    Duration all{0};                           // tries together; 0: no bound of their own
+    Duration each = std::chrono::seconds(10);  // bound on one try
+    Duration all{0};                           // bound on all tries together; 0: none
   };
 
   // `rest` must outlive it.
@@ -37,7 +38,8 @@ class ReviewClient {
   ReviewClient(const ReviewClient&) = delete;
   ReviewClient& operator=(const ReviewClient&) = delete;
 
-  // Posts `body`, JSON, and hands over the answer's `status`. `done` is not called after the client has gone.
+  // Posts `body`, which is JSON, and gives the `status` of the response to `done`. `done` is not called after this
+  // client has been destroyed.
   void Ask(std::string body, Done done);
 
  private:

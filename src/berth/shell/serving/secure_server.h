@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SecureServer: kube-scheduler's secure port: HTTPS, who asks, whether they may, and the answer. It has an event loop
-// and a thread of its own, so that whatever is done to this port does not take the scheduler's time.
+// SecureServer: kube-scheduler's secure port: HTTPS, authentication, authorization and the response. It has an event
+// loop and a thread of its own, so that requests to this port take no time of the scheduler's event loop.
 #pragma once
 
 #include <functional>
@@ -23,11 +23,12 @@ struct SecureServerOptions {
   SecureServingOptions serving;
   AuthenticationOptions authentication;
   AuthorizationOptions authorization;
-  // Of the API servers that the two kubeconfigs name, or of the pod's service account where they name none; nullopt:
-  // there is none either. Read by whoever composes (client::LoadKubeconfig).
+  // The API servers for reviews: those of the two kubeconfigs or, without a kubeconfig, that of the pod's service
+  // account. nullopt: there is none. The composition root reads them (client::LoadKubeconfig).
   std::optional<client::ClientConfig> authentication_server;
   std::optional<client::ClientConfig> authorization_server;
-  // The cluster whose pods /metrics/resources shows, over a connection of its own; nullopt: as ServedState says.
+  // The cluster whose pods /metrics/resources shows, over a connection of its own. nullopt: ServedState's function is
+  // used.
   std::optional<client::ClientConfig> pods_server;
   std::uint64_t seed = 0;
 };
@@ -35,16 +36,16 @@ struct SecureServerOptions {
 class SecureServer {
  public:
   static constexpr int kConnectionsMax = 1024;
-  // Of answers that peers have not read, together.
+  // Bound on all responses that peers have not read yet.
   static constexpr std::size_t kAnswersBytesMax = std::size_t{64} << 20;
   static constexpr std::size_t kRequestBodyBytesMax = std::size_t{64} << 10;
-  // Between two looks at certificate files.
+  // How often certificate files are checked for changes.
   static constexpr Duration kFilesPeriod = std::chrono::seconds(2);
-  // For the first look at the cluster's authorities, before the port is opened.
+  // How long the start waits for the cluster's authorities before the port is opened.
   static constexpr Duration kLookupTime = std::chrono::seconds(3);
 
-  // Listens when it returns. Errors are one line each, and name the flag. `clock`, and what `state` rests on, must
-  // outlive it. Not with port 0.
+  // The server listens when this returns. An error is one line that names the flag. `clock`, and what the functions of
+  // `state` use, must outlive the server. Must not be called with port 0.
   static Expected<std::unique_ptr<SecureServer>> Start(SecureServerOptions options, ServedState state,
                                                        const Clock& clock);
   // Closes every connection and ends the thread.
@@ -56,7 +57,7 @@ class SecureServer {
   std::uint16_t port() const { return server_->port(); }
 
  private:
-  // An API server that is asked, and how.
+  // A client of one API server.
   struct Asked {
     std::unique_ptr<net::Transport> transport;
     std::unique_ptr<client::RestClient> rest;
@@ -98,7 +99,7 @@ class SecureServer {
   std::optional<Authenticator> authenticator_;
   std::unique_ptr<Authorizer> authorizer_;
   KeyPair key_pair_;
-  std::string key_pair_failure_;             // of the last look, so that it is told once
+  std::string key_pair_failure_;             // of the last check, so that it is logged once
   std::unique_ptr<net::HttpServer> server_;  // set before the loop does anything that needs it
 };
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrustSource: whose certificates say who a client is, and whose word is taken for it: from files, which are read again
-// when they change, or from the ConfigMap kube-system/extension-apiserver-authentication, which is watched. As
-// upstream's delegating authentication options. On its loop's thread but where a comment says otherwise.
+// TrustSource: the authorities whose client certificates are accepted, and the front proxies that may name the user in
+// headers. Both come from files, which are read again when they change, or from the ConfigMap
+// kube-system/extension-apiserver-authentication, which is watched. As upstream's delegating authentication options. On
+// its loop's thread, unless a comment says otherwise.
 #pragma once
 
 #include <functional>
@@ -17,7 +18,7 @@
 
 namespace berth::serving {
 
-// What is trusted at a time.
+// A snapshot of what is trusted.
 struct Trust {
   struct RequestHeader {
     std::shared_ptr<const ClientAuthorities> authorities;
@@ -28,14 +29,14 @@ struct Trust {
     std::vector<std::string> extra_header_prefixes;
   };
 
-  std::shared_ptr<const ClientAuthorities> clients;  // null: client certificates say nothing
+  std::shared_ptr<const ClientAuthorities> clients;  // null: client certificates are ignored
   std::optional<RequestHeader> request_header;
 
-  // All authorities' certificates, PEM.
+  // The certificates of all authorities, PEM. Sent to clients as a hint which certificate to show.
   std::string Hint() const;
 };
 
-// The data of the ConfigMap; empty where a key is missing.
+// The data of the ConfigMap; a field is empty if its key is missing.
 struct AuthenticationConfigMap {
   std::string client_ca;
   std::string request_header_client_ca;
@@ -48,23 +49,23 @@ struct AuthenticationConfigMap {
 
 class TrustSource {
  public:
-  // Reads the files. `rest` null, or skip_lookup: nothing is looked up. `on_change` is called, on the loop's thread,
-  // after a change. Fails when a file does not load. `rest` must outlive it. Any thread.
+  // Reads the files, and fails if one does not load. Without `rest` (null), or with skip_lookup, the ConfigMap is not
+  // read. `on_change` is called on the loop's thread after each change. `rest` must outlive it. Any thread.
   static Expected<std::unique_ptr<TrustSource>> Make(const AuthenticationOptions& options, client::RestClient* rest,
                                                      std::function<void()> on_change);
   ~TrustSource();
 
-  // `looked_up` is called once: when the ConfigMap is known, with the first error, or at once when there is nothing to
-  // look up. Any thread, once.
+  // Starts to watch the ConfigMap. `looked_up` is called once: when the ConfigMap has been read, with the first error,
+  // or at once if it is not to be read. Any thread, once.
   void Start(std::function<void(Expected<void>)> looked_up);
   // Any thread.
   void Stop();
 
   const Trust& now() const { return trust_; }
-  // Whether there may ever be anything to verify: else clients are not asked for certificates. Any thread.
+  // Whether there are authorities, or may be later. If not, clients are not asked for certificates. Any thread.
   bool IsConfigured() const;
 
-  // Looks whether files have changed. A file that does not load leaves what was.
+  // Reads files that have changed. If a file does not load, its previous content stays in force.
   void CheckFiles();
 
  private:
@@ -78,7 +79,7 @@ class TrustSource {
   void Watch(client::RestClient& rest);
   void OnConfigMap(const AuthenticationConfigMap& map);
   void ReportLookedUp(Expected<void> result);
-  // True when `authorities` has changed.
+  // True if `authorities` has changed.
   bool Reload(WatchedFile& file, std::shared_ptr<const ClientAuthorities>& authorities);
 
   const AuthenticationOptions options_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TtlCache: values by key that count until a time of their own, the least recently used go first. Not thread-safe.
+// TtlCache: an LRU cache whose entries each have an expiry time. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class TtlCache {
  public:
   explicit TtlCache(std::size_t entries_max) : entries_max_(entries_max) {}
 
-  // Null when there is none that still counts. Valid until the next Set().
+  // Null if there is no entry, or if it has expired. The pointer is valid until the next Set() or Find().
   const Value* Find(const std::string& key, Time now) {
     const auto it = by_key_.find(key);
     if (it == by_key_.end()) return nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// User: who asks, as the API's user.Info. A plain value.
+// User: the user of a request, as user.Info of k8s.io/apiserver. A plain value.
 #pragma once
 
 #include <map>
