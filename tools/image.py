@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An image of berth, assembled without a container engine: berth, the libraries it links, and nothing else.
 
-  image.py BERTH_BINARY --out FILE.tar [--tag berth:dev] [--add FILE:/path/in/the/image]...
+  image.py BERTH_BINARY --out FILE.tar [--tag berth:dev] [--drop-in] [--add FILE:/path/in/the/image]...
+
+With --drop-in it takes the place of the image in kube-scheduler's manifest: it starts `kube-scheduler` (a link to berth, which
+every image has), and as root, because kubeadm's kubeconfig for it may be read by nobody else.
 
 The archive is an OCI layout and what `docker save` writes at once, so that ctr, podman, skopeo, kind and docker all take
 it. The same files give the same archive, byte by byte.
@@ -21,6 +24,7 @@ import sys
 import tarfile
 
 BERTH = "/usr/bin/berth"
+KUBE_SCHEDULER = "/usr/bin/kube-scheduler"  # a link: berth under this name takes kube-scheduler's command line
 # Nobody, by number: Kubernetes' runAsNonRoot wants to see that it is not 0.
 USER = 65532
 TEXTS = {
@@ -83,9 +87,12 @@ def layer(files):
         for path in files:
             while (path := os.path.dirname(path)) != "/":
                 folders.add(path)
-        for path in sorted(folders | set(files)):
+        for path in sorted(folders | set(files) | {KUBE_SCHEDULER}):
             info = tarfile.TarInfo(path.lstrip("/"))
-            if path in files:
+            if path == KUBE_SCHEDULER:
+                info.type, info.mode, info.linkname = tarfile.SYMTYPE, 0o777, os.path.basename(BERTH)
+                tar.addfile(info)
+            elif path in files:
                 info.mode, data = files[path]
                 info.size = len(data)
                 tar.addfile(info, io.BytesIO(data))
@@ -95,14 +102,14 @@ def layer(files):
     return raw.getvalue()
 
 
-def image(files, tag):
+def image(files, tag, program, user):
     """The archive's own files by name."""
     plain = layer(files)
     packed = gzip.compress(plain, compresslevel=6, mtime=0)
     architecture = ARCHITECTURES.get(platform.machine(), platform.machine())
     config = json.dumps({
         "created": "1970-01-01T00:00:00Z", "architecture": architecture, "os": "linux",
-        "config": {"Entrypoint": [BERTH], "User": f"{USER}:{USER}", "Env": ["PATH=/usr/bin"], "WorkingDir": "/"},
+        "config": {"Entrypoint": [program], "User": f"{user}:{user}", "Env": ["PATH=/usr/bin"], "WorkingDir": "/"},
         "rootfs": {"type": "layers", "diff_ids": ["sha256:" + hashlib.sha256(plain).hexdigest()]},
         "history": [{"created": "1970-01-01T00:00:00Z", "created_by": "tools/image.py"}],
     }, sort_keys=True).encode()
@@ -151,19 +158,21 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--tag", default="berth:dev", type=parse_tag)
     parser.add_argument("--add", action="append", default=[], type=parse_added, metavar="FILE:/PATH")
+    parser.add_argument("--drop-in", action="store_true", help="start as kube-scheduler, and as root")
     options = parser.parse_args()
+    program, user = (KUBE_SCHEDULER, 0) if options.drop_in else (BERTH, USER)
     try:
         files = contents(options.binary, options.add)
     except Refused as refusal:
         print(f"image: {refusal}", file=sys.stderr)
         return 1
     with tarfile.open(options.out, "w", format=tarfile.GNU_FORMAT) as tar:
-        for name, data in sorted(image(files, options.tag).items()):
+        for name, data in sorted(image(files, options.tag, program, user).items()):
             info = tarfile.TarInfo(name)
             info.mode, info.size = 0o644, len(data)
             tar.addfile(info, io.BytesIO(data))
     size = sum(len(data) for _, data in files.values())
-    print(f"{options.out}: {options.tag}, {len(files)} files, {size / 1e6:.0f} MB, runs as user {USER}")
+    print(f"{options.out}: {options.tag}, {len(files)} files, {size / 1e6:.0f} MB, starts {program} as user {user}")
     return 0
 
 

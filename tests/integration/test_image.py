@@ -63,6 +63,18 @@ class Image(unittest.TestCase):
         self.assertEqual([self.files[name] for name in docker["Layers"]], [layer])
         self.assertIn("example.com/berth:1", self.said)
 
+    def test_takes_the_place_of_kube_schedulers_image(self) -> None:
+        archive = self.root / "drop-in.tar"
+        done = make(archive, "--tag", "example.com/kube-scheduler:1", "--drop-in")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with tarfile.open(archive) as tar:
+            (docker,) = json.load(tar.extractfile("manifest.json"))
+            config = json.load(tar.extractfile(docker["Config"]))["config"]
+        self.assertEqual(config["Entrypoint"], ["/usr/bin/kube-scheduler"])
+        # kubeadm's /etc/kubernetes/scheduler.conf is root's, with mode 0600; its manifest's command is found by PATH.
+        self.assertEqual(config["User"], "0:0")
+        self.assertEqual(config["Env"], ["PATH=/usr/bin"])
+
     def test_is_the_same_every_time(self) -> None:
         again = self.root / "again.tar"
         done = make(again, "--tag", "example.com/berth:1", "--add", f"{self.root}/rule.lua:/etc/berth/rule.lua")
@@ -78,6 +90,10 @@ class Image(unittest.TestCase):
             members = {member.name: member for member in tar.getmembers()}
             tar.extractall(folder)
         self.assertEqual((folder / "usr/bin/berth").read_bytes(), Path(berth_binary()).read_bytes())
+        link = folder / "usr/bin/kube-scheduler"
+        self.assertTrue(link.is_symlink())
+        version = subprocess.run([str(link), "--version"], capture_output=True, text=True, timeout=30, check=False)
+        self.assertRegex(version.stdout, r"^Kubernetes v1\.36\.\d+\+berth\.", "as kube-scheduler says it")
         self.assertEqual((folder / "etc/berth/rule.lua").read_text(), "-- a rule\n")
         self.assertIn("berth:x:65532:", (folder / "etc/passwd").read_text())
         self.assertIn("Apache-2.0", (folder / "usr/share/doc/berth/copyright").read_text())
