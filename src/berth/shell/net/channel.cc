@@ -126,15 +126,27 @@ const BIO_METHOD* SocketBioMethod() {
   return method;
 }
 
-ssl_st* NewSsl(const TlsContext& context, int fd) {
+ssl_st* NewSslOver(const TlsContext& context, BIO* bio) {
   ssl_st* ssl = SSL_new(context.get());
   BERTH_CHECK(ssl != nullptr);
+  SSL_set_bio(ssl, bio, bio);
+  return ssl;
+}
+
+ssl_st* NewSsl(const TlsContext& context, int fd) {
   BIO* bio = BIO_new(SocketBioMethod());
   BERTH_CHECK(bio != nullptr);
   BIO_set_data(bio, reinterpret_cast<void*>(static_cast<std::intptr_t>(fd)));
   BIO_set_init(bio, 1);
-  SSL_set_bio(ssl, bio, bio);
-  return ssl;
+  return NewSslOver(context, bio);
+}
+
+// TLS whose records are the content of another's. That one stays the caller's.
+ssl_st* NewSslInside(const TlsContext& context, ssl_st* outer) {
+  BIO* bio = BIO_new(BIO_f_ssl());
+  BERTH_CHECK(bio != nullptr);
+  BIO_ctrl(bio, BIO_C_SET_SSL, BIO_NOCLOSE, outer);
+  return NewSslOver(context, bio);
 }
 
 SSL_CTX* NewContext(const SSL_METHOD* method) {
@@ -180,7 +192,9 @@ Expected<std::shared_ptr<const TlsContext>> TlsContext::MakeClient(const TlsClie
   const auto context = std::make_shared<const TlsContext>(NewContext(TLS_client_method()));
   if (!options.ca_pem.empty()) {
     BERTH_RETURN_IF_ERROR(AddRoots(context->get(), options.ca_pem, "certificate authority"));
-  } else if (options.verify_peer && SSL_CTX_set_default_verify_paths(context->get()) != 1) {
+  }
+  const bool wants_system_roots = options.ca_pem.empty() ? options.verify_peer : options.adds_system_roots;
+  if (wants_system_roots && SSL_CTX_set_default_verify_paths(context->get()) != 1) {
     return InvalidError("the system's trusted certificates could not be loaded: " + TakeOpensslReason());
   }
   SSL_CTX_set_verify(context->get(), options.verify_peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
@@ -335,7 +349,14 @@ Expected<void> Channel::Prepare() {
 
 Expected<void> Channel::StartClientTls(const TlsContext& context, const TlsClientOptions& options,
                                        const std::string& name) {
-  ssl_ = NewSsl(context, socket_.native_handle());
+  if (ssl_ == nullptr) {
+    ssl_ = NewSsl(context, socket_.native_handle());
+  } else {
+    BERTH_CHECK(outer_ == nullptr && is_tls_established_ && !is_tls_broken_);
+    outer_ = ssl_;
+    ssl_ = NewSslInside(context, outer_);
+    is_tls_established_ = false;
+  }
   const bool is_ip = IsIpAddress(name);
   bool ok = true;
   if (!is_ip) {
@@ -494,7 +515,9 @@ void Channel::KeepBuffers() {
   SSL_set_default_read_buffer_len(ssl_, kReadAheadBytes);
 }
 
-bool Channel::HasBufferedInput() const { return ssl_ != nullptr && SSL_has_pending(ssl_) == 1; }
+bool Channel::HasBufferedInput() const {
+  return (ssl_ != nullptr && SSL_has_pending(ssl_) == 1) || (outer_ != nullptr && SSL_has_pending(outer_) == 1);
+}
 
 bool Channel::IsQuiet() {
   char byte = 0;
@@ -512,6 +535,7 @@ bool Channel::IsQuiet() {
 void Channel::ShutdownWrite() {
   if (ssl_ != nullptr && is_tls_established_ && !is_tls_broken_) {
     SSL_shutdown(ssl_);
+    if (outer_ != nullptr) SSL_shutdown(outer_);
     ERR_clear_error();
   }
   boost::system::error_code ignored;  // The peer may have gone first.
@@ -523,6 +547,8 @@ void Channel::Close() {
     if (is_tls_established_ && !is_tls_broken_ && socket_.is_open()) SSL_shutdown(ssl_);
     SSL_free(ssl_);
     ssl_ = nullptr;
+    SSL_free(outer_);  // after the one inside, which says goodbye through it
+    outer_ = nullptr;
     ERR_clear_error();
   }
   boost::system::error_code ignored;  // There is nothing left to do about it.

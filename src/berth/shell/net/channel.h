@@ -85,7 +85,7 @@ class Channel {
   Expected<void> Prepare();
 
   // Makes it a TLS channel; the Handshake steps follow. `name` is the host name or address to verify, and is sent as
-  // SNI.
+  // SNI. Once more after a handshake: TLS inside TLS, to the server behind a proxy.
   Expected<void> StartClientTls(const TlsContext& context, const TlsClientOptions& options, const std::string& name);
   Expected<void> StartServerTls(const TlsContext& context);
 
@@ -114,6 +114,7 @@ class Channel {
 
   Socket socket_;
   ssl_st* ssl_ = nullptr;
+  ssl_st* outer_ = nullptr;  // that of an https:// proxy, around ssl_
   std::string verified_name_;
   bool is_tls_established_ = false;
   bool is_tls_broken_ = false;

@@ -207,6 +207,7 @@ void ClientConnection::OnEof() {
 }
 
 void ClientConnection::Finish() {
+  if (IsProxyRefusal(pool_->settings(), parser_.response())) return FailWith(ProxyRefusal(pool_->settings()));
   Response response = std::move(parser_.response());
   response.body = std::move(parser_.body());
   // Only another connection takes another certificate.

@@ -29,7 +29,8 @@ Expected<void> CheckRequest(const Request& request) {
 }
 
 std::string SerializeRequest(const ClientSettings& settings, const Request& request) {
-  std::size_t size = 128 + settings.prefix.size() + request.target.size() + request.body.size();
+  std::size_t size =
+      128 + settings.prefix.size() + settings.proxy_authorization.size() + request.target.size() + request.body.size();
   bool has_host = false;
   for (const Header& header : request.headers) {
     size += header.name.size() + header.value.size() + 4;
@@ -39,6 +40,9 @@ std::string SerializeRequest(const ClientSettings& settings, const Request& requ
   wire.reserve(size);
   wire.append(request.method).append(" ").append(settings.prefix).append(request.target).append(" HTTP/1.1\r\n");
   if (!has_host) wire.append("Host: ").append(settings.host).append("\r\n");
+  if (!settings.proxy_authorization.empty()) {
+    wire.append("Proxy-Authorization: ").append(settings.proxy_authorization).append("\r\n");
+  }
   for (const Header& header : request.headers) {
     if (IsFramingHeader(header.name)) continue;
     wire.append(header.name).append(": ").append(header.value).append("\r\n");
@@ -48,6 +52,13 @@ std::string SerializeRequest(const ClientSettings& settings, const Request& requ
   }
   wire.append("\r\n").append(request.body);
   return wire;
+}
+
+Error ProxyRefusal(const ClientSettings& settings) {
+  const bool has_user = settings.options.proxy && settings.options.proxy->user;
+  return Unavailable(settings.where + ": the proxy refused the request: 407 Proxy Authentication Required" +
+                         (has_user ? "" : ": it wants a user and a password in its URL"),
+                     false);
 }
 
 }  // namespace berth::net

@@ -22,9 +22,11 @@ inline constexpr int kInterimAnswersMax = 8;
 // Immutable.
 struct ClientSettings {
   LinkOptions link;
-  std::string where;   // "host:port", for errors
+  std::string where;   // as the link's, for errors
   std::string host;    // the Host header
-  std::string prefix;  // before every target
+  std::string prefix;  // before every target: a path, or where a proxy takes the requests a whole URL
+  bool asks_proxy = false;
+  std::string proxy_authorization;  // the header's value; empty: none is sent
   HttpClientOptions options;
 
   bool HasClientCertificate() const { return link.tls && link.tls->client_certificate_pem; }
@@ -35,6 +37,12 @@ Expected<void> CheckRequest(const Request& request);
 
 // The request as bytes of HTTP/1.1, head and body in one piece so that it is one write.
 std::string SerializeRequest(const ClientSettings& settings, const Request& request);
+
+// The answer is the proxy's own and not the server's, which has heard nothing.
+inline bool IsProxyRefusal(const ClientSettings& settings, const Response& response) {
+  return settings.asks_proxy && response.status == 407;
+}
+Error ProxyRefusal(const ClientSettings& settings);
 
 inline Error Unavailable(std::string message, bool outcome_unknown) {
   return {ErrorCode::kUnavailable, std::move(message), outcome_unknown};

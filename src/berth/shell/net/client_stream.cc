@@ -261,6 +261,10 @@ bool ClientStream::Parse() {
 // Hands out what has been parsed.
 bool ClientStream::Deliver(bool is_complete) {
   if (!parser_.is_head_done() || parser_.response().status < 200) return true;
+  if (IsProxyRefusal(*settings_, parser_.response())) {
+    End(ProxyRefusal(*settings_));
+    return false;
+  }
   const bool is_refusal = !is_head_delivered_ && (parser_.response().status < 200 || parser_.response().status > 299);
   if (is_refusal) {
     if (!is_complete && parser_.body().size() <= kRefusalBodyBytesMax) return true;

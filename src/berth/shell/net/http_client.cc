@@ -6,6 +6,7 @@
 #include "berth/shell/net/client_stream.h"
 #include "berth/shell/net/http_parser.h"
 #include "berth/shell/net/io_context_impl.h"
+#include "berth/shell/net/proxy_handshake.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::net {
@@ -44,6 +45,35 @@ class HttpClient final : public Transport {
   std::shared_ptr<ClientPool> pool_;
 };
 
+Expected<void> GoThrough(const Proxy& proxy, const Url& server, const std::optional<TlsClientOptions>& tls,
+                         ClientSettings& settings) {
+  LinkProxy link{.proxy = proxy};
+  const bool is_socks = proxy.kind == Proxy::Kind::kSocks5;
+  if (is_socks && server.host.size() > kSocksTextBytesMax) {
+    return InvalidError("\"" + server.host.substr(0, 16) + "...\" is longer than SOCKS has room for");
+  }
+  link.makes_tunnel = is_socks || server.scheme == "https";
+  if (!link.makes_tunnel) {
+    settings.asks_proxy = true;
+    settings.prefix.insert(0, "http://" + settings.host);
+    settings.proxy_authorization = ProxyAuthorization(proxy);
+  }
+  if (proxy.kind == Proxy::Kind::kHttps) {
+    link.tls.offers_http2 = false;
+    if (tls) {
+      link.tls.ca_pem = tls->ca_pem;
+      link.tls.ca_pem_now = tls->ca_pem_now;
+      link.tls.adds_system_roots = true;
+    }
+    BERTH_ASSIGN_OR_RETURN(auto context, TlsContext::MakeClient(link.tls));
+    link.tls_contexts = std::make_shared<ClientTlsContexts>(link.tls, std::move(context));
+  }
+  settings.where += " through proxy " + proxy.shown;
+  settings.link.where = settings.where;
+  settings.link.proxy = std::move(link);
+  return {};
+}
+
 }  // namespace
 
 Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOptions options) {
@@ -60,6 +90,9 @@ Expected<std::unique_ptr<Transport>> MakeHttpClient(IoContext& io, HttpClientOpt
   while (!settings.prefix.empty() && settings.prefix.back() == '/') settings.prefix.pop_back();
   if (!settings.prefix.empty() && !IsTargetText(settings.prefix)) {
     return InvalidError("URL " + options.base_url + ": its path must be percent-encoded");
+  }
+  if (options.proxy) {
+    BERTH_RETURN_IF_ERROR(GoThrough(*options.proxy, url, options.tls, settings));
   }
   if (url.scheme == "https") {
     if (!options.tls) return InvalidError("URL " + options.base_url + " needs TLS options");

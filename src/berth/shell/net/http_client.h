@@ -9,12 +9,14 @@
 #include <string>
 
 #include "berth/shell/net/io_context.h"
+#include "berth/shell/net/proxy.h"
 #include "berth/shell/net/transport.h"
 
 namespace berth::net {
 
 struct TlsClientOptions {
-  std::string ca_pem;  // trusted roots; empty: the system's
+  std::string ca_pem;              // trusted roots; empty: the system's
+  bool adds_system_roots = false;  // to those of `ca_pem`
   // The same, asked for at each new connection so that a rotated file takes effect; where it fails, or says what are no
   // certificates, the last ones stay. Empty: `ca_pem` holds for good.
   std::function<Expected<std::string>()> ca_pem_now;
@@ -28,7 +30,11 @@ struct TlsClientOptions {
 struct HttpClientOptions {
   std::string base_url;                 // "https://host:port/prefix" or "http://..."; a prefix goes before every target
   std::optional<TlsClientOptions> tls;  // required for https
-  int connections_max = 64;             // for Send(), or requests at once over HTTP/2; streams are not counted
+  // On the way to the server, which is asked for at the proxy by name: through a tunnel for https and SOCKS, else by
+  // requests to the proxy. That of an https:// proxy has TLS of its own inside which the server's is: its certificate
+  // is always verified, against the system's authorities and those of `tls`.
+  std::optional<Proxy> proxy;
+  int connections_max = 64;  // for Send(), or requests at once over HTTP/2; streams are not counted
   // Waiting for a connection; beyond it Send() answers kTooManyRequests at once.
   std::size_t queued_requests_max = 200'000;
   Duration connect_timeout = std::chrono::seconds(10);

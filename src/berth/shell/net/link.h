@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link: the way from a host name to a channel that carries bytes: look-up, TCP connect, TLS handshake. For the sources
-// of this folder; used on its loop's thread only.
+// Link: the way from a host name to a channel that carries bytes: look-up, TCP connect, what a proxy wants, TLS
+// handshake. For the sources of this folder; used on its loop's thread only.
+//
+//   connect -> [TLS to an https:// proxy] -> [CONNECT or SOCKS] -> [TLS to the server] -> done
 #pragma once
 
 #include <functional>
@@ -12,16 +14,30 @@
 #include "berth/shell/net/channel.h"
 #include "berth/shell/net/http_client.h"
 #include "berth/shell/net/io_context_impl.h"
+#include "berth/shell/net/proxy.h"
+#include "berth/shell/net/proxy_handshake.h"
 
 namespace berth::net {
+
+struct LinkProxy {
+  Proxy proxy;
+  bool makes_tunnel = false;  // else requests are the proxy's own, and the link ends there
+  TlsClientOptions tls;       // these two of an https:// proxy
+  std::shared_ptr<ClientTlsContexts> tls_contexts;
+};
 
 struct LinkOptions {
   std::string host;  // a name, or an address without brackets
   std::uint16_t port = 0;
-  std::string where;  // "host:port", for errors
+  std::string where;  // "host:port", or "host:port through proxy URL", for errors
   std::optional<TlsClientOptions> tls;
   std::shared_ptr<ClientTlsContexts> tls_contexts;  // with `tls`
   Duration connect_timeout{};                       // for all of it together
+  std::optional<LinkProxy> proxy;
+
+  // Whom the TCP connection is made to.
+  const std::string& DialHost() const { return proxy ? proxy->proxy.host : host; }
+  std::uint16_t DialPort() const { return proxy ? proxy->proxy.port : port; }
 };
 
 class Link : public std::enable_shared_from_this<Link> {
@@ -45,10 +61,16 @@ class Link : public std::enable_shared_from_this<Link> {
   void OnResolved(std::vector<boost::asio::ip::tcp::endpoint> endpoints);
   void ConnectNext();
   void GiveAddressUpLater();
-  void StartTls();
+  void OnConnected();
+  void StartTunnel();
+  void TunnelStep();
+  void OnTunnel();
+  void StartTls(ClientTlsContexts& contexts, const TlsClientOptions& tls, const std::string& name);
   void HandshakeStep();
+  void WaitFor(Channel::Socket::wait_type readiness, void (Link::*step)());
   void Finish(Expected<void> result);
-  void FailDial(std::string_view why);
+  void Fail(ErrorCode code, const std::string& why);
+  void FailDial(ErrorCode code, const std::string& why);
 
   using Resolver = boost::asio::ip::basic_resolver<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
@@ -63,6 +85,10 @@ class Link : public std::enable_shared_from_this<Link> {
   std::vector<boost::asio::ip::tcp::endpoint> endpoints_;
   std::size_t endpoint_next_ = 0;
   std::string last_failure_;
+  std::optional<ProxyHandshake> tunnel_;
+  std::string tunnel_output_;
+  std::size_t tunnel_written_ = 0;
+  bool is_tls_to_proxy_ = false;  // the handshake under way
   bool is_closed_ = false;
 };
 

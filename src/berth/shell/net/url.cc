@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iterator>
+#include <tuple>
 
 #include <arpa/inet.h>
 
@@ -238,16 +239,24 @@ Expected<Url> ParseUrl(std::string_view text) {
   if (slash != std::string_view::npos) url.path = rest.substr(slash);
   if (authority.find('@') != std::string_view::npos) return fail("it must not have a user name; use the user's fields");
 
-  std::string_view host;
-  std::string_view port;
-  bool has_port = false;
-  if (!SplitAuthority(authority, host, port, has_port)) return fail("its host must be NAME, NAME:PORT or [IPV6]:PORT");
-  if (host.empty()) return fail("it has no host");
-  if (has_port && (!ParsePort(port, url.port) || url.port == 0))
-    return fail("its port must be a number from 1 to 65535");
+  auto place = ParseAuthority(authority, url.port);
+  if (!place.ok()) return fail(place.error().message);
   BERTH_RETURN_IF_ERROR(PercentDecode(url.path, false));
-  url.host = host;
+  std::tie(url.host, url.port) = *std::move(place);
   return url;
+}
+
+Expected<std::pair<std::string, std::uint16_t>> ParseAuthority(std::string_view text, std::uint16_t port_default) {
+  std::string_view host;
+  std::string_view port_text;
+  bool has_port = false;
+  std::uint16_t port = port_default;
+  if (!SplitAuthority(text, host, port_text, has_port))
+    return InvalidError("its host must be NAME, NAME:PORT or [IPV6]:PORT");
+  if (host.empty()) return InvalidError("it has no host");
+  if (has_port && (!ParsePort(port_text, port) || port == 0))
+    return InvalidError("its port must be a number from 1 to 65535");
+  return std::pair<std::string, std::uint16_t>(host, port);
 }
 
 std::string JoinHostPort(std::string_view host, std::uint16_t port) {

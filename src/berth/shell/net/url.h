@@ -52,6 +52,10 @@ Expected<Url> ParseUrl(std::string_view text);
 // values of its query, but for parameters that are the Kubernetes API's. What might be a password is not shown either.
 std::string ShownUrl(std::string_view text);
 
+// The host and port of a URL's "host", "host:port", "[v6]" or "[v6]:port". The error says what is wrong, and not with
+// what.
+Expected<std::pair<std::string, std::uint16_t>> ParseAuthority(std::string_view text, std::uint16_t port_default);
+
 // A host and port, "[...]" around an IPv6 address: "127.0.0.1:8001", "[::1]:443".
 std::string JoinHostPort(std::string_view host, std::uint16_t port);
 
