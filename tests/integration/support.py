@@ -34,7 +34,8 @@ def berth_binary() -> str:
 
 def clean_environment() -> dict:
     """The environment without what would lead berth to a cluster of the machine's."""
-    drop = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"}
+    drop = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "http_proxy", "https_proxy", "no_proxy",
+            "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "REQUEST_METHOD"}
     return {key: value for key, value in os.environ.items() if key not in drop}
 
 
@@ -239,9 +240,9 @@ class BerthTest(unittest.TestCase):
         path.write_text(text)
         return path
 
-    def api_server(self, nodes: int = 0) -> tuple[Process, Api]:
-        """`berth apiserver` on a port of its own choice, with all its nodes ready."""
-        process = Process(self, "apiserver", "--listen", "127.0.0.1:0", "--nodes", str(nodes))
+    def api_server(self, nodes: int = 0, *more: str) -> tuple[Process, Api]:
+        """`berth apiserver` on a port of its own choice, with all its nodes ready; `more` flags."""
+        process = Process(self, "apiserver", "--listen", "127.0.0.1:0", "--nodes", str(nodes), *more)
         address = process.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1)
         api = Api(address)
         wait_until("all nodes are ready", lambda: len(api.ready_nodes()) == nodes)

@@ -38,15 +38,34 @@ Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const 
           "which API server? give --kubeconfig FILE (or the variable KUBECONFIG), or --master URL; only in a pod, "
           "where KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are set, neither is needed");
     }
-    return InClusterServer(clock);
+    BERTH_ASSIGN_OR_RETURN(client::ClientConfig config, InClusterServer(clock));
+    return WithProxy(std::move(config));
   }
-  return client::LoadKubeconfig({options.kubeconfig, options.context, options.master}, clock);
+  BERTH_ASSIGN_OR_RETURN(client::ClientConfig config,
+                         client::LoadKubeconfig({options.kubeconfig, options.context, options.master}, clock));
+  return WithProxy(std::move(config));
+}
+
+Expected<client::ClientConfig> WithProxy(client::ClientConfig config) {
+  if (!config.proxy) {
+    BERTH_ASSIGN_OR_RETURN(config.proxy, net::ProxyFor(net::ReadProxyEnvironment(Variable), config.server));
+  }
+  return config;
+}
+
+Expected<std::unique_ptr<net::Transport>> MakeOutsideClient(net::IoContext& io, net::HttpClientOptions to) {
+  BERTH_ASSIGN_OR_RETURN(to.proxy, net::ProxyFor(net::ReadProxyEnvironment(Variable), to.base_url));
+  return net::MakeHttpClient(io, std::move(to));
 }
 
 Expected<std::unique_ptr<Connection>> Connection::Make(const ConnectionOptions& options, const Clock& clock,
                                                        std::uint64_t seed) {
   BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(options, clock));
   for (const std::string& warning : config.warnings) log::Warning("client", warning);
+  if (config.proxy) {
+    log::Info("client", "The API server is reached through a proxy",
+              {{"server", config.server}, {"proxy", config.proxy->shown}});
+  }
   std::unique_ptr<Connection> connection(new Connection(clock));
   connection->server_ = config.server;
   BERTH_ASSIGN_OR_RETURN(connection->transport_, client::MakeTransport(connection->io_, config, kConnectionsMax));

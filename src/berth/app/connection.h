@@ -29,10 +29,16 @@ struct ConnectionOptions {
   MetricRegistry* metrics = nullptr;
 };
 
-// The API server of these options: that of the kubeconfig, of --master, or of the pod's service account.
+// The API server of these options: that of the kubeconfig, of --master, or of the pod's service account; with the proxy on
+// the way to it.
 Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const Clock& clock);
-// The API server of the pod's service account, whatever the options say.
+// The API server of the pod's service account, whatever the options say; without a proxy.
 Expected<client::ClientConfig> InClusterServer(const Clock& clock);
+// The same with the proxy that the environment names, unless the kubeconfig names one.
+Expected<client::ClientConfig> WithProxy(client::ClientConfig config);
+
+// A client of any other server, through the proxy that the environment names. `io` must outlive it.
+Expected<std::unique_ptr<net::Transport>> MakeOutsideClient(net::IoContext& io, net::HttpClientOptions to);
 
 class Connection {
  public:

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "berth/app/configuration_file.h"
+#include "berth/app/connection.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
@@ -113,7 +114,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   shell_options.read_file = plugin_files::PluginFiles(options.config);
   shell_options.waits_for_outside_data = true;
   shell_options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
-    return net::MakeHttpClient(io, std::move(to));
+    return MakeOutsideClient(io, std::move(to));
   };
   shell_options.on_decision = [&board](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod_uid, decision.Why());

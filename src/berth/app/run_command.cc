@@ -226,7 +226,7 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   shell_options.scheduler_metrics = &scheduler_metrics;
   shell_options.stopwatch = &stopwatch;
   shell_options.make_client = [&io = (*connection)->io(), &election](net::HttpClientOptions to) {
-    auto client = net::MakeHttpClient(io, std::move(to));
+    auto client = MakeOutsideClient(io, std::move(to));
     if (client.ok() && election) client = election->Fenced(std::move(*client));
     return client;
   };

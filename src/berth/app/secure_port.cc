@@ -20,12 +20,15 @@ using Failure = std::optional<std::string>;
 Expected<std::optional<client::ClientConfig>> Delegate(const std::string& kubeconfig, std::string_view flag,
                                                        const Clock& clock) {
   if (!kubeconfig.empty()) {
-    auto config = client::LoadKubeconfig({kubeconfig, {}, {}}, clock);
+    auto config = ServerOf({.kubeconfig = kubeconfig}, clock);
     if (!config.ok()) return config.error().Wrap(flag);
     return std::optional<client::ClientConfig>(*std::move(config));
   }
   auto config = InClusterServer(clock);
-  if (config.ok()) return std::optional<client::ClientConfig>(*std::move(config));
+  if (config.ok()) {
+    BERTH_ASSIGN_OR_RETURN(client::ClientConfig with_proxy, WithProxy(*std::move(config)));
+    return std::optional<client::ClientConfig>(std::move(with_proxy));
+  }
   log::Warning("app", "Outside of a pod and without a kubeconfig, the secure port asks no API server",
                {{"flag", flag}});
   return std::optional<client::ClientConfig>();

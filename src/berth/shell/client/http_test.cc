@@ -190,10 +190,14 @@ TEST_F(HttpTest, SaysWhyItGetsNoAnswer) {
   auto refused = Config(ca, "secret");
   ASSERT_TRUE(refused.ok());
   refused->server = "https://127.0.0.1:1";
+  auto behind_a_proxy = Config(ca, "secret");
+  ASSERT_TRUE(behind_a_proxy.ok());
+  behind_a_proxy->proxy = net::ParseProxy("http://127.0.0.1:1").value();
   const Case cases[] = {
       {"wrong token", Config(ca, "wrong"), ErrorCode::kUnauthorized, "who are you?"},
       {"unknown authority", Config(other, "secret"), ErrorCode::kUnavailable, "certificate"},
       {"nobody there", refused, ErrorCode::kUnavailable, "connection refused"},
+      {"no proxy there", behind_a_proxy, ErrorCode::kUnavailable, " through proxy http://127.0.0.1:1: dial tcp"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);

@@ -192,11 +192,15 @@ class Loader {
   }
 
   Expected<void> LoadCluster(const Section& cluster) {
-    if (cluster.Has("proxy-url")) {
-      BERTH_ASSIGN_OR_RETURN(const std::string proxy, cluster.String("proxy-url"));
-      if (!proxy.empty())
-        return cluster.Fail("proxy-url",
-                            "is set, but proxies are not supported; remove it or reach the server directly");
+    BERTH_ASSIGN_OR_RETURN(proxy_url_, cluster.String("proxy-url"));
+    if (!proxy_url_.empty()) {
+      auto proxy = net::ParseProxy(proxy_url_);
+      if (!proxy.ok()) return InvalidError(cluster.Place("proxy-url") + ": " + proxy.error().message);
+      // To Go's transport it is the same, but client-go refuses it in a kubeconfig.
+      if (proxy->shown.starts_with("socks5h:")) {
+        return cluster.Fail("proxy-url", "is " + Quoted(proxy->shown) + "; it should begin with socks5://");
+      }
+      config_.proxy = *std::move(proxy);
     }
     BERTH_ASSIGN_OR_RETURN(config_.insecure_skip_tls_verify, cluster.Bool("insecure-skip-tls-verify"));
     BERTH_ASSIGN_OR_RETURN(config_.tls_server_name, cluster.Line("tls-server-name"));
@@ -378,6 +382,7 @@ class Loader {
     if (!config_.tls_server_name.empty()) info["tls-server-name"] = config_.tls_server_name;
     if (config_.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
     if (!config_.ca_pem.empty()) info["certificate-authority-data"] = EncodeBase64(config_.ca_pem);
+    if (!proxy_url_.empty()) info["proxy-url"] = proxy_url_;
     info["config"] = nullptr;
     BERTH_ASSIGN_OR_RETURN(const std::vector<Section> extensions, cluster.Objects("extensions"));
     for (const Section& extension : extensions) {
@@ -429,6 +434,7 @@ class Loader {
   const KubeconfigOptions& options_;
   const Clock& clock_;
   ClientConfig config_;
+  std::string proxy_url_;  // with its password
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "berth/base/time.h"
 #include "berth/shell/client/credentials.h"
 #include "berth/shell/net/http_client.h"
+#include "berth/shell/net/proxy.h"
 
 namespace berth::client {
 
@@ -27,6 +29,7 @@ struct ClientConfig {
   std::string ca_path;  // where ca_pem was read, empty for inline data
   bool insecure_skip_tls_verify = false;
   std::string tls_server_name;
+  std::optional<net::Proxy> proxy;  // the kubeconfig's; the environment's is for whoever composes (net::ProxyFor)
   std::shared_ptr<Credentials> credentials;
   std::vector<net::Header> headers;   // sent with each request: impersonation
   std::vector<std::string> warnings;  // one line each, for the log

@@ -175,7 +175,13 @@ TEST_F(KubeconfigTest, SaysWhatIsWrong) {
       {"no server", Config("", ""), "clusters[0].cluster.server is not set; it should be like https://host:6443"},
       {"server is a number", Config("server: 5", ""), "server should be a string"},
       {"bad server", Config("server: \"ftp://x\"", ""), R"(server is "ftp://x": )"},
-      {"proxy", Config(kServer + ", proxy-url: http://p", ""), "proxy-url is set, but proxies are not supported"},
+      {"proxy without a scheme", Config(kServer + ", proxy-url: \"p:3128\"", ""),
+       R"(clusters[0].cluster.proxy-url: invalid proxy URL "p:3128": it must begin with http://)"},
+      {"proxy with a bad port", Config(kServer + ", proxy-url: \"http://u:secret@p:x\"", ""),
+       R"(proxy-url: invalid proxy URL "http://p:x": its port must be a number)"},
+      {"proxy that client-go does not take", Config(kServer + ", proxy-url: \"socks5h://u:secret@p\"", ""),
+       R"(proxy-url is "socks5h://p:1080"; it should begin with socks5://)"},
+      {"proxy is a number", Config(kServer + ", proxy-url: 5", ""), "proxy-url should be a string"},
       {"bad flag", Config(kServer + ", insecure-skip-tls-verify: maybe", ""),
        "insecure-skip-tls-verify should be true or false"},
       {"CA file missing", Config(kServer + ", certificate-authority: none.crt", ""),
@@ -218,6 +224,26 @@ TEST_F(KubeconfigTest, SaysWhatIsWrong) {
     EXPECT_THAT(config.error().message, ::testing::StartsWith("kubeconfig " + folder.Path("config") + ": "));
     EXPECT_THAT(config.error().message, HasSubstr(c.message));
     EXPECT_EQ(config.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST_F(KubeconfigTest, ReadsProxyUrls) {
+  struct Case {
+    std::string url;
+    std::string want;  // empty: none
+  };
+  const Case cases[] = {{"", ""},
+                        {"http://u:secret@proxy.example:3128", "http://proxy.example:3128"},
+                        {"HTTPS://proxy.example", "https://proxy.example:443"},
+                        {"socks5://10.0.0.9", "socks5://10.0.0.9:1080"}};
+  for (const Case& c : cases) {
+    const auto config = Load(Config(kServer + ", proxy-url: \"" + c.url + '"', ""));
+    ASSERT_TRUE(config.ok()) << c.url << ": " << config.error().message;
+    EXPECT_EQ(config->proxy ? config->proxy->shown : "", c.want) << c.url;
+    // As client-go: --master says where the server is, and nothing of the way.
+    const auto with_master = Load(Config("proxy-url: \"" + c.url + '"', ""), {.master = "http://127.0.0.1:8001"});
+    ASSERT_TRUE(with_master.ok()) << c.url << ": " << with_master.error().message;
+    EXPECT_EQ(with_master->proxy ? with_master->proxy->shown : "", c.want) << c.url;
   }
 }
 
@@ -368,10 +394,10 @@ TEST_F(ExecTest, TellsThePluginWhatItMayKnow) {
       "printf '%s' \"$KUBERNETES_EXEC_INFO\" > \"$(dirname \"$0\")/info\"\n" +
       Print("\"token\":\"'\"$1-$2-$EXTRA\"'\"");
   const net::Certificate ca({.is_authority = true});
-  auto config = WithPlugin(
-      script, ", args: [get, token], env: [{name: EXTRA, value: v}], provideClusterInfo: true",
-      ", certificate-authority-data: " + EncodeBase64(ca.pem()) +
-          ", tls-server-name: kube, extensions: [{name: client.authentication.k8s.io/exec, extension: {audience: a}}]");
+  auto config = WithPlugin(script, ", args: [get, token], env: [{name: EXTRA, value: v}], provideClusterInfo: true",
+                           ", certificate-authority-data: " + EncodeBase64(ca.pem()) +
+                               ", proxy-url: \"http://u:p@proxy\", tls-server-name: kube, extensions: [{name: "
+                               "client.authentication.k8s.io/exec, extension: {audience: a}}]");
   EXPECT_EQ(AuthorizationOf(config), "Bearer get-token-v");
   const auto read = [&] {
     std::ifstream file(folder.Path("bin/info"));
@@ -379,7 +405,7 @@ TEST_F(ExecTest, TellsThePluginWhatItMayKnow) {
   };
   const auto want = codec::ParseJson(
       R"({"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false,
-    "cluster":{"server":"https://10.0.0.1:6443","tls-server-name":"kube","config":{"audience":"a"},"certificate-authority-data":")" +
+    "cluster":{"server":"https://10.0.0.1:6443","proxy-url":"http://u:p@proxy","tls-server-name":"kube","config":{"audience":"a"},"certificate-authority-data":")" +
       EncodeBase64(ca.pem()) + "\"}}}");
   ASSERT_TRUE(read().ok());
   EXPECT_EQ(*read(), *want);

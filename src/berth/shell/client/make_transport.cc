@@ -11,6 +11,7 @@ Expected<std::unique_ptr<net::Transport>> MakeTransport(net::IoContext& io, cons
   net::HttpClientOptions options;
   options.base_url = config.server;
   options.connections_max = connections_max;
+  options.proxy = config.proxy;
   if (config.server.starts_with("https://")) {
     net::TlsClientOptions tls;
     tls.ca_pem = config.ca_pem;
