@@ -330,7 +330,8 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
   // What extenders may have said of some nodes: to leave them, to refuse them with and without a reason, scores.
   ExtenderVerdicts RandomSay() {
     ExtenderVerdicts say;
-    say.filters_only = dice_.OneIn(4);
+    say.filters_only = dice_.OneIn(3);
+    say.totals_above = dice_.Pick<std::size_t>({0, 5, SIZE_MAX});
     say.skips_nominated = !say.filters_only || dice_.OneIn(2);
     for (int i = 0; i < name_count_; ++i) {
       const std::string name = "n" + std::to_string(i);
@@ -346,10 +347,29 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     return say;
   }
 
+  // Before extenders are asked, the totals that they are chosen by are those of an evaluation without extenders.
+  void CheckTotals(const PodInfoPtr& pod, const ExtenderVerdicts& say, const Outcome& got, std::uint64_t seed) {
+    if (got.result != Result::kFeasible || got.is_nominated_node) return;
+    EXPECT_EQ(got.node, framework::kNoNode);
+    if (got.feasible.size() <= say.totals_above) {
+      ASSERT_TRUE(got.totals.empty());
+      return;
+    }
+    Evaluator other(*profile_, {.form = Form::kPlain, .with_detail = true});
+    ExtenderVerdicts all;
+    all.skips_nominated = true;
+    for (const NodeIndex row : got.feasible) all.passed.insert(cache_.nodes().Info(row).name());
+    const Outcome scored = other.Evaluate(pod, cache_.nodes(), &nominated_rows_, seed, Time{}, &all);
+    ASSERT_EQ(got.feasible, scored.feasible);
+    const std::vector<std::int64_t> unscored(1);  // the only feasible node
+    ASSERT_EQ(got.totals, got.feasible.size() > 1 ? scored.totals : unscored);
+  }
+
   // Against evaluations that know less: of the nodes that pass the filters those are left that extenders left, and what
   // they say is added to the plugins' totals.
   void CheckSay(const PodInfoPtr& pod, const ExtenderVerdicts& say, const Outcome& got, std::uint64_t seed) {
-    if (say.filters_only || got.result == Result::kError || got.result == Result::kNoNodes) return;
+    if (say.filters_only) return CheckTotals(pod, say, got, seed);
+    if (got.result == Result::kError || got.result == Result::kNoNodes) return;
     Evaluator other(*profile_, {.form = Form::kPlain, .with_detail = true});
     ExtenderVerdicts filters;
     filters.filters_only = filters.skips_nominated = true;
@@ -382,6 +402,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     const std::uint64_t seed = dice_.Seed();
     std::map<bool, std::string> wanted;
     std::vector<NodeIndex> best;
+    std::vector<std::int64_t> totals;
     const Outcome* outcome = nullptr;
     std::optional<ExtenderVerdicts> say;
     if (dice_.OneIn(4)) say = RandomSay();
@@ -391,10 +412,14 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
       const std::string got = Describe(*c.evaluator, *outcome, cache_.nodes(), c.with_detail);
       if (wanted.empty()) {
         best = outcome->best;
+        totals = outcome->totals;
         wanted[true] = got;
         wanted[false] = Describe(*c.evaluator, *outcome, cache_.nodes(), false);
       }
       ASSERT_EQ(got, wanted[c.with_detail]) << c.name << " differs from plain; replay with seed " << GetParam();
+      if (say && say->filters_only) {
+        ASSERT_EQ(outcome->totals, totals) << c.name;
+      }
       // Which of the best it is may depend on what was evaluated before.
       if (outcome->result == Result::kFeasible && outcome->node != framework::kNoNode) {
         ASSERT_NE(std::find(best.begin(), best.end(), outcome->node), best.end()) << c.name;

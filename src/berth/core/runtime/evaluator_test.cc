@@ -36,9 +36,10 @@ class EvaluatorTest : public ::testing::TestWithParam<Form> {
     return *puppet;
   }
 
-  const Outcome& Evaluate(const framework::PodInfoPtr& pod, std::uint64_t seed = 1) {
+  const Outcome& Evaluate(const framework::PodInfoPtr& pod, std::uint64_t seed = 1,
+                          const ExtenderVerdicts* extenders = nullptr) {
     if (!evaluator_) evaluator_ = std::make_unique<Evaluator>(profile_, EvaluatorOptions{.form = GetParam()});
-    return evaluator_->Evaluate(pod, cache_.nodes(), nullptr, seed, Time{});
+    return evaluator_->Evaluate(pod, cache_.nodes(), nullptr, seed, Time{}, extenders);
   }
   const Outcome& Evaluate(std::uint64_t seed = 1) { return Evaluate(pod_, seed); }
 
@@ -430,6 +431,41 @@ TEST_P(EvaluatorTest, DryRunsAfterAPreFilterRefusalRunThePodsOwnFilters) {
   ASSERT_EQ(Evaluate().result, Result::kRefused);
   framework::CycleState state;
   EXPECT_EQ(evaluator_->RunFiltersWithNominatedPods(state, *pod_, cache_.nodes().Info(0)).Message(), "x");
+}
+
+TEST_P(EvaluatorTest, TotalsOfMoreRowsThanExtendersAreAskedAbout) {
+  Puppet& p = Add("Puppet", 3);
+  int score_calls = 0;
+  bool is_broken = false;
+  p.depends_on.score = Dependency::kCycle;
+  p.filter = [](const Cycle&, const PodInfo&, const NodeInfo& node) {
+    return node.name() == "a" ? Status::Unschedulable("no") : Status();
+  };
+  p.score = [&](const Cycle&, const PodInfo&, const NodeInfo& node, Status& status) -> std::int64_t {
+    ++score_calls;
+    if (is_broken) status = Status::Error("oops");
+    return node.name() == "b" ? 7 : 20;
+  };
+  ExtenderVerdicts extenders;
+  extenders.filters_only = true;
+  extenders.scores["b"] = 1000;  // of an earlier question: it is the plugins that choose whom to ask about
+  const auto evaluate = [&](std::size_t totals_above) -> const Outcome& {
+    extenders.totals_above = totals_above;
+    return Evaluate(pod_, 1, &extenders);
+  };
+  EXPECT_EQ(evaluate(SIZE_MAX).totals, std::vector<std::int64_t>());
+  EXPECT_EQ(evaluate(2).totals, std::vector<std::int64_t>());
+  EXPECT_EQ(score_calls, 0);
+  const Outcome& scored = evaluate(1);
+  EXPECT_EQ(scored.result, Result::kFeasible);
+  EXPECT_EQ(scored.node, framework::kNoNode);
+  EXPECT_EQ(scored.feasible.size(), 2U);
+  EXPECT_EQ(scored.totals, (std::vector<std::int64_t>{21, 60}));
+  is_broken = true;
+  const Outcome& failed = evaluate(1);
+  EXPECT_EQ(failed.result, Result::kError);
+  EXPECT_EQ(failed.error, "running Score plugins: plugin \"Puppet\" failed with: oops");
+  EXPECT_EQ(evaluate(2).result, Result::kFeasible);
 }
 
 TEST_P(EvaluatorTest, TiesAreBrokenByTheSeedAlone) {

@@ -25,6 +25,7 @@ void ApplyExtenderFilters(EvaluationCycle& cycle, std::vector<NodeIndex>& feasib
 void AddExtenderScores(const EvaluationCycle& cycle, std::span<const NodeIndex> feasible,
                        std::span<std::int64_t> totals) {
   const ExtenderVerdicts& extenders = *cycle.request.extenders;
+  if (extenders.filters_only) return;
   for (std::size_t i = 0; i < feasible.size(); ++i) {
     const auto score = extenders.scores.find(cycle.nodes().Info(feasible[i]).name());
     if (score == extenders.scores.end()) continue;

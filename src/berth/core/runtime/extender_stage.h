@@ -11,6 +11,8 @@
 
 namespace berth::runtime {
 
+// While the extenders have yet to be asked (filters_only), both change nothing.
+
 // Takes out of `feasible` what extenders refused, and puts their verdicts into `verdicts`, by row. A node that an
 // extender left out without a reason is, as upstream has it, a node without a verdict.
 void ApplyExtenderFilters(EvaluationCycle& cycle, std::vector<framework::NodeIndex>& feasible,

@@ -3,6 +3,7 @@
 // about. A plain value.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -18,6 +19,9 @@ struct ExtenderVerdicts {
   // The evaluation ends with the filters: Outcome::feasible holds the rows that passed, and no node is chosen. Where
   // the pod's nominated node passes, alone, it is Outcome::node.
   bool filters_only = false;
+  // With filters_only: where more rows than these pass, they are scored as well, by the plugins alone, and
+  // Outcome::totals has the total of each. Not for a nominated node that passes alone.
+  std::size_t totals_above = SIZE_MAX;
   // The pod's nominated node is not tried first and alone.
   bool skips_nominated = false;
 

@@ -40,11 +40,12 @@ struct Outcome {
   bool is_nominated_node = false;               // the pod's nominated node passed, alone
   framework::Status nominated_status;           // what refused the nominated node
 
-  // With detail:
+  // With detail, or for extenders (ExtenderVerdicts::filters_only):
   std::vector<framework::NodeIndex> feasible;
+  std::vector<std::int64_t> totals;  // parallel to `feasible`
+  // With detail:
   std::vector<framework::NodeIndex> best;
   std::vector<std::pair<std::string_view, std::vector<std::int64_t>>> scores;  // by plugin, parallel to `feasible`
-  std::vector<std::int64_t> totals;                                            // parallel to `feasible`
   std::vector<framework::NodeIndex> evaluated;                                 // rows that were filtered
 };
 

@@ -38,29 +38,29 @@ bool ScanChooser::Choose(EvaluationCycle& cycle) {
     if (extenders != nullptr && extenders->has_refused) outcome.unschedulable_plugins.emplace(kExtenderName);
     return true;
   }
-  if (extenders != nullptr && extenders->filters_only) {
+  const bool filters_only = extenders != nullptr && extenders->filters_only;
+  if (filters_only) {
     outcome.result = Result::kFeasible;
     outcome.feasible = feasible_;
     outcome.feasible_count = feasible_.size();
-    return true;
+    if (feasible_.size() <= extenders->totals_above) return true;
   }
   if (cycle.metrics != nullptr) cycle.metrics->NoteFilters(cycle);
-  ScoreFeasible(cycle);
+  if (!ScoreFeasible(cycle)) return true;
+  if (filters_only) {
+    outcome.totals = totals_;
+  } else {
+    ChooseFromTotals(cycle);
+  }
   return true;
 }
 
 void ScanChooser::AddDetail(EvaluationCycle& cycle) {
   Outcome& outcome = cycle.outcome;
-  const NodeIndex node = outcome.node;
-  const std::int64_t total = outcome.total;
-  const std::vector<NodeIndex> best = outcome.best;
   cycle.chooser = this;
   outcome.scores.clear();
   const std::span<const NodeIndex> rows = RowsToSearch(cycle);
   if (!FilterAll(cycle, rows) || !ScoreFeasible(cycle)) return;
-  outcome.node = node;
-  outcome.total = total;
-  outcome.best = best;
   outcome.evaluated.assign(rows.begin(), rows.end());
 }
 
@@ -167,7 +167,7 @@ void ScanChooser::CollectRefusals(EvaluationCycle& cycle, std::span<const NodeIn
   }
 }
 
-// Scores and chooses among feasible_, which has at least one row. False when a plugin fails.
+// Fills totals_ for feasible_, which has at least one row. False when a plugin fails.
 bool ScanChooser::ScoreFeasible(EvaluationCycle& cycle) {
   Outcome& outcome = cycle.outcome;
   const auto& scores = cycle.profile.scores;
@@ -192,7 +192,6 @@ bool ScanChooser::ScoreFeasible(EvaluationCycle& cycle) {
     if (cycle.request.extenders != nullptr) AddExtenderScores(cycle, feasible_, totals_);
     if (with_detail) outcome.totals = totals_;
   }
-  ChooseFromTotals(cycle);
   return true;
 }
 
