@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/configuration_file.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string_view>
 
@@ -36,11 +37,15 @@ std::vector<std::string> FieldsWithoutEffect(const config::KubeSchedulerConfigur
   };
   if (configuration.parallelism != defaults.parallelism)
     add("parallelism", "one thread evaluates nodes, many of them at a time");
-  constexpr std::string_view kEveryNode = "berth looks at every node";
-  if (configuration.percentage_of_nodes_to_score != 0) add("percentageOfNodesToScore", kEveryNode);
-  for (std::size_t i = 0; i < configuration.profiles.size(); ++i) {
-    if (configuration.profiles[i].percentage_of_nodes_to_score.value_or(0) != 0)
-      add("profiles[" + std::to_string(i) + "].percentageOfNodesToScore", kEveryNode);
+  const bool do_whole_nodes_go_out = std::any_of(configuration.extenders.begin(), configuration.extenders.end(),
+                                                 [](const auto& extender) { return extender.GetsWholeNodes(); });
+  if (!do_whole_nodes_go_out) {
+    constexpr std::string_view kEveryNode = "berth looks at every node, and no extender gets whole nodes";
+    if (configuration.percentage_of_nodes_to_score != 0) add("percentageOfNodesToScore", kEveryNode);
+    for (std::size_t i = 0; i < configuration.profiles.size(); ++i) {
+      if (configuration.profiles[i].percentage_of_nodes_to_score.value_or(0) != 0)
+        add("profiles[" + std::to_string(i) + "].percentageOfNodesToScore", kEveryNode);
+    }
   }
   if (is_from_file && configuration.enable_contention_profiling != defaults.enable_contention_profiling)
     add("enableContentionProfiling", "berth has no profile of Go's runtime to give");

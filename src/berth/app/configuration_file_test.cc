@@ -38,8 +38,11 @@ profiles:
 }
 
 TEST(ConfigurationFile, FieldsWithoutEffectSayWhy) {
+  const std::string every = " has no effect: berth looks at every node, and no extender gets whole nodes";
+  const std::string whole = "extenders: [{urlPrefix: http://x, filterVerb: f}]\n";
+  const std::string names = "extenders: [{urlPrefix: http://x, filterVerb: f, nodeCacheCapable: true}]\n";
   const struct {
-    std::string_view text;
+    std::string text;
     std::vector<std::string> lines;
   } cases[] = {
       {"", {}},
@@ -51,6 +54,12 @@ TEST(ConfigurationFile, FieldsWithoutEffectSayWhy) {
        {}},
       {"clientConnection: {acceptContentTypes: 'application/vnd.kubernetes.protobuf,application/json'}\n", {}},
       {"parallelism: 3\n", {"parallelism has no effect: one thread evaluates nodes, many of them at a time"}},
+      {"percentageOfNodesToScore: 30\n", {"percentageOfNodesToScore" + every}},
+      {"percentageOfNodesToScore: 30\n" + names, {"percentageOfNodesToScore" + every}},
+      {"percentageOfNodesToScore: 30\n" + whole, {}},
+      {"profiles: [{percentageOfNodesToScore: 0}]\n", {}},
+      {"profiles: [{percentageOfNodesToScore: 30}]\n", {"profiles[0].percentageOfNodesToScore" + every}},
+      {"profiles: [{percentageOfNodesToScore: 30}]\n" + whole, {}},
       {"enableContentionProfiling: false\n",
        {"enableContentionProfiling has no effect: berth has no profile of Go's runtime to give"}},
       {"clientConnection: {contentType: application/cbor, acceptContentTypes: application/yaml}\n",
@@ -67,7 +76,7 @@ TEST(ConfigurationFile, FieldsWithoutEffectSayWhy) {
   };
   for (const auto& c : cases) {
     const auto configuration = config::LoadConfiguration(
-        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" + std::string(c.text));
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n" + c.text);
     ASSERT_TRUE(configuration.ok()) << configuration.error().message;
     EXPECT_EQ(FieldsWithoutEffect(*configuration, true), c.lines) << c.text;
   }

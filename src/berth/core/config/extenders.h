@@ -62,6 +62,8 @@ struct Extender {
   std::string UrlOf(std::string_view verb) const;
   // Whether it has a say about nodes: it filters or prioritizes.
   bool JudgesNodes() const { return !filter_verb.empty() || !prioritize_verb.empty(); }
+  // Whether the nodes that it judges are sent to it as whole objects, and not by name.
+  bool GetsWholeNodes() const { return JudgesNodes() && !node_cache_capable; }
   // Whether scheduling cycles ask it.
   bool IsAskedInCycles() const { return JudgesNodes() || !preempt_verb.empty(); }
   // Whether it is asked about such pods: all, or those with a container that asks for one of its resources. Upstream

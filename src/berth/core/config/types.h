@@ -111,7 +111,7 @@ struct KubeSchedulerConfiguration {
   ClientConnection client_connection;
   bool enable_profiling = true;
   bool enable_contention_profiling = true;
-  std::int32_t percentage_of_nodes_to_score = 0;  // 0: every node
+  std::int32_t percentage_of_nodes_to_score = 0;  // where extenders get whole nodes; 0: it follows from their number
   std::int64_t pod_initial_backoff_seconds = 1;
   std::int64_t pod_max_backoff_seconds = 10;
   bool delay_cache_until_active = false;

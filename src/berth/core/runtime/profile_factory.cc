@@ -116,6 +116,8 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     const config::ExpandedProfile& from = (*expanded)[p];
     auto to = std::make_unique<ProfilePlugins>();
     to->scheduler_name = from.scheduler_name;
+    to->percentage_of_nodes_to_score =
+        from.percentage_of_nodes_to_score.value_or(configuration.percentage_of_nodes_to_score);
     for (const std::string& name : from.plugin_names) {
       std::shared_ptr<Plugin> plugin = instances[p].Get(name);
       if (!plugin) {

@@ -49,6 +49,24 @@ TEST(ProfileFactory, NamesTheNearestOfUnknownPlugins) {
   EXPECT_EQ(Problem("NodePort", own), begin + "\"NodePort\" does not exist; the nearest name is \"NodePorts\"");
 }
 
+TEST(ProfileFactory, AProfilesPercentageGoesBeforeTheGlobalOne) {
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  configuration.percentage_of_nodes_to_score = 30;
+  configuration.profiles.resize(3, configuration.profiles.front());
+  configuration.profiles[0].scheduler_name = "a";
+  configuration.profiles[1].scheduler_name = "b";
+  configuration.profiles[2].scheduler_name = "c";
+  configuration.profiles[1].percentage_of_nodes_to_score = 0;
+  configuration.profiles[2].percentage_of_nodes_to_score = 70;
+  testing::FakeHandle handle;
+  const auto profiles = MakeProfiles(configuration, plugins::InTreePlugins(), handle);
+  ASSERT_TRUE(profiles.ok()) << profiles.error().message;
+  ASSERT_EQ(profiles->size(), 3U);
+  EXPECT_EQ((*profiles)[0]->percentage_of_nodes_to_score, 30);
+  EXPECT_EQ((*profiles)[1]->percentage_of_nodes_to_score, 0);
+  EXPECT_EQ((*profiles)[2]->percentage_of_nodes_to_score, 70);
+}
+
 TEST(ProfileFactory, AFactoryThatThrowsIsNamed) {
   const auto make = [](bool with_text) {
     return [with_text](framework::PluginArgs&, framework::Handle&) -> std::unique_ptr<framework::Plugin> {

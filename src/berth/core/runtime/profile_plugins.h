@@ -18,6 +18,9 @@ struct WeightedScore {
 
 struct ProfilePlugins {
   std::string scheduler_name;
+  // How many feasible nodes are enough to ask extenders about, in per cent of all nodes; 0: it follows from their
+  // number.
+  std::int32_t percentage_of_nodes_to_score = 0;
   std::vector<std::shared_ptr<framework::Plugin>> owned;
 
   std::vector<const framework::PreEnqueuePlugin*> pre_enqueue;

@@ -2,6 +2,7 @@
 #include "berth/core/scheduler/extender_cycle.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "berth/base/hash_map.h"
@@ -25,6 +26,24 @@ std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }
 
+const std::string& VerbOf(const config::Extender& extender, ExtenderVerb verb) {
+  switch (verb) {
+    case ExtenderVerb::kFilter: return extender.filter_verb;
+    case ExtenderVerb::kPrioritize: return extender.prioritize_verb;
+    case ExtenderVerb::kBind: return extender.bind_verb;
+    case ExtenderVerb::kPreempt: break;
+  }
+  return extender.preempt_verb;
+}
+
+// How many nodes the filters were asked about: all, or those that PreFilter left.
+std::size_t SearchedCount(const Outcome& outcome, const framework::NodeTable& nodes) {
+  if (!outcome.narrowed_to) return outcome.node_count;
+  return static_cast<std::size_t>(
+      std::count_if(outcome.narrowed_to->begin(), outcome.narrowed_to->end(),
+                    [&](const std::string& name) { return nodes.Find(name) != framework::kNoNode; }));
+}
+
 Status RefusalOf(framework::Code code, const std::string& reason) {
   return Status(code, {reason}).WithPlugin(runtime::kExtenderName);
 }
@@ -37,8 +56,9 @@ bool ExtenderCycle::IsWantedFor(const framework::PodInfo& pod, const std::vector
   });
 }
 
-bool ExtenderCycle::IsAsked(const std::string& verb, const config::Extender& extender) const {
-  return !verb.empty() && extender.IsInterested(pod().spec());
+bool ExtenderCycle::IsAsked(std::size_t extender, ExtenderVerb verb) const {
+  const config::Extender& asked = state_.options.extenders[extender];
+  return !VerbOf(asked, verb).empty() && !failed_.contains({extender, verb}) && asked.IsInterested(pod().spec());
 }
 
 const Outcome& ExtenderCycle::Evaluate() {
@@ -62,18 +82,38 @@ void ExtenderCycle::Ask(std::size_t extender, ExtenderVerb verb) {
 }
 
 ExtenderCycle::Progress ExtenderCycle::StartFilters() {
+  const framework::NodeTable& nodes = state_.cache.nodes();
+  const bool has_batches = LimitsNodes();
   answers_.filters_only = true;
+  answers_.totals_above = has_batches ? kNodeBatchMin : SIZE_MAX;
   const Outcome& outcome = Evaluate();
   if (outcome.result != runtime::Result::kFeasible) return Decide();
-  node_names_.clear();
-  const auto add = [&](framework::NodeIndex row) { node_names_.push_back(state_.cache.nodes().Info(row).name()); };
-  if (outcome.is_nominated_node) {
-    stage_ = ExtenderStage::kFilterNominated;
-    add(outcome.node);
-  } else {
-    stage_ = ExtenderStage::kFilter;
-    std::for_each(outcome.feasible.begin(), outcome.feasible.end(), add);
+  if (outcome.is_nominated_node)
+    return StartAsking(ExtenderStage::kFilterNominated, {nodes.Info(outcome.node).name()});
+  std::size_t batch_size = outcome.feasible.size();
+  if (has_batches) {
+    batch_size =
+        FeasibleNodesToFind(SearchedCount(outcome, nodes), attempt_.profile->plugins->percentage_of_nodes_to_score);
   }
+  batches_.Begin(outcome.feasible, outcome.totals, nodes, batch_size, attempt_.seed);
+  return StartAsking(ExtenderStage::kFilter, batches_.Take(nodes));
+}
+
+// Whether extenders are asked about no more nodes at a time than upstream would look for: where one of them gets whole
+// nodes, and that is fewer than there are. Of names alone all go out at once: they cost little.
+bool ExtenderCycle::LimitsNodes() const {
+  const std::vector<config::Extender>& extenders = state_.options.extenders;
+  const std::size_t node_count = state_.cache.nodes().node_count();
+  if (FeasibleNodesToFind(node_count, attempt_.profile->plugins->percentage_of_nodes_to_score) == node_count)
+    return false;
+  return std::any_of(extenders.begin(), extenders.end(), [&](const config::Extender& extender) {
+    return extender.GetsWholeNodes() && extender.IsInterested(pod().spec());
+  });
+}
+
+ExtenderCycle::Progress ExtenderCycle::StartAsking(ExtenderStage stage, std::vector<std::string> node_names) {
+  stage_ = stage;
+  node_names_ = std::move(node_names);
   passed_count_ = left_count_ = node_names_.size();
   next_extender_ = 0;
   return AskNextFilter();
@@ -81,10 +121,9 @@ ExtenderCycle::Progress ExtenderCycle::StartFilters() {
 
 // Each extender sees what the ones before it have left.
 ExtenderCycle::Progress ExtenderCycle::AskNextFilter() {
-  const std::vector<config::Extender>& extenders = state_.options.extenders;
-  while (!node_names_.empty() && next_extender_ < extenders.size()) {
+  while (!node_names_.empty() && next_extender_ < state_.options.extenders.size()) {
     const std::size_t i = next_extender_++;
-    if (!IsAsked(extenders[i].filter_verb, extenders[i])) continue;
+    if (!IsAsked(i, ExtenderVerb::kFilter)) continue;
     Ask(i, ExtenderVerb::kFilter);
     return Progress::kWaiting;
   }
@@ -105,12 +144,11 @@ ExtenderCycle::Progress ExtenderCycle::EndFilterNominated() {
 }
 
 ExtenderCycle::Progress ExtenderCycle::EndFilters() {
+  answers_.has_refused |= left_count_ != passed_count_;
   stage_ = ExtenderStage::kPrioritize;
-  answers_.has_refused = left_count_ != passed_count_;
   if (node_names_.size() > 1) {
-    const std::vector<config::Extender>& extenders = state_.options.extenders;
-    for (std::size_t i = 0; i < extenders.size(); ++i) {
-      if (IsAsked(extenders[i].prioritize_verb, extenders[i])) Ask(i, ExtenderVerb::kPrioritize);
+    for (std::size_t i = 0; i < state_.options.extenders.size(); ++i) {
+      if (IsAsked(i, ExtenderVerb::kPrioritize)) Ask(i, ExtenderVerb::kPrioritize);
     }
   }
   return waiting_.empty() ? EndPrioritize() : Progress::kWaiting;
@@ -120,7 +158,13 @@ ExtenderCycle::Progress ExtenderCycle::EndPrioritize() {
   answers_.filters_only = false;
   answers_.skips_nominated = true;
   for (std::string& name : node_names_) answers_.passed.insert(std::move(name));
-  Evaluate();
+  const Outcome& outcome = Evaluate();
+  // The extenders left none, or what they left is full or gone by now. Where PreFilter refuses the pod by now, other
+  // nodes are of no use.
+  if (outcome.result == runtime::Result::kRefused && outcome.pre_filter_status.IsSuccess()) {
+    if (std::vector<std::string> next = batches_.Take(state_.cache.nodes()); !next.empty())
+      return StartAsking(ExtenderStage::kFilter, std::move(next));
+  }
   return Decide();
 }
 
@@ -145,10 +189,9 @@ ExtenderCycle::Progress ExtenderCycle::Decide() {
 }
 
 ExtenderCycle::Progress ExtenderCycle::AskNextPreempt() {
-  const std::vector<config::Extender>& extenders = state_.options.extenders;
-  while (!preemption_->candidates().empty() && next_extender_ < extenders.size()) {
+  while (!preemption_->candidates().empty() && next_extender_ < state_.options.extenders.size()) {
     const std::size_t i = next_extender_++;
-    if (!IsAsked(extenders[i].preempt_verb, extenders[i])) continue;
+    if (!IsAsked(i, ExtenderVerb::kPreempt)) continue;
     Ask(i, ExtenderVerb::kPreempt);
     return Progress::kWaiting;
   }
@@ -171,11 +214,16 @@ ExtenderCycle::Progress ExtenderCycle::EndPreempt() {
 
 ExtenderCycle::Progress ExtenderCycle::TakeAnswer(ExtenderDone&& input) {
   const auto asked = waiting_.find(input.operation);
-  const config::Extender& extender = state_.options.extenders[asked->second];
+  const std::size_t i = asked->second;
+  const config::Extender& extender = state_.options.extenders[i];
   waiting_.erase(asked);
   if (stage_ == ExtenderStage::kPrioritize) {
     // One that cannot say anything leaves it to the others.
-    if (input.answer.ok()) AddScores(*input.answer, extender.weight);
+    if (input.answer.ok()) {
+      AddScores(*input.answer, extender.weight);
+    } else {
+      failed_.emplace(i, ExtenderVerb::kPrioritize);
+    }
     return waiting_.empty() ? EndPrioritize() : Progress::kWaiting;
   }
   if (stage_ == ExtenderStage::kPreempt) {
@@ -185,7 +233,10 @@ ExtenderCycle::Progress ExtenderCycle::TakeAnswer(ExtenderDone&& input) {
     TakeFilterAnswer(std::move(*input.answer));
     return AskNextFilter();
   }
-  if (extender.ignorable) return AskNextFilter();
+  if (extender.ignorable) {
+    if (stage_ == ExtenderStage::kFilter) failed_.emplace(i, ExtenderVerb::kFilter);
+    return AskNextFilter();
+  }
   if (stage_ == ExtenderStage::kFilterNominated) {
     // As upstream: an extender that fails over the nominated node alone does not end the cycle.
     node_names_.clear();

@@ -12,13 +12,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "berth/core/config/extenders.h"
 #include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/extender_preemption.h"
+#include "berth/core/scheduler/node_batches.h"
 #include "berth/core/scheduler/scheduling_attempt.h"
 
 namespace berth::scheduler {
@@ -29,7 +32,7 @@ namespace berth::scheduler {
 //      |                     |
 //      | the nominated       | other nodes pass
 //      | node passes         v
-//      |                  kFilter: which of these nodes are left, each extender after the one before it
+//      |                  kFilter: which nodes of the batch are left, each extender after the one before it
 //      v                     ^     |          |
 //   kFilterNominated: -------+     |          | one fails that is not ignorable
 //   that node alone   refused,     |          +----------------------------------> kFailed
@@ -40,7 +43,12 @@ namespace berth::scheduler {
 //                                  |
 //                                  | all have answered, or failed
 //                                  v
-//                               the plugins filter again, and score: kDecided, or no node
+//                               the plugins filter again, and score: kDecided, or no node; but while there is a
+//                               next batch, kFilter with that instead of no node
+//
+// A batch is all nodes that pass, or, where an extender gets whole nodes, the best of them (node_batches.h). Each node
+// is in one batch, so that no more batches are asked about than there are nodes for, and "no node" is said of all of
+// them.
 //
 //   no node, or StartPreemption() ---- no extender has a preemptVerb, or no candidate ----> kDecided: none
 //      |
@@ -88,6 +96,7 @@ class ExtenderCycle {
 
  private:
   Progress StartFilters();
+  Progress StartAsking(ExtenderStage stage, std::vector<std::string> node_names);
   Progress AskNextFilter();
   Progress EndFilters();
   Progress EndFilterNominated();
@@ -98,7 +107,8 @@ class ExtenderCycle {
   void TakeFilterAnswer(ExtenderAnswer&& answer);
   void AddScores(const ExtenderAnswer& answer, std::int64_t weight);
   const runtime::Outcome& Evaluate();
-  bool IsAsked(const std::string& verb, const config::Extender& extender) const;
+  bool IsAsked(std::size_t extender, ExtenderVerb verb) const;
+  bool LimitsNodes() const;
   void Ask(std::size_t extender, ExtenderVerb verb);
 
   CoreState& state_;
@@ -106,12 +116,16 @@ class ExtenderCycle {
   ExtenderStage stage_ = ExtenderStage::kFilter;
   bool judges_nodes_ = true;             // extenders have a say about nodes, and not only about preemption
   runtime::ExtenderVerdicts answers_;    // what has been said so far, for the evaluations
-  std::vector<std::string> node_names_;  // that are left
-  std::size_t passed_count_ = 0;         // nodes that passed the plugins' filters
+  NodeBatches batches_;                  // of the nodes that passed the plugins' filters
+  std::vector<std::string> node_names_;  // that are left of the nodes that are asked about
+  std::size_t passed_count_ = 0;         // nodes that are asked about
   std::size_t left_count_ = 0;           // as extenders count, who may name a node twice
   std::size_t next_extender_ = 0;        // to be asked to filter
   // Who has been asked and has not answered yet, by operation: one that filters, or all that prioritize.
   std::map<std::uint64_t, std::size_t> waiting_;
+  // Who has failed and may: not asked the same about the batches that follow, or one that hangs would cost each of them
+  // its time limit.
+  std::set<std::pair<std::size_t, ExtenderVerb>> failed_;
   const runtime::Outcome* outcome_ = nullptr;
   std::optional<ExtenderPreemption> preemption_;
   std::string error_;

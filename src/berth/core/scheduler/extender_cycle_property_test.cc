@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long random lives with extenders that answer late, wrongly or not at all, while pods and nodes come and go: no pod is
-// bound twice or forgotten. A failure prints the seed that replays it.
+// bound twice or forgotten. In one life of four there are more nodes than are asked about at a time, and those that do
+// in the end are the worst by their scores. A failure prints the seed that replays it.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -24,7 +25,24 @@ using testing::PodBuilder;
 
 class ALife : public ::testing::TestWithParam<std::uint64_t> {
  protected:
-  ALife() : random_(GetParam()), world_(DefaultProfiles(), Options()) {}
+  static constexpr std::size_t kBatchMax = 100;
+
+  ALife() : random_(GetParam()), world_(BatchProfiles(), Options()) {
+    if (!is_large_) return;
+    for (int i = 0; i < 130; ++i)
+      world_.Set(MakeNode("many-" + std::to_string(i)).Allocatable("example.com/gpu", "2"));
+  }
+
+  static Profiles BatchProfiles() {
+    Profiles profiles = DefaultProfiles();
+    profiles.front()->percentage_of_nodes_to_score = 1;
+    return profiles;
+  }
+  // Of many nodes few will do, and then those that came last.
+  bool IsRefused(const std::string& node) {
+    if (is_calm_) return is_large_ && !node.starts_with("roomy-");
+    return is_large_ ? !OneIn(60) : OneIn(4);
+  }
 
   bool OneIn(std::uint64_t n) { return random_.Below(n) == 0; }
   static SchedulerOptions Options() {
@@ -85,12 +103,27 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     }
   }
 
+  // No question is about more nodes than a batch has; one who filters is asked about no node twice in a cycle, but for
+  // a nominated one, which goes first and alone.
+  void CheckBatch(const AskExtender& ask) {
+    ASSERT_LE(ask.node_names.size(), kBatchMax) << GetParam();
+    if (ask.verb != ExtenderVerb::kFilter || ask.node_names.size() < 2) return;
+    const std::uint64_t cycle = world_.core.counts().cycles;
+    if (cycle != asked_cycle_) asked_names_.clear();
+    asked_cycle_ = cycle;
+    std::set<std::string>& names = asked_names_[ask.extender];
+    if (!names.empty()) ++next_batch_count_;
+    for (const std::string& name : ask.node_names)
+      ASSERT_TRUE(names.insert(name).second) << name << " twice; replay with seed " << GetParam();
+  }
+
   // Takes what came out: status writes and events need no answer.
   void Collect() {
     std::vector<Output> outputs;
     world_.core.TakeOutputs(outputs);
     for (Output& output : outputs) {
       if (auto* ask = std::get_if<AskExtender>(&output)) {
+        CheckBatch(*ask);
         asked_.push_back(std::move(*ask));
       } else if (auto* write = std::get_if<Write>(&output)) {
         if (!std::holds_alternative<framework::PodStatusWrite>(write->write)) writes_.push_back(std::move(*write));
@@ -151,7 +184,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     }
     for (const std::string& name : ask.node_names) {
       answer.scores.emplace_back(name, static_cast<std::int64_t>(random_.Below(11)));
-      if (is_calm_ || !OneIn(4)) {
+      if (!IsRefused(name)) {
         answer.node_names.push_back(name);
       } else if (OneIn(2)) {
         answer.failed_nodes.emplace_back(name, "no");
@@ -206,8 +239,13 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
   std::set<std::string> nodes_;
   std::deque<AskExtender> asked_;
   std::deque<Write> writes_;
+  const bool is_large_ = GetParam() % 4 == 0;
   bool is_calm_ = false;
   int next_pod_ = 0;
+  // By extender: the nodes that it has been asked about in this cycle.
+  std::map<std::size_t, std::set<std::string>> asked_names_;
+  std::uint64_t asked_cycle_ = 0;
+  int next_batch_count_ = 0;
 };
 
 TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
@@ -216,7 +254,9 @@ TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
   is_calm_ = true;
   for (int i = 0; i < 40; ++i) {
     const std::string name = "roomy-" + std::to_string(i);
-    world_.Set(MakeNode(name).Allocatable("example.com/gpu", "8"));
+    testing::NodeBuilder node = MakeNode(name).Allocatable("example.com/gpu", "8");
+    if (is_large_) node.Taint("worst", "", api::TaintEffect::kPreferNoSchedule);
+    world_.Set(node);
     nodes_.insert(name);
   }
   for (int i = 0; i < 5000 && !HasFatalFailure(); ++i) {
@@ -237,6 +277,7 @@ TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
   EXPECT_FALSE(world_.core.IsWaitingForExtenders()) << GetParam();
   EXPECT_EQ(world_.core.binding_count(), 0U) << GetParam();
   EXPECT_EQ(world_.core.queue().in_flight_count(), 0U) << GetParam();
+  EXPECT_EQ(next_batch_count_ > 0, is_large_) << GetParam();
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ALife, ::testing::Range<std::uint64_t>(1, 121));

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/core/scheduler/extender_cycle_testing.h"
 
 namespace berth::scheduler {
 namespace {
@@ -18,11 +18,6 @@ config::Extender Preempting(std::string url) {
   config::Extender extender;
   extender.url_prefix = std::move(url);
   extender.preempt_verb = "preempt";
-  return extender;
-}
-
-config::Extender Ignorable(config::Extender extender) {
-  extender.ignorable = true;
   return extender;
 }
 

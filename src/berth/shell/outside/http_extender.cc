@@ -248,7 +248,7 @@ Expected<std::unique_ptr<HttpExtenders>> HttpExtenders::Make(std::vector<config:
     if (!transport.ok()) return transport.error().Wrap(who);
     const bool is_asked = extender.IsAskedInCycles();
     made->wants_pods_ |= is_asked;
-    made->wants_nodes_ |= extender.JudgesNodes() && !extender.node_cache_capable;
+    made->wants_nodes_ |= extender.GetsWholeNodes();
     made->wants_victims_ |= !extender.preempt_verb.empty() && !extender.node_cache_capable;
     made->extenders_.push_back(
         std::make_shared<One>(std::move(extender), std::move(*transport), metrics, made->shared_));
