@@ -11,6 +11,7 @@
 #include "berth/core/config/load.h"
 #include "berth/core/scheduler/scheduler_testing.h"
 #include "berth/plugins/helper/outside_testing.h"
+#include "berth/testing/fake_metrics.h"
 
 namespace berth::plugins {
 
@@ -59,7 +60,7 @@ class ScriptedCore {
                          ",function=" + function);
   }
 
-  MeteredHandle metrics;
+  testing::FakeMetrics metrics;
   std::string error;
   std::unique_ptr<scheduler::Harness> harness;  // null: the profiles could not be made
 
