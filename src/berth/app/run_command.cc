@@ -89,8 +89,8 @@ int WriteConfigurationFile(const std::string& path, const std::string& text) {
   return cli::kExitOk;
 }
 
-Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, const std::string& listen,
-                                                        const metrics::PrometheusMetrics& metrics) {
+Expected<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoContext& io, const std::string& listen,
+                                                              const metrics::PrometheusMetrics& metrics) {
   net::HttpServerOptions options;
   options.listen = listen;
   options.connections_max = 64;
@@ -190,141 +190,215 @@ serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
           }};
 }
 
+// One `berth run`. Its members are in the order in which they come up; what comes later uses what is there.
+class ClusterRun {
+ public:
+  ClusterRun(const RunOptions& options, plugins::KnownPlugins plugins)
+      : options_(options),
+        plugins_(plugins),
+        stopwatch_(clock_),
+        seed_(options.seed.value_or(RandomSeed())),
+        scheduler_metrics_(metrics_.registry()) {}
+
+  // Reads configuration and kubeconfig and makes what they ask for; nothing is sent yet. An error is a wrong use.
+  Expected<void> Prepare(std::set<std::string, std::less<>> set_aside);
+  // The exit status when only the configuration was to be written.
+  std::optional<int> WriteConfiguration() const;
+  Expected<void> ServeMetrics();
+  Expected<void> ServeSecurely();
+  void Start();
+  // The exit status.
+  int WaitForTheEnd();
+
+ private:
+  Expected<void> Connect();
+  Expected<void> MakeShell(runner::ShellOptions shell_options);
+  void PrepareElection();
+  SecurePortSources Sources();
+  int PlaceOnce();
+
+  const RunOptions& options_;
+  const plugins::KnownPlugins plugins_;
+  config::KubeSchedulerConfiguration configuration_;
+  const SystemClock clock_;
+  const TickClock stopwatch_;
+  const std::uint64_t seed_;
+  ConnectionOptions connection_options_;
+  std::optional<LeaderElection> election_;
+  metrics::PrometheusMetrics metrics_;
+  instruments::SchedulerMetrics scheduler_metrics_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<runner::SchedulerShell> shell_;
+  net::IoContext metrics_io_;
+  std::unique_ptr<net::HttpServer> metrics_server_;
+  std::atomic<bool> is_ending_{false};
+  std::unique_ptr<serving::SecureServer> secure_port_;
+};
+
+Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside) {
+  BERTH_ASSIGN_OR_RETURN(configuration_, Configuration(options_));
+  runner::ShellOptions shell_options;
+  shell_options.pods = {options_.pods_by_annotation, {}, std::move(set_aside)};
+  BERTH_ASSIGN_OR_RETURN(shell_options.pods.namespaces, ParseNamespaces(options_.namespaces));
+  BERTH_RETURN_IF_ERROR(Connect());
+  metrics::AddProcessMetrics(metrics_.registry());
+  // Alerts compare the beginning of the version among a cluster's parts.
+  metrics::AddBuildMetrics(metrics_.registry(), {"1", "36", "v1.36.3+berth"});
+  metrics::AddFeatureMetrics(metrics_.registry(), Features(options_.gates));
+  BERTH_RETURN_IF_ERROR(MakeShell(std::move(shell_options)));
+  if (election_) PrepareElection();
+  return {};
+}
+
+Expected<void> ClusterRun::Connect() {
+  connection_options_ = ConnectionOf(options_, configuration_.client_connection);
+  connection_options_.metrics = &metrics_.registry();
+  if (configuration_.leader_election.leader_elect && !options_.once) {
+    BERTH_RETURN_IF_ERROR(LeaderElection::Check(configuration_.leader_election));
+    connection_options_.fence = election_.emplace().fence();
+  }
+  BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection_options_, clock_, seed_));
+  return {};
+}
+
+Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
+  shell_options.metrics = &metrics_;
+  shell_options.scheduler_metrics = &scheduler_metrics_;
+  shell_options.stopwatch = &stopwatch_;
+  shell_options.make_client = [this](net::HttpClientOptions to) {
+    auto client = MakeOutsideClient(connection_->io(), std::move(to));
+    if (client.ok() && election_) client = election_->Fenced(std::move(*client));
+    return client;
+  };
+  if (election_) {
+    shell_options.is_leading = [fence = election_->fence()] { return fence->IsOpen(); };
+    shell_options.lists_when_leading = configuration_.delay_cache_until_active;
+  }
+  shell_options.seed = seed_;
+  shell_options.hostname = HostName();
+  shell_options.read_file = plugin_files::PluginFiles(options_.flags.config);
+  shell_options.plugins = plugins_;
+  shell_options.waits_for_outside_data = options_.once;
+  shell_options.unschedulable_max = options_.flags.deprecated.pod_max_in_unschedulable_pods_duration;
+  if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
+  auto shell = runner::SchedulerShell::Make(configuration_, connection_->rest(), connection_->events(), clock_,
+                                            std::move(shell_options));
+  const std::string& path = options_.flags.config;
+  if (!shell.ok()) return path.empty() ? shell.error() : shell.error().Wrap("--config " + path);
+  shell_ = *std::move(shell);
+  return {};
+}
+
+void ClusterRun::PrepareElection() {
+  const std::string& lease = configuration_.leader_election.resource_name;
+  metrics::SetLeader(metrics_.registry(), lease, false);
+  election_->Prepare(configuration_.leader_election, configuration_.profiles.front().scheduler_name, seed_,
+                     connection_->election(), *shell_,
+                     [this, &lease] { metrics::SetLeader(metrics_.registry(), lease, true); });
+  metrics::AddSlowRenewals(metrics_.registry(), lease,
+                           [&elector = election_->elector()] { return elector.slow_path_count(); });
+}
+
+std::optional<int> ClusterRun::WriteConfiguration() const {
+  const std::string& path = options_.flags.write_config_to;
+  if (path.empty() && !log::IsVerbose(2)) return std::nullopt;
+  const std::string text = config::WriteConfiguration(configuration_, options_.gates);
+  if (log::IsVerbose(2)) log::Info("app", "Using component config", {{"config", text}});
+  if (path.empty()) return std::nullopt;
+  return WriteConfigurationFile(path, text);
+}
+
+Expected<void> ClusterRun::ServeMetrics() {
+  if (options_.metrics_bind_address.empty()) return {};
+  auto served = StartMetricsServer(metrics_io_, options_.metrics_bind_address, metrics_);
+  if (!served.ok()) return served.error().Wrap("--metrics-bind-address");
+  metrics_server_ = *std::move(served);
+  log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server_->address() + "/metrics"}});
+  return {};
+}
+
+Expected<void> ClusterRun::ServeSecurely() {
+  // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
+  // meet at the port.
+  if (!options_.is_kube_scheduler && !options_.flags.IsGiven("secure-port")) return {};
+  BERTH_ASSIGN_OR_RETURN(secure_port_, ServeSecurePort(options_.flags, Sources(), *shell_, *connection_,
+                                                       connection_options_, clock_, seed_));
+  return {};
+}
+
+SecurePortSources ClusterRun::Sources() {
+  SecurePortSources sources;
+  if (election_) {
+    const client::LeaderElector& elector = election_->elector();
+    sources.is_leader = [&elector] { return elector.IsLeader(); };
+    sources.leader_election = LeaderElectionCheck(elector);
+  }
+  sources.is_ending = [this] { return is_ending_.load(); };
+  sources.metrics_text = [this] { return metrics_.Text(); };
+  sources.config_json = [this] { return ConfigurationJson(options_, configuration_); };
+  if (options_.gates.Enabled("ComponentFlagz")) sources.flags = [this] { return options_.flags.shown; };
+  sources.has_status_page = options_.gates.Enabled("ComponentStatusz");
+  sources.is_profiling_enabled = configuration_.enable_profiling;
+  return sources;
+}
+
+void ClusterRun::Start() {
+  const bool is_from_file = !options_.flags.config.empty();
+  for (const std::string& line : FieldsWithoutEffect(configuration_, is_from_file)) log::Info("app", line);
+  std::string names;
+  for (const config::Profile& profile : configuration_.profiles)
+    names += (names.empty() ? "" : " ") + profile.scheduler_name;
+  log::Info("app", "Starting", {{"schedulers", names}, {"server", connection_->server()}, {"seed", seed_}});
+  for (const std::string& line : UnnoticedNames(configuration_, plugins_)) log::Warning("app", line);
+  shell_->Start();
+  if (election_) election_->Start();
+}
+
+int ClusterRun::PlaceOnce() {
+  WaitUntilPlaced(*shell_, std::chrono::seconds(options_.once_patience_s));
+  const int status = ReportUnbound(*shell_);
+  shell_->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
+  return status;
+}
+
+int ClusterRun::WaitForTheEnd() {
+  int status = cli::kExitOk;
+  if (options_.once) {
+    status = PlaceOnce();
+  } else {
+    const char* signal = cli::WaitForSignal([this] { shell_->LogDebugDump(); });
+    if (election_ && election_->HasLost()) EndWithLostLease();
+    is_ending_ = true;
+    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
+  }
+  if (election_) election_->Withdraw();
+  shell_->Stop(std::chrono::seconds(kShutdownGraceSeconds));
+  if (election_) election_->Release();
+  connection_->Stop();
+  const scheduler::Counts counts = shell_->counts();
+  log::Info("app", "Ended",
+            {{"scheduled", counts.scheduled}, {"unschedulable", counts.unschedulable}, {"errors", counts.errors}});
+  return status;
+}
+
 }  // namespace
 
 int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
   ShareMemory();
   RaiseFileLimit();
   auto set_aside = BeginAnewOnFailure();
-  const auto configuration = Configuration(options);
-  if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
-  const SystemClock clock;
-  const TickClock stopwatch(clock);
-  const std::uint64_t seed = options.seed.value_or(RandomSeed());
-  auto namespaces = ParseNamespaces(options.namespaces);
-  if (!namespaces.ok()) return cli::FailWith(namespaces.error(), cli::kExitUsage);
-
-  ConnectionOptions connection_options = ConnectionOf(options, configuration->client_connection);
-  std::optional<LeaderElection> election;
-  if (configuration->leader_election.leader_elect && !options.once) {
-    const auto checked = LeaderElection::Check(configuration->leader_election);
-    if (!checked.ok()) return cli::FailWith(checked.error(), cli::kExitUsage);
-    connection_options.fence = election.emplace().fence();
-  }
-  metrics::PrometheusMetrics metrics;
-  connection_options.metrics = &metrics.registry();
-  auto connection = Connection::Make(connection_options, clock, seed);
-  if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
-
-  instruments::SchedulerMetrics scheduler_metrics(metrics.registry());
-  metrics::AddProcessMetrics(metrics.registry());
-  // Alerts compare the beginning of the version among a cluster's parts.
-  metrics::AddBuildMetrics(metrics.registry(), {"1", "36", "v1.36.3+berth"});
-  metrics::AddFeatureMetrics(metrics.registry(), Features(options.gates));
-  runner::ShellOptions shell_options;
-  shell_options.metrics = &metrics;
-  shell_options.scheduler_metrics = &scheduler_metrics;
-  shell_options.stopwatch = &stopwatch;
-  shell_options.make_client = [&io = (*connection)->io(), &election](net::HttpClientOptions to) {
-    auto client = MakeOutsideClient(io, std::move(to));
-    if (client.ok() && election) client = election->Fenced(std::move(*client));
-    return client;
-  };
-  if (election) {
-    shell_options.is_leading = [fence = election->fence()] { return fence->IsOpen(); };
-    shell_options.lists_when_leading = configuration->delay_cache_until_active;
-  }
-  shell_options.seed = seed;
-  shell_options.hostname = HostName();
-  shell_options.read_file = plugin_files::PluginFiles(options.flags.config);
-  shell_options.plugins = plugins;
-  shell_options.pods = {options.pods_by_annotation, std::move(*namespaces), std::move(set_aside)};
-  shell_options.waits_for_outside_data = options.once;
-  shell_options.unschedulable_max = options.flags.deprecated.pod_max_in_unschedulable_pods_duration;
-  if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
-  auto shell = runner::SchedulerShell::Make(*configuration, (*connection)->rest(), (*connection)->events(), clock,
-                                            std::move(shell_options));
-  if (!shell.ok()) {
-    return cli::FailWith(
-        options.flags.config.empty() ? shell.error() : shell.error().Wrap("--config " + options.flags.config),
-        cli::kExitUsage);
-  }
-
-  const std::string& write_to = options.flags.write_config_to;
-  if (!write_to.empty() || log::IsVerbose(2)) {
-    const std::string text = config::WriteConfiguration(*configuration, options.gates);
-    if (log::IsVerbose(2)) log::Info("app", "Using component config", {{"config", text}});
-    if (!write_to.empty()) return WriteConfigurationFile(write_to, text);
-  }
-  const bool is_from_file = !options.flags.config.empty();
-  for (const std::string& line : FieldsWithoutEffect(*configuration, is_from_file)) log::Info("app", line);
-
-  net::IoContext metrics_io;
-  std::unique_ptr<net::HttpServer> metrics_server;
-  if (!options.metrics_bind_address.empty()) {
-    auto served = ServeMetrics(metrics_io, options.metrics_bind_address, metrics);
-    if (!served.ok()) return cli::FailWith(served.error().Wrap("--metrics-bind-address"));
-    metrics_server = std::move(*served);
-    log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server->address() + "/metrics"}});
-  }
-
-  SecurePortSources sources;
-  if (election) {
-    const std::string& lease = configuration->leader_election.resource_name;
-    metrics::SetLeader(metrics.registry(), lease, false);
-    election->Prepare(configuration->leader_election, configuration->profiles.front().scheduler_name, seed,
-                      (*connection)->election(), **shell,
-                      [&metrics, &lease] { metrics::SetLeader(metrics.registry(), lease, true); });
-    metrics::AddSlowRenewals(metrics.registry(), lease, [&election] { return election->elector().slow_path_count(); });
-    sources.is_leader = [&election] { return election->elector().IsLeader(); };
-    sources.leader_election = LeaderElectionCheck(election->elector());
-  }
-  std::atomic<bool> is_ending{false};
-  sources.is_ending = [&is_ending] { return is_ending.load(); };
-  sources.metrics_text = [&metrics] { return metrics.Text(); };
-  sources.config_json = [&options, &configuration] { return ConfigurationJson(options, *configuration); };
-  if (options.gates.Enabled("ComponentFlagz")) sources.flags = [&options] { return options.flags.shown; };
-  sources.has_status_page = options.gates.Enabled("ComponentStatusz");
-  sources.is_profiling_enabled = configuration->enable_profiling;
-  // `berth run` serves when --secure-port is given, kube-scheduler in any case: two schedulers of one machine must not
-  // meet at the port.
-  Expected<std::unique_ptr<serving::SecureServer>> secure_port = std::unique_ptr<serving::SecureServer>();
-  if (options.is_kube_scheduler || options.flags.IsGiven("secure-port")) {
-    secure_port =
-        ServeSecurePort(options.flags, std::move(sources), **shell, **connection, connection_options, clock, seed);
-  }
-  if (!secure_port.ok()) {
-    const ErrorCode code = secure_port.error().code;
+  ClusterRun run(options, plugins);
+  if (const auto prepared = run.Prepare(std::move(set_aside)); !prepared.ok())
+    return cli::FailWith(prepared.error(), cli::kExitUsage);
+  if (const std::optional<int> status = run.WriteConfiguration()) return *status;
+  if (const auto served = run.ServeMetrics(); !served.ok()) return cli::FailWith(served.error());
+  if (const auto served = run.ServeSecurely(); !served.ok()) {
+    const ErrorCode code = served.error().code;
     const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;
-    return cli::FailWith(secure_port.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
+    return cli::FailWith(served.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
   }
-
-  std::string names;
-  for (const config::Profile& profile : configuration->profiles)
-    names += (names.empty() ? "" : " ") + profile.scheduler_name;
-  log::Info("app", "Starting", {{"schedulers", names}, {"server", (*connection)->server()}, {"seed", seed}});
-  for (const std::string& line : UnnoticedNames(*configuration, plugins)) log::Warning("app", line);
-  (*shell)->Start();
-  if (election) election->Start();
-  int status = cli::kExitOk;
-  if (options.once) {
-    WaitUntilPlaced(**shell, std::chrono::seconds(options.once_patience_s));
-    status = ReportUnbound(**shell);
-    (*shell)->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
-  } else {
-    const char* signal = cli::WaitForSignal([&shell] { (*shell)->LogDebugDump(); });
-    if (election && election->HasLost()) EndWithLostLease();
-    is_ending = true;
-    log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
-  }
-  if (election) election->Withdraw();
-  (*shell)->Stop(std::chrono::seconds(kShutdownGraceSeconds));
-  if (election) election->Release();
-  (*connection)->Stop();
-  const scheduler::Counts counts = (*shell)->counts();
-  log::Info("app", "Ended",
-            {{"scheduled", counts.scheduled}, {"unschedulable", counts.unschedulable}, {"errors", counts.errors}});
-  return status;
+  run.Start();
+  return run.WaitForTheEnd();
 }
 
 }  // namespace berth::app
