@@ -82,6 +82,7 @@ func (s *preemptService) plain(args *extenderv1.ExtenderPreemptionArgs) string {
 	copied := args.DeepCopy()
 	who := copied.Pod.Name[:strings.Index(copied.Pod.Name, "-")+1]
 	clearIdentity(copied.Pod)
+	copied.Pod.Spec.NodeSelector = nil // whose nodes they are
 	for _, victims := range copied.NodeNameToVictims {
 		for _, pod := range victims.Pods {
 			clearIdentity(pod)
