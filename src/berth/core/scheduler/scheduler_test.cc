@@ -111,6 +111,25 @@ TEST(Scheduler, NothingIsWrittenWhenNothingChanges) {
   EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(2));
 }
 
+// A write may wait behind a webhook that hangs while the pod is tried again: what it says must not be the last word.
+TEST(Scheduler, WhatTheObjectSaysMayBeOlderThanTheLastWrite) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  auto pod = MakePod("p").Request("cpu", "8");
+  h.Set(pod);
+  h.Run();
+  pod.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
+  h.Set(pod);
+  h.Set(MakeNode("a").Allocatable("cpu", "8"));
+  h.Run(2s);
+  EXPECT_EQ(h.Take().back(), "bind p to a");
+  h.Answer(Error{ErrorCode::kInvalid, "no"});
+  EXPECT_TRUE(h.Take().front().starts_with("status p SchedulerError: "));
+  h.Set(MakeNode("a"));
+  h.Run(6min);
+  EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1));
+}
+
 TEST(Scheduler, ANominationIsClearedWhenNothingComesOfIt) {
   Harness h;
   h.Set(MakeNode("a"));

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/base/text_hash.h"
 #include "berth/base/utf8.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_timing.h"
@@ -37,12 +38,16 @@ void CutMessage(std::string& message) {
   message += " ... (cut)";
 }
 
-// The write that tells the API server of the failure; empty when its object says it already.
-framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFailure& failure, std::string_view reason) {
+// The write that tells the API server of the failure; empty when its object says it already. `told` is a hash of what
+// was written before, 0 if nothing was: the object may say the same as now because that write has not come back yet.
+framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFailure& failure, std::string_view reason,
+                                        std::size_t& told) {
   framework::PodStatusWrite write;
   const api::PodCondition* old = pod.scheduled_condition.get();
-  write.has_condition =
-      old == nullptr || old->status != "False" || old->reason != reason || old->message != failure.message;
+  const std::size_t hash = HashText(reason) * 31 + HashText(failure.message);
+  write.has_condition = old == nullptr || old->status != "False" || old->reason != reason ||
+                        old->message != failure.message || (told != 0 && told != hash);
+  if (write.has_condition) told = hash;
   write.has_nomination = failure.nomination.is_set && failure.nomination.node_name != pod.nominated_node_name;
   if (!write.has_condition && !write.has_nomination) return write;
   write.pod = RefOf(pod);
@@ -63,7 +68,8 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
 bool WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
   SchedulingFailure failure;
   failure.message = message;
-  framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError");
+  std::size_t told = 0;
+  framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError", told);
   if (!write.has_condition) return false;
   state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
   return true;
@@ -78,6 +84,8 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   profile.metrics->NoteAttempt(failure.is_refusal ? kUnschedulable : kError,
                                state.stopwatch.Read() - queued.attempt_began);
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
+  framework::PodStatusWrite write;
+  if (!failure.is_silent) write = StatusWriteOf(*pod, failure, reason, queued.condition_told);
   state.queue.AddUnschedulable(std::move(queued), failure.unschedulable_plugins, failure.pending_plugins, state.now);
   if (failure.nomination.is_set) {
     state.queue.nominator().AddNominatedPod(pod, failure.nomination.node_name);
@@ -85,7 +93,6 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
     state.queue.nominator().AddNominatedPod(pod);
   }
   if (failure.is_silent) return;
-  framework::PodStatusWrite write = StatusWriteOf(*pod, failure, reason);
   if (write.has_condition || write.has_nomination)
     state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
   state.outputs.AddEvent(profile.scheduler_name(), *pod, true, "FailedScheduling", "Scheduling",

@@ -83,8 +83,10 @@ struct Network::Call {
   Time sent_at{};
   std::function<void()> cancel_deadline;
   bool is_answer_lost = false;
-  bool is_refused_by_webhook = false;
-  Duration held{0};  // by a webhook
+  bool is_refused = false;        // for certain: nothing was done
+  Time last_arrival{};            // of it and its double
+  std::string promised_uid = {};  // of the pod, if it is a binding
+  Duration held{0};               // by a webhook
 };
 
 struct Network::Stream {
@@ -342,7 +344,6 @@ net::Response Network::ServerError(Fault& fault) {
 }
 
 net::Response Network::WebhookAnswer(Fault& fault, Call* call) {
-  if (call != nullptr) call->is_refused_by_webhook = true;
   switch (fault.mode) {
     case 0: return Denial(fault.random);
     case 1:
@@ -392,12 +393,13 @@ void Network::Send(const std::shared_ptr<Connection>& connection, net::Request r
     last_at += milliseconds(random_.Below(2000));
     agenda_.At(last_at, this, [this, call] { Arrive(call); });
   }
-  if (call->subject == Subject::kBinding) CheckPromise(*call, last_at);
+  call->last_arrival = last_at;
+  if (call->subject == Subject::kBinding) CheckPromise(*call);
 }
 
 // A pod must not be promised to a second node while a binding to the first is on its way. Bindings in protobuf are not
 // looked at.
-void Network::CheckPromise(const Call& call, Time arrives_at) {
+void Network::CheckPromise(Call& call) {
   const auto body = codec::ParseJson(call.request.body);
   if (!body.ok() || !body->is_object()) return;
   const auto text = [&](const char* part, const char* name) -> std::string {
@@ -406,11 +408,11 @@ void Network::CheckPromise(const Call& call, Time arrives_at) {
     const codec::json::value* found = object->get_object().if_contains(name);
     return found != nullptr && found->is_string() ? std::string(found->get_string().c_str()) : std::string();
   };
-  Promise promise{call.connection->life, text("target", "name"), {}, arrives_at};
+  Promise promise{call.connection->life, text("target", "name"), {}, call.last_arrival};
   if (const auto node = ledger_.nodes().find(promise.node); node != ledger_.nodes().end())
     promise.node_uid = node->second.uid;
   std::erase_if(promises_, [this](const auto& entry) { return entry.second.arrives_at < agenda_.Now(); });
-  const std::string uid = text("metadata", "uid");
+  const std::string uid = call.promised_uid = text("metadata", "uid");
   if (const auto known = promises_.find(uid); known != promises_.end()) {
     const Promise& before = known->second;
     const auto node = ledger_.nodes().find(before.node);
@@ -419,17 +421,26 @@ void Network::CheckPromise(const Call& call, Time arrives_at) {
       violate_("promised twice",
                "pod " + uid + " is bound to " + promise.node + " while a binding to " + before.node + " is on its way");
     }
-    promise.arrives_at = std::max(promise.arrives_at, before.arrives_at);
+    // One of another life is not its business.
+    if (before.life == promise.life) promise.arrives_at = std::max(promise.arrives_at, before.arrives_at);
   }
   promises_[uid] = std::move(promise);
 }
 
+// It was refused, and so its double will not be carried out.
+void Network::EndPromise(const Call& call) {
+  const auto known = promises_.find(call.promised_uid);
+  if (known != promises_.end() && known->second.arrives_at == call.last_arrival)
+    known->second.arrives_at = agenda_.Now();
+}
+
 void Network::Arrive(const std::shared_ptr<Call>& call) {
-  // Who sends a request twice does not wait for a refusal in between, which would have said for certain that it did
-  // nothing.
-  if (call->is_refused_by_webhook) return;
+  // Whoever sends a request twice, a proxy, does not pass a refusal on in between.
+  if (call->is_refused) return;
   call->held = Duration{0};
   net::Response response = Refusal(call->request, call->subject, call->namespace_name, call.get());
+  call->is_refused = response.status != 0 && call->subject != Subject::kRead;
+  if (call->is_refused) EndPromise(*call);
   if (response.status != 0 && call->subject == Subject::kEvent && response.status != 401 && response.status != 429)
     events_refused_[call->namespace_name] = agenda_.Now();
   if (response.status == 0) {

@@ -99,7 +99,8 @@ class Network final {
   static bool IsProtobuf(const net::Request& request);
   Duration Travel();
   Author AuthorOf(const Connection& connection, Time sent_at) const;
-  void CheckPromise(const Call& call, Time arrives_at);
+  void CheckPromise(Call& call);
+  void EndPromise(const Call& call);
 
   struct Promise {  // a binding on its way
     Life life = kOutsider;

@@ -16,7 +16,7 @@ constexpr Duration kBackoffMax = std::chrono::seconds(10);
 
 // An API server that has just started forbids what it has not read the rules for yet. A conflict is another pod of that
 // name, or a write that came between.
-constexpr int kRefusedTriesMax = 6;
+constexpr int kRefusedTriesMax = 12;  // over about a minute
 
 bool IsPassing(const Error& error, int failures) {
   if (error.code == ErrorCode::kForbidden || error.code == ErrorCode::kUnauthorized ||

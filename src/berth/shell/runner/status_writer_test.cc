@@ -268,7 +268,7 @@ TEST_F(StatusWriterTest, WhatIsForbiddenForGoodIsGivenUp) {
     transport.Next()->Answer(403, R"({"kind":"Status","reason":"Forbidden"})");
     loop.Advance(std::chrono::seconds(60));
   }
-  EXPECT_EQ(tries, 6);
+  EXPECT_EQ(tries, 12);
   EXPECT_EQ(writer->pending(), 0u);
   // What is said later gets tries of its own.
   writer->Write(Unschedulable("web", "still no room"));
