@@ -13,6 +13,8 @@ namespace berth::framework {
 
 struct PreemptionReview {
   bool is_answered = false;
+  // A question: PostFilter reports all candidates and its choice as if no extender had a say, and evicts nobody.
+  bool is_dry_run = false;
   // What PostFilter found; once answered, what the extenders left, with the victims that they named. Each has a victim.
   std::vector<PreemptionReport::Candidate> candidates;
   std::string error;  // once answered, not empty: an extender that must not be ignored has failed

@@ -34,6 +34,9 @@ class Cache {
   framework::NodeIndex SetNode(std::shared_ptr<const api::Node> node) { return nodes_.SetNode(std::move(node)); }
   void RemoveNode(std::string_view name) { nodes_.RemoveNode(name); }
 
+  void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes) {
+    nodes_.SetImageSizeBytes(image, size_bytes);
+  }
   void NoteChange(framework::NodeIndex row) { nodes_.NoteChange(row); }
 
   // Counts the pod on pod->node_name before the API server has said so. It must not be known.

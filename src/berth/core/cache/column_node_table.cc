@@ -274,6 +274,11 @@ std::int64_t ColumnNodeTable::ImageSizeBytes(std::string_view image) const {
   return it == images_.end() ? 0 : it->second.size_bytes;
 }
 
+void ColumnNodeTable::SetImageSizeBytes(std::string_view image, std::int64_t size_bytes) {
+  const auto it = images_.find(image);
+  if (it != images_.end()) it->second.size_bytes = size_bytes;
+}
+
 std::uint32_t ColumnNodeTable::AcquireTaintSet(const std::vector<api::Taint>& taints) {
   if (taints.empty()) return 0;
   const auto [it, is_new] = taint_set_ids_.try_emplace(TaintKey(taints), 0);

@@ -50,6 +50,10 @@ class ColumnNodeTable final : public framework::NodeTable {
   // The pods stay until they are removed one by one.
   void RemoveNode(std::string_view node_name);
 
+  // As it was told before: for who takes back a change of nodes, after which an image's first node may be another one.
+  // Without effect for an image that no node has. Follow a call of SetNode() with it.
+  void SetImageSizeBytes(std::string_view image, std::int64_t size_bytes);
+
   // Something outside has changed what is to be said of the node in this row.
   void NoteChange(NodeIndex row) { Touch(row); }
 

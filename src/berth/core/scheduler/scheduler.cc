@@ -113,6 +113,11 @@ bool Scheduler::IsWaitingForExtenders() const { return parts_->scheduling.waitin
 
 void Scheduler::CancelExtenderCycle(std::string_view why) { parts_->scheduling.CancelWaiting(why); }
 
+std::unique_ptr<Overlay> Scheduler::MakeOverlay(Time now) {
+  parts_->state.SetNow(now);
+  return std::make_unique<Overlay>(parts_->state);
+}
+
 std::vector<framework::ObjectKind> Scheduler::ObjectsRead() const { return parts_->state.profiles.ObjectsRead(); }
 
 const std::vector<OutsideRequest>& Scheduler::outside_sources() const { return parts_->intake.outside().requests(); }

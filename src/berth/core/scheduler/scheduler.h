@@ -20,6 +20,7 @@
 #include "berth/core/scheduler/decision_log.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/outside_request.h"
+#include "berth/core/scheduler/overlay.h"
 #include "berth/core/scheduler/scheduler_options.h"
 
 namespace berth::scheduler {
@@ -56,6 +57,9 @@ class Scheduler {
   bool IsWaitingForExtenders() const;
   // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
   void CancelExtenderCycle(std::string_view why);
+
+  // For questions of the form "what if": while it lives, nothing else here may be called.
+  std::unique_ptr<Overlay> MakeOverlay(Time now);
 
   // The kinds of objects whose ObjectSet and ObjectGone the plugins need, ascending.
   std::vector<framework::ObjectKind> ObjectsRead() const;

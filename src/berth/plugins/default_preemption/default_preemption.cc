@@ -107,7 +107,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
     result.preemption = std::move(report);
     return result;
   }
-  if (review != nullptr && !is_answered) {
+  if (review != nullptr && !is_answered && !review->is_dry_run) {
     review->candidates = std::move(choice.candidates);
     framework::PostFilterResult result;
     result.status = Status(Code::kWait, {});
@@ -124,7 +124,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
     for (const PodInfoPtr& nominated : handle_.NominatedPods(node_name)) {
       if (nominated->priority() < pod.priority()) report->cleared_nominations.push_back(nominated);
     }
-    executor_->Preempt(pod, node_name, std::move(victims));
+    if (review == nullptr || !review->is_dry_run) executor_->Preempt(pod, node_name, std::move(victims));
   }
   framework::PostFilterResult result;
   result.has_nomination = true;

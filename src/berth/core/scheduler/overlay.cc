@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/scheduler/overlay.h"
+
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/scheduling_failure.h"
+
+namespace berth::scheduler {
+
+using framework::NodeIndex;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+using framework::Status;
+
+Overlay::Answer Overlay::Evaluate(const PodInfoPtr& pod, Detail detail, std::uint64_t seed) {
+  profile_ = state_.profiles.Find(*pod);
+  BERTH_CHECK(profile_ != nullptr, pod->Key());
+  Evaluators& evaluators = evaluators_[profile_];
+  std::unique_ptr<runtime::Evaluator>& evaluator = detail == Detail::kAll ? evaluators.all : evaluators.choice;
+  if (!evaluator) {
+    runtime::EvaluatorOptions options = state_.options.evaluator;
+    options.with_detail = detail == Detail::kAll;
+    evaluator = std::make_unique<runtime::Evaluator>(*profile_->plugins, options);
+  }
+  evaluator_ = evaluator.get();
+  state_.UpdateNominations();
+  return {*evaluator,
+          evaluator->Evaluate(pod, state_.cache.nodes(), &state_.nominations.rows(), seed, state_.WallNow())};
+}
+
+Status Overlay::Place(const PodInfoPtr& pod, NodeIndex row) {
+  BERTH_CHECK(evaluator_ != nullptr && state_.profiles.Find(*pod) == profile_, pod->Key());
+  auto with_node = std::make_shared<PodInfo>(*pod);
+  with_node->node_name = state_.cache.nodes().Info(row).name();
+  const PodInfoPtr assumed = std::move(with_node);
+  state_.cache.AssumePod(assumed, row);
+  const framework::Cycle cycle = evaluator_->cycle();
+  for (framework::ReservePlugin* plugin : profile_->plugins->reserve) {
+    const Status status = runtime::Guarded([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
+    if (status.IsSuccess()) continue;
+    Unreserve(state_, *profile_, *assumed);
+    return status.WithPlugin(plugin->Name());
+  }
+  changes_.emplace_back(Placed{profile_, assumed});
+  return {};
+}
+
+bool Overlay::RemovePod(std::string_view uid) {
+  const PodInfoPtr* const known = state_.cache.FindPod(uid);
+  if (known == nullptr) return false;
+  const PodInfoPtr pod = *known;
+  const bool was_assumed = state_.cache.IsAssumed(uid);
+  state_.cache.RemovePod(pod->uid);
+  changes_.emplace_back(PodRemoved{pod, was_assumed});
+  return true;
+}
+
+Overlay::NodeChanged Overlay::NoteNode(const std::string& name) const {
+  NodeChanged change{name, nullptr, {}};
+  const NodeIndex row = nodes().Find(name);
+  if (row == framework::kNoNode) return change;
+  change.before = nodes().Info(row).node_ptr();
+  for (const api::ContainerImage& image : change.before->images) {
+    for (const std::string& of_image : image.names)
+      change.image_sizes.emplace_back(of_image, nodes().ImageSizeBytes(of_image));
+  }
+  return change;
+}
+
+void Overlay::SetNode(std::shared_ptr<const api::Node> node) {
+  changes_.emplace_back(NoteNode(node->metadata.name));
+  state_.cache.SetNode(std::move(node));
+}
+
+bool Overlay::RemoveNode(std::string_view name) {
+  NodeChanged change = NoteNode(std::string(name));
+  if (!change.before) return false;
+  state_.cache.RemoveNode(change.name);
+  changes_.emplace_back(std::move(change));
+  return true;
+}
+
+void Overlay::UndoTo(Mark mark) {
+  BERTH_CHECK(mark <= changes_.size(), mark, changes_.size());
+  while (changes_.size() > mark) {
+    const Change change = std::move(changes_.back());
+    changes_.pop_back();
+    std::visit([this](const auto& made) { Undo(made); }, change);
+  }
+}
+
+void Overlay::Undo(const Placed& change) { Unreserve(state_, *change.profile, *change.pod); }
+
+void Overlay::Undo(const PodRemoved& change) {
+  if (change.was_assumed) {
+    state_.cache.AssumePod(change.pod);
+  } else {
+    state_.cache.SetPod(change.pod);
+  }
+}
+
+void Overlay::Undo(const NodeChanged& change) {
+  if (change.before) {
+    state_.cache.SetNode(change.before);
+    for (const auto& [image, size_bytes] : change.image_sizes) state_.cache.SetImageSizeBytes(image, size_bytes);
+  } else {
+    state_.cache.RemoveNode(change.name);
+  }
+}
+
+}  // namespace berth::scheduler
