@@ -49,8 +49,10 @@ MAY_INCLUDE = {
     "outside": CORE + ["config", "scheduler", "net", "client"],
     "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "client", "outside", "plugin_files"],
     "prices": ["base", "codec", "api", "plugins", "client", "cli"],
+    # Questions about a cluster: the core on a state that the client reads.
+    "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.
-    "authoring": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "plugin_files"],
+    "authoring": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "plugin_files", "whatif"],
     "demo": CORE + ["config", "plugins", "scheduler", "net", "client", "cli", "runner", "embedded_cluster"],
     "app": None,  # the composition root: everything
     "testing": None,  # used by tests only

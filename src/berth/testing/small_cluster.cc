@@ -19,7 +19,7 @@ class SmallCluster::State {
     std::vector<plugins::OwnPlugin> own;
     for (framework::PluginRegistration& plugin : plugins) own.push_back({std::move(plugin), {}});
     BERTH_ASSIGN_OR_RETURN(const auto known, plugins::AllPlugins(own));
-    BERTH_ASSIGN_OR_RETURN(auto cluster, authoring::CaseCluster::Make(test, known));
+    BERTH_ASSIGN_OR_RETURN(auto cluster, authoring::MakeCaseCluster(test, known));
     auto state = std::make_unique<State>();
     state->plugin_ = test.lone_plugin;
     state->scheduler_name_ = test.configuration.profiles.front().scheduler_name;

@@ -94,7 +94,7 @@ class Overlay {
   CoreState& state_;
   // Of its own, so that questions leave no trace in what the scheduler's evaluators keep for later pods.
   std::map<const Profile*, Evaluators> evaluators_;
-  const Profile* profile_ = nullptr;        // of the last Evaluate()
+  const Profile* profile_ = nullptr;         // of the last Evaluate()
   runtime::Evaluator* evaluator_ = nullptr;  // that ran it
   std::vector<Change> changes_;
 };

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/offline_cluster.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/framework/guarded.h"
+
+namespace berth::whatif {
+namespace {
+
+// Of the loop in Run(): against plugins that begin something anew for ever. A turn decides one pod at least.
+constexpr std::int64_t kTurnsMax = 10'000'000;
+
+}  // namespace
+
+OfflineCluster::OfflineCluster(OfflineOptions options)
+    : options_(std::move(options)),
+      handle_(
+          [this](framework::PermitDecision decision) {
+            const std::lock_guard lock(decisions_mutex_);
+            decisions_.push_back(std::move(decision));
+          },
+          framework::Metrics::None(), options_.read_file),
+      now_(options_.now) {}
+
+Expected<std::unique_ptr<OfflineCluster>> OfflineCluster::Make(OfflineOptions options) {
+  std::unique_ptr<OfflineCluster> made(new OfflineCluster(std::move(options)));
+  BERTH_ASSIGN_OR_RETURN(auto profiles,
+                         runtime::MakeProfiles(made->options_.configuration, made->options_.plugins, made->handle_));
+  for (const auto& profile : profiles) made->profiles_.push_back(profile.get());
+  scheduler::SchedulerOptions core;
+  core.seed = made->options_.seed;
+  made->core_ = std::make_unique<scheduler::Scheduler>(core, made->handle_, std::move(profiles));
+  return made;
+}
+
+void OfflineCluster::Load(const ClusterState& state) {
+  for (const framework::AnyObject& object : state.objects) SetObject(object);
+  for (const auto& node : state.nodes) SetNode(node);
+  for (const auto& pod : state.pods) Take(pod);
+}
+
+void OfflineCluster::SetObject(framework::AnyObject object) {
+  core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
+}
+
+void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
+  core_->Handle(scheduler::NodeSet{std::move(node)}, now_);
+}
+
+void OfflineCluster::RemoveNode(const std::string& name) { core_->Handle(scheduler::NodeGone{name}, now_); }
+
+void OfflineCluster::SetPod(api::Pod pod) {
+  pod.metadata.resource_version = std::to_string(++resource_version_);
+  Take(std::make_shared<const api::Pod>(std::move(pod)));
+}
+
+void OfflineCluster::Take(std::shared_ptr<const api::Pod> pod) {
+  pods_[pod->metadata.uid] = pod;
+  core_->Handle(scheduler::PodSet{std::move(pod)}, now_);
+}
+
+void OfflineCluster::RemovePod(const std::string& uid) {
+  const auto at = pods_.find(uid);
+  if (at == pods_.end()) return;
+  const api::ObjectMeta meta = at->second->metadata;
+  pods_.erase(at);
+  refused_.erase(uid);
+  core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
+}
+
+framework::PodInfoPtr OfflineCluster::FindPending(const api::Pod& pod) const {
+  const framework::PodInfoPtr* found = core_->queue().FindWaiting(pod.metadata.uid);
+  return found == nullptr ? nullptr : *found;
+}
+
+std::optional<std::string> OfflineCluster::GateOf(const api::Pod& pod) const {
+  const auto standing = core_->queue().Find(pod.metadata.uid);
+  if (!standing || standing->place != queue::Place::kGated) return std::nullopt;
+  return standing->gating_plugin + ": " + standing->gating_message;
+}
+
+const runtime::ProfilePlugins* OfflineCluster::ProfileOf(const api::Pod& pod) const {
+  const auto at = std::find_if(profiles_.begin(), profiles_.end(),
+                               [&](const auto* profile) { return profile->scheduler_name == pod.spec.scheduler_name; });
+  return at == profiles_.end() ? nullptr : *at;
+}
+
+void OfflineCluster::Run(Duration time_max) {
+  const Time end = now_ + time_max;
+  for (std::int64_t turn = 0; turn < kTurnsMax; ++turn) {
+    core_->Tick(now_);
+    bool has_done = core_->ScheduleOne(now_);
+    has_done |= Perform();
+    if (has_done) continue;
+    if (core_->IsIdle()) return;
+    const std::optional<Time> wake = core_->NextWake();
+    if (!wake || *wake > end) return;
+    now_ = std::max(now_ + Duration{1}, *wake);
+  }
+}
+
+bool OfflineCluster::Perform() {
+  std::vector<scheduler::Output> outputs;
+  core_->TakeOutputs(outputs);
+  std::vector<framework::PermitDecision> decisions;
+  {
+    const std::lock_guard lock(decisions_mutex_);
+    decisions.swap(decisions_);
+  }
+  bool has_done = !decisions.empty();
+  for (framework::PermitDecision& decision : decisions) core_->Handle(std::move(decision), now_);
+  for (scheduler::Output& output : outputs) {
+    if (auto* write = std::get_if<scheduler::Write>(&output)) {
+      Perform(std::move(*write));
+      has_done = true;
+    } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
+      core_->Handle(scheduler::WorkDone{work->operation, framework::Guarded(work->work)}, now_);
+      has_done = true;
+    }
+  }
+  return has_done;
+}
+
+void OfflineCluster::Perform(scheduler::Write&& write) {
+  if (const auto* bind = std::get_if<framework::BindWrite>(&write.write)) {
+    const auto at = pods_.find(bind->pod.uid);
+    if (at == pods_.end()) return;
+    api::Pod bound = *at->second;
+    bound.spec.node_name = bind->node_name;
+    core_->Handle(scheduler::WriteDone{write.operation, std::nullopt}, now_);
+    SetPod(std::move(bound));
+  } else if (const auto* read = std::get_if<framework::PodRead>(&write.write)) {
+    const auto at = pods_.find(read->pod.uid);
+    core_->Handle(scheduler::PodReadDone{write.operation, at == pods_.end() ? nullptr : at->second, {}}, now_);
+  } else if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write)) {
+    core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
+    // A pod that makes room for another one goes at once.
+    if (removal->object.resource != "pods") return;
+    if (const auto at = pods_.find(removal->uid); at != pods_.end()) evictions_.push_back({at->second, {}});
+    RemovePod(removal->uid);
+  } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
+    if (status->has_condition) refused_[status->pod.uid] = status->condition_message;
+  } else {
+    core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
+  }
+}
+
+std::string OfflineCluster::NodeOf(const api::Pod& pod) const {
+  const framework::PodInfoPtr* found = core_->cache().FindPod(pod.metadata.uid);
+  return found == nullptr ? std::string() : (*found)->node_name;
+}
+
+std::string OfflineCluster::WhyNot(const api::Pod& pod) const {
+  if (const auto gate = GateOf(pod)) return *gate;
+  if (const auto at = refused_.find(pod.metadata.uid); at != refused_.end()) return at->second;
+  const std::string key = pod.metadata.namespace_name + "/" + pod.metadata.name;
+  for (scheduler::UnboundPod& unbound : core_->Unbound()) {
+    if (unbound.key == key) return std::move(unbound.why);
+  }
+  return ProfileOf(pod) == nullptr ? "no profile is called " + pod.spec.scheduler_name : "it is gone";
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// OfflineCluster: a cluster in memory around the core: everything that the scheduler wants done outside is done at once
+// and succeeds, and time passes as fast as it is waited for. Nothing of it reaches a real cluster. Plugins may have
+// threads; all else is one thread's.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/core/config/types.h"
+#include "berth/core/runtime/profile_plugins.h"
+#include "berth/core/scheduler/scheduler.h"
+#include "berth/plugins/registry.h"
+#include "berth/whatif/cluster_state.h"
+
+namespace berth::whatif {
+
+struct OfflineOptions {
+  // HTTP extenders are not asked.
+  config::KubeSchedulerConfiguration configuration;
+  plugins::KnownPlugins plugins;
+  // Of plugins' files: framework::Handle::ReadFile. Empty: they can read none.
+  std::function<Expected<framework::FileText>(const std::string&)> read_file;
+  Time now{};  // the time of day at the beginning
+  std::uint64_t seed = 1;
+};
+
+class OfflineCluster {
+ public:
+  // A pod that made room for another one.
+  struct Eviction {
+    std::shared_ptr<const api::Pod> pod;
+    std::string preemptor_uid;  // empty: not known
+  };
+
+  // Empty. Fails when a plugin cannot be made.
+  static Expected<std::unique_ptr<OfflineCluster>> Make(OfflineOptions options);
+  OfflineCluster(const OfflineCluster&) = delete;
+  OfflineCluster& operator=(const OfflineCluster&) = delete;
+
+  // All of it. Pods without a node are in the queue then, and not decided before Run().
+  void Load(const ClusterState& state);
+  // New ones, or others in place of those that have the same name (pods: the same uid). A pod gets a resourceVersion of
+  // this cluster.
+  void SetNode(std::shared_ptr<const api::Node> node);
+  void SetPod(api::Pod pod);
+  void SetObject(framework::AnyObject object);
+  void RemoveNode(const std::string& name);
+  void RemovePod(const std::string& uid);
+
+  // Schedules until nothing is left to do, or that much of the cluster's time has gone by. Longer than any wait at
+  // Permit, when it is not said.
+  void Run(Duration time_max = std::chrono::minutes(16));
+  // For questions that change nothing; see Overlay.
+  std::unique_ptr<scheduler::Overlay> MakeOverlay() { return core_->MakeOverlay(now_); }
+
+  const scheduler::Scheduler& core() const { return *core_; }
+  const framework::NodeTable& nodes() const { return core_->cache().nodes(); }
+  Time now() const { return now_; }
+  // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
+  const runtime::ProfilePlugins* ProfileOf(const api::Pod& pod) const;
+  // As the queue has it; null: it is not there.
+  framework::PodInfoPtr FindPending(const api::Pod& pod) const;
+  // What held the pod back before it could be scheduled; nullopt: nothing.
+  std::optional<std::string> GateOf(const api::Pod& pod) const;
+
+  // After Run: where the pod is; empty: nowhere.
+  std::string NodeOf(const api::Pod& pod) const;
+  // After Run: why it is nowhere.
+  std::string WhyNot(const api::Pod& pod) const;
+  // In the order in which they went.
+  const std::vector<Eviction>& evictions() const { return evictions_; }
+
+ private:
+  explicit OfflineCluster(OfflineOptions options);
+
+  void Take(std::shared_ptr<const api::Pod> pod);
+  // True when something was done.
+  bool Perform();
+  void Perform(scheduler::Write&& write);
+
+  const OfflineOptions options_;
+  std::mutex decisions_mutex_;  // guards decisions_: a plugin may have threads
+  std::vector<framework::PermitDecision> decisions_;
+  scheduler::CoreHandle handle_;
+  std::vector<const runtime::ProfilePlugins*> profiles_;  // the core's
+  std::unique_ptr<scheduler::Scheduler> core_;
+  std::map<std::string, std::shared_ptr<const api::Pod>> pods_;  // by uid, as the API server would have them
+  std::map<std::string, std::string> refused_;                   // by uid: what its condition says
+  std::vector<Eviction> evictions_;
+  Time now_;
+  int resource_version_ = 0;
+};
+
+}  // namespace berth::whatif
