@@ -151,6 +151,12 @@ std::string Evaluator::Message() const { return FitErrorText(cycle_); }
 
 Status Evaluator::Get(NodeIndex row) const { return StatusOfRow(cycle_, row); }
 
+std::vector<Status> Evaluator::AllRefusals(NodeIndex row) {
+  if (!cycle_.outcome.pre_filter_status.IsSuccess()) return {};
+  CycleState state = cycle_.state.Clone();
+  return RunAllFilters(cycle_, state, cycle_.pod(), cycle_.nodes().Info(row));
+}
+
 std::vector<std::pair<Status, std::size_t>> Evaluator::RefusalCounts() const { return CountRefusals(cycle_); }
 
 Status Evaluator::RunFiltersWithNominatedPods(CycleState& state, const PodInfo& pod, const NodeInfo& node) {

@@ -52,6 +52,9 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
 
   // After Evaluate: what the filters said about a row; success for a feasible one.
   framework::Status StatusOf(framework::NodeIndex row) const { return Get(row); }
+  // Every filter's refusal of the row, where StatusOf() tells the first; without pods that are nominated for it. Asks
+  // the filters. Empty where PreFilter refused the pod: no filter was prepared then.
+  std::vector<framework::Status> AllRefusals(framework::NodeIndex row);
   // How many nodes were refused for each status, for the decision log.
   std::vector<std::pair<framework::Status, std::size_t>> RefusalCounts() const;
 

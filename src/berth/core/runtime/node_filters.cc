@@ -42,6 +42,19 @@ Status RunFilters(const EvaluationCycle& cycle, CycleState& state, const PodInfo
   return {};
 }
 
+std::vector<Status> RunAllFilters(const EvaluationCycle& cycle, CycleState& state, const PodInfo& pod,
+                                  const NodeInfo& node) {
+  std::vector<Status> refusals;
+  const framework::Cycle for_plugins = ForPlugins(cycle, state);
+  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
+    if (!cycle.plan.is_filter_active[f]) continue;
+    const framework::FilterPlugin& plugin = *cycle.profile.filters[f].plugin;
+    const Status status = Guarded([&] { return plugin.Filter(for_plugins, pod, node); });
+    if (!status.IsSuccess()) refusals.push_back(status.WithPlugin(plugin.Name()));
+  }
+  return refusals;
+}
+
 Status RunFiltersWithNominated(const EvaluationCycle& cycle, CycleState& state, const PodInfo& pod,
                                const NodeInfo& node, std::span<const PodInfoPtr> nominated) {
   const auto counts = [&pod](const PodInfoPtr& other) {

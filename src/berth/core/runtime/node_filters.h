@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "berth/core/runtime/evaluation_cycle.h"
 
@@ -14,7 +15,12 @@ namespace berth::runtime {
 framework::Status RunFilters(const EvaluationCycle& cycle, framework::CycleState& state, const framework::PodInfo& pod,
                              const framework::NodeInfo& node);
 
-// The same; the pod has to fit both with those of `nominated` that are as important as it is, and without them.
+// Every refusal of the active filters, each with its plugin's name; none when the node is feasible. Filters that rest
+// on what others before them refuse are asked too: what they say counts only for people.
+std::vector<framework::Status> RunAllFilters(const EvaluationCycle& cycle, framework::CycleState& state,
+                                             const framework::PodInfo& pod, const framework::NodeInfo& node);
+
+// As RunFilters; the pod has to fit both with those of `nominated` that are as important as it is, and without them.
 framework::Status RunFiltersWithNominated(const EvaluationCycle& cycle, framework::CycleState& state,
                                           const framework::PodInfo& pod, const framework::NodeInfo& node,
                                           std::span<const framework::PodInfoPtr> nominated);

@@ -59,6 +59,7 @@ void ScanChooser::AddDetail(EvaluationCycle& cycle) {
   Outcome& outcome = cycle.outcome;
   cycle.chooser = this;
   outcome.scores.clear();
+  outcome.raw_scores.clear();
   const std::span<const NodeIndex> rows = RowsToSearch(cycle);
   if (!FilterAll(cycle, rows) || !ScoreFeasible(cycle)) return;
   outcome.evaluated.assign(rows.begin(), rows.end());

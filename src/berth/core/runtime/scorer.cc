@@ -76,7 +76,11 @@ bool Scorer::AddScores(EvaluationCycle& cycle, std::size_t score, std::span<cons
   }
   if (!CheckRange(cycle, plugin, feasible)) return false;
   for (std::size_t i = 0; i < count; ++i) totals[i] += weight * normalized_[i];
-  if (with_detail) cycle.outcome.scores.emplace_back(plugin.Name(), normalized_);
+  if (with_detail) {
+    cycle.outcome.scores.emplace_back(plugin.Name(), normalized_);
+    std::vector<std::int64_t>& raw_scores = cycle.outcome.raw_scores.emplace_back(count);
+    for (std::size_t i = 0; i < count; ++i) raw_scores[i] = raw[feasible[i]];
+  }
   return true;
 }
 

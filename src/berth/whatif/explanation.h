@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explanation: why a pod is where it is, or why it is nowhere, as the scheduler's plugins say it now. A plain value;
+// explanation_text.h writes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/whatif/offline_cluster.h"
+#include "berth/whatif/smallest_changes.h"
+
+namespace berth::whatif {
+
+enum class PodState : std::uint8_t {
+  kPlaced,   // it is on a node
+  kFits,     // it has no node, and would be placed now
+  kRefused,  // no node takes it
+  kGated,    // a PreEnqueue plugin holds it back
+  kDeleted,  // it is being deleted: nobody schedules it
+  kFailed,   // a plugin failed
+};
+
+// "Placed", "Fits", ...: as in JSON.
+std::string_view ToString(PodState state);
+
+struct Refusal {
+  std::string plugin;
+  std::string reason;
+  bool is_resolvable = false;  // without a pod or two on the node, say; see Code::kUnschedulable
+};
+
+// One step of the funnel: these nodes were left before the plugin, and so many it refused for that reason.
+struct FunnelStep {
+  std::string plugin;
+  std::string reason;
+  std::size_t refused = 0;       // nodes that no plugin before it had refused
+  std::size_t would_refuse = 0;  // all that it refuses for that reason
+};
+
+struct NodeScore {
+  std::string plugin;
+  std::int64_t raw = 0;
+  std::int64_t normalized = 0;
+  std::int64_t weight = 1;
+  std::int64_t weighted() const { return normalized * weight; }
+};
+
+struct NodeVerdict {
+  std::string node;
+  std::vector<Refusal> refusals;  // empty: feasible
+  std::int64_t total = 0;         // of a feasible node; 0 when it was the only one
+  std::vector<NodeScore> scores;
+};
+
+struct PreemptionAnswer {
+  std::string node;  // the one that would be chosen; empty: none
+  std::vector<std::string> victims;
+  std::int64_t pdb_violations = 0;
+  std::size_t candidate_count = 0;
+  std::string why_not;  // upstream's words
+};
+
+struct Explanation {
+  std::string pod;  // "namespace/name"
+  PodState state{};
+  std::string scheduler_name;
+  // The scheduler is none of the configuration's profiles: the first of them was asked instead.
+  std::optional<std::string> asked_profile;
+  std::string node;     // where it is; of kFits where it would go
+  std::string message;  // kRefused: upstream's text; kGated, kFailed: why
+  // What the cluster's own scheduler wrote last into the PodScheduled condition; empty: nothing.
+  std::string told;
+
+  std::size_t node_count = 0;
+  std::size_t feasible_count = 0;
+  std::vector<FunnelStep> funnel;
+  // Feasible ones first, the best of them first; then by the number of refusals.
+  std::vector<NodeVerdict> nodes;
+  std::size_t best_count = 0;  // of `nodes`, from the first: equally good ones
+
+  std::optional<PreemptionAnswer> preemption;  // kRefused
+  std::optional<ChangeSearch> changes;         // kRefused
+  std::vector<std::string> woken_by;           // kRefused: the events after which it is tried again
+
+  // kPlaced: where it stands among all nodes, if it were decided again now, from 1; 0: its node refuses it now.
+  std::size_t rank = 0;
+};
+
+// The cluster must hold the pod, "namespace/name"; else the error names the nearest ones. Changes nothing.
+Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,
+                                 const std::string& name);
+
+}  // namespace berth::whatif

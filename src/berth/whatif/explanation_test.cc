@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `berth explain` says of small clusters, read as people read it.
+#include "berth/whatif/explanation.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/core/config/default.h"
+#include "berth/plugins/registry.h"
+#include "berth/testing/builders.h"
+#include "berth/whatif/explanation_text.h"
+
+namespace berth::whatif {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+
+class ExplanationTest : public ::testing::Test {
+ protected:
+  void Add(const testing::NodeBuilder& node) { state_.nodes.push_back(node.Build()); }
+  void Add(const testing::PodBuilder& pod) { state_.pods.push_back(std::make_shared<const api::Pod>(pod.Build())); }
+  Expected<Explanation> Explain(const std::string& name) {
+    OfflineOptions options;
+    options.configuration = config::DefaultConfiguration();
+    options.plugins = plugins::InTreePlugins();
+    auto cluster = OfflineCluster::Make(std::move(options));
+    EXPECT_TRUE(cluster.ok());
+    (*cluster)->Load(state_);
+    return ExplainPod(**cluster, state_, "default", name);
+  }
+  // The changes, a line each.
+  std::vector<std::string> Changes(const std::string& name) {
+    const auto said = Explain(name);
+    std::vector<std::string> lines;
+    if (!said.ok() || !said->changes) return {"none was looked for"};
+    for (const Change& change : said->changes->changes) {
+      std::string line;
+      for (const std::string& what : change.what) line += (line.empty() ? "" : " + ") + what;
+      lines.push_back(line + " -> " + std::to_string(change.node_count));
+    }
+    return lines;
+  }
+
+  ClusterState state_;
+};
+
+using Lines = std::vector<std::string>;
+
+TEST_F(ExplanationTest, TheLargestRequestThatFits) {
+  Add(MakeNode("a").Allocatable("cpu", "4"));
+  Add(MakeNode("b").Allocatable("cpu", "4"));
+  Add(MakePod("r1").Request("cpu", "1500m").Node("a").Priority(5));
+  Add(MakePod("r2").Request("cpu", "3").Node("b").Priority(5));
+  Add(MakePod("p").Request("cpu", "3"));
+  EXPECT_EQ(Changes("p"), (Lines{"spec.containers[c].resources.requests.cpu: 2500m instead of 3 -> 1",
+                                 "without pod default/r1 (priority 5) on a -> 1", "one more node like a -> 1"}));
+}
+
+TEST_F(ExplanationTest, ATolerationAndBehindATaintTheLackOfCpu) {
+  Add(MakeNode("a").Allocatable("cpu", "4").Taint("gpu", "true", api::TaintEffect::kNoSchedule));
+  Add(MakeNode("b").Allocatable("cpu", "1").Taint("old", "", api::TaintEffect::kNoSchedule));
+  Add(MakePod("p").Request("cpu", "2"));
+  const auto said = Explain("p");
+  ASSERT_TRUE(said.ok());
+  EXPECT_EQ(said->state, PodState::kRefused);
+  ASSERT_EQ(said->nodes.size(), 2U);
+  EXPECT_EQ(said->nodes[0].node, "a");
+  ASSERT_EQ(said->nodes[1].refusals.size(), 2U);
+  EXPECT_EQ(said->nodes[1].refusals[1].reason, "Insufficient cpu");
+  EXPECT_EQ(Changes("p"), (Lines{"a toleration of gpu=true:NoSchedule -> 1"}));
+}
+
+TEST_F(ExplanationTest, SeveralChangesWhereNoSingleOneHelps) {
+  Add(MakeNode("a").Allocatable("cpu", "1").Taint("gpu", "true", api::TaintEffect::kNoSchedule));
+  Add(MakePod("p").Request("cpu", "2"));
+  EXPECT_EQ(Changes("p"), (Lines{"a toleration of gpu=true:NoSchedule + "
+                                 "spec.containers[c].resources.requests.cpu: 1 instead of 2 -> 1"}));
+}
+
+TEST_F(ExplanationTest, LabelsAndCordons) {
+  Add(MakeNode("a").Allocatable("cpu", "4").Unschedulable());
+  Add(MakeNode("b").Allocatable("cpu", "4").Label("disk", "hdd"));
+  Add(MakePod("p").Request("cpu", "1").NodeSelector("disk", "ssd"));
+  EXPECT_EQ(Changes("p"), (Lines{"without spec.nodeSelector[disk] -> 1", "node b: label disk=ssd -> 1"}));
+}
+
+TEST_F(ExplanationTest, TheLeastSkew) {
+  for (const char* const zone : {"x", "y"})
+    Add(MakeNode(std::string("n-") + zone)
+            .Allocatable("cpu", std::string(zone) == "x" ? "8" : "1")
+            .Label("zone", zone));
+  for (int i = 0; i < 3; ++i)
+    Add(MakePod("r" + std::to_string(i)).Request("cpu", "1").Label("app", "a").Node("n-x").Priority(1));
+  testing::PodBuilder pod = MakePod("p");
+  pod.Request("cpu", "2").Label("app", "a");
+  pod.Spread(testing::SpreadConstraint(1, "zone", testing::Labels({{"app", "a"}}),
+                                       api::UnsatisfiableConstraintAction::kDoNotSchedule));
+  Add(pod);
+  const Lines changes = Changes("p");
+  EXPECT_NE(std::find(changes.begin(), changes.end(), "spec.topologySpreadConstraints[0].maxSkew: 4 instead of 1 -> 1"),
+            changes.end())
+      << ::testing::PrintToString(changes);
+}
+
+TEST_F(ExplanationTest, WhomPreemptionWouldEvict) {
+  Add(MakeNode("a").Allocatable("cpu", "1"));
+  Add(MakePod("low").Request("cpu", "1").Node("a").Priority(1));
+  Add(MakePod("p").Request("cpu", "1").Priority(10));
+  const auto said = Explain("p");
+  ASSERT_TRUE(said.ok() && said->preemption);
+  EXPECT_EQ(said->preemption->node, "a");
+  EXPECT_EQ(said->preemption->victims, Lines{"default/low"});
+}
+
+TEST_F(ExplanationTest, APlacedPodAndTheRunnersUp) {
+  Add(MakeNode("a").Allocatable("cpu", "4").Allocatable("memory", "8Gi"));
+  Add(MakeNode("b").Allocatable("cpu", "8").Allocatable("memory", "8Gi"));
+  Add(MakePod("p").Request("cpu", "2").Node("a"));
+  const auto said = Explain("p");
+  ASSERT_TRUE(said.ok());
+  EXPECT_EQ(said->state, PodState::kPlaced);
+  EXPECT_EQ(said->rank, 2U);
+  ASSERT_EQ(said->nodes.size(), 2U);
+  EXPECT_EQ(said->nodes[0].node, "b");
+  std::int64_t sum = 0;
+  for (const NodeScore& score : said->nodes[0].scores) sum += score.weighted();
+  EXPECT_EQ(sum, said->nodes[0].total);
+}
+
+TEST_F(ExplanationTest, TellsTheNearestName) {
+  Add(MakePod("web-1"));
+  EXPECT_EQ(Explain("web-l").error().message,
+            "there is no pod \"web-l\" in namespace \"default\"; did you mean \"web-1\"?");
+}
+
+TEST_F(ExplanationTest, ChangesNothing) {
+  Add(MakeNode("a").Allocatable("cpu", "2").Taint("gpu", "true", api::TaintEffect::kNoSchedule));
+  Add(MakeNode("b").Allocatable("cpu", "1"));
+  Add(MakePod("r").Request("cpu", "1").Node("b"));
+  Add(MakePod("p").Request("cpu", "2"));
+  OfflineOptions options;
+  options.configuration = config::DefaultConfiguration();
+  options.plugins = plugins::InTreePlugins();
+  const auto cluster = OfflineCluster::Make(std::move(options));
+  (*cluster)->Load(state_);
+  const auto text = [&] { return codec::WriteJson(ExplanationJson(*ExplainPod(**cluster, state_, "default", "p"))); };
+  const std::string first = text();
+  EXPECT_EQ(text(), first);
+  EXPECT_EQ((*cluster)->core().cache().pod_count(), 1U);
+}
+
+TEST_F(ExplanationTest, LinesFitTheScreen) {
+  Add(MakeNode("a").Allocatable("cpu", "1").Taint("gpu", "true", api::TaintEffect::kNoSchedule));
+  Add(MakeNode("b").Allocatable("cpu", "1"));
+  Add(MakePod("r").Request("cpu", "1").Node("b"));
+  Add(MakePod("p").Request("cpu", "2"));
+  const auto said = Explain("p");
+  ASSERT_TRUE(said.ok());
+  std::string text;
+  for (const std::string& line : ExplanationLines(*said, {.with_nodes = true})) {
+    if (!line.starts_with("Refused:")) EXPECT_LE(cli::DisplayWidth(line), 100U) << line;
+    text += line + "\n";
+  }
+  EXPECT_NE(text.find("a toleration"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace berth::whatif

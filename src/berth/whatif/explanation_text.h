@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// An Explanation written for people and for programs. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "berth/codec/json.h"
+#include "berth/shell/cli/table.h"
+#include "berth/whatif/explanation.h"
+
+namespace berth::whatif {
+
+struct ExplanationStyle {
+  cli::Table::Style table;
+  bool with_nodes = false;  // what every node says
+  bool is_wide = false;     // scores as raw, normalised and weighted; no list is cut
+};
+
+// Lines without newlines. Fit 100 columns, but for texts of the scheduler's own.
+std::vector<std::string> ExplanationLines(const Explanation& explanation, const ExplanationStyle& style);
+
+codec::json::value ExplanationJson(const Explanation& explanation);
+
+}  // namespace berth::whatif
