@@ -62,6 +62,9 @@ class Rules(unittest.TestCase):
             ("src/berth/testing/a.h", "berth/app/run_command.h", False),
             ("src/berth/authoring/a.cc", "berth/shell/runner/feeds.h", False),
             ("src/berth/demo/a.cc", "berth/app/run_command.h", False),
+            ("src/berth/whatif/a.cc", "berth/core/scheduler/scheduler.h", True),
+            ("src/berth/whatif/a.cc", "berth/shell/client/rest_client.h", True),
+            ("src/berth/whatif/a.cc", "berth/shell/cli/table.h", False),
             ("apps/berth/main.cc", "berth/app/run_command.h", True),
         ]:
             self.expect(path, "\n" + include(target), [] if is_good else [2])

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// StateBuilder: makes a ClusterState object by object, for those who read one: from an API server (cluster_reader.h) or
+// from a file (snapshot_file.h). One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/error.h"
+#include "berth/framework/object_kinds.h"
+#include "berth/whatif/cluster_state.h"
+
+namespace berth::whatif {
+
+// The kinds of a ClusterState by number: nodes, pods, then those of framework::ObjectKind in their order.
+inline constexpr std::size_t kNodes = 0;
+inline constexpr std::size_t kPods = 1;
+inline constexpr std::size_t kKindCount = 2 + framework::kObjectKindCount;
+
+const framework::ObjectKindInfo& KindInfo(std::size_t kind);
+// The path under which all objects of the kind are listed.
+std::string KindPath(std::size_t kind);
+// "Pod", "StorageClass"; nullopt: a ClusterState has no such kind.
+std::optional<std::size_t> KindNamed(std::string_view name);
+
+class StateBuilder {
+ public:
+  // Objects of one kind that could not be read are told one by one, so many of them; the others as a number.
+  static constexpr std::size_t kUnreadableToldMax = 5;
+
+  // Without `keeps_objects`, objects are decoded and counted, and that is all.
+  explicit StateBuilder(bool keeps_objects = true) : keeps_objects_(keeps_objects) {}
+
+  // `object` is the JSON of one object of the kind. False: it does not decode, and a line says so.
+  bool Add(std::size_t kind, const simdjson::dom::element& object);
+  // An object of which there is no JSON.
+  void AddUnreadable(std::size_t kind, const Error& error);
+  // What Add() and AddUnreadable() have got of the kind is forgotten.
+  void Forget(std::size_t kind);
+  // A whole kind.
+  void LeaveOut(std::size_t kind, std::string_view why);
+  // Objects of the kind that have been added.
+  std::size_t count(std::size_t kind) const { return kinds_.at(kind).count; }
+
+  // Its objects and `left_out`, in the order of the kinds.
+  ClusterState Take() &&;
+
+ private:
+  struct OfKind {
+    std::size_t count = 0;
+    std::size_t unreadable = 0;
+    std::vector<std::string> left_out;
+    std::vector<framework::AnyObject> objects;
+  };
+
+  bool keeps_objects_;
+  std::vector<std::shared_ptr<const api::Node>> nodes_;
+  std::vector<std::shared_ptr<const api::Pod>> pods_;
+  std::array<OfKind, kKindCount> kinds_;
+};
+
+}  // namespace berth::whatif
