@@ -20,6 +20,7 @@
 #include "berth/prices/node_prices.h"
 #include "berth/prices/price_plan.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/client/file.h"
@@ -32,27 +33,6 @@ constexpr std::size_t kFileBytesMax = std::size_t{16} << 20;
 // With fewer nodes it is over before anybody could read how far it is.
 constexpr std::size_t kProgressNodesMin = 100;
 constexpr std::size_t kTypesShownMax = 5;
-
-// One line on standard error that is written over and goes away in the end; nothing where that is no terminal.
-class ProgressLine {
- public:
-  ~ProgressLine() {
-    if (is_shown_) terminal_.Write("\r\x1b[K");
-  }
-  ProgressLine() = default;
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-
-  void Show(const std::string& text) {
-    if (!terminal_.IsTty()) return;
-    terminal_.Write("\r\x1b[K" + text);
-    is_shown_ = true;
-  }
-
- private:
-  cli::FileTerminal terminal_{STDERR_FILENO};
-  bool is_shown_ = false;
-};
 
 // nullopt: a signal has come first. `tick` is called now and then.
 template <typename T>
@@ -154,7 +134,7 @@ class PriceCommand {
       list.annotations = Keys();
       prices::ListNodes(connection_.rest(), std::move(list), count, done);
     }
-    ProgressLine progress;
+    cli::ProgressLine progress;
     return Wait(promise->get_future(), [&] {
       if (*count >= kProgressNodesMin) progress.Show(std::to_string(*count) + " nodes read");
     });
@@ -212,7 +192,7 @@ class PriceCommand {
     const auto promise = std::make_shared<std::promise<prices::NodePatcher::Outcome>>();
     prices::NodePatcher patcher(connection_.rest(), key_, changes);
     patcher.Start([promise](prices::NodePatcher::Outcome outcome) { promise->set_value(std::move(outcome)); });
-    ProgressLine progress;
+    cli::ProgressLine progress;
     auto outcome = Wait(promise->get_future(), [&] {
       if (changes.size() >= kProgressNodesMin)
         progress.Show(std::to_string(patcher.ended_count()) + " of " + std::to_string(changes.size()) + " nodes");

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/question_flags.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "berth/api/names.h"
+#include "berth/app/command_line.h"
+#include "berth/app/common_flags.h"
+#include "berth/app/process.h"
+#include "berth/shell/cli/progress_line.h"
+#include "berth/shell/cli/signals.h"
+#include "berth/shell/cli/text.h"
+
+namespace berth::app {
+namespace {
+
+constexpr std::string_view kDefaultNamespace = "default";
+
+const std::map<std::string, QuestionOutput>& OutputNames() {
+  static const std::map<std::string, QuestionOutput> names = {{"table", QuestionOutput::kTable},
+                                                              {"wide", QuestionOutput::kWide},
+                                                              {"json", QuestionOutput::kJson},
+                                                              {"yaml", QuestionOutput::kYaml}};
+  return names;
+}
+
+std::string NameOf(QuestionOutput output) {
+  for (const auto& [name, value] : OutputNames()) {
+    if (value == output) return name;
+  }
+  return "";
+}
+
+void AddOutput(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
+  if (outputs.empty()) return;
+  options.output = outputs.front();
+  std::vector<std::string> names;
+  std::string listed;
+  for (const QuestionOutput output : outputs) {
+    names.push_back(NameOf(output));
+    listed += (listed.empty() ? "" : ", ") + names.back();
+  }
+  command
+      .add_option_function<std::string>(
+          "-o,--output", [&options](const std::string& name) { options.output = OutputNames().at(name); }, listed)
+      ->check(CLI::IsMember(names))
+      ->default_str(names.front());
+}
+
+std::string CheckNamespace(const std::string& text) {
+  return api::NotDnsLabel(text).empty() ? "" : Quoted(text) + " should be the name of a namespace";
+}
+
+// Where kubectl looks when nobody says where; empty: nowhere.
+std::string HomeKubeconfig() {
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0' || std::getenv("KUBERNETES_SERVICE_HOST") != nullptr) return "";
+  std::string path = std::string(home) + "/.kube/config";
+  std::error_code ignored;  // then it is not there
+  return std::filesystem::exists(path, ignored) ? path : "";
+}
+
+ConnectionOptions WithHome(ConnectionOptions connection) {
+  if (connection.kubeconfig.empty() && connection.master.empty()) connection.kubeconfig = HomeKubeconfig();
+  return connection;
+}
+
+// "12,500 pods, 5,000 nodes" and what is being read beside them.
+class ReadingLine {
+ public:
+  explicit ReadingLine(const std::string& server) : server_(server) {}
+
+  void Show(std::string_view what, std::size_t count) {
+    counts_[std::string(what)] = count;
+    std::string text = "reading " + server_;
+    for (const std::string_view first : {"nodes", "pods"}) text += ' ' + Counted(first);
+    if (what != "nodes" && what != "pods") text += ' ' + Counted(what);
+    line_.Show(text);
+  }
+
+ private:
+  std::string Counted(std::string_view what) {
+    return ' ' + std::to_string(counts_[std::string(what)]) + ' ' + std::string(what);
+  }
+
+  const std::string server_;
+  std::map<std::string, std::size_t> counts_;
+  cli::ProgressLine line_;
+};
+
+void TellWhatIsLeftOut(const whatif::ClusterState& state) {
+  for (const std::string& line : state.left_out)
+    std::fprintf(stderr, "berth: warning: not read: %s\n", cli::Printable(line).c_str());
+}
+
+}  // namespace
+
+void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
+  AddConnection(command, options.connection);
+  command.get_option("--kubeconfig")
+      ->description("kubeconfig file; without it and --master: the pod's service account, or ~/.kube/config");
+  command.add_option("-n,--namespace", options.namespace_name, "namespace; default: that of the kubeconfig's context")
+      ->check(CheckNamespace, "");
+  command.add_option("--config", options.config,
+                     "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults");
+  AddOutput(command, options, outputs);
+}
+
+Expected<std::string> NamespaceOf(const QuestionOptions& options) {
+  if (!options.namespace_name.empty()) return options.namespace_name;
+  const SystemClock clock;
+  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(WithHome(options.connection), clock));
+  return config.namespace_name.empty() ? std::string(kDefaultNamespace) : config.namespace_name;
+}
+
+Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) { return ReadServer(options.connection); }
+
+Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink) {
+  const SystemClock clock;
+  BERTH_ASSIGN_OR_RETURN(const auto to, Connection::Make(WithHome(connection), clock, RandomSeed()));
+  std::optional<ReadingLine> line(std::in_place, to->server());
+  whatif::ClusterReadOptions options;
+  options.source = to->server();
+  options.keeps_objects = sink == nullptr;
+  options.sink = sink;
+  options.progress = [&line](std::string_view what, std::size_t count) { line->Show(what, count); };
+  options.is_interrupted = [] { return cli::HasSignal(); };
+  auto state = whatif::ReadCluster(to->rest(), clock, options);
+  to->Stop();
+  line.reset();
+  if (!state.ok()) return state.error().Wrap("reading " + to->server());
+  TellWhatIsLeftOut(*state);
+  return state;
+}
+
+}  // namespace berth::app

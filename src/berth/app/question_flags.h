@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all questions about a cluster share (`berth explain`, `berth simulate`, ...): their flags, and the reading of
+// the cluster. Main thread, after cli::BlockSignals().
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/app/connection.h"
+#include "berth/base/expected.h"
+#include "berth/whatif/cluster_reader.h"
+#include "berth/whatif/cluster_state.h"
+
+namespace CLI {
+class App;
+}
+
+namespace berth::app {
+
+enum class QuestionOutput : std::uint8_t { kTable, kWide, kJson, kYaml };
+
+struct QuestionOptions {
+  ConnectionOptions connection;
+  std::string namespace_name;  // --namespace; empty: see NamespaceOf()
+  QuestionOutput output = QuestionOutput::kTable;
+  std::string config;  // KubeSchedulerConfiguration's file; empty: the defaults
+};
+
+// Parsing fills `options`, which must outlive it. `outputs` are those that the command has, its default first; with
+// none there is no flag -o.
+void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs);
+
+// The namespace that is meant: the flag's, that of the kubeconfig's context, or "default".
+Expected<std::string> NamespaceOf(const QuestionOptions& options);
+
+// Reads the cluster, with a progress line on a terminal; says on standard error what was left out.
+Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options);
+
+// The same of an API server, whatever the other options. With a sink, objects go there and are not kept.
+Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink = nullptr);
+
+}  // namespace berth::app
