@@ -17,6 +17,7 @@
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/demo_flags.h"
+#include "berth/app/explain_flags.h"
 #include "berth/app/kubelets_flags.h"
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
@@ -103,6 +104,8 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   AddDemoCommand(app, demo, plugin_directory);
   PluginOptions plugin;
   const CLI::App* plugin_command = AddPluginCommand(app, plugin, plugin_directory);
+  ExplainOptions explain;
+  const CLI::App* explain_command = AddExplainCommand(app, explain, plugin_directory);
   PriceOptions price;
   const CLI::App* price_command = AddPriceCommand(app, price);
 
@@ -123,6 +126,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   cli::BlockSignals();
   if (server_command->parsed()) return RunApiServer(server);
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
+  if (explain_command->parsed()) return RunExplain(explain, *known_plugins);
   if (price_command->parsed()) return RunPrice(price);
   return RunDemo(demo, *known_plugins);
 }

@@ -43,6 +43,22 @@ Refusal ToRefusal(const Status& status) {
   return {std::string(status.plugin()), status.Message(), status.code() == framework::Code::kUnschedulable};
 }
 
+// One for each of its actions; all kinds of update together are one.
+void AddLabels(const framework::ClusterEvent& event, std::set<std::string>& labels) {
+  namespace action = framework::action;
+  framework::ActionType left = event.actions;
+  if ((left & action::kUpdate) == action::kUpdate) {
+    std::string label = framework::ClusterEvent{event.resource, action::kAdd}.Label();
+    label.resize(label.size() - std::string_view("Add").size());
+    labels.insert(label + "Update");
+    left &= ~action::kUpdate;
+  }
+  for (framework::ActionType bit = 1; left != 0; bit <<= 1) {
+    if ((left & bit) != 0) labels.insert(framework::ClusterEvent{event.resource, bit}.Label());
+    left &= ~bit;
+  }
+}
+
 class Explaining {
  public:
   Explaining(OfflineCluster& cluster, const api::Pod& pod) : cluster_(cluster), pod_(pod) {
@@ -230,7 +246,7 @@ class Explaining {
       // One that throws is tried again at every event.
       const Status failed = framework::GuardedCall([&] {
         for (const framework::ClusterEventWithHint& event : registers->EventsToRegister())
-          events.insert(event.event.Label());
+          AddLabels(event.event, events);
       });
       if (!failed.IsSuccess()) events.insert("any");
     }

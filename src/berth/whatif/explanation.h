@@ -68,7 +68,7 @@ struct PreemptionAnswer {
 
 struct Explanation {
   std::string pod;  // "namespace/name"
-  PodState state{};
+  PodState state = PodState::kRefused;
   std::string scheduler_name;
   // The scheduler is none of the configuration's profiles: the first of them was asked instead.
   std::optional<std::string> asked_profile;

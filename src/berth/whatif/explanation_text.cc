@@ -145,7 +145,7 @@ class Writer {
     Preemption();
     if (!said_.woken_by.empty()) {
       Title("Tried again after one of these events, and every five minutes");
-      Wrapped(said_.woken_by);
+      Wrapped(Joined(said_.woken_by, " ", said_.woken_by.size()));
     }
   }
 
@@ -176,27 +176,28 @@ class Writer {
     const PreemptionAnswer& answer = *said_.preemption;
     Title("Preemption");
     if (answer.node.empty()) {
-      Line("  " + cli::Printable(answer.why_not));
+      Wrapped(cli::Printable(answer.why_not));
       return;
     }
-    std::string text = "  would take place on " + answer.node + " (" + std::to_string(answer.candidate_count) +
+    std::string text = "would take place on " + answer.node + " (" + std::to_string(answer.candidate_count) +
                        (answer.candidate_count == 1 ? " candidate)" : " candidates)") + " and evict " +
                        Joined(answer.victims, ", ", style_.is_wide ? answer.victims.size() : kVictimsShownMax);
     if (answer.pdb_violations > 0) text += ", against " + std::to_string(answer.pdb_violations) + " disruption budgets";
-    Line(cli::Printable(text));
+    Wrapped(cli::Printable(text));
   }
 
-  void Wrapped(const std::vector<std::string>& words) {
-    constexpr std::size_t kColumns = 96;
-    std::string line = " ";
-    for (const std::string& word : words) {
-      if (line.size() + 1 + word.size() > kColumns) {
-        Line(std::move(line));
-        line = " ";
+  // Broken between words.
+  void Wrapped(std::string_view text) {
+    constexpr std::size_t kColumns = 98;
+    while (!text.empty()) {
+      std::size_t length = text.size();
+      if (length > kColumns) {
+        length = text.rfind(' ', kColumns);
+        if (length == std::string_view::npos || length == 0) length = std::min(text.find(' '), text.size());
       }
-      line += ' ' + word;
+      Line("  " + std::string(text.substr(0, length)));
+      text.remove_prefix(std::min(length + 1, text.size()));
     }
-    if (line.size() > 1) Line(std::move(line));
   }
 
   void Nodes() {

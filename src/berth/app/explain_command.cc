@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/explain_command.h"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include <unistd.h>
+
+#include "berth/app/question_cluster.h"
+#include "berth/codec/yaml_writer.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/whatif/explanation.h"
+#include "berth/whatif/explanation_text.h"
+
+namespace berth::app {
+namespace {
+
+void Print(const whatif::Explanation& said, const ExplainOptions& options) {
+  cli::FileTerminal terminal(STDOUT_FILENO);
+  switch (options.question.output) {
+    case QuestionOutput::kJson: terminal.Write(codec::WriteJson(whatif::ExplanationJson(said)) + "\n"); return;
+    case QuestionOutput::kYaml: terminal.Write(codec::WriteYaml(whatif::ExplanationJson(said))); return;
+    case QuestionOutput::kTable:
+    case QuestionOutput::kWide: break;
+  }
+  whatif::ExplanationStyle style;
+  style.is_wide = options.question.output == QuestionOutput::kWide;
+  style.with_nodes = options.with_nodes;
+  style.table = {terminal.HasColor(), style.is_wide || !terminal.IsTty() ? 0 : terminal.Size().columns - 2};
+  for (const std::string& line : whatif::ExplanationLines(said, style)) terminal.Write(line + "\n");
+}
+
+}  // namespace
+
+int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins) {
+  std::string name = options.pod;
+  std::string namespace_name;
+  if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
+    namespace_name = name.substr(0, slash);
+    name.erase(0, slash + 1);
+  } else {
+    const auto meant = NamespaceOf(options.question);
+    if (!meant.ok()) return cli::FailWith(meant.error(), cli::kExitUsage);
+    namespace_name = *meant;
+  }
+  const auto loaded = LoadQuestionCluster(options.question, plugins);
+  if (!loaded.ok()) return cli::FailWith(loaded.error());
+  const auto said = whatif::ExplainPod(*loaded->cluster, loaded->state, namespace_name, name);
+  if (!said.ok()) return cli::FailWith(said.error());
+  Print(*said, options);
+  switch (said->state) {
+    case whatif::PodState::kPlaced:
+    case whatif::PodState::kFits: return cli::kExitOk;
+    case whatif::PodState::kFailed: return cli::kExitFailed;
+    case whatif::PodState::kRefused:
+    case whatif::PodState::kGated:
+    case whatif::PodState::kDeleted: break;
+  }
+  return kExitRefused;
+}
+
+}  // namespace berth::app

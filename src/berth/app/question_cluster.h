@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster that a question is asked about, in memory: read from where the flags say, with the core on it that the
+// configuration file describes.
+#pragma once
+
+#include <memory>
+
+#include "berth/app/question_flags.h"
+#include "berth/base/expected.h"
+#include "berth/plugins/registry.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::app {
+
+struct QuestionCluster {
+  whatif::ClusterState state;
+  std::unique_ptr<whatif::OfflineCluster> cluster;  // loaded with `state`
+};
+
+// What makes the core of --config, or of the defaults: `now` is the time of the state that will be loaded. Errors begin
+// with "--config PATH". Says on standard error which parts of the configuration have no say in an answer.
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins, Time now);
+
+// Reads the cluster; `plugins` must outlive it.
+Expected<QuestionCluster> LoadQuestionCluster(const QuestionOptions& options, plugins::KnownPlugins plugins);
+
+}  // namespace berth::app
