@@ -162,8 +162,12 @@ Operation PreemptionExecutor::Delete(const JobPtr& job, const PodInfoPtr& victim
       [self = shared_from_this(), job, victim, tries, may_be_done](const StepResult& result) {
         if (result.error) {
           const Error& error = *result.error;
-          const bool is_gone = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kConflict;
-          if (!is_gone && IsPassing(error) && tries < kTriesMax) {
+          // A conflict means another pod of its name, if the victim is not here any more. While it is, a webhook may
+          // have refused, or another write come between, and then it still holds its room.
+          const bool is_conflict = error.code == ErrorCode::kConflict;
+          const bool is_gone = error.code == ErrorCode::kNotFound ||
+                               (is_conflict && self->handle_.FindAssignedPod(victim->uid) == nullptr);
+          if (!is_gone && (is_conflict || IsPassing(error)) && tries < kTriesMax) {
             const bool is_unknown = may_be_done || error.outcome_unknown;
             return Operation::After(DelayBefore(tries, error), [self, job, victim, tries, is_unknown](const auto&) {
               return self->Delete(job, victim, tries + 1, is_unknown);

@@ -206,11 +206,30 @@ TEST_F(ExecutorTest, Failures) {
     std::vector<std::optional<Error>> answers;  // to patch and delete, and the waits between
     bool want_activation;
     std::size_t want_events;
-    std::string want_after;  // what is wanted after the answers
+    std::string want_after;     // what is wanted after the answers
+    bool is_seen_gone = false;  // the victim, before the answers
   } cases[] = {
       {"gone before the patch", {Failure(ErrorCode::kNotFound)}, false, 0, ""},
       {"gone before the delete", {{}, Failure(ErrorCode::kNotFound)}, false, 0, ""},
-      {"another pod of its name", {{}, Failure(ErrorCode::kConflict)}, false, 0, ""},
+      {"another pod of its name", {{}, Failure(ErrorCode::kConflict)}, false, 0, "", true},
+      {"the delete meets a conflict, and the victim is still there",
+       {{}, Failure(ErrorCode::kConflict)},
+       false,
+       0,
+       "wait 10ms"},
+      {"and goes", {{}, Failure(ErrorCode::kConflict), {}, {}}, false, 1, ""},
+      {"and meets conflicts four times",
+       {{},
+        Failure(ErrorCode::kConflict),
+        {},
+        Failure(ErrorCode::kConflict),
+        {},
+        Failure(ErrorCode::kConflict),
+        {},
+        Failure(ErrorCode::kConflict)},
+       true,
+       0,
+       ""},
       {"the patch is forbidden", {Failure(ErrorCode::kForbidden)}, true, 0, ""},
       {"the delete is forbidden", {{}, Failure(ErrorCode::kForbidden)}, true, 0, ""},
       {"the patch is tried again", {Failure(ErrorCode::kUnavailable)}, false, 0, "wait 10ms"},
@@ -253,6 +272,7 @@ TEST_F(ExecutorTest, Failures) {
     executor_ = std::make_shared<PreemptionExecutor>(handle_);
     Preempt({Victim("a")});
     Step(0);
+    if (test.is_seen_gone) handle_.assigned.clear();
     for (const auto& answer : test.answers) {
       ASSERT_FALSE(handle_.started.empty());
       Step(0, answer);
