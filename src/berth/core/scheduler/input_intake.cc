@@ -9,6 +9,7 @@
 #include "berth/base/log.h"
 #include "berth/core/queue/large_pods.h"
 #include "berth/core/queue/update_events.h"
+#include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
 namespace berth::scheduler {
@@ -103,11 +104,8 @@ void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
                  {{"pod", pod->Key()}, {"assumed", old->node_name}, {"node", pod->node_name}});
   }
   // An assumed pod is in no queue: it was taken out to be decided, and is put back only when the assumption ends.
-  if (change != PodChange::kConfirmed) {
-    state_.queue.Delete(pod->uid);
-  } else if (!state_.queue.nominator().empty()) {
-    state_.queue.nominator().DeleteNominated(pod->uid);
-  }
+  EndNomination(state_, *pod);
+  if (change != PodChange::kConfirmed) state_.queue.Delete(pod->uid);
   constexpr ClusterEvent kAdded{EventResource::kAssignedPod, action::kAdd};
   state_.queue.Move(kAdded, {.new_pod = pod}, state_.now);
   if (change != PodChange::kAdded) bindings_.PodAssigned(pod);
@@ -137,7 +135,9 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   const PodInfoPtr old = *waiting;
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
   state_.queue.Update(old, pod, state_.now);
-  if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) MoveForNomination(old);
+  if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) {
+    MoveForNomination(state_, *old, old->nominated_node_name);
+  }
   Handled({EventResource::kUnschedulablePod, action::kUpdate});
 }
 
@@ -170,20 +170,15 @@ void InputIntake::RemovePod(std::string_view uid) {
   }
   // It may be in no queue any more: one that is being deleted is dropped when its turn comes.
   const PodInfoPtr nominated = state_.queue.nominator().FindPod(uid);
+  const std::string nominated_node(state_.queue.nominator().NominatedNode(uid));
   if (const PodInfoPtr* waiting = state_.queue.FindWaiting(uid)) NoteGone(**waiting);
   state_.queue.Delete(uid);
-  if (nominated) MoveForNomination(nominated);
+  if (nominated) MoveForNomination(state_, *nominated, nominated_node);
   Handled({EventResource::kUnschedulablePod, action::kDelete});
 }
 
 void InputIntake::NoteGone(const PodInfo& pod) {
   if (queue::IsLarge(*pod.pod_class)) idle_sweep_.NoteLargePod();
-}
-
-// The room that was kept for a nominated pod is free for pods of no higher priority.
-void InputIntake::MoveForNomination(const PodInfoPtr& pod) {
-  state_.queue.Move({EventResource::kAssignedPod, action::kDelete}, {.old_pod = pod}, state_.now,
-                    {pod->priority(), {}});
 }
 
 // --- Nodes and other objects ---

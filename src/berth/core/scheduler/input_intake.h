@@ -56,7 +56,6 @@ class InputIntake {
   void TellSetAside(const framework::PodInfo& pod);
   void RemovePod(std::string_view uid);
   void NoteGone(const framework::PodInfo& pod);
-  void MoveForNomination(const framework::PodInfoPtr& pod);
   void Handled(const framework::ClusterEvent& event);
 
   CoreState& state_;

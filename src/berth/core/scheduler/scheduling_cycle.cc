@@ -12,6 +12,7 @@
 #include "berth/base/subject.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_timing.h"
+#include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/plugin_errors.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
@@ -176,7 +177,7 @@ void SchedulingCycle::AssumeAndReserve(SchedulingAttempt&& attempt, framework::N
   with_node->node_name = state_.cache.nodes().Info(row).name();
   const PodInfoPtr assumed = std::move(with_node);
   state_.cache.AssumePod(assumed, row);
-  if (!state_.queue.nominator().empty()) state_.queue.nominator().DeleteNominated(assumed->uid);
+  EndNomination(state_, *assumed);
 
   const auto& plugins = *attempt.profile->plugins;
   const framework::Cycle cycle = attempt.profile->evaluator.cycle();

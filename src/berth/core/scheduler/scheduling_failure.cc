@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/scheduling_failure.h"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "berth/base/utf8.h"
 #include "berth/core/runtime/guarded.h"
 #include "berth/core/scheduler/attempt_timing.h"
+#include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/plugin_errors.h"
 
 namespace berth::scheduler {
@@ -87,10 +89,17 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
   framework::PodStatusWrite write;
   if (!failure.is_silent) write = StatusWriteOf(*pod, failure, reason, queued.condition_told);
   state.queue.AddUnschedulable(std::move(queued), failure.unschedulable_plugins, failure.pending_plugins, state.now);
+  const std::string node_before(state.queue.nominator().NominatedNode(pod->uid));
   if (failure.nomination.is_set) {
     state.queue.nominator().AddNominatedPod(pod, failure.nomination.node_name);
   } else if (!pod->nominated_node_name.empty()) {
     state.queue.nominator().AddNominatedPod(pod);
+  }
+  // Where the object has the nomination, its update will move others. One that has not been written yet ends in
+  // silence.
+  if (!node_before.empty() && node_before != pod->nominated_node_name &&
+      node_before != state.queue.nominator().NominatedNode(pod->uid)) {
+    MoveForNomination(state, *pod, node_before);
   }
   if (failure.is_silent) return;
   if (write.has_condition || write.has_nomination)
