@@ -47,6 +47,7 @@ struct QueuedPodInfo {
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
   bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
   std::size_t condition_told = 0;                 // a hash of the condition that was written last; 0: none was
+  std::size_t nomination_told = 0;                // a hash of the nominatedNodeName that was written last; 0: none was
   // For metrics alone: when it was last popped, by the stopwatch, and whether single plugins are timed in this attempt.
   Time attempt_began{};
   bool is_sampled = false;

@@ -160,8 +160,9 @@ TEST_F(BindingTest, TwoMayWaitUntilTheSameMoment) {
   h.Take();
   h.Decide(pod_, "X", true);
   h.Run(10s);
-  EXPECT_EQ(h.Take(), Failed("Unschedulable",
-                             "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin Y."));
+  EXPECT_EQ(h.Take(),
+            TakenBack(Failed("Unschedulable",
+                             "0/1 nodes are available: 1 rejected due to timeout after waiting 10s at plugin Y.")));
 }
 
 TEST_F(BindingTest, PermitRejectsLater) {
@@ -169,7 +170,7 @@ TEST_F(BindingTest, PermitRejectsLater) {
   Harness& h = Start();
   h.Take();
   h.Decide(pod_, "X", false, "changed my mind");
-  EXPECT_EQ(h.Take(), Failed("Unschedulable", "0/1 nodes are available: 1 changed my mind."));
+  EXPECT_EQ(h.Take(), TakenBack(Failed("Unschedulable", "0/1 nodes are available: 1 changed my mind.")));
   EXPECT_EQ(calls_, (Lines{"X.Reserve a", "X.Permit a", "X.Unreserve a"}));
   EXPECT_EQ(Place(), queue::Place::kUnschedulable);
   EXPECT_EQ(h.core.queue().Find("uid-default-p")->unschedulable_plugins, Lines{"X"});
@@ -195,8 +196,9 @@ TEST_F(BindingTest, PermitTimesOut) {
   h.Run(89s);
   EXPECT_TRUE(h.Take().empty());
   h.Run(1s);
-  EXPECT_EQ(h.Take(), Failed("Unschedulable",
-                             "0/1 nodes are available: 1 rejected due to timeout after waiting 1m30s at plugin X."));
+  EXPECT_EQ(h.Take(),
+            TakenBack(Failed("Unschedulable",
+                             "0/1 nodes are available: 1 rejected due to timeout after waiting 1m30s at plugin X.")));
 }
 
 TEST_F(BindingTest, PermitWaitsAreCapped) {
@@ -204,8 +206,9 @@ TEST_F(BindingTest, PermitWaitsAreCapped) {
   Harness& h = Start();
   h.Take();
   h.Run(15min);
-  EXPECT_EQ(h.Take(), Failed("Unschedulable",
-                             "0/1 nodes are available: 1 rejected due to timeout after waiting 15m0s at plugin X."));
+  EXPECT_EQ(h.Take(),
+            TakenBack(Failed("Unschedulable",
+                             "0/1 nodes are available: 1 rejected due to timeout after waiting 15m0s at plugin X.")));
 }
 
 TEST_F(BindingTest, ADeletedPodStopsWaiting) {
@@ -272,7 +275,7 @@ TEST_F(BindingTest, PreBindFails) {
     if (lines.back() == "patch ") h.Answer(Error{ErrorCode::kConflict, "conflict"});
     const Lines more = h.Take();
     lines.insert(lines.end(), more.begin(), more.end());
-    const Lines want = Failed(test.reason, test.message);
+    const Lines want = TakenBack(Failed(test.reason, test.message));
     ASSERT_GE(lines.size(), 2u);
     EXPECT_EQ(Lines(lines.end() - 2, lines.end()), want);
     EXPECT_EQ(calls_.back(), "X.Unreserve a");
@@ -522,7 +525,7 @@ TEST_F(UnknownOutcomeTest, TheNodeHasGone) {
   Harness& h = StartLost();
   h.RemoveNode("a");
   h.AnswerRead(h.Object(pod_));
-  EXPECT_EQ(h.Take(), Failed("SchedulerError", "node \"a\" was deleted before the pod was bound to it"));
+  EXPECT_EQ(h.Take(), TakenBack(Failed("SchedulerError", "node \"a\" was deleted before the pod was bound to it")));
   EXPECT_EQ(h.core.cache().assumed_count(), 0u);
   EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
 }
@@ -544,7 +547,7 @@ TEST_F(BindingTest, TheNodeGoesBeforeTheBindingIsPosted) {
   h.Take();
   h.RemoveNode("a");
   h.Decide(pod_, "X", true);
-  EXPECT_EQ(h.Take(), Failed("SchedulerError", "node \"a\" was deleted before the pod was bound to it"));
+  EXPECT_EQ(h.Take(), TakenBack(Failed("SchedulerError", "node \"a\" was deleted before the pod was bound to it")));
   EXPECT_EQ(h.core.cache().assumed_count(), 0u);
 }
 

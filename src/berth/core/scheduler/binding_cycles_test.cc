@@ -176,7 +176,7 @@ TEST_F(BindingCyclesTest, EndsOfAPermitWait) {
     Start({Wait("X", 10s)});
     Take();
     c.end();
-    EXPECT_EQ(Take().front(), "status p " + c.message);
+    EXPECT_EQ(Take().front(), "status p " + c.message + " nominates ");
     ExpectBackInQueue();
     state().queue.Delete("uid-default-p");
   }
@@ -279,7 +279,8 @@ TEST_F(BindingCyclesTest, ANodeThatGoesWhileAPodWaits) {
   Take();
   state().cache.RemoveNode("a");
   bindings().PermitDecided({"uid-default-p", "X", true, ""});
-  EXPECT_EQ(Take().front(), "status p SchedulerError: node \"a\" was deleted before the pod was bound to it");
+  EXPECT_EQ(Take().front(),
+            "status p SchedulerError: node \"a\" was deleted before the pod was bound to it nominates ");
   ExpectBackInQueue();
 }
 

@@ -360,7 +360,7 @@ TEST_F(RehearsalTest, PermitRejectsFromOutside) {
   h().handle->Decide({"uid-default-p", "Room", true, ""});
   EXPECT_EQ(h().core.binding_count(), 1u) << "from any thread: the core hears of it as an input";
   DeliverDecisions();
-  EXPECT_EQ(h().Take(), Failed("p", "Unschedulable", "0/1 nodes are available: 1 closed for today."));
+  EXPECT_EQ(h().Take(), TakenBack(Failed("p", "Unschedulable", "0/1 nodes are available: 1 closed for today.")));
   EXPECT_TRUE((*room_)->seated.empty());
   EXPECT_EQ(Standing("p").unschedulable_plugins, Lines{"Room"});
 }
@@ -378,7 +378,7 @@ TEST_F(RehearsalTest, PermitWaitsNoLongerThanItSays) {
     h().Set(MakePod("p"));
     Lines lines = RunAndTake(test.waited);
     const std::string why = "rejected due to timeout after waiting " + std::string(test.shown) + " at plugin Room";
-    const Lines failed = Failed("p", "Unschedulable", "0/1 nodes are available: 1 " + why + ".");
+    const Lines failed = TakenBack(Failed("p", "Unschedulable", "0/1 nodes are available: 1 " + why + "."));
     ASSERT_GE(lines.size(), 3u);
     EXPECT_EQ(Lines(lines.begin() + 1, lines.begin() + 3), failed);
   }
@@ -402,7 +402,8 @@ TEST_F(RehearsalTest, PreBindThatFailsGivesTheRoomBack) {
   h().Set(MakePod("p").Label("on-the-list", "yes"));
   RunAndTake();
   h().Answer(Error{ErrorCode::kForbidden, "may not write"});
-  EXPECT_EQ(h().Take(), Failed("p", "SchedulerError", "running PreBind plugin \"Room\": the list: may not write"));
+  EXPECT_EQ(h().Take(),
+            TakenBack(Failed("p", "SchedulerError", "running PreBind plugin \"Room\": the list: may not write")));
   EXPECT_TRUE((*room_)->seated.empty());
   EXPECT_FALSE(Did("Room.Bind p"));
 }
@@ -443,7 +444,7 @@ TEST_F(RehearsalTest, PreBindFails) {
     h().Set(MakePod("p"));
     Lines lines = RunAndTake();
     EXPECT_EQ(Lines(lines.begin() + 1, lines.end()),
-              Failed("p", "SchedulerError", "running PreBind plugin \"Room\": " + test.message));
+              TakenBack(Failed("p", "SchedulerError", "running PreBind plugin \"Room\": " + test.message)));
     EXPECT_TRUE((*room_)->seated.empty());
   }
 }

@@ -130,6 +130,28 @@ TEST(Scheduler, WhatTheObjectSaysMayBeOlderThanTheLastWrite) {
   EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1));
 }
 
+// The same of a nomination: a write of it that waits must not bring it back after it was given up.
+TEST(Scheduler, ANominationThatTheObjectNeverHadIsClearedAllTheSame) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  h.Set(MakePod("v").Request("cpu", "3").Node("a"));
+  h.Set(MakePod("p").Request("cpu", "4").Priority(10));
+  h.Run();
+  EXPECT_TRUE(h.Take().front().ends_with(" nominates a"));
+  h.Answer(Error{ErrorCode::kForbidden, "no"});
+  h.Take();
+  h.Set(MakeNode("a").Unschedulable());
+  h.Run(10s);
+  const Lines lines = h.Take();
+  ASSERT_FALSE(lines.empty());
+  EXPECT_TRUE(lines.front().starts_with("status p Unschedulable: ")) << lines.front();
+  EXPECT_TRUE(lines.front().ends_with(" nominates ")) << lines.front();
+  // Once is enough.
+  h.Set(MakeNode("a").Unschedulable().Label("changed", "yes"));
+  h.Run(6min);
+  for (const std::string& line : h.Take()) EXPECT_FALSE(line.ends_with(" nominates ")) << line;
+}
+
 TEST(Scheduler, ANominationIsClearedWhenNothingComesOfIt) {
   Harness h;
   h.Set(MakeNode("a"));

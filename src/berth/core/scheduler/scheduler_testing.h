@@ -110,6 +110,12 @@ inline SchedulerOptions PatientOptions() {
   return {.seed = 1, .binding_late_after = std::chrono::hours(1000), .binding_told_after = std::chrono::hours(1000)};
 }
 
+// The lines of an attempt that failed after the pod's node had been announced: the status takes that back.
+inline Lines TakenBack(Lines lines) {
+  lines.front() += " nominates ";
+  return lines;
+}
+
 class Harness {
  public:
   explicit Harness(Profiles profiles = DefaultProfiles(), SchedulerOptions options = PatientOptions())

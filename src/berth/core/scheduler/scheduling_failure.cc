@@ -29,6 +29,9 @@ void Unreserve(CoreState& state, const Profile& profile, const PodInfo& assumed)
   if (state.cache.IsAssumed(assumed.uid)) state.cache.ForgetPod(assumed.uid);
 }
 
+// Never 0.
+std::size_t HashOfNomination(std::string_view node_name) { return HashText(node_name) | 1; }
+
 namespace {
 
 // An API server takes 1.5 MB in all, and the pod may be as large already. No message of berth's own is longer.
@@ -40,17 +43,23 @@ void CutMessage(std::string& message) {
   message += " ... (cut)";
 }
 
-// The write that tells the API server of the failure; empty when its object says it already. `told` is a hash of what
-// was written before, 0 if nothing was: the object may say the same as now because that write has not come back yet.
+// The write that tells the API server of the failure; empty when its object says it already. The object may say the
+// same as now because an earlier write that says something else has not come back yet: `queued` has what was written
+// last.
 framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFailure& failure, std::string_view reason,
-                                        std::size_t& told) {
+                                        queue::QueuedPodInfo& queued) {
   framework::PodStatusWrite write;
   const api::PodCondition* old = pod.scheduled_condition.get();
   const std::size_t hash = HashText(reason) * 31 + HashText(failure.message);
   write.has_condition = old == nullptr || old->status != "False" || old->reason != reason ||
-                        old->message != failure.message || (told != 0 && told != hash);
-  if (write.has_condition) told = hash;
-  write.has_nomination = failure.nomination.is_set && failure.nomination.node_name != pod.nominated_node_name;
+                        old->message != failure.message ||
+                        (queued.condition_told != 0 && queued.condition_told != hash);
+  if (write.has_condition) queued.condition_told = hash;
+  const std::size_t nomination = HashOfNomination(failure.nomination.node_name);
+  write.has_nomination =
+      failure.nomination.is_set && (failure.nomination.node_name != pod.nominated_node_name ||
+                                    (queued.nomination_told != 0 && queued.nomination_told != nomination));
+  if (write.has_nomination) queued.nomination_told = nomination;
   if (!write.has_condition && !write.has_nomination) return write;
   write.pod = RefOf(pod);
   if (write.has_condition) {
@@ -70,8 +79,8 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
 bool WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string& message) {
   SchedulingFailure failure;
   failure.message = message;
-  std::size_t told = 0;
-  framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError", told);
+  queue::QueuedPodInfo never_tried;
+  framework::PodStatusWrite write = StatusWriteOf(pod, failure, "SchedulerError", never_tried);
   if (!write.has_condition) return false;
   state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
   return true;
@@ -87,7 +96,7 @@ void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::Qu
                                state.stopwatch.Read() - queued.attempt_began);
   const std::string_view reason = failure.is_refusal ? "Unschedulable" : "SchedulerError";
   framework::PodStatusWrite write;
-  if (!failure.is_silent) write = StatusWriteOf(*pod, failure, reason, queued.condition_told);
+  if (!failure.is_silent) write = StatusWriteOf(*pod, failure, reason, queued);
   state.queue.AddUnschedulable(std::move(queued), failure.unschedulable_plugins, failure.pending_plugins, state.now);
   const std::string node_before(state.queue.nominator().NominatedNode(pod->uid));
   if (failure.nomination.is_set) {

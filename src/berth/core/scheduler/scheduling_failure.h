@@ -3,8 +3,10 @@
 // inventory 2.8). Within turns only; it starts nothing.
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "berth/core/queue/scheduling_queue.h"
 #include "berth/core/scheduler/core_state.h"
@@ -26,6 +28,9 @@ struct SchedulingFailure {
   std::set<std::string> pending_plugins;
   NominationChange nomination;
 };
+
+// For QueuedPodInfo::nomination_told; the node's name may be empty.
+std::size_t HashOfNomination(std::string_view node_name);
 
 // Asks the Reserve plugins, the last one first, to give up what they hold for the pod, and ends its assumption.
 void Unreserve(CoreState& state, const Profile& profile, const framework::PodInfo& assumed);
