@@ -566,6 +566,10 @@ const PodInfoPtr* SchedulingQueue::FindWaiting(std::string_view uid) const {
   const Entry* const entry = impl_->by_uid.Find(uid);
   return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.pod : nullptr;
 }
+StatusTold* SchedulingQueue::FindTold(std::string_view uid) {
+  Entry* const entry = impl_->by_uid.Find(uid);
+  return entry != nullptr && entry->place != Place::kInFlight ? &entry->info.told : nullptr;
+}
 bool SchedulingQueue::IsInFlight(std::string_view uid) const {
   const Entry* const entry = impl_->by_uid.Find(uid);
   return entry != nullptr && entry->place == Place::kInFlight;

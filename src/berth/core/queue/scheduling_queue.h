@@ -37,6 +37,13 @@ struct ProfileHooks {
   std::vector<Registration> events;
 };
 
+// What was written last about a pod, and may not have come back from the API server yet: hashes, 0 for nothing.
+struct StatusTold {
+  std::size_t condition = 0;
+  std::size_t nomination = 0;  // nominatedNodeName
+  bool was_repeated = false;   // since the last attempt, because something else came behind it
+};
+
 // A pod on its way through the queue. Pop hands it out; a failed attempt gives it back to AddUnschedulable.
 struct QueuedPodInfo {
   framework::PodInfoPtr pod;
@@ -46,8 +53,7 @@ struct QueuedPodInfo {
   std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
   bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
-  std::size_t condition_told = 0;                 // a hash of the condition that was written last; 0: none was
-  std::size_t nomination_told = 0;                // a hash of the nominatedNodeName that was written last; 0: none was
+  StatusTold told;
   // For metrics alone: when it was last popped, by the stopwatch, and whether single plugins are timed in this attempt.
   Time attempt_began{};
   bool is_sampled = false;
@@ -163,6 +169,8 @@ class SchedulingQueue {
 
   // The pod in any place but in flight; null: it is not here. Valid until the next change.
   const framework::PodInfoPtr* FindWaiting(std::string_view uid) const;
+  // Of such a pod; it may be changed.
+  StatusTold* FindTold(std::string_view uid);
   bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
   bool IsInFlight(std::string_view uid) const;
   std::optional<PodStanding> Find(std::string_view uid) const;

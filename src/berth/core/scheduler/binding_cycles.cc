@@ -93,7 +93,7 @@ void BindingCycles::StartBinding(Profile& profile, queue::QueuedPodInfo&& queued
     write.pod = RefOf(*assumed);
     write.has_nomination = true;
     write.nominated_node_name = assumed->node_name;
-    cycle.queued.nomination_told = HashOfNomination(assumed->node_name);
+    cycle.queued.told.nomination = HashOfNomination(assumed->node_name);
     state_.outputs.AddWrite(state_.outputs.NewOperation(), std::move(write));
   }
   if (cycle.permits.empty()) Continue(cycle);

@@ -135,6 +135,7 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   const PodInfoPtr old = *waiting;
   if (old->resource_version == pod->resource_version && !pod->resource_version.empty()) return;
   state_.queue.Update(old, pod, state_.now);
+  RepeatOverwrittenStatus(state_, *old, *pod);
   if (!old->nominated_node_name.empty() && old->nominated_node_name != pod->nominated_node_name) {
     MoveForNomination(state_, *old, old->nominated_node_name);
   }

@@ -130,6 +130,40 @@ TEST(Scheduler, WhatTheObjectSaysMayBeOlderThanTheLastWrite) {
   EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1));
 }
 
+// A write whose answer was given up for lost may be carried out behind the one that followed it.
+TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
+  Harness h;
+  h.Set(MakeNode("a"));
+  const auto pod = MakePod("p").Request("cpu", "8");
+  auto told = pod, older = pod, newest = pod;
+  told.Condition({"PodScheduled", "False", "Unschedulable", NoCpu(1)});
+  older.Condition({"PodScheduled", "False", "SchedulerError", "the API server is away"}).Nominated("a");
+  newest.Condition({"PodScheduled", "True", "", ""});
+  h.Set(pod);
+  h.Run();
+  EXPECT_EQ(h.Take(), Failed("p", NoCpu(1)));
+  h.Set(older);
+  h.Run();
+  EXPECT_TRUE(h.Take().empty()) << "what was written last is still to come";
+  h.Set(told);
+  h.Run();
+  EXPECT_TRUE(h.Take().empty());
+  h.Set(older);
+  h.Run();
+  EXPECT_EQ(h.Take(), Lines{"status p Unschedulable: " + NoCpu(1)});
+  // Somebody insists: the next attempt has the next word.
+  h.Set(told);
+  h.Set(older);
+  h.Run();
+  EXPECT_TRUE(h.Take().empty());
+  h.Run(6min);
+  EXPECT_EQ(h.Take().front(), "status p Unschedulable: " + NoCpu(1) + " nominates ");
+  h.Set(told);
+  h.Set(newest);
+  h.Run();
+  EXPECT_TRUE(h.Take().empty()) << "no older write says so";
+}
+
 // The same of a nomination: a write of it that waits must not bring it back after it was given up.
 TEST(Scheduler, ANominationThatTheObjectNeverHadIsClearedAllTheSame) {
   Harness h;

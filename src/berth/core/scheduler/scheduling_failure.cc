@@ -43,6 +43,10 @@ void CutMessage(std::string& message) {
   message += " ... (cut)";
 }
 
+std::size_t HashOfCondition(std::string_view reason, std::string_view message) {
+  return HashText(reason) * 31 + HashText(message);
+}
+
 // The write that tells the API server of the failure; empty when its object says it already. The object may say the
 // same as now because an earlier write that says something else has not come back yet: `queued` has what was written
 // last.
@@ -50,16 +54,17 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
                                         queue::QueuedPodInfo& queued) {
   framework::PodStatusWrite write;
   const api::PodCondition* old = pod.scheduled_condition.get();
-  const std::size_t hash = HashText(reason) * 31 + HashText(failure.message);
+  const std::size_t hash = HashOfCondition(reason, failure.message);
   write.has_condition = old == nullptr || old->status != "False" || old->reason != reason ||
                         old->message != failure.message ||
-                        (queued.condition_told != 0 && queued.condition_told != hash);
-  if (write.has_condition) queued.condition_told = hash;
+                        (queued.told.condition != 0 && queued.told.condition != hash);
+  if (write.has_condition) queued.told.condition = hash;
   const std::size_t nomination = HashOfNomination(failure.nomination.node_name);
   write.has_nomination =
       failure.nomination.is_set && (failure.nomination.node_name != pod.nominated_node_name ||
-                                    (queued.nomination_told != 0 && queued.nomination_told != nomination));
-  if (write.has_nomination) queued.nomination_told = nomination;
+                                    (queued.told.nomination != 0 && queued.told.nomination != nomination));
+  if (write.has_nomination) queued.told.nomination = nomination;
+  queued.told.was_repeated = false;
   if (!write.has_condition && !write.has_nomination) return write;
   write.pod = RefOf(pod);
   if (write.has_condition) {
@@ -84,6 +89,31 @@ bool WriteSchedulerError(CoreState& state, const PodInfo& pod, const std::string
   if (!write.has_condition) return false;
   state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
   return true;
+}
+
+void RepeatOverwrittenStatus(CoreState& state, const PodInfo& before, const PodInfo& pod) {
+  const api::PodCondition* const old = before.scheduled_condition.get();
+  const api::PodCondition* const now = pod.scheduled_condition.get();
+  if (old == nullptr || now == nullptr || old->status != "False" || now->status != "False") return;
+  queue::StatusTold* const told = state.queue.FindTold(pod.uid);
+  if (told == nullptr || told->condition == 0 || told->was_repeated) return;
+  if (HashOfCondition(old->reason, old->message) != told->condition) return;
+  if (HashOfCondition(now->reason, now->message) == told->condition) return;
+  told->was_repeated = true;
+  framework::PodStatusWrite write;
+  write.pod = RefOf(pod);
+  write.has_condition = true;
+  write.condition_type = "PodScheduled";
+  write.condition_status = "False";
+  write.condition_reason = old->reason;
+  write.condition_message = old->message;
+  write.is_transition = false;
+  write.observed_generation = pod.generation;
+  // The older write may have had a nomination as well. One that changes alone is somebody else's wish.
+  write.has_nomination = told->nomination != 0 && told->nomination == HashOfNomination(before.nominated_node_name) &&
+                         before.nominated_node_name != pod.nominated_node_name;
+  if (write.has_nomination) write.nominated_node_name = before.nominated_node_name;
+  state.outputs.AddWrite(state.outputs.NewOperation(), std::move(write));
 }
 
 void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,

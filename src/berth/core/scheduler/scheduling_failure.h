@@ -29,7 +29,7 @@ struct SchedulingFailure {
   NominationChange nomination;
 };
 
-// For QueuedPodInfo::nomination_told; the node's name may be empty.
+// For StatusTold::nomination; the node's name may be empty.
 std::size_t HashOfNomination(std::string_view node_name);
 
 // Asks the Reserve plugins, the last one first, to give up what they hold for the pod, and ends its assumption.
@@ -37,6 +37,11 @@ void Unreserve(CoreState& state, const Profile& profile, const framework::PodInf
 
 // The pod's condition says from now on that it is not scheduled because of this error. False: it did already.
 bool WriteSchedulerError(CoreState& state, const framework::PodInfo& pod, const std::string& message);
+
+// The waiting pod's object has changed. If its condition was the one that was written last, and says something else
+// now, an older write has come behind: of a process that died, or one whose answer was given up for lost. It is written
+// again, once an attempt, so that two writers do not go on for ever. Upstream leaves it until the next attempt.
+void RepeatOverwrittenStatus(CoreState& state, const framework::PodInfo& before, const framework::PodInfo& pod);
 
 // Upstream: handleSchedulingFailure. `queued.pod` is the pod's newest object.
 void HandleSchedulingFailure(CoreState& state, const Profile& profile, queue::QueuedPodInfo&& queued,
