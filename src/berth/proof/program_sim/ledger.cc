@@ -193,15 +193,18 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
   const LedgerPod* before = known != pods_.end() && known->second.uid == pod.uid ? &known->second : nullptr;
   if (before != nullptr) {
     pod.created_at = before->created_at;
-    pod.bound_at = before->bound_at;
-    pod.bound_by = before->bound_by;
+    pod.binding = before->binding;
     pod.is_evicted = before->is_evicted;
+    pod.told_at = before->told_at;
     if (!before->node.empty() && before->node != pod.node)
       violate_("bound twice", pod.key + " was on " + before->node + " and is on \"" + pod.node + "\" now");
   } else {
     pod.created_at = clock_.Now();
     uids_.insert(pod.uid);
   }
+  const bool is_told =
+      before == nullptr || before->condition != pod.condition || before->condition_message != pod.condition_message;
+  if (is_told && author_.life != kOutsider) pod.told_at = clock_.Now();
   const bool is_evicted_now = (type == "DELETED" || pod.is_terminating) && !pod.is_evicted &&
                               author_.life != kOutsider && (before == nullptr || !before->is_terminating);
   if (is_evicted_now) {
@@ -215,8 +218,13 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
   }
   const bool is_bound_now = !pod.node.empty() && (before == nullptr || before->node.empty());
   if (is_bound_now) {
-    pod.bound_at = clock_.Now();
-    pod.bound_by = author_.life;
+    pod.binding = {clock_.Now(), author_.life};
+    // A binding whose node is deleted before it takes effect fails, and the pod is told so. If a request that is late
+    // by more than the client waits for it is carried out after that, on a node that was made anew under the same name,
+    // nobody announces it: kube-scheduler, too, announces only the bindings that it was told of.
+    const auto node = nodes_.find(pod.node);
+    pod.binding.was_given_up = before != nullptr && node != nodes_.end() && author_.sent_at < node->second.created_at &&
+                               before->told_at > author_.sent_at && before->condition.starts_with("False/");
   }
   const std::string key = pod.key;
   LedgerPod& kept = pods_[key] = std::move(pod);
@@ -301,7 +309,7 @@ std::string Ledger::Describe(const LedgerNode& node) const {
     names += " " + key + "(" + std::to_string(pod.cpu_milli) + "m";
     if (pod.host_port != 0) names += " port";
     if (pod.is_terminating) names += " terminating";
-    names += " by " + std::to_string(pod.bound_by) + ")";
+    names += " by " + std::to_string(pod.binding.by) + ")";
   }
   return node.name + ": " + std::to_string(usage.cpu_milli) + "m of " + std::to_string(node.cpu_milli) + "m, " +
          std::to_string(usage.memory >> 20) + "Mi of " + std::to_string(node.memory >> 20) + "Mi, " +

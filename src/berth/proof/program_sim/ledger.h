@@ -36,6 +36,12 @@ struct LedgerNode {
   std::string excuse;
 };
 
+struct LedgerBinding {
+  Time at{};
+  Life by = kOutsider;
+  bool was_given_up = false;  // by the scheduler, when it took effect
+};
+
 struct LedgerPod {
   std::string key;  // namespace/name
   std::string namespace_name;
@@ -57,9 +63,9 @@ struct LedgerPod {
   bool is_evicted = false;  // a scheduler has deleted it
   std::string condition;    // PodScheduled: "False/Unschedulable"
   std::string condition_message;
+  Time told_at{};  // when a scheduler changed the condition last
   Time created_at{};
-  Time bound_at{};
-  Life bound_by = kOutsider;
+  LedgerBinding binding;
   std::map<std::string, std::string> scheduled_events;  // names, by who reports
 };
 

@@ -71,7 +71,7 @@ class Simulation {
     report_.requests = static_cast<std::int64_t>(network_.counts().requests + network_.counts().streams);
     for (const std::uint64_t hits : network_.counts().hits) report_.faults += static_cast<std::int64_t>(hits);
     report_.lives = lives_;
-    for (const auto& [uid, pod] : ledger_.bound()) report_.bound += pod.bound_by == kOutsider ? 0 : 1;
+    for (const auto& [uid, pod] : ledger_.bound()) report_.bound += pod.binding.by == kOutsider ? 0 : 1;
     main_.reset();
     second_.reset();
     return report_;
@@ -243,11 +243,12 @@ class Simulation {
 
   // Bound by the process that is there, and nobody has refused its event for good.
   bool NeedsEvent(const std::string& uid, const LedgerPod& pod) const {
-    if (pod.bound_by != main_->life()) return false;
+    if (pod.binding.by != main_->life()) return false;
     const auto now = ledger_.pods().find(pod.key);
     // One that has finished before the answer was found out about goes without.
     if (now == ledger_.pods().end() || now->second.uid != uid || now->second.is_finished) return false;
-    return pod.bound_at > network_.EventsRefusedUntil(pod.namespace_name);
+    if (pod.binding.was_given_up) return false;
+    return pod.binding.at > network_.EventsRefusedUntil(pod.namespace_name);
   }
 
   void CheckNothingLeft() {
