@@ -79,6 +79,16 @@ bool IsSmaller(const LedgerNode& node, const LedgerNode& before) {
   return node.cpu_milli < before.cpu_milli || node.memory < before.memory || node.pods < before.pods;
 }
 
+// The plugins among those that events about room matter to, by what a condition says.
+struct Refusals {
+  bool resources = false, ports = false, pod_affinity = false;
+};
+
+Refusals RefusalsIn(std::string_view message) {
+  const auto has = [message](std::string_view part) { return message.find(part) != std::string_view::npos; };
+  return {has("Insufficient ") || has("Too many pods"), has("free ports"), has("anti-affinity")};
+}
+
 bool Repel(const LedgerPod& one, const LedgerPod& other) {
   return (one.repels_app || other.repels_app) && !one.app.empty() && one.app == other.app &&
          one.namespace_name == other.namespace_name;
@@ -181,6 +191,7 @@ void Ledger::TakeNode(std::string_view type, const json::object& object) {
     if (earlier != gone_nodes_.end() && IsSmaller(node, earlier->second)) node.excuse = "it was made anew, and smaller";
   } else {
     node.created_at = known->second.created_at;
+    node.roomier_at = IsSmaller(known->second, node) ? clock_.Now() : known->second.roomier_at;
     node.excuse = known->second.excuse;
     if (IsSmaller(node, known->second)) node.excuse = "it was made smaller";
   }
@@ -212,6 +223,8 @@ void Ledger::TakePod(std::string_view type, const json::object& object) {
     ++evicted_;
     if (pod.priority >= kEvictedBelow) violate_("evicted", pod.key + " is evicted, and no pod matters more");
   }
+  const bool leaves = type == "DELETED" || (before != nullptr && pod.is_finished && !before->is_finished);
+  if (const auto node = nodes_.find(pod.node); leaves && node != nodes_.end()) node->second.roomier_at = clock_.Now();
   if (type == "DELETED") {
     if (known != pods_.end()) pods_.erase(known);
     return;
@@ -298,6 +311,21 @@ std::string Ledger::FittingNode(const LedgerPod& pod, bool may_preempt) const {
     if (Fits(pod, node, may_preempt)) return name;
   }
   return {};
+}
+
+bool Ledger::WaitsForFlush(const LedgerPod& pod) const {
+  if (pod.condition != "False/Unschedulable" || !FittingNode(pod, false).empty()) return false;
+  const std::string_view message = pod.condition_message;
+  const std::size_t dry_runs = message.find(" preemption: ");
+  if (dry_runs == std::string_view::npos) return false;
+  const Refusals filters = RefusalsIn(message.substr(0, dry_runs));
+  const Refusals behind = RefusalsIn(message.substr(dry_runs));
+  const bool is_only_behind = (behind.resources && !filters.resources) || (behind.ports && !filters.ports) ||
+                              (behind.pod_affinity && !filters.pod_affinity);
+  if (!is_only_behind) return false;
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    return !Fits(pod, entry.second, true) || entry.second.roomier_at > pod.told_at;
+  });
 }
 
 std::string Ledger::Describe(const LedgerNode& node) const {

@@ -31,6 +31,7 @@ struct LedgerNode {
   bool is_tainted = false;
   bool is_ssd = false;
   Time created_at{};
+  Time roomier_at{};  // when it grew, or a pod left it, last
   // Why it may hold more than it has room for, or what repels each other: somebody who did not ask, or could not know,
   // was there. Empty: it may not.
   std::string excuse;
@@ -98,6 +99,10 @@ class Ledger {
   bool Fits(const LedgerPod& pod, const LedgerNode& node, bool may_preempt) const;
   // The name of a node on which it fits, or empty.
   std::string FittingNode(const LedgerPod& pod, bool may_preempt) const;
+  // Whether the pod waits for the flush of unschedulable pods, as it does with kube-scheduler: preemption would make
+  // room for it since a node has more room, but no plugin that refused the pod has registered for that. Plugins whose
+  // refusals were only seen in the dry runs of preemption, behind another plugin's, are not asked about events.
+  bool WaitsForFlush(const LedgerPod& pod) const;
   // "n1: 3000m of 4000m by a/p1 a/p2"
   std::string Describe(const LedgerNode& node) const;
 

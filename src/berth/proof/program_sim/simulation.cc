@@ -25,6 +25,9 @@ using std::chrono::seconds;
 // After the last fault everything has to be done within this time. Requests that hang are given up after 30 s, and what
 // backs off does so for at most 30 s more.
 constexpr Duration kSettleMax = seconds(90);
+// Who waits for the flush of unschedulable pods is placed within this time: five minutes, until the queue looks next
+// (30 s), a back-off (10 s), and the time that victims take to go.
+constexpr Duration kFlushMax = seconds(300 + 30 + 10 + 10);
 // Once all pods are gone, nothing may be left after this: a connection that is dead is believed in for 30 s.
 constexpr Duration kForgetMax = seconds(45);
 // While another namespace's webhooks fail.
@@ -62,6 +65,10 @@ class Simulation {
     }
     report_.settled = agenda_.Now() - healed;
     if (IsFine() && !left.empty()) Violate("liveness", left);
+    if (IsFine() && waits_for_flush_) {
+      left = SettleFlush();
+      if (IsFine() && !left.empty()) Violate("liveness after the flush", left);
+    }
     if (IsFine()) {
       outsiders_.DeleteAllPods();
       RunFor(kForgetMax);
@@ -84,6 +91,19 @@ class Simulation {
     while (IsFine() && (!left.empty() || network_.IsAnyFault()) && agenda_.Now() - healed < kSettleMax) {
       RunFor(seconds(1));
       if (main_) left = WhatIsLeft();
+    }
+    return left;
+  }
+
+  // The same for those that the flush of unschedulable pods has to place.
+  std::string SettleFlush() {
+    excuses_flush_ = false;
+    const Time begin = agenda_.Now();
+    Trace("waits for the flush");
+    std::string left = WhatIsLeft();
+    while (IsFine() && !left.empty() && agenda_.Now() - begin < kFlushMax) {
+      RunFor(seconds(1));
+      left = WhatIsLeft();
     }
     return left;
   }
@@ -225,10 +245,16 @@ class Simulation {
   // What should have been done by now; empty: nothing.
   std::string WhatIsLeft() {
     std::int64_t waiting = 0;
+    waits_for_flush_ = false;
     for (const auto& [key, pod] : ledger_.pods()) {
       if (!IsOurs(pod)) continue;
       ++waiting;
-      if (const std::string node = ledger_.FittingNode(pod, true); !node.empty())
+      const std::string node = ledger_.FittingNode(pod, true);
+      if (!node.empty() && excuses_flush_ && ledger_.WaitsForFlush(pod)) {
+        waits_for_flush_ = true;
+        continue;
+      }
+      if (!node.empty())
         return key + " waits (" + pod.condition + " " + pod.condition_message + ") although it has room on " +
                ledger_.Describe(ledger_.nodes().at(node));
       if (pod.condition != "False/Unschedulable" || pod.condition_message.empty())
@@ -270,6 +296,8 @@ class Simulation {
   Network network_;
   Outsiders outsiders_;
   Life lives_ = kOutsider;
+  bool excuses_flush_ = true;
+  bool waits_for_flush_ = false;  // somebody did when it was asked last what is left
   std::optional<Process> main_;
   std::optional<Process> second_;
 };
