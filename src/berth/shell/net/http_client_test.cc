@@ -57,17 +57,9 @@ TEST(HttpClientTest, SendsAndReceives) {
 
 TEST(HttpClientTest, LargeBodiesBothWays) {
   IoContext io;
-  HttpServerOptions options;
-  options.request_body_bytes_max = std::size_t{32} << 20;
-  const auto server = MakeServer(
-      io,
-      [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
-        writer->Send({200, {}, request.body});
-      },
-      options);
+  const auto server = MakeServer(io, EchoBody, {.request_body_bytes_max = std::size_t{32} << 20});
   const auto client = MakeClient(io, "http://" + server->address());
-  std::string body;
-  for (int i = 0; body.size() < (std::size_t{5} << 20); ++i) body += std::to_string(i);
+  const std::string body = LargeBody(std::size_t{5} << 20);
   const auto response = SendAndWait(*client, {"POST", "/", {}, body});
   ASSERT_TRUE(response.ok()) << response.error().message;
   EXPECT_TRUE(response->body == body);

@@ -61,11 +61,11 @@ void Echo(const Request& request, const std::shared_ptr<ResponseWriter>& writer)
   writer->Send(std::move(response));
 }
 
-std::unique_ptr<HttpServer> MakeTlsServer(IoContext& io) {
+std::unique_ptr<HttpServer> MakeTlsServer(IoContext& io, Handler handler = Echo) {
   HttpServerOptions options;
   options.tls = TlsServerOptions{GetPki().server.pem(), GetPki().server.key_pem(), ""};
   options.request_body_bytes_max = std::size_t{32} << 20;
-  return MakeServer(io, Echo, options);
+  return MakeServer(io, std::move(handler), options);
 }
 
 TEST(ProxyLinkTest, TunnelsToATlsServer) {
@@ -114,20 +114,11 @@ TEST(ProxyLinkTest, TunnelsToATlsServer) {
 // Several records at once, both ways: what TLS has read already must not be waited for.
 TEST(ProxyLinkTest, LargeBodiesThroughTlsInTls) {
   IoContext io;
-  HttpServerOptions options;
-  options.tls = TlsServerOptions{GetPki().server.pem(), GetPki().server.key_pem(), ""};
-  options.request_body_bytes_max = std::size_t{32} << 20;
-  const auto server = MakeServer(
-      io,
-      [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
-        writer->Send({200, {}, request.body});
-      },
-      options);
+  const auto server = MakeTlsServer(io, EchoBody);
   FakeProxy proxy(server->port(), {.certificate = &GetPki().proxy});
   const auto client =
       MakeClient(io, "https://kube.example", Through("https://127.0.0.1:" + std::to_string(proxy.port())));
-  std::string body;
-  for (int i = 0; body.size() < (std::size_t{5} << 20); ++i) body += std::to_string(i);
+  const std::string body = LargeBody(std::size_t{5} << 20);
   for (const std::size_t size : {body.size(), std::size_t{16383}, std::size_t{16385}, std::size_t{100000}}) {
     const auto response = SendAndWait(*client, {"POST", "/", {}, body.substr(0, size)});
     ASSERT_TRUE(response.ok()) << response.error().message;

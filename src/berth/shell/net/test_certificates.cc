@@ -5,6 +5,7 @@
 #include <openssl/ec.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include "berth/base/check.h"
@@ -63,6 +64,13 @@ std::string Certificate::key_pem() const {
   BIO* bio = BIO_new(BIO_s_mem());
   PEM_write_bio_PrivateKey(bio, key_.get(), nullptr, nullptr, 0, nullptr, nullptr);
   return Contents(bio);
+}
+
+std::shared_ptr<ssl_ctx_st> Certificate::MakeServerContext() const {
+  std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
+  BERTH_CHECK(SSL_CTX_use_certificate(context.get(), certificate_.get()) == 1);
+  BERTH_CHECK(SSL_CTX_use_PrivateKey(context.get(), key_.get()) == 1);
+  return context;
 }
 
 }  // namespace berth::net

@@ -8,6 +8,7 @@
 #include <vector>
 
 struct evp_pkey_st;
+struct ssl_ctx_st;
 struct x509_st;
 
 namespace berth::net {
@@ -27,6 +28,8 @@ class Certificate {
 
   std::string pem() const;
   std::string key_pem() const;
+  // For servers in tests that call OpenSSL themselves.
+  std::shared_ptr<ssl_ctx_st> MakeServerContext() const;
 
  private:
   std::shared_ptr<evp_pkey_st> key_;

@@ -2,20 +2,11 @@
 #include "berth/shell/net/test_http2_peer.h"
 
 #include <algorithm>
-#include <csignal>
 #include <map>
-#include <memory>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <nghttp2/nghttp2.h>
-#include <openssl/bio.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#include "berth/base/check.h"
 
 namespace berth::net {
 namespace {
@@ -27,6 +18,12 @@ int ChooseHttp2(SSL*, const unsigned char** chosen, unsigned char* size, const u
   const int result = SSL_select_next_proto(&selected, size, kHttp2, sizeof(kHttp2) - 1, offered, offered_size);
   *chosen = selected;
   return result == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_NOACK;
+}
+
+std::shared_ptr<SSL_CTX> MakeHttp2Context(const Certificate& certificate) {
+  std::shared_ptr<SSL_CTX> context = certificate.MakeServerContext();
+  SSL_CTX_set_alpn_select_cb(context.get(), ChooseHttp2, nullptr);
+  return context;
 }
 
 std::string Text(const std::uint8_t* bytes, std::size_t size) { return {reinterpret_cast<const char*>(bytes), size}; }
@@ -177,62 +174,13 @@ struct Http2Peer::Session {
 };
 
 Http2Peer::Http2Peer(Script script, std::uint32_t streams_max)
-    : script_(std::move(script)), streams_max_(streams_max), context_(SSL_CTX_new(TLS_server_method())) {
-  const auto bio = [](const std::string& pem) { return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())); };
-  const std::string pem = certificate_.pem();
-  const std::string key_pem = certificate_.key_pem();
-  BIO* const certificate_bio = bio(pem);
-  BIO* const key_bio = bio(key_pem);
-  X509* const certificate = PEM_read_bio_X509(certificate_bio, nullptr, nullptr, nullptr);
-  EVP_PKEY* const key = PEM_read_bio_PrivateKey(key_bio, nullptr, nullptr, nullptr);
-  BERTH_CHECK(SSL_CTX_use_certificate(context_, certificate) == 1 && SSL_CTX_use_PrivateKey(context_, key) == 1);
-  EVP_PKEY_free(key);
-  X509_free(certificate);
-  BIO_free(key_bio);
-  BIO_free(certificate_bio);
-  SSL_CTX_set_alpn_select_cb(context_, ChooseHttp2, nullptr);
-
-  fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  BERTH_CHECK(::bind(fd_, reinterpret_cast<sockaddr*>(&address), size) == 0 && ::listen(fd_, 64) == 0);
-  BERTH_CHECK(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  port_ = ntohs(address.sin_port);
-  thread_ = std::thread([this] { Run(); });
-}
-
-Http2Peer::~Http2Peer() {
-  is_stopping_ = true;
-  ::shutdown(fd_, SHUT_RDWR);
-  thread_.join();
-  {
-    const std::lock_guard lock(mutex_);
-    for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
-  }
-  for (std::thread& server : servers_) server.join();
-  ::close(fd_);
-  SSL_CTX_free(context_);
-}
-
-void Http2Peer::Run() {
-  while (!is_stopping_) {
-    const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) return;
-    const std::lock_guard lock(mutex_);
-    open_.push_back(fd);
-    servers_.emplace_back([this, fd, connection = connections_++] { Serve(fd, connection); });
-  }
-}
+    : script_(std::move(script)),
+      streams_max_(streams_max),
+      context_(MakeHttp2Context(certificate_)),
+      server_([this](int fd, int connection) { Serve(fd, connection); }) {}
 
 void Http2Peer::Serve(int fd, int connection) {
-  // OpenSSL writes with write(2): where the client has gone that is an error for this thread, not the end of all.
-  sigset_t pipe;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
-  SSL* const ssl = SSL_new(context_);
+  SSL* const ssl = SSL_new(context_.get());
   SSL_set_fd(ssl, fd);
   if (SSL_accept(ssl) == 1) {
     Session session;
@@ -251,9 +199,6 @@ void Http2Peer::Serve(int fd, int connection) {
     }
   }
   SSL_free(ssl);
-  const std::lock_guard lock(mutex_);
-  std::erase(open_, fd);
-  ::close(fd);
 }
 
 }  // namespace berth::net

@@ -3,19 +3,15 @@
 // connection.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
-#include <list>
-#include <mutex>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "berth/shell/net/test_certificates.h"
+#include "berth/shell/net/test_loopback.h"
 #include "berth/shell/net/transport.h"
-
-struct ssl_ctx_st;
 
 namespace berth::net {
 
@@ -43,29 +39,20 @@ class Http2Peer {
   using Script = std::function<Answer(const Request& request, int connection)>;
 
   explicit Http2Peer(Script script, std::uint32_t streams_max = 100);
-  ~Http2Peer();
 
-  std::uint16_t port() const { return port_; }
+  std::uint16_t port() const { return server_.port(); }
   std::string ca_pem() const { return certificate_.pem(); }
-  int connections() const { return connections_.load(); }
+  int connections() const { return server_.connections(); }
 
  private:
   struct Session;
-  void Run();
   void Serve(int fd, int connection);
 
   const Certificate certificate_{{.names = {"IP:127.0.0.1"}}};
   const Script script_;
   const std::uint32_t streams_max_;
-  ssl_ctx_st* context_;
-  std::uint16_t port_ = 0;
-  int fd_;
-  std::atomic<int> connections_{0};
-  std::atomic<bool> is_stopping_{false};
-  std::mutex mutex_;
-  std::vector<int> open_;           // guarded by mutex_
-  std::list<std::thread> servers_;  // of Run's thread, then of the destructor's
-  std::thread thread_;
+  const std::shared_ptr<ssl_ctx_st> context_;
+  LoopbackServer server_;  // last: its threads use all else
 };
 
 }  // namespace berth::net

@@ -6,23 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "berth/shell/net/test_loopback.h"
+
 namespace berth::net {
-namespace {
-
-int ListenOnLoopback(std::uint16_t& port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  BERTH_CHECK(::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0);
-  BERTH_CHECK(::listen(fd, 64) == 0);
-  socklen_t size = sizeof(address);
-  BERTH_CHECK(::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  port = ntohs(address.sin_port);
-  return fd;
-}
-
-}  // namespace
 
 std::unique_ptr<Transport> MakeClient(IoContext& io, const std::string& url, HttpClientOptions options) {
   options.base_url = url;
@@ -35,6 +21,17 @@ std::unique_ptr<HttpServer> MakeServer(IoContext& io, Handler handler, HttpServe
   auto server = StartHttpServer(io, std::move(options), std::move(handler));
   BERTH_CHECK(server.ok(), server.ok() ? "" : server.error().message);
   return std::move(server).value();
+}
+
+void EchoBody(const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
+  writer->Send({200, {}, request.body});
+}
+
+std::string LargeBody(std::size_t bytes) {
+  std::string body;
+  for (int i = 0; body.size() < bytes; ++i) body += std::to_string(i);
+  body.resize(bytes);
+  return body;
 }
 
 Expected<Response> SendAndWait(Transport& transport, Request request, SendOptions options) {

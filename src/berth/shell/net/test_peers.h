@@ -57,6 +57,12 @@ class Watched {
 std::unique_ptr<Transport> MakeClient(IoContext& io, const std::string& url, HttpClientOptions options = {});
 std::unique_ptr<HttpServer> MakeServer(IoContext& io, Handler handler, HttpServerOptions options = {});
 
+// A handler that answers with the request's body.
+void EchoBody(const Request& request, const std::shared_ptr<ResponseWriter>& writer);
+
+// A body of that size in which no piece stands twice, so that a lost or repeated one is seen.
+std::string LargeBody(std::size_t bytes);
+
 // Sends and waits for the answer.
 Expected<Response> SendAndWait(Transport& transport, Request request, SendOptions options = {});
 

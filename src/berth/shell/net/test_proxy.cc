@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/shell/net/test_proxy.h"
 
-#include <algorithm>
-#include <csignal>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
-#include <openssl/bio.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include "berth/base/check.h"
 
 namespace berth::net {
 
@@ -61,58 +54,15 @@ class FakeProxy::Wire {
   bool is_open_ = true;
 };
 
-FakeProxy::FakeProxy(std::uint16_t target_port, Options options) : target_port_(target_port), options_(options) {
-  if (options_.certificate != nullptr) {
-    context_ = SSL_CTX_new(TLS_server_method());
-    const auto bio = [](const std::string& pem) { return BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())); };
-    const std::string pem = options_.certificate->pem();
-    const std::string key_pem = options_.certificate->key_pem();
-    BIO* const certificate_bio = bio(pem);
-    BIO* const key_bio = bio(key_pem);
-    X509* const certificate = PEM_read_bio_X509(certificate_bio, nullptr, nullptr, nullptr);
-    EVP_PKEY* const key = PEM_read_bio_PrivateKey(key_bio, nullptr, nullptr, nullptr);
-    BERTH_CHECK(SSL_CTX_use_certificate(context_, certificate) == 1 && SSL_CTX_use_PrivateKey(context_, key) == 1);
-    EVP_PKEY_free(key);
-    X509_free(certificate);
-    BIO_free(key_bio);
-    BIO_free(certificate_bio);
-  }
-  fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  BERTH_CHECK(::bind(fd_, reinterpret_cast<sockaddr*>(&address), size) == 0 && ::listen(fd_, 64) == 0);
-  BERTH_CHECK(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  port_ = ntohs(address.sin_port);
-  thread_ = std::thread([this] { Run(); });
-}
-
-FakeProxy::~FakeProxy() {
-  ::shutdown(fd_, SHUT_RDWR);
-  thread_.join();
-  {
-    const std::lock_guard lock(mutex_);
-    for (const int fd : open_) ::shutdown(fd, SHUT_RDWR);
-  }
-  for (std::thread& server : servers_) server.join();
-  ::close(fd_);
-  SSL_CTX_free(context_);
-}
+FakeProxy::FakeProxy(std::uint16_t target_port, Options options)
+    : target_port_(target_port),
+      options_(options),
+      context_(options.certificate != nullptr ? options.certificate->MakeServerContext() : nullptr),
+      server_([this](int fd, int) { Serve(fd); }) {}
 
 std::vector<std::string> FakeProxy::asked() {
   const std::lock_guard lock(mutex_);
   return asked_;
-}
-
-void FakeProxy::Run() {
-  for (;;) {
-    const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (fd < 0) return;
-    const std::lock_guard lock(mutex_);
-    open_.push_back(fd);
-    servers_.emplace_back([this, fd] { Serve(fd); });
-  }
 }
 
 bool FakeProxy::Agree(Wire& wire) {
@@ -147,13 +97,9 @@ bool FakeProxy::AgreeSocks(Wire& wire) {
 }
 
 void FakeProxy::Serve(int fd) {
-  sigset_t pipe;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
   const int target = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   {
-    Wire wire(fd, context_);
+    Wire wire(fd, context_.get());
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -176,9 +122,6 @@ void FakeProxy::Serve(int fd) {
     }
   }
   ::close(target);
-  const std::lock_guard lock(mutex_);
-  std::erase(open_, fd);
-  ::close(fd);
 }
 
 }  // namespace berth::net

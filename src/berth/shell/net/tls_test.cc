@@ -36,26 +36,12 @@ const Pki& GetPki() {
   return pki;
 }
 
-std::unique_ptr<HttpServer> MakeServer(IoContext& io, const TlsServerOptions& tls, Handler handler = {}) {
-  HttpServerOptions options;
-  options.tls = tls;
-  if (!handler) {
-    handler = [](const Request& request, const std::shared_ptr<ResponseWriter>& writer) {
-      writer->Send({200, {}, request.body});
-    };
-  }
-  auto server = StartHttpServer(io, options, std::move(handler));
-  BERTH_CHECK(server.ok(), server.ok() ? "" : server.error().message);
-  return std::move(server).value();
+std::unique_ptr<HttpServer> MakeServer(IoContext& io, const TlsServerOptions& tls, Handler handler = EchoBody) {
+  return MakeServer(io, std::move(handler), HttpServerOptions{.tls = tls});
 }
 
 std::unique_ptr<Transport> MakeClient(IoContext& io, std::uint16_t port, const TlsClientOptions& tls) {
-  HttpClientOptions options;
-  options.base_url = "https://127.0.0.1:" + std::to_string(port);
-  options.tls = tls;
-  auto client = MakeHttpClient(io, options);
-  BERTH_CHECK(client.ok(), client.ok() ? "" : client.error().message);
-  return std::move(client).value();
+  return MakeClient(io, "https://127.0.0.1:" + std::to_string(port), HttpClientOptions{.tls = tls});
 }
 
 TEST(TlsTest, Verification) {
@@ -345,8 +331,7 @@ TEST(TlsTest, LargeBodiesBothWays) {
   IoContext io;
   const auto server = MakeServer(io, {pki.good.pem(), pki.good.key_pem(), ""});
   const auto client = MakeClient(io, server->port(), {.ca_pem = pki.authority.pem()});
-  std::string body;
-  for (int i = 0; body.size() < (std::size_t{2} << 20); ++i) body += std::to_string(i);
+  const std::string body = LargeBody(std::size_t{2} << 20);
   for (int i = 0; i < 3; ++i) {
     const auto response = SendAndWait(*client, {"POST", "/", {}, body});
     ASSERT_TRUE(response.ok()) << response.error().message;
