@@ -2,7 +2,6 @@
 // The choice by blocks of similar nodes is the one of the plain form, for pods of which each is a class of its own,
 // over long sequences in which nodes and pods come, change and go. A failure prints the seed that replays it.
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -97,13 +96,6 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
     }
   }
 
-  static std::map<std::string, std::size_t> Refusals(const Evaluator& evaluator) {
-    std::map<std::string, std::size_t> counts;
-    for (const auto& [status, count] : evaluator.RefusalCounts())
-      counts[std::string(status.plugin()) + ": " + status.Message()] += count;
-    return counts;
-  }
-
   void ScheduleOne() {
     const PodInfoPtr pod = NewPod("");
     const std::uint64_t seed = dice_.Seed();
@@ -125,10 +117,7 @@ class BlocksAgree : public ::testing::TestWithParam<std::uint64_t> {
           cache_.nodes().rows()[static_cast<std::size_t>(dice_.Below(static_cast<int>(cache_.nodes().rows().size())))];
       ASSERT_EQ(blocks_->StatusOf(row).Message(), plain_->StatusOf(row).Message());
     }
-    auto placed = std::make_shared<PodInfo>(*pod);
-    placed->node_name = cache_.nodes().Info(got.node).name();
-    cache_.AssumePod(placed);
-    running_.push_back(placed->uid);
+    running_.push_back(AssumeOn(cache_, *pod, got.node));
   }
 
   Dice dice_{GetParam()};

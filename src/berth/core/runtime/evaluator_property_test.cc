@@ -427,10 +427,7 @@ class FormsAgree : public ::testing::TestWithParam<std::uint64_t> {
     }
     ++results_[static_cast<int>(outcome->result)];
     if (outcome->result != Result::kFeasible || outcome->node == framework::kNoNode || dice_.OneIn(4)) return;
-    auto placed = std::make_shared<PodInfo>(*pod);
-    placed->node_name = cache_.nodes().Info(outcome->node).name();
-    cache_.AssumePod(placed);
-    running_.push_back(placed->uid);
+    running_.push_back(AssumeOn(cache_, *pod, outcome->node));
   }
 
   Dice dice_{GetParam()};

@@ -68,10 +68,7 @@ class GroupedChoice : public ::testing::TestWithParam<std::uint64_t> {
     ASSERT_EQ(got.total, want.total);
     if (want.result != Result::kFeasible) return;
     ASSERT_NE(std::find(want.best.begin(), want.best.end(), got.node), want.best.end());
-    auto placed = std::make_shared<PodInfo>(*pod);
-    placed->node_name = cache_.nodes().Info(got.node).name();
-    cache_.AssumePod(placed);
-    running_.push_back(placed->uid);
+    running_.push_back(AssumeOn(cache_, *pod, got.node));
   }
 
   void ScheduleInTurns(int rounds) {

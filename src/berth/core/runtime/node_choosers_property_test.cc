@@ -3,7 +3,6 @@
 // in which nodes and pods come, change and go. A failure prints the seed that replays it.
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -93,13 +92,6 @@ class ChooserAgreesWithScan : public ::testing::TestWithParam<std::tuple<Case, s
     }
   }
 
-  static std::map<std::string, std::size_t> Refusals(const Evaluator& evaluator) {
-    std::map<std::string, std::size_t> counts;
-    for (const auto& [status, count] : evaluator.RefusalCounts())
-      counts[std::string(status.plugin()) + ": " + status.Message()] += count;
-    return counts;
-  }
-
   void ScheduleOne() {
     const PodInfoPtr pod = NewPod();
     const std::uint64_t seed = dice_.Seed();
@@ -114,10 +106,7 @@ class ChooserAgreesWithScan : public ::testing::TestWithParam<std::tuple<Case, s
       ASSERT_EQ(one_->StatusOf(row).Message(), scan_->StatusOf(row).Message());
     if (want.result != Result::kFeasible) return;
     ASSERT_NE(std::find(want.best.begin(), want.best.end(), got.node), want.best.end());
-    auto placed = std::make_shared<PodInfo>(*pod);
-    placed->node_name = cache_.nodes().Info(got.node).name();
-    cache_.AssumePod(placed);
-    running_.push_back(placed->uid);
+    running_.push_back(AssumeOn(cache_, *pod, got.node));
   }
 
   static constexpr int kNodes = 60;

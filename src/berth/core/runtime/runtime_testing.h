@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -122,6 +123,23 @@ inline testing::PodBuilder RandomPod(Dice& dice, std::string name) {
     pod.PreferredAntiAffinity(1 + dice.Below(50), std::move(preferred));
   }
   return pod;
+}
+
+// How many nodes were refused with each plugin's words.
+inline std::map<std::string, std::size_t> Refusals(const Evaluator& evaluator) {
+  std::map<std::string, std::size_t> counts;
+  for (const auto& [status, count] : evaluator.RefusalCounts()) {
+    counts[std::string(status.plugin()) + ": " + status.Message()] += count;
+  }
+  return counts;
+}
+
+// Puts the pod on the node of that row; returns its uid.
+inline std::string AssumeOn(cache::Cache& cache, const framework::PodInfo& pod, framework::NodeIndex row) {
+  auto placed = std::make_shared<framework::PodInfo>(pod);
+  placed->node_name = cache.nodes().Info(row).name();
+  cache.AssumePod(placed);
+  return placed->uid;
 }
 
 // A plugin at every point of the scheduling cycle; each answers as its function says, and succeeds without one.

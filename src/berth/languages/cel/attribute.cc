@@ -42,17 +42,6 @@ Selected Select(const Value& value, const Value& key, bool is_test) {
   }
 }
 
-bool IsKey(const Value& value) {
-  switch (value.kind()) {
-    case ValueKind::kBool:
-    case ValueKind::kInt:
-    case ValueKind::kUint:
-    case ValueKind::kDouble:
-    case ValueKind::kString: return true;
-    default: return false;
-  }
-}
-
 Value Unsupported(std::string_view go_type, const Value& value) {
   return Value::Error("unsupported conversion to ref.Val: (" + std::string(go_type) + ")" + GoString(value));
 }
@@ -80,7 +69,7 @@ Value ThroughGo(const Value& value) {
 Value KeyOf(const Qualifier& qualifier, Evaluation& evaluation, Scope* scope) {
   if (qualifier.attribute == nullptr) return qualifier.key;
   Value key = qualifier.attribute->Resolve(evaluation, scope);
-  if (key.IsError() || IsKey(key)) return key;
+  if (key.IsError() || IsPrimitive(key)) return key;
   return Value::Error("invalid qualifier type: " + std::string(GoTypeName(key)));
 }
 

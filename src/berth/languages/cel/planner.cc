@@ -28,17 +28,6 @@ Expected<Value> Fold(const Step& step) {
   return value;
 }
 
-bool IsPrimitive(const Value& value) {
-  switch (value.kind()) {
-    case ValueKind::kBool:
-    case ValueKind::kInt:
-    case ValueKind::kUint:
-    case ValueKind::kDouble:
-    case ValueKind::kString: return true;
-    default: return false;
-  }
-}
-
 // The set for "x in [constants]", numbers under each type that holds them; null when an element does not fit one.
 std::shared_ptr<Map> MakeSet(const List& list) {
   auto set = std::make_shared<Map>();

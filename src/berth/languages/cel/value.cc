@@ -342,6 +342,17 @@ std::string_view GoTypeName(const Value& value) {
   return "";
 }
 
+bool IsPrimitive(const Value& value) {
+  switch (value.kind()) {
+    case ValueKind::kBool:
+    case ValueKind::kInt:
+    case ValueKind::kUint:
+    case ValueKind::kDouble:
+    case ValueKind::kString: return true;
+    default: return false;
+  }
+}
+
 bool IsHashable(const Value& value) { return !value.Is(ValueKind::kBytes) && !value.Is(ValueKind::kSemver); }
 
 std::string UnhashablePanic(const Value& value) {

@@ -244,6 +244,8 @@ std::string_view TypeName(const Value& value);
 TypePtr TypeOfValue(const Value& value);
 // The Go type's name, which some of upstream's messages show ("types.Int").
 std::string_view GoTypeName(const Value& value);
+// Of the types that a map's key, or an element looked up in a constant list, may have.
+bool IsPrimitive(const Value& value);
 // Go can use the value as a key of a map; with others upstream panics.
 bool IsHashable(const Value& value);
 std::string UnhashablePanic(const Value& value);
