@@ -5,109 +5,16 @@ can be done."""
 import collections
 import json
 import re
-import socket
 import ssl
-import threading
 import time
 import unittest
 
+from fake_server import FakeApiServer, FakeServer, fixed, http, listed, one_pod_and_room, status
 from support import Api, BerthTest, Certificates, Process, free_port, pod, wait_until
 
 # A watch that fails backs off from 1 s or so: more lines of one than this in the first seconds means no back-off.
 WATCHED_S = 4.0
 LINES_MAX = 6
-
-
-class FakeServer:
-    """Answers each connection by `answer(connection, request_line, body)`, which writes raw bytes. Ended by close()."""
-
-    def __init__(self, test: unittest.TestCase, answer, tls: ssl.SSLContext | None = None):
-        self.requests = []
-        self._tls = tls
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._connections = []
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._accept, daemon=True)
-        self._thread.start()
-        test.addCleanup(self.close)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return
-            with self._lock:
-                self._connections.append(connection)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
-
-    def _serve(self, connection: socket.socket) -> None:
-        try:
-            if self._tls:
-                connection = self._tls.wrap_socket(connection, server_side=True)
-            with connection, connection.makefile("rb") as reader:
-                while line := reader.readline():
-                    length = 0
-                    while (header := reader.readline().strip()):
-                        name, _, value = header.partition(b":")
-                        if name.lower() == b"content-length":
-                            length = int(value)
-                    body = reader.read(length)
-                    request = line.decode("latin-1").strip()
-                    with self._lock:
-                        self.requests.append((request, body))
-                    if not self._answer(connection, request, body):
-                        return
-        except (OSError, ValueError):
-            pass
-
-    def seen(self, pattern: str) -> list[tuple[str, bytes]]:
-        with self._lock:
-            return [request for request in self.requests if re.search(pattern, request[0])]
-
-    def close(self) -> None:
-        # shutdown() wakes accept(); close() alone does not.
-        try:
-            self._listener.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        self._listener.close()
-        with self._lock:
-            connections = list(self._connections)
-        for connection in connections:
-            try:
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-
-
-def http(status: str, body: bytes, content_type: str = "application/json", length: int | None = None) -> bytes:
-    size = len(body) if length is None else length
-    return f"HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {size}\r\n\r\n".encode() + body
-
-
-def status(code: int, reason: str, message: str) -> bytes:
-    return json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason,
-                       "message": message}).encode()
-
-
-def too_new(request: str, body: bytes) -> bytes | None:
-    """What a server that knows neither streaming lists nor protobuf says to them; None: they are not asked for."""
-    if "sendInitialEvents" in request:
-        return http("400 Bad Request", status(400, "BadRequest", "sendInitialEvents is forbidden"))
-    if body.startswith(b"k8s\0"):
-        return http("415 Unsupported Media Type", status(415, "UnsupportedMediaType", "JSON only"))
-    return None
-
-
-def fixed(data: bytes, keep: bool = False):
-    def answer(connection, _request, _body) -> bool:
-        connection.sendall(data)
-        return keep
-
-    return answer
 
 
 class BadServer(BerthTest):
@@ -186,12 +93,10 @@ class BadServer(BerthTest):
         room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
         def node(name: str, node_status: dict) -> dict:
-            return {"metadata": {"name": name, "uid": f"u-{name}", "resourceVersion": "5"}, "status": node_status}
+            return listed(name, {"status": node_status})
 
-        def listed(name: str, **spec) -> dict:
-            made = pod(name, **spec)
-            made["metadata"] = {"name": name, "namespace": "default", "uid": f"u-{name}", "resourceVersion": "5"}
-            return made
+        def pending(name: str, **spec) -> dict:
+            return listed(name, pod(name, **spec), namespace="default")
 
         bad_selector = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
             {"topologyKey": "zone", "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["b"]}]}}]}}
@@ -199,30 +104,10 @@ class BadServer(BerthTest):
             {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["many"]}]}]}}}
         nodes = [node("bare", {}), node("odd", {"allocatable": {**room, "cpu": "four"}}), {"metadata": {}}, 7,
                  node("good", {"allocatable": room})]
-        pods = [listed("bad-selector", affinity=bad_selector), listed("bad-affinity", affinity=bad_affinity),
-                listed("bad-quantity", cpu="lots"), {"metadata": {"name": "text", "namespace": "default"}, "spec": "x"},
-                listed("good-pod")]
-        closed = threading.Event()
-        self.addCleanup(closed.set)
-
-        def answer(connection, request: str, body: bytes) -> bool:
-            method, target, _ = request.split(" ")
-            path = target.partition("?")[0]
-            if refusal := too_new(request, body):
-                connection.sendall(refusal)
-            elif method == "GET" and "watch=" in target:
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
-                closed.wait(120)
-                return False
-            elif method == "GET":
-                items = {"/api/v1/nodes": nodes, "/api/v1/pods": pods}.get(path, [])
-                connection.sendall(http("200 OK", json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
-                                                              "items": items}).encode()))
-            else:
-                connection.sendall(http("201 Created" if method == "POST" else "200 OK", b'{"kind":"Status","status":"Success"}'))
-            return True
-
-        server = FakeServer(self, answer)
+        pods = [pending("bad-selector", affinity=bad_selector), pending("bad-affinity", affinity=bad_affinity),
+                pending("bad-quantity", cpu="lots"), {"metadata": {"name": "text", "namespace": "default"}, "spec": "x"},
+                pending("good-pod")]
+        server = FakeApiServer(self, {"/api/v1/nodes": nodes, "/api/v1/pods": pods})
         berth = self.run_against(server.url)
 
         def bindings() -> list[tuple[str, bytes]]:
@@ -289,20 +174,7 @@ class BadServer(BerthTest):
         self.lives_on(kubelets)
 
     def test_sigterm_while_a_binding_gets_no_answer(self):
-        room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
-        items = {"/api/v1/nodes": [{"metadata": {"name": "n", "uid": "u-n", "resourceVersion": "5"}, "status": {"allocatable": room}}],
-                 "/api/v1/pods": [{**pod("p"), "metadata": {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "5"}}]}
-
-        def answer(connection, request: str, body: bytes) -> bool:
-            method, target, _ = request.split(" ")
-            path = target.partition("?")[0]
-            if "sendInitialEvents" in target:
-                connection.sendall(too_new(request, body))
-            elif method == "GET" and "watch=" not in target:
-                connection.sendall(http("200 OK", json.dumps({"metadata": {"resourceVersion": "9"}, "items": items.get(path, [])}).encode()))
-            return True  # everything else waits for ever
-
-        server = FakeServer(self, answer)
+        server = FakeApiServer(self, one_pod_and_room(), lambda method, _path: None if method == "GET" else b"")
         berth = self.run_against(server.url)
         wait_until("the binding is under way", lambda: server.seen("POST .*/binding"))
         begin = time.monotonic()

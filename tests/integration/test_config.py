@@ -5,8 +5,8 @@ import json
 import time
 import unittest
 
+from fake_server import FakeApiServer, http, one_pod_and_room, status
 from support import Api, BerthTest, Process, node_of, pod, wait_until
-from test_bad_server import FakeServer, http, status, too_new
 
 PODS = "/api/v1/namespaces/default/pods"
 
@@ -106,35 +106,19 @@ class Configuration(BerthTest):
         self.assertGreater(time.monotonic() - begin, 2.5)
         self.assertEqual(berth.end(), 0, berth.lines("err"))
 
-    def cluster_of_one_pod(self, on_binding=lambda _: None) -> FakeServer:
-        """An API server with a node and a pod that fits there. `on_binding` gets the connection of each binding, and
-        answers or does not."""
-        node = {"metadata": {"name": "n", "uid": "u-n", "resourceVersion": "5"},
-                "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}
-        waiting = {**pod("p"), "metadata": {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "5"}}
-        items = {"/api/v1/nodes": [node], "/api/v1/pods": [waiting]}
+    def cluster_of_one_pod(self, to_binding: bytes = b"") -> FakeApiServer:
+        """An API server with a node and a pod that fits there, and the answer to each binding: none, by default."""
+        items = one_pod_and_room()
 
-        def answer(connection, request: str, body: bytes) -> bool:
-            method, target, _ = request.split(" ")
-            path = target.partition("?")[0]
-            if method == "GET" and "sendInitialEvents" in target:
-                connection.sendall(too_new(request, b""))
-            elif method == "GET" and path == PODS + "/p":
-                connection.sendall(http("200 OK", json.dumps(waiting).encode()))
-            elif method == "GET" and "watch=" not in target:
-                connection.sendall(http("200 OK", json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
-                                                              "items": items.get(path, [])}).encode()))
-            elif path.endswith("/binding"):
-                on_binding(connection)
-            elif method != "GET":
-                connection.sendall(http("201 Created" if method == "POST" else "200 OK", b'{"kind":"Status","status":"Success"}'))
-            return True
+        def first(method: str, path: str) -> bytes | None:
+            if path == PODS + "/p" and method == "GET":
+                return http("200 OK", json.dumps(items["/api/v1/pods"][0]).encode())
+            return to_binding if path.endswith("/binding") else None
 
-        return FakeServer(self, answer)
+        return FakeApiServer(self, items, first)
 
     def test_back_off(self):
-        server = self.cluster_of_one_pod(
-            lambda connection: connection.sendall(http("422 Unprocessable Entity", status(422, "Invalid", "no bindings today"))))
+        server = self.cluster_of_one_pod(http("422 Unprocessable Entity", status(422, "Invalid", "no bindings today")))
         path = self.file("config.yaml", BEGIN + "podInitialBackoffSeconds: 3\npodMaxBackoffSeconds: 3\n")
         berth = Process(self, "run", "--master", server.url, "--config", str(path), "-v", "4")
 

@@ -12,8 +12,8 @@ import unittest
 import urllib.error
 import urllib.request
 
+from fake_server import FakeApiServer, FakeServer, http, one_pod_and_room, status
 from support import Api, BerthTest, Process, free_port, node_of, pod, wait_until
-from test_bad_server import FakeServer, http, status, too_new
 
 PODS = "/api/v1/namespaces/default/pods"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
@@ -84,35 +84,16 @@ class Serving(BerthTest):
 
     def test_a_kind_that_may_not_be_listed(self):
         forbidden = {"persistentvolumes"}
-        items = {"/api/v1/nodes": [{"metadata": {"name": "n", "uid": "u-n", "resourceVersion": "5"},
-                                    "status": {"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}}],
-                 PODS.replace("/namespaces/default", ""): [
-                     {**pod("p"), "metadata": {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "5"}}]}
-        closed = threading.Event()
-        self.addCleanup(closed.set)
 
-        def answer(connection, request: str, body: bytes) -> bool:
-            method, target, _ = request.split(" ")
-            path = target.partition("?")[0]
+        def forbid(method: str, path: str) -> bytes | None:
             kind = path.rpartition("/")[2]
-            if method == "GET" and kind in forbidden:
-                connection.sendall(http("403 Forbidden", status(
-                    403, "Forbidden", f'{kind} is forbidden: User "berth" cannot list resource "{kind}" in API group "" at the '
-                                      "cluster scope")))
-            elif refusal := too_new(request, body):
-                connection.sendall(refusal)
-            elif method == "GET" and "watch=" in target:
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n")
-                closed.wait(120)
-                return False
-            elif method == "GET":
-                connection.sendall(http("200 OK", json.dumps({"kind": "List", "metadata": {"resourceVersion": "9"},
-                                                              "items": items.get(path, [])}).encode()))
-            else:
-                connection.sendall(http("201 Created" if method == "POST" else "200 OK", b'{"kind":"Status","status":"Success"}'))
-            return True
+            if method != "GET" or kind not in forbidden:
+                return None
+            return http("403 Forbidden", status(
+                403, "Forbidden", f'{kind} is forbidden: User "berth" cannot list resource "{kind}" in API group "" at the '
+                                  "cluster scope"))
 
-        server = FakeServer(self, answer)
+        server = FakeApiServer(self, one_pod_and_room(), forbid)
         port = SecurePort(self, server.url)
         wait_until("all other kinds are there", lambda: "handlers are not fully synchronized: persistentvolumes (Forbidden)"
                    in port.ask("/readyz?verbose")[1])
