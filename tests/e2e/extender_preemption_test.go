@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -139,26 +137,9 @@ func testExtenderPreempts(t *testing.T, form string) {
 			}
 		}
 	}
-	config := func(who string) string {
-		path := filepath.Join(c.Dir, who+"-preempting.yaml")
-		text := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-clientConnection: {kubeconfig: %q}
-leaderElection: {leaderElect: false}
-profiles: [{schedulerName: %s}]
-extenders:
-- urlPrefix: %s
-  preemptVerb: preempt
-  nodeCacheCapable: %t
-`, c.Kubeconfig(t, harness.SchedulerUser), schedulers[who], server.URL, form == "names")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
-		harness.ControlPlane(t, "kube-scheduler"), "--config", config("theirs"), "--secure-port=0", "-v=2"}})
-	harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{harness.Berth(t), "run", "--config", config("ours")}})
+	startBothWithExtender(t, c, ours, func(string) string {
+		return fmt.Sprintf("{urlPrefix: %q, preemptVerb: preempt, nodeCacheCapable: %t}", server.URL, form == "names")
+	})
 
 	left := func(who string) string {
 		var names []string

@@ -179,6 +179,29 @@ func TestExtender(t *testing.T) {
 	}
 }
 
+// startBothWithExtender starts kube-scheduler ("theirs") and berth ("ours", for the scheduler name `ours`), each with the
+// extender that the function says for it.
+func startBothWithExtender(t *testing.T, c *harness.Cluster, ours string, extender func(who string) string) {
+	t.Helper()
+	config := func(who, scheduler string) string {
+		path := filepath.Join(c.Dir, who+"-extenders.yaml")
+		text := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+clientConnection: {kubeconfig: %q}
+leaderElection: {leaderElect: false}
+profiles: [{schedulerName: %s}]
+extenders: [%s]
+`, c.Kubeconfig(t, harness.SchedulerUser), scheduler, extender(who))
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
+		harness.ControlPlane(t, "kube-scheduler"), "--config", config("theirs", corev1.DefaultSchedulerName), "--secure-port=0", "-v=2"}})
+	harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{harness.Berth(t), "run", "--config", config("ours", ours)}})
+}
+
 func testExtender(t *testing.T, form string) {
 	c := harness.StartCluster(t, harness.Options{})
 	service := &extenderService{t: t, admin: c.Admin, calls: map[string][][]byte{}}
@@ -193,29 +216,10 @@ func testExtender(t *testing.T, form string) {
 		}
 		c.CreateNodes(t, node)
 	}
-	config := func(who, scheduler string) string {
-		path := filepath.Join(c.Dir, who+"-extenders.yaml")
-		text := fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-clientConnection: {kubeconfig: %q}
-leaderElection: {leaderElect: false}
-profiles: [{schedulerName: %s}]
-extenders:
-- urlPrefix: %s/%s/%s/
-  filterVerb: filter
-  prioritizeVerb: prioritize
-  bindVerb: bind
-  weight: 100
-  nodeCacheCapable: %t
-`, c.Kubeconfig(t, harness.SchedulerUser), scheduler, server.URL, who, form, form == "names")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
-		harness.ControlPlane(t, "kube-scheduler"), "--config", config("theirs", corev1.DefaultSchedulerName), "--secure-port=0", "-v=2"}})
-	harness.Start(t, harness.Command{Name: "berth", Dir: c.Dir, Args: []string{harness.Berth(t), "run", "--config", config("ours", ours)}})
+	startBothWithExtender(t, c, ours, func(who string) string {
+		return fmt.Sprintf("{urlPrefix: \"%s/%s/%s/\", filterVerb: filter, prioritizeVerb: prioritize, bindVerb: bind, weight: 100, nodeCacheCapable: %t}",
+			server.URL, who, form, form == "names")
+	})
 
 	var bound []string
 	for i := range 30 {
