@@ -18,6 +18,7 @@ std::string_view ToString(ErrorCode code) {
     case ErrorCode::kTimeout: return "Timeout";
     case ErrorCode::kCancelled: return "Cancelled";
     case ErrorCode::kInternal: return "InternalError";
+    case ErrorCode::kDeniedByAdmission: return "DeniedByAdmission";
   }
   return "InternalError";
 }

@@ -24,9 +24,10 @@ enum class ErrorCode : std::uint8_t {
   kUnavailable,      // connection refused, closed or reset; 5xx; TLS failure
   kTimeout,          // no answer in time, or 504
   kCancelled,        // we gave up: shutdown
-  // Unexpected: a bug of the other side, or of ours. Of the API server: an admission webhook or policy that denies, or
-  // cannot be called, so that nothing was stored.
-  kInternal,
+  kInternal,         // unexpected: a bug of the other side, or of ours
+  // Of the API server, whatever its status: an admission webhook or policy denied the request, or a webhook could not
+  // be called. Nothing was stored.
+  kDeniedByAdmission,
 };
 
 // The code's name as it appears in logs, for example "NotFound".

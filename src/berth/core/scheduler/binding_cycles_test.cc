@@ -195,6 +195,7 @@ TEST_F(BindingCyclesTest, WhatAFailedWriteSaysAboutTheBinding) {
       {"an API server that is down", {ErrorCode::kUnavailable, "down"}, true},
       {"an API server without its rules yet", {ErrorCode::kForbidden, "forbidden"}, true},
       {"refused", {ErrorCode::kInvalid, "no"}, false},
+      {"denied by admission", {ErrorCode::kDeniedByAdmission, "no"}, false},
       {"not sent", {ErrorCode::kCancelled, "slow"}, false},
   };
   for (const Case& c : cases) {

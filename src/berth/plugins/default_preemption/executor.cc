@@ -35,6 +35,7 @@ Duration DelayBefore(int tries, const Error& error) {
 bool IsPassing(const Error& error) {
   switch (error.code) {
     case ErrorCode::kInternal:
+    case ErrorCode::kDeniedByAdmission:
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
     case ErrorCode::kTooManyRequests: return true;

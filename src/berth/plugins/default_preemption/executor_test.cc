@@ -234,6 +234,7 @@ TEST_F(ExecutorTest, Failures) {
       {"the delete is forbidden", {{}, Failure(ErrorCode::kForbidden)}, true, 0, ""},
       {"the patch is tried again", {Failure(ErrorCode::kUnavailable)}, false, 0, "wait 10ms"},
       {"and again", {Failure(ErrorCode::kInternal), {}, Failure(ErrorCode::kTimeout)}, false, 0, "wait 50ms"},
+      {"denied by admission, it is tried again", {Failure(ErrorCode::kDeniedByAdmission)}, false, 0, "wait 10ms"},
       {"and succeeds", {Failure(ErrorCode::kTooManyRequests), {}, {}, {}}, false, 1, ""},
       {"a conflict is tried again", {Failure(ErrorCode::kConflict), {}}, false, 0, "patch a"},
       {"a conflict that stays is for the delete to find out",

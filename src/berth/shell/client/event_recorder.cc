@@ -407,7 +407,7 @@ class EventRecorder::Impl : public std::enable_shared_from_this<Impl> {
     // The earlier try, whose answer was lost, had been stored.
     if (!item.is_patch && error.code == ErrorCode::kAlreadyExists) return Succeed(item);
     // A denial by admission is about this namespace's events, whatever its code says.
-    const bool is_denied = error.code == ErrorCode::kInternal;
+    const bool is_denied = error.code == ErrorCode::kDeniedByAdmission;
     if (!is_denied && (status == 429 || status == 503 || status == 401)) return Next::kServerAway;
     // An API server that has just started refuses what it has not read the rules for yet.
     const bool is_terminating = error.message.find("is being terminated") != std::string::npos;

@@ -63,7 +63,7 @@ ErrorCode CodeOf(int status, std::string_view reason) {
 // Whether an admission webhook or a ValidatingAdmissionPolicy has denied the request: the API server puts these words
 // in front of theirs. The status code is the webhook's own choice: 409, 429 and 503 then mean none of what they mean
 // elsewhere.
-bool IsDeniedByAdmission(std::string_view message) {
+bool SaysDeniedByAdmission(std::string_view message) {
   return (message.starts_with("admission webhook \"") && message.find("\" denied the request") != message.npos) ||
          (message.find("ValidatingAdmissionPolicy '") != message.npos &&
           message.find("denied request: ") != message.npos);
@@ -128,8 +128,8 @@ Error ErrorFromResponse(const net::Request& request, const net::Response& respon
   error.outcome_unknown = response.status >= 500 && !IsRead(request);
   const bool is_webhook_away =
       reason == "InternalError" && error.message.find("failed calling webhook") != std::string::npos;
-  if (is_webhook_away || IsDeniedByAdmission(error.message)) {
-    error.code = ErrorCode::kInternal;
+  if (is_webhook_away || SaysDeniedByAdmission(error.message)) {
+    error.code = ErrorCode::kDeniedByAdmission;
     error.outcome_unknown = false;
     error.retry_after_ms = 0;
   }
@@ -298,13 +298,13 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     const int status = result->status;
     if (IsSuccess(status)) return Finish(call, std::move(result));
     Error error = ErrorFromResponse(call->request, *result);
-    const bool is_servers_own = error.code != ErrorCode::kInternal;
-    if (status == 401 && is_servers_own && !call->is_refreshed) {
+    const bool is_denied = error.code == ErrorCode::kDeniedByAdmission;
+    if (status == 401 && !is_denied && !call->is_refreshed) {
       call->is_refreshed = true;
       if (credentials->Invalidate(call->authorization)) return Attempt(call);
     }
-    const bool may_repeat = (status == 429 && is_servers_own) ||
-                            (IsRead(call->request) && (status == 500 || (status >= 502 && status <= 504)));
+    const bool may_repeat =
+        (status == 429 && !is_denied) || (IsRead(call->request) && (status == 500 || (status >= 502 && status <= 504)));
     if (may_repeat && call->tries < call->options.tries) return Decide(call, error, true);
     if (call->options.any_status) return Finish(call, std::move(result));
     Finish(call, std::move(error));

@@ -24,7 +24,8 @@ bool IsPassing(const Error& error, int failures) {
     return failures + 1 < kRefusedTriesMax;
   }
   return error.outcome_unknown || error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kTimeout ||
-         error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal;
+         error.code == ErrorCode::kTooManyRequests || error.code == ErrorCode::kInternal ||
+         error.code == ErrorCode::kDeniedByAdmission;
 }
 
 // What an older patch said and the newer one does not is still to be said.

@@ -233,6 +233,7 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
     int status;
     const char* reason;
     bool is_retried;
+    const char* message = "";
   };
   const Case cases[] = {
       {"too many requests", 429, "TooManyRequests", true},
@@ -245,12 +246,14 @@ TEST_F(StatusWriterTest, TellsPassingErrorsFromLastingOnes) {
       {"not known yet", 401, "Unauthorized", true},
       {"refused", 422, "Invalid", false},
       {"no such request", 400, "BadRequest", false},
+      {"denied by admission", 400, "BadRequest", true, R"(admission webhook \"w\" denied the request: no)"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     writer = std::make_unique<StatusWriter>(api, loop);
     writer->Write(Unschedulable("web", "no room"));
-    transport.Next()->Answer(c.status, std::string(R"({"kind":"Status","reason":")") + c.reason + R"("})");
+    transport.Next()->Answer(
+        c.status, std::string(R"({"kind":"Status","reason":")") + c.reason + R"(","message":")" + c.message + R"("})");
     loop.Run();
     EXPECT_EQ(writer->pending(), c.is_retried ? 1u : 0u);
     loop.Advance(std::chrono::seconds(60));
