@@ -112,8 +112,8 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.BeginGroup("Berth");
   flags.Add("context", options.connection.context, "Context of the kubeconfig; without it, its current-context");
   flags.Add("metrics-bind-address", "address",
-            "Address and port of GET /metrics, over plain HTTP: what plugins and extenders count; without it they are "
-            "not served",
+            "Address and port of GET /metrics over plain HTTP, with the same metrics as the secure port; without it "
+            "they are served there alone",
             [&options](std::string_view value) -> std::string {
               options.metrics_bind_address = value;
               return CheckAddress(options.metrics_bind_address);
