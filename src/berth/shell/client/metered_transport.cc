@@ -48,15 +48,13 @@ struct MeteredTransport::Meter {
                                     "[ALPHA] Response size in bytes. Broken down by verb and host.", kSizeBuckets)),
         requests(registry.AddCounter({"rest_client_requests_total",
                                       "[ALPHA] Number of HTTP requests, partitioned by status code, method, and host.",
-                                      {"code", "method", "host"}})) {
-    // Nobody counts these yet; a scrape shows what they are.
-    AddHistogram(registry, "rest_client_rate_limiter_duration_seconds",
-                 "[ALPHA] Client side rate limiter latency in seconds. Broken down by verb, and host.",
-                 kLatencyBuckets);
-    registry.AddCounter({"rest_client_request_retries_total",
-                         "[ALPHA] Number of request retries, partitioned by status code, verb, and host.",
-                         {"code", "verb", "host"}});
-  }
+                                      {"code", "method", "host"}})),
+        retries(registry.AddCounter({"rest_client_request_retries_total",
+                                     "[ALPHA] Number of request retries, partitioned by status code, verb, and host.",
+                                     {"code", "verb", "host"}})),
+        rate_limit_waits(AddHistogram(
+            registry, "rest_client_rate_limiter_duration_seconds",
+            "[ALPHA] Client side rate limiter latency in seconds. Broken down by verb, and host.", kLatencyBuckets)) {}
 
   Cells& Of(const std::string& method) {
     const std::lock_guard lock(mutex);
@@ -69,15 +67,18 @@ struct MeteredTransport::Meter {
     return cells;
   }
 
+  static std::string CodeOf(int status) { return status == 0 ? "<error>" : std::to_string(status); }
+
   // 0: there was no answer.
   void CountAnswer(const std::string& method, Cells& cells, int status) {
     const std::lock_guard lock(mutex);
     CounterCell*& cell = cells.by_status[status];
     if (cell == nullptr) {
-      cell = &requests.With({status == 0 ? "<error>" : std::to_string(status), method, host});
+      cell = &requests.With({CodeOf(status), method, host});
     }
     cell->AddShared();
   }
+  void CountRetry(const std::string& method, int status) { retries.With({CodeOf(status), method, host}).AddShared(); }
 
   const Clock& clock;
   const std::string host;
@@ -85,6 +86,8 @@ struct MeteredTransport::Meter {
   HistogramFamily& request_sizes;
   HistogramFamily& response_sizes;
   CounterFamily& requests;
+  CounterFamily& retries;
+  HistogramFamily& rate_limit_waits;
   std::mutex mutex;  // guards the map and what it says so of; held for a look-up
   std::map<std::string, Cells> by_method;
 };
@@ -97,16 +100,22 @@ MeteredTransport::~MeteredTransport() = default;
 
 void MeteredTransport::Send(net::Request request, net::SendOptions options, Done done) {
   Meter::Cells& cells = meter_->Of(request.method);
+  if (options.rate_limit_wait) {
+    meter_->rate_limit_waits.With({request.method, meter_->host})
+        .ObserveShared(std::chrono::duration<double>(*options.rate_limit_wait).count());
+  }
   const Time began = meter_->clock.Now();
   const std::size_t request_bytes = request.body.size();
   std::string method = request.method;
   transport_->Send(std::move(request), options,
-                   [meter = meter_, &cells, began, request_bytes, method = std::move(method),
-                    done = std::move(done)](Expected<net::Response> result) {
+                   [meter = meter_, &cells, began, request_bytes, is_retry = options.is_retry,
+                    method = std::move(method), done = std::move(done)](Expected<net::Response> result) {
                      cells.duration->ObserveShared(std::chrono::duration<double>(meter->clock.Now() - began).count());
                      cells.request_bytes->ObserveShared(static_cast<double>(request_bytes));
                      if (result.ok()) cells.response_bytes->ObserveShared(static_cast<double>(result->body.size()));
-                     meter->CountAnswer(method, cells, result.ok() ? result->status : 0);
+                     const int status = result.ok() ? result->status : 0;
+                     meter->CountAnswer(method, cells, status);
+                     if (is_retry) meter->CountRetry(method, status);
                      done(std::move(result));
                    });
 }

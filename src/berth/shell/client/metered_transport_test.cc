@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/shell/client/client_fakes.h"
+#include "berth/shell/client/rest_client.h"
 
 namespace berth::client {
 namespace {
@@ -37,6 +38,15 @@ class MeteredTransportTest : public ::testing::Test {
     return values;
   }
 
+  double Sum(const std::string& name) {
+    double sum = 0;
+    for (const MetricFamily* family : registry_.Read()) {
+      if (family->description().name != name) continue;
+      for (const MetricSeries& series : family->Collect()) sum += series.sum;
+    }
+    return sum;
+  }
+
   FakeLoop clock_;
   FakeTransport transport_;
   MetricRegistry registry_;
@@ -61,6 +71,42 @@ TEST_F(MeteredTransportTest, ARequestWithoutAnAnswerIsAnError) {
   EXPECT_EQ(answered_, 100);
   EXPECT_EQ(Read("rest_client_requests_total"), (Values{{"<error> GET 10.0.0.1:6443", 1}}));
   EXPECT_EQ(Read("rest_client_response_size_bytes"), (Values{{"GET 10.0.0.1:6443", 0}}));
+}
+
+TEST_F(MeteredTransportTest, CountsWhatTheRestClientSendsAgain) {
+  RestClient client(clock_, metered_, nullptr, 1, {.qps = 1, .burst = 2});
+  const auto get = [&] {
+    client.Do({"GET", "/api/v1/pods", {}, {}}, {.tries = 3}, [this](const auto& result) { answered_ += result.ok(); });
+  };
+  get();
+  transport_.Next()->Fail(ErrorCode::kUnavailable, false);
+  clock_.Advance(std::chrono::seconds(5));
+  transport_.Next()->Answer(503, "{}");
+  EXPECT_EQ(Read("rest_client_request_retries_total"), (Values{{"503 GET 10.0.0.1:6443", 1}}));
+  clock_.Advance(std::chrono::seconds(5));
+  transport_.Next()->Answer(200, "{}");
+  EXPECT_EQ(answered_, 1);
+  EXPECT_EQ(Read("rest_client_request_retries_total"),
+            (Values{{"200 GET 10.0.0.1:6443", 1}, {"503 GET 10.0.0.1:6443", 1}}));
+  EXPECT_EQ(Read("rest_client_requests_total").size(), 3u);
+  // The limit holds back the first try alone: once for each request, also for those that need not wait.
+  EXPECT_EQ(Read("rest_client_rate_limiter_duration_seconds"), (Values{{"GET 10.0.0.1:6443", 1}}));
+  for (int i = 0; i < 3; ++i) get();
+  transport_.Next()->Answer(200, "{}");
+  transport_.Next()->Answer(200, "{}");
+  EXPECT_EQ(transport_.Waiting(), 0u);
+  clock_.Advance(std::chrono::seconds(1));
+  transport_.Next()->Answer(200, "{}");
+  EXPECT_EQ(Read("rest_client_rate_limiter_duration_seconds"), (Values{{"GET 10.0.0.1:6443", 4}}));
+  EXPECT_DOUBLE_EQ(Sum("rest_client_rate_limiter_duration_seconds"), 1);
+  EXPECT_EQ(Read("rest_client_requests_total")["200 GET 10.0.0.1:6443"], 4);
+}
+
+TEST_F(MeteredTransportTest, WithoutARateLimitNoWaitIsObserved) {
+  Send("GET");
+  transport_.Next()->Answer(200, "{}");
+  EXPECT_EQ(Read("rest_client_rate_limiter_duration_seconds"), Values{});
+  EXPECT_EQ(Read("rest_client_request_retries_total"), Values{});
 }
 
 TEST_F(MeteredTransportTest, AWatchIsARequestWithoutADuration) {

@@ -175,7 +175,8 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     RestOptions options;
     Done done;
     int tries = 0;
-    bool is_refreshed = false;  // after a 401; once a call
+    std::optional<Duration> rate_limit_wait;  // until the first try has told it
+    bool is_refreshed = false;                // after a 401; once a call
     std::string authorization;
   };
   using CallPtr = std::shared_ptr<Call>;
@@ -242,9 +243,11 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
 
   void Begin(const CallPtr& call) {
     const Duration wait = TakeToken();
+    if (options.qps > 0) call->rate_limit_wait = Duration::zero();
     if (wait == Duration::zero()) return Attempt(call);
-    const auto resume = [self = shared_from_this(), call](bool is_open) {
+    const auto resume = [self = shared_from_this(), call, began = loop.Now()](bool is_open) {
       if (!is_open) return Finish(call, Cancelled());
+      call->rate_limit_wait = self->loop.Now() - began;
       self->Attempt(call);
     };
     if (!Wait(wait, resume)) {
@@ -269,17 +272,20 @@ struct RestClient::State : std::enable_shared_from_this<RestClient::State> {
     if (fence != nullptr && !fence->IsOpen()) return Finish(call, net::FencedError("", false));
     call->authorization = authorization;
     ++call->tries;
+    const net::SendOptions send_options{.timeout = call->options.timeout,
+                                        .body_bytes_max = call->options.body_bytes_max,
+                                        .is_retry = call->tries > 1,
+                                        .rate_limit_wait = std::exchange(call->rate_limit_wait, std::nullopt)};
     net::Request request = call->request;
     if (!authorization.empty()) request.headers.push_back({"Authorization", authorization});
-    transport.Send(std::move(request), {call->options.timeout, call->options.body_bytes_max},
-                   [self = shared_from_this(), call](Expected<net::Response> result) {
-                     // std::function wants copies; a list page is too large for one.
-                     auto shared = std::make_shared<Expected<net::Response>>(std::move(result));
-                     self->OnLoop([self, call, shared](bool is_open) {
-                       if (!is_open) return Finish(call, std::move(*shared));
-                       self->OnAnswer(call, std::move(*shared));
-                     });
-                   });
+    transport.Send(std::move(request), send_options, [self = shared_from_this(), call](Expected<net::Response> result) {
+      // std::function wants copies; a list page is too large for one.
+      auto shared = std::make_shared<Expected<net::Response>>(std::move(result));
+      self->OnLoop([self, call, shared](bool is_open) {
+        if (!is_open) return Finish(call, std::move(*shared));
+        self->OnAnswer(call, std::move(*shared));
+      });
+    });
   }
 
   void EndOutage() {

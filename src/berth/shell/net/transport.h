@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,9 @@ struct SendOptions {
   Duration timeout = std::chrono::seconds(30);
   // Bytes of an answer's body; a longer one is kTooLarge.
   std::size_t body_bytes_max = std::size_t{256} << 20;
+  // For whoever counts requests; nothing else depends on these.
+  bool is_retry = false;                                   // the same request has been sent before
+  std::optional<Duration> rate_limit_wait = std::nullopt;  // how long the rate limit held it back; none without a limit
 };
 
 // Ends an exchange early; destroying it does the same. After Cancel() returns no further callback starts, on_end
