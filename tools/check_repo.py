@@ -56,7 +56,7 @@ MAY_INCLUDE = {
     "demo": CORE + ["config", "plugins", "scheduler", "net", "client", "cli", "runner", "embedded_cluster"],
     "app": None,  # the composition root: everything
     "testing": None,  # used by tests only
-    "sim": None,
+    "core_sim": None,
     "program_sim": None,
 }
 # What authors of plugins include: for the plugin, and for its tests.
@@ -65,7 +65,7 @@ AUTHOR_HEADERS = ["src/berth/plugin.h", "src/berth/testing/small_cluster.h"]
 FAST_PATH = {"berth/framework/" + name + ".h" for name in ("fast_path", "node_table", "nominated_rows", "status_table")}
 VOID_POINTER = re.compile(r"\bvoid\s*(?:const\s*)?\*|_ptr<\s*void\s*>")
 # Only tests may include these.
-TESTS_ONLY = {"testing", "sim", "program_sim"}
+TESTS_ONLY = {"testing", "core_sim", "program_sim"}
 
 # Sources that read a clock or a random device where the rule says that nobody may, each with its reason.
 CLOCK_EXCEPTIONS = {

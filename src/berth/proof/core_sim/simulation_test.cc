@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replay a run, with all that happened:  BERTH_SIM_SEED=17 simulation_test
-#include "berth/proof/sim/simulation.h"
+// Replay a run, with all that happened:  BERTH_SIM_SEED=17 core_sim_test
+#include "berth/proof/core_sim/simulation.h"
 
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-namespace berth::sim {
+namespace berth::core_sim {
 namespace {
 
 void Check(std::uint64_t seed, bool prints_trace, Report& sum) {
   const Report report = Simulate(seed, prints_trace);
-  EXPECT_EQ(report.violation, "") << "replay with: BERTH_SIM_SEED=" << seed << " simulation_test";
+  EXPECT_EQ(report.violation, "") << "replay with: BERTH_SIM_SEED=" << seed << " core_sim_test";
   sum.bound += report.bound;
   sum.unknown += report.unknown;
   sum.restarts += report.restarts;
@@ -42,4 +42,4 @@ TEST(Simulation, TheSeedDecides) {
 }
 
 }  // namespace
-}  // namespace berth::sim
+}  // namespace berth::core_sim

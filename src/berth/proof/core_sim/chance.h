@@ -8,7 +8,7 @@
 #include "berth/base/random.h"
 #include "berth/base/time.h"
 
-namespace berth::sim {
+namespace berth::core_sim {
 
 class Chance {
  public:
@@ -28,4 +28,4 @@ class Chance {
   Random random_;
 };
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim

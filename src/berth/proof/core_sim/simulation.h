@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace berth::sim {
+namespace berth::core_sim {
 
 struct Report {
   std::string violation;  // what went wrong first, with its simulated time; empty: nothing
@@ -21,4 +21,4 @@ struct Report {
 // The same seed gives the same run. Takes some milliseconds.
 Report Simulate(std::uint64_t seed, bool prints_trace = false);
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim

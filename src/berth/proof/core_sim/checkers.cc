@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/proof/sim/checkers.h"
+#include "berth/proof/core_sim/checkers.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
 
-namespace berth::sim {
+namespace berth::core_sim {
 namespace {
 
 // What a pod asks of a node, looked at with code that shares nothing with the scheduler's.
@@ -163,4 +163,4 @@ void Checker::CheckNothingLeft(const scheduler::Scheduler& core) const {
   }
 }
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim

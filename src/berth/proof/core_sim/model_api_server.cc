@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/proof/sim/model_api_server.h"
+#include "berth/proof/core_sim/model_api_server.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "berth/base/check.h"
 #include "berth/codec/json.h"
 
-namespace berth::sim {
+namespace berth::core_sim {
 
 void ModelApiServer::SetNode(api::Node node) {
   node.metadata.resource_version = NextVersion();
@@ -112,4 +112,4 @@ PodPtr ModelApiServer::Read(const framework::PodRef& ref) const {
   return it == pods_.end() ? nullptr : it->second;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "berth/core/scheduler/scheduler.h"
-#include "berth/proof/sim/model_api_server.h"
+#include "berth/proof/core_sim/model_api_server.h"
 
-namespace berth::sim {
+namespace berth::core_sim {
 
 // What happened that the objects do not show. Pods go by their uids, schedulers by the number of their start.
 struct History {
@@ -45,4 +45,4 @@ class Checker {
   const Violate violate_;
 };
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim

@@ -17,7 +17,7 @@
 #include "berth/core/scheduler/io.h"
 #include "berth/framework/operation.h"
 
-namespace berth::sim {
+namespace berth::core_sim {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 using NodePtr = std::shared_ptr<const api::Node>;
@@ -67,4 +67,4 @@ inline bool IsFinished(const api::Pod& pod) {
   return pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
 }
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim

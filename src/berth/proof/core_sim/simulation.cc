@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "berth/proof/sim/simulation.h"
+#include "berth/proof/core_sim/simulation.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,12 +18,12 @@
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
-#include "berth/proof/sim/chance.h"
-#include "berth/proof/sim/checkers.h"
-#include "berth/proof/sim/model_api_server.h"
+#include "berth/proof/core_sim/chance.h"
+#include "berth/proof/core_sim/checkers.h"
+#include "berth/proof/core_sim/model_api_server.h"
 #include "berth/testing/builders.h"
 
-namespace berth::sim {
+namespace berth::core_sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -564,4 +564,4 @@ class Simulation {
 
 Report Simulate(std::uint64_t seed, bool prints_trace) { return Simulation(seed, prints_trace).Run(); }
 
-}  // namespace berth::sim
+}  // namespace berth::core_sim
