@@ -162,6 +162,15 @@ TEST(Scheduler, AConditionThatAnOlderWriteReplacesIsWrittenAgain) {
   h.Set(newest);
   h.Run();
   EXPECT_TRUE(h.Take().empty()) << "no older write says so";
+  // The older write may be of the process before this one, which found the condition as it would have written it.
+  Harness next;
+  next.Set(MakeNode("a"));
+  next.Set(told);
+  next.Run();
+  EXPECT_EQ(next.Take(), Lines{"Warning FailedScheduling p: " + NoCpu(1)});
+  next.Set(older);
+  next.Run();
+  EXPECT_EQ(next.Take(), Lines{"status p Unschedulable: " + NoCpu(1)});
 }
 
 // The same of a nomination: a write of it that waits must not bring it back after it was given up.

@@ -58,7 +58,7 @@ framework::PodStatusWrite StatusWriteOf(const PodInfo& pod, const SchedulingFail
   write.has_condition = old == nullptr || old->status != "False" || old->reason != reason ||
                         old->message != failure.message ||
                         (queued.told.condition != 0 && queued.told.condition != hash);
-  if (write.has_condition) queued.told.condition = hash;
+  queued.told.condition = hash;  // the object says it, if it is not written
   const std::size_t nomination = HashOfNomination(failure.nomination.node_name);
   write.has_nomination =
       failure.nomination.is_set && (failure.nomination.node_name != pod.nominated_node_name ||
