@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/answer_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
+#include "berth/shell/cli/text.h"
+
+namespace berth::whatif {
+namespace {
+
+std::string CpuText(std::int64_t milli) {
+  return milli % 1000 == 0 ? std::to_string(milli / 1000) : std::to_string(milli) + "m";
+}
+
+std::string BytesText(std::int64_t bytes) {
+  static constexpr std::array<std::string_view, 6> kSuffixes = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+  std::size_t suffix = 0;
+  while (suffix + 1 < kSuffixes.size() && bytes != 0 && bytes % 1024 == 0) {
+    bytes /= 1024;
+    ++suffix;
+  }
+  return std::to_string(bytes).append(kSuffixes[suffix]);
+}
+
+std::vector<std::pair<std::string, std::string>> Amounts(const framework::Resource& amounts) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  if (amounts.cpu_milli != 0) texts.emplace_back(framework::resources::kCpu, CpuText(amounts.cpu_milli));
+  if (amounts.memory_bytes != 0) texts.emplace_back(framework::resources::kMemory, BytesText(amounts.memory_bytes));
+  if (amounts.ephemeral_storage_bytes != 0)
+    texts.emplace_back(framework::resources::kEphemeralStorage, BytesText(amounts.ephemeral_storage_bytes));
+  for (const auto& [name, amount] : amounts.scalars) {
+    if (amount != 0) texts.emplace_back(name, std::to_string(amount));
+  }
+  return texts;
+}
+
+}  // namespace
+
+codec::json::object AmountsJson(const framework::Resource& amounts) {
+  codec::json::object object;
+  for (const auto& [name, amount] : Amounts(amounts)) object[name] = amount;
+  return object;
+}
+
+std::string AmountsText(const framework::Resource& amounts) {
+  std::string text;
+  for (const auto& [name, amount] : Amounts(amounts))
+    text.append(text.empty() ? "" : ", ").append(name).append(" ").append(amount);
+  return text.empty() ? "nothing" : text;
+}
+
+codec::json::object RefusalJson(const PlacementRefusal& refusal) {
+  codec::json::array reasons;
+  for (const RefusalReason& reason : refusal.reasons) {
+    reasons.push_back(
+        codec::json::object{{"reason", reason.reason}, {"plugin", reason.plugin}, {"nodes", reason.node_count}});
+  }
+  codec::json::object object{{"message", refusal.message}, {"reasons", std::move(reasons)}};
+  if (!refusal.preemption_node.empty()) {
+    object["preemption"] =
+        codec::json::object{{"node", refusal.preemption_node}, {"victims", NamesJson(refusal.preemption_victims)}};
+  }
+  return object;
+}
+
+std::string ReasonsText(const PlacementRefusal& refusal) {
+  if (refusal.reasons.empty()) return refusal.message;
+  std::string text;
+  for (const RefusalReason& reason : refusal.reasons)
+    text.append(text.empty() ? "" : ", ").append(std::to_string(reason.node_count)).append(" ").append(reason.reason);
+  return text;
+}
+
+std::string NamesText(const std::vector<std::string>& names, std::size_t names_max) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < names_max; ++i) text.append(i == 0 ? "" : ", ").append(names[i]);
+  if (names.size() > names_max) text.append(" and ").append(std::to_string(names.size() - names_max)).append(" more");
+  return text;
+}
+
+std::string Counted(std::size_t count, std::string_view one, std::string_view many) {
+  return std::to_string(count).append(" ").append(count == 1 ? one : many);
+}
+
+codec::json::array NamesJson(const std::vector<std::string>& names) {
+  codec::json::array array;
+  for (const std::string& name : names) array.emplace_back(name);
+  return array;
+}
+
+void AddWrapped(std::vector<std::string>& lines, std::string_view text, std::size_t width, std::size_t indent) {
+  const std::string safe = cli::Printable(text);
+  std::string line(indent, ' ');
+  bool is_empty = true;
+  for (std::size_t at = 0; at < safe.size();) {
+    const std::size_t end = std::min(safe.find(' ', at), safe.size());
+    const std::string_view word = std::string_view(safe).substr(at, end - at);
+    at = end + 1;
+    if (!is_empty && cli::DisplayWidth(line) + 1 + cli::DisplayWidth(word) > width) {
+      lines.push_back(std::exchange(line, std::string(indent + 2, ' ')));
+      is_empty = true;
+    }
+    line.append(is_empty ? "" : " ").append(word);
+    is_empty = false;
+  }
+  lines.push_back(std::move(line));
+}
+
+void AddTable(std::vector<std::string>& lines, const cli::Table& table, const cli::Table::Style& style) {
+  std::vector<std::string> of_table = table.Lines(style);
+  std::move(of_table.begin(), of_table.end(), std::back_inserter(lines));
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pods that controllers make in place of those that are gone: which pods have such a controller, and what the new
+// pod looks like to a scheduler. Pure, but for the overlay that makes the pod's class.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "berth/api/pod.h"
+#include "berth/core/scheduler/overlay.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::whatif {
+
+enum class PodKind : std::uint8_t {
+  kOwned,   // its controller makes another one, wherever there is room
+  kBare,    // of no controller
+  kDaemon,  // of a DaemonSet: bound to its node
+  kStatic,  // the kubelet's own: the API server has a mirror of it
+};
+PodKind KindOf(const api::Pod& pod);
+
+// "ReplicaSet web-5c7"; empty: it has no controller.
+std::string OwnerOf(const api::Pod& pod);
+
+// Takes away the volumes that are made for each pod anew (kEphemeral): their claims do not exist before the pod does.
+void DropOwnVolumes(api::Pod& pod);
+
+// Who decides how many such pods there are: the Deployment of a ReplicaSet whose name ends with the pod's
+// pod-template-hash, or the controller. Empty: nobody.
+struct TopOwner {
+  std::string kind;
+  std::string name;
+};
+TopOwner TopOwnerOf(const api::Pod& pod);
+
+struct Replacement {
+  framework::PodInfoPtr pod;  // null: see why_unknown
+  std::string why_unknown;    // what stops berth from telling where it would go
+};
+
+// The pod that comes in the place of `pod`: the same labels, the same spec, and the same claims, but for the
+// volumes that DropOwnVolumes() takes away: they go wherever the pod goes, as far as their storage class lets them.
+Replacement MakeReplacement(scheduler::Overlay& overlay, const api::Pod& pod);
+
+}  // namespace berth::whatif

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/shapes.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "berth/api/quantity.h"
+#include "berth/base/edit_distance.h"
+#include "berth/whatif/placement.h"
+#include "berth/whatif/replacement.h"
+
+namespace berth::whatif {
+namespace {
+
+std::pair<std::string, std::string> Split(const std::string& pair) {
+  const std::size_t equals = std::min(pair.find('='), pair.size());
+  return {pair.substr(0, equals), equals < pair.size() ? pair.substr(equals + 1) : std::string()};
+}
+
+}  // namespace
+
+Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& namespace_name) {
+  std::vector<std::pair<std::string, std::string>> requests;
+  if (!amounts.cpu.empty()) requests.emplace_back("cpu", amounts.cpu);
+  if (!amounts.memory.empty()) requests.emplace_back("memory", amounts.memory);
+  for (const std::string& pair : amounts.requests) requests.push_back(Split(pair));
+  Shape shape;
+  shape.origin = "flags";
+  api::Container container;
+  container.name = "main";
+  for (const auto& [resource, text] : requests) {
+    BERTH_ASSIGN_OR_RETURN(const api::Quantity amount, api::Quantity::Parse(text));
+    if (api::FindResource(container.requests, resource) != nullptr)
+      return InvalidError("the request of " + resource + " is given twice");
+    container.requests.emplace_back(resource, amount);
+    std::ranges::sort(container.requests, {}, [](const auto& entry) { return entry.first; });
+    shape.name.append(shape.name.empty() ? "" : " ").append(resource).append("=").append(text);
+  }
+  for (const std::string& pair : amounts.node_selector) {
+    const auto [key, value] = Split(pair);
+    shape.pod.spec.node_selector.Set(key, value);
+    shape.name.append(shape.name.empty() ? "" : " ").append(pair);
+  }
+  shape.pod.metadata.namespace_name = namespace_name;
+  shape.pod.spec.scheduler_name = api::kDefaultSchedulerName;
+  shape.pod.spec.containers.push_back(std::move(container));
+  return shape;
+}
+
+Expected<Shape> ShapeLike(const ClusterState& state, const std::string& key) {
+  std::vector<std::string> keys;
+  keys.reserve(state.pods.size());
+  for (const auto& pod : state.pods) {
+    keys.push_back(KeyOf(*pod));
+    if (keys.back() != key) continue;
+    Shape shape{key, "--like " + key, *pod};
+    DropOwnVolumes(shape.pod);
+    return shape;
+  }
+  std::ranges::sort(keys);
+  const std::vector<std::string_view> views(keys.begin(), keys.end());
+  const std::string_view nearest = NearestName(key, views);
+  std::string message = "--like " + key + ": no such pod";
+  if (!nearest.empty()) message.append("; the nearest name is ").append(nearest);
+  return Error{ErrorCode::kNotFound, std::move(message)};
+}
+
+}  // namespace berth::whatif

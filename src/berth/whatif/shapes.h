@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shapes: the kinds of pod that `berth capacity` is asked about, from a pod of the cluster, from amounts, from
+// manifests. Pure functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/whatif/capacity.h"
+#include "berth/whatif/cluster_state.h"
+
+namespace berth::whatif {
+
+// What flags say of a pod with one container.
+struct ShapeAmounts {
+  std::string cpu, memory;                 // quantities; empty: not requested
+  std::vector<std::string> requests;       // "nvidia.com/gpu=1"
+  std::vector<std::string> node_selector;  // "disk=ssd"
+  bool empty() const { return cpu.empty() && memory.empty() && requests.empty() && node_selector.empty(); }
+};
+
+// A pod called after its amounts. The texts are checked.
+Expected<Shape> ShapeOfAmounts(const ShapeAmounts& amounts, const std::string& namespace_name);
+
+// `key` is "NAMESPACE/POD". kNotFound names the nearest pod there is.
+Expected<Shape> ShapeLike(const ClusterState& state, const std::string& key);
+
+}  // namespace berth::whatif

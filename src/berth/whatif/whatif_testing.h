@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of questions share: a state of builders' objects, whose pods run if they have a node, and a cluster
+// with the default profile that has been loaded with it. Tests only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/api/workloads.h"
+#include "berth/base/check.h"
+#include "berth/core/config/default.h"
+#include "berth/plugins/registry.h"
+#include "berth/testing/builders.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::whatif {
+
+inline ClusterState StateOf(const std::vector<testing::NodeBuilder>& nodes,
+                            const std::vector<testing::PodBuilder>& pods,
+                            const std::vector<api::PodDisruptionBudget>& budgets = {}) {
+  ClusterState state;
+  for (const auto& node : nodes) state.nodes.push_back(node.Build());
+  for (const auto& pod : pods) {
+    api::Pod built = pod.Build();
+    if (!built.spec.node_name.empty()) built.status.phase = api::PodPhase::kRunning;
+    state.pods.push_back(std::make_shared<const api::Pod>(std::move(built)));
+  }
+  for (const auto& budget : budgets)
+    state.objects.emplace_back(std::make_shared<const api::PodDisruptionBudget>(budget));
+  return state;
+}
+
+inline std::unique_ptr<OfflineCluster> ClusterOf(const ClusterState& state) {
+  OfflineOptions options;
+  options.configuration = config::DefaultConfiguration();
+  options.plugins = plugins::InTreePlugins();
+  options.now = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
+  auto cluster = OfflineCluster::Make(std::move(options));
+  BERTH_CHECK(cluster.ok(), cluster.error().message);
+  (*cluster)->Load(state);
+  return std::move(*cluster);
+}
+
+inline api::PodDisruptionBudget Budget(const std::string& name, std::string_view app, std::int32_t allowed) {
+  api::PodDisruptionBudget budget;
+  budget.metadata.name = name;
+  budget.metadata.namespace_name = "default";
+  budget.selector = testing::Labels({{"app", std::string(app)}});
+  budget.disruptions_allowed = allowed;
+  return budget;
+}
+
+// A running pod of the Deployment `app`, by a ReplicaSet.
+inline testing::PodBuilder RunningPod(const std::string& app, const std::string& name, const std::string& node) {
+  return testing::MakePod(name)
+      .Label("app", app)
+      .Label("pod-template-hash", "5c7")
+      .Controller("apps/v1", "ReplicaSet", app + "-5c7")
+      .Node(node);
+}
+
+}  // namespace berth::whatif
