@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/drain_answer.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "berth/shell/cli/text.h"
+#include "berth/whatif/answer_text.h"
+
+namespace berth::whatif {
+namespace {
+
+std::string BudgetText(const DrainedPod& pod) {
+  if (pod.budgets.empty()) return "-";
+  return NamesText(pod.budgets, 2) +
+         (pod.budget == BudgetAnswer::kSeveral ? "" : " " + std::string(ToString(pod.budget)));
+}
+
+std::string PlaceText(const DrainedPod& pod) {
+  if (pod.fate != DrainFate::kMoves) return "-";
+  if (!pod.why_unknown.empty()) return "unknown";
+  return pod.place.empty() ? "nowhere" : pod.place;
+}
+
+bool Leaves(const DrainedPod& pod) { return pod.fate != DrainFate::kIgnored && pod.fate != DrainFate::kStays; }
+
+std::string Summary(const DrainPlan& plan) {
+  std::string text;
+  const auto add = [&](DrainFate fate, std::string_view what) {
+    const std::size_t count = plan.CountOf(fate);
+    if (count > 0) text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(what);
+  };
+  add(DrainFate::kMoves, "to move");
+  add(DrainFate::kLost, "to be lost");
+  add(DrainFate::kEnding, "ending already");
+  add(DrainFate::kIgnored, "of DaemonSets ignored");
+  add(DrainFate::kStays, "static");
+  return text.empty() ? "no pods" : "pods: " + text;
+}
+
+}  // namespace
+
+std::vector<std::string> DrainLines(const DrainPlan& plan, bool is_wide, const cli::Table::Style& style) {
+  std::vector<cli::Column> columns = {{"POD"}, {"NODE"}, {"DRAIN"}, {"BUDGET"}, {"GOES TO"}};
+  if (is_wide) columns.insert(columns.begin() + 2, {"OWNER"});
+  cli::Table table(std::move(columns));
+  for (const DrainedPod& pod : plan.pods) {
+    if (!is_wide && !Leaves(pod)) continue;
+    const cli::Color color = pod.obstacle.empty() ? cli::Color::kNone : cli::Color::kRed;
+    std::vector<cli::Cell> cells = {
+        {pod.key, color}, pod.node, std::string(ToString(pod.fate)), BudgetText(pod), PlaceText(pod)};
+    if (is_wide) cells.insert(cells.begin() + 2, pod.owner.empty() ? "-" : pod.owner);
+    table.AddRow(std::move(cells));
+  }
+  std::vector<std::string> lines;
+  if (table.row_count() > 0) {
+    AddTable(lines, table, style);
+    lines.emplace_back();
+  }
+  const std::size_t width = style.width == 0 ? kAnswerColumns : style.width;
+  const bool can_drain = plan.CanDrain();
+  AddWrapped(lines,
+             NamesText(plan.nodes, 5) + (can_drain ? " can be drained (" : " cannot be drained (") + Summary(plan) +
+                 (can_drain ? ")." : "):"),
+             width);
+  for (const DrainedPod& pod : plan.pods) {
+    if (!pod.obstacle.empty()) AddWrapped(lines, pod.key + ": " + pod.obstacle, width, 2);
+  }
+  return lines;
+}
+
+codec::json::object DrainJson(const DrainPlan& plan) {
+  codec::json::array pods;
+  for (const DrainedPod& pod : plan.pods) {
+    const std::size_t slash = pod.key.find('/');
+    codec::json::object object{{"namespace", pod.key.substr(0, slash)},
+                               {"name", pod.key.substr(slash + 1)},
+                               {"node", pod.node},
+                               {"owner", pod.owner},
+                               {"drain", ToString(pod.fate)},
+                               {"budget", ToString(pod.budget)},
+                               {"budgets", NamesJson(pod.budgets)},
+                               {"goesTo", pod.place},
+                               {"comesBack", pod.comes_back},
+                               {"obstacle", pod.obstacle}};
+    if (!pod.why_unknown.empty()) object["unknown"] = pod.why_unknown;
+    if (pod.refusal) object["refusal"] = RefusalJson(*pod.refusal);
+    pods.push_back(std::move(object));
+  }
+  return {{"kind", "DrainPlan"},
+          {"nodes", NamesJson(plan.nodes)},
+          {"canDrain", plan.CanDrain()},
+          {"force", plan.options.is_forced},
+          {"pods", std::move(pods)}};
+}
+
+}  // namespace berth::whatif
