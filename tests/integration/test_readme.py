@@ -9,7 +9,7 @@ import unittest
 
 from support import ROOT, BerthTest, berth_binary, clean_environment
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", "docs/capacity.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
              *(f"docs/plugins/{name}.md" for name in ("testing", "write-a-plugin")))
 FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```", re.S | re.M)
 BERTH = ("berth", "build/release/bin/berth")
@@ -75,9 +75,9 @@ class Documents(BerthTest):
         if words[1].startswith("-"):
             self.check_flags(words[1:])
             return
-        subcommands = re.findall(r"(?m)^ {2}([a-z]+) {2,}", output(berth_binary(), "--help"))
+        subcommands = re.findall(r"(?m)^ {2}([a-z-]+) {2,}", output(berth_binary(), "--help"))
         self.assertIn(words[1], subcommands, "berth --help does not list it")
-        nested = re.findall(r"(?m)^ {2}([a-z]+) {2,}", output(berth_binary(), words[1], "--help"))
+        nested = re.findall(r"(?m)^ {2}([a-z-]+) {2,}", output(berth_binary(), words[1], "--help"))
         if len(words) > 2 and words[2] in nested:
             self.check_flags(words[3:], words[1], words[2])
         else:

@@ -14,10 +14,13 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/apiserver_flags.h"
+#include "berth/app/can_drain_flags.h"
+#include "berth/app/capacity_flags.h"
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/demo_flags.h"
 #include "berth/app/explain_flags.h"
+#include "berth/app/headroom_flags.h"
 #include "berth/app/kubelets_flags.h"
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
@@ -108,6 +111,12 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   const CLI::App* explain_command = AddExplainCommand(app, explain, plugin_directory);
   PriceOptions price;
   const CLI::App* price_command = AddPriceCommand(app, price);
+  CapacityCommandOptions capacity;
+  const CLI::App* capacity_command = AddCapacityCommand(app, capacity, plugin_directory);
+  CanDrainOptions can_drain;
+  const CLI::App* can_drain_command = AddCanDrainCommand(app, can_drain, plugin_directory);
+  HeadroomCommandOptions headroom;
+  const CLI::App* headroom_command = AddHeadroomCommand(app, headroom, plugin_directory);
 
   try {
     app.parse(NormalizedArguments(argc, argv));
@@ -128,6 +137,9 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (kubelets_command->parsed()) return RunKubelets(kubelets);
   if (explain_command->parsed()) return RunExplain(explain, *known_plugins);
   if (price_command->parsed()) return RunPrice(price);
+  if (capacity_command->parsed()) return RunCapacity(capacity, *known_plugins);
+  if (can_drain_command->parsed()) return RunCanDrain(can_drain, *known_plugins);
+  if (headroom_command->parsed()) return RunHeadroom(headroom, *known_plugins);
   return RunDemo(demo, *known_plugins);
 }
 

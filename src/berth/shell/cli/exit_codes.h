@@ -10,6 +10,7 @@ enum ExitCode : int {
   kExitOk = 0,      // done, or ended by SIGINT or SIGTERM as asked
   kExitFailed = 1,  // the work failed: said in one line on standard error
   kExitUsage = 2,   // it never began: unknown flags, bad configuration, unreadable files
+  kExitNo = 3,      // a question was answered, with no
 };
 
 // One line on standard error: "berth: while ...: what is wrong". Returns `status`, for main to return.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/question_output.h"
+
+#include <utility>
+
+#include <unistd.h>
+
+#include "berth/app/configuration_file.h"
+#include "berth/base/time.h"
+#include "berth/codec/yaml_writer.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/whatif/answer_text.h"
+
+namespace berth::app {
+namespace {
+
+codec::json::object ClusterJson(const whatif::ClusterState& state) {
+  codec::json::array left_out;
+  for (const std::string& line : state.left_out) left_out.emplace_back(line);
+  return {{"source", state.source},
+          {"version", state.kubernetes_version},
+          {"readAt", FormatRfc3339(state.read_at)},
+          {"leftOut", std::move(left_out)}};
+}
+
+}  // namespace
+
+std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
+  if (!options.config.empty()) {
+    if (const auto valid = LoadConfigurationFile(options.config); !valid.ok())
+      return cli::FailWith(valid.error(), cli::kExitUsage);
+  }
+  auto made = LoadQuestionCluster(options, plugins);
+  if (!made.ok()) return cli::FailWith(made.error());
+  loaded = std::move(*made);
+  return std::nullopt;
+}
+
+void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const Answer& answer) {
+  cli::FileTerminal terminal(STDOUT_FILENO);
+  if (output == QuestionOutput::kJson || output == QuestionOutput::kYaml) {
+    codec::json::object json = answer.json();
+    json["cluster"] = ClusterJson(state);
+    terminal.Write(output == QuestionOutput::kYaml ? codec::WriteYaml(json) : codec::WriteJson(json) + "\n");
+    return;
+  }
+  const bool is_wide = output == QuestionOutput::kWide;
+  const std::size_t width = terminal.IsTty() ? terminal.Size().columns : whatif::kAnswerColumns;
+  const cli::Table::Style style{terminal.HasColor(), is_wide ? 0 : width};
+  std::string text;
+  for (const std::string& line : answer.lines(is_wide, style)) text += line + "\n";
+  terminal.Write(text);
+}
+
+}  // namespace berth::app

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the commands that ask a question have in common at both ends: the cluster that is asked, and the answer on
+// standard output.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "berth/app/question_cluster.h"
+#include "berth/app/question_flags.h"
+#include "berth/codec/json.h"
+#include "berth/shell/cli/table.h"
+#include "berth/whatif/cluster_state.h"
+
+namespace berth::app {
+
+// Reads the cluster into `loaded`. The exit status when that failed, which has been said; nullopt: go on.
+std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded);
+
+// The answer of one command in each of its forms.
+struct Answer {
+  // For tables: true for the wide one.
+  std::function<std::vector<std::string>(bool is_wide, const cli::Table::Style& style)> lines;
+  std::function<codec::json::object()> json;
+};
+
+// Tables are as wide as the terminal, or a hundred columns where there is none; wide ones are not cut. JSON and YAML
+// get what `state` tells of the cluster, under "cluster".
+void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const Answer& answer);
+
+}  // namespace berth::app
