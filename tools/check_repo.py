@@ -34,7 +34,7 @@ MAY_INCLUDE = {
     "runtime": CORE + ["config", "cache", "instruments", "queue", "plugins"],
     "scheduler": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime"],
     # The runner of golden cases is a shell of its own around the core.
-    "conformance": CORE + ["config", "cache", "queue", "plugins", "runtime", "scheduler", "cli"],
+    "conformance": CORE + ["config", "cache", "queue", "plugins", "runtime", "scheduler", "cli", "whatif"],
     "net": ["base"],
     "client": ["base", "codec", "api", "net"],
     "apiserver": ["base", "codec", "api", "net"],
@@ -50,7 +50,8 @@ MAY_INCLUDE = {
     "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "client", "outside", "plugin_files"],
     "prices": ["base", "codec", "api", "plugins", "client", "cli"],
     # Questions about a cluster: the core on a state that the client reads.
-    "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli"],
+    "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli",
+                      "apiserver", "controllers"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.
     "authoring": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "plugin_files", "whatif"],
     "demo": CORE + ["config", "plugins", "scheduler", "net", "client", "cli", "runner", "embedded_cluster"],

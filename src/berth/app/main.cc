@@ -25,6 +25,7 @@
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/run_flags.h"
+#include "berth/app/simulate_flags.h"
 #include "berth/base/log_settings.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
@@ -117,6 +118,8 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   const CLI::App* can_drain_command = AddCanDrainCommand(app, can_drain, plugin_directory);
   HeadroomCommandOptions headroom;
   const CLI::App* headroom_command = AddHeadroomCommand(app, headroom, plugin_directory);
+  SimulateOptions simulate;
+  const CLI::App* simulate_command = AddSimulateCommand(app, simulate, plugin_directory, verbosity);
 
   try {
     app.parse(NormalizedArguments(argc, argv));
@@ -140,6 +143,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (capacity_command->parsed()) return RunCapacity(capacity, *known_plugins);
   if (can_drain_command->parsed()) return RunCanDrain(can_drain, *known_plugins);
   if (headroom_command->parsed()) return RunHeadroom(headroom, *known_plugins);
+  if (simulate_command->parsed()) return RunSimulate(simulate, *known_plugins);
   return RunDemo(demo, *known_plugins);
 }
 

@@ -2,22 +2,20 @@
 #include "berth/app/question_cluster.h"
 
 #include <cstdio>
+#include <string>
 #include <utility>
 
-#include "berth/app/configuration_file.h"
-#include "berth/core/config/default.h"
+#include "berth/app/question_configuration.h"
+#include "berth/shell/cli/text.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 
 namespace berth::app {
 
 Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins, Time now) {
+  BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded, LoadQuestionConfiguration("--config", config, plugins));
+  for (const std::string& line : loaded.unknown) std::fprintf(stderr, "berth: %s\n", cli::Printable(line).c_str());
   whatif::OfflineOptions options;
-  options.configuration = config::DefaultConfiguration();
-  if (!config.empty()) {
-    BERTH_ASSIGN_OR_RETURN(options.configuration, LoadConfigurationFile(config));
-  }
-  if (!options.configuration.extenders.empty())
-    std::fprintf(stderr, "berth: the configuration's HTTP extenders are not asked: answers are without their say\n");
+  options.configuration = std::move(loaded.configuration);
   options.plugins = plugins;
   options.read_file = plugin_files::PluginFiles(config);
   options.now = now;

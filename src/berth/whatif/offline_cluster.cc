@@ -14,6 +14,10 @@ namespace {
 // Of the loop in Run(): against plugins that begin something anew for ever. A turn decides one pod at least.
 constexpr std::int64_t kTurnsMax = 10'000'000;
 
+// The event of a pod that made room, in upstream's words: "Preempted by pod UID on node NAME".
+constexpr std::string_view kPreempted = "Preempted";
+constexpr std::string_view kPreemptedBy = "Preempted by pod ";
+
 }  // namespace
 
 OfflineCluster::OfflineCluster(OfflineOptions options)
@@ -24,7 +28,19 @@ OfflineCluster::OfflineCluster(OfflineOptions options)
             decisions_.push_back(std::move(decision));
           },
           framework::Metrics::None(), options_.read_file),
-      now_(options_.now) {}
+      now_(options_.now),
+      api_(ForApi()) {}
+
+InMemoryApi::Cluster OfflineCluster::ForApi() {
+  return {handle_.objects(), [this](framework::AnyObject object) { SetObject(std::move(object)); },
+          [this](framework::ObjectKind kind, const std::string& key) {
+            core_->Handle(scheduler::ObjectGone{kind, key}, now_);
+          },
+          [this](const std::string& name) -> const api::Node* {
+            const framework::NodeIndex row = nodes().Find(name);
+            return row == framework::kNoNode || !nodes().Info(row).has_node() ? nullptr : &nodes().Info(row).node();
+          }};
+}
 
 Expected<std::unique_ptr<OfflineCluster>> OfflineCluster::Make(OfflineOptions options) {
   std::unique_ptr<OfflineCluster> made(new OfflineCluster(std::move(options)));
@@ -38,9 +54,15 @@ Expected<std::unique_ptr<OfflineCluster>> OfflineCluster::Make(OfflineOptions op
 }
 
 void OfflineCluster::Load(const ClusterState& state) {
-  for (const framework::AnyObject& object : state.objects) SetObject(object);
+  for (const framework::AnyObject& object : state.objects) {
+    std::visit([this](const auto& each) { api_.NoteVersion(each->metadata.resource_version); }, object);
+    SetObject(object);
+  }
   for (const auto& node : state.nodes) SetNode(node);
-  for (const auto& pod : state.pods) Take(pod);
+  for (const auto& pod : state.pods) {
+    api_.NoteVersion(pod->metadata.resource_version);
+    Take(pod);
+  }
 }
 
 void OfflineCluster::SetObject(framework::AnyObject object) {
@@ -54,7 +76,7 @@ void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
 void OfflineCluster::RemoveNode(const std::string& name) { core_->Handle(scheduler::NodeGone{name}, now_); }
 
 void OfflineCluster::SetPod(api::Pod pod) {
-  pod.metadata.resource_version = std::to_string(++resource_version_);
+  pod.metadata.resource_version = api_.NextVersion();
   Take(std::make_shared<const api::Pod>(std::move(pod)));
 }
 
@@ -120,6 +142,8 @@ bool OfflineCluster::Perform() {
     } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
       core_->Handle(scheduler::WorkDone{work->operation, framework::Guarded(work->work)}, now_);
       has_done = true;
+    } else if (const auto* event = std::get_if<scheduler::EmitEvent>(&output)) {
+      Note(*event);
     }
   }
   return has_done;
@@ -136,17 +160,32 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
   } else if (const auto* read = std::get_if<framework::PodRead>(&write.write)) {
     const auto at = pods_.find(read->pod.uid);
     core_->Handle(scheduler::PodReadDone{write.operation, at == pods_.end() ? nullptr : at->second, {}}, now_);
-  } else if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write)) {
+  } else if (const auto* removal = std::get_if<framework::ObjectDelete>(&write.write);
+             removal != nullptr && removal->object.resource == "pods") {
     core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
     // A pod that makes room for another one goes at once.
-    if (removal->object.resource != "pods") return;
     if (const auto at = pods_.find(removal->uid); at != pods_.end()) evictions_.push_back({at->second, {}});
     RemovePod(removal->uid);
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
     if (status->has_condition) refused_[status->pod.uid] = status->condition_message;
   } else {
-    core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, "{}"}, now_);
+    auto answer = api_.Do(write.write);
+    if (answer.ok()) {
+      core_->Handle(scheduler::WriteDone{write.operation, std::nullopt, std::move(*answer)}, now_);
+    } else {
+      core_->Handle(scheduler::WriteDone{write.operation, answer.error()}, now_);
+    }
   }
+}
+
+void OfflineCluster::Note(const scheduler::EmitEvent& event) {
+  if (event.reason != kPreempted || !event.note.starts_with(kPreemptedBy)) return;
+  const auto eviction = std::find_if(evictions_.rbegin(), evictions_.rend(), [&](const Eviction& each) {
+    return each.pod->metadata.uid == event.regarding.uid;
+  });
+  if (eviction == evictions_.rend()) return;
+  const std::string_view rest = std::string_view(event.note).substr(kPreemptedBy.size());
+  eviction->preemptor_uid = rest.substr(0, rest.find(' '));
 }
 
 std::string OfflineCluster::NodeOf(const api::Pod& pod) const {

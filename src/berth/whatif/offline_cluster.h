@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OfflineCluster: a cluster in memory around the core: everything that the scheduler wants done outside is done at once
-// and succeeds, and time passes as fast as it is waited for. Nothing of it reaches a real cluster. Plugins may have
-// threads; all else is one thread's.
+// and succeeds (in_memory_api.h), and time passes as fast as it is waited for. Nothing of it reaches a real cluster.
+// Plugins may have threads; all else is one thread's.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,7 @@
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
 #include "berth/whatif/cluster_state.h"
+#include "berth/whatif/in_memory_api.h"
 
 namespace berth::whatif {
 
@@ -54,6 +55,8 @@ class OfflineCluster {
   void SetObject(framework::AnyObject object);
   void RemoveNode(const std::string& name);
   void RemovePod(const std::string& uid);
+  // What the volume controller and provisioners would do for a claim that waits for no pod.
+  void BindNow(const api::PersistentVolumeClaim& claim) { api_.BindNow(claim); }
 
   // Schedules until nothing is left to do, or that much of the cluster's time has gone by. Longer than any wait at
   // Permit, when it is not said.
@@ -62,6 +65,7 @@ class OfflineCluster {
   std::unique_ptr<scheduler::Overlay> MakeOverlay() { return core_->MakeOverlay(now_); }
 
   const scheduler::Scheduler& core() const { return *core_; }
+  const framework::Objects& objects() const { return handle_.objects(); }
   const framework::NodeTable& nodes() const { return core_->cache().nodes(); }
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
@@ -73,6 +77,12 @@ class OfflineCluster {
   // What held the pod back before it could be scheduled; nullopt: nothing.
   std::optional<std::string> GateOf(const api::Pod& pod) const;
 
+  // As the API server would show it; null: there is none.
+  std::shared_ptr<const api::Pod> FindPod(const std::string& uid) const {
+    const auto at = pods_.find(uid);
+    return at == pods_.end() ? nullptr : at->second;
+  }
+
   // After Run: where the pod is; empty: nowhere.
   std::string NodeOf(const api::Pod& pod) const;
   // After Run: why it is nowhere.
@@ -83,10 +93,12 @@ class OfflineCluster {
  private:
   explicit OfflineCluster(OfflineOptions options);
 
+  InMemoryApi::Cluster ForApi();
   void Take(std::shared_ptr<const api::Pod> pod);
   // True when something was done.
   bool Perform();
   void Perform(scheduler::Write&& write);
+  void Note(const scheduler::EmitEvent& event);
 
   const OfflineOptions options_;
   std::mutex decisions_mutex_;  // guards decisions_: a plugin may have threads
@@ -98,7 +110,7 @@ class OfflineCluster {
   std::map<std::string, std::string> refused_;                   // by uid: what its condition says
   std::vector<Eviction> evictions_;
   Time now_;
-  int resource_version_ = 0;
+  InMemoryApi api_;
 };
 
 }  // namespace berth::whatif

@@ -20,7 +20,7 @@
 #include "berth/framework/preemption_report.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
-#include "berth/proof/conformance/claim_api.h"
+#include "berth/whatif/in_memory_api.h"
 
 namespace berth::conformance {
 namespace {
@@ -42,8 +42,8 @@ class CaseHandle final : public framework::Handle {
   void Decide(framework::PermitDecision) override {}
   const framework::Objects& objects() const override { return objects_; }
   framework::Objects& objects() { return objects_; }
-  void Start(framework::Operation operation) override { (void)claim_api_.Run(std::move(operation), kBoundEpoch); }
-  ClaimApi& claim_api() { return claim_api_; }
+  void Start(framework::Operation operation) override { (void)api_.Run(std::move(operation), kBoundEpoch); }
+  whatif::InMemoryApi& api() { return api_; }
   void Emit(framework::PodEvent) override {}
   const framework::NominatedRows* nominated_rows() const override { return &on_rows_; }
   std::vector<PodInfoPtr> NominatedPods(std::string_view node_name) const override {
@@ -60,7 +60,10 @@ class CaseHandle final : public framework::Handle {
   queue::Nominator& nominator_;
   const framework::NominatedRows& on_rows_;
   framework::Objects objects_;
-  ClaimApi claim_api_{objects_};
+  whatif::InMemoryApi api_{{objects_,
+                            [this](framework::AnyObject object) { objects_.Set(object); },
+                            [this](framework::ObjectKind kind, const std::string& key) { objects_.Remove(kind, key); },
+                            {}}};
 };
 
 StatusRecord ToRecord(const Status& status) {
@@ -277,7 +280,7 @@ class Run {
     // As the oracle: claims are written, so that later pods find them allocated.
     for (framework::PreBindPlugin* plugin : profiles_[p]->pre_bind) {
       if (plugin->Name() != plugins::names::kDynamicResources || plugin->PreBindPreFlight(*assumed).IsSkip()) continue;
-      const Status status = handle_.claim_api().Run(plugin->PreBind(*assumed), kBoundEpoch);
+      const Status status = handle_.api().Run(plugin->PreBind(*assumed), kBoundEpoch);
       if (!status.IsSuccess()) differences_.push_back(got.pod + ": PreBind: " + status.Message());
     }
     auto running = std::make_shared<PodInfo>(*assumed);

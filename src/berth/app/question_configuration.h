@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The KubeSchedulerConfiguration that a question about a cluster is decided by. It may be that of a scheduler with
+// plugins and extenders that berth does not have: their part of the decision stays unknown, and is named.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/core/config/types.h"
+#include "berth/plugins/registry.h"
+
+namespace berth::app {
+
+struct QuestionConfiguration {
+  config::KubeSchedulerConfiguration configuration;
+  std::vector<std::string> unknown;  // what is not asked, one line each
+};
+
+// `flag` is how the file was named: "--config". An empty path: kube-scheduler's defaults.
+Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
+                                                          plugins::KnownPlugins known);
+
+}  // namespace berth::app

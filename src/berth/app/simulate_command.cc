@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/simulate_command.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include "berth/app/question_configuration.h"
+#include "berth/base/log.h"
+#include "berth/base/time.h"
+#include "berth/codec/json.h"
+#include "berth/codec/yaml_writer.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/client/file.h"
+#include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/whatif/additions.h"
+#include "berth/whatif/manifests.h"
+#include "berth/whatif/simulation.h"
+#include "berth/whatif/simulation_report.h"
+
+namespace berth::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kManifestFilesMax = 10'000;
+// Where output is no terminal.
+constexpr std::size_t kWidth = 100;
+// Ties are broken by it: the same question has the same answer.
+constexpr std::uint64_t kSeed = 1;
+
+Expected<std::string> ReadStandardInput() {
+  std::string text;
+  std::array<char, 1 << 16> buffer{};
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stdin)) {
+    text.append(buffer.data(), count);
+    if (text.size() > whatif::kManifestFileBytesMax)
+      return Error{ErrorCode::kTooLarge, "standard input: more than " +
+                                             std::to_string(whatif::kManifestFileBytesMax >> 20) + " MiB of manifests"};
+  }
+  return text;
+}
+
+// As kubectl: of a directory the files that look like manifests, by name.
+Expected<std::vector<std::string>> FilesOf(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
+  std::vector<std::string> files;
+  for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string extension = entry->path().extension().string();
+    if (extension == ".yaml" || extension == ".yml" || extension == ".json") files.push_back(entry->path().string());
+    if (files.size() > kManifestFilesMax)
+      return Error{ErrorCode::kTooLarge, path + ": more than " + std::to_string(kManifestFilesMax) + " manifests"};
+  }
+  if (error) return InvalidError(path + ": " + error.message());
+  if (files.empty()) return InvalidError(path + ": no .yaml, .yml or .json file in it");
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Expected<std::vector<whatif::ManifestFile>> ReadFiles(const std::vector<std::string>& paths) {
+  std::vector<whatif::ManifestFile> files;
+  for (const std::string& path : paths) {
+    if (path == "-") {
+      BERTH_ASSIGN_OR_RETURN(std::string text, ReadStandardInput());
+      files.push_back({"standard input", std::move(text)});
+      continue;
+    }
+    BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> found, FilesOf(path));
+    for (const std::string& file : found) {
+      BERTH_ASSIGN_OR_RETURN(std::string text, client::ReadSmallFile(file, whatif::kManifestFileBytesMax));
+      files.push_back({file, std::move(text)});
+    }
+  }
+  return files;
+}
+
+class SimulateCommand {
+ public:
+  SimulateCommand(const SimulateOptions& options, plugins::KnownPlugins plugins)
+      : options_(options), plugins_(plugins) {}
+
+  int Go() {
+    // What is wrong with the question is said before any cluster is read.
+    if (options_.files.empty() && options_.remove_nodes.empty() && options_.add_nodes == 0)
+      return cli::FailWith(InvalidError("nothing to simulate: want -f FILE, --remove-node NAME or --add-nodes N"),
+                           cli::kExitUsage);
+    if (const auto read = ReadQuestion(); !read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);
+    const auto state = ReadClusterFor(options_.question);
+    if (!state.ok()) return cli::FailWith(state.error());
+    const Time begin = clock_.Now();
+    whatif::AdditionOptions adding;
+    adding.now = state->read_at;
+    adding.removed_nodes = {options_.remove_nodes.begin(), options_.remove_nodes.end()};
+    adding.node_copies = options_.add_nodes;
+    adding.node_like = options_.node_like;
+    const auto additions = whatif::MakeAdditions(manifests_, *state, adding);
+    if (!additions.ok()) return cli::FailWith(additions.error(), cli::kExitUsage);
+    const auto first = Simulate(*state, *additions, configuration_, options_.question.config);
+    if (!first.ok()) return cli::FailWith(first.error(), cli::kExitUsage);
+    if (!compared_) {
+      TellTime(begin, *first);
+      Print(*first);
+      return first->PendingCount() == 0 ? cli::kExitOk : kExitPending;
+    }
+    const auto second = Simulate(*state, *additions, *compared_, options_.compare);
+    if (!second.ok()) return cli::FailWith(second.error(), cli::kExitUsage);
+    Print(*first, *second);
+    return first->PendingCount() + second->PendingCount() == 0 ? cli::kExitOk : kExitPending;
+  }
+
+ private:
+  void TellTime(Time begin, const whatif::Simulation& simulation) const {
+    const double seconds = std::chrono::duration<double>(clock_.Now() - begin).count();
+    log::Debug("app", "Simulated", {{"pods", simulation.pods.size()}, {"seconds", seconds}});
+  }
+
+  Expected<void> ReadQuestion() {
+    BERTH_ASSIGN_OR_RETURN(const std::string namespace_name, NamespaceOf(options_.question));
+    BERTH_ASSIGN_OR_RETURN(const auto files, ReadFiles(options_.files));
+    BERTH_ASSIGN_OR_RETURN(manifests_, whatif::ReadManifests(files, namespace_name));
+    BERTH_ASSIGN_OR_RETURN(configuration_, LoadQuestionConfiguration("--config", options_.question.config, plugins_));
+    if (!options_.compare.empty()) {
+      BERTH_ASSIGN_OR_RETURN(compared_, LoadQuestionConfiguration("--compare", options_.compare, plugins_));
+    }
+    for (const std::string& line : manifests_.left_out) Warn(line);
+    for (const std::string& line : configuration_.unknown) Warn(line);
+    if (compared_) {
+      for (const std::string& line : compared_->unknown) Warn(options_.compare + ": " + line);
+    }
+    return {};
+  }
+
+  static void Warn(const std::string& line) {
+    std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str());
+  }
+
+  Expected<whatif::Simulation> Simulate(const whatif::ClusterState& state, const whatif::Additions& additions,
+                                        const QuestionConfiguration& by, const std::string& path) const {
+    whatif::OfflineOptions options;
+    options.configuration = by.configuration;
+    options.plugins = plugins_;
+    options.read_file = plugin_files::PluginFiles(path);
+    options.now = state.read_at;
+    options.seed = kSeed;
+    return whatif::Simulate({state, additions, options_.remove_nodes}, std::move(options));
+  }
+
+  static std::string Shown(const std::string& path) {
+    return path.empty() ? "default" : fs::path(path).filename().string();
+  }
+
+  void Print(const whatif::Simulation& simulation) const {
+    if (IsDocument()) return PrintDocument(whatif::SimulationJson(simulation, manifests_.left_out));
+    cli::FileTerminal terminal(STDOUT_FILENO);
+    terminal.Write(whatif::SimulationText(simulation, StyleOf(terminal)));
+  }
+
+  void Print(const whatif::Simulation& first, const whatif::Simulation& second) const {
+    std::string a = Shown(options_.question.config);
+    std::string b = Shown(options_.compare);
+    if (a == b) {
+      a = options_.question.config.empty() ? a : options_.question.config;
+      b = options_.compare;
+    }
+    const whatif::Compared one{a, first};
+    const whatif::Compared other{b, second};
+    if (IsDocument()) return PrintDocument(whatif::ComparisonJson(one, other, manifests_.left_out));
+    cli::FileTerminal terminal(STDOUT_FILENO);
+    terminal.Write(whatif::ComparisonText(one, other, StyleOf(terminal)));
+  }
+
+  bool IsDocument() const {
+    return options_.question.output == QuestionOutput::kJson || options_.question.output == QuestionOutput::kYaml;
+  }
+
+  void PrintDocument(const codec::json::object& document) const {
+    cli::FileTerminal terminal(STDOUT_FILENO);
+    terminal.Write(options_.question.output == QuestionOutput::kJson ? codec::WriteJson(document) + '\n'
+                                                                     : codec::WriteYaml(document));
+  }
+
+  whatif::ReportStyle StyleOf(const cli::FileTerminal& terminal) const {
+    const bool is_wide = options_.question.output == QuestionOutput::kWide;
+    return {is_wide, terminal.HasColor(), terminal.IsTty() ? terminal.Size().columns : is_wide ? 0 : kWidth};
+  }
+
+  const SystemClock clock_;
+  const SimulateOptions& options_;
+  const plugins::KnownPlugins plugins_;
+  whatif::Manifests manifests_;
+  QuestionConfiguration configuration_;
+  std::optional<QuestionConfiguration> compared_;
+};
+
+}  // namespace
+
+int RunSimulate(const SimulateOptions& options, plugins::KnownPlugins plugins) {
+  return SimulateCommand(options, plugins).Go();
+}
+
+}  // namespace berth::app

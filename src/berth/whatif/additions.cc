@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/additions.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "berth/api/decode.h"
+#include "berth/devcluster/controllers/objects.h"
+#include "berth/framework/object_kinds.h"
+#include "berth/whatif/daemon_pods.h"
+#include "berth/whatif/pod_templates.h"
+
+namespace berth::whatif {
+namespace {
+
+namespace json = codec::json;
+using NodePtr = std::shared_ptr<const api::Node>;
+
+constexpr std::string_view kHostname = "kubernetes.io/hostname";
+constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
+constexpr const char* kTemplateHash = controllers::kTemplateHashLabel;
+// Labels and taints of a node's life so far, which a copy of it has not lived.
+constexpr std::string_view kNodeLifePrefix = "node.kubernetes.io/";
+constexpr std::size_t kBaseNameMax = 63 - 6;  // room for a dash and five letters
+
+const json::object& Part(const json::object& object, std::string_view key) {
+  static const json::object none;
+  const json::value* value = object.if_contains(key);
+  return value == nullptr || !value->is_object() ? none : value->get_object();
+}
+
+std::int64_t IntOf(const json::object& object, std::string_view key, std::int64_t otherwise) {
+  const json::value* value = object.if_contains(key);
+  return value == nullptr || !value->is_int64() ? otherwise : value->get_int64();
+}
+
+std::string TextOf(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value == nullptr || !value->is_string() ? std::string() : std::string(value->get_string());
+}
+
+std::string NameOf(const Workload& workload) {
+  return workload.kind + ' ' + workload.namespace_name + '/' + workload.name;
+}
+
+std::optional<framework::ObjectKind> ObjectKindNamed(std::string_view name) {
+  for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
+    const auto kind = static_cast<framework::ObjectKind>(k);
+    if (framework::InfoOf(kind).name == name) return kind;
+  }
+  return std::nullopt;
+}
+
+// A Pod as the controller of `workload` begins it: labels and annotations of the template, and its spec.
+json::object PodDocument(const Workload& workload, const json::object& pod_template) {
+  json::object metadata{{"name", workload.name}, {"namespace", workload.namespace_name}};
+  const json::object& given = Part(pod_template, "metadata");
+  for (const char* key : {"labels", "annotations"}) {
+    if (const json::value* value = given.if_contains(key)) metadata[key] = *value;
+  }
+  return {
+      {"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", std::move(metadata)}, {"spec", Part(pod_template, "spec")}};
+}
+
+void SetLabel(json::object& document, std::string_view key, std::string_view value) {
+  json::value& labels = document["metadata"].as_object()["labels"];
+  if (!labels.is_object()) labels = json::object();
+  labels.get_object()[key] = value;
+}
+
+class Maker {
+ public:
+  Maker(const Manifests& manifests, const ClusterState& state, const AdditionOptions& options)
+      : manifests_(manifests), state_(state), options_(options) {}
+
+  Expected<Additions> Make() {
+    Survey();
+    for (const Manifest& manifest : manifests_.documents) {
+      if (const auto read = ReadObject(manifest); !read.ok()) return Located(manifest, read.error());
+    }
+    BERTH_RETURN_IF_ERROR(CopyNodes());
+    for (const Manifest& manifest : manifests_.documents) {
+      if (const auto made = MakePods(manifest); !made.ok()) return Located(manifest, made.error());
+    }
+    SpreadOwnDaemons();
+    SetDefaultClasses();
+    return std::move(out_);
+  }
+
+ private:
+  static Error Located(const Manifest& manifest, const Error& error) {
+    return {error.code, manifest.where + ": " + error.message};
+  }
+
+  void Survey() {
+    for (const auto& node : state_.nodes) nodes_[node->metadata.name] = node;
+    for (const std::string& name : options_.removed_nodes) nodes_.erase(name);
+    for (const auto& pod : state_.pods) {
+      if (pod->metadata.deletion_time) continue;
+      own_pods_[WorkloadOf(*pod)].push_back(pod.get());
+      pod_names_.insert(pod->metadata.namespace_name + '/' + pod->metadata.name);
+    }
+    for (const framework::AnyObject& object : state_.objects) {
+      if (std::holds_alternative<std::shared_ptr<const api::PersistentVolumeClaim>>(object))
+        claim_keys_.insert(framework::KeyOf(object));
+      if (std::holds_alternative<std::shared_ptr<const api::Namespace>>(object))
+        namespaces_.insert(framework::KeyOf(object));
+    }
+    for (const Manifest& manifest : manifests_.documents) {
+      if (manifest.kind == "Namespace") namespaces_.insert(manifest.name);
+      if (manifest.kind == "PriorityClass") priority_classes_.push_back(&manifest.object);
+      if (manifest.kind == "ResourceClaimTemplate")
+        claim_templates_[manifest.namespace_name + '/' + manifest.name] = &Part(Part(manifest.object, "spec"), "spec");
+    }
+  }
+
+  // Nodes and all that is no pod.
+  Expected<void> ReadObject(const Manifest& manifest) {
+    if (!manifest.namespace_name.empty() && !namespaces_.empty() && namespaces_.insert(manifest.namespace_name).second)
+      out_.notes.push_back("namespace " + manifest.namespace_name + " does not exist yet");
+    if (manifest.kind == "Node") return ReadNode(manifest);
+    const auto kind = ObjectKindNamed(manifest.kind);
+    if (!kind) return {};
+    json::object document = manifest.object;
+    json::object& metadata = document["metadata"].as_object();
+    metadata["uid"] = SimulatedUid(manifest.kind, manifest.namespace_name, manifest.name);
+    metadata.erase("resourceVersion");
+    BERTH_ASSIGN_OR_RETURN(framework::AnyObject object, DecodeAny(*kind, document));
+    if (*kind == framework::ObjectKind::kPersistentVolumeClaim &&
+        !claim_keys_.insert(framework::KeyOf(object)).second) {
+      out_.notes.push_back("PersistentVolumeClaim " + framework::KeyOf(object) + " exists already: it stays as it is");
+      return {};
+    }
+    out_.objects.push_back(std::move(object));
+    return {};
+  }
+
+  Expected<void> ReadNode(const Manifest& manifest) {
+    BERTH_ASSIGN_OR_RETURN(const NodePtr decoded, api::DecodeNode(codec::WriteJson(manifest.object)));
+    if (decoded->allocatable.empty())
+      return InvalidError("status.allocatable: Required value: what the node has, for example cpu: \"8\"");
+    auto node = std::make_shared<api::Node>(*decoded);
+    if (node->metadata.labels.Find(kHostname) == nullptr) node->metadata.labels.Set(kHostname, node->metadata.name);
+    AddNode(std::move(node));
+    return {};
+  }
+
+  void AddNode(NodePtr node) {
+    if (!nodes_.contains(node->metadata.name)) new_nodes_.push_back(node);
+    nodes_[node->metadata.name] = node;
+    out_.nodes.push_back(std::move(node));
+  }
+
+  Expected<void> CopyNodes() {
+    if (options_.node_copies == 0) return {};
+    const auto at = nodes_.find(options_.node_like);
+    if (at == nodes_.end()) return Error{ErrorCode::kNotFound, "there is no node \"" + options_.node_like + "\""};
+    const NodePtr model = at->second;
+    std::size_t number = 0;
+    for (std::size_t i = 0; i < options_.node_copies; ++i) {
+      std::string name;
+      do {
+        name = options_.node_like + "-new-" + std::to_string(++number);
+      } while (nodes_.contains(name));
+      auto node = std::make_shared<api::Node>(*model);
+      node->metadata.name = name;
+      node->metadata.uid = SimulatedUid("node", "", name);
+      node->metadata.labels.Set(kHostname, name);
+      node->unschedulable = false;
+      node->images.clear();
+      std::erase_if(node->taints, [](const api::Taint& taint) { return taint.key.starts_with(kNodeLifePrefix); });
+      AddNode(std::move(node));
+      CopyCsiNode(name);
+    }
+    return {};
+  }
+
+  void CopyCsiNode(const std::string& name) {
+    for (const framework::AnyObject& object : state_.objects) {
+      const auto* csi = std::get_if<std::shared_ptr<const api::CsiNode>>(&object);
+      if (csi == nullptr || (*csi)->metadata.name != options_.node_like) continue;
+      auto copy = std::make_shared<api::CsiNode>(**csi);
+      copy->metadata.name = name;
+      copy->metadata.uid = SimulatedUid("csinode", "", name);
+      out_.objects.emplace_back(std::shared_ptr<const api::CsiNode>(std::move(copy)));
+    }
+  }
+
+  Expected<void> MakePods(const Manifest& manifest) {
+    const Workload workload{manifest.kind, manifest.namespace_name, manifest.name};
+    const json::object& spec = Part(manifest.object, "spec");
+    if (manifest.kind == "Pod") return MakePod(manifest);
+    if (manifest.kind == "Deployment") return MakeDeployment(workload, manifest.object);
+    if (manifest.kind == "ReplicaSet" || manifest.kind == "ReplicationController")
+      return MakeReplicas(workload, workload, PodDocument(workload, Part(spec, "template")),
+                          IntOf(spec, "replicas", 1));
+    if (manifest.kind == "StatefulSet") return MakeStatefulSet(workload, manifest.object);
+    if (manifest.kind == "DaemonSet") return MakeDaemonSet(workload, spec);
+    if (manifest.kind == "Job") return MakeJob(workload, spec);
+    return {};
+  }
+
+  Expected<PodTemplate> Template(const Workload& workload, json::object document, std::string_view prefix) {
+    const auto find = [&](const std::string& name) -> const json::object* {
+      const auto at = claim_templates_.find(workload.namespace_name + '/' + name);
+      return at == claim_templates_.end() ? nullptr : at->second;
+    };
+    if (const std::string runtime = TextOf(Part(document, "spec"), "runtimeClassName"); !runtime.empty())
+      out_.notes.push_back(NameOf(workload) + ": what RuntimeClass " + runtime + " adds to its pods is not simulated");
+    BERTH_ASSIGN_OR_RETURN(PodTemplate made, PodTemplate::Make(std::move(document), prefix, priority_classes_, find));
+    for (const std::string& name : made.unknown_templates())
+      out_.notes.push_back(NameOf(workload) + ": ResourceClaimTemplate " + workload.namespace_name + '/' + name +
+                           " is not known: add it with -f, the cluster's are not read");
+    api::ObjectMeta& meta = made.mutable_pod().metadata;
+    meta.creation_time = options_.now;
+    meta.resource_version.clear();
+    meta.deletion_time.reset();
+    return made;
+  }
+
+  Expected<void> Add(api::Pod pod) {
+    if (out_.pods.size() >= kAddedPodsMax)
+      return Error{ErrorCode::kTooLarge, "more than " + std::to_string(kAddedPodsMax) + " pods in all"};
+    const std::string key = pod.metadata.namespace_name + '/' + pod.metadata.name;
+    if (!pod_names_.insert(key).second) return Error{ErrorCode::kAlreadyExists, "pod " + key + " exists already"};
+    out_.pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+    return {};
+  }
+
+  // How many of `replicas` pods the workload lacks.
+  std::int64_t Lacking(const Workload& workload, std::int64_t replicas) {
+    const auto at = own_pods_.find(workload);
+    const auto own = at == own_pods_.end() ? 0 : static_cast<std::int64_t>(at->second.size());
+    if (own == 0) return replicas;
+    const std::int64_t lacking = std::max<std::int64_t>(replicas - own, 0);
+    out_.notes.push_back(NameOf(workload) + " has " + std::to_string(own) + " pods already, which stay as they are: " +
+                         std::to_string(lacking) + " of " + std::to_string(replicas) + " are added");
+    return lacking;
+  }
+
+  static api::OwnerReference Reference(const Workload& workload) {
+    const std::string version = workload.kind == "Job"                     ? "batch/v1"
+                                : workload.kind == "ReplicationController" ? "v1"
+                                                                           : "apps/v1";
+    return {version, workload.kind, workload.name, SimulatedUid(workload.kind, workload.namespace_name, workload.name)};
+  }
+
+  Expected<void> MakePod(const Manifest& manifest) {
+    json::object document = manifest.object;
+    json::object& metadata = document["metadata"].as_object();
+    std::string name = manifest.name;
+    if (const std::string base = TextOf(metadata, "generateName"); name.empty() && !base.empty())
+      name = base + NameSuffix(base, out_.pods.size());
+    metadata["name"] = name;
+    const Workload workload{manifest.kind, manifest.namespace_name, name};
+    BERTH_ASSIGN_OR_RETURN(PodTemplate made, Template(workload, std::move(document), ""));
+    return Add(made.MakePod(name, out_.objects));
+  }
+
+  Expected<void> MakeReplicas(const Workload& workload, const Workload& owner, json::object document,
+                              std::int64_t replicas) {
+    BERTH_ASSIGN_OR_RETURN(PodTemplate made, Template(workload, std::move(document), "spec.template."));
+    made.mutable_pod().metadata.controller = Reference(owner);
+    std::uint64_t number = 0;
+    for (std::int64_t lacking = Lacking(workload, replicas); lacking > 0; --lacking) {
+      const std::string name = NextName(owner.namespace_name, owner.name, number);
+      BERTH_RETURN_IF_ERROR(Add(made.MakePod(name, out_.objects)));
+    }
+    return {};
+  }
+
+  Expected<void> MakeDeployment(const Workload& workload, const json::object& object) {
+    const json::object& spec = Part(object, "spec");
+    const json::object& pod_template = Part(spec, "template");
+    const std::string hash = controllers::TemplateHash(pod_template, 0);
+    const Workload set{"ReplicaSet", workload.namespace_name, workload.name.substr(0, kBaseNameMax - 5) + '-' + hash};
+    json::object document = PodDocument(workload, pod_template);
+    SetLabel(document, kTemplateHash, hash);
+    // Some plugins spread pods by the selector of their ReplicaSet.
+    json::object selector = Part(spec, "selector");
+    json::value& labels = selector["matchLabels"];
+    if (!labels.is_object()) labels = json::object();
+    labels.get_object()[kTemplateHash] = hash;
+    const json::object set_document{
+        {"metadata", json::object{{"name", set.name},
+                                  {"namespace", set.namespace_name},
+                                  {"uid", SimulatedUid(set.kind, set.namespace_name, set.name)}}},
+        {"spec", json::object{{"selector", std::move(selector)}}}};
+    BERTH_ASSIGN_OR_RETURN(framework::AnyObject decoded, DecodeAny(framework::ObjectKind::kReplicaSet, set_document));
+    out_.objects.push_back(std::move(decoded));
+    return MakeReplicas(workload, set, std::move(document), IntOf(spec, "replicas", 1));
+  }
+
+  Expected<void> MakeStatefulSet(const Workload& workload, const json::object& object) {
+    const json::object& spec = Part(object, "spec");
+    json::object document = PodDocument(workload, Part(spec, "template"));
+    SetLabel(document, "controller-revision-hash",
+             workload.name.substr(0, kBaseNameMax - 5) + '-' + controllers::TemplateHash(Part(spec, "template"), 0));
+    BERTH_ASSIGN_OR_RETURN(PodTemplate made, Template(workload, std::move(document), "spec.template."));
+    made.mutable_pod().metadata.controller = Reference(workload);
+    BERTH_ASSIGN_OR_RETURN(const auto claims, ClaimTemplates(spec, workload));
+    const std::int64_t replicas = IntOf(spec, "replicas", 1);
+    const std::int64_t start = IntOf(Part(spec, "ordinals"), "start", 0);
+    static_cast<void>(Lacking(workload, replicas));
+    for (std::int64_t ordinal = start; ordinal < start + replicas; ++ordinal) {
+      const std::string name = workload.name + '-' + std::to_string(ordinal);
+      if (pod_names_.contains(workload.namespace_name + '/' + name)) continue;
+      api::Pod pod = made.MakePod(name, out_.objects);
+      pod.metadata.labels.Set("statefulset.kubernetes.io/pod-name", name);
+      pod.metadata.labels.Set("apps.kubernetes.io/pod-index", std::to_string(ordinal));
+      for (const auto& claim : claims) AddStatefulClaim(*claim, pod);
+      BERTH_RETURN_IF_ERROR(Add(std::move(pod)));
+    }
+    return {};
+  }
+
+  static Expected<std::vector<std::shared_ptr<const api::PersistentVolumeClaim>>> ClaimTemplates(
+      const json::object& spec, const Workload& workload) {
+    std::vector<std::shared_ptr<const api::PersistentVolumeClaim>> claims;
+    const json::value* templates = spec.if_contains("volumeClaimTemplates");
+    if (templates == nullptr || !templates->is_array()) return claims;
+    for (const json::value& item : templates->get_array()) {
+      if (!item.is_object()) continue;
+      json::object document = item.get_object();
+      document.erase("status");
+      json::value& metadata = document["metadata"];
+      if (!metadata.is_object()) metadata = json::object();
+      metadata.get_object()["namespace"] = workload.namespace_name;
+      BERTH_ASSIGN_OR_RETURN(auto claim, DecodeAs<api::PersistentVolumeClaim>(document));
+      claims.push_back(std::move(claim));
+    }
+    return claims;
+  }
+
+  void AddStatefulClaim(const api::PersistentVolumeClaim& of_template, api::Pod& pod) {
+    const std::string& volume = of_template.metadata.name;
+    const std::string name = volume + '-' + pod.metadata.name;
+    std::erase_if(pod.spec.volumes, [&](const api::Volume& other) { return other.name == volume; });
+    pod.spec.volumes.push_back({volume, {api::VolumeKind::kPersistentVolumeClaim, name, {}, {}, {}, false, {}}});
+    if (!claim_keys_.insert(pod.metadata.namespace_name + '/' + name).second) return;  // the cluster has it already
+    auto claim = std::make_shared<api::PersistentVolumeClaim>(of_template);
+    claim->metadata.name = name;
+    claim->metadata.uid = SimulatedUid("pvc", pod.metadata.namespace_name, name);
+    claim->metadata.creation_time = options_.now;
+    out_.objects.emplace_back(std::shared_ptr<const api::PersistentVolumeClaim>(std::move(claim)));
+  }
+
+  Expected<void> MakeDaemonSet(const Workload& workload, const json::object& spec) {
+    BERTH_ASSIGN_OR_RETURN(PodTemplate made,
+                           Template(workload, PodDocument(workload, Part(spec, "template")), "spec.template."));
+    made.mutable_pod().metadata.controller = Reference(workload);
+    AddDaemonTolerations(made.mutable_pod());
+    std::set<std::string> has_one;
+    for (const api::Pod* pod : own_pods_[workload]) {
+      has_one.insert(pod->spec.node_name.empty() ? PinnedNode(*pod).value_or("") : pod->spec.node_name);
+    }
+    if (!has_one.empty())
+      out_.notes.push_back(NameOf(workload) + " has " + std::to_string(has_one.size()) +
+                           " pods already, which stay as they are");
+    std::uint64_t number = 0;
+    for (const auto& [node_name, node] : nodes_) {
+      if (has_one.contains(node_name) || !RunsDaemonPod(made.pod(), *node)) continue;
+      api::Pod pod = made.MakePod(NextName(workload.namespace_name, workload.name, number), out_.objects);
+      PinDaemonPod(node_name, pod);
+      BERTH_RETURN_IF_ERROR(Add(std::move(pod)));
+    }
+    if (number == 0 && has_one.empty()) out_.notes.push_back(NameOf(workload) + " runs on no node");
+    daemons_done_.insert(workload);
+    return {};
+  }
+
+  // Of a pod: the owner's and five letters that no pod has yet.
+  std::string NextName(const std::string& namespace_name, const std::string& owner, std::uint64_t& number) const {
+    const std::string base = owner.substr(0, kBaseNameMax) + '-';
+    std::string name;
+    do {
+      name = base + NameSuffix(namespace_name + '/' + base, number++);
+    } while (pod_names_.contains(namespace_name + '/' + name));
+    return name;
+  }
+
+  // The DaemonSets of the cluster on nodes that are new, each by one of its pods.
+  void SpreadOwnDaemons() {
+    if (new_nodes_.empty()) return;
+    for (const auto& [workload, pods] : own_pods_) {
+      if (workload.kind != "DaemonSet" || pods.empty() || daemons_done_.contains(workload)) continue;
+      api::Pod model = *pods.front();
+      model.spec.node_name.clear();
+      model.status = {};
+      model.metadata.creation_time = options_.now;
+      model.metadata.resource_version.clear();
+      // What its template required beside the node's name cannot be known from a pod; its nodeSelector can.
+      if (model.spec.node_affinity) model.spec.node_affinity->required.reset();
+      std::uint64_t number = 0;
+      for (const NodePtr& node : new_nodes_) {
+        if (!RunsDaemonPod(model, *node)) continue;
+        api::Pod pod = model;
+        pod.metadata.name = NextName(workload.namespace_name, workload.name, number);
+        pod.metadata.uid = SimulatedUid("pod", workload.namespace_name, pod.metadata.name);
+        PinDaemonPod(node->metadata.name, pod);
+        pod_names_.insert(workload.namespace_name + '/' + pod.metadata.name);
+        out_.daemon_pods.push_back(std::make_shared<const api::Pod>(std::move(pod)));
+      }
+    }
+  }
+
+  Expected<void> MakeJob(const Workload& workload, const json::object& spec) {
+    json::object document = PodDocument(workload, Part(spec, "template"));
+    for (const char* key : {"batch.kubernetes.io/job-name", "job-name"}) SetLabel(document, key, workload.name);
+    const std::int64_t parallelism = IntOf(spec, "parallelism", 1);
+    const std::int64_t completions = IntOf(spec, "completions", parallelism);
+    const json::value* suspend = spec.if_contains("suspend");
+    if (suspend != nullptr && suspend->is_bool() && suspend->get_bool()) {
+      out_.notes.push_back(NameOf(workload) + " is suspended: it has no pods");
+      return {};
+    }
+    const std::int64_t count = std::min(parallelism, completions);
+    if (completions > count)
+      out_.notes.push_back(NameOf(workload) + ": the first " + std::to_string(count) + " of its " +
+                           std::to_string(completions) + " pods, as many as run at a time");
+    return MakeReplicas(workload, workload, std::move(document), count);
+  }
+
+  // As the admission plugin DefaultStorageClass: the newest of the default classes.
+  void SetDefaultClasses() {
+    std::shared_ptr<const api::StorageClass> chosen;
+    const auto look = [&](const framework::AnyObject& object) {
+      const auto* each = std::get_if<std::shared_ptr<const api::StorageClass>>(&object);
+      if (each == nullptr) return;
+      const std::string* mark = (*each)->metadata.annotations.Find(kDefaultClass);
+      if (mark == nullptr || *mark != "true") return;
+      if (chosen == nullptr || chosen->metadata.creation_time.value_or(options_.now) <
+                                   (*each)->metadata.creation_time.value_or(options_.now))
+        chosen = *each;
+    };
+    for (const framework::AnyObject& object : state_.objects) look(object);
+    for (const framework::AnyObject& object : out_.objects) look(object);
+    if (chosen == nullptr) return;
+    for (framework::AnyObject& object : out_.objects) {
+      auto* claim = std::get_if<std::shared_ptr<const api::PersistentVolumeClaim>>(&object);
+      if (claim == nullptr || (*claim)->storage_class_name || !(*claim)->volume_name.empty()) continue;
+      auto with_class = std::make_shared<api::PersistentVolumeClaim>(**claim);
+      with_class->storage_class_name = chosen->metadata.name;
+      *claim = std::move(with_class);
+    }
+  }
+
+  const Manifests& manifests_;
+  const ClusterState& state_;
+  const AdditionOptions& options_;
+  std::map<std::string, NodePtr> nodes_;  // as they will be
+  std::vector<NodePtr> new_nodes_;
+  std::map<Workload, std::vector<const api::Pod*>> own_pods_;
+  std::set<Workload> daemons_done_;
+  std::set<std::string> pod_names_;   // of the cluster and new, with their namespace
+  std::set<std::string> claim_keys_;  // of PersistentVolumeClaims
+  std::set<std::string> namespaces_;
+  std::vector<const json::object*> priority_classes_;
+  std::map<std::string, const json::object*> claim_templates_;
+  Additions out_;
+};
+
+}  // namespace
+
+Workload WorkloadOf(const api::Pod& pod) {
+  const api::ObjectMeta& meta = pod.metadata;
+  if (!meta.controller) return {"Pod", meta.namespace_name, meta.name};
+  Workload workload{meta.controller->kind, meta.namespace_name, meta.controller->name};
+  const std::string* hash = meta.labels.Find(kTemplateHash);
+  if (workload.kind == "ReplicaSet" && hash != nullptr && !hash->empty() && workload.name.ends_with('-' + *hash)) {
+    workload.kind = "Deployment";
+    workload.name.resize(workload.name.size() - hash->size() - 1);
+  }
+  return workload;
+}
+
+Expected<Additions> MakeAdditions(const Manifests& manifests, const ClusterState& state,
+                                  const AdditionOptions& options) {
+  return Maker(manifests, state, options).Make();
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Additions: what manifests add to a cluster: nodes, objects, and the pods that the controllers of Deployments,
+// StatefulSets, ... would create, with names and uids that are the same in every run. Pure functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/api/node.h"
+#include "berth/api/pod.h"
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/framework/objects.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/manifests.h"
+
+namespace berth::whatif {
+
+// What pods belong to, as a user knows it: a ReplicaSet's pods are its Deployment's. A pod of nobody is its own.
+struct Workload {
+  std::string kind;
+  std::string namespace_name;
+  std::string name;
+  auto operator<=>(const Workload&) const = default;
+};
+Workload WorkloadOf(const api::Pod& pod);
+
+struct Additions {
+  std::vector<std::shared_ptr<const api::Node>> nodes;  // new, or in place of one of the same name
+  std::vector<framework::AnyObject> objects;
+  // Of the cluster's DaemonSets on new nodes: they are there before anything else is.
+  std::vector<std::shared_ptr<const api::Pod>> daemon_pods;
+  std::vector<std::shared_ptr<const api::Pod>> pods;  // in the order in which they would be created
+  // What a reader of the answer should know, one line each.
+  std::vector<std::string> notes;
+};
+
+struct AdditionOptions {
+  Time now{};                           // creation time of what is new
+  std::set<std::string> removed_nodes;  // no DaemonSet gets a pod there
+  // So many nodes more, like the cluster's node of that name.
+  std::size_t node_copies = 0;
+  std::string node_like;
+};
+
+inline constexpr std::size_t kAddedPodsMax = 500'000;
+inline constexpr std::size_t kNodeCopiesMax = 100'000;
+
+// Pods of a workload that `state` has count as its replicas: only those that it lacks are added. The cluster's own
+// DaemonSets get pods on new nodes. An error names the manifest and the field.
+Expected<Additions> MakeAdditions(const Manifests& manifests, const ClusterState& state,
+                                  const AdditionOptions& options);
+
+}  // namespace berth::whatif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/additions.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/framework/object_kinds.h"
+#include "berth/testing/builders.h"
+#include "berth/whatif/daemon_pods.h"
+
+namespace berth::whatif {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+
+const std::string kTemplate = R"(
+  template:
+    metadata: {labels: {app: x}}
+    spec: {containers: [{name: c, image: i, resources: {limits: {cpu: "1"}}}]})";
+const std::string kSelector = "\n  selector: {matchLabels: {app: x}}";
+
+std::string Workload(const std::string& kind, const std::string& name, const std::string& spec) {
+  return "apiVersion: apps/v1\nkind: " + kind + "\nmetadata: {name: " + name + "}\nspec:" + kSelector + kTemplate +
+         spec;
+}
+
+Expected<Additions> Make(const std::string& text, const ClusterState& state = {}, const AdditionOptions& options = {}) {
+  BERTH_ASSIGN_OR_RETURN(const Manifests manifests, ReadManifests({{"m.yaml", text}}, "shop"));
+  return MakeAdditions(manifests, state, options);
+}
+
+std::vector<std::string> NamesOf(const Additions& additions) {
+  std::vector<std::string> names;
+  for (const auto& pod : additions.pods) names.push_back(pod->metadata.namespace_name + '/' + pod->metadata.name);
+  return names;
+}
+
+TEST(AdditionsTest, ADeploymentsPodsAreItsReplicaSets) {
+  const auto made = Make(Workload("Deployment", "web", "\n  replicas: 3"));
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_EQ(made->pods.size(), 3U);
+  const api::Pod& pod = *made->pods.front();
+  ASSERT_TRUE(pod.metadata.controller);
+  EXPECT_EQ(pod.metadata.controller->kind, "ReplicaSet");
+  EXPECT_EQ(WorkloadOf(pod), (whatif::Workload{"Deployment", "shop", "web"}));
+  EXPECT_TRUE(pod.metadata.name.starts_with(pod.metadata.controller->name + '-')) << pod.metadata.name;
+  EXPECT_EQ(pod.spec.scheduler_name, "default-scheduler");
+  EXPECT_EQ(pod.spec.tolerations.size(), 2U) << "those of the admission plugin DefaultTolerationSeconds";
+  ASSERT_EQ(pod.spec.containers.front().requests.size(), 1U) << "limits count as requests";
+  ASSERT_EQ(made->objects.size(), 1U) << "the ReplicaSet, whose selector spreads pods";
+  const auto again = Make(Workload("Deployment", "web", "\n  replicas: 3"));
+  EXPECT_EQ(NamesOf(*again), NamesOf(*made));
+}
+
+TEST(AdditionsTest, OnlyTheReplicasThatLackAreAdded) {
+  const std::string hash =
+      Make(Workload("Deployment", "web", ""))->pods.front()->metadata.labels.Find("pod-template-hash") ? "abc12" : "";
+  ClusterState state;
+  state.pods.push_back(std::make_shared<const api::Pod>(MakePod("web-abc12-1")
+                                                            .Namespace("shop")
+                                                            .Label("pod-template-hash", hash)
+                                                            .Controller("apps/v1", "ReplicaSet", "web-abc12")
+                                                            .Build()));
+  const auto made = Make(Workload("Deployment", "web", "\n  replicas: 3"), state);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->pods.size(), 2U);
+  EXPECT_EQ(
+      made->notes,
+      (std::vector<std::string>{"Deployment shop/web has 1 pods already, which stay as they are: 2 of 3 are added"}));
+}
+
+TEST(AdditionsTest, AStatefulSetHasOrdinalsAndClaims) {
+  ClusterState state;
+  state.pods.push_back(std::make_shared<const api::Pod>(
+      MakePod("db-0").Namespace("shop").Controller("apps/v1", "StatefulSet", "db").Build()));
+  const auto made = Make(Workload("StatefulSet", "db", R"(
+  replicas: 3
+  serviceName: db
+  volumeClaimTemplates:
+  - metadata: {name: data}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}})"),
+                         state);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(NamesOf(*made), (std::vector<std::string>{"shop/db-1", "shop/db-2"}));
+  ASSERT_EQ(made->pods.front()->spec.volumes.size(), 1U);
+  EXPECT_EQ(made->pods.front()->spec.volumes.front().source.id, "data-db-1");
+  std::vector<std::string> claims;
+  for (const auto& object : made->objects) {
+    if (framework::KindOf(object) == framework::ObjectKind::kPersistentVolumeClaim)
+      claims.push_back(framework::KeyOf(object));
+  }
+  EXPECT_EQ(claims, (std::vector<std::string>{"shop/data-db-1", "shop/data-db-2"}));
+}
+
+TEST(AdditionsTest, ADaemonSetRunsWhereItIsTolerated) {
+  ClusterState state;
+  state.nodes = {MakeNode("a").Build(), MakeNode("b").Taint("gpu", "", api::TaintEffect::kNoSchedule).Build(),
+                 MakeNode("c")
+                     .Unschedulable()
+                     .Taint("node.kubernetes.io/unschedulable", "", api::TaintEffect::kNoSchedule)
+                     .Build(),
+                 MakeNode("gone").Build()};
+  AdditionOptions options;
+  options.removed_nodes = {"gone"};
+  const auto made = Make(Workload("DaemonSet", "agent", ""), state, options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  std::vector<std::string> nodes;
+  for (const auto& pod : made->pods) nodes.push_back(PinnedNode(*pod).value_or("none"));
+  EXPECT_EQ(nodes, (std::vector<std::string>{"a", "c"}));
+}
+
+TEST(AdditionsTest, AJobRunsAsManyAsItMayAtATime) {
+  const auto made = Make(
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {parallelism: 2, completions: 5, "
+      "template: {spec: {restartPolicy: Never, containers: [{name: c, image: i}]}}}");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->pods.size(), 2U);
+  EXPECT_EQ(*made->pods.front()->metadata.labels.Find("job-name"), "j");
+  EXPECT_EQ(made->notes, (std::vector<std::string>{"Job shop/j: the first 2 of its 5 pods, as many as run at a time"}));
+}
+
+TEST(AdditionsTest, NodesLikeOneGetThePodsOfTheClustersDaemonSets) {
+  ClusterState state;
+  state.nodes = {MakeNode("n1")
+                     .Label("zone", "a")
+                     .Taint("node.kubernetes.io/not-ready", "", api::TaintEffect::kNoSchedule)
+                     .Build()};
+  api::Pod daemon = MakePod("agent-x").Node("n1").Controller("apps/v1", "DaemonSet", "agent").Build();
+  PinDaemonPod("n1", daemon);
+  state.pods.push_back(std::make_shared<const api::Pod>(daemon));
+  AdditionOptions options;
+  options.node_copies = 2;
+  options.node_like = "n1";
+  const auto made = MakeAdditions({}, state, options);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_EQ(made->nodes.size(), 2U);
+  EXPECT_EQ(made->nodes[0]->metadata.name, "n1-new-1");
+  EXPECT_EQ(*made->nodes[0]->metadata.labels.Find("zone"), "a");
+  EXPECT_EQ(*made->nodes[0]->metadata.labels.Find("kubernetes.io/hostname"), "n1-new-1");
+  EXPECT_TRUE(made->nodes[0]->taints.empty()) << "a taint of its life so far";
+  ASSERT_EQ(made->daemon_pods.size(), 2U);
+  EXPECT_EQ(PinnedNode(*made->daemon_pods[1]), "n1-new-2");
+}
+
+TEST(AdditionsTest, PriorityClassesOfManifestsAreResolved) {
+  const std::string pod =
+      "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {priorityClassName: high, "
+      "containers: [{name: c, image: i}]}\n";
+  const auto made =
+      Make("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7" + pod);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_EQ(made->pods.front()->spec.priority, 7);
+  const auto missing = Make(pod);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.error().message,
+            "m.yaml:3: Pod shop/p: spec.priorityClassName: no PriorityClass with name high was found");
+}
+
+TEST(AdditionsTest, ClaimsGetTheDefaultStorageClass) {
+  const auto made = Make(
+      "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: fast, annotations: "
+      "{storageclass.kubernetes.io/is-default-class: \"true\"}}\nprovisioner: x\n---\napiVersion: v1\nkind: "
+      "PersistentVolumeClaim\nmetadata: {name: c}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: "
+      "{storage: "
+      "1Gi}}}\n");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  const auto& claim = std::get<std::shared_ptr<const api::PersistentVolumeClaim>>(made->objects.back());
+  EXPECT_EQ(claim->storage_class_name, "fast");
+}
+
+TEST(AdditionsTest, BadInput) {
+  ClusterState state;
+  state.pods.push_back(std::make_shared<const api::Pod>(MakePod("p").Namespace("shop").Build()));
+  const std::string pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]}\n";
+  EXPECT_EQ(Make(pod, state).error().message, "m.yaml:1: Pod shop/p: pod shop/p exists already");
+  EXPECT_EQ(Make("apiVersion: v1\nkind: Node\nmetadata: {name: n9}\n").error().message,
+            "m.yaml:1: Node n9: status.allocatable: Required value: what the node has, for example cpu: \"8\"");
+  const std::string no_image =
+      "apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {template: {spec: "
+      "{restartPolicy: Never, containers: [{name: c}]}}}";
+  EXPECT_EQ(Make(no_image).error().message,
+            "m.yaml:1: Job shop/j: spec.template.spec.containers[0].image: Required value");
+  AdditionOptions options;
+  options.node_copies = 1;
+  options.node_like = "n7";
+  EXPECT_EQ(MakeAdditions({}, state, options).error().message, "there is no node \"n7\"");
+}
+
+}  // namespace
+}  // namespace berth::whatif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/manifests.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "berth/codec/yaml.h"
+#include "berth/devcluster/apiserver/metadata_validation.h"
+#include "berth/devcluster/apiserver/priority.h"
+#include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/apiserver/schema.h"
+#include "berth/framework/object_kinds.h"
+
+namespace berth::whatif {
+namespace {
+
+namespace json = codec::json;
+using apiserver::FieldError;
+using apiserver::ResourceType;
+
+// Beside those that plugins read.
+constexpr std::array<std::string_view, 9> kKinds = {"Pod",         "Deployment",    "ReplicaSet",
+                                                    "StatefulSet", "DaemonSet",     "ReplicationController",
+                                                    "Node",        "PriorityClass", "ResourceClaimTemplate"};
+constexpr std::string_view kJob = "Job";
+constexpr std::string_view kJobVersion = "batch/v1";
+
+std::string_view TextOf(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  if (value == nullptr || !value->is_string()) return {};
+  return {value->get_string().data(), value->get_string().size()};
+}
+
+const json::object* ObjectOf(const json::object& object, std::string_view key) {
+  const json::value* value = object.if_contains(key);
+  return value == nullptr ? nullptr : value->if_object();
+}
+
+json::object& MutableObjectOf(json::object& object, std::string_view key) {
+  json::value& value = object[key];
+  if (!value.is_object()) value = json::object();
+  return value.get_object();
+}
+
+std::string VersionOf(const ResourceType& type) {
+  return type.group.empty() ? type.version : type.group + '/' + type.version;
+}
+
+bool IsSimulated(std::string_view kind) {
+  if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return true;
+  for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
+    if (framework::InfoOf(static_cast<framework::ObjectKind>(k)).name == kind) return true;
+  }
+  return false;
+}
+
+const ResourceType* FindType(std::string_view api_version, std::string_view kind) {
+  for (const ResourceType& type : apiserver::ResourceTypes()) {
+    if (type.kind == kind && VersionOf(type) == api_version && IsSimulated(kind)) return &type;
+  }
+  return nullptr;
+}
+
+// "[a, b]", or the one there is.
+std::string Joined(const std::vector<std::string>& texts) {
+  if (texts.size() == 1) return texts.front();
+  std::string joined = "[";
+  for (const std::string& text : texts) joined += (joined.size() == 1 ? "" : ", ") + text;
+  return joined + ']';
+}
+
+Expected<void> ToError(const std::vector<FieldError>& errors, std::string_view path_prefix) {
+  if (errors.empty()) return {};
+  std::vector<std::string> lines;
+  for (const FieldError& error : errors) lines.push_back(std::string(path_prefix) + error.field + ": " + error.message);
+  return InvalidError(Joined(lines));
+}
+
+// What must be right before anything else can be read of it.
+Expected<void> CheckShape(const ResourceType& type, json::object& object) {
+  if (const auto wrong = apiserver::WrongType(type, object)) return InvalidError(*wrong);
+  const std::vector<std::string> unknown = apiserver::UnknownFields(type, object);
+  if (!unknown.empty()) return InvalidError(Joined(unknown));
+  apiserver::DropNulls(object);
+  return {};
+}
+
+Expected<void> Prepare(const ResourceType& type, json::object& object, std::string_view path_prefix) {
+  type.set_defaults(object);
+  type.prepare_create(object);
+  std::vector<FieldError> errors = apiserver::ValidateMetadata(type, MutableObjectOf(object, "metadata"));
+  if (errors.empty()) errors = type.validate(object, nullptr);
+  return ToError(errors, path_prefix);
+}
+
+// The API server's schema has no Job: what controllers read of it is checked here, its pods as all pods are.
+Expected<void> CheckJob(const json::object& job) {
+  const json::object* metadata = ObjectOf(job, "metadata");
+  if (metadata == nullptr || (TextOf(*metadata, "name").empty() && TextOf(*metadata, "generateName").empty()))
+    return InvalidError("metadata.name: Required value: name or generateName is required");
+  const json::object* spec = ObjectOf(job, "spec");
+  const json::object* pod_template = spec == nullptr ? nullptr : ObjectOf(*spec, "template");
+  if (pod_template == nullptr) return InvalidError("spec.template: Required value");
+  std::vector<std::string> errors;
+  for (const char* field : {"parallelism", "completions"}) {
+    const json::value* value = spec->if_contains(field);
+    if (value == nullptr || value->is_null() || (value->is_int64() && value->get_int64() >= 0)) continue;
+    errors.push_back(std::string("spec.") + field + ": Invalid value: " + codec::WriteJson(*value) +
+                     ": must be a whole number, 0 or more");
+  }
+  const json::object* pod = ObjectOf(*pod_template, "spec");
+  const std::string_view restart = pod == nullptr ? std::string_view() : TextOf(*pod, "restartPolicy");
+  if (restart != "Never" && restart != "OnFailure")
+    errors.emplace_back(R"(spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never")");
+  if (!errors.empty()) return InvalidError(Joined(errors));
+  return {};
+}
+
+// The line of the first word of each document that is not empty.
+std::vector<std::size_t> DocumentLines(std::string_view text) {
+  std::vector<std::size_t> lines;
+  bool has_content = false;
+  const auto see = [&](std::string_view rest, std::size_t number) {
+    const std::size_t word = rest.find_first_not_of(" \t\r");
+    if (has_content || word == std::string_view::npos || rest[word] == '#') return;
+    has_content = true;
+    lines.push_back(number);
+  };
+  std::size_t number = 1;
+  for (std::size_t at = 0; at < text.size(); ++number) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    const std::string_view mark = line.substr(0, 3);
+    const bool is_mark =
+        (mark == "---" || mark == "...") && (line.size() == 3 || line[3] == ' ' || line[3] == '\t' || line[3] == '\r');
+    if (is_mark) {
+      has_content = false;
+      see(line.substr(3), number);
+    } else if (has_content || !line.starts_with('%')) {
+      see(line, number);
+    }
+  }
+  return lines;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& default_namespace) : default_namespace_(default_namespace) {}
+
+  Expected<void> ReadFile(const ManifestFile& file) {
+    const codec::ParseLimits limits{.bytes_max = kManifestFileBytesMax};
+    auto parsed = codec::ParseYamlStream(file.text, limits);
+    if (!parsed.ok()) return Error{parsed.error().code, file.name + ": " + parsed.error().message};
+    if (parsed->empty()) return InvalidError(file.name + ": there is no document in it");
+    const std::vector<std::size_t> lines = DocumentLines(file.text);
+    for (std::size_t i = 0; i < parsed->size(); ++i) {
+      const bool has_line = lines.size() == parsed->size();
+      BERTH_RETURN_IF_ERROR(ReadDocument(
+          std::move((*parsed)[i]),
+          file.name + (has_line ? ':' + std::to_string(lines[i]) : ": document " + std::to_string(i + 1))));
+    }
+    return {};
+  }
+
+  Manifests Take() && { return std::move(out_); }
+
+ private:
+  Expected<void> ReadDocument(json::value document, const std::string& place) {
+    if (document.is_null()) return {};
+    if (!document.is_object()) return InvalidError(place + ": a manifest is an object with a kind");
+    json::object& object = document.get_object();
+    const std::string kind(TextOf(object, "kind"));
+    const std::string version(TextOf(object, "apiVersion"));
+    if (kind.empty()) return InvalidError(place + ": kind: Required value");
+    if (version.empty()) return InvalidError(place + ": apiVersion: Required value");
+    const json::value* items = object.if_contains("items");
+    if (kind.ends_with("List") && items != nullptr && items->is_array()) return ReadList(object, place);
+    return ReadObject(std::move(object), kind, version, place);
+  }
+
+  // Lists within lists are not read: depth is bounded so.
+  Expected<void> ReadList(json::object& list, const std::string& place) {
+    json::array& items = list["items"].get_array();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const std::string item_place = place + ": items[" + std::to_string(i) + ']';
+      json::object* item = items[i].if_object();
+      if (item == nullptr) return InvalidError(item_place + ": a manifest is an object with a kind");
+      const std::string kind(TextOf(*item, "kind"));
+      const std::string version(TextOf(*item, "apiVersion"));
+      if (kind.empty()) return InvalidError(item_place + ".kind: Required value");
+      BERTH_RETURN_IF_ERROR(ReadObject(std::move(*item), kind, version, item_place));
+    }
+    return {};
+  }
+
+  Expected<void> ReadObject(json::object object, const std::string& kind, const std::string& version,
+                            const std::string& place) {
+    if (out_.documents.size() + out_.left_out.size() >= kManifestsMax)
+      return Error{ErrorCode::kTooLarge, place + ": more than " + std::to_string(kManifestsMax) + " manifests"};
+    const bool is_job = kind == kJob && version == kJobVersion;
+    const ResourceType* type = is_job ? nullptr : FindType(version, kind);
+    Manifest out;
+    out.kind = kind;
+    if (const json::object* metadata = ObjectOf(object, "metadata")) {
+      out.name = TextOf(*metadata, "name");
+      out.namespace_name = TextOf(*metadata, "namespace");
+      out.where = out.name.empty() ? std::string(TextOf(*metadata, "generateName")) + "..." : out.name;
+    }
+    if (is_job || (type != nullptr && type->namespaced)) {
+      if (out.namespace_name.empty()) out.namespace_name = default_namespace_;
+    } else if (type != nullptr) {
+      out.namespace_name.clear();
+    }
+    out.where = place + ": " + kind + ' ' + (out.namespace_name.empty() ? "" : out.namespace_name + '/') + out.where;
+    if (!is_job && type == nullptr) {
+      out_.left_out.push_back(out.where + ": " + version + " " + kind + " is not simulated");
+      return {};
+    }
+    if (const auto checked = Check(type, out.namespace_name, object); !checked.ok())
+      return Error{checked.error().code, out.where + ": " + checked.error().message};
+    out.object = std::move(object);
+    out_.documents.push_back(std::move(out));
+    return {};
+  }
+
+  static Expected<void> Check(const ResourceType* type, const std::string& namespace_name, json::object& object) {
+    if (type == nullptr) return CheckJob(object);
+    BERTH_RETURN_IF_ERROR(CheckShape(*type, object));
+    json::object& metadata = MutableObjectOf(object, "metadata");
+    if (type->namespaced) {
+      metadata["namespace"] = namespace_name;
+    } else {
+      metadata.erase("namespace");
+    }
+    // A Pod is prepared once the PriorityClasses are known.
+    if (type->kind == "Pod") return {};
+    return Prepare(*type, object, "");
+  }
+
+  const std::string& default_namespace_;
+  Manifests out_;
+};
+
+}  // namespace
+
+Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const std::string& default_namespace) {
+  Reader reader(default_namespace);
+  for (const ManifestFile& file : files) BERTH_RETURN_IF_ERROR(reader.ReadFile(file));
+  return std::move(reader).Take();
+}
+
+Expected<void> PreparePod(json::object& pod, std::string_view path_prefix,
+                          const std::vector<const json::object*>& priority_classes) {
+  static const ResourceType* const type = apiserver::FindResource("", "v1", "pods");
+  BERTH_RETURN_IF_ERROR(CheckShape(*type, pod));
+  if (const auto why = apiserver::ResolvePodPriority(pod, priority_classes))
+    return InvalidError(std::string(path_prefix) + "spec.priorityClassName: " + *why);
+  return Prepare(*type, pod, path_prefix);
+}
+
+}  // namespace berth::whatif

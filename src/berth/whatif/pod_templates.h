@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodTemplate: a pod's manifest, checked once, from which pods are made by the thousand, each with the claims that the
+// controllers of ephemeral volumes and ResourceClaimTemplates would create for it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "berth/api/pod.h"
+#include "berth/api/resource_claim.h"
+#include "berth/api/storage.h"
+#include "berth/base/expected.h"
+#include "berth/codec/json.h"
+#include "berth/framework/objects.h"
+
+namespace berth::whatif {
+
+// Reads any object that plugins read.
+template <typename T>
+Expected<std::shared_ptr<const T>> DecodeAs(const codec::json::object& document);
+
+// Five letters as the API server appends them to a generateName, the same for the same text and number.
+std::string NameSuffix(std::string_view of, std::uint64_t number);
+// The uid of an object that does not exist.
+std::string SimulatedUid(std::string_view kind, std::string_view namespace_name, std::string_view name);
+
+class PodTemplate {
+ public:
+  using PriorityClasses = std::vector<const codec::json::object*>;
+  // The spec of a ResourceClaimTemplate's claims, of the pod's namespace; null: there is none of the name.
+  using FindClaimTemplate = std::function<const codec::json::object*(const std::string& name)>;
+
+  // `document` is a Pod with a namespace and any valid name. `path_prefix` is where its fields stand in the manifest:
+  // "spec.template.".
+  static Expected<PodTemplate> Make(codec::json::object document, std::string_view path_prefix,
+                                    const PriorityClasses& priority_classes, const FindClaimTemplate& find_template);
+
+  const api::Pod& pod() const { return pod_; }
+  api::Pod& mutable_pod() { return pod_; }
+  // ResourceClaimTemplates that nobody knows: pods wait for their claims.
+  const std::vector<std::string>& unknown_templates() const { return unknown_templates_; }
+
+  // A pod of that name, and its claims appended to `objects`.
+  api::Pod MakePod(const std::string& name, std::vector<framework::AnyObject>& objects) const;
+
+ private:
+  Expected<void> ReadEphemeralVolumes(const codec::json::object& document);
+  Expected<void> ReadClaimTemplates(const FindClaimTemplate& find_template);
+
+  api::Pod pod_;
+  // By the name of the volume, and of the pod's entry.
+  std::vector<std::pair<std::string, std::shared_ptr<const api::PersistentVolumeClaim>>> volume_claims_;
+  std::vector<std::pair<std::string, std::shared_ptr<const api::ResourceClaim>>> resource_claims_;
+  std::vector<std::string> unknown_templates_;
+};
+
+// --- Implementation of the template ---
+
+Expected<framework::AnyObject> DecodeAny(framework::ObjectKind kind, const codec::json::object& document);
+
+template <typename T>
+Expected<std::shared_ptr<const T>> DecodeAs(const codec::json::object& document) {
+  constexpr std::size_t kIndex = []<typename... Ptr>(std::variant<Ptr...>*) {
+    std::size_t index = 0;
+    static_cast<void>(((std::is_same_v<Ptr, std::shared_ptr<const T>> ? true : (++index, false)) || ...));
+    return index;
+  }(static_cast<framework::AnyObject*>(nullptr));
+  BERTH_ASSIGN_OR_RETURN(framework::AnyObject object, DecodeAny(static_cast<framework::ObjectKind>(kIndex), document));
+  return std::get<kIndex>(std::move(object));
+}
+
+}  // namespace berth::whatif

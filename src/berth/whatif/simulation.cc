@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/simulation.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "berth/base/edit_distance.h"
+#include "berth/framework/object_kinds.h"
+
+namespace berth::whatif {
+namespace {
+
+using PodPtr = std::shared_ptr<const api::Pod>;
+
+constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
+
+std::string KeyOf(const api::Pod& pod) { return pod.metadata.namespace_name + '/' + pod.metadata.name; }
+
+Error NoSuchNode(const std::string& name, const ClusterState& state) {
+  std::vector<std::string_view> names;
+  for (const auto& node : state.nodes) names.emplace_back(node->metadata.name);
+  const std::string_view nearest = NearestName(name, names);
+  std::string message = "there is no node \"" + name + "\"";
+  if (!nearest.empty()) message += "; the nearest name is \"" + std::string(nearest) + "\"";
+  return {ErrorCode::kNotFound, std::move(message)};
+}
+
+// Why nobody creates the pod anew, or creates it where it was; empty: its controller does.
+std::string WhyLost(const api::Pod& pod, bool is_node_gone) {
+  if (pod.metadata.annotations.Find(kMirror) != nullptr) return "a static pod";
+  if (!pod.metadata.controller) return "it has no controller";
+  if (IsBoundToNode(pod.metadata.controller) && is_node_gone) return "a pod of a " + pod.metadata.controller->kind;
+  return "";
+}
+
+class Run {
+ public:
+  Run(const SimulationInput& input, OfflineCluster& cluster) : input_(input), cluster_(cluster) {}
+
+  Simulation Go() {
+    out_.notes = input_.additions.notes;
+    Begin();
+    out_.nodes_before = NodeUses(cluster_.nodes());
+    RemoveNodes();
+    Add();
+    cluster_.Run();
+    PlaceEvicted();
+    Collect();
+    return std::move(out_);
+  }
+
+ private:
+  struct Asked {
+    PodOrigin origin;
+    PodPtr pod;
+    std::string was_on;
+  };
+
+  // The cluster as it is comes to rest.
+  void Begin() {
+    std::vector<PodPtr> pending;
+    std::size_t foreign = 0;
+    std::size_t ending = 0;
+    for (const PodPtr& pod : input_.state.pods) {
+      if (pod->metadata.deletion_time) {
+        // It would be in the way for as long as it takes to end, and then no more.
+        cluster_.RemovePod(pod->metadata.uid);
+        ++ending;
+      }
+      if (!pod->spec.node_name.empty() || pod->metadata.deletion_time) continue;
+      if (cluster_.ProfileOf(*pod) == nullptr) {
+        ++foreign;
+      } else {
+        pending.push_back(pod);
+      }
+    }
+    if (ending > 0)
+      out_.notes.push_back(std::to_string(ending) + " pods of the cluster are being deleted: they are taken for gone");
+    cluster_.Run();
+    std::size_t placed = 0;
+    for (const PodPtr& pod : pending) {
+      placed += cluster_.NodeOf(*pod).empty() ? 0 : 1;
+      asked_.push_back({PodOrigin::kPending, pod, {}});
+    }
+    if (placed > 0)
+      out_.notes.push_back(std::to_string(placed) + " of the cluster's " + std::to_string(pending.size()) +
+                           " pending pods would be placed without the change, too");
+    if (foreign > 0)
+      out_.notes.push_back(std::to_string(foreign) +
+                           " pending pods of the cluster name a scheduler that the configuration has no profile for");
+  }
+
+  void RemoveNodes() {
+    for (const std::string& name : input_.removed_nodes) {
+      const framework::NodeIndex row = cluster_.nodes().Find(name);
+      if (row == framework::kNoNode) continue;  // named twice
+      std::vector<std::string> uids;
+      for (const framework::PodInfoPtr& pod : cluster_.nodes().Info(row).pods()) uids.push_back(pod->uid);
+      for (const std::string& uid : uids) {
+        const PodPtr pod = cluster_.FindPod(uid);
+        if (pod == nullptr) continue;
+        cluster_.RemovePod(uid);
+        if (std::string why = WhyLost(*pod, true); why.empty()) {
+          anew_.push_back({PodOrigin::kDisplaced, Anew(*pod), name});
+        } else {
+          out_.lost.push_back({WorkloadOf(*pod), pod->metadata.name, name, std::move(why)});
+        }
+      }
+      cluster_.RemoveNode(name);
+    }
+  }
+
+  // The pod as its controller creates it again. It keeps its name, so that a reader knows it.
+  PodPtr Anew(const api::Pod& pod) {
+    auto anew = std::make_shared<api::Pod>(pod);
+    anew->metadata.uid += "-again";
+    anew->metadata.creation_time = cluster_.now();
+    anew->spec.node_name.clear();
+    anew->status = {};
+    anew->status.phase = api::PodPhase::kPending;
+    anew->status.resource_claim_statuses = pod.status.resource_claim_statuses;
+    ReleaseClaims(pod, *anew);
+    return anew;
+  }
+
+  // A claim that was reserved for the pod alone is allocated anew.
+  void ReleaseClaims(const api::Pod& pod, const api::Pod& anew) {
+    if (pod.spec.resource_claims.empty()) return;
+    std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+    for (const auto& [key, claim] : cluster_.objects().Of<api::ResourceClaim>()) claims.push_back(claim);
+    for (const auto& claim : claims) {
+      const auto is_its = [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.metadata.uid; };
+      const bool is_owned = claim->metadata.controller && claim->metadata.controller->uid == pod.metadata.uid;
+      if (!is_owned && std::none_of(claim->reserved_for.begin(), claim->reserved_for.end(), is_its)) continue;
+      auto released = std::make_shared<api::ResourceClaim>(*claim);
+      std::erase_if(released->reserved_for, is_its);
+      if (released->reserved_for.empty()) {
+        released->allocation.reset();
+        released->devices.clear();
+      }
+      if (is_owned) {
+        released->metadata.controller->uid = anew.metadata.uid;
+        for (api::OwnerReference& owner : released->owners) {
+          if (owner.uid == pod.metadata.uid) owner.uid = anew.metadata.uid;
+        }
+      }
+      cluster_.SetObject(std::shared_ptr<const api::ResourceClaim>(std::move(released)));
+    }
+  }
+
+  void Add() {
+    using ClaimPtr = std::shared_ptr<const api::PersistentVolumeClaim>;
+    for (const framework::AnyObject& object : input_.additions.objects) cluster_.SetObject(object);
+    for (const auto& node : input_.additions.nodes) cluster_.SetNode(node);
+    for (const framework::AnyObject& object : input_.additions.objects) {
+      if (const auto* claim = std::get_if<ClaimPtr>(&object)) cluster_.BindNow(**claim);
+    }
+    for (const PodPtr& pod : input_.additions.daemon_pods) Ask({PodOrigin::kNew, pod, {}});
+    if (!input_.additions.daemon_pods.empty()) cluster_.Run();
+    for (Asked& pod : anew_) Ask(std::move(pod));
+    for (const PodPtr& pod : input_.additions.pods) Ask({PodOrigin::kNew, pod, {}});
+  }
+
+  void Ask(Asked pod) {
+    cluster_.SetPod(*pod.pod);
+    names_[pod.pod->metadata.uid] = KeyOf(*pod.pod);
+    asked_.push_back(std::move(pod));
+  }
+
+  void PlaceEvicted() {
+    std::size_t seen = 0;
+    for (int round = 0; round < kEvictionRoundsMax && seen < cluster_.evictions().size(); ++round) {
+      // A copy: what is done about them adds more.
+      const std::vector<OfflineCluster::Eviction> all = cluster_.evictions();
+      for (; seen < all.size(); ++seen) {
+        const api::Pod& pod = *all[seen].pod;
+        if (std::string why = WhyLost(pod, false); why.empty()) {
+          const auto before = std::find_if(asked_.begin(), asked_.end(), [&](const Asked& asked) {
+            return asked.pod->metadata.uid == pod.metadata.uid;
+          });
+          const PodOrigin origin = before == asked_.end() ? PodOrigin::kEvicted : before->origin;
+          if (before != asked_.end()) asked_.erase(before);
+          Ask({origin, Anew(pod), pod.spec.node_name});
+        } else {
+          out_.lost.push_back({WorkloadOf(pod), pod.metadata.name, pod.spec.node_name, std::move(why)});
+        }
+      }
+      cluster_.Run();
+    }
+  }
+
+  void Collect() {
+    if (!cluster_.evictions().empty()) {
+      for (const PodPtr& pod : input_.state.pods) names_.emplace(pod->metadata.uid, KeyOf(*pod));
+    }
+    for (const OfflineCluster::Eviction& eviction : cluster_.evictions()) {
+      const auto by = names_.find(eviction.preemptor_uid);
+      out_.evictions.push_back({WorkloadOf(*eviction.pod), eviction.pod->metadata.name, eviction.pod->spec.node_name,
+                                by == names_.end() ? std::string() : by->second});
+    }
+    out_.nodes_after = NodeUses(cluster_.nodes());
+    std::stable_sort(asked_.begin(), asked_.end(), [](const Asked& a, const Asked& b) { return a.origin < b.origin; });
+    for (const Asked& asked : asked_) Collect(asked);
+  }
+
+  void Collect(const Asked& asked) {
+    SimulatedPod pod{
+        asked.origin, WorkloadOf(*asked.pod), asked.pod->metadata.name, cluster_.NodeOf(*asked.pod), {}, {},
+        asked.was_on};
+    if (pod.node.empty()) {
+      pod.why = cluster_.WhyNot(*asked.pod);
+    } else {
+      const auto node = out_.nodes_after.find(pod.node);
+      if (node != out_.nodes_after.end()) pod.zone = node->second.zone;
+      ++out_.zones[pod.zone];
+    }
+    out_.pods.push_back(std::move(pod));
+  }
+
+  const SimulationInput& input_;
+  OfflineCluster& cluster_;
+  std::vector<Asked> asked_;
+  std::vector<Asked> anew_;                   // of removed nodes
+  std::map<std::string, std::string> names_;  // of pods, by uid
+  Simulation out_;
+};
+
+}  // namespace
+
+std::string_view ToString(PodOrigin origin) {
+  switch (origin) {
+    case PodOrigin::kNew: return "new";
+    case PodOrigin::kDisplaced: return "displaced";
+    case PodOrigin::kEvicted: return "evicted";
+    case PodOrigin::kPending: break;
+  }
+  return "pending";
+}
+
+std::size_t Simulation::PendingCount() const {
+  return static_cast<std::size_t>(std::count_if(pods.begin(), pods.end(), [](const SimulatedPod& pod) {
+    return pod.node.empty() && pod.origin != PodOrigin::kPending;
+  }));
+}
+
+Expected<Simulation> Simulate(const SimulationInput& input, OfflineOptions options) {
+  for (const std::string& name : input.removed_nodes) {
+    const bool is_known = std::any_of(input.state.nodes.begin(), input.state.nodes.end(),
+                                      [&](const auto& node) { return node->metadata.name == name; });
+    if (!is_known) return NoSuchNode(name, input.state);
+  }
+  BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(std::move(options)));
+  cluster->Load(input.state);
+  return Run(input, *cluster).Go();
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/simulation_report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "berth/plugins/best_price/price.h"
+#include "berth/shell/cli/table.h"
+#include "berth/shell/cli/text.h"
+
+namespace berth::whatif {
+namespace {
+
+namespace json = codec::json;
+using cli::Cell;
+using cli::Color;
+using cli::Table;
+
+constexpr std::size_t kNodesNamedMax = 3;  // more of them are counted
+constexpr std::size_t kRowsMax = 50;       // of evictions and the like, unless wide
+constexpr std::size_t kWrapWidthMin = 40;
+
+using PodGroup = std::pair<PodOrigin, Workload>;
+using NodeCounts = std::map<std::string, std::size_t>;  // "": stays pending
+
+std::string NameOf(const Workload& workload) {
+  return workload.kind + ' ' + workload.namespace_name + '/' + workload.name;
+}
+
+std::string NameOf(const SimulatedPod& pod) { return pod.workload.namespace_name + '/' + pod.name; }
+
+std::string Count(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
+}
+
+std::map<PodGroup, NodeCounts> Grouped(const Simulation& simulation) {
+  std::map<PodGroup, NodeCounts> groups;
+  for (const SimulatedPod& pod : simulation.pods) ++groups[{pod.origin, pod.workload}][pod.node];
+  return groups;
+}
+
+std::size_t PendingOf(const NodeCounts& counts) {
+  const auto at = counts.find("");
+  return at == counts.end() ? 0 : at->second;
+}
+
+std::size_t PodsOf(const NodeCounts& counts) {
+  std::size_t sum = 0;
+  for (const auto& [node, count] : counts) sum += count;
+  return sum;
+}
+
+// "n1, n2 (2)", or "12 nodes, 83 or 84 each".
+std::string Where(NodeCounts counts) {
+  counts.erase("");
+  if (counts.empty()) return "<none>";
+  if (counts.size() <= kNodesNamedMax) {
+    std::string text;
+    for (const auto& [node, count] : counts)
+      text += (text.empty() ? "" : ", ") + node + (count == 1 ? "" : " (" + std::to_string(count) + ')');
+    return text;
+  }
+  const auto by_count = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const std::size_t least = std::min_element(counts.begin(), counts.end(), by_count)->second;
+  const std::size_t most = std::max_element(counts.begin(), counts.end(), by_count)->second;
+  std::string each = std::to_string(least);
+  if (most > least) each += (most == least + 1 ? " or " : " to ") + std::to_string(most);
+  return std::to_string(counts.size()) + " nodes, " + each + " each";
+}
+
+std::string Percent(std::int64_t part, std::int64_t whole) {
+  if (whole <= 0) return "-";
+  const auto tenths = static_cast<std::int64_t>(static_cast<double>(part) * 1000 / static_cast<double>(whole) + 0.5);
+  return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " %";
+}
+
+std::string Price(const ClusterUse& use) {
+  return use.priced_nodes == 0 ? "-" : plugins::FormatPrice(use.used_price_micro);
+}
+
+// What the pods' own nodes are, without those that other pods use.
+std::size_t NodesOf(const Simulation& simulation) {
+  NodeCounts counts;
+  for (const SimulatedPod& pod : simulation.pods) ++counts[pod.node];
+  return counts.size() - counts.count("");
+}
+
+// The text in lines of at most `width`, each after two blanks.
+std::string Wrapped(const std::string& text, std::size_t width) {
+  const std::size_t limit = width == 0 ? text.size() : std::max(width, kWrapWidthMin) - 2;
+  std::string out;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::size_t end = rest.size();
+    if (end > limit) {
+      end = rest.rfind(' ', limit);
+      if (end == std::string_view::npos || end == 0) end = limit;
+    }
+    out.append("  ").append(rest.substr(0, end)).append("\n");
+    rest.remove_prefix(end);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+  }
+  return out;
+}
+
+class Text {
+ public:
+  explicit Text(const ReportStyle& style) : style_(style) {}
+
+  void Add(const Table& table) {
+    if (table.row_count() == 0) return;
+    Gap();
+    for (const std::string& line : table.Lines({style_.has_color, style_.width})) out_ += line + '\n';
+  }
+  void Add(const std::string& line, Color color = Color::kNone) {
+    out_ += cli::Paint(cli::Printable(line), color, style_.has_color) + '\n';
+  }
+  // Of another Text.
+  void AddRaw(const std::string& text) { out_ += text; }
+  void AddWrapped(const std::string& text) { out_ += Wrapped(cli::Printable(text), style_.width); }
+  void Gap() {
+    if (!out_.empty()) out_ += '\n';
+  }
+  // Rows beyond the bound are counted.
+  bool HasRoom(const Table& table) const { return style_.is_wide || table.row_count() < kRowsMax; }
+  void AddRest(const Table& table, std::size_t all) {
+    Add(table);
+    if (table.row_count() < all) Add("and " + std::to_string(all - table.row_count()) + " more (-o wide lists all)");
+  }
+  std::string Take() && { return std::move(out_); }
+
+ private:
+  const ReportStyle& style_;
+  std::string out_;
+};
+
+void AddPods(const Simulation& simulation, const ReportStyle& style, Text& text) {
+  if (style.is_wide) {
+    Table table({{"POD"}, {"ORIGIN"}, {"NODE"}, {"ZONE"}, {"WAS ON"}});
+    for (const SimulatedPod& pod : simulation.pods) {
+      table.AddRow({NameOf(pod), std::string(ToString(pod.origin)),
+                    pod.node.empty() ? Cell("<none>", Color::kRed) : Cell(pod.node), pod.zone, pod.was_on});
+    }
+    return text.Add(table);
+  }
+  Table table({{"WORKLOAD"}, {"ORIGIN"}, {"PODS", true}, {"PENDING", true}, {"NODES"}});
+  for (const auto& [group, counts] : Grouped(simulation)) {
+    const std::size_t pending = PendingOf(counts);
+    table.AddRow({NameOf(group.second), std::string(ToString(group.first)), std::to_string(PodsOf(counts)),
+                  Cell(std::to_string(pending), pending == 0 ? Color::kNone : Color::kRed), Where(counts)});
+  }
+  text.Add(table);
+}
+
+void AddReasons(const Simulation& simulation, Text& text) {
+  std::map<std::tuple<PodOrigin, Workload, std::string>, std::size_t> reasons;
+  for (const SimulatedPod& pod : simulation.pods) {
+    if (pod.node.empty()) ++reasons[{pod.origin, pod.workload, pod.why}];
+  }
+  std::size_t told = 0;
+  for (const auto& [reason, count] : reasons) {
+    if (told++ == kRowsMax) {
+      text.Add("and " + Count(reasons.size() - kRowsMax, "reason") + " more (-o json has all)");
+      break;
+    }
+    if (told == 1) text.Gap();
+    const auto& [origin, workload, why] = reason;
+    text.Add(Count(count, "pod") + " of " + NameOf(workload) + (count == 1 ? " stays" : " stay") + " pending:",
+             Color::kRed);
+    text.AddWrapped(why);
+  }
+}
+
+void AddLosses(const Simulation& simulation, Text& text) {
+  Table evicted({{"EVICTED"}, {"FROM"}, {"FOR"}});
+  for (const SimulatedEviction& each : simulation.evictions) {
+    if (text.HasRoom(evicted))
+      evicted.AddRow({each.workload.namespace_name + '/' + each.name, each.node, each.preemptor});
+  }
+  text.AddRest(evicted, simulation.evictions.size());
+  Table lost({{"LOST"}, {"WAS ON"}, {"WHY"}});
+  for (const LostPod& each : simulation.lost) {
+    if (text.HasRoom(lost)) lost.AddRow({each.workload.namespace_name + '/' + each.name, each.node, each.why});
+  }
+  text.AddRest(lost, simulation.lost.size());
+}
+
+// Nodes whose pods change, or that come or go.
+std::vector<std::tuple<std::string, const NodeUse*, const NodeUse*>> ChangedNodes(const Simulation& simulation) {
+  std::vector<std::tuple<std::string, const NodeUse*, const NodeUse*>> changed;
+  for (const auto& [name, before] : simulation.nodes_before) {
+    const auto after = simulation.nodes_after.find(name);
+    const NodeUse* now = after == simulation.nodes_after.end() ? nullptr : &after->second;
+    if (now == nullptr || *now != before) changed.emplace_back(name, &before, now);
+  }
+  for (const auto& [name, after] : simulation.nodes_after) {
+    if (!simulation.nodes_before.contains(name)) changed.emplace_back(name, nullptr, &after);
+  }
+  std::sort(changed.begin(), changed.end(),
+            [](const auto& a, const auto& b) { return std::get<0>(a) < std::get<0>(b); });
+  return changed;
+}
+
+std::string Change(const std::string& before, const std::string& after) {
+  return before == after ? after : before + " -> " + after;
+}
+
+void AddNodes(const Simulation& simulation, Text& text) {
+  Table table({{"NODE"}, {"ZONE"}, {"PODS"}, {"CPU"}, {"MEMORY"}});
+  for (const auto& [name, before, after] : ChangedNodes(simulation)) {
+    const auto of = [](const NodeUse* node, auto say) { return node == nullptr ? std::string("-") : say(*node); };
+    const auto both = [&, b = before, a = after](auto say) { return Change(of(b, say), of(a, say)); };
+    table.AddRow({name, (after == nullptr ? before : after)->zone,
+                  both([](const NodeUse& node) { return std::to_string(node.pods); }),
+                  both([](const NodeUse& node) { return Percent(node.cpu_milli, node.cpu_milli_of); }),
+                  both([](const NodeUse& node) { return Percent(node.memory_bytes, node.memory_bytes_of); })});
+  }
+  text.Add(table);
+}
+
+// "a 3, b 2".
+std::string Zones(const std::map<std::string, std::size_t>& zones) {
+  std::string text;
+  for (const auto& [zone, count] : zones)
+    text += (text.empty() ? "" : ", ") + (zone.empty() ? "no zone" : zone) + ' ' + std::to_string(count);
+  return text.empty() ? "-" : text;
+}
+
+void AddSums(const Simulation& simulation, Text& text) {
+  const ClusterUse before = Sum(simulation.nodes_before);
+  const ClusterUse after = Sum(simulation.nodes_after);
+  Table table({{"CLUSTER"}, {"BEFORE", true}, {"AFTER", true}});
+  const auto row = [&](const char* what, auto say) { table.AddRow({what, say(before), say(after)}); };
+  row("nodes", [](const ClusterUse& use) { return std::to_string(use.nodes); });
+  row("nodes in use", [](const ClusterUse& use) { return std::to_string(use.used_nodes); });
+  row("pods on nodes", [](const ClusterUse& use) { return std::to_string(use.pods); });
+  row("CPU requested", [](const ClusterUse& use) { return Percent(use.cpu_milli, use.cpu_milli_of); });
+  row("memory requested", [](const ClusterUse& use) { return Percent(use.memory_bytes, use.memory_bytes_of); });
+  if (before.priced_nodes + after.priced_nodes > 0) row("price of nodes in use", Price);
+  text.Add(table);
+}
+
+void AddNotes(const std::vector<std::string>& notes, Text& text) {
+  if (!notes.empty()) text.Gap();
+  for (const std::string& note : notes) text.Add("note: " + note, Color::kDim);
+}
+
+json::value TextOrNull(const std::string& text) { return text.empty() ? json::value() : json::value(text); }
+
+json::object ToJson(const Workload& workload) {
+  return {{"kind", workload.kind}, {"namespace", workload.namespace_name}, {"name", workload.name}};
+}
+
+json::value PriceOrNull(const std::optional<std::int64_t>& micro) {
+  return micro ? json::value(plugins::FormatPrice(*micro)) : json::value();
+}
+
+json::value ToJson(const NodeUse* node) {
+  if (node == nullptr) return {};
+  return json::object{{"pods", node->pods},
+                      {"inUse", node->is_used},
+                      {"cpuMilli", node->cpu_milli},
+                      {"memoryBytes", node->memory_bytes},
+                      {"cpuMilliAllocatable", node->cpu_milli_of},
+                      {"memoryBytesAllocatable", node->memory_bytes_of},
+                      {"price", PriceOrNull(node->price_micro)}};
+}
+
+json::object ToJson(const ClusterUse& use) {
+  const bool has_price = use.priced_nodes > 0;
+  return {{"nodes", use.nodes},
+          {"nodesInUse", use.used_nodes},
+          {"pods", use.pods},
+          {"cpuMilli", use.cpu_milli},
+          {"cpuMilliAllocatable", use.cpu_milli_of},
+          {"memoryBytes", use.memory_bytes},
+          {"memoryBytesAllocatable", use.memory_bytes_of},
+          {"price", PriceOrNull(has_price ? std::optional(use.price_micro) : std::nullopt)},
+          {"priceInUse", PriceOrNull(has_price ? std::optional(use.used_price_micro) : std::nullopt)}};
+}
+
+json::array ToJson(const std::vector<std::string>& texts) {
+  json::array out;
+  for (const std::string& text : texts) out.emplace_back(text);
+  return out;
+}
+
+// By workload, how many pods each node has in one of two simulations.
+std::map<Workload, NodeCounts> ByWorkload(const Simulation& simulation) {
+  std::map<Workload, NodeCounts> counts;
+  for (const SimulatedPod& pod : simulation.pods) ++counts[pod.workload][pod.node];
+  return counts;
+}
+
+struct Difference {
+  std::size_t pods = 0;  // of the workload in the first
+  std::size_t elsewhere = 0;
+  NodeCounts a, b;
+};
+
+std::map<Workload, Difference> Differences(const Simulation& a, const Simulation& b) {
+  std::map<Workload, Difference> all;
+  for (auto& [workload, counts] : ByWorkload(a)) all[workload].a = counts;
+  for (auto& [workload, counts] : ByWorkload(b)) all[workload].b = counts;
+  for (auto& [workload, difference] : all) {
+    std::size_t same = 0;
+    for (const auto& [node, count] : difference.a) {
+      const auto other = difference.b.find(node);
+      if (other != difference.b.end()) same += std::min(count, other->second);
+    }
+    difference.pods = std::max(PodsOf(difference.a), PodsOf(difference.b));
+    difference.elsewhere = difference.pods - same;
+  }
+  return all;
+}
+
+std::size_t PlacedOf(const Simulation& simulation) {
+  return static_cast<std::size_t>(std::count_if(simulation.pods.begin(), simulation.pods.end(),
+                                                [](const SimulatedPod& pod) { return !pod.node.empty(); }));
+}
+
+}  // namespace
+
+std::size_t CountElsewhere(const Simulation& a, const Simulation& b) {
+  std::size_t count = 0;
+  for (const auto& [workload, difference] : Differences(a, b)) count += difference.elsewhere;
+  return count;
+}
+
+std::string SimulationText(const Simulation& simulation, const ReportStyle& style) {
+  Text text(style);
+  AddPods(simulation, style, text);
+  AddReasons(simulation, text);
+  AddLosses(simulation, text);
+  if (style.is_wide) AddNodes(simulation, text);
+  AddSums(simulation, text);
+  if (simulation.zones.size() > 1 || (simulation.zones.size() == 1 && !simulation.zones.begin()->first.empty())) {
+    text.Gap();
+    text.AddWrapped("zones: " + Zones(simulation.zones));
+  }
+  AddNotes(simulation.notes, text);
+  return std::move(text).Take();
+}
+
+std::string ComparisonText(const Compared& a, const Compared& b, const ReportStyle& style) {
+  Text text(style);
+  Table sums({{"OF THE PODS"}, {a.name, true}, {b.name, true}});
+  const auto row = [&](const std::string& what, auto say) {
+    sums.AddRow({what, say(a.simulation), say(b.simulation)});
+  };
+  row("placed", [](const Simulation& each) { return std::to_string(PlacedOf(each)); });
+  row("pending", [](const Simulation& each) { return std::to_string(each.pods.size() - PlacedOf(each)); });
+  row("evictions", [](const Simulation& each) { return std::to_string(each.evictions.size()); });
+  row("their nodes", [](const Simulation& each) { return std::to_string(NodesOf(each)); });
+  std::map<std::string, std::size_t> zones = a.simulation.zones;
+  zones.insert(b.simulation.zones.begin(), b.simulation.zones.end());
+  if (zones.size() > 1 || (zones.size() == 1 && !zones.begin()->first.empty())) {
+    for (const auto& zone : zones) {
+      row("in " + (zone.first.empty() ? std::string("no zone") : zone.first), [&](const Simulation& each) {
+        const auto at = each.zones.find(zone.first);
+        return std::to_string(at == each.zones.end() ? 0 : at->second);
+      });
+    }
+  }
+  text.Add(sums);
+
+  const ClusterUse use_a = Sum(a.simulation.nodes_after);
+  const ClusterUse use_b = Sum(b.simulation.nodes_after);
+  Table cluster({{"CLUSTER"}, {a.name, true}, {b.name, true}});
+  const auto use = [&](const char* what, auto say) { cluster.AddRow({what, say(use_a), say(use_b)}); };
+  use("nodes in use", [](const ClusterUse& each) { return std::to_string(each.used_nodes); });
+  use("CPU requested", [](const ClusterUse& each) { return Percent(each.cpu_milli, each.cpu_milli_of); });
+  use("memory requested", [](const ClusterUse& each) { return Percent(each.memory_bytes, each.memory_bytes_of); });
+  if (use_a.priced_nodes > 0) use("price of nodes in use", Price);
+  text.Add(cluster);
+
+  const std::size_t elsewhere = CountElsewhere(a.simulation, b.simulation);
+  if (elsewhere == 0) {
+    text.Gap();
+    text.Add("No placement differs.");
+  } else if (style.is_wide) {
+    Table pods({{"POD"}, {a.name}, {b.name}});
+    std::map<std::string, std::string> other;
+    for (const SimulatedPod& pod : b.simulation.pods) other[NameOf(pod)] = pod.node;
+    for (const SimulatedPod& pod : a.simulation.pods) {
+      const std::string& node = other[NameOf(pod)];
+      if (node != pod.node)
+        pods.AddRow({NameOf(pod), pod.node.empty() ? "<none>" : pod.node, node.empty() ? "<none>" : node});
+    }
+    text.Add(pods);
+  } else {
+    Table workloads({{"WORKLOAD"}, {"PODS", true}, {"ELSEWHERE", true}, {a.name}, {b.name}});
+    for (const auto& [workload, difference] : Differences(a.simulation, b.simulation)) {
+      if (difference.elsewhere == 0) continue;
+      workloads.AddRow({NameOf(workload), std::to_string(difference.pods), std::to_string(difference.elsewhere),
+                        Where(difference.a), Where(difference.b)});
+    }
+    text.Add(workloads);
+  }
+  for (const Compared* each : {&a, &b}) {
+    Text reasons(style);
+    AddReasons(each->simulation, reasons);
+    const std::string told = std::move(reasons).Take();
+    if (told.empty()) continue;
+    text.Gap();
+    text.Add(each->name + ':', Color::kBold);
+    text.AddRaw(told);
+  }
+  AddNotes(a.simulation.notes, text);
+  return std::move(text).Take();
+}
+
+json::object SimulationJson(const Simulation& simulation, const std::vector<std::string>& left_out) {
+  json::array pods;
+  for (const SimulatedPod& pod : simulation.pods) {
+    json::object item{{"namespace", pod.workload.namespace_name},
+                      {"name", pod.name},
+                      {"workload", ToJson(pod.workload)},
+                      {"origin", ToString(pod.origin)},
+                      {"node", TextOrNull(pod.node)}};
+    if (!pod.zone.empty()) item["zone"] = pod.zone;
+    if (!pod.was_on.empty()) item["previousNode"] = pod.was_on;
+    if (pod.node.empty()) item["reason"] = pod.why;
+    pods.push_back(std::move(item));
+  }
+  json::array evictions;
+  for (const SimulatedEviction& each : simulation.evictions) {
+    evictions.push_back(json::object{{"namespace", each.workload.namespace_name},
+                                     {"name", each.name},
+                                     {"workload", ToJson(each.workload)},
+                                     {"node", each.node},
+                                     {"preemptor", TextOrNull(each.preemptor)}});
+  }
+  json::array lost;
+  for (const LostPod& each : simulation.lost) {
+    lost.push_back(json::object{
+        {"namespace", each.workload.namespace_name}, {"name", each.name}, {"node", each.node}, {"reason", each.why}});
+  }
+  json::array nodes;
+  for (const auto& [name, before, after] : ChangedNodes(simulation)) {
+    nodes.push_back(json::object{{"name", name},
+                                 {"zone", TextOrNull((after == nullptr ? before : after)->zone)},
+                                 {"before", ToJson(before)},
+                                 {"after", ToJson(after)}});
+  }
+  json::object zones;
+  for (const auto& [zone, count] : simulation.zones) zones[zone] = count;
+  return {{"pods", std::move(pods)},
+          {"pending", simulation.PendingCount()},
+          {"evictions", std::move(evictions)},
+          {"lost", std::move(lost)},
+          {"nodes", std::move(nodes)},
+          {"zones", std::move(zones)},
+          {"before", ToJson(Sum(simulation.nodes_before))},
+          {"after", ToJson(Sum(simulation.nodes_after))},
+          {"notes", ToJson(simulation.notes)},
+          {"notSimulated", ToJson(left_out)}};
+}
+
+json::object ComparisonJson(const Compared& a, const Compared& b, const std::vector<std::string>& left_out) {
+  json::array differences;
+  for (const auto& [workload, difference] : Differences(a.simulation, b.simulation)) {
+    if (difference.elsewhere == 0) continue;
+    const auto counts = [](const NodeCounts& of) {
+      json::object nodes;
+      for (const auto& [node, count] : of) nodes[node] = count;
+      return nodes;
+    };
+    differences.push_back(json::object{{"workload", ToJson(workload)},
+                                       {"pods", difference.pods},
+                                       {"elsewhere", difference.elsewhere},
+                                       {"nodes", json::array{counts(difference.a), counts(difference.b)}}});
+  }
+  const auto one = [&](const Compared& each) {
+    json::object out{{"name", each.name}};
+    for (auto& [key, value] : SimulationJson(each.simulation, left_out)) out[key] = std::move(value);
+    return out;
+  };
+  return {{"elsewhere", CountElsewhere(a.simulation, b.simulation)},
+          {"differences", std::move(differences)},
+          {"simulations", json::array{one(a), one(b)}}};
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/simulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "berth/core/config/default.h"
+#include "berth/plugins/registry.h"
+#include "berth/testing/builders.h"
+#include "berth/whatif/simulation_report.h"
+
+namespace berth::whatif {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using testing::NodeBuilder;
+using testing::PodBuilder;
+
+constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
+
+std::shared_ptr<const api::Pod> Share(const PodBuilder& pod) { return std::make_shared<const api::Pod>(pod.Build()); }
+
+NodeBuilder SmallNode(const std::string& name, const std::string& zone) {
+  return MakeNode(name).Label("topology.kubernetes.io/zone", zone).Allocatable("cpu", "2");
+}
+
+PodBuilder Replica(const std::string& name, const std::string& cpu) {
+  return MakePod(name).Request("cpu", cpu).Controller("apps/v1", "ReplicaSet", "web");
+}
+
+Simulation Simulated(const ClusterState& state, const Additions& additions,
+                     const std::vector<std::string>& removed = {}) {
+  OfflineOptions options;
+  options.configuration = config::DefaultConfiguration();
+  options.plugins = plugins::InTreePlugins();
+  options.now = kNow;
+  auto answer = Simulate({state, additions, removed}, std::move(options));
+  EXPECT_TRUE(answer.ok()) << answer.error().message;
+  return answer.ok() ? std::move(*answer) : Simulation();
+}
+
+// "name on node", "name: why".
+std::vector<std::string> Said(const Simulation& answer) {
+  std::vector<std::string> lines;
+  for (const SimulatedPod& pod : answer.pods) {
+    lines.push_back(std::string(ToString(pod.origin)) + ' ' + pod.name +
+                    (pod.node.empty() ? ": " + pod.why : " on " + pod.node));
+  }
+  return lines;
+}
+
+TEST(SimulationTest, NewPodsGoWhereThereIsRoom) {
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Annotation("berth.dev/price", "0.50").Build(), SmallNode("n2", "b").Build()};
+  state.pods = {Share(Replica("old", "1500m").Node("n1"))};
+  Additions additions;
+  additions.pods = {Share(Replica("x", "1")), Share(Replica("y", "1")), Share(Replica("z", "1"))};
+  const Simulation answer = Simulated(state, additions);
+  EXPECT_EQ(Said(answer),
+            (std::vector<std::string>{"new x on n2", "new y on n2",
+                                      "new z: 0/2 nodes are available: 2 Insufficient cpu. no new claims to "
+                                      "deallocate, preemption: 0/2 nodes are available: 2 No preemption "
+                                      "victims found for incoming pod."}));
+  EXPECT_EQ(answer.PendingCount(), 1U);
+  EXPECT_EQ(answer.zones, (std::map<std::string, std::size_t>{{"b", 2}}));
+  const ClusterUse before = Sum(answer.nodes_before);
+  const ClusterUse after = Sum(answer.nodes_after);
+  EXPECT_EQ(before.used_nodes, 1U);
+  EXPECT_EQ(after.used_nodes, 2U);
+  EXPECT_EQ(before.cpu_milli, 1500);
+  EXPECT_EQ(after.cpu_milli, 3500);
+  EXPECT_EQ(after.cpu_milli_of, 4000);
+  EXPECT_EQ(after.used_price_micro, 500'000);
+}
+
+TEST(SimulationTest, PodsOfARemovedNodeComeBackOrAreLost) {
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Build(), SmallNode("n2", "b").Build()};
+  state.pods = {Share(Replica("web", "1").Node("n1")), Share(MakePod("bare").Node("n1")),
+                Share(MakePod("agent").Node("n1").Controller("apps/v1", "DaemonSet", "agent")),
+                Share(MakePod("etcd").Node("n1").Annotation("kubernetes.io/config.mirror", "x")),
+                Share(Replica("going", "1").Node("n1").Deleted(kNow))};
+  const Simulation answer = Simulated(state, {}, {"n1"});
+  EXPECT_EQ(Said(answer), std::vector<std::string>{"displaced web on n2"});
+  EXPECT_EQ(answer.pods.front().was_on, "n1");
+  std::vector<std::string> lost;
+  for (const LostPod& pod : answer.lost) lost.push_back(pod.name + ": " + pod.why);
+  std::sort(lost.begin(), lost.end());
+  EXPECT_EQ(lost, (std::vector<std::string>{"agent: a pod of a DaemonSet", "bare: it has no controller",
+                                            "etcd: a static pod"}));
+  EXPECT_EQ(answer.notes,
+            std::vector<std::string>{"1 pods of the cluster are being deleted: they are taken for gone"});
+  EXPECT_EQ(answer.nodes_after.size(), 1U);
+}
+
+TEST(SimulationTest, APodThatMakesRoomLooksForAnotherPlace) {
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Build(), SmallNode("n2", "b").Allocatable("cpu", "1").Build()};
+  state.pods = {Share(Replica("low", "1").Node("n1"))};
+  Additions additions;
+  additions.pods = {Share(Replica("high", "2").Priority(100))};
+  const Simulation answer = Simulated(state, additions);
+  EXPECT_EQ(Said(answer), (std::vector<std::string>{"new high on n1", "evicted low on n2"}));
+  ASSERT_EQ(answer.evictions.size(), 1U);
+  EXPECT_EQ(answer.evictions.front(),
+            (SimulatedEviction{{"ReplicaSet", "default", "web"}, "low", "n1", "default/high"}));
+}
+
+TEST(SimulationTest, PendingPodsOfTheClusterAreToldApart) {
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Build()};
+  state.pods = {Share(Replica("waits", "3")), Share(MakePod("other").SchedulerName("mine"))};
+  Additions additions;
+  additions.nodes = {SmallNode("n2", "a").Allocatable("cpu", "8").Build()};
+  const Simulation answer = Simulated(state, additions);
+  EXPECT_EQ(Said(answer), std::vector<std::string>{"pending waits on n2"});
+  EXPECT_EQ(answer.notes,
+            std::vector<std::string>{
+                "1 pending pods of the cluster name a scheduler that the configuration has no profile for"});
+  EXPECT_EQ(Simulated(state, {}).PendingCount(), 0U) << "it was pending before";
+}
+
+TEST(SimulationTest, AVolumeOfAClassThatWaitsIsProvisionedWhereThePodGoes) {
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Build(), SmallNode("n2", "b").Allocatable("cpu", "4").Build()};
+  api::StorageClass storage_class;
+  storage_class.metadata.name = "wait";
+  storage_class.provisioner = "csi.example";
+  storage_class.volume_binding_mode = "WaitForFirstConsumer";
+  state.objects.emplace_back(std::make_shared<const api::StorageClass>(storage_class));
+  for (const char* name : {"n1", "n2"}) {
+    api::CsiNode csi;
+    csi.metadata.name = name;
+    csi.drivers.push_back({"csi.example", name, {"topology.kubernetes.io/zone"}, std::nullopt});
+    state.objects.emplace_back(std::make_shared<const api::CsiNode>(csi));
+  }
+  api::PersistentVolumeClaim claim;
+  claim.metadata.name = "data";
+  claim.metadata.namespace_name = "default";
+  claim.metadata.uid = "uid-data";
+  claim.metadata.resource_version = "77";
+  claim.storage_class_name = "wait";
+  claim.requests = testing::Resources({{"storage", "1Gi"}});
+  Additions additions;
+  additions.objects.emplace_back(std::make_shared<const api::PersistentVolumeClaim>(claim));
+  // The second follows the volume into its zone, where there is more room elsewhere.
+  additions.pods = {Share(Replica("first", "1").NodeSelector("topology.kubernetes.io/zone", "a").Claim("data")),
+                    Share(Replica("second", "1").Claim("data"))};
+  EXPECT_EQ(Said(Simulated(state, additions)), (std::vector<std::string>{"new first on n1", "new second on n1"}));
+}
+
+TEST(SimulationTest, AClaimOfAClassThatDoesNotWaitIsBoundAtOnce) {
+  ClusterState state;
+  state.nodes = {SmallNode("n1", "a").Build()};
+  api::StorageClass storage_class;
+  storage_class.metadata.name = "now";
+  storage_class.provisioner = "csi.example";
+  api::PersistentVolumeClaim claim;
+  claim.metadata.name = "data";
+  claim.metadata.namespace_name = "default";
+  claim.metadata.uid = "uid-data";
+  claim.storage_class_name = "now";
+  Additions additions;
+  additions.objects = {std::make_shared<const api::StorageClass>(storage_class),
+                       std::make_shared<const api::PersistentVolumeClaim>(claim)};
+  additions.pods = {Share(Replica("first", "1").Claim("data"))};
+  EXPECT_EQ(Said(Simulated(state, additions)), std::vector<std::string>{"new first on n1"});
+}
+
+TEST(SimulationTest, ANodeThatIsNotThere) {
+  ClusterState state;
+  state.nodes = {SmallNode("worker-1", "a").Build()};
+  OfflineOptions options;
+  options.configuration = config::DefaultConfiguration();
+  options.plugins = plugins::InTreePlugins();
+  const std::vector<std::string> removed = {"worker-2"};
+  const auto answer = Simulate({state, {}, removed}, std::move(options));
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message, "there is no node \"worker-2\"; the nearest name is \"worker-1\"");
+}
+
+// Enough pods for groups, for a report of each kind.
+Simulation Many(const std::string& favourite) {
+  Simulation answer;
+  for (int i = 0; i < 12; ++i) {
+    const std::string node = i < 2 ? favourite : "n" + std::to_string(i % 5);
+    answer.pods.push_back(
+        {PodOrigin::kNew, {"Deployment", "shop", "web"}, "web-" + std::to_string(i), node, "a", "", ""});
+    ++answer.zones["a"];
+    answer.nodes_after[node].pods += 1;
+    answer.nodes_after[node].is_used = true;
+    answer.nodes_after[node].zone = "a";
+  }
+  answer.nodes_before["n0"] = {};
+  answer.pods.push_back(
+      {PodOrigin::kNew, {"Job", "shop", "x"}, "x-1", "", "", std::string(60, 'w') + ' ' + std::string(60, 'z'), ""});
+  answer.notes = {"something"};
+  return answer;
+}
+
+TEST(SimulationReportTest, GroupsByWorkload) {
+  EXPECT_EQ(SimulationText(Many("n9"), {}), R"(WORKLOAD              ORIGIN   PODS   PENDING   NODES
+Deployment shop/web   new        12         0   6 nodes, 2 each
+Job shop/x            new         1         1   <none>
+
+1 pod of Job shop/x stays pending:
+  )" + std::string(60, 'w') + "\n  " + std::string(60, 'z') +
+                                                R"(
+
+CLUSTER            BEFORE   AFTER
+nodes                   1       6
+nodes in use            0       6
+pods on nodes           0      12
+CPU requested           -       -
+memory requested        -       -
+
+  zones: a 12
+
+note: something
+)");
+}
+
+TEST(SimulationReportTest, WideHasEachPodAndEachNodeThatChanges) {
+  const std::string text = SimulationText(Many("n9"), {.is_wide = true, .has_color = false, .width = 0});
+  EXPECT_NE(text.find("shop/web-11   new      n1       a\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("n9     a      - -> 2"), std::string::npos) << text;
+}
+
+TEST(SimulationReportTest, NoLineIsWiderThanAsked) {
+  Simulation answer = Many(std::string(80, 'n'));
+  answer.pods.back().workload.name = std::string(90, 'j');
+  const std::string text = SimulationText(answer, {});
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    const std::string line = text.substr(at, end - at);
+    if (line.find("pending:") == std::string::npos) {
+      EXPECT_LE(line.size(), 110U) << line;
+    }
+    at = end + 1;
+  }
+}
+
+TEST(SimulationReportTest, PlacementsThatDifferAreCountedByWorkload) {
+  const Simulation a = Many("n9");
+  Simulation b = Many("n9");
+  EXPECT_EQ(CountElsewhere(a, b), 0U);
+  std::swap(b.pods[0].node, b.pods[3].node);
+  EXPECT_EQ(CountElsewhere(a, b), 0U) << "pods of one workload are equal";
+  EXPECT_NE(ComparisonText({"one", a}, {"other", b}, {}).find("No placement differs."), std::string::npos);
+  b.pods[0].node = "n8";
+  EXPECT_EQ(CountElsewhere(a, b), 1U);
+  const std::string text = ComparisonText({"one", a}, {"other", b}, {});
+  EXPECT_NE(text.find("Deployment shop/web     12           1   6 nodes, 2 each"), std::string::npos) << text;
+  const auto json = ComparisonJson({"one", a}, {"other", b}, {});
+  EXPECT_EQ(json.at("elsewhere"), 1);
+  EXPECT_EQ(json.at("simulations").at(1).at("pods").at(0).at("node"), "n8");
+  EXPECT_EQ(json.at("simulations").at(0).at("pending"), 1);
+}
+
+}  // namespace
+}  // namespace berth::whatif

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""berth simulate against `berth apiserver`: what it says, that the same pods then go there, and that it writes nothing.
+
+With BERTH_WRITE_DOCS=1 the outputs of docs/simulate.md are written anew."""
+
+import collections
+import json
+import os
+import re
+import shlex
+import subprocess
+import unittest
+
+from support import ROOT, Api, BerthTest, Process, berth_binary, clean_environment, node_of, pod, wait_until
+
+PODS = "/api/v1/namespaces/default/pods"
+TIME_LIMIT_S = 120.0
+PAGE = ROOT / "docs/simulate.md"
+CONSOLE = re.compile(r"^```console\n\$ (berth simulate[^\n]*)\n(.*?)^```$", re.S | re.M)
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: %d
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, image: nginx, resources: {requests: {cpu: 300m, memory: 1Gi}}}]
+"""
+
+
+def node(name: str, cpu: str, memory: str, zone: str, price: str | None = None) -> dict:
+    meta = {"name": name, "labels": {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": zone}}
+    if price:
+        meta["annotations"] = {"berth.dev/price": price}
+    amounts = {"cpu": cpu, "memory": memory, "pods": "110"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": meta,
+            "status": {"capacity": amounts, "allocatable": amounts,
+                       "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+def owned(name: str, owner: dict, on: str, cpu: str, memory: str) -> dict:
+    made = pod(name, cpu, nodeName=on)
+    made["spec"]["containers"][0]["resources"]["requests"]["memory"] = memory
+    made["metadata"]["labels"] = owner["spec"]["selector"]["matchLabels"]
+    made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": owner["kind"], "name": owner["metadata"]["name"],
+                                            "uid": owner["metadata"]["uid"], "controller": True}]
+    return made
+
+
+class Simulate(BerthTest):
+    def run_simulate(self, api: Api | None, *arguments, status: int = 0, stdin: str | None = None):
+        """Standard output, and standard error."""
+        where = ["--master", api.url] if api else []
+        done = subprocess.run([berth_binary(), "simulate", *map(str, arguments), *where], capture_output=True, text=True,
+                              errors="replace", timeout=TIME_LIMIT_S, env=clean_environment(), input=stdin or "", cwd=ROOT)
+        self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
+        return done.stdout, done.stderr
+
+    def versions(self, api: Api) -> dict[str, str]:
+        """What would tell of any write."""
+        return {kind: {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in api.get(path)["items"]}
+                for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"),
+                                   ("deployments", "/apis/apps/v1/deployments"))}
+
+    def small_shop(self, api: Api) -> None:
+        """The cluster of docs/simulate.md."""
+        for name, cpu, memory, zone, price in (("large-1", "8", "32Gi", "a", "0.40"), ("large-2", "8", "32Gi", "b", "0.40"),
+                                               ("small-1", "4", "16Gi", "a", "0.10"), ("small-2", "4", "16Gi", "b", "0.10")):
+            api.create("/api/v1/nodes", node(name, cpu, memory, zone, price))
+        cart, agent = (api.create(f"/apis/apps/v1/namespaces/default/{kind.lower()}s", {
+            "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": name},
+            "spec": {"selector": {"matchLabels": {"app": name}},
+                     "template": {"metadata": {"labels": {"app": name}}, "spec": pod(name)["spec"]}, **more}})
+            for kind, name, more in (("StatefulSet", "cart", {"replicas": 5, "serviceName": "cart"}), ("DaemonSet", "agent", {})))
+        for number, on in enumerate(("small-1", "large-1", "large-1", "large-2", "large-2")):
+            api.create(PODS, owned(f"cart-{number}", cart, on, "2500m", "6Gi"))
+        for on in ("large-1", "large-2", "small-1", "small-2"):
+            api.create(PODS, owned(f"agent-{on}", agent, on, "100m", "256Mi"))
+
+    def test_then_apply(self):
+        _, api = self.api_server(5)
+        api.create(PODS, pod("filler", "2", nodeName="node-1"))
+        deployment = DEPLOYMENT % 12
+        lone = "---\n" + json.dumps(pod("lone", "500m", affinity={"nodeAffinity": {
+            "preferredDuringSchedulingIgnoredDuringExecution": [
+                {"weight": 100, "preference": {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-4"]}]}}]}}))
+        before = self.versions(api)
+        out, err = self.run_simulate(api, "-f", "-", "-o", "json", stdin=deployment + lone)
+        self.assertEqual(err, "")
+        self.assertEqual(self.versions(api), before, "nothing was written")
+        answer = json.loads(out)
+        self.assertEqual(answer["pending"], 0)
+        said = collections.Counter(item["node"] for item in answer["pods"] if item["name"] != "lone")
+        self.assertEqual({item["node"] for item in answer["pods"] if item["name"] == "lone"}, {"node-4"})
+        self.assertEqual({item["workload"]["kind"] for item in answer["pods"]}, {"Deployment", "Pod"})
+
+        run = Process(self, "run", "--master", api.url, "--leader-elect=false")
+        api.create("/apis/apps/v1/namespaces/default/deployments", deployment_of(12))
+        wait_until("its pods are bound", lambda: len(api.pods()) == 13 and all(node_of(each) for each in api.pods()))
+        names = {item["metadata"]["name"] for item in api.pods()} - {"filler"}
+        self.assertEqual({name.rsplit("-", 1)[0] for name in names},
+                         {item["name"].rsplit("-", 1)[0] for item in answer["pods"] if item["name"] != "lone"},
+                         "pods are called as the ReplicaSet is")
+        api.create(PODS, json.loads(lone.removeprefix("---\n")))
+        wait_until("all are bound", lambda: all(node_of(each) for each in api.pods()))
+        run.end()
+        real = collections.Counter(node_of(each) for each in api.pods() if each["metadata"]["name"] not in ("filler", "lone"))
+        # Equal nodes may have changed places.
+        self.assertEqual(real["node-1"], said["node-1"])
+        self.assertEqual(sorted(real.values()), sorted(said.values()), (real, said))
+        self.assertEqual(node_of(api.get(PODS + "/lone")), "node-4")
+
+    def test_pending(self):
+        _, api = self.api_server(2)
+        path = self.file("web.yaml", DEPLOYMENT % 2 + "---\n" + json.dumps(pod("huge", "900")))
+        out, _ = self.run_simulate(api, "-f", path, status=3)
+        self.assertIn("1 pod of Pod default/huge stays pending:\n  0/2 nodes are available: 2 Insufficient cpu.", out)
+        self.assertTrue(all(len(line) <= 100 for line in out.splitlines()), out)
+        self.assertNotIn("\x1b", out)
+
+    def test_output_forms(self):
+        _, api = self.api_server(3)
+        path = self.file("web.yaml", DEPLOYMENT % 4)
+        document = json.loads(self.run_simulate(api, "-f", path, "-o", "json")[0])
+        self.assertEqual(len(document["pods"]), 4)
+        self.assertIn("pending: 0\n", self.run_simulate(api, "-f", path, "-o", "yaml")[0])
+        wide = self.run_simulate(api, "-f", path, "-o", "wide")[0]
+        for item in document["pods"]:
+            self.assertRegex(wide, rf"(?m)^default/{item['name']} +new +{item['node']}\b")
+
+    def test_bad_input(self):
+        _, api = self.api_server(1)
+        config = self.file("bad.yaml", "kind: KubeSchedulerConfiguration\napiVersion: kubescheduler.config.k8s.io/v1\nprofilez: []\n")
+        cases = (
+            (["--master", api.url], 2, r"nothing to simulate: want -f FILE, --remove-node NAME or --add-nodes N"),
+            (["-f", "/no/such.yaml"], 2, r"/no/such\.yaml: no such file or directory"),
+            (["-f", self.folder()], 2, r"no \.yaml, \.yml or \.json file in it"),
+            (["-f", self.file("a.yaml", "a: [\n")], 2, r"a\.yaml: .*line \d"),
+            (["-f", self.file("b.yaml", "\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {replicaz: 1}\n")], 2,
+             r'b\.yaml:3: Deployment default/x: unknown field "spec\.replicaz"'),
+            (["-f", self.file("c.yaml", json.dumps(pod("p", priorityClassName="none")))], 2,
+             r"c\.yaml:1: Pod default/p: spec\.priorityClassName: no PriorityClass with name none was found"),
+            (["--remove-node", "node-9"], 2, r'there is no node "node-9"; the nearest name is "node-1"'),
+            (["--add-nodes", "3"], 2, r"--add-nodes requires --node-like"),
+            (["--add-nodes", "3", "--node-like", "x"], 2, r'there is no node "x"'),
+            (["--remove-node", "node-1", "--config", config], 2, r'--config .*profilez'),
+            (["--remove-node", "node-1", "--compare", config], 2, r'--compare .*profilez'),
+        )
+        for arguments, status, message in cases:
+            with self.subTest(arguments=arguments):
+                out, err = self.run_simulate(None if "--master" in arguments else api, *arguments, status=status)
+                self.assertEqual(out, "")
+                self.assertRegex(err, message)
+                self.assertEqual(err.count("\n"), 1, err)
+        _, err = self.run_simulate(None, "--remove-node", "n", "--master", "http://127.0.0.1:1", status=1)
+        self.assertRegex(err, r"refused")
+
+    def test_what_is_not_simulated_is_said(self):
+        _, api = self.api_server(1)
+        cron = self.file("cron.yaml", "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: tidy}\n")
+        config = self.file("config.yaml", """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {multiPoint: {enabled: [{name: OurGoPlugin}]}}}]
+extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
+""")
+        _, err = self.run_simulate(api, "-f", cron, "--config", config)
+        self.assertRegex(err, r"cron\.yaml:1: CronJob tidy: batch/v1 CronJob is not simulated")
+        self.assertIn('plugin "OurGoPlugin" is unknown here: its part of the decision is missing', err)
+        self.assertIn("extender http://127.0.0.1:1/x is not asked: its part of the decision is missing", err)
+
+    def test_the_page(self):
+        _, api = self.api_server(0)
+        self.small_shop(api)
+        page = PAGE.read_text()
+        self.assertGreater(len(CONSOLE.findall(page)), 2)
+
+        def real(match: re.Match) -> str:
+            words = shlex.split(match.group(1))[2:]
+            done = subprocess.run([berth_binary(), "simulate", *words, "--master", api.url], capture_output=True, text=True,
+                                  timeout=TIME_LIMIT_S, env=clean_environment(), cwd=ROOT)
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            self.assertTrue(all(len(line) <= 100 for line in done.stdout.splitlines()), done.stdout)
+            return f"```console\n$ {match.group(1)}\n{done.stdout}```"
+
+        written = CONSOLE.sub(real, page)
+        if os.environ.get("BERTH_WRITE_DOCS"):
+            PAGE.write_text(written)
+        else:
+            self.assertEqual(page, written, "run with BERTH_WRITE_DOCS=1 to write docs/simulate.md")
+
+
+def deployment_of(replicas: int) -> dict:
+    """DEPLOYMENT as JSON: there is no YAML in Python's library."""
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+            "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}},
+                     "template": {"metadata": {"labels": {"app": "web"}},
+                                  "spec": {"containers": [{"name": "c", "image": "nginx",
+                                                           "resources": {"requests": {"cpu": "300m", "memory": "1Gi"}}}]}}}}
+
+
+if __name__ == "__main__":
+    unittest.main()
