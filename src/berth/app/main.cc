@@ -26,6 +26,7 @@
 #include "berth/app/price_flags.h"
 #include "berth/app/run_flags.h"
 #include "berth/app/simulate_flags.h"
+#include "berth/app/snapshot_flags.h"
 #include "berth/base/log_settings.h"
 #include "berth/plugin.h"
 #include "berth/plugins/own_plugins.h"
@@ -120,6 +121,8 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   const CLI::App* headroom_command = AddHeadroomCommand(app, headroom, plugin_directory);
   SimulateOptions simulate;
   const CLI::App* simulate_command = AddSimulateCommand(app, simulate, plugin_directory, verbosity);
+  SnapshotOptions snapshot;
+  const CLI::App* snapshot_command = AddSnapshotCommand(app, snapshot);
 
   try {
     app.parse(NormalizedArguments(argc, argv));
@@ -144,6 +147,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (can_drain_command->parsed()) return RunCanDrain(can_drain, *known_plugins);
   if (headroom_command->parsed()) return RunHeadroom(headroom, *known_plugins);
   if (simulate_command->parsed()) return RunSimulate(simulate, *known_plugins);
+  if (snapshot_command->parsed()) return RunSnapshot(snapshot);
   return RunDemo(demo, *known_plugins);
 }
 

@@ -20,6 +20,7 @@
 #include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
+#include "berth/whatif/snapshot_file.h"
 
 namespace berth::app {
 namespace {
@@ -105,10 +106,17 @@ void TellWhatIsLeftOut(const whatif::ClusterState& state) {
 
 }  // namespace
 
-void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
-  AddConnection(command, options.connection);
+void AddQuestionConnection(CLI::App& command, ConnectionOptions& options) {
+  AddConnection(command, options);
   command.get_option("--kubeconfig")
       ->description("kubeconfig file; without it and --master: the pod's service account, or ~/.kube/config");
+}
+
+void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
+  AddQuestionConnection(command, options.connection);
+  command.add_option("--snapshot", options.snapshot, "file that berth snapshot has written, in place of a cluster")
+      ->excludes("--context")
+      ->excludes("--master");
   command.add_option("-n,--namespace", options.namespace_name, "namespace; default: that of the kubeconfig's context")
       ->check(CheckNamespace, "");
   command.add_option("--config", options.config,
@@ -118,6 +126,7 @@ void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::ve
 
 Expected<std::string> NamespaceOf(const QuestionOptions& options) {
   if (!options.namespace_name.empty()) return options.namespace_name;
+  if (!options.snapshot.empty()) return std::string(kDefaultNamespace);
   const SystemClock clock;
   BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(WithHome(options.connection), clock));
   return config.namespace_name.empty() ? std::string(kDefaultNamespace) : config.namespace_name;

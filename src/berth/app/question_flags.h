@@ -22,6 +22,7 @@ enum class QuestionOutput : std::uint8_t { kTable, kWide, kJson, kYaml };
 
 struct QuestionOptions {
   ConnectionOptions connection;
+  std::string snapshot;        // a file of `berth snapshot`, in place of a cluster
   std::string namespace_name;  // --namespace; empty: see NamespaceOf()
   QuestionOutput output = QuestionOutput::kTable;
   std::string config;  // KubeSchedulerConfiguration's file; empty: the defaults
@@ -31,10 +32,14 @@ struct QuestionOptions {
 // none there is no flag -o.
 void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs);
 
+// --kubeconfig, --context and the others of AddConnection(), with ~/.kube/config where nothing else says where the
+// cluster is.
+void AddQuestionConnection(CLI::App& command, ConnectionOptions& options);
+
 // The namespace that is meant: the flag's, that of the kubeconfig's context, or "default".
 Expected<std::string> NamespaceOf(const QuestionOptions& options);
 
-// Reads the cluster, with a progress line on a terminal; says on standard error what was left out.
+// Reads the cluster or the snapshot, with a progress line on a terminal; says on standard error what was left out.
 Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options);
 
 // The same of an API server, whatever the other options. With a sink, objects go there and are not kept.

@@ -47,6 +47,9 @@ class StateBuilder {
   // Objects of the kind that have been added.
   std::size_t count(std::size_t kind) const { return kinds_.at(kind).count; }
 
+  // Those that could not be read.
+  std::size_t unreadable(std::size_t kind) const { return kinds_.at(kind).unreadable; }
+
   // Its objects and `left_out`, in the order of the kinds.
   ClusterState Take() &&;
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/snapshot_file.h"
+
+#include <utility>
+
+#include "berth/codec/json.h"
+#include "berth/whatif/anonymizer.h"
+#include "berth/whatif/zstd_file.h"
+
+namespace berth::whatif {
+namespace {
+
+using simdjson::dom::element;
+namespace json = codec::json;
+
+constexpr std::string_view kFormat = "berth-snapshot";
+constexpr std::size_t kProgressObjects = 1'000;  // between two calls of `progress`
+
+std::string BerthVersion() {
+  const std::string agent = client::DefaultUserAgent();  // "berth/0.1.0"
+  return agent.substr(agent.find('/') + 1);
+}
+
+}  // namespace
+
+std::vector<std::string> AnnotationsThatPluginsRead() {
+  return {"berth.dev/*",
+          "hightower.com/cost",
+          "pv.kubernetes.io/bind-completed",
+          "pv.kubernetes.io/bound-by-controller",
+          "resource.kubernetes.io/extended-resource-claim",
+          "storage.alpha.kubernetes.io/migrated-plugins",
+          "volume.beta.kubernetes.io/storage-class",
+          "volume.kubernetes.io/selected-node"};
+}
+
+// --- Writing ---------------------------------------------------------------------------------------------------------
+
+SnapshotWriter::SnapshotWriter(SnapshotWriteOptions options, std::unique_ptr<ZstdFileWriter> file)
+    : options_(std::move(options)), file_(std::move(file)) {
+  api::PruneOptions prune;
+  prune.annotations = AnnotationsThatPluginsRead();
+  prune.annotations.insert(prune.annotations.end(), options_.annotations.begin(), options_.annotations.end());
+  for (std::size_t kind = 0; kind < kKindCount; ++kind) {
+    const std::string_view name = KindInfo(kind).name;
+    if (options_.anonymizer != nullptr) {
+      prune.rewrite_of = [this, name](std::string_view path) { return options_.anonymizer->RewriteOf(name, path); };
+    }
+    pruners_.emplace_back(name, prune);
+  }
+}
+
+SnapshotWriter::~SnapshotWriter() = default;
+
+Expected<std::unique_ptr<SnapshotWriter>> SnapshotWriter::Create(SnapshotWriteOptions options) {
+  BERTH_ASSIGN_OR_RETURN(auto file, ZstdFileWriter::Create(options.path, options.overwrites));
+  std::unique_ptr<SnapshotWriter> writer(new SnapshotWriter(std::move(options), std::move(file)));
+  writer->line_ =
+      codec::WriteJson(json::object{{"format", kFormat}, {"version", kSnapshotVersion}, {"berth", BerthVersion()}});
+  BERTH_RETURN_IF_ERROR(writer->WriteLine());
+  return writer;
+}
+
+Expected<void> SnapshotWriter::WriteLine() {
+  line_ += '\n';
+  return file_->Write(line_);
+}
+
+Expected<void> SnapshotWriter::Take(std::size_t kind, const element& object) {
+  line_.assign(R"({"kind":")").append(KindInfo(kind).name).append(R"(","object":)");
+  pruners_.at(kind).Append(object, line_);
+  line_ += '}';
+  ++counts_.at(kind);
+  return WriteLine();
+}
+
+Expected<void> SnapshotWriter::BeginAnew(std::size_t kind) {
+  counts_.at(kind) = 0;
+  line_.assign(R"({"anew":")").append(KindInfo(kind).name).append(R"("})");
+  return WriteLine();
+}
+
+Expected<void> SnapshotWriter::Finish(const ClusterState& state) {
+  json::object counts;
+  for (std::size_t kind = 0; kind < kKindCount; ++kind) counts[KindInfo(kind).name] = counts_[kind];
+  json::array left_out;
+  for (const std::string& line : state.left_out)
+    left_out.emplace_back(options_.anonymizer == nullptr ? line : options_.anonymizer->LeftOut(line));
+  json::object end;
+  end["kubernetes"] = state.kubernetes_version;
+  end["source"] = options_.anonymizer == nullptr ? state.source : "";
+  end["readAt"] = FormatRfc3339(state.read_at);
+  end["leftOut"] = std::move(left_out);
+  end["counts"] = std::move(counts);
+  line_ = codec::WriteJson(json::object{{"end", std::move(end)}});
+  BERTH_RETURN_IF_ERROR(WriteLine());
+  return file_->Finish();
+}
+
+std::uint64_t SnapshotWriter::bytes_written() const { return file_->bytes_written(); }
+
+// --- Reading ---------------------------------------------------------------------------------------------------------
+
+Expected<void> SnapshotParser::Take(std::string_view line) {
+  const auto parsed = reader_.Parse(line);
+  if (!has_header_) {
+    if (!parsed.ok()) return InvalidError("is no snapshot of berth: its first line is no JSON");
+    return TakeHeader(*parsed);
+  }
+  if (has_end_) return InvalidError("is damaged: there is something behind its last line");
+  if (!parsed.ok()) return InvalidError("is damaged: a line" + Told() + " is " + parsed.error().message);
+  if (const auto name = codec::FindString(*parsed, "kind")) {
+    const auto kind = KindNamed(*name);
+    const auto object = codec::FindMember(*parsed, "object");
+    if (!kind || !object) return InvalidError("is damaged: an object" + Told() + " is of no kind that there is");
+    builder_.Add(*kind, *object);
+    return {};
+  }
+  if (const auto name = codec::FindString(*parsed, "anew")) {
+    const auto kind = KindNamed(*name);
+    if (kind) builder_.Forget(*kind);
+    return {};
+  }
+  if (const auto end = codec::FindMember(*parsed, "end")) return TakeEnd(*end);
+  return InvalidError("is damaged: a line" + Told() + " is neither an object nor the last");
+}
+
+Expected<void> SnapshotParser::TakeHeader(element line) {
+  if (codec::StringOrEmpty(line, "format") != kFormat) return InvalidError("is no snapshot of berth");
+  const std::int64_t version = codec::FindInt(line, "version").value_or(0);
+  if (version != kSnapshotVersion) {
+    return InvalidError("has format " + std::to_string(version) + ", written by berth " +
+                        std::string(codec::StringOrEmpty(line, "berth")) + "; this berth, " + BerthVersion() +
+                        ", reads format " + std::to_string(kSnapshotVersion));
+  }
+  has_header_ = true;
+  return {};
+}
+
+Expected<void> SnapshotParser::TakeEnd(element end) {
+  has_end_ = true;
+  end_.kubernetes_version = codec::StringOrEmpty(end, "kubernetes");
+  end_.source = codec::StringOrEmpty(end, "source");
+  const auto read_at = ParseRfc3339(codec::StringOrEmpty(end, "readAt"));
+  if (!read_at) return InvalidError("is damaged: its last line says no time");
+  end_.read_at = *read_at;
+  if (const auto lines = codec::FindArray(end, "leftOut")) {
+    for (const element line : *lines) {
+      std::string_view text;
+      if (line.get(text) == simdjson::SUCCESS) end_.left_out.emplace_back(text);
+    }
+  }
+  const auto counts = codec::FindMember(end, "counts");
+  for (std::size_t kind = 0; kind < kKindCount; ++kind) {
+    const std::string_view name = KindInfo(kind).name;
+    const std::int64_t told = counts ? codec::FindInt(*counts, name).value_or(0) : 0;
+    const auto got = static_cast<std::int64_t>(builder_.count(kind) + builder_.unreadable(kind));
+    if (told != got) {
+      return InvalidError("is damaged: of the kind " + std::string(name) + " it has " + std::to_string(got) +
+                          " objects and should have " + std::to_string(told));
+    }
+  }
+  return {};
+}
+
+// " behind 7 pods and 2 nodes": where in the file.
+std::string SnapshotParser::Told() const {
+  return " behind " + std::to_string(builder_.count(kNodes)) + " nodes and " + std::to_string(builder_.count(kPods)) +
+         " pods";
+}
+
+Expected<ClusterState> SnapshotParser::Finish() && {
+  if (!has_header_) return InvalidError("is no snapshot of berth: it is empty");
+  if (!has_end_) return InvalidError("is cut off" + Told());
+  ClusterState state = std::move(builder_).Take();
+  // What this berth cannot read of what another has written comes behind what was left out then.
+  end_.left_out.insert(end_.left_out.end(), state.left_out.begin(), state.left_out.end());
+  state.left_out = std::move(end_.left_out);
+  state.kubernetes_version = std::move(end_.kubernetes_version);
+  state.source = std::move(end_.source);
+  state.read_at = end_.read_at;
+  return state;
+}
+
+Expected<ClusterState> ReadSnapshot(const std::string& path,
+                                    const std::function<void(std::string_view what, std::size_t count)>& progress) {
+  SnapshotParser parser;
+  std::size_t lines = 0;
+  const auto take = [&](std::string_view line) {
+    if (progress && ++lines % kProgressObjects == 0) progress("objects", lines);
+    return parser.Take(line);
+  };
+  BERTH_RETURN_IF_ERROR(ReadZstdFile(path, {kSnapshotLineBytesMax, kSnapshotBytesMax}, take));
+  auto state = std::move(parser).Finish();
+  if (!state.ok()) return Error{state.error().code, path + ": " + state.error().message};
+  state->source = path;
+  return state;
+}
+
+}  // namespace berth::whatif

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster's state in one file, compressed with zstd: what `berth snapshot` writes, and what all questions read in
+// place of a cluster. Lines of JSON:
+//
+//   {"format":"berth-snapshot","version":1,"berth":"0.1.0"}
+//   {"kind":"Node","object":{...}}        an object, reduced to what decoding reads (api/prune_json.h)
+//   {"anew":"Pod"}                        what came of this kind so far is void: its list began anew
+//   {"end":{"kubernetes":"v1.36.3","source":"https://...","readAt":"...","leftOut":[...],"counts":{"Node":2,...}}}
+//
+// Bounded memory on both sides, beside the ClusterState that is read. One thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/api/prune_json.h"
+#include "berth/base/expected.h"
+#include "berth/codec/json_reader.h"
+#include "berth/whatif/cluster_reader.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/state_builder.h"
+
+namespace berth::whatif {
+
+class Anonymizer;
+class ZstdFileWriter;
+
+inline constexpr int kSnapshotVersion = 1;
+// Of one object; the API server stores none of this size.
+inline constexpr std::size_t kSnapshotLineBytesMax = std::size_t{8} << 20;
+// Of the text in a file that is read: far beyond any cluster, so that a small file does not fill a disk or a memory.
+inline constexpr std::uint64_t kSnapshotBytesMax = std::uint64_t{64} << 30;
+
+// Keys of annotations that plugins read of any object; '*' as in api::PruneOptions.
+std::vector<std::string> AnnotationsThatPluginsRead();
+
+struct SnapshotWriteOptions {
+  std::string path;
+  bool overwrites = false;               // else a file that is there stays, and Create() or Finish() fails
+  std::vector<std::string> annotations;  // that are kept beside AnnotationsThatPluginsRead()
+  const Anonymizer* anonymizer = nullptr;
+};
+
+class SnapshotWriter final : public ObjectSink {
+ public:
+  // The file gets its name in Finish(); until then it is PATH.tmp-PID, which goes away with the writer. Readable by its
+  // owner alone. The anonymizer must outlive it.
+  static Expected<std::unique_ptr<SnapshotWriter>> Create(SnapshotWriteOptions options);
+  ~SnapshotWriter() override;
+
+  Expected<void> Take(std::size_t kind, const simdjson::dom::element& object) override;
+  Expected<void> BeginAnew(std::size_t kind) override;
+  // Of the state all but its objects. Once; nothing may be taken afterwards.
+  Expected<void> Finish(const ClusterState& state);
+
+  std::size_t count(std::size_t kind) const { return counts_.at(kind); }
+  std::uint64_t bytes_written() const;
+
+ private:
+  SnapshotWriter(SnapshotWriteOptions options, std::unique_ptr<ZstdFileWriter> file);
+  Expected<void> WriteLine();
+
+  const SnapshotWriteOptions options_;
+  std::unique_ptr<ZstdFileWriter> file_;
+  std::vector<api::JsonPruner> pruners_;  // by kind
+  std::array<std::size_t, kKindCount> counts_{};
+  std::string line_;
+};
+
+// The lines of a snapshot become a ClusterState.
+class SnapshotParser {
+ public:
+  // A line without its end.
+  Expected<void> Take(std::string_view line);
+  // After the last one.
+  Expected<ClusterState> Finish() &&;
+
+ private:
+  Expected<void> TakeHeader(simdjson::dom::element line);
+  Expected<void> TakeEnd(simdjson::dom::element end);
+  std::string Told() const;
+
+  codec::JsonReader reader_;
+  StateBuilder builder_;
+  ClusterState end_;
+  bool has_header_ = false;
+  bool has_end_ = false;
+};
+
+// Each error is one line that names the file. `progress` as in ClusterReadOptions, now and then.
+Expected<ClusterState> ReadSnapshot(const std::string& path,
+                                    const std::function<void(std::string_view what, std::size_t count)>& progress = {});
+
+}  // namespace berth::whatif
