@@ -64,7 +64,7 @@ class Rules(unittest.TestCase):
             ("src/berth/demo/a.cc", "berth/app/run_command.h", False),
             ("src/berth/whatif/a.cc", "berth/core/scheduler/scheduler.h", True),
             ("src/berth/whatif/a.cc", "berth/shell/client/rest_client.h", True),
-            ("src/berth/whatif/a.cc", "berth/shell/cli/table.h", False),
+            ("src/berth/whatif/a.cc", "berth/shell/runner/feeds.h", False),
             ("apps/berth/main.cc", "berth/app/run_command.h", True),
         ]:
             self.expect(path, "\n" + include(target), [] if is_good else [2])

@@ -525,7 +525,7 @@ TEST_F(UnknownOutcomeTest, TheNodeHasGone) {
   Harness& h = StartLost();
   h.RemoveNode("a");
   h.AnswerRead(h.Object(pod_));
-  EXPECT_EQ(h.Take(), TakenBack(Failed("SchedulerError", "node \"a\" was deleted before the pod was bound to it")));
+  EXPECT_EQ(h.Take(), Failed("SchedulerError", "node \"a\" was deleted before the pod was bound to it"));
   EXPECT_EQ(h.core.cache().assumed_count(), 0u);
   EXPECT_EQ(Place(), queue::Place::kErrorBackoff);
 }
