@@ -132,7 +132,16 @@ Expected<std::string> NamespaceOf(const QuestionOptions& options) {
   return config.namespace_name.empty() ? std::string(kDefaultNamespace) : config.namespace_name;
 }
 
-Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) { return ReadServer(options.connection); }
+Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
+  if (options.snapshot.empty()) return ReadServer(options.connection);
+  std::optional<cli::ProgressLine> line(std::in_place);
+  auto state = whatif::ReadSnapshot(options.snapshot, [&](std::string_view what, std::size_t count) {
+    line->Show("reading " + cli::Printable(options.snapshot) + ": " + std::to_string(count) + ' ' + std::string(what));
+  });
+  line.reset();
+  if (state.ok()) TellWhatIsLeftOut(*state);
+  return state;
+}
 
 Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink) {
   const SystemClock clock;

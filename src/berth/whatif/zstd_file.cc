@@ -11,11 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 namespace berth::whatif {
 namespace {
 
-// Level 6 is a third smaller than level 3 on such lines, and still faster than an API server's lists.
+// A tenth smaller than level 3, for 0.15 s more with 50,000 pods.
 constexpr int kLevel = 6;
 
 struct FreeCompressor {
@@ -122,7 +123,6 @@ Expected<void> ReadZstdLines(const std::function<Expected<std::size_t>(char* buf
   std::vector<char> text(ZSTD_DStreamOutSize());
   std::string line;
   std::uint64_t total = 0;
-  bool is_first = true;
   bool is_whole = true;
   const auto too_long = [&] {
     return Error{ErrorCode::kTooLarge, "has a line of more than " + std::to_string(limits.line_bytes_max) + " bytes"};
@@ -136,10 +136,10 @@ Expected<void> ReadZstdLines(const std::function<Expected<std::size_t>(char* buf
       ZSTD_outBuffer out{text.data(), text.size(), 0};
       const std::size_t left_of_frame = ZSTD_decompressStream(context.get(), &out, &in);
       if (ZSTD_isError(left_of_frame) != 0) {
-        return InvalidError(is_first ? std::string("is not compressed with zstd")
+        const bool is_other = ZSTD_getErrorCode(left_of_frame) == ZSTD_error_prefix_unknown;
+        return InvalidError(is_other ? std::string("is not compressed with zstd")
                                      : "is damaged: " + std::string(ZSTD_getErrorName(left_of_frame)));
       }
-      is_first = false;
       is_whole = left_of_frame == 0;
       is_full = out.pos == out.size;
       total += out.pos;
