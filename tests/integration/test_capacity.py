@@ -110,6 +110,14 @@ class Capacity(BerthTest):
         like = self.json(api, "capacity", "--like", "db-0", "--like", "default/web-0", "--together")
         self.assertEqual([each["name"] for each in like["shapes"]], ["default/db-0", "default/web-0"])
         self.assertTrue(like["together"])
+        manifest = json.dumps({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "shop"}, "spec": {
+            "selector": {"matchLabels": {"app": "shop"}}, "template": {"metadata": {"labels": {"app": "shop"}}, "spec": {
+                "containers": [{"name": "c", "image": "registry/c:1", "resources": {"limits": {"cpu": "3"}}}],
+                "tolerations": [{"operator": "Exists"}]}}}})
+        found = self.json(api, "capacity", "-f", self.file("shop.yaml", manifest))["shapes"]
+        self.assertEqual([(each["name"], each["requests"], each["fits"]) for each in found], [("default/shop", {"cpu": "3"}, 2)])
+        out, _ = self.berth(api, "capacity", "-f", "-", "-n", "shop", "-o", "json", stdin=manifest)
+        self.assertEqual(json.loads(out[0])["shapes"][0]["name"], "shop/shop")
         out, _ = self.berth(api, "capacity", "--cpu", "1", "-o", "yaml")
         self.assertIn("kind: Capacity", out)
 
@@ -159,6 +167,10 @@ class Capacity(BerthTest):
                 (("capacity", "--like", "web-O"), 2, "berth: --like default/web-O: no such pod; the nearest name is default/web-0\n"),
                 (("capacity",), 2, None),
                 (("capacity", "--cpu", "lots"), 2, None),
+                (("capacity", "-f", broken), 2, None),
+                (("capacity", "-f", "/nonexistent.yaml"), 2, None),
+                (("capacity", "-f", self.file("pod.yaml", "\n\n{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: []}}")),
+                 2, None),
                 (("capacity", "--request", "gpu"), 2, None),
                 (("capacity", "--cpu", "1", "--request", "cpu=2"), 2, "berth: the request of cpu is given twice\n"),
                 (("capacity", "--node-selector", "a=b c"), 2, None),

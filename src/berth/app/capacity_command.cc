@@ -4,25 +4,32 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/app/manifest_files.h"
 #include "berth/app/question_output.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
 #include "berth/whatif/capacity_answer.h"
+#include "berth/whatif/manifest_shapes.h"
 
 namespace berth::app {
 namespace {
 
-// That of flags, which need no cluster.
+// Those of files and flags, which need no cluster.
 Expected<std::vector<whatif::Shape>> ShapesOf(const CapacityCommandOptions& options,
                                               const std::string& namespace_name) {
   std::vector<whatif::Shape> shapes;
+  if (!options.files.empty()) {
+    BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options.files));
+    BERTH_ASSIGN_OR_RETURN(const whatif::Manifests manifests, whatif::ReadManifests(files, namespace_name));
+    BERTH_ASSIGN_OR_RETURN(shapes, whatif::ShapesOfManifests(manifests));
+  }
   if (!options.amounts.empty()) {
     BERTH_ASSIGN_OR_RETURN(whatif::Shape shape, whatif::ShapeOfAmounts(options.amounts, namespace_name));
     shapes.push_back(std::move(shape));
   }
   if (shapes.empty() && options.likes.empty())
-    return InvalidError("berth capacity: what is to fit? --like NAMESPACE/POD, or --cpu and --memory say it");
+    return InvalidError("berth capacity: what is to fit? -f FILE, --like NAMESPACE/POD, or --cpu and --memory say it");
   return shapes;
 }
 
@@ -47,7 +54,8 @@ int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plu
   const auto namespace_name = NamespaceOf(options.question);
   if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);
   auto shapes = ShapesOf(options, *namespace_name);
-  if (!shapes.ok()) return cli::FailWith(shapes.error(), cli::kExitUsage);
+  if (!shapes.ok())
+    return cli::FailWith({shapes.error().code, cli::Printable(shapes.error().message)}, cli::kExitUsage);
   QuestionCluster asked;
   if (const auto failed = LoadOrFail(options.question, plugins, asked)) return *failed;
   if (const auto added = AddLikes(options, *namespace_name, asked.state, *shapes); !added.ok())

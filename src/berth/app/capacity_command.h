@@ -17,6 +17,7 @@ namespace berth::app {
 
 struct CapacityCommandOptions {
   QuestionOptions question;
+  std::vector<std::string> files;  // of manifests
   std::vector<std::string> likes;  // "NAMESPACE/POD", or "POD"
   whatif::ShapeAmounts amounts;    // of the flags' own shape
   whatif::CapacityOptions capacity;

@@ -236,8 +236,8 @@ class Maker {
     const auto own = at == own_pods_.end() ? 0 : static_cast<std::int64_t>(at->second.size());
     if (own == 0) return replicas;
     const std::int64_t lacking = std::max<std::int64_t>(replicas - own, 0);
-    out_.notes.push_back(NameOf(workload) + " has " + std::to_string(own) + " pods already, which stay as they are: " +
-                         std::to_string(lacking) + " of " + std::to_string(replicas) + " are added");
+    out_.notes.push_back(NameOf(workload) + " keeps the pods that it has (" + std::to_string(own) +
+                         "); added: " + std::to_string(lacking) + " of " + std::to_string(replicas));
     return lacking;
   }
 
@@ -358,8 +358,7 @@ class Maker {
       has_one.insert(pod->spec.node_name.empty() ? PinnedNode(*pod).value_or("") : pod->spec.node_name);
     }
     if (!has_one.empty())
-      out_.notes.push_back(NameOf(workload) + " has " + std::to_string(has_one.size()) +
-                           " pods already, which stay as they are");
+      out_.notes.push_back(NameOf(workload) + " keeps the pods that it has (" + std::to_string(has_one.size()) + ')');
     std::uint64_t number = 0;
     for (const auto& [node_name, node] : nodes_) {
       if (has_one.contains(node_name) || !RunsDaemonPod(made.pod(), *node)) continue;

@@ -68,9 +68,8 @@ TEST(AdditionsTest, OnlyTheReplicasThatLackAreAdded) {
   const auto made = Make(Workload("Deployment", "web", "\n  replicas: 3"), state);
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(made->pods.size(), 2U);
-  EXPECT_EQ(
-      made->notes,
-      (std::vector<std::string>{"Deployment shop/web has 1 pods already, which stay as they are: 2 of 3 are added"}));
+  EXPECT_EQ(made->notes,
+            (std::vector<std::string>{"Deployment shop/web keeps the pods that it has (1); added: 2 of 3"}));
 }
 
 TEST(AdditionsTest, AStatefulSetHasOrdinalsAndClaims) {

@@ -77,7 +77,8 @@ class Run {
       }
     }
     if (ending > 0)
-      out_.notes.push_back(std::to_string(ending) + " pods of the cluster are being deleted: they are taken for gone");
+      out_.notes.push_back("pods of the cluster that are being deleted, and are taken for gone: " +
+                           std::to_string(ending));
     cluster_.Run();
     std::size_t placed = 0;
     for (const PodPtr& pod : pending) {
@@ -85,11 +86,11 @@ class Run {
       asked_.push_back({PodOrigin::kPending, pod, {}});
     }
     if (placed > 0)
-      out_.notes.push_back(std::to_string(placed) + " of the cluster's " + std::to_string(pending.size()) +
-                           " pending pods would be placed without the change, too");
+      out_.notes.push_back("pending pods of the cluster that would be placed without the change, too: " +
+                           std::to_string(placed) + " of " + std::to_string(pending.size()));
     if (foreign > 0)
-      out_.notes.push_back(std::to_string(foreign) +
-                           " pending pods of the cluster name a scheduler that the configuration has no profile for");
+      out_.notes.push_back("pending pods of the cluster for whose scheduler the configuration has no profile: " +
+                           std::to_string(foreign));
   }
 
   void RemoveNodes() {

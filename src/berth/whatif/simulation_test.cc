@@ -94,7 +94,7 @@ TEST(SimulationTest, PodsOfARemovedNodeComeBackOrAreLost) {
   EXPECT_EQ(lost, (std::vector<std::string>{"agent: a pod of a DaemonSet", "bare: it has no controller",
                                             "etcd: a static pod"}));
   EXPECT_EQ(answer.notes,
-            std::vector<std::string>{"1 pods of the cluster are being deleted: they are taken for gone"});
+            std::vector<std::string>{"pods of the cluster that are being deleted, and are taken for gone: 1"});
   EXPECT_EQ(answer.nodes_after.size(), 1U);
 }
 
@@ -119,9 +119,8 @@ TEST(SimulationTest, PendingPodsOfTheClusterAreToldApart) {
   additions.nodes = {SmallNode("n2", "a").Allocatable("cpu", "8").Build()};
   const Simulation answer = Simulated(state, additions);
   EXPECT_EQ(Said(answer), std::vector<std::string>{"pending waits on n2"});
-  EXPECT_EQ(answer.notes,
-            std::vector<std::string>{
-                "1 pending pods of the cluster name a scheduler that the configuration has no profile for"});
+  EXPECT_EQ(answer.notes, std::vector<std::string>{
+                              "pending pods of the cluster for whose scheduler the configuration has no profile: 1"});
   EXPECT_EQ(Simulated(state, {}).PendingCount(), 0U) << "it was pending before";
 }
 
