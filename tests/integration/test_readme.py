@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every command that README.md, CONTRIBUTING.md, docs/run.md and the pages of policies and plugins tell people to type exists,
-with its flags. Nothing heavy is run."""
+"""Every command that README.md, CONTRIBUTING.md and pages of docs tell people to type exists, with its flags. Nothing heavy is run."""
 
 import re
 import shlex
@@ -9,7 +8,7 @@ import unittest
 
 from support import ROOT, BerthTest, berth_binary, clean_environment
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", "docs/capacity.md", "docs/simulate.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "docs/run.md", "docs/capacity.md", "docs/explain.md", "docs/simulate.md", *sorted(f"docs/policies/{page.name}" for page in (ROOT / "docs/policies").glob("*.md")),
              *(f"docs/plugins/{name}.md" for name in ("testing", "write-a-plugin")))
 FENCE = re.compile(r"^ *```([^\n`]*)\n(.*?)^ *```", re.S | re.M)
 BERTH = ("berth", "build/release/bin/berth")
@@ -49,7 +48,7 @@ class Documents(BerthTest):
     @classmethod
     def setUpClass(cls):
         usage = output("./dev", "help")
-        cls.dev = {name for line in usage.splitlines() for name in re.findall(r"(?:^\./dev|\|) ([a-z0-9]+)", line)} | {"help"}
+        cls.dev = {name for line in usage.splitlines() for name in re.findall(r"(?:^\./dev|\|) ([a-z0-9-]+)", line)} | {"help"}
         cls.flags = {}
 
     def flags_of(self, *subcommand: str) -> set[str]:

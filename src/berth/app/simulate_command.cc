@@ -2,16 +2,15 @@
 #include "berth/app/simulate_command.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <unistd.h>
 
+#include "berth/app/manifest_files.h"
 #include "berth/app/question_configuration.h"
 #include "berth/base/log.h"
 #include "berth/base/time.h"
@@ -20,7 +19,6 @@
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
-#include "berth/shell/client/file.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/additions.h"
 #include "berth/whatif/manifests.h"
@@ -30,59 +28,10 @@
 namespace berth::app {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::size_t kManifestFilesMax = 10'000;
 // Where output is no terminal.
 constexpr std::size_t kWidth = 100;
 // Ties are broken by it: the same question has the same answer.
 constexpr std::uint64_t kSeed = 1;
-
-Expected<std::string> ReadStandardInput() {
-  std::string text;
-  std::array<char, 1 << 16> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), stdin)) {
-    text.append(buffer.data(), count);
-    if (text.size() > whatif::kManifestFileBytesMax)
-      return Error{ErrorCode::kTooLarge, "standard input: more than " +
-                                             std::to_string(whatif::kManifestFileBytesMax >> 20) + " MiB of manifests"};
-  }
-  return text;
-}
-
-// As kubectl: of a directory the files that look like manifests, by name.
-Expected<std::vector<std::string>> FilesOf(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return std::vector<std::string>{path};
-  std::vector<std::string> files;
-  for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string extension = entry->path().extension().string();
-    if (extension == ".yaml" || extension == ".yml" || extension == ".json") files.push_back(entry->path().string());
-    if (files.size() > kManifestFilesMax)
-      return Error{ErrorCode::kTooLarge, path + ": more than " + std::to_string(kManifestFilesMax) + " manifests"};
-  }
-  if (error) return InvalidError(path + ": " + error.message());
-  if (files.empty()) return InvalidError(path + ": no .yaml, .yml or .json file in it");
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-Expected<std::vector<whatif::ManifestFile>> ReadFiles(const std::vector<std::string>& paths) {
-  std::vector<whatif::ManifestFile> files;
-  for (const std::string& path : paths) {
-    if (path == "-") {
-      BERTH_ASSIGN_OR_RETURN(std::string text, ReadStandardInput());
-      files.push_back({"standard input", std::move(text)});
-      continue;
-    }
-    BERTH_ASSIGN_OR_RETURN(const std::vector<std::string> found, FilesOf(path));
-    for (const std::string& file : found) {
-      BERTH_ASSIGN_OR_RETURN(std::string text, client::ReadSmallFile(file, whatif::kManifestFileBytesMax));
-      files.push_back({file, std::move(text)});
-    }
-  }
-  return files;
-}
 
 class SimulateCommand {
  public:
@@ -126,7 +75,7 @@ class SimulateCommand {
 
   Expected<void> ReadQuestion() {
     BERTH_ASSIGN_OR_RETURN(const std::string namespace_name, NamespaceOf(options_.question));
-    BERTH_ASSIGN_OR_RETURN(const auto files, ReadFiles(options_.files));
+    BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options_.files));
     BERTH_ASSIGN_OR_RETURN(manifests_, whatif::ReadManifests(files, namespace_name));
     BERTH_ASSIGN_OR_RETURN(configuration_, LoadQuestionConfiguration("--config", options_.question.config, plugins_));
     if (!options_.compare.empty()) {
@@ -156,7 +105,7 @@ class SimulateCommand {
   }
 
   static std::string Shown(const std::string& path) {
-    return path.empty() ? "default" : fs::path(path).filename().string();
+    return path.empty() ? "default" : std::filesystem::path(path).filename().string();
   }
 
   void Print(const whatif::Simulation& simulation) const {

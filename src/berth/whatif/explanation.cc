@@ -59,6 +59,10 @@ void AddLabels(const framework::ClusterEvent& event, std::set<std::string>& labe
   }
 }
 
+bool IsSame(const Status& a, const Status& b) {
+  return a.code() == b.code() && a.plugin() == b.plugin() && a.reasons() == b.reasons();
+}
+
 class Explaining {
  public:
   Explaining(OfflineCluster& cluster, const api::Pod& pod) : cluster_(cluster), pod_(pod) {
@@ -68,11 +72,6 @@ class Explaining {
   }
 
   Explanation Go() {
-    if (pod_.metadata.deletion_time && pod_.spec.node_name.empty()) {
-      said_.state = PodState::kDeleted;
-      said_.message = "the pod is being deleted, so that no scheduler places it";
-      return std::move(said_);
-    }
     const std::unique_ptr<Overlay> overlay = cluster_.MakeOverlay();
     api::Pod asked = pod_;
     if (cluster_.ProfileOf(asked) == nullptr) asked.spec.scheduler_name = *(said_.asked_profile = FirstProfile());
@@ -84,6 +83,10 @@ class Explaining {
     } else if (const auto gate = Gate(asked)) {
       said_.state = PodState::kGated;
       said_.message = *gate;
+      return std::move(said_);
+    } else if (pod_.metadata.deletion_time) {
+      said_.state = PodState::kDeleted;
+      said_.message = "the pod is being deleted, so that no scheduler places it";
       return std::move(said_);
     }
     Evaluate(*overlay, asked);
@@ -129,8 +132,7 @@ class Explaining {
     AddWakers(outcome, *cluster_.ProfileOf(asked));
     if (outcome.result == runtime::Result::kRefused) AddPreemption(overlay, evaluator);
     said_.message = evaluator.Message();
-    // Without a verdict of the filters nothing tells what to try.
-    if (outcome.result == runtime::Result::kRefused && outcome.pre_filter_status.IsSuccess())
+    if (outcome.result == runtime::Result::kRefused)
       said_.changes = FindSmallestChanges(overlay, asked, refusals);
   }
 
@@ -141,9 +143,12 @@ class Explaining {
     for (const NodeIndex row : overlay.nodes().rows()) {
       if (feasible.contains(row)) continue;
       std::vector<Status> statuses = evaluator.AllRefusals(row);
-      // One that only pods nominated for the node, or PreFilter, keep the pod away from.
-      if (const Status first = evaluator.StatusOf(row); statuses.empty() && !first.IsSuccess())
-        statuses.push_back(first);
+      // The scheduler's own verdict comes first. It is none of the others where only pods nominated for the node, or
+      // PreFilter, keep the pod away.
+      if (const Status first = evaluator.StatusOf(row); !first.IsSuccess()) {
+        std::erase_if(statuses, [&](const Status& status) { return IsSame(status, first); });
+        statuses.insert(statuses.begin(), first);
+      }
       if (!statuses.empty()) refusals.emplace(row, std::move(statuses));
     }
     return refusals;

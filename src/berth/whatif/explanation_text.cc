@@ -19,6 +19,7 @@ constexpr std::size_t kRunnersUpMax = 3;
 constexpr std::size_t kVictimsShownMax = 5;
 constexpr std::size_t kReasonWidth = 58;
 constexpr std::size_t kNodeWidth = 24;
+constexpr std::size_t kColumns = 100;
 
 std::string Joined(const std::vector<std::string>& parts, std::string_view separator, std::size_t count_max) {
   std::string text;
@@ -28,6 +29,21 @@ std::string Joined(const std::vector<std::string>& parts, std::string_view separ
   }
   if (parts.size() > count_max) text += " and " + std::to_string(parts.size() - count_max) + " more";
   return text;
+}
+
+// Lines of at most so many columns, broken between words; one at least.
+std::vector<std::string> Broken(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  do {
+    std::size_t length = text.size();
+    if (length > columns) {
+      length = text.rfind(' ', columns);
+      if (length == std::string_view::npos || length == 0) length = std::min(text.find(' '), text.size());
+    }
+    lines.emplace_back(text.substr(0, length));
+    text.remove_prefix(std::min(length + 1, text.size()));
+  } while (!text.empty());
+  return lines;
 }
 
 class Writer {
@@ -48,7 +64,11 @@ class Writer {
     std::string label(name);
     label += ':';
     label.resize(std::max<std::size_t>(label.size() + 1, 12), ' ');
-    Line(cli::Paint(label, Color::kBold, style_.table.has_color) + cli::Printable(value));
+    std::string line = cli::Paint(label, Color::kBold, style_.table.has_color);
+    for (const std::string& part : Broken(cli::Printable(value), kColumns - label.size())) {
+      Line(line + part);
+      line.assign(label.size(), ' ');
+    }
   }
   void Title(std::string_view text) {
     Line("");
@@ -186,18 +206,8 @@ class Writer {
     Wrapped(cli::Printable(text));
   }
 
-  // Broken between words.
   void Wrapped(std::string_view text) {
-    constexpr std::size_t kColumns = 98;
-    while (!text.empty()) {
-      std::size_t length = text.size();
-      if (length > kColumns) {
-        length = text.rfind(' ', kColumns);
-        if (length == std::string_view::npos || length == 0) length = std::min(text.find(' '), text.size());
-      }
-      Line("  " + std::string(text.substr(0, length)));
-      text.remove_prefix(std::min(length + 1, text.size()));
-    }
+    for (const std::string& line : Broken(text, kColumns - 2)) Line("  " + line);
   }
 
   void Nodes() {

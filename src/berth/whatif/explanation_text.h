@@ -18,7 +18,7 @@ struct ExplanationStyle {
   bool is_wide = false;     // scores as raw, normalised and weighted; no list is cut
 };
 
-// Lines without newlines. Fit 100 columns, but for texts of the scheduler's own.
+// Lines without newlines, of at most 100 columns.
 std::vector<std::string> ExplanationLines(const Explanation& explanation, const ExplanationStyle& style);
 
 codec::json::value ExplanationJson(const Explanation& explanation);

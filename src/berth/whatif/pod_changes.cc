@@ -13,6 +13,8 @@ namespace {
 using api::Container;
 using api::Quantity;
 
+constexpr std::string_view kCordonTaint = "node.kubernetes.io/unschedulable";
+
 bool IsCpu(std::string_view resource) { return resource == framework::resources::kCpu; }
 
 std::int64_t AmountOf(std::string_view resource, const Quantity& quantity) {
@@ -81,11 +83,8 @@ api::Pod WithRequestAtMost(const api::Pod& pod, std::string_view resource, std::
   // Sidecars run beside the containers, and beside the init containers that come after them.
   std::vector<std::pair<Container*, std::string>> together;
   std::int64_t sum = 0;
-  std::int64_t sidecars = 0;
   for (Container& container : spec.init_containers) {
-    if (!container.restart_always) continue;
-    together.emplace_back(&container, "spec.initContainers[" + container.name + "]");
-    sidecars += Requested(container, resource);
+    if (container.restart_always) together.emplace_back(&container, "spec.initContainers[" + container.name + "]");
   }
   for (Container& container : spec.containers)
     together.emplace_back(&container, "spec.containers[" + container.name + "]");
@@ -99,12 +98,15 @@ api::Pod WithRequestAtMost(const api::Pod& pod, std::string_view resource, std::
     const std::int64_t after = std::max<std::int64_t>(0, before - (sum - allowed));
     capping.Cap(container->requests, path, after);
     sum -= before - after;
-    if (container->restart_always) sidecars -= before - after;
   }
+  std::int64_t sidecars = 0;
   for (Container& container : spec.init_containers) {
-    if (container.restart_always) continue;
-    capping.Cap(container.requests, "spec.initContainers[" + container.name + "]",
-                std::max<std::int64_t>(0, allowed - sidecars));
+    if (container.restart_always) {
+      sidecars += Requested(container, resource);
+    } else {
+      capping.Cap(container.requests, "spec.initContainers[" + container.name + "]",
+                  std::max<std::int64_t>(0, allowed - sidecars));
+    }
   }
   return changed;
 }
@@ -130,6 +132,13 @@ std::vector<api::Taint> UntoleratedTaints(const api::Pod& pod, const api::Node& 
     if (!is_tolerated) taints.push_back(taint);
   }
   return taints;
+}
+
+api::Node Uncordoned(const api::Node& node) {
+  api::Node changed = node;
+  changed.unschedulable = false;
+  std::erase_if(changed.taints, [](const api::Taint& taint) { return taint.key == kCordonTaint; });
+  return changed;
 }
 
 api::StringMap MissingLabels(const api::Pod& pod, const api::Node& node) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes to a pod that might let it fit somewhere: as `berth explain` tries them, one field at a time. Pure functions.
+// Changes to a pod or a node that might let the pod fit: as `berth explain` tries them, one field at a time. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +29,9 @@ std::string TaintText(const api::Taint& taint);
 
 // The taints that keep the pod away: NoSchedule and NoExecute, and not tolerated.
 std::vector<api::Taint> UntoleratedTaints(const api::Pod& pod, const api::Node& node);
+
+// The node, open for pods again.
+api::Node Uncordoned(const api::Node& node);
 
 // The labels of the pod's nodeSelector that the node lacks.
 api::StringMap MissingLabels(const api::Pod& pod, const api::Node& node);

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "berth/plugins/names.h"
+#include "berth/whatif/changes_together.h"
 #include "berth/whatif/pod_changes.h"
 
 namespace berth::whatif {
@@ -23,9 +25,7 @@ constexpr std::size_t kKindTriesMax = 50;  // of taints, of nodes to change, of 
 constexpr std::size_t kTogetherTriesMax = 20;
 constexpr std::size_t kChangesOfKindMax = 5;
 constexpr std::size_t kNodesNamedMax = 3;
-constexpr std::string_view kInsufficient = "Insufficient ";
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
-constexpr std::string_view kCordonTaint = "node.kubernetes.io/unschedulable";
 
 class Search {
  public:
@@ -50,6 +50,7 @@ class Search {
  private:
   // How many nodes such a pod fits, and the first of them.
   void Judge(const api::Pod& pod, Change& change) {
+    ++found_.evaluation_count;
     const auto [evaluator, outcome] = overlay_.Evaluate(overlay_.MakePod(pod), Overlay::Detail::kAll);
     change.node_count = outcome.feasible.size();
     for (const NodeIndex row : outcome.best) {
@@ -60,6 +61,7 @@ class Search {
   }
 
   bool Fits(const api::Pod& pod) {
+    ++found_.evaluation_count;
     const auto answer = overlay_.Evaluate(overlay_.MakePod(pod), Overlay::Detail::kChoice);
     return answer.outcome.result == runtime::Result::kFeasible;
   }
@@ -70,30 +72,22 @@ class Search {
     found_.changes.push_back(std::move(change));
   }
 
-  // The least number in (no, yes] that `fits` agrees to, where it agrees to `yes` and to all between it and the least.
-  static std::int64_t Least(std::int64_t no, std::int64_t yes, const std::function<bool(std::int64_t)>& fits) {
-    while (yes - no > 1) {
-      const std::int64_t middle = no + (yes - no) / 2;
-      (fits(middle) ? yes : no) = middle;
-    }
-    return yes;
-  }
-
-  std::set<std::string> LackingResources() const {
+  // What the pod asks for. Not all refusals name the resource: devices may stand for one.
+  std::set<std::string> RequestedResources() const {
     std::set<std::string> names;
-    for (const auto& [row, statuses] : refusals_) {
-      for (const Status& status : statuses) {
-        for (const std::string& reason : status.reasons()) {
-          if (reason.starts_with(kInsufficient)) names.insert(reason.substr(kInsufficient.size()));
-        }
-      }
+    const auto add = [&](const api::ResourceList& list) {
+      for (const auto& [name, amount] : list) names.insert(name);
+    };
+    add(pod_.spec.requests);
+    for (const auto* containers : {&pod_.spec.containers, &pod_.spec.init_containers}) {
+      for (const api::Container& container : *containers) add(container.requests);
     }
     return names;
   }
 
   void TryRequests() {
     const framework::Resource requests = overlay_.MakePod(pod_)->pod_class->requests;
-    for (const std::string& name : LackingResources()) {
+    for (const std::string& name : RequestedResources()) {
       const std::int64_t total = requests.Get(name);
       if (total <= 0 || !Fits(WithRequestAtMost(pod_, name, 0))) continue;
       const std::int64_t less =
@@ -107,7 +101,10 @@ class Search {
   void TryTolerations() {
     std::map<std::string, api::Taint> taints;
     for (const NodeIndex row : by_nearness_) {
-      if (taints.size() >= kKindTriesMax) break;
+      if (taints.size() >= kKindTriesMax) {
+        found_.is_complete = false;
+        break;
+      }
       for (api::Taint& taint : UntoleratedTaints(pod_, overlay_.nodes().Info(row).node()))
         taints.emplace(TaintText(taint), std::move(taint));
     }
@@ -161,15 +158,27 @@ class Search {
     without_term("podAffinity", &api::PodSpec::pod_affinity);
     without_term("podAntiAffinity", &api::PodSpec::pod_anti_affinity);
     for (std::size_t i = 0; i < spec.topology_spread_constraints.size(); ++i) TrySkew(i);
-    for (const api::Container& container : spec.containers) {
-      for (const api::ContainerPort& port : container.ports) {
-        if (port.host_port == 0) continue;
-        TrySelector("without host port " + std::to_string(port.host_port), [&](api::PodSpec& s) {
-          for (api::Container& c : s.containers)
-            std::erase_if(c.ports, [&](const api::ContainerPort& p) { return p.host_port == port.host_port; });
-        });
+    for (const std::int32_t port : HostPorts(spec)) {
+      TrySelector("without host port " + std::to_string(port), [&](api::PodSpec& s) {
+        const auto erase = [&](api::Container& c) {
+          std::erase_if(c.ports, [&](const api::ContainerPort& p) { return p.host_port == port; });
+        };
+        std::for_each(s.containers.begin(), s.containers.end(), erase);
+        std::for_each(s.init_containers.begin(), s.init_containers.end(), erase);
+      });
+    }
+  }
+
+  static std::set<std::int32_t> HostPorts(const api::PodSpec& spec) {
+    std::set<std::int32_t> ports;
+    for (const auto* containers : {&spec.containers, &spec.init_containers}) {
+      for (const api::Container& container : *containers) {
+        for (const api::ContainerPort& port : container.ports) {
+          if (port.host_port != 0) ports.insert(port.host_port);
+        }
       }
     }
+    return ports;
   }
 
   // The least skew that a spreading constraint would have to allow.
@@ -199,8 +208,7 @@ class Search {
       what.push_back("node " + node.metadata.name + ": label " + key + "=" + value);
     }
     if (node.unschedulable) {
-      changed.unschedulable = false;
-      std::erase_if(changed.taints, [](const api::Taint& taint) { return taint.key == kCordonTaint; });
+      changed = Uncordoned(changed);
       what.push_back("node " + node.metadata.name + ": uncordoned");
     }
     return changed;
@@ -210,7 +218,10 @@ class Search {
     std::size_t tries = 0;
     std::vector<Change> changes;
     for (const NodeIndex row : by_nearness_) {
-      if (tries >= kKindTriesMax || changes.size() >= kChangesOfKindMax) break;
+      if (tries >= kKindTriesMax || changes.size() >= kChangesOfKindMax) {
+        found_.is_complete = false;
+        break;
+      }
       std::vector<std::string> what;
       const api::Node& node = overlay_.nodes().Info(row).node();
       auto changed = std::make_shared<const api::Node>(Suited(node, what));
@@ -225,7 +236,6 @@ class Search {
       }
       overlay_.UndoTo(before);
     }
-    if (tries >= kKindTriesMax) found_.is_complete = false;
     Keep(std::move(changes));
   }
 
@@ -234,15 +244,28 @@ class Search {
     PodInfoPtr pod;
   };
 
+  // Whether a pod less on this node could make it feasible.
+  static bool CanHelpItself(const std::vector<Status>& statuses) {
+    return std::all_of(statuses.begin(), statuses.end(),
+                       [](const Status& s) { return s.code() == framework::Code::kUnschedulable; });
+  }
+
+  // Whether a pod less on another node could make this one feasible: affinity and spreading look at whole zones, and a
+  // volume may be in use elsewhere.
+  static bool CanBeHelped(const std::vector<Status>& statuses) {
+    return CanHelpItself(statuses) && std::any_of(statuses.begin(), statuses.end(), [](const Status& s) {
+             return s.plugin() != plugins::names::kNodeResourcesFit && s.plugin() != plugins::names::kNodePorts &&
+                    s.plugin() != plugins::names::kNodeVolumeLimits;
+           });
+  }
+
   // Pods whose place could be free: not those that a node has for itself.
   std::vector<Tenant> Tenants() {
     std::vector<Tenant> tenants;
+    const bool anywhere = std::any_of(refusals_.begin(), refusals_.end(),
+                                      [](const auto& of_row) { return CanBeHelped(of_row.second); });
     for (const NodeIndex row : by_nearness_) {
-      const std::vector<Status>& statuses = refusals_.at(row);
-      const bool can_help = !statuses.empty() && std::all_of(statuses.begin(), statuses.end(), [](const Status& s) {
-        return s.code() == framework::Code::kUnschedulable;
-      });
-      if (!can_help) continue;
+      if (!anywhere && !CanHelpItself(refusals_.at(row))) continue;
       for (const PodInfoPtr& pod : overlay_.nodes().Info(row).pods()) {
         const auto& controller = pod->pod_class->controller;
         if (controller && (controller->kind == "DaemonSet" || controller->kind == "Node")) continue;
@@ -305,48 +328,39 @@ class Search {
       auto another = std::make_shared<api::Node>(node);
       another->metadata.name = "berth-explain-new-node";
       for (const auto& [key, value] : node.metadata.labels) {
-        if (value == node.metadata.name) another->metadata.labels.Set(key, another->metadata.name);
+        if (value == node.metadata.name || key == kHostnameLabel) another->metadata.labels.Set(key, another->metadata.name);
       }
       const Overlay::Mark before = overlay_.mark();
       overlay_.SetNode(another);
       if (Fits(pod_)) {
-        Change change{ChangeKind::kNewNode, {"one more node like " + node.metadata.name}, 1, {}};
+        Change change{ChangeKind::kNewNode, {"one more node like " + node.metadata.name}, 0, {}};
+        Judge(pod_, change);
         changes.push_back(std::move(change));
       }
       overlay_.UndoTo(before);
-      if (changes.size() >= kChangesOfKindMax) break;
+      if (changes.size() >= kChangesOfKindMax) {
+        found_.is_complete = false;
+        break;
+      }
     }
     Keep(std::move(changes));
   }
 
-  // For the node that lacks least, all at once: labels, uncordoned, tolerations, and requests cut to what is free.
+  // For the nearest node that it helps.
   void TryTogether() {
     std::size_t tries = 0;
     for (const NodeIndex row : by_nearness_) {
-      if (++tries > kTogetherTriesMax) break;
-      std::vector<std::string> what;
-      const framework::NodeInfo& info = overlay_.nodes().Info(row);
-      auto node = std::make_shared<const api::Node>(Suited(info.node(), what));
-      api::Pod changed = pod_;
-      for (const api::Taint& taint : UntoleratedTaints(pod_, *node)) {
-        changed.spec.tolerations.push_back(TolerationOf(taint));
-        what.push_back("a toleration of " + TaintText(taint));
+      if (++tries > kTogetherTriesMax) {
+        found_.is_complete = false;
+        return;
       }
-      for (const Status& status : refusals_.at(row)) {
-        for (const std::string& reason : status.reasons()) {
-          if (!reason.starts_with(kInsufficient)) continue;
-          const std::string name = reason.substr(kInsufficient.size());
-          const std::int64_t free = info.allocatable().Get(name) - info.requested().Get(name);
-          changed = WithRequestAtMost(changed, name, std::max<std::int64_t>(free, 0), &what);
-        }
-      }
-      if (what.size() < 2) continue;
+      auto together = ChangesTogether(overlay_, pod_, row, refusals_.at(row));
+      if (!together) continue;
       const Overlay::Mark before = overlay_.mark();
-      overlay_.SetNode(node);
-      const bool fits = Fits(changed);
-      if (fits) Found(ChangeKind::kTogether, std::move(what), changed);
+      overlay_.SetNode(together->node);
+      Found(ChangeKind::kTogether, std::move(together->what), together->pod);
       overlay_.UndoTo(before);
-      if (fits) return;
+      return;
     }
   }
 

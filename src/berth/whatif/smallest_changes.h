@@ -42,6 +42,7 @@ using RefusalsByRow = std::map<framework::NodeIndex, std::vector<framework::Stat
 struct ChangeSearch {
   std::vector<Change> changes;  // the kinds in the order of ChangeKind
   bool is_complete = true;      // false: a bound ended the search, and there may be others
+  std::size_t evaluation_count = 0;
 };
 
 // `pod` must have been refused by an evaluation on the overlay, with `refusals` of all nodes. Everything that is tried

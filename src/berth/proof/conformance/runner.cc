@@ -11,15 +11,13 @@
 #include "berth/base/go_text.h"
 #include "berth/core/cache/cache.h"
 #include "berth/core/cache/pod_classes.h"
-#include "berth/core/config/default.h"
-#include "berth/core/config/load.h"
-#include "berth/core/config/validate.h"
 #include "berth/core/queue/nominator.h"
 #include "berth/core/queue/row_nominations.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
+#include "berth/proof/conformance/case_configuration.h"
 #include "berth/whatif/in_memory_api.h"
 
 namespace berth::conformance {
@@ -85,16 +83,6 @@ std::string Show(const PreemptionRecord::Candidate& candidate) {
   return Show(candidate.victims) + ", " + std::to_string(candidate.pdb_violations) + " violations";
 }
 
-// All nodes are looked at for preemption, as the oracle does: production stops when it has enough.
-void PreemptEverywhere(config::KubeSchedulerConfiguration& configuration) {
-  constexpr config::DefaultPreemptionArgs kAll{100, 100};
-  for (config::Profile& profile : configuration.profiles) {
-    std::erase_if(profile.plugin_config,
-                  [](const config::PluginConfig& plugin) { return plugin.name == plugins::names::kDefaultPreemption; });
-    profile.plugin_config.push_back({std::string(plugins::names::kDefaultPreemption), kAll});
-  }
-}
-
 class Run {
  public:
   Run(const Case& test, runtime::Form form, std::span<const plugins::PluginRegistration> registry)
@@ -127,21 +115,12 @@ class Run {
 
  private:
   bool SetUp() {
-    config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
-    if (!test_.config.empty()) {
-      auto loaded = config::LoadConfiguration(test_.config);
-      if (!loaded.ok()) {
-        differences_.push_back("config: " + loaded.error().message);
-        return false;
-      }
-      configuration = std::move(*loaded);
-      if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok()) {
-        differences_.push_back("config: " + valid.error().message);
-        return false;
-      }
+    const auto configuration = ConfigurationOf(test_);
+    if (!configuration.ok()) {
+      differences_.push_back("config: " + configuration.error().message);
+      return false;
     }
-    PreemptEverywhere(configuration);
-    auto profiles = runtime::MakeProfiles(configuration, registry_, handle_);
+    auto profiles = runtime::MakeProfiles(*configuration, registry_, handle_);
     if (!profiles.ok()) {
       differences_.push_back("config: " + profiles.error().message);
       return false;
