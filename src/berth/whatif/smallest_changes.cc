@@ -335,6 +335,7 @@ class Search {
       if (Fits(pod_)) {
         Change change{ChangeKind::kNewNode, {"one more node like " + node.metadata.name}, 0, {}};
         Judge(pod_, change);
+        change.nodes.clear();  // the name that the new node has here means nothing to anybody
         changes.push_back(std::move(change));
       }
       overlay_.UndoTo(before);
