@@ -156,10 +156,10 @@ class Explain(BerthTest):
 
     def test_placed_gated_and_fitting_pods(self):
         api = self.shop()
-        said = self.json_of(api, "shop/web-2")
-        self.assertEqual((said["state"], said["node"]), ("Placed", "a-2"))
+        said = self.json_of(api, "shop/batch-2")
+        self.assertEqual((said["state"], said["node"]), ("Placed", "b-1"))
         self.assertGreaterEqual(said["rank"], 1)
-        self.assertEqual(said["feasibleCount"], 1)  # where it is, its own room is free
+        self.assertEqual(said["feasibleCount"], 3)  # where it is, its own room is free
         said = self.json_of(api, "shop/report")
         for one in said["nodes"][:3]:
             self.assertEqual(sum(score["weighted"] for score in one["scores"]), one["total"])

@@ -214,12 +214,13 @@ class Writer {
     Title("Nodes, the best and the nearest first");
     cli::Table table({{"NODE", false, kNodeWidth}, {"TOTAL", true}, {"REFUSED BY", false, kReasonWidth}});
     for (const NodeVerdict& verdict : said_.nodes) {
-      std::string why;
-      for (const Refusal& refusal : verdict.refusals)
-        why += (why.empty() ? "" : "; ") + refusal.plugin + ": " + refusal.reason;
-      table.AddRow({verdict.node,
-                    verdict.refusals.empty() ? std::to_string(verdict.total) : std::string(),
-                    {why.empty() ? "fits" : why, why.empty() ? Color::kGreen : Color::kNone}});
+      if (verdict.refusals.empty())
+        table.AddRow({verdict.node, std::to_string(verdict.total), {"fits", Color::kGreen}});
+      // A line for each, the scheduler's own verdict first.
+      for (std::size_t i = 0; i < verdict.refusals.size(); ++i) {
+        const Refusal& refusal = verdict.refusals[i];
+        table.AddRow({i == 0 ? verdict.node : std::string(), "", refusal.plugin + ": " + refusal.reason});
+      }
     }
     Show(table);
   }
