@@ -30,8 +30,7 @@ json::object Explained(const std::string& file) {
     return line;
   }
   json::array& differences = line["differences"].emplace_array();
-  for (const std::string& difference :
-       berth::conformance::Differences(*test, test->expected.front(), *said))
+  for (const std::string& difference : berth::conformance::Differences(*test, test->expected.front(), *said))
     differences.emplace_back(difference);
   line["explanation"] = berth::whatif::ExplanationJson(*said);
   return line;
@@ -41,10 +40,11 @@ json::object Explained(const std::string& file) {
 
 int main(int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') {
-    std::fprintf(stderr,
-                 "usage: berth-explain-check CASE...\n"
-                 "Writes a line of JSON for each case with the kube-scheduler's answer: {case, differences, explanation} "
-                 "or {case, error}.\n");
+    std::fprintf(
+        stderr,
+        "usage: berth-explain-check CASE...\n"
+        "Writes a line of JSON for each case with the kube-scheduler's answer: {case, differences, explanation} "
+        "or {case, error}.\n");
     return 2;
   }
   for (int i = 1; i < argc; ++i) std::printf("%s\n", berth::codec::WriteJson(Explained(argv[i])).c_str());

@@ -86,7 +86,8 @@ class Together {
       for (const std::string& reason : status.reasons()) {
         if (!reason.starts_with(kInsufficientPrefix)) continue;
         const std::string name = reason.substr(kInsufficientPrefix.size());
-        const bool is_known = std::any_of(steps_.begin(), steps_.end(), [&](const Step& s) { return s.resource == name; });
+        const bool is_known =
+            std::any_of(steps_.begin(), steps_.end(), [&](const Step& s) { return s.resource == name; });
         if (is_known) continue;
         const std::int64_t free = info_.allocatable().Get(name) - info_.requested().Get(name);
         steps_.push_back(Cut(name, std::max<std::int64_t>(free, 0)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several changes at once that let a pod fit a node where no single change does. Tried on an overlay; everything is taken
-// back. Within turns only.
+// Several changes at once that let a pod fit a node where no single change does. Tried on an overlay; everything is
+// taken back. Within turns only.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct ChangedTogether {
 };
 
 // For the node in `row`, which `statuses` refused the pod: labels, no cordon, tolerations, and requests cut to what is
-// free. Of these none can be left out, and no request need be cut less. nullopt: the pod would not fit with all of them.
+// free. Of these none can be left out, and no request need be cut less. nullopt: the pod would not fit with all of
+// them.
 std::optional<ChangedTogether> ChangesTogether(scheduler::Overlay& overlay, const api::Pod& pod,
                                                framework::NodeIndex row,
                                                const std::vector<framework::Status>& statuses);

@@ -132,8 +132,7 @@ class Explaining {
     AddWakers(outcome, *cluster_.ProfileOf(asked));
     if (outcome.result == runtime::Result::kRefused) AddPreemption(overlay, evaluator);
     said_.message = evaluator.Message();
-    if (outcome.result == runtime::Result::kRefused)
-      said_.changes = FindSmallestChanges(overlay, asked, refusals);
+    if (outcome.result == runtime::Result::kRefused) said_.changes = FindSmallestChanges(overlay, asked, refusals);
   }
 
   static RefusalsByRow Refusals(const Overlay& overlay, runtime::Evaluator& evaluator,

@@ -44,11 +44,15 @@ class LargeCluster : public ::testing::Test {
     }
     Pend(MakePod("large").Request("cpu", "6").Request("memory", "20Gi"));
     Pend(MakePod("selective").Request("cpu", "1").NodeSelector("disk", "ssd"));
-    Pend(MakePod("apart").Request("cpu", "1").Label("app", "a1").AntiAffinity(
-        testing::AffinityTerm("zone", testing::Labels({{"app", "a1"}}))));
-    Pend(MakePod("spread").Request("cpu", "3").Label("app", "a2").Spread(
-        testing::SpreadConstraint(1, "kubernetes.io/hostname", testing::Labels({{"app", "a2"}}),
-                                  api::UnsatisfiableConstraintAction::kDoNotSchedule)));
+    Pend(MakePod("apart")
+             .Request("cpu", "1")
+             .Label("app", "a1")
+             .AntiAffinity(testing::AffinityTerm("zone", testing::Labels({{"app", "a1"}}))));
+    Pend(MakePod("spread")
+             .Request("cpu", "3")
+             .Label("app", "a2")
+             .Spread(testing::SpreadConstraint(1, "kubernetes.io/hostname", testing::Labels({{"app", "a2"}}),
+                                               api::UnsatisfiableConstraintAction::kDoNotSchedule)));
     OfflineOptions options;
     options.configuration = config::DefaultConfiguration();
     options.plugins = plugins::InTreePlugins();
@@ -80,10 +84,16 @@ class LargeCluster : public ::testing::Test {
 std::unique_ptr<ClusterState> LargeCluster::state_;
 std::unique_ptr<OfflineCluster> LargeCluster::cluster_;
 
-TEST_F(LargeCluster, IsLoaded) { EXPECT_EQ(cluster_->core().cache().pod_count(), std::size_t{kNodeCount * kPodsOnNode}); }
+TEST_F(LargeCluster, IsLoaded) {
+  EXPECT_EQ(cluster_->core().cache().pod_count(), std::size_t{kNodeCount * kPodsOnNode});
+}
 TEST_F(LargeCluster, TooLarge) { EXPECT_LE(Explain("large").changes->evaluation_count, kWithPodsLessMax); }
-TEST_F(LargeCluster, ALabelThatNoNodeHas) { EXPECT_LE(Explain("selective").changes->evaluation_count, kEvaluationsMax); }
-TEST_F(LargeCluster, ApartFromPodsInAllZones) { EXPECT_LE(Explain("apart").changes->evaluation_count, kWithPodsLessMax); }
+TEST_F(LargeCluster, ALabelThatNoNodeHas) {
+  EXPECT_LE(Explain("selective").changes->evaluation_count, kEvaluationsMax);
+}
+TEST_F(LargeCluster, ApartFromPodsInAllZones) {
+  EXPECT_LE(Explain("apart").changes->evaluation_count, kWithPodsLessMax);
+}
 TEST_F(LargeCluster, SpreadAndTooLarge) { EXPECT_LE(Explain("spread").changes->evaluation_count, kWithPodsLessMax); }
 
 }  // namespace

@@ -86,8 +86,10 @@ TEST_F(ExplanationTest, SeveralChangesOfWhichNoneCanBeLeftOut) {
           .Allocatable("memory", "8Gi")
           .Unschedulable()
           .Taint("gpu", "true", api::TaintEffect::kNoSchedule));
-  Add(MakeNode("b").Allocatable("cpu", "1500m").Allocatable("memory", "1Gi").Taint("gpu", "true",
-                                                                                   api::TaintEffect::kNoSchedule));
+  Add(MakeNode("b")
+          .Allocatable("cpu", "1500m")
+          .Allocatable("memory", "1Gi")
+          .Taint("gpu", "true", api::TaintEffect::kNoSchedule));
   Add(MakePod("p").Request("cpu", "2").Request("memory", "1Gi"));
   // For a, uncordoned, a toleration and 1 of CPU: but with the toleration b takes it, and more of it.
   EXPECT_EQ(Changes("p"), (Lines{"a toleration of gpu=true:NoSchedule + "
@@ -132,7 +134,8 @@ TEST_F(ExplanationTest, WhatPreFilterRefusesIsTriedToo) {
     term.match_fields.push_back({"metadata.name", api::SelectorOperator::kIn, {node}});
   made.spec.node_affinity.emplace().required = {term};
   state_.pods.push_back(std::make_shared<const api::Pod>(made));
-  EXPECT_EQ(Changes("p"), Lines{"without spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution -> 1"});
+  EXPECT_EQ(Changes("p"),
+            Lines{"without spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution -> 1"});
 }
 
 TEST_F(ExplanationTest, AGateIsToldEvenOfAPodThatGoes) {

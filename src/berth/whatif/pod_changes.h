@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes to a pod or a node that might let the pod fit: as `berth explain` tries them, one field at a time. Pure functions.
+// Changes to a pod or a node that might let the pod fit: as `berth explain` tries them, one field at a time. Pure
+// functions.
 #pragma once
 
 #include <cstdint>

@@ -262,8 +262,8 @@ class Search {
   // Pods whose place could be free: not those that a node has for itself.
   std::vector<Tenant> Tenants() {
     std::vector<Tenant> tenants;
-    const bool anywhere = std::any_of(refusals_.begin(), refusals_.end(),
-                                      [](const auto& of_row) { return CanBeHelped(of_row.second); });
+    const bool anywhere =
+        std::any_of(refusals_.begin(), refusals_.end(), [](const auto& of_row) { return CanBeHelped(of_row.second); });
     for (const NodeIndex row : by_nearness_) {
       if (!anywhere && !CanHelpItself(refusals_.at(row))) continue;
       for (const PodInfoPtr& pod : overlay_.nodes().Info(row).pods()) {
@@ -328,7 +328,8 @@ class Search {
       auto another = std::make_shared<api::Node>(node);
       another->metadata.name = "berth-explain-new-node";
       for (const auto& [key, value] : node.metadata.labels) {
-        if (value == node.metadata.name || key == kHostnameLabel) another->metadata.labels.Set(key, another->metadata.name);
+        if (value == node.metadata.name || key == kHostnameLabel)
+          another->metadata.labels.Set(key, another->metadata.name);
       }
       const Overlay::Mark before = overlay_.mark();
       overlay_.SetNode(another);

@@ -47,7 +47,7 @@ struct Outcome {
   std::vector<framework::NodeIndex> best;
   std::vector<std::pair<std::string_view, std::vector<std::int64_t>>> scores;  // by plugin, parallel to `feasible`
   std::vector<std::vector<std::int64_t>> raw_scores;  // parallel to `scores`: before they were normalised
-  std::vector<framework::NodeIndex> evaluated;                                 // rows that were filtered
+  std::vector<framework::NodeIndex> evaluated;        // rows that were filtered
 };
 
 }  // namespace berth::runtime

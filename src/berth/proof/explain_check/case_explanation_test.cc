@@ -102,9 +102,7 @@ TEST(CaseExplanation, APlantedDifferenceIsFound) {
        },
        "scores"},
       {"a node that was out of the search",
-       [](Attempt& a) {
-         return std::erase_if(a.nodes, [](const auto& node) { return !node.second.refused; }) > 0;
-       },
+       [](Attempt& a) { return std::erase_if(a.nodes, [](const auto& node) { return !node.second.refused; }) > 0; },
        "out of the search"},
       {"best", [](Attempt& a) { return a.best.size() > 1 && (a.best.pop_back(), true); }, "best"},
       {"preemption", [](Attempt& a) { return a.preemption && (a.preemption.reset(), true); }, "preemption"},
@@ -126,9 +124,8 @@ TEST(CaseExplanation, APlantedDifferenceIsFound) {
       const auto got = ExplainFirst(*test);
       ASSERT_TRUE(got.ok());
       const std::vector<std::string> differences = Differences(*test, test->expected.front(), *got);
-      is_found = std::any_of(differences.begin(), differences.end(), [&](const std::string& line) {
-        return line.find(planted.reported) != std::string::npos;
-      });
+      is_found = std::any_of(differences.begin(), differences.end(),
+                             [&](const std::string& line) { return line.find(planted.reported) != std::string::npos; });
       ASSERT_TRUE(is_found) << files[i];
     }
     EXPECT_TRUE(is_found) << "no golden case has what this one changes";
