@@ -110,6 +110,15 @@ TEST_F(ExplanationTest, APodLessOnANodeThatCannotTakeThePod) {
       << ::testing::PrintToString(changes);
 }
 
+TEST_F(ExplanationTest, APortThatTwoPodsHoldIsTakenWithoutOne) {
+  Add(MakeNode("a").Allocatable("cpu", "4").Unschedulable());
+  Add(MakeNode("b").Allocatable("cpu", "4"));
+  for (const char* const name : {"r1", "r2"}) Add(MakePod(name).Request("cpu", "1").HostPort(443).Node("b"));
+  Add(MakePod("p").Request("cpu", "1").HostPort(443));
+  EXPECT_EQ(Changes("p"),
+            (Lines{"without host port 443 -> 1", "node a: uncordoned -> 1", "one more node like b -> 1"}));
+}
+
 TEST_F(ExplanationTest, ANewNodeIsAHostOfItsOwn) {
   // Whatever its host is called: the label need not be the node's name.
   Add(MakeNode("a").Allocatable("cpu", "4").Label("kubernetes.io/hostname", "host-of-a"));

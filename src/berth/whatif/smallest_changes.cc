@@ -25,6 +25,7 @@ constexpr std::size_t kKindTriesMax = 50;  // of taints, of nodes to change, of 
 constexpr std::size_t kTogetherTriesMax = 20;
 constexpr std::size_t kChangesOfKindMax = 5;
 constexpr std::size_t kNodesNamedMax = 3;
+constexpr std::string_view kNewNode = "berth-explain-new-node";  // no name of a node that exists
 constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 
 class Search {
@@ -281,6 +282,22 @@ class Search {
     return tenants;
   }
 
+  // Whether the pod would still find one of its ports taken without the tenant. Nodes keep used ports as a set, as
+  // kube-scheduler does, so that an evaluation without the tenant says that the port is free.
+  bool HoldsPortTogether(const Tenant& tenant) {
+    const auto conflicts = [](const auto& ports, const framework::HostPort& with) {
+      return std::any_of(ports.begin(), ports.end(),
+                         [&](const framework::HostPort& port) { return framework::HostPortsConflict(port, with); });
+    };
+    for (const framework::HostPort& port : overlay_.MakePod(pod_)->pod_class->host_ports) {
+      if (!conflicts(tenant.pod->pod_class->host_ports, port)) continue;
+      for (const PodInfoPtr& other : overlay_.nodes().Info(tenant.row).pods()) {
+        if (other != tenant.pod && conflicts(other->pod_class->host_ports, port)) return true;
+      }
+    }
+    return false;
+  }
+
   // The least important pod without which there is room, and of these the smallest.
   void TryPodsLess() {
     std::size_t tries = 0;
@@ -289,6 +306,7 @@ class Search {
         found_.is_complete = false;
         return;
       }
+      if (HoldsPortTogether(tenant)) continue;
       const Overlay::Mark before = overlay_.mark();
       overlay_.RemovePod(tenant.pod->uid);
       const bool fits = Fits(pod_);
@@ -326,7 +344,7 @@ class Search {
         break;
       }
       auto another = std::make_shared<api::Node>(node);
-      another->metadata.name = "berth-explain-new-node";
+      another->metadata.name = kNewNode;
       for (const auto& [key, value] : node.metadata.labels) {
         if (value == node.metadata.name || key == kHostnameLabel)
           another->metadata.labels.Set(key, another->metadata.name);
