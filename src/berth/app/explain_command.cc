@@ -7,8 +7,7 @@
 
 #include <unistd.h>
 
-#include "berth/app/question_cluster.h"
-#include "berth/app/question_configuration.h"
+#include "berth/app/question_output.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/terminal.h"
@@ -46,11 +45,9 @@ int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins) {
     if (!meant.ok()) return cli::FailWith(meant.error(), cli::kExitUsage);
     namespace_name = *meant;
   }
-  if (const auto config = LoadQuestionConfiguration("--config", options.question.config, plugins); !config.ok())
-    return cli::FailWith(config.error(), cli::kExitUsage);
-  const auto loaded = LoadQuestionCluster(options.question, plugins);
-  if (!loaded.ok()) return cli::FailWith(loaded.error());
-  const auto said = whatif::ExplainPod(*loaded->cluster, loaded->state, namespace_name, name);
+  QuestionCluster loaded;
+  if (const auto status = LoadOrFail(options.question, plugins, loaded)) return *status;
+  const auto said = whatif::ExplainPod(*loaded.cluster, loaded.state, namespace_name, name);
   if (!said.ok()) return cli::FailWith(said.error());
   Print(*said, options);
   switch (said->state) {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
-#include "berth/app/question_flags.h"
 #include "berth/base/expected.h"
 #include "berth/plugins/registry.h"
 #include "berth/whatif/cluster_state.h"
@@ -18,11 +18,8 @@ struct QuestionCluster {
   std::unique_ptr<whatif::OfflineCluster> cluster;  // loaded with `state`
 };
 
-// What makes the core of --config, or of the defaults: `now` is the time of the state that will be loaded. Errors begin
+// What makes the core of --config, or of the defaults; its time is that of the state that will be loaded. Errors begin
 // with "--config PATH". Says on standard error which parts of the configuration have no say in an answer.
-Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins, Time now);
-
-// Reads the cluster; `plugins` must outlive it.
-Expected<QuestionCluster> LoadQuestionCluster(const QuestionOptions& options, plugins::KnownPlugins plugins);
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins);
 
 }  // namespace berth::app

@@ -5,7 +5,6 @@
 
 #include <unistd.h>
 
-#include "berth/app/configuration_file.h"
 #include "berth/base/time.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -27,13 +26,16 @@ codec::json::object ClusterJson(const whatif::ClusterState& state) {
 }  // namespace
 
 std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
-  if (!options.config.empty()) {
-    if (const auto valid = LoadConfigurationFile(options.config); !valid.ok())
-      return cli::FailWith(valid.error(), cli::kExitUsage);
-  }
-  auto made = LoadQuestionCluster(options, plugins);
-  if (!made.ok()) return cli::FailWith(made.error());
-  loaded = std::move(*made);
+  // What is wrong with the configuration is said before a large cluster is read.
+  auto offline = OfflineOptionsFor(options.config, plugins);
+  if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
+  auto state = ReadClusterFor(options);
+  if (!state.ok()) return cli::FailWith(state.error());
+  offline->now = state->read_at;
+  auto cluster = whatif::OfflineCluster::Make(std::move(*offline));
+  if (!cluster.ok()) return cli::FailWith(cluster.error());
+  loaded = {std::move(*state), std::move(*cluster)};
+  loaded.cluster->Load(loaded.state);
   return std::nullopt;
 }
 

@@ -16,7 +16,8 @@
 
 namespace berth::app {
 
-// Reads the cluster into `loaded`. The exit status when that failed, which has been said; nullopt: go on.
+// Reads the cluster into `loaded`; `plugins` must outlive it. The exit status when that failed, which has been said;
+// nullopt: go on.
 std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded);
 
 // The answer of one command in each of its forms.
