@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClassStore: what an Evaluator keeps between the pods of a class: their KeptEvaluations, within bounds in bytes, those
-// not used for longest go first (an LRU cache). A class gets room of its own with its second pod, for most classes that
-// come once do not come again. Within turns only.
+// not used for longest go first (an LRU cache). A class gets room of its own with its second pod, because most classes
+// have only one. Within turns only.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class ClassStore {
   struct Found {
     KeptEvaluation* kept = nullptr;  // stays until the next Find(), Bound() or DropIdle()
     std::uint64_t key = 0;           // one number for all pods that share `kept`; 0 where nothing is shared
-    bool is_first_sight = true;      // the class's key was not met before: nothing is kept
+    bool is_first_sight = true;      // the class's key was not met before: nothing is kept yet
   };
   // What is kept for the pod's class, which may be nothing yet. What was kept at another `epoch` is forgotten.
   Found Find(const framework::PodInfo& pod, bool do_nominations_matter, std::uint64_t epoch);
@@ -50,7 +50,7 @@ class ClassStore {
   const EvaluatorOptions& options_;
   LruCache<KeptEvaluation> evaluations_;  // by KeyOf()
   FirstSights first_sights_;
-  // Of the last pod that was the first of its class, and of all pods where nothing is kept.
+  // Results of the latest pod that was the first of its class; scratch in forms that keep nothing.
   KeptEvaluation fresh_;
   std::uint64_t fresh_key_ = 0;  // 0: of no class
   // Keys of classes to which nominations matter, by their other key and the pods' priority.

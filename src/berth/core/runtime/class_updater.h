@@ -15,8 +15,8 @@ namespace berth::runtime {
 
 class ClassUpdater {
  public:
-  // Before the choosers: decides whether the class's verdicts respect the nominations of this cycle. They do where a
-  // verdict rests on the node and the pods nominated for it alone.
+  // Before the choosers: decides whether the class's verdicts respect the nominations of this cycle. They do only if
+  // every active filter is kept and no active plugin has AddPod and RemovePod.
   void PlanNominations(EvaluationCycle& cycle);
 
   // Decides what the class keeps, when it is first met. False when a PreScore plugin fails: no scores are kept then.
@@ -39,8 +39,8 @@ class ClassUpdater {
   std::vector<std::int64_t> scores_;
 };
 
-// Whether everything that was kept can be used in this cycle as it is: after Update(), where nothing but plugins that
-// are not kept has to be asked any more.
+// After Update(): whether the kept verdicts and scores are complete for this cycle, so that only plugins whose answers
+// are not kept have to be asked.
 bool IsKeptComplete(const EvaluationCycle& cycle);
 
 }  // namespace berth::runtime

@@ -78,7 +78,7 @@ struct EvaluationCycle {
   // What is kept for the pod's class; null before that is known, and when there are no nodes.
   KeptEvaluation* kept = nullptr;
   std::uint64_t kept_key = 0;
-  bool is_first_sight = false;   // the class's key was not met before: nothing is kept
+  bool is_first_sight = false;   // the class's key was not met before: nothing is kept yet
   bool is_kept_current = false;  // ClassUpdater::Update() has run
   bool are_scores_kept = false;  // the kept scores are there and up to date
 

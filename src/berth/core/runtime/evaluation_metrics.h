@@ -28,7 +28,7 @@ class EvaluationMetrics {
   EvaluationMetrics(instruments::ProfileMetrics& profile, instruments::Stopwatch& stopwatch)
       : profile_(profile), stopwatch_(stopwatch) {}
 
-  // In this order, each as soon as it is so. NoteFilters() by choosers alone that filter first and score then.
+  // In this order, each when that stage has ended. Only choosers that filter and score in two steps call NoteFilters().
   void Begin() { began_ = stopwatch_.latest(); }
   void NotePreFilter(const EvaluationCycle& cycle);
   void NoteFilters(const EvaluationCycle& cycle);

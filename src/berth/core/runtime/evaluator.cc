@@ -98,8 +98,8 @@ void Evaluator::ChooseNode() {
   if (lacks_detail && cycle_.outcome.result == Result::kFeasible) scan_.AddDetail(cycle_);
 }
 
-// The nominated node goes first and alone: it was made free for this pod. False also where the node fails with an
-// error: that is not the cycle's, all nodes are asked then.
+// The nominated node goes first and alone: it was made free for this pod. False also where a plugin
+// fails on it: that does not fail the cycle, and all nodes are searched then.
 bool Evaluator::TryNominatedNode() {
   const ExtenderVerdicts* extenders = cycle_.request.extenders;
   const std::string& name = cycle_.pod().nominated_node_name;

@@ -34,7 +34,7 @@ struct KeptEvaluation {
   std::vector<framework::VerdictId> verdicts;  // of the kept filters, by row
   std::vector<std::int64_t> fixed;             // sum of weighted scores that need no normalisation, by row
   std::vector<ScoreColumn> columns;
-  std::vector<std::vector<std::int64_t>> spare;  // room of columns that were
+  std::vector<std::vector<std::int64_t>> spare;  // buffers of former columns, to be reused
   std::size_t feasible_count = 0;
   std::vector<std::uint32_t> verdict_counts;  // rows by verdict, kVerdictNoNode left out
   bool has_plan = false;                      // pre_score, columns and is_fixed_score are set

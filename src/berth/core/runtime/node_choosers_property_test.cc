@@ -26,7 +26,7 @@ using framework::PodInfoPtr;
 struct Case {
   std::string_view chooser;
   bool are_pods_alike = true;       // a few templates; else each pod is a class of its own
-  bool do_pods_see_others = false;  // spreading and affinity
+  bool do_pods_see_others = false;  // spread constraints
 };
 
 std::string NameOf(const Case& c) {

@@ -48,9 +48,9 @@ bool RowOrders::CollectMarks(EvaluationCycle& cycle, MarkScope scope, std::size_
 }
 
 // An order of shared marks costs each class its special rows in every cycle; one of its own marks costs the rows that
-// changed since it was last used. Classes that take turns fare better with the first, one that comes in numbers with
-// the second, and so do classes that have their own marks in common. How many special rows are worth it, for a class
-// that would choose by the order `own_id` otherwise.
+// changed since it was last used. The first is cheaper for many classes in turn, the second for one class of many pods,
+// and for classes whose own marks are the same. Returns how many special rows are worth it, for a class that would
+// choose by the order `own_id` otherwise.
 std::size_t RowOrders::SpecialMax(const EvaluationCycle& cycle, std::uint64_t own_id) {
   if (own_versions_.size() > kOwnVersionsMax) own_versions_.clear();
   std::uint64_t& last = own_versions_[own_id];

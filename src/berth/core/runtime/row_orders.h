@@ -45,9 +45,9 @@ class RowOrders {
   static constexpr std::size_t kRowsPerGroup = 8;
   // An order that had too many groups is not tried again for so many cycles of its classes.
   static constexpr std::uint32_t kCyclesToWait = 256;
-  // An order that all classes share is chosen where at most kSpecialRowsMin rows are special. It is also chosen with up
-  // to kSpecialRowsExtra more, one for each change of the node table that the class's own order has missed: catching up
-  // with these changes would cost as much as looking at so many special rows.
+  // An order that several classes share is chosen where at most kSpecialRowsMin rows are special. It is also chosen
+  // with up to kSpecialRowsExtra more, one for each change of the node table that the class's own order has missed:
+  // catching up with these changes would cost as much as looking at so many special rows.
   static constexpr std::size_t kSpecialRowsMin = 64;
   static constexpr std::size_t kSpecialRowsExtra = 4096;
   // Bounds on ids_ and on own_versions_, which are then forgotten as a whole.

@@ -43,7 +43,7 @@ class TotalsOrder {
   // Of a row that is in the order.
   LevelId LevelOf(framework::NodeIndex row) const { return places_[row].level; }
   std::int64_t TotalOf(LevelId level) const { return levels_[level].total; }
-  // In an order that comes from the order of changes.
+  // Not sorted, but the same after the same changes.
   std::span<const framework::NodeIndex> RowsOf(LevelId level) const { return levels_[level].rows; }
   // The group's level of the largest total that has more rows than left_out[level]; kNoLevel when there is none.
   LevelId BestLevel(GroupId group, std::span<const std::uint32_t> left_out) const;

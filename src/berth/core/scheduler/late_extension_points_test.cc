@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Extension points from PreScore on, each by a small plugin: what it brings about, in which order the profile's plugins
-// are asked, and what comes of one that fails. The first six are in extension_points_test.cc.
+// are asked, and what comes of one that fails. The earlier ones are in extension_points_test.cc.
 #include <algorithm>
 #include <set>
 

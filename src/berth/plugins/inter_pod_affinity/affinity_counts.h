@@ -126,7 +126,7 @@ class AffinityCounts {
   std::vector<CounterEffect> effects_;
   std::size_t kinds_seen_ = 0;
 
-  // As of what the sums are.
+  // The state of the index that the sums reflect.
   std::uint64_t log_position_ = 0;
   std::uint64_t moves_ = 0;
   std::size_t recount_cost_ = 0;  // rows that the last full count looked at

@@ -26,8 +26,8 @@ class AffinityIndex {
   static constexpr std::size_t kCountsBytesMax = std::size_t{64} << 20;
   // Changes that are kept for kinds which were not asked about for a while; they count anew when it was longer.
   static constexpr std::size_t kLogMax = 65536;
-  // Classes without a running pod, and terms of such classes, that are kept beyond as many as there are with one; then
-  // the index begins anew.
+  // By how many the classes without a running pod may outnumber those with one, and the same for their terms; beyond
+  // that the index begins anew.
   static constexpr std::size_t kDeadClassesMax = 4096;
   static constexpr std::size_t kDeadTermsMax = 131'072;
   static constexpr std::size_t kDeadBytesMax = std::size_t{16} << 20;  // of those classes

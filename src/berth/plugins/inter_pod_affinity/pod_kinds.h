@@ -48,7 +48,7 @@ class PodKinds {
   explicit PodKinds(const framework::ObjectStore<api::Namespace>& namespaces) : namespaces_(&namespaces) {}
 
   // The number of a class, which is known from now on. A class that carries a new term may move other classes to other
-  // kinds. Classes of two kinds that were one have been the same to all that was there before.
+  // kinds. When one kind becomes two, earlier counts of both stay right.
   ClassId Add(const std::shared_ptr<const framework::PodClass>& pod_class);
   bool Knows(const framework::PodClass& pod_class) const { return class_ids_.contains(&pod_class); }
   std::size_t class_count() const { return classes_.size(); }
