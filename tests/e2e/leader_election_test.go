@@ -5,6 +5,7 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +15,9 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 const (
@@ -339,5 +342,54 @@ func TestNoRightToTheLease(t *testing.T) {
 	berth.Signal(syscall.SIGTERM)
 	if code, ended := berth.Wait(3 * time.Second); !ended || code != 0 {
 		t.Errorf("a standby that is told to end: ended %v, with %d", ended, code)
+	}
+}
+
+// With the rights of kube-scheduler and those of deploy/lease-role.yaml berth schedules under a lease of its own name;
+// without the latter it stands by.
+func TestLeaseRoleOfAnotherName(t *testing.T) {
+	harness.NeedsBerth(t)
+	c := harness.StartCluster(t, harness.Options{})
+	c.CreateNodes(t, harness.Node("node-000"))
+	const account = "system:serviceaccount:kube-system:berth"
+	for _, role := range []string{"system:kube-scheduler", "system:volume-scheduler"} {
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "berth:" + role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Name: "berth", Namespace: "kube-system"}},
+		}
+		if _, err := c.Admin.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	berth := harness.StartScheduler(t, harness.Scheduler{Name: "berth", Kubeconfig: c.Kubeconfig(t, account), Dir: c.Dir, Lease: true})
+	pod := harness.Pod("pod", "", "1", "")
+	pod.Spec.SchedulerName = "berth"
+	c.CreatePods(t, 0, pod)
+	harness.Eventually(t, 15*time.Second, "berth says that it may not have the lease", func() (bool, string) {
+		return strings.Contains(berth.Output(), `leases.coordination.k8s.io "berth" is forbidden`), berth.Output()
+	})
+
+	text, err := os.ReadFile("../../deploy/lease-role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := strings.Split(string(text), "\n---\n")
+	var role rbacv1.Role
+	var binding rbacv1.RoleBinding
+	for i, into := range []any{&role, &binding} {
+		if err := yaml.UnmarshalStrict([]byte(documents[i]), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Admin.RbacV1().Roles(role.Namespace).Create(t.Context(), &role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Admin.RbacV1().RoleBindings(binding.Namespace).Create(t.Context(), &binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.WaitBound(t, 30*time.Second, "pod")
+	if lease, err := c.Admin.CoordinationV1().Leases("kube-system").Get(t.Context(), "berth", metav1.GetOptions{}); err != nil || holderOf(lease) == "" {
+		t.Errorf("nobody holds the lease berth: %v", err)
 	}
 }
