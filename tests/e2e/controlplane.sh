@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # controlplane.sh build: builds the real control plane that go.mod pins (etcd, kube-apiserver, kube-scheduler,
-# kube-controller-manager, kubectl) through the Go module proxy and prints the folder with the five programs.
+# kube-controller-manager, kubectl), and the helm that helm/go.mod pins, through the Go module proxy and prints the
+# folder with the six programs.
 # controlplane.sh path: prints the folder only; exits 1 when it has not been built.
 #
 # The folder is a cache, named after everything that decides its contents, so it is never stale and a second call costs
@@ -10,7 +11,7 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/berth}
-hash=$(cd "$here" && cat go.mod go.sum controlplane.sh | sha256sum | cut -c1-16)
+hash=$(cd "$here" && cat go.mod go.sum helm/go.mod helm/go.sum controlplane.sh | sha256sum | cut -c1-16)
 folder=$cache/controlplane-$hash
 
 say() { echo "controlplane: $*" >&2; }
@@ -52,6 +53,8 @@ build() {
     CGO_ENABLED=0 go build -o "$work/" -ldflags "-s -w$stamp" k8s.io/kubernetes/cmd/kube-apiserver \
       k8s.io/kubernetes/cmd/kube-scheduler k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl \
       go.etcd.io/etcd/server/v3 >&2
+    cd helm
+    CGO_ENABLED=0 go build -o "$work/" -ldflags "-s -w" helm.sh/helm/v3/cmd/helm >&2
   )
   mv "$work/server" "$work/etcd" # go names a program after its package's folder
   chmod 755 "$work"

@@ -367,7 +367,7 @@ func TestLeaseRoleOfAnotherName(t *testing.T) {
 	pod.Spec.SchedulerName = "berth"
 	c.CreatePods(t, 0, pod)
 	harness.Eventually(t, 15*time.Second, "berth says that it may not have the lease", func() (bool, string) {
-		return strings.Contains(berth.Output(), `leases.coordination.k8s.io "berth" is forbidden`), berth.Output()
+		return strings.Contains(berth.Output(), "The leader election lease could not be acquired"), berth.Output()
 	})
 
 	text, err := os.ReadFile("../../deploy/lease-role.yaml")

@@ -29,6 +29,41 @@ func example(t *testing.T) string {
 	return path
 }
 
+// startFromPod runs berth as its pod would: with the pod's arguments, its config map in /etc/berth's place, and a token
+// of its service account. The simulated kubelet has no containers.
+func startFromPod(t *testing.T, c *harness.Cluster, own *corev1.Pod, flags ...string) *harness.Process {
+	t.Helper()
+	ctx := t.Context()
+	container := own.Spec.Containers[0]
+	etc := filepath.Join(harness.TempDir(t), "etc-berth")
+	if err := os.Mkdir(etc, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mount := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/berth" })
+	volume := slices.IndexFunc(own.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == container.VolumeMounts[mount].Name })
+	config, err := c.Admin.CoreV1().ConfigMaps(own.Namespace).Get(ctx, own.Spec.Volumes[volume].ConfigMap.Name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range config.Data {
+		if err := os.WriteFile(filepath.Join(etc, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token, err := c.Admin.CoreV1().ServiceAccounts(own.Namespace).CreateToken(ctx, own.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig := harness.WriteKubeconfig(t, c.Dir, clientcmdapi.Cluster{Server: c.Server(), CertificateAuthorityData: c.Authority().PEM},
+		clientcmdapi.AuthInfo{Token: token.Status.Token})
+	args := []string{harness.Berth(t)}
+	for _, arg := range container.Args {
+		args = append(args, strings.Replace(arg, "/etc/berth", etc, 1))
+	}
+	args = append(append(args, "--kubeconfig", kubeconfig), flags...)
+	return harness.Start(t, harness.Command{Name: "berth-" + own.Name, Dir: c.Dir, Args: args, MayEnd: true})
+}
+
 // examples/two-apps in a cluster: what kubectl apply -k makes is what berth then runs with, by that service account's
 // rights, beside kube-scheduler, which places the scheduler's own pod.
 func TestTwoApps(t *testing.T) {
@@ -59,33 +94,7 @@ func TestTwoApps(t *testing.T) {
 	if own.Spec.SchedulerName != corev1.DefaultSchedulerName || own.Spec.ServiceAccountName != name {
 		t.Fatalf("its pod is of scheduler %q and service account %q", own.Spec.SchedulerName, own.Spec.ServiceAccountName)
 	}
-	container := own.Spec.Containers[0]
-	etc := filepath.Join(harness.TempDir(t), "etc-berth")
-	if err := os.Mkdir(etc, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	mount := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/berth" })
-	volume := slices.IndexFunc(own.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == container.VolumeMounts[mount].Name })
-	config, err := c.Admin.CoreV1().ConfigMaps(system).Get(ctx, own.Spec.Volumes[volume].ConfigMap.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, text := range config.Data {
-		if err := os.WriteFile(filepath.Join(etc, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	token, err := c.Admin.CoreV1().ServiceAccounts(system).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := harness.WriteKubeconfig(t, c.Dir, clientcmdapi.Cluster{Server: c.Server(), CertificateAuthorityData: c.Authority().PEM},
-		clientcmdapi.AuthInfo{Token: token.Status.Token})
-	args := []string{harness.Berth(t)}
-	for _, arg := range container.Args {
-		args = append(args, strings.Replace(arg, "/etc/berth", etc, 1))
-	}
-	berth := harness.Start(t, harness.Command{Name: "berth-two-apps", Dir: c.Dir, Args: append(args, "--kubeconfig", kubeconfig)})
+	berth := startFromPod(t, c, &own)
 
 	k.ok(t, "apply", "-f", filepath.Join(example(t), "apps.yaml"))
 	nodes := map[string]map[string]int{}

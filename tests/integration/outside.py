@@ -100,13 +100,18 @@ class Metrics:
     def __init__(self, berth: Process):
         self.url = berth.wait_for("err", r'Serving metrics" url="([^"]+)"').group(1)
 
-    def value(self, name: str, **labels: str) -> float:
-        """The sum of all samples of that name with these labels; -1 where there is none."""
+    def text(self) -> str:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(self.url, timeout=10) as answer:
-            text = answer.read().decode()
+            return answer.read().decode()
+
+    def families(self) -> set[str]:
+        return {line.split()[2] for line in self.text().splitlines() if line.startswith("# TYPE ")}
+
+    def value(self, name: str, **labels: str) -> float:
+        """The sum of all samples of that name with these labels; -1 where there is none."""
         found = []
-        for line in text.splitlines():
+        for line in self.text().splitlines():
             match = re.match(rf"{name}(?:{{(.*)}})? (\S+)$", line)
             if match and all(f'{key}="{value}"' in (match.group(1) or "") for key, value in labels.items()):
                 found.append(float(match.group(2)))

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"berth-e2e/harness"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// helm of the control plane's folder, with homes of its own.
+type helm struct {
+	kubeconfig string
+	home       string
+}
+
+func (h helm) run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), harness.ControlPlane(t, "helm"), args...)
+	command.Env = []string{"HOME=" + h.home, "KUBECONFIG=" + h.kubeconfig, "PATH=" + os.Getenv("PATH")}
+	output, err := command.CombinedOutput()
+	return string(output), err
+}
+
+func (h helm) ok(t *testing.T, args ...string) string {
+	t.Helper()
+	output, err := h.run(t, args...)
+	if err != nil {
+		t.Fatalf("helm %s: %v\n%s", strings.Join(args, " "), err, output)
+	}
+	return output
+}
+
+func chartFolder(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("../../deploy/chart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Wrong values end before anything is installed, with a line that names the value.
+func TestChartValues(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	h, chart := helm{home: harness.TempDir(t)}, chartFolder(t)
+	h.ok(t, "lint", "--strict", chart)
+	for _, c := range []struct{ set, wanted string }{
+		{"mode=third", "/mode"},
+		{"modus=second", "modus"},
+		{"schedulerName=default-scheduler", "/schedulerName"},
+		{"schedulerName=Berth!", "/schedulerName"},
+		{"replicas=-1", "/replicas"},
+		{"replicas=many", "/replicas"},
+		{"image.digest=sha256:1", "/image/digest"},
+		{"image.pullPolicy=Sometimes", "/image/pullPolicy"},
+		{"leaderElection.leaseDuration=15", "/leaderElection/leaseDuration"},
+		{"verbosity=loud", "/verbosity"},
+		{"extraArgs[0]=once", "/extraArgs/0"},
+		{"profiles[0].plugin=x", "/profiles/0"},
+		{"profiles[0].percentageOfNodesToScore=101", "/profiles/0/percentageOfNodesToScore"},
+		{"profiles[0].schedulerName=default-scheduler", "in mode second no profile may take the pods of default-scheduler"},
+		{"existingConfigMap=mine,profiles[0].schedulerName=x", "existingConfigMap: it takes the place of profiles"},
+		{"serviceAccount.create=false", "serviceAccount.name: which account?"},
+		{"metrics.serviceMonitor.enabled=true,service.enabled=false", "set service.enabled: true"},
+	} {
+		output, err := h.run(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set", c.set)
+		if err == nil || !strings.Contains(strings.ReplaceAll(output, ".", "/"), strings.ReplaceAll(c.wanted, ".", "/")) {
+			t.Errorf("--set %s: %v\n%s\nshould say %s", c.set, err, output, c.wanted)
+		}
+	}
+	all := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
+		"metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,networkPolicy.enabled=true,rbac.metricsServer=true")
+	for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "NetworkPolicy", "PodDisruptionBudget", "Service", "ConfigMap", "Deployment"} {
+		if !strings.Contains(all, "\nkind: "+kind+"\n") {
+			t.Errorf("no %s among\n%s", kind, all)
+		}
+	}
+}
+
+// deploy/kustomize is what the chart makes of its default values, without what helm alone reads.
+// BERTH_WRITE_DOCS=1 writes it.
+func TestKustomizeIsTheChart(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	h := helm{home: harness.TempDir(t)}
+	made := h.ok(t, "template", "berth", chartFolder(t), "--kube-version", "1.36.0", "--namespace", "berth-system")
+	made = regexp.MustCompile(`(?m)^(# Source: .*| +(app\.kubernetes\.io/managed-by|helm\.sh/chart): .*)\n`).ReplaceAllString(made, "")
+	made = "# SPDX-License-Identifier: Apache-2.0\n" + strings.TrimPrefix(made, "---\n")
+	const path = "../../deploy/kustomize/berth.yaml"
+	if os.Getenv("BERTH_WRITE_DOCS") != "" {
+		if err := os.WriteFile(path, []byte(made), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if there, err := os.ReadFile(path); err != nil || string(there) != made {
+		t.Errorf("%s is not what the chart makes: run this test with BERTH_WRITE_DOCS=1 (%v)", path, err)
+	}
+}
+
+// The chart on a real API server with Pod Security at "restricted": installed, upgraded, rolled back and taken away,
+// while what it installs schedules pods with the rights that it gives.
+func TestChart(t *testing.T) {
+	harness.NeedsBerth(t)
+	t.Parallel()
+	ctx := t.Context()
+	const space = "berth-system"
+	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
+	admin := c.Kubeconfig(t, "admin", "system:masters")
+	harness.StartKubelets(t, 3, admin, c.Dir)
+	nodesReady(t, c, 3)
+	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
+		harness.ControlPlane(t, "kube-scheduler"), "--kubeconfig", c.Kubeconfig(t, harness.SchedulerUser),
+		"--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true"}})
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space, Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted"}}}
+	if _, err := c.Admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	h := helm{kubeconfig: admin, home: harness.TempDir(t)}
+
+	ready := func(replicas int) corev1.Pod {
+		t.Helper()
+		var pods *corev1.PodList
+		harness.Eventually(t, 60*time.Second, "berth's pods are running", func() (bool, string) {
+			var err error
+			pods, err = c.Admin.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
+			if err != nil {
+				return false, err.Error()
+			}
+			running := 0
+			for _, pod := range pods.Items {
+				if pod.DeletionTimestamp == nil && pod.Status.Phase == corev1.PodRunning {
+					running++
+				}
+			}
+			return running == replicas && len(pods.Items) == replicas, fmt.Sprintf("%d of %d", running, len(pods.Items))
+		})
+		return pods.Items[0]
+	}
+	schedules := func(own corev1.Pod, scheduler, pod string) {
+		t.Helper()
+		port := harness.FreePort(t)
+		berth := startFromPod(t, c, &own, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1")
+		p := harness.Pod(pod, "", "1", "")
+		p.Spec.SchedulerName = scheduler
+		c.CreatePods(t, 0, p)
+		c.WaitBound(t, 60*time.Second, pod)
+		client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+		// The probe's path for everybody, and metrics for nobody unknown: the reviews work.
+		for path, wanted := range map[string]int{"/readyz": 200, "/metrics": 403} {
+			answer, err := client.Get("https://" + net.JoinHostPort("127.0.0.1", fmt.Sprint(port)) + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != wanted {
+				t.Errorf("%s: %d, not %d\n%s", path, answer.StatusCode, wanted, berth.Output())
+			}
+		}
+		if output := berth.Output(); strings.Contains(output, "forbidden") {
+			t.Errorf("the service account's rights are not enough:\n%s", output)
+		}
+		berth.Signal(syscall.SIGTERM)
+		if code, ended := berth.Wait(20 * time.Second); !ended || code != 0 {
+			t.Errorf("berth ended %v, with %d", ended, code)
+		}
+	}
+
+	h.ok(t, "install", "berth", chartFolder(t), "--namespace", space)
+	schedules(ready(2), "berth", "first")
+	h.ok(t, "upgrade", "berth", chartFolder(t), "--namespace", space, "--set", "replicas=1,profiles[0].schedulerName=spot-first,profiles[0].plugins.multiPoint.enabled[0].name=SpotFirst")
+	schedules(ready(1), "spot-first", "second")
+	h.ok(t, "rollback", "berth", "1", "--namespace", space)
+	schedules(ready(2), "berth", "third")
+	h.ok(t, "uninstall", "berth", "--namespace", space, "--wait")
+
+	for what, left := range map[string]func() (int, error){
+		"pods": func() (int, error) {
+			l, err := c.Admin.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
+			return len(l.Items), err
+		},
+		"config maps": func() (int, error) {
+			l, err := c.Admin.CoreV1().ConfigMaps(space).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
+			return len(l.Items), err
+		},
+		"cluster role bindings": func() (int, error) {
+			l, err := c.Admin.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
+			return len(l.Items), err
+		},
+		"role bindings": func() (int, error) {
+			l, err := c.Admin.RbacV1().RoleBindings("").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
+			return len(l.Items), err
+		},
+	} {
+		harness.Eventually(t, 30*time.Second, "no "+what+" are left", func() (bool, string) {
+			n, err := left()
+			return err == nil && n == 0, fmt.Sprint(n, err)
+		})
+	}
+}
