@@ -47,6 +47,12 @@ Status Overlay::Place(const PodInfoPtr& pod, NodeIndex row) {
   return {};
 }
 
+void Overlay::AddPod(PodInfoPtr pod) {
+  BERTH_CHECK(!pod->node_name.empty() && state_.cache.FindPod(pod->uid) == nullptr, pod->Key(), pod->node_name);
+  changes_.emplace_back(PodAdded{pod->uid});
+  state_.cache.SetPod(std::move(pod));
+}
+
 bool Overlay::RemovePod(std::string_view uid) {
   const PodInfoPtr* const known = state_.cache.FindPod(uid);
   if (known == nullptr) return false;
@@ -93,6 +99,8 @@ void Overlay::UndoTo(Mark mark) {
 
 void Overlay::Undo(const Placed& change) { Unreserve(state_, *change.profile, *change.pod); }
 
+void Overlay::Undo(const PodAdded& change) { state_.cache.RemovePod(change.uid); }
+
 void Overlay::Undo(const PodRemoved& change) {
   if (change.was_assumed) {
     state_.cache.AssumePod(change.pod);
@@ -108,6 +116,14 @@ void Overlay::Undo(const NodeChanged& change) {
   } else {
     state_.cache.RemoveNode(change.name);
   }
+}
+
+void Overlay::DropIdle() {
+  for (const auto& [profile, evaluators] : evaluators_) {
+    if (evaluators.choice) evaluators.choice->DropIdle();
+    if (evaluators.all) evaluators.all->DropIdle();
+  }
+  state_.classes.Sweep();
 }
 
 }  // namespace berth::scheduler

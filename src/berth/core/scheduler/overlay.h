@@ -2,7 +2,7 @@
 // Overlay: "what if?". Nodes and pods of a core are changed, pods are evaluated on the cluster as it would be then, and
 // all changes are taken back. A change costs what it touches, evaluations reuse what a class knows of all other nodes,
 // and taking back restores every count, so that questions can be asked by the thousand without a copy of the cluster.
-// Within turns only. While there is an overlay, the scheduler that made it must not be called.
+// Within turns only. While it has changes that are not taken back, the scheduler that made it must not be called.
 #pragma once
 
 #include <cstddef>
@@ -54,6 +54,9 @@ class Overlay {
   // Puts the pod of the last Evaluate() on the node in `row`, as a scheduling cycle does: assumes it there and runs the
   // Reserve plugins. A plugin's refusal leaves everything as it was.
   framework::Status Place(const framework::PodInfoPtr& pod, framework::NodeIndex row);
+  // Counts the pod on the node that it names, as the core does when the API server tells of it: no plugin is asked. It
+  // must not be on a node.
+  void AddPod(framework::PodInfoPtr pod);
   // Takes a pod off its node. False when no such pod is on a node.
   bool RemovePod(std::string_view uid);
   // A node that is new, or another object for one that there is.
@@ -65,10 +68,17 @@ class Overlay {
   // Takes back all changes since `mark`, the newest first.
   void UndoTo(Mark mark);
 
+  // For an overlay that lives long, every few minutes: drops what evaluations keep of pods that have not come since the
+  // last call. The last answer is of no use any more.
+  void DropIdle();
+
  private:
   struct Placed {
     const Profile* profile;
     framework::PodInfoPtr pod;
+  };
+  struct PodAdded {
+    std::string uid;
   };
   struct PodRemoved {
     framework::PodInfoPtr pod;
@@ -80,7 +90,7 @@ class Overlay {
     // Of its images: all nodes share the size that the first of them told.
     std::vector<std::pair<std::string, std::int64_t>> image_sizes;
   };
-  using Change = std::variant<Placed, PodRemoved, NodeChanged>;
+  using Change = std::variant<Placed, PodAdded, PodRemoved, NodeChanged>;
   struct Evaluators {
     std::unique_ptr<runtime::Evaluator> choice;
     std::unique_ptr<runtime::Evaluator> all;
@@ -88,6 +98,7 @@ class Overlay {
 
   NodeChanged NoteNode(const std::string& name) const;
   void Undo(const Placed& change);
+  void Undo(const PodAdded& change);
   void Undo(const PodRemoved& change);
   void Undo(const NodeChanged& change);
 

@@ -63,6 +63,26 @@ TEST(OverlayTest, PlacesAsTheSchedulerWouldAndTakesBack) {
   EXPECT_EQ(h.core.cache().pod_count(), 0U);
 }
 
+TEST(OverlayTest, LivesOnWhileTheClusterChanges) {
+  Harness h;
+  h.Set(MakeNode("a").Allocatable("cpu", "2"));
+  const auto overlay = h.core.MakeOverlay(h.now);
+  const auto asked = MakePod("asked").Request("cpu", "2");
+  const auto fits = [&] {
+    return overlay->Evaluate(overlay->MakePod(asked.Build()), Detail::kChoice).outcome.result ==
+           runtime::Result::kFeasible;
+  };
+  EXPECT_TRUE(fits());
+  overlay->AddPod(overlay->MakePod(MakePod("other").Request("cpu", "1").Node("a").Build()));
+  EXPECT_FALSE(fits());
+  overlay->UndoTo(0);
+  h.Set(MakePod("other").Request("cpu", "1").Node("a"));
+  EXPECT_FALSE(fits());
+  h.Set(MakeNode("b").Allocatable("cpu", "4"));
+  overlay->DropIdle();
+  EXPECT_TRUE(fits());
+}
+
 TEST(OverlayTest, ARefusalOfReserveLeavesNothing) {
   Lines calls;
   Profiles profiles = DefaultProfiles();
@@ -138,7 +158,7 @@ TEST_P(OverlayProperty, SaysWhatARealClusterWould) {
   const std::vector<std::string> before = all(*overlay);
   for (int round = 0; round < 6; ++round) {
     for (int change = 0; change < 4; ++change) {
-      switch (dice.Below(4)) {
+      switch (dice.Below(5)) {
         case 0: {
           const std::size_t which = static_cast<std::size_t>(dice.Below(static_cast<int>(running.size())));
           const bool is_there = overlay->RemovePod(running[which].Build().metadata.uid);
@@ -154,6 +174,14 @@ TEST_P(OverlayProperty, SaysWhatARealClusterWould) {
         case 2: {
           const std::string& name = dice.PickFrom(nodes);
           if (overlay->RemoveNode(name)) real.RemoveNode(name);
+          break;
+        }
+        case 3: {
+          const std::string name = "told" + std::to_string(round) + std::to_string(change);
+          testing::PodBuilder pod = RandomPod(dice, name);
+          pod.Node(dice.PickFrom(nodes));
+          overlay->AddPod(overlay->MakePod(pod.Build()));
+          real.Set(pod);
           break;
         }
         default: {

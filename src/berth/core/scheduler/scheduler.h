@@ -58,7 +58,7 @@ class Scheduler {
   // Gives such a cycle up; its answers are then of no use. The pod is in no queue any more.
   void CancelExtenderCycle(std::string_view why);
 
-  // For questions of the form "what if": while it lives, nothing else here may be called.
+  // For questions of the form "what if". While it has changes, nothing else here may be called.
   std::unique_ptr<Overlay> MakeOverlay(Time now);
 
   // The kinds of objects whose ObjectSet and ObjectGone the plugins need, ascending.
