@@ -42,22 +42,6 @@ std::string NameOf(QuestionOutput output) {
   return "";
 }
 
-void AddOutput(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
-  if (outputs.empty()) return;
-  options.output = outputs.front();
-  std::vector<std::string> names;
-  std::string listed;
-  for (const QuestionOutput output : outputs) {
-    names.push_back(NameOf(output));
-    listed += (listed.empty() ? "" : ", ") + names.back();
-  }
-  command
-      .add_option_function<std::string>(
-          "-o,--output", [&options](const std::string& name) { options.output = OutputNames().at(name); }, listed)
-      ->check(CLI::IsMember(names))
-      ->default_str(names.front());
-}
-
 std::string CheckNamespace(const std::string& text) {
   return api::NotDnsLabel(text).empty() ? "" : Quoted(text) + " should be the name of a namespace";
 }
@@ -69,11 +53,6 @@ std::string HomeKubeconfig() {
   std::string path = std::string(home) + "/.kube/config";
   std::error_code ignored;  // then it is not there
   return std::filesystem::exists(path, ignored) ? path : "";
-}
-
-ConnectionOptions WithHome(ConnectionOptions connection) {
-  if (connection.kubeconfig.empty() && connection.master.empty()) connection.kubeconfig = HomeKubeconfig();
-  return connection;
 }
 
 // "12,500 pods, 5,000 nodes" and what is being read beside them.
@@ -112,6 +91,21 @@ void AddQuestionConnection(CLI::App& command, ConnectionOptions& options) {
       ->description("kubeconfig file; without it and --master: the pod's service account, or ~/.kube/config");
 }
 
+void AddQuestionOutput(CLI::App& command, QuestionOutput& output, const std::vector<QuestionOutput>& outputs) {
+  output = outputs.front();
+  std::vector<std::string> names;
+  std::string listed;
+  for (const QuestionOutput each : outputs) {
+    names.push_back(NameOf(each));
+    listed += (listed.empty() ? "" : ", ") + names.back();
+  }
+  command
+      .add_option_function<std::string>(
+          "-o,--output", [&output](const std::string& name) { output = OutputNames().at(name); }, listed)
+      ->check(CLI::IsMember(names))
+      ->default_str(names.front());
+}
+
 void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
   AddQuestionConnection(command, options.connection);
   command.add_option("--snapshot", options.snapshot, "file that berth snapshot has written, in place of a cluster")
@@ -121,14 +115,19 @@ void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::ve
       ->check(CheckNamespace, "");
   command.add_option("--config", options.config,
                      "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults");
-  AddOutput(command, options, outputs);
+  if (!outputs.empty()) AddQuestionOutput(command, options.output, outputs);
+}
+
+ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection) {
+  if (connection.kubeconfig.empty() && connection.master.empty()) connection.kubeconfig = HomeKubeconfig();
+  return connection;
 }
 
 Expected<std::string> NamespaceOf(const QuestionOptions& options) {
   if (!options.namespace_name.empty()) return options.namespace_name;
   if (!options.snapshot.empty()) return std::string(kDefaultNamespace);
   const SystemClock clock;
-  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(WithHome(options.connection), clock));
+  BERTH_ASSIGN_OR_RETURN(const client::ClientConfig config, ServerOf(WithHomeKubeconfig(options.connection), clock));
   return config.namespace_name.empty() ? std::string(kDefaultNamespace) : config.namespace_name;
 }
 
@@ -145,7 +144,7 @@ Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
 
 Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink) {
   const SystemClock clock;
-  BERTH_ASSIGN_OR_RETURN(const auto to, Connection::Make(WithHome(connection), clock, RandomSeed()));
+  BERTH_ASSIGN_OR_RETURN(const auto to, Connection::Make(WithHomeKubeconfig(connection), clock, RandomSeed()));
   std::optional<ReadingLine> line(std::in_place, to->server());
   whatif::ClusterReadOptions options;
   options.source = to->server();

@@ -20,6 +20,7 @@
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
 #include "berth/app/leader_election.h"
+#include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
 #include "berth/app/secure_port.h"
 #include "berth/base/log.h"
@@ -36,8 +37,6 @@
 #include "berth/shell/cli/text.h"
 #include "berth/shell/metrics/process_metrics.h"
 #include "berth/shell/metrics/prometheus_metrics.h"
-#include "berth/shell/metrics/text_format.h"
-#include "berth/shell/net/http_server.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
@@ -87,22 +86,6 @@ int WriteConfigurationFile(const std::string& path, const std::string& text) {
   if (!file) return cli::FailWith(InvalidError("--write-config-to " + path + ": cannot be written"), cli::kExitUsage);
   log::Info("app", "Wrote configuration", {{"file", path}});
   return cli::kExitOk;
-}
-
-Expected<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoContext& io, const std::string& listen,
-                                                              const metrics::PrometheusMetrics& metrics) {
-  net::HttpServerOptions options;
-  options.listen = listen;
-  options.connections_max = 64;
-  return net::StartHttpServer(
-      io, std::move(options), [&metrics](const net::Request& request, const std::shared_ptr<net::ResponseWriter>& to) {
-        const bool is_known = request.target == "/metrics" || request.target.starts_with("/metrics?");
-        if (request.method != "GET" || !is_known) {
-          to->Send({is_known ? 405 : 404, {{"Content-Type", "text/plain"}}, "GET /metrics is all there is\n"});
-          return;
-        }
-        to->Send({200, {{"Content-Type", metrics::kTextContentType}}, metrics.Text()});
-      });
 }
 
 constexpr auto kLook = std::chrono::milliseconds(20);
