@@ -52,6 +52,8 @@ MAY_INCLUDE = {
     # Questions about a cluster: the core on a state that the client reads.
     "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli",
                       "apiserver", "controllers"],
+    # Another scheduler's decisions beside the core's.
+    "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "cli", "whatif"],
     # Explanations of golden cases, compared with the answers of the real kube-scheduler.
     "explain_check": CORE + ["config", "plugins", "runtime", "scheduler", "conformance", "whatif"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.

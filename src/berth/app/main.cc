@@ -25,6 +25,7 @@
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/run_flags.h"
+#include "berth/app/shadow_flags.h"
 #include "berth/app/simulate_flags.h"
 #include "berth/app/snapshot_flags.h"
 #include "berth/base/log_settings.h"
@@ -121,6 +122,8 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   const CLI::App* headroom_command = AddHeadroomCommand(app, headroom, plugin_directory);
   SimulateOptions simulate;
   const CLI::App* simulate_command = AddSimulateCommand(app, simulate, plugin_directory, verbosity);
+  ShadowCommandOptions shadow;
+  const CLI::App* shadow_command = AddShadowCommand(app, shadow, plugin_directory, verbosity);
   SnapshotOptions snapshot;
   const CLI::App* snapshot_command = AddSnapshotCommand(app, snapshot);
 
@@ -147,6 +150,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (can_drain_command->parsed()) return RunCanDrain(can_drain, *known_plugins);
   if (headroom_command->parsed()) return RunHeadroom(headroom, *known_plugins);
   if (simulate_command->parsed()) return RunSimulate(simulate, *known_plugins);
+  if (shadow_command->parsed()) return RunShadow(shadow, *known_plugins);
   if (snapshot_command->parsed()) return RunSnapshot(snapshot);
   return RunDemo(demo, *known_plugins);
 }

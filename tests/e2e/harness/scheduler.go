@@ -37,6 +37,7 @@ type Scheduler struct {
 	Env        []string
 	MayEnd     bool
 	JSON       bool // kube-scheduler only: for a server that does not speak protobuf
+	AllNodes   bool // kube-scheduler only: no sampling, as berth never samples
 	Lease      bool // takes part in leader election, for kube-system/kube-scheduler, with the times below
 }
 
@@ -91,6 +92,9 @@ clientConnection: {kubeconfig: %q, qps: 5000, burst: 10000, contentType: %s}
 leaderElection: %s
 profiles: [{schedulerName: %s}]
 `, s.Kubeconfig, contentType, election, name)
+	if s.AllNodes {
+		config += "percentageOfNodesToScore: 100\n"
+	}
 	file := must(os.CreateTemp(s.Dir, "kube-scheduler-*.yaml"))(t)
 	file.Close()
 	args := []string{ControlPlane(t, "kube-scheduler"), "--config", writeFile(t, file.Name(), []byte(config)), "--secure-port=0", "-v=2"}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/shadow_command.h"
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "berth/app/metrics_server.h"
+#include "berth/app/process.h"
+#include "berth/app/question_configuration.h"
+#include "berth/app/shadow_shell.h"
+#include "berth/base/log.h"
+#include "berth/base/tick_clock.h"
+#include "berth/codec/yaml_writer.h"
+#include "berth/shadow/shadow_page.h"
+#include "berth/shadow/shadow_text.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/progress_line.h"
+#include "berth/shell/cli/signals.h"
+#include "berth/shell/cli/terminal.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/metrics/process_metrics.h"
+#include "berth/shell/metrics/prometheus_metrics.h"
+#include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/shell/runner/informer_liveness.h"
+#include "berth/whatif/answer_text.h"
+
+namespace berth::app {
+namespace {
+
+// For decisions that have been seen when the end comes.
+constexpr auto kGrace = std::chrono::seconds(10);
+constexpr auto kProgressEvery = std::chrono::seconds(1);
+
+// CPU time of the calling thread.
+class ThreadCpuClock final : public Clock {
+ public:
+  Time Now() const override {
+    timespec used{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return Time(std::chrono::duration_cast<Duration>(std::chrono::seconds(used.tv_sec) +
+                                                     std::chrono::nanoseconds(used.tv_nsec)));
+  }
+};
+
+// One `berth shadow`. Its members are in the order in which they come up.
+class ShadowRun {
+ public:
+  ShadowRun(const ShadowCommandOptions& options, plugins::KnownPlugins plugins)
+      : options_(options), plugins_(plugins), stopwatch_(clock_), seed_(RandomSeed()) {}
+
+  int Go() {
+    if (const auto prepared = Prepare(); !prepared.ok()) return cli::FailWith(prepared.error(), cli::kExitUsage);
+    if (const auto served = ServeMetrics(); !served.ok()) return cli::FailWith(served.error());
+    log::Info("app", "Watching", {{"server", connection_->server()}, {"schedulers", SchedulerNames()}});
+    shell_->Start();
+    connection_->rest().loop().Post([this] { ShowProgress(); });
+    if (options_.duration) connection_->rest().loop().PostAfter(*options_.duration, cli::EndWait);
+    cli::WaitForSignal([this] { TellSoFar(); });
+    const bool has_synced = shell_->HasSynced();
+    const auto not_synced = runner::NotSynced(shell_->Sources());
+    shell_->Stop(kGrace);
+    connection_->Stop();
+    progress_.Clear();
+    if (!has_synced) {
+      return cli::FailWith({ErrorCode::kCancelled, "ended before all that scheduling reads had been listed: " +
+                                                       not_synced.value_or("the last lists have just come")});
+    }
+    return Tell();
+  }
+
+ private:
+  Expected<void> Prepare();
+  Expected<void> CheckPage() const;
+  Expected<void> ServeMetrics();
+
+  std::string SchedulerNames() const {
+    std::string names;
+    for (const config::Profile& profile : configuration_.configuration.profiles) {
+      if (options_.scheduler_name.empty() || profile.scheduler_name == options_.scheduler_name)
+        names += (names.empty() ? "" : " ") + profile.scheduler_name;
+    }
+    return names;
+  }
+
+  // On the loop's thread.
+  void ShowProgress() {
+    progress_.Show("berth: " + std::to_string(shell_->decision_count()) + " decisions compared; Ctrl-C for the report");
+    connection_->rest().loop().PostAfter(kProgressEvery, [this] { ShowProgress(); });
+  }
+
+  shadow::ShadowReport Report() {
+    shadow::ShadowReport report = shell_->Report();
+    report.source = connection_->server();
+    report.configuration = options_.config;
+    report.unknown = configuration_.unknown;
+    return report;
+  }
+
+  static std::string Lines(const shadow::ShadowReport& report, bool is_wide, const cli::FileTerminal& terminal) {
+    const std::size_t width = terminal.IsTty() ? terminal.Size().columns : whatif::kAnswerColumns;
+    std::string text;
+    for (const std::string& line : shadow::ShadowLines(report, is_wide, {terminal.HasColor(), is_wide ? 0 : width}))
+      text += line + "\n";
+    return text;
+  }
+
+  void TellSoFar() {
+    cli::FileTerminal terminal(STDERR_FILENO);
+    terminal.Write(Lines(Report(), false, terminal));
+  }
+
+  // The exit status.
+  int Tell() {
+    const shadow::ShadowReport report = Report();
+    cli::FileTerminal terminal(STDOUT_FILENO);
+    switch (options_.output) {
+      case QuestionOutput::kJson: terminal.Write(codec::WriteJson(shadow::ShadowJson(report)) + "\n"); break;
+      case QuestionOutput::kYaml: terminal.Write(codec::WriteYaml(shadow::ShadowJson(report))); break;
+      case QuestionOutput::kTable:
+      case QuestionOutput::kWide:
+        terminal.Write(Lines(report, options_.output == QuestionOutput::kWide, terminal));
+        break;
+    }
+    if (!options_.page.empty()) {
+      std::ofstream file(options_.page, std::ios::binary | std::ios::trunc);
+      file << shadow::ShadowPage(report);
+      file.close();
+      if (!file) return cli::FailWith(InvalidError("--page " + options_.page + ": cannot be written"));
+    }
+    return report.Unexplained() == 0 ? cli::kExitOk : cli::kExitNo;
+  }
+
+  const ShadowCommandOptions& options_;
+  const plugins::KnownPlugins plugins_;
+  const SystemClock clock_;
+  const TickClock stopwatch_;
+  const ThreadCpuClock cpu_clock_;
+  const std::uint64_t seed_;
+  QuestionConfiguration configuration_;
+  metrics::PrometheusMetrics metrics_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<ShadowShell> shell_;
+  net::IoContext metrics_io_;
+  std::unique_ptr<net::HttpServer> metrics_server_;
+  cli::ProgressLine progress_;  // the loop's thread, and after its end the main one
+};
+
+Expected<void> ShadowRun::Prepare() {
+  BERTH_ASSIGN_OR_RETURN(configuration_, LoadQuestionConfiguration("--config", options_.config, plugins_));
+  auto& profiles = configuration_.configuration.profiles;
+  if (options_.config.empty() && !options_.scheduler_name.empty())
+    profiles.front().scheduler_name = options_.scheduler_name;
+  if (SchedulerNames().empty()) {
+    std::string names;
+    for (const config::Profile& profile : profiles) names += (names.empty() ? "" : ", ") + profile.scheduler_name;
+    return InvalidError("--scheduler-name " + options_.scheduler_name + ": --config " + options_.config +
+                        " has no such profile; it has " + names);
+  }
+  for (const std::string& line : configuration_.unknown)
+    std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str());
+  BERTH_RETURN_IF_ERROR(CheckPage());
+
+  shadow::ShadowOptions shadow;
+  shadow.configuration = configuration_.configuration;
+  shadow.configuration.extenders.clear();
+  shadow.plugins = plugins_;
+  shadow.read_file = plugin_files::PluginFiles(options_.config);
+  shadow.scheduler_name = options_.scheduler_name;
+  shadow.seed = seed_;
+  shadow.stopwatch = &stopwatch_;
+  shadow.cpu_clock = &cpu_clock_;
+  shadow.metrics = &metrics_;
+  auto made = shadow::Shadow::Make(std::move(shadow));
+  if (!made.ok()) return options_.config.empty() ? made.error() : made.error().Wrap("--config " + options_.config);
+
+  ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
+  connection.metrics = &metrics_.registry();
+  BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
+  metrics::AddProcessMetrics(metrics_.registry());
+  ShadowShell::Options shell;
+  shell.seed = seed_;
+  shell.decisions_max = options_.pods.value_or(0);
+  shell.on_looking = [] { log::Info("app", "Everything has been listed; decisions are compared from now on"); };
+  shell.on_done = cli::EndWait;
+  shell.make_client = [this](net::HttpClientOptions to) { return MakeOutsideClient(connection_->io(), std::move(to)); };
+  shell.metrics = &metrics_;
+  BERTH_ASSIGN_OR_RETURN(shell_, ShadowShell::Make(std::move(*made), connection_->rest(), clock_, std::move(shell)));
+  return {};
+}
+
+// That it cannot be written is said before the hours of watching, not after them.
+Expected<void> ShadowRun::CheckPage() const {
+  if (options_.page.empty()) return {};
+  const std::ofstream file(options_.page, std::ios::binary | std::ios::app);
+  if (!file) return InvalidError("--page " + options_.page + ": cannot be written");
+  return {};
+}
+
+Expected<void> ShadowRun::ServeMetrics() {
+  if (options_.metrics_bind_address.empty()) return {};
+  auto served = StartMetricsServer(metrics_io_, options_.metrics_bind_address, metrics_);
+  if (!served.ok()) return served.error().Wrap("--metrics-bind-address");
+  metrics_server_ = *std::move(served);
+  log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server_->address() + "/metrics"}});
+  return {};
+}
+
+}  // namespace
+
+int RunShadow(const ShadowCommandOptions& options, plugins::KnownPlugins plugins) {
+  ShareMemory();
+  RaiseFileLimit();
+  return ShadowRun(options, plugins).Go();
+}
+
+}  // namespace berth::app
