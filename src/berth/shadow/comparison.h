@@ -46,7 +46,8 @@ struct Comparison {
   Match match = Match::kFailedHere;
   // They agree if the pod was decided a moment earlier or later than its binding says (order_search.h).
   bool is_explained_by_order = false;
-  std::string pod;  // "namespace/name"
+  bool is_order_untried = false;  // it might have been explained: there were too many differences to try
+  std::string pod;                // "namespace/name"
   std::string scheduler_name;
   Time seen_at{};                       // time of day
   std::string their_node;               // empty: refused

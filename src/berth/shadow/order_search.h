@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
+#include "berth/base/time.h"
 #include "berth/core/scheduler/overlay.h"
 #include "berth/shadow/comparison.h"
 #include "berth/shadow/held_inputs.h"
@@ -17,9 +19,30 @@ namespace berth::shadow {
 // Placements after the decision's place that are tried; those before it are bounded by RecentChanges::kChangesMax.
 inline constexpr std::size_t kLaterMax = 32;
 
-// True when both schedulers agree about the pod if it is decided up to that many changes earlier, or later. The overlay
-// has no changes, and has none afterwards.
-bool IsExplainedByOrder(scheduler::Overlay& overlay, const Sighting& theirs, const RecentChanges& recent,
-                        const HeldInputs& later, std::uint64_t seed);
+enum class OrderAnswer : std::uint8_t {
+  kExplains,
+  kDoesNot,
+  kNotTried,  // not all of it: there were no tries left
+};
+
+// Whether both schedulers agree about the pod if it is decided up to that many changes earlier, or later. Each change
+// takes one of `tries`. The overlay has no changes, and has none afterwards.
+OrderAnswer SearchOrder(scheduler::Overlay& overlay, const Sighting& theirs, const RecentChanges& recent,
+                        const HeldInputs& later, std::uint64_t seed, std::size_t& tries);
+
+// The tries that there are: so many a second, since where the schedulers differ about every pod no order explains it,
+// and the search would leave no time for the decisions.
+class TryBudget {
+ public:
+  static constexpr std::size_t kPerSecond = 256;
+  static constexpr std::size_t kAtOnce = 4096;
+
+  // Those that are left at this time, to be counted down.
+  std::size_t& LeftAt(Time now);
+
+ private:
+  std::size_t left_ = kAtOnce;
+  Time filled_at_{};
+};
 
 }  // namespace berth::shadow

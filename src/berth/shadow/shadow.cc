@@ -7,7 +7,6 @@
 
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/plugins/volume_binding/pod_volumes.h"
-#include "berth/shadow/order_search.h"
 
 namespace berth::shadow {
 namespace {
@@ -156,8 +155,11 @@ void Shadow::CompareOne(const Sighting& sighting, Time now) {
 
   Comparison comparison = Compare(*overlay_, sighting, ours, seed_);
   comparison.seen_at = WallTime(now);
-  if (!Agrees(comparison.match))
-    comparison.is_explained_by_order = IsExplainedByOrder(*overlay_, sighting, recent_, *held_, seed_);
+  if (!Agrees(comparison.match)) {
+    const OrderAnswer answer = SearchOrder(*overlay_, sighting, recent_, *held_, seed_, tries_.LeftAt(now));
+    comparison.is_explained_by_order = answer == OrderAnswer::kExplains;
+    comparison.is_order_untried = answer == OrderAnswer::kNotTried;
+  }
   counters_->decisions[static_cast<std::size_t>(comparison.match)][comparison.is_explained_by_order ? 1 : 0]->Add();
   if (comparison.points > 0) counters_->points.Add(static_cast<double>(comparison.points));
   report_.Add(std::move(comparison));

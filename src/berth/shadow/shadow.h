@@ -20,6 +20,7 @@
 #include "berth/framework/metrics.h"
 #include "berth/plugins/registry.h"
 #include "berth/shadow/held_inputs.h"
+#include "berth/shadow/order_search.h"
 #include "berth/shadow/recent_changes.h"
 #include "berth/shadow/shadow_report.h"
 #include "berth/shadow/sighting.h"
@@ -90,6 +91,7 @@ class Shadow {
   std::unique_ptr<Counters> counters_;
   SightingFilter filter_;
   RecentChanges recent_;
+  TryBudget tries_;
   ShadowReport report_;
   Duration wall_ahead_{0};
   bool is_looking_ = false;

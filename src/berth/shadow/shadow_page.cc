@@ -90,6 +90,8 @@ void AddSummary(std::string& page, const ShadowReport& report) {
           std::to_string(report.node_count) + " nodes and " + std::to_string(report.pod_count) +
           " pods on them. Configuration: " +
           (report.configuration.empty() ? "kube-scheduler's defaults" : Escaped(report.configuration)) + ".</p>\n";
+  if (report.order_untried > 0)
+    page += "<p>Of " + std::to_string(report.order_untried) + " differences the order was not tried.</p>\n";
   for (const std::string& line : report.unknown) page += "<p>Unknown: " + Escaped(line) + ".</p>\n";
 }
 

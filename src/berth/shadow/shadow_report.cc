@@ -58,6 +58,7 @@ void ShadowReport::Add(Comparison comparison) {
   const auto index = static_cast<std::size_t>(comparison.match);
   ++counts[index].total;
   if (comparison.is_explained_by_order) ++counts[index].by_order;
+  if (comparison.is_order_untried) ++order_untried;
   if (comparison.match == Match::kWorseNode) {
     points_total += static_cast<std::uint64_t>(comparison.points);
     points_max = std::max(points_max, comparison.points);
@@ -162,6 +163,7 @@ codec::json::object ShadowJson(const ShadowReport& report) {
           {"decisions", report.Decisions()},
           {"agreements", report.Agreements()},
           {"unexplained", report.Unexplained()},
+          {"orderNotTried", report.order_untried},
           {"matches", std::move(matches)},
           {"points", json::object{{"mean", mean}, {"max", report.points_max}}},
           {"leftOut", std::move(left_out)},

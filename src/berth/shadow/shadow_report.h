@@ -49,7 +49,8 @@ struct ShadowReport {
   std::size_t pod_count = 0;  // on nodes
   std::array<MatchCount, kMatchCount> counts{};
   std::array<std::deque<Comparison>, kMatchCount> kept{};
-  std::uint64_t points_total = 0;  // of kWorseNode
+  std::uint64_t order_untried = 0;  // differences for which too few orders of decisions were tried
+  std::uint64_t points_total = 0;   // of kWorseNode
   std::int64_t points_max = 0;
   LeftOut left_out;
   SightingFilter::Waiting waiting;

@@ -286,6 +286,24 @@ TEST_F(TwoNodesTest, ANewNodeAndAChangedOneAreTakenBackToo) {
   EXPECT_EQ(Counts(Report()), "worseNode 1 (1 by order), unfitNode 1 (1 by order)");
 }
 
+// Where nothing agrees, the search for an order must not take the time that the decisions need.
+TEST_F(TwoNodesTest, OrdersAreTriedWithinABudget) {
+  const auto differ = [&](const std::string& name) {
+    const auto pod = Pod(name, "1m");
+    Set(pod);
+    Set(Bound(pod, "unheard-of"));
+  };
+  const std::size_t enough = TryBudget::kAtOnce / RecentChanges::kChangesMax;
+  for (std::size_t i = 0; i < 2 * enough; ++i) differ("p" + std::to_string(i));
+  const ShadowReport report = Report();
+  EXPECT_EQ(report.Unexplained(), 2 * enough);
+  EXPECT_GT(report.order_untried, enough / 2);
+  EXPECT_LT(report.order_untried, 2 * enough);
+  Pass(1h);
+  differ("later");
+  EXPECT_EQ(Report().order_untried, report.order_untried) << "there are tries again";
+}
+
 TEST_F(TwoNodesTest, NothingIsComparedBeforeItsTime) {
   Set(Pod("p"));
   Set(Bound(Pod("p"), "large"));

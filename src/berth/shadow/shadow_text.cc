@@ -46,6 +46,7 @@ void AddSummary(std::vector<std::string>& lines, const ShadowReport& report, con
   const std::uint64_t by_order = decisions - agreements - unexplained;
   if (by_order > 0) text += ", and " + std::to_string(by_order) + " explained by the order of decisions";
   if (unexplained > 0) text += "; " + std::to_string(unexplained) + " differ";
+  if (report.order_untried > 0) text += ", of " + std::to_string(report.order_untried) + " the order was not tried";
   lines.push_back(std::move(text));
   const DecisionCost& cost = report.cost;
   if (cost.count() > 0) {
