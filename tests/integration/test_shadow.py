@@ -12,7 +12,7 @@ import threading
 import unittest
 import urllib.request
 
-from support import ROOT, Api, BerthTest, Process, free_port, pod, wait_until
+from support import ROOT, Api, BerthTest, Process, free_port, node_of, pod, wait_until
 
 PAGE = ROOT / "docs/shadow.md"
 CONSOLE = re.compile(r"^```console\n\$ (berth shadow[^\n]*)\n(.*?)^```$", re.S | re.M)
@@ -142,6 +142,9 @@ class Shadow(BerthTest):
         page = self.folder() / "shadow.html"
         process = self.shadow(recorder.url, "-o", "json", "--page", str(page), "--metrics-bind-address", metrics)
         run = Process(self, "run", "--master", api.url, "--leader-elect=false")
+        # What waits when a scheduler starts comes to its queue in an order that nobody else knows.
+        api.create(f"{NAMESPACE}/pods", pod("first"))
+        wait_until("the scheduler runs", lambda: all(node_of(item) for item in api.pods()))
         count = 120
         for i in range(count):
             spec = {}
@@ -155,14 +158,14 @@ class Shadow(BerthTest):
             with client.open(f"http://{metrics}/metrics") as answer:
                 return sum(int(value) for value in re.findall(r"(?m)^berth_shadow_decisions_total\{.*\} (\d+)$", answer.read().decode()))
 
-        wait_until("all are compared", lambda: compared() >= count)
+        wait_until("all are compared", lambda: compared() > count)
         self.assertEqual(process.end(signal.SIGINT), 0, process.lines("err"))
         run.end()
         report = self.report(process)
-        self.assertEqual(report["decisions"], count, report)
-        self.assertEqual(report["agreements"], count, report["differences"])
+        self.assertEqual(report["decisions"], count + 1, report)
+        self.assertEqual(report["agreements"], count + 1, report["differences"])
         self.assertEqual(report["matches"]["sameRefusal"]["count"], count // 40)
-        self.assertEqual(report["cost"]["decisions"], count)
+        self.assertEqual(report["cost"]["decisions"], count + 1)
         self.assertGreater(report["cost"]["cpuSeconds"], 0)
         self.assertIn("100.00 % agreement", page.read_text())
         requests = recorder.requests()

@@ -47,6 +47,7 @@ struct Comparison {
   // They agree if the pod was decided a moment earlier or later than its binding says (order_search.h).
   bool is_explained_by_order = false;
   bool is_order_untried = false;  // it might have been explained: there were too many differences to try
+  std::uint64_t number = 0;       // of the decision, from 1: ShadowReport counts
   std::string pod;                // "namespace/name"
   std::string scheduler_name;
   Time seen_at{};                       // time of day

@@ -57,6 +57,7 @@ json::object DifferenceJson(const Comparison& comparison) {
 void ShadowReport::Add(Comparison comparison) {
   const auto index = static_cast<std::size_t>(comparison.match);
   ++counts[index].total;
+  comparison.number = Decisions();
   if (comparison.is_explained_by_order) ++counts[index].by_order;
   if (comparison.is_order_untried) ++order_untried;
   if (comparison.match == Match::kWorseNode) {
@@ -90,8 +91,7 @@ std::uint64_t ShadowReport::Unexplained() const {
 std::vector<Comparison> ShadowReport::Differences() const {
   std::vector<Comparison> all;
   for (const auto& some : kept) all.insert(all.end(), some.begin(), some.end());
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Comparison& a, const Comparison& b) { return a.seen_at < b.seen_at; });
+  std::sort(all.begin(), all.end(), [](const Comparison& a, const Comparison& b) { return a.number < b.number; });
   return all;
 }
 

@@ -36,7 +36,7 @@ struct ShadowReport {
   std::uint64_t Agreements() const;
   // Neither agreed nor explained by order.
   std::uint64_t Unexplained() const;
-  // All that are kept, in the order in which they were seen.
+  // All that are kept, in the order of the decisions.
   std::vector<Comparison> Differences() const;
 
   std::string source;                        // the API server

@@ -86,6 +86,15 @@ TEST(ShadowTextTest, FitsAHundredColumns) {
   EXPECT_THAT(wide, Not(Contains(HasSubstr("The newest"))));
 }
 
+// Decisions of one turn are seen at the same time.
+TEST(ShadowTextTest, DifferencesAreInTheOrderOfDecisions) {
+  ShadowReport report;
+  for (const Match match : {Match::kPlacedHere, Match::kUnfitNode, Match::kPlacedHere}) report.Add(Of(match, "p"));
+  std::vector<Match> order;
+  for (const Comparison& each : report.Differences()) order.push_back(each.match);
+  EXPECT_THAT(order, ElementsAre(Match::kPlacedHere, Match::kUnfitNode, Match::kPlacedHere));
+}
+
 TEST(ShadowTextTest, NothingToTell) {
   const ShadowReport report;
   EXPECT_THAT(ShadowLines(report, false, {})[1], "Agreement:  - (0)");
