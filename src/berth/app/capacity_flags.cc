@@ -5,6 +5,7 @@
 
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
+#include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
 namespace {
@@ -43,11 +44,13 @@ CLI::App* AddCapacityCommand(CLI::App& app, CapacityCommandOptions& options,
       app.add_subcommand("capacity", "how many more pods of a shape fit into a cluster, and what stops the next");
   AddQuestionFlags(*command, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
-  command->add_option("-f,--filename", options.files,
-                      "manifests of Pods, or of Deployments and the like, of which the pod template counts: a file, a "
-                      "directory, or - for "
-                      "standard input; may be repeated");
-  command->add_option("--like", options.likes, "a pod of the cluster, [NAMESPACE/]POD; may be repeated");
+  command
+      ->add_option("-f,--filename", options.files,
+                   "manifests of Pods, or of Deployments and the like, of which the pod template counts: a file, a "
+                   "directory, or - for standard input; may be repeated")
+      ->type_name(cli::kFileHint);
+  command->add_option("--like", options.likes, "a pod of the cluster, [NAMESPACE/]POD; may be repeated")
+      ->type_name(kPodHint);
   command->add_option("--cpu", options.amounts.cpu, "a shape of its own: what a pod requests, for example 500m")
       ->check(CheckAmount, "");
   command->add_option("--memory", options.amounts.memory, "the same, for example 1Gi")->check(CheckAmount, "");

@@ -21,7 +21,7 @@ std::string Joined(std::span<const std::string_view> words) {
 // "; the nearest is X", if one is near enough to be a slip of the hand.
 std::string Nearest(std::string_view word, std::span<const std::string_view> known) {
   const std::string_view nearest = NearestName(word, known);
-  if (nearest.empty() || EditDistance(word, nearest) > std::max<std::size_t>(1, word.size() / 4)) return "";
+  if (nearest.empty() || EditDistance(word, nearest) > std::max<std::size_t>(1, word.size() / 3)) return "";
   return "; the nearest is " + std::string(nearest);
 }
 
@@ -61,13 +61,32 @@ std::string WrongSubcommand(const std::vector<std::string>& words, const CLI::Ap
          Joined(known);
 }
 
+// The last command of the line that exists.
+const CLI::App* LastCommand(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  return command;
+}
+
 }  // namespace
 
+Call ReadCall(int argc, char** argv) {
+  Call call;
+  call.name = argc > 0 ? argv[0] : "";
+  call.name.erase(0, call.name.rfind('/') + 1);  // npos + 1: 0
+  call.program = call.name == "kubectl-berth" ? "kubectl berth" : "berth";
+  call.arguments.assign(argv + std::min(argc, 1), argv + argc);
+  if (call.name != kKubeScheduler && !call.arguments.empty() && call.arguments.front() == "help") {
+    std::rotate(call.arguments.begin(), call.arguments.begin() + 1, call.arguments.end());
+    call.arguments.back() = "--help";
+  }
+  return call;
+}
+
 // kube-scheduler takes --leader_elect for --leader-elect, and -v=2 for -v 2.
-std::vector<std::string> NormalizedArguments(int argc, char** argv) {
+std::vector<std::string> NormalizedArguments(const std::vector<std::string>& typed) {
   std::vector<std::string> arguments;
-  for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
+  for (std::string argument : typed) {
     if (argument.starts_with("-v=")) argument.insert(1, "-");
     if (argument.starts_with("--")) {
       const auto end = argument.begin() + static_cast<std::ptrdiff_t>(std::min(argument.find('='), argument.size()));
@@ -80,8 +99,7 @@ std::vector<std::string> NormalizedArguments(int argc, char** argv) {
 }
 
 std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  const CLI::App* const command = LastCommand(app);
   const Leftovers leftovers = LeftoversOf(app);
   const bool is_required = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
@@ -96,6 +114,13 @@ std::string Explain(const CLI::App& app, const CLI::ParseError& error) {
            " is no number, or too large";
   }
   return text;
+}
+
+std::string UnknownCommand(const CLI::App& app) {
+  const CLI::App* const command = LastCommand(app);
+  const Leftovers leftovers = LeftoversOf(app);
+  if (leftovers.words.empty() || command->get_require_subcommand_min() == 0) return "";
+  return WrongSubcommand(leftovers.words, *command);
 }
 
 std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }

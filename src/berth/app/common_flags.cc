@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/command_line.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::app {
@@ -38,7 +39,8 @@ void AddConnection(CLI::App& command, ConnectionOptions& options) {
   command
       .add_option("--kubeconfig", options.kubeconfig,
                   "kubeconfig file; without it and --master: the pod's service account")
-      ->envname("KUBECONFIG");
+      ->envname("KUBECONFIG")
+      ->type_name(cli::kFileHint);
   command.add_option("--context", options.context, "context of the kubeconfig; default: its current-context");
   command.add_option("--master", options.master, "URL of the API server, for example http://127.0.0.1:8001");
   command.add_option("--kube-api-qps", options.qps, "requests a second; default: no limit")->check(CheckRate, "");
@@ -51,8 +53,10 @@ void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what) {
 }
 
 void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory) {
-  command.add_option("--plugin-dir", directory,
-                     "directory of shared objects (*.so) with plugins of one's own, made by berth_add_plugin()");
+  command
+      .add_option("--plugin-dir", directory,
+                  "directory of shared objects (*.so) with plugins of one's own, made by berth_add_plugin()")
+      ->type_name(cli::kDirectoryHint);
 }
 
 }  // namespace berth::app

@@ -13,6 +13,12 @@ class App;
 
 namespace berth::app {
 
+// What a flag's value or an argument is, where the help says TEXT otherwise: completion offers the cluster's names.
+// Arguments with one of these names need no hint. See cli::kFileHint for the others.
+inline constexpr char kPodHint[] = "POD";
+inline constexpr char kNodeHint[] = "NODE";
+inline constexpr char kNamespaceHint[] = "NAMESPACE";
+
 // Parsing fills the second argument of each, which must outlive the parsing.
 void AddConnection(CLI::App& command, ConnectionOptions& options);
 void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what = "for debugging");

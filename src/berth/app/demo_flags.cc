@@ -5,6 +5,7 @@
 
 #include "berth/app/common_flags.h"
 #include "berth/demo/policy_demo.h"
+#include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
 
@@ -23,10 +24,10 @@ CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std:
   command->add_option("--seed", options.seed, "seed of all chance")->check(CheckSeed, "")->capture_default_str();
   CLI::Option* const config = command->add_option(
       "--config", options.config, "KubeSchedulerConfiguration file whose first profile schedules the pods");
+  config->type_name(cli::kFileHint);
   AddPluginDirectory(*command, plugin_directory);
-  command
-      ->add_option("--policy", options.policy,
-                   "show a policy on a cluster where its effect is plain to see: " + demo::PolicyDemoNames())
+  command->add_option("--policy", options.policy, "show a policy on a cluster where its effect is plain to see")
+      ->type_name("{" + demo::PolicyDemoNames() + "}")
       ->check(demo::CheckPolicyDemo, "")
       ->excludes(nodes)
       ->excludes(replicas)

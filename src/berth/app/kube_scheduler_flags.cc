@@ -454,6 +454,14 @@ void AddKubeSchedulerFlags(cli::FlagSet& flags, KubeSchedulerOptions& options) {
   AddMetrics(flags, options.metrics);
   AddLogs(flags, options.logging);
   AddGlobal(flags, options);
+  for (const std::string_view file : {"config", "write-config-to", "tls-cert-file", "tls-private-key-file",
+                                      "authentication-kubeconfig", "client-ca-file", "requestheader-client-ca-file",
+                                      "authorization-kubeconfig", "kubeconfig", "allow-metric-labels-manifest"})
+    flags.Hint(file, cli::kFileHint);
+  flags.Hint("cert-dir", cli::kDirectoryHint);
+  flags.Hint("logging-format", "{text,json}");
+  flags.Hint("tls-min-version", "{VersionTLS12,VersionTLS13,VersionTLS11,VersionTLS10}");
+  flags.Hint("version", "{true,raw}");
 }
 
 }  // namespace berth::app

@@ -16,7 +16,8 @@ CLI::App* AddPriceCommand(CLI::App& app, PriceOptions& options) {
   const auto add = [&](PriceAction action, const char* name, const char* what) {
     CLI::App* command = price->add_subcommand(name, what);
     command->fallthrough();
-    command->footer("And the flags of berth price: --kubeconfig, --context, --master, --annotation ...");
+    command->footer("And the flags of " + app.get_name() +
+                    " price: --kubeconfig, --context, --master, --annotation ...");
     command->callback([&options, action] { options.action = action; });
     return command;
   };

@@ -17,6 +17,7 @@
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/process.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/shell/cli/progress_line.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -85,6 +86,11 @@ void TellWhatIsLeftOut(const whatif::ClusterState& state) {
 
 }  // namespace
 
+ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection) {
+  if (connection.kubeconfig.empty() && connection.master.empty()) connection.kubeconfig = HomeKubeconfig();
+  return connection;
+}
+
 void AddQuestionConnection(CLI::App& command, ConnectionOptions& options) {
   AddConnection(command, options);
   command.get_option("--kubeconfig")
@@ -108,19 +114,19 @@ void AddQuestionOutput(CLI::App& command, QuestionOutput& output, const std::vec
 
 void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs) {
   AddQuestionConnection(command, options.connection);
-  command.add_option("--snapshot", options.snapshot, "file that berth snapshot has written, in place of a cluster")
+  command
+      .add_option("--snapshot", options.snapshot, "file that the command snapshot has written, in place of a cluster")
+      ->type_name(cli::kFileHint)
       ->excludes("--context")
       ->excludes("--master");
   command.add_option("-n,--namespace", options.namespace_name, "namespace; default: that of the kubeconfig's context")
-      ->check(CheckNamespace, "");
-  command.add_option("--config", options.config,
-                     "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults");
+      ->check(CheckNamespace, "")
+      ->type_name(kNamespaceHint);
+  command
+      .add_option("--config", options.config,
+                  "file with the KubeSchedulerConfiguration to decide by; default: kube-scheduler's defaults")
+      ->type_name(cli::kFileHint);
   if (!outputs.empty()) AddQuestionOutput(command, options.output, outputs);
-}
-
-ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection) {
-  if (connection.kubeconfig.empty() && connection.master.empty()) connection.kubeconfig = HomeKubeconfig();
-  return connection;
 }
 
 Expected<std::string> NamespaceOf(const QuestionOptions& options) {

@@ -32,6 +32,9 @@ struct QuestionOptions {
 // none there is no flag -o.
 void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::vector<QuestionOutput>& outputs);
 
+// With ~/.kube/config where nothing else says where the cluster is, as kubectl has it.
+ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection);
+
 // --kubeconfig, --context and the others of AddConnection(), with ~/.kube/config where nothing else says where the
 // cluster is.
 void AddQuestionConnection(CLI::App& command, ConnectionOptions& options);

@@ -23,8 +23,9 @@ struct RunOptions {
   // The program was called by that name, which changes some defaults: --kubeconfig, for example, does not fill in what
   // a configuration file leaves out.
   bool is_kube_scheduler = false;
-  ConnectionOptions connection;  // only its context is used
-  std::string scheduler_name;    // renames the default profile; not with a configuration file
+  std::string program = "berth run";  // as the help calls it
+  ConnectionOptions connection;       // only its context is used
+  std::string scheduler_name;         // renames the default profile; not with a configuration file
   std::optional<std::uint64_t> seed;
   std::string metrics_bind_address;       // plain HTTP; empty: not served
   bool pods_by_annotation = false;        // see scheduler::PodChoice

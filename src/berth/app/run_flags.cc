@@ -47,8 +47,8 @@ int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
       "Usage: %s [flags]\n\n%s\n"
       "SIGINT and SIGTERM end it: bindings under way get %d s to end, and then their events as long again. SIGUSR2\n"
       "writes cache and queue into its log, and goes on.\n",
-      std::string(kKubernetesVersion).c_str(), options.is_kube_scheduler ? "kube-scheduler" : "berth run",
-      flags.Help(kColumns).c_str(), kShutdownGraceSeconds);
+      std::string(kKubernetesVersion).c_str(), options.program.c_str(), flags.Help(kColumns).c_str(),
+      kShutdownGraceSeconds);
   return cli::kExitOk;
 }
 
@@ -157,6 +157,7 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
 void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
   AddKubeSchedulerFlags(flags, options.flags);
   AddOwnFlags(flags, options, plugin_directory);
+  flags.Hint("plugin-dir", cli::kDirectoryHint);
 }
 
 std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptions& options,
@@ -165,8 +166,7 @@ std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptio
   AddRunFlags(flags, options, plugin_directory);
   const auto words = flags.Parse(arguments);
   if (!words.ok()) {
-    const char* const help = options.is_kube_scheduler ? "kube-scheduler --help" : "berth run --help";
-    return Fail(options, InvalidError(words.error().message + " (" + help + " lists the flags)"));
+    return Fail(options, InvalidError(words.error().message + " (" + options.program + " --help lists the flags)"));
   }
   if (options.flags.help) return PrintHelp(options, flags);
   // As upstream, which an empty one does not disturb.

@@ -9,6 +9,7 @@
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
 #include "berth/base/time.h"
+#include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
 namespace {
@@ -27,12 +28,14 @@ CLI::App* AddShadowCommand(CLI::App& app, ShadowCommandOptions& options, std::op
   AddQuestionConnection(*shadow, options.connection);
   shadow->add_option("--config", options.config,
                      "file with the KubeSchedulerConfiguration of the cluster's scheduler; default: kube-scheduler's "
-                     "defaults");
+                     "defaults")
+      ->type_name(cli::kFileHint);
   shadow->add_option("--scheduler-name", options.scheduler_name,
                      "compare the pods of this scheduler alone; default: those of every profile of the configuration");
   AddQuestionOutput(*shadow, options.output,
                     {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
-  shadow->add_option("--page", options.page, "file for the report as an HTML page, for example shadow.html");
+  shadow->add_option("--page", options.page, "file for the report as an HTML page, for example shadow.html")
+      ->type_name(cli::kFileHint);
   shadow
       ->add_option_function<std::string>(
           "--duration", [&options](const std::string& text) { options.duration = ParseGoDuration(text); },

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/common_flags.h"
+#include "berth/shell/cli/flag_set.h"
 #include "berth/whatif/additions.h"
 
 namespace berth::app {
@@ -16,20 +17,26 @@ CLI::App* AddSimulateCommand(CLI::App& app, SimulateOptions& options, std::optio
       ->add_option("-f,--filename", options.files,
                    "manifests in YAML or JSON: a file, a directory, or - for standard input; repeatable")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->type_name(cli::kFileHint);
   simulate->add_option("--remove-node", options.remove_nodes, "a node to take away; repeatable")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->type_name(kNodeHint);
   CLI::Option* add = simulate->add_option("--add-nodes", options.add_nodes, "so many nodes more")
                          ->check(CLI::Range(std::size_t{1}, whatif::kNodeCopiesMax));
-  CLI::Option* like = simulate->add_option("--node-like", options.node_like,
-                                           "the node of the cluster that those of --add-nodes are like");
+  CLI::Option* like =
+      simulate
+          ->add_option("--node-like", options.node_like, "the node of the cluster that those of --add-nodes are like")
+          ->type_name(kNodeHint);
   add->needs(like);
   like->needs(add);
   AddQuestionFlags(*simulate, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
-  simulate->add_option("--compare", options.compare,
-                       "file with another KubeSchedulerConfiguration, whose answer is shown beside that of --config");
+  simulate
+      ->add_option("--compare", options.compare,
+                   "file with another KubeSchedulerConfiguration, whose answer is shown beside that of --config")
+      ->type_name(cli::kFileHint);
   AddPluginDirectory(*simulate, plugin_directory);
   AddVerbosity(*simulate, verbosity, "to see how long it takes");
   simulate->footer(

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "berth/base/check.h"
 #include "berth/base/edit_distance.h"
 
 namespace berth::cli {
@@ -178,6 +179,7 @@ Flag& FlagSet::Add(std::string_view name, bool& target, std::string_view usage) 
     return "";
   });
   flag.value_alone = "true";
+  flag.hint = "{true,false}";
   if (target) flag.default_text = "true";
   return flag;
 }
@@ -230,6 +232,12 @@ Flag& FlagSet::Add(std::string_view name, std::vector<std::string>& target, std:
   });
   if (!target.empty()) flag.default_text = '[' + Joined(target) + ']';
   return flag;
+}
+
+void FlagSet::Hint(std::string_view name, std::string_view hint) {
+  Flag* const flag = Find(name);
+  BERTH_CHECK(flag != nullptr, name);
+  flag->hint = hint;
 }
 
 Flag* FlagSet::Find(std::string_view name) {

@@ -27,6 +27,10 @@ std::optional<bool> ParseGoBool(std::string_view text);
 // One record of comma-separated values, quoted by " where they hold a comma; nullopt when a quote is out of place.
 std::optional<std::vector<std::string>> ParseCommaSeparated(std::string_view text);
 
+// Value hints: what a value is, for completion and in the help of commands: a file, a directory. "{a,b}" is one of these words.
+inline constexpr char kFileHint[] = "FILE";
+inline constexpr char kDirectoryHint[] = "DIR";
+
 struct Flag {
   // Stores the value. Returns "", or what is wrong with it and what would be right, to be read after the value:
   // "should be a whole number".
@@ -38,6 +42,7 @@ struct Flag {
   std::string default_text;  // shown in the help; empty: not shown
   std::string value_alone;   // what --flag without a value stands for; empty: it needs one
   std::string usage;         // one sentence or two, without a full stop at the end
+  std::string hint;          // what a value is, such as kFileHint; empty: nothing to offer
   Parse parse;
   bool is_given = false;
   std::string given_text;  // the value that was given last
@@ -62,6 +67,9 @@ class FlagSet {
   Flag& Add(std::string_view name, Duration& target, std::string_view usage);
   // Given once, it replaces the default; again, it adds.
   Flag& Add(std::string_view name, std::vector<std::string>& target, std::string_view usage);
+
+  // Sets the hint of a flag that is there.
+  void Hint(std::string_view name, std::string_view hint);
 
   // Sets the targets; the words that are no flags. Fails at the first flag that is unknown or has a wrong value, in one
   // line that names both.

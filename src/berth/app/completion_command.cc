@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/completion_command.h"
+
+#include <cstdio>
+#include <optional>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "berth/app/cluster_names.h"
+#include "berth/app/completion.h"
+#include "berth/app/run_command.h"
+#include "berth/app/run_flags.h"
+#include "berth/shell/cli/exit_codes.h"
+
+namespace berth::app {
+namespace {
+
+// bash cuts words at = and : where COMP_WORDBREAKS has them, and replaces only what follows.
+constexpr std::string_view kBash = R"SCRIPT(# Completion of berth for bash: source <(berth completion bash)
+_berth() {
+  local rest=${COMP_LINE:0:COMP_POINT} words=() lead part i
+  for ((i = 0; i < COMP_CWORD; i++)); do
+    part=${COMP_WORDS[i]}
+    lead=${rest%%"$part"*}
+    rest=${rest#"$lead$part"}
+    if [[ $i -gt 0 && -z $lead ]]; then words[-1]+=$part; else words+=("$part"); fi
+  done
+  part=${rest#"${rest%%[![:space:]]*}"}
+  if [[ $i -gt 0 && $part == "$rest" ]]; then words[-1]+=$part; else words+=("$part"); fi
+  words=("${words[@]//[\"\'\\]/}")
+  words=("${words[@]/#\~\//$HOME/}")
+
+  local out last=${words[-1]} cut=""
+  mapfile -t out < <("${words[0]}" __complete "${words[@]:1}" 2>/dev/null)
+  [[ ${#out[@]} -gt 0 ]] || return
+  if [[ $last == *[=:]* && $COMP_WORDBREAKS == *[=:]* ]]; then cut=${last%"${last##*[=:]}"}; fi
+  COMPREPLY=()
+  for part in "${out[@]:0:${#out[@]}-1}"; do
+    part=${part%%$'\t'*}
+    COMPREPLY+=("${part#"$cut"}")
+  done
+  case ${out[-1]} in
+    :0) compopt -o default ;;
+    :16) compopt -o dirnames ;;
+  esac
+}
+complete -F _berth berth
+)SCRIPT";
+
+constexpr std::string_view kZsh = R"SCRIPT(#compdef berth
+# Completion of berth for zsh: source <(berth completion zsh), after compinit; or a file _berth in a folder of $fpath.
+_berth() {
+  local -a typed out found
+  local line text about
+  typed=("${(@Q)words[2,CURRENT-1]}")
+  typed=("${(@)typed/#\~\//$HOME/}")
+  out=("${(@f)$("${(Q)words[1]/#\~\//$HOME/}" __complete "${typed[@]}" "${(Q)PREFIX}" 2>/dev/null)}")
+  for line in "${(@)out[1,-2]}"; do
+    text=${line%%$'\t'*}
+    about=
+    [[ $line == *$'\t'* ]] && about=${line#*$'\t'}
+    found+=("${text//:/\\:}${about:+:$about}")
+  done
+  if (( ${#found} )); then
+    _describe -t berth berth found
+    return
+  fi
+  [[ $PREFIX == -*=* ]] && compset -P '*='
+  case ${out[-1]} in
+    :0) _files ;;
+    :16) _files -/ ;;
+  esac
+}
+compdef _berth berth
+if [[ ${funcstack[1]} == _berth ]]; then _berth "$@"; fi
+)SCRIPT";
+
+constexpr std::string_view kFish = R"SCRIPT(# Completion of berth for fish: berth completion fish | source
+function __berth_complete
+    set -l words (commandline -opc)
+    set -l last (commandline -ct)
+    set -l out ($words[1] __complete $words[2..-1] "$last" 2>/dev/null)
+    test (count $out) -gt 0; or return
+    set -l files $out[-1]
+    set -e out[-1]
+    if test (count $out) -gt 0
+        printf '%s\n' $out
+        return
+    end
+    set -l flag (string match -r -- '^--[^=]*=' "$last")
+    set -l path (string replace -r -- '^--[^=]*=' '' "$last")
+    switch $files
+        case :0
+            printf "$flag%s\n" (__fish_complete_path "$path")
+        case :16
+            printf "$flag%s\n" (__fish_complete_directories "$path")
+    end
+end
+complete -c berth -e
+complete -c berth -f -a '(__berth_complete)'
+)SCRIPT";
+
+}  // namespace
+
+CLI::App* AddCompletionCommand(CLI::App& app, CompletionOptions& options) {
+  CLI::App* command = app.add_subcommand("completion", "a script that makes a shell complete berth's command lines");
+  command->add_option("SHELL", options.shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  command->footer(
+      "  bash: source <(berth completion bash)      in ~/.bashrc\n"
+      "  zsh:  source <(berth completion zsh)       in ~/.zshrc, after compinit\n"
+      "  fish: berth completion fish | source       in ~/.config/fish/config.fish\n"
+      "kubectl completes kubectl berth by itself, where a link to berth named kubectl_complete-berth is on the PATH.");
+  return command;
+}
+
+int RunCompletion(const CompletionOptions& options) {
+  const std::string_view script = options.shell == "bash" ? kBash : options.shell == "zsh" ? kZsh : kFish;
+  std::fwrite(script.data(), 1, script.size(), stdout);
+  return cli::kExitOk;
+}
+
+int RunComplete(const CLI::App& app, std::span<const std::string> words) {
+  cli::FlagSet run_flags;
+  RunOptions unused;
+  std::optional<std::string> unused_directory;
+  AddRunFlags(run_flags, unused, unused_directory);
+  const std::string text = CompletionText(Complete(app, run_flags, words, NamesInCluster));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return cli::kExitOk;
+}
+
+}  // namespace berth::app
