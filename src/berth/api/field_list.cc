@@ -5,6 +5,7 @@
 
 #include "berth/api/fields_node.h"
 #include "berth/api/fields_pod.h"
+#include "berth/api/fields_pod_details.h"
 #include "berth/api/fields_resource_claim.h"
 #include "berth/api/fields_storage.h"
 #include "berth/api/fields_workloads.h"
@@ -87,7 +88,7 @@ template <typename... Objects>
 struct Kinds {
   static std::vector<ListedField> Fields(std::string_view kind) {
     Lister lister;
-    (void)((kind == kKind<Objects> && (lister.AddMessage<Objects, Objects>(""), true)) || ...);
+    ((kind == kKind<Objects> ? lister.AddMessage<Objects, Objects>("") : void()), ...);
     return std::move(lister).Take();
   }
   static std::vector<std::string_view> Names() { return {kKind<Objects>...}; }

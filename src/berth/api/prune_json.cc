@@ -8,6 +8,7 @@
 
 #include "berth/api/fields_node.h"
 #include "berth/api/fields_pod.h"
+#include "berth/api/fields_pod_details.h"
 #include "berth/api/fields_resource_claim.h"
 #include "berth/api/fields_storage.h"
 #include "berth/api/fields_workloads.h"
@@ -131,11 +132,12 @@ class ShapeMaker {
 template <typename... Objects>
 struct Kinds {
   static void Make(std::string_view kind, const ShapeMaker& maker, Shape& out) {
-    (void)((kind == kKind<Objects> && (maker.AddMessage<Objects, Objects>(out, ""), true)) || ...);
+    ((kind == kKind<Objects> ? maker.AddMessage<Objects, Objects>(out, "") : void()), ...);
   }
 };
 
-using AllKinds = Kinds<Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
+// A kind of several readings keeps what any of them reads.
+using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
                        CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, Namespace, Service,
                        ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceClass, ResourceClaim>;
 

@@ -138,17 +138,21 @@ Expected<std::string> NamespaceOf(const QuestionOptions& options) {
 }
 
 Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
-  if (options.snapshot.empty()) return ReadServer(options.connection);
+  if (options.snapshot.empty()) return ReadServer(options.connection, nullptr, options.reads_pod_details);
   std::optional<cli::ProgressLine> line(std::in_place);
-  auto state = whatif::ReadSnapshot(options.snapshot, [&](std::string_view what, std::size_t count) {
+  whatif::SnapshotReadOptions how;
+  how.keeps_pod_details = options.reads_pod_details;
+  how.progress = [&](std::string_view what, std::size_t count) {
     line->Show("reading " + cli::Printable(options.snapshot) + ": " + std::to_string(count) + ' ' + std::string(what));
-  });
+  };
+  auto state = whatif::ReadSnapshot(options.snapshot, how);
   line.reset();
   if (state.ok()) TellWhatIsLeftOut(*state);
   return state;
 }
 
-Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink) {
+Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink,
+                                          bool keeps_pod_details) {
   const SystemClock clock;
   BERTH_ASSIGN_OR_RETURN(const auto to, Connection::Make(WithHomeKubeconfig(connection), clock, RandomSeed()));
   std::optional<ReadingLine> line(std::in_place, to->server());
@@ -156,6 +160,7 @@ Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, w
   options.source = to->server();
   options.keeps_objects = sink == nullptr;
   options.sink = sink;
+  options.keeps_pod_details = keeps_pod_details;
   options.progress = [&line](std::string_view what, std::size_t count) { line->Show(what, count); };
   options.is_interrupted = [] { return cli::HasSignal(); };
   auto state = whatif::ReadCluster(to->rest(), clock, options);

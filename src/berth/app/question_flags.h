@@ -25,7 +25,8 @@ struct QuestionOptions {
   std::string snapshot;        // a file of `berth snapshot`, in place of a cluster
   std::string namespace_name;  // --namespace; empty: see NamespaceOf()
   QuestionOutput output = QuestionOutput::kTable;
-  std::string config;  // KubeSchedulerConfiguration's file; empty: the defaults
+  std::string config;              // KubeSchedulerConfiguration's file; empty: the defaults
+  bool reads_pod_details = false;  // no flag: whether the question needs ClusterState::pod_details
 };
 
 // Parsing fills `options`, which must outlive it. `outputs` are those that the command has, its default first; with
@@ -52,6 +53,7 @@ Expected<std::string> NamespaceOf(const QuestionOptions& options);
 Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options);
 
 // The same of an API server, whatever the other options. With a sink, objects go there and are not kept.
-Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink = nullptr);
+Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink = nullptr,
+                                          bool keeps_pod_details = false);
 
 }  // namespace berth::app

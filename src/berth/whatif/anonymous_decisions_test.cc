@@ -91,7 +91,8 @@ std::vector<std::string> Verdicts(const Cluster& cluster, const std::string& con
     const auto pod = classes.MakePodInfo(*Filled(cluster.state.pods[i], cluster.uid));
     const auto profile = std::ranges::find_if(
         *profiles, [&](const auto& each) { return each->scheduler_name == pod->spec().scheduler_name; });
-    std::string line = std::to_string(i) + ":";
+    // By its place among those that are to be decided: finished pods, which decide nothing, are not read.
+    std::string line = std::to_string(i - others) + ":";
     if (profile != profiles->end()) {
       auto& owned = evaluators[(*profile)->scheduler_name];
       if (owned == nullptr)

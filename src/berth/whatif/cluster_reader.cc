@@ -57,7 +57,7 @@ constexpr std::size_t kVersion = kKindCount;
 class ClusterReading {
  public:
   ClusterReading(client::RestClient& rest, const ClusterReadOptions& options)
-      : rest_(rest), options_(options), state_(options.keeps_objects) {}
+      : rest_(rest), options_(options), state_({options.keeps_objects, options.keeps_pod_details}) {}
 
   Expected<ClusterState> Run(const Clock& clock) {
     Ask(kVersion, "/version");
@@ -104,10 +104,16 @@ class ClusterReading {
   void AskPage(std::size_t kind, std::string_view continue_token) {
     lists_.at(kind).is_continued = !continue_token.empty();
     Ask(kind, client::WithQuery(KindPath(kind),
-                                {// As the scheduler does: finished pods look like deleted ones.
-                                 {"fieldSelector", kind == kPods ? "status.phase!=Succeeded,status.phase!=Failed" : ""},
+                                {{"fieldSelector", kind == kPods ? PodSelector() : ""},
                                  {"limit", std::to_string(options_.page_size)},
                                  {"continue", std::string(continue_token)}}));
+  }
+
+  // As the scheduler does: finished pods look like deleted ones. They are read for those who move pods, and by a sink,
+  // which may serve them later.
+  std::string PodSelector() const {
+    const bool reads_finished = options_.keeps_pod_details || options_.sink != nullptr;
+    return reads_finished ? "" : "status.phase!=Succeeded,status.phase!=Failed";
   }
 
   void BeginNextList() {

@@ -39,6 +39,7 @@ struct ClusterReadOptions {
   // Nothing is kept in memory but a page: for those who have a sink.
   bool keeps_objects = true;
   ObjectSink* sink = nullptr;
+  bool keeps_pod_details = false;  // see ClusterState::pod_details
   // After each page: "pods", and how many of them have been read so far.
   std::function<void(std::string_view what, std::size_t count)> progress;
   // Asked several times a second; true ends the reading with kCancelled.

@@ -10,6 +10,7 @@
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/api/pod_details.h"
 #include "berth/base/time.h"
 #include "berth/framework/objects.h"
 
@@ -20,6 +21,11 @@ struct ClusterState {
   // Of all namespaces, with and without a node. Finished pods are left out.
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<framework::AnyObject> objects;  // of all other kinds that plugins read
+
+  // Where the reading was asked for details, else empty: those of `pods`, by index; and the finished pods with theirs.
+  std::vector<std::shared_ptr<const api::PodDetails>> pod_details;
+  std::vector<std::shared_ptr<const api::Pod>> finished_pods;
+  std::vector<std::shared_ptr<const api::PodDetails>> finished_pod_details;
 
   std::string source;              // "https://10.0.0.1:6443", or the path of the file
   std::string kubernetes_version;  // of the API server: "v1.36.3"; empty: not known

@@ -5,9 +5,7 @@
 #include <memory>
 #include <set>
 #include <utility>
-#include <variant>
 
-#include "berth/api/workloads.h"
 #include "berth/base/check.h"
 #include "berth/base/edit_distance.h"
 #include "berth/whatif/replacement.h"
@@ -18,45 +16,6 @@ namespace {
 using framework::NodeIndex;
 using framework::PodInfoPtr;
 using scheduler::Overlay;
-
-// Of an eviction, as the API server decides: pkg/registry/core/pod/storage/eviction.go of 1.36. What it asks beside
-// that (is the pod ready, has the budget's controller seen its newest object) a ClusterState does not tell.
-class Budgets {
- public:
-  explicit Budgets(const ClusterState& state) {
-    for (const framework::AnyObject& object : state.objects) {
-      const auto* budget = std::get_if<std::shared_ptr<const api::PodDisruptionBudget>>(&object);
-      if (budget != nullptr && (*budget)->selector)
-        by_namespace_[(*budget)->metadata.namespace_name].push_back({*budget, (*budget)->disruptions_allowed});
-    }
-  }
-
-  void Ask(const api::Pod& pod, DrainedPod& answer) {
-    if (pod.status.phase == api::PodPhase::kPending) return;
-    Left* only = nullptr;
-    for (Left& left : by_namespace_[pod.metadata.namespace_name]) {
-      if (!left.budget->selector->Matches(pod.metadata.labels)) continue;
-      answer.budgets.push_back(left.budget->metadata.name);
-      only = &left;
-    }
-    if (only == nullptr) return;
-    if (answer.budgets.size() > 1) {
-      answer.budget = BudgetAnswer::kSeveral;
-    } else if (only->allowed > 0) {
-      --only->allowed;
-      answer.budget = BudgetAnswer::kAllows;
-    } else {
-      answer.budget = only->budget->disruptions_allowed > 0 ? BudgetAnswer::kWaits : BudgetAnswer::kForbids;
-    }
-  }
-
- private:
-  struct Left {
-    std::shared_ptr<const api::PodDisruptionBudget> budget;
-    std::int32_t allowed = 0;
-  };
-  std::map<std::string, std::vector<Left>> by_namespace_;
-};
 
 DrainFate FateOf(const api::Pod& pod) {
   switch (KindOf(pod)) {
@@ -122,17 +81,6 @@ std::string_view ToString(DrainFate fate) {
   return "";
 }
 
-std::string_view ToString(BudgetAnswer answer) {
-  switch (answer) {
-    case BudgetAnswer::kNone: return "none";
-    case BudgetAnswer::kAllows: return "allows";
-    case BudgetAnswer::kWaits: return "waits";
-    case BudgetAnswer::kForbids: return "forbids";
-    case BudgetAnswer::kSeveral: return "several";
-  }
-  return "";
-}
-
 bool DrainPlan::CanDrain() const {
   return std::ranges::all_of(pods, [](const DrainedPod& pod) { return pod.obstacle.empty(); });
 }
@@ -176,7 +124,7 @@ DrainPlan PlanDrain(OfflineCluster& cluster, const ClusterState& state, const st
   for (const auto& pod : state.pods) {
     if (drained.contains(pod->spec.node_name)) pods_of[pod->spec.node_name].push_back(pod.get());
   }
-  Budgets budgets(state);
+  EvictionBudgets budgets(state);
   Placer placer(*overlay);
   for (const std::string& name : plan.nodes) {
     std::vector<const api::Pod*>& pods = pods_of[name];
@@ -190,7 +138,12 @@ DrainPlan PlanDrain(OfflineCluster& cluster, const ClusterState& state, const st
       told.owner = OwnerOf(*pod);
       told.fate = FateOf(*pod);
       if (told.fate == DrainFate::kIgnored || told.fate == DrainFate::kStays) continue;
-      if (!pod->metadata.deletion_time) budgets.Ask(*pod, told);
+      if (!pod->metadata.deletion_time) {
+        auto [answer, names] = budgets.Ask(*pod);
+        told.budget = answer;
+        told.budgets = std::move(names);
+        budgets.Take(*pod);
+      }
       Replace(*overlay, placer, drained, *pod, told);
       told.obstacle = ObstacleOf(told, options);
     }

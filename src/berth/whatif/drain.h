@@ -14,6 +14,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/whatif/cluster_state.h"
+#include "berth/whatif/eviction_budgets.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/placement.h"
 
@@ -29,16 +30,6 @@ enum class DrainFate : std::uint8_t {
 };
 // "moves", "lost" ...
 std::string_view ToString(DrainFate fate);
-
-// What PodDisruptionBudgets say of its eviction.
-enum class BudgetAnswer : std::uint8_t {
-  kNone,  // none selects it, or it is not asked
-  kAllows,
-  kWaits,    // it allows some, which other pods of this drain have used up: the drain waits for their replacements
-  kForbids,  // it allows none now
-  kSeveral,  // more than one selects it: the API refuses to evict such a pod, whatever they allow
-};
-std::string_view ToString(BudgetAnswer answer);
 
 struct DrainedPod {
   std::string key;  // "default/web-1"

@@ -25,7 +25,10 @@ std::string BerthVersion() {
 
 std::vector<std::string> AnnotationsThatPluginsRead() {
   return {"berth.dev/*",
+          "descheduler.alpha.kubernetes.io/*",
           "hightower.com/cost",
+          "kubernetes.io/config.mirror",
+          "kubernetes.io/config.source",
           "pv.kubernetes.io/bind-completed",
           "pv.kubernetes.io/bound-by-controller",
           "resource.kubernetes.io/extended-resource-claim",
@@ -182,12 +185,11 @@ Expected<ClusterState> SnapshotParser::Finish() && {
   return state;
 }
 
-Expected<ClusterState> ReadSnapshot(const std::string& path,
-                                    const std::function<void(std::string_view what, std::size_t count)>& progress) {
-  SnapshotParser parser;
+Expected<ClusterState> ReadSnapshot(const std::string& path, const SnapshotReadOptions& options) {
+  SnapshotParser parser({.pod_details = options.keeps_pod_details});
   std::size_t lines = 0;
   const auto take = [&](std::string_view line) {
-    if (progress && ++lines % kProgressObjects == 0) progress("objects", lines);
+    if (options.progress && ++lines % kProgressObjects == 0) options.progress("objects", lines);
     return parser.Take(line);
   };
   BERTH_RETURN_IF_ERROR(ReadZstdFile(path, {kSnapshotLineBytesMax, kSnapshotBytesMax}, take));

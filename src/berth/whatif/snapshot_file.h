@@ -78,6 +78,8 @@ class SnapshotWriter final : public ObjectSink {
 // The lines of a snapshot become a ClusterState.
 class SnapshotParser {
  public:
+  explicit SnapshotParser(StateKeeps keeps = {}) : builder_(keeps) {}
+
   // A line without its end.
   Expected<void> Take(std::string_view line);
   // After the last one.
@@ -95,8 +97,12 @@ class SnapshotParser {
   bool has_end_ = false;
 };
 
-// Each error is one line that names the file. `progress` as in ClusterReadOptions, now and then.
-Expected<ClusterState> ReadSnapshot(const std::string& path,
-                                    const std::function<void(std::string_view what, std::size_t count)>& progress = {});
+// `progress` as in ClusterReadOptions, now and then.
+struct SnapshotReadOptions {
+  std::function<void(std::string_view what, std::size_t count)> progress;
+  bool keeps_pod_details = false;  // see ClusterState::pod_details
+};
+// Each error is one line that names the file.
+Expected<ClusterState> ReadSnapshot(const std::string& path, const SnapshotReadOptions& options = {});
 
 }  // namespace berth::whatif

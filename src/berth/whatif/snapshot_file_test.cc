@@ -100,6 +100,36 @@ TEST_F(SnapshotFileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(state->left_out, End().left_out);
 }
 
+TEST_F(SnapshotFileTest, FinishedPodsAndDetailsAreForThoseWhoAskForThem) {
+  SnapshotWriteOptions options;
+  options.path = path;
+  const auto writer = SnapshotWriter::Create(options);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(Put(**writer, "Pod", R"({"metadata":{"name":"web","annotations":{"kubernetes.io/config.mirror":"x"}},
+      "status":{"phase":"Running","containerStatuses":[{"restartCount":7}]}})")
+                  .ok());
+  ASSERT_TRUE(
+      Put(**writer, "Pod", R"({"metadata":{"name":"done"},"status":{"phase":"Failed","reason":"Evicted"}})").ok());
+  ASSERT_TRUE((*writer)->Finish(End()).ok());
+
+  const auto plain = ReadSnapshot(path);
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+  EXPECT_EQ(plain->pods.size(), 1u);
+  EXPECT_THAT(plain->finished_pods, IsEmpty());
+  EXPECT_THAT(plain->pod_details, IsEmpty());
+  EXPECT_NE(plain->pods[0]->metadata.annotations.Find("kubernetes.io/config.mirror"), nullptr);
+
+  SnapshotReadOptions how;
+  how.keeps_pod_details = true;
+  const auto detailed = ReadSnapshot(path, how);
+  ASSERT_TRUE(detailed.ok()) << detailed.error().message;
+  ASSERT_EQ(detailed->pod_details.size(), 1u);
+  EXPECT_EQ(detailed->pod_details[0]->status.containers[0].restart_count, 7);
+  ASSERT_EQ(detailed->finished_pods.size(), 1u);
+  EXPECT_EQ(detailed->finished_pods[0]->metadata.name, "done");
+  EXPECT_EQ(detailed->finished_pod_details[0]->status.reason, "Evicted");
+}
+
 TEST_F(SnapshotFileTest, TheFileIsItsOwnersAloneAndComesWhole) {
   SnapshotWriteOptions options;
   options.path = path;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/api/decode.h"
+#include "berth/api/decode_pod_details.h"
 
 namespace berth::whatif {
 namespace {
@@ -13,13 +14,6 @@ constexpr framework::ObjectKindInfo kNodeInfo{"Node", "v1", "nodes"};
 constexpr framework::ObjectKindInfo kPodInfo{"Pod", "v1", "pods"};
 
 framework::ObjectKind ObjectKindOf(std::size_t kind) { return static_cast<framework::ObjectKind>(kind - 2); }
-
-template <typename T, typename Kept>
-const Error* Keep(Expected<T>& decoded, bool keeps, std::vector<Kept>& out) {
-  if (!decoded.ok()) return &decoded.error();
-  if (keeps) out.push_back(std::move(*decoded));
-  return nullptr;
-}
 
 }  // namespace
 
@@ -43,18 +37,39 @@ std::optional<std::size_t> KindNamed(std::string_view name) {
 }
 
 bool StateBuilder::Add(std::size_t kind, const simdjson::dom::element& object) {
-  const auto counted = [&](auto decoded, auto& out) {
-    const Error* error = Keep(decoded, keeps_objects_, out);
-    if (error != nullptr) {
-      AddUnreadable(kind, *error);
-    } else {
-      ++kinds_.at(kind).count;
-    }
-    return error == nullptr;
-  };
-  if (kind == kNodes) return counted(api::DecodeNode(object), nodes_);
-  if (kind == kPods) return counted(api::DecodePod(object), pods_);
-  return counted(framework::DecodeObject(ObjectKindOf(kind), object), kinds_.at(kind).objects);
+  const Expected<void> added = Keep(kind, object);
+  if (!added.ok()) {
+    AddUnreadable(kind, added.error());
+  } else {
+    ++kinds_.at(kind).count;
+  }
+  return added.ok();
+}
+
+Expected<void> StateBuilder::Keep(std::size_t kind, const simdjson::dom::element& object) {
+  if (kind == kNodes) {
+    BERTH_ASSIGN_OR_RETURN(auto node, api::DecodeNode(object));
+    if (keeps_.objects) state_.nodes.push_back(std::move(node));
+  } else if (kind == kPods) {
+    return KeepPod(object);
+  } else {
+    BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObject(ObjectKindOf(kind), object));
+    if (keeps_.objects) kinds_.at(kind).objects.push_back(std::move(decoded));
+  }
+  return {};
+}
+
+Expected<void> StateBuilder::KeepPod(const simdjson::dom::element& object) {
+  BERTH_ASSIGN_OR_RETURN(auto pod, api::DecodePod(object));
+  const bool is_finished =
+      pod->status.phase == api::PodPhase::kSucceeded || pod->status.phase == api::PodPhase::kFailed;
+  if (!keeps_.objects || (is_finished && !keeps_.pod_details)) return {};
+  if (keeps_.pod_details) {
+    BERTH_ASSIGN_OR_RETURN(auto details, api::DecodePodDetails(object));
+    (is_finished ? state_.finished_pod_details : state_.pod_details).push_back(std::move(details));
+  }
+  (is_finished ? state_.finished_pods : state_.pods).push_back(std::move(pod));
+  return {};
 }
 
 void StateBuilder::AddUnreadable(std::size_t kind, const Error& error) {
@@ -65,8 +80,12 @@ void StateBuilder::AddUnreadable(std::size_t kind, const Error& error) {
 
 void StateBuilder::Forget(std::size_t kind) {
   kinds_.at(kind) = {};
-  if (kind == kNodes) nodes_.clear();
-  if (kind == kPods) pods_.clear();
+  if (kind == kNodes) state_.nodes.clear();
+  if (kind != kPods) return;
+  state_.pods.clear();
+  state_.pod_details.clear();
+  state_.finished_pods.clear();
+  state_.finished_pod_details.clear();
 }
 
 void StateBuilder::LeaveOut(std::size_t kind, std::string_view why) {
@@ -74,9 +93,7 @@ void StateBuilder::LeaveOut(std::size_t kind, std::string_view why) {
 }
 
 ClusterState StateBuilder::Take() && {
-  ClusterState state;
-  state.nodes = std::move(nodes_);
-  state.pods = std::move(pods_);
+  ClusterState state = std::move(state_);
   for (std::size_t kind = 0; kind < kKindCount; ++kind) {
     OfKind& of_kind = kinds_[kind];
     std::move(of_kind.objects.begin(), of_kind.objects.end(), std::back_inserter(state.objects));

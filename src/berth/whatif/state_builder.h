@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "berth/base/error.h"
+#include "berth/base/expected.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/whatif/cluster_state.h"
 
@@ -28,13 +28,18 @@ std::string KindPath(std::size_t kind);
 // "Pod", "StorageClass"; nullopt: a ClusterState has no such kind.
 std::optional<std::size_t> KindNamed(std::string_view name);
 
+// What of the objects is kept.
+struct StateKeeps {
+  bool objects = true;       // else they are decoded and counted, and that is all
+  bool pod_details = false;  // and finished pods
+};
+
 class StateBuilder {
  public:
   // Objects of one kind that could not be read are told one by one, so many of them; the others as a number.
   static constexpr std::size_t kUnreadableToldMax = 5;
 
-  // Without `keeps_objects`, objects are decoded and counted, and that is all.
-  explicit StateBuilder(bool keeps_objects = true) : keeps_objects_(keeps_objects) {}
+  explicit StateBuilder(StateKeeps keeps = {}) : keeps_(keeps) {}
 
   // `object` is the JSON of one object of the kind. False: it does not decode, and a line says so.
   bool Add(std::size_t kind, const simdjson::dom::element& object);
@@ -44,7 +49,7 @@ class StateBuilder {
   void Forget(std::size_t kind);
   // A whole kind.
   void LeaveOut(std::size_t kind, std::string_view why);
-  // Objects of the kind that have been added.
+  // Objects of the kind that have been added, finished pods among them.
   std::size_t count(std::size_t kind) const { return kinds_.at(kind).count; }
 
   // Those that could not be read.
@@ -61,9 +66,11 @@ class StateBuilder {
     std::vector<framework::AnyObject> objects;
   };
 
-  bool keeps_objects_;
-  std::vector<std::shared_ptr<const api::Node>> nodes_;
-  std::vector<std::shared_ptr<const api::Pod>> pods_;
+  Expected<void> Keep(std::size_t kind, const simdjson::dom::element& object);
+  Expected<void> KeepPod(const simdjson::dom::element& object);
+
+  StateKeeps keeps_;
+  ClusterState state_;  // its nodes and pods
   std::array<OfKind, kKindCount> kinds_;
 };
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/eviction_budgets.h"
+
+#include <variant>
+
+namespace berth::whatif {
+
+std::string_view ToString(BudgetAnswer answer) {
+  switch (answer) {
+    case BudgetAnswer::kNone: return "none";
+    case BudgetAnswer::kAllows: return "allows";
+    case BudgetAnswer::kWaits: return "waits";
+    case BudgetAnswer::kForbids: return "forbids";
+    case BudgetAnswer::kSeveral: return "several";
+  }
+  return "";
+}
+
+EvictionBudgets::EvictionBudgets(const ClusterState& state) {
+  for (const framework::AnyObject& object : state.objects) {
+    const auto* budget = std::get_if<std::shared_ptr<const api::PodDisruptionBudget>>(&object);
+    if (budget != nullptr && (*budget)->selector)
+      by_namespace_[(*budget)->metadata.namespace_name].push_back({*budget, (*budget)->disruptions_allowed});
+  }
+}
+
+std::vector<std::size_t> EvictionBudgets::Of(const api::Pod& pod) const {
+  std::vector<std::size_t> found;
+  const auto at = by_namespace_.find(pod.metadata.namespace_name);
+  if (at == by_namespace_.end() || pod.status.phase == api::PodPhase::kPending) return found;
+  for (std::size_t i = 0; i < at->second.size(); ++i) {
+    if (at->second[i].budget->selector->Matches(pod.metadata.labels)) found.push_back(i);
+  }
+  return found;
+}
+
+EvictionBudgets::Told EvictionBudgets::Ask(const api::Pod& pod) const {
+  Told told;
+  const std::vector<std::size_t> found = Of(pod);
+  if (found.empty()) return told;
+  const std::vector<Left>& budgets = by_namespace_.find(pod.metadata.namespace_name)->second;
+  for (const std::size_t i : found) told.budgets.push_back(budgets[i].budget->metadata.name);
+  const Left& only = budgets[found.back()];
+  told.answer = found.size() > 1                       ? BudgetAnswer::kSeveral
+                : only.allowed > 0                     ? BudgetAnswer::kAllows
+                : only.budget->disruptions_allowed > 0 ? BudgetAnswer::kWaits
+                                                       : BudgetAnswer::kForbids;
+  return told;
+}
+
+void EvictionBudgets::Take(const api::Pod& pod) {
+  const std::vector<std::size_t> found = Of(pod);
+  if (found.size() != 1) return;
+  Left& only = by_namespace_.find(pod.metadata.namespace_name)->second[found.front()];
+  if (only.allowed > 0) --only.allowed;
+}
+
+}  // namespace berth::whatif
