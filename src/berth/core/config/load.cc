@@ -4,40 +4,13 @@
 #include "berth/codec/yaml.h"
 #include "berth/core/config/default.h"
 #include "berth/core/config/reader.h"
+#include "berth/core/config/selector_reader.h"
+#include "berth/core/config/type_check.h"
 
 namespace berth::config {
 namespace {
 
 namespace json = codec::json;
-
-// Both fields must be what they are expected to be; `is_optional` as in plugin arguments, where they may be left out.
-void CheckType(ObjectReader& reader, std::string_view kind, bool is_optional) {
-  std::string api_version;
-  std::string found_kind;
-  reader.Read("apiVersion", api_version);
-  reader.Read("kind", found_kind);
-  const auto check = [&](std::string_view key, std::string_view found, std::string_view wanted) {
-    if (found == wanted || (found.empty() && is_optional)) return;
-    if (const json::value* value = reader.Find(key); value != nullptr && !value->is_string()) return;  // noted already
-    std::string text = "must be \"" + std::string(wanted) + '"';
-    text += found.empty() ? std::string(", and is missing") : ", not \"" + std::string(found.substr(0, 128)) + '"';
-    reader.errors().Add(reader.PathOf(key), text);
-  };
-  check("apiVersion", api_version, kApiVersion);
-  check("kind", found_kind, kind);
-}
-
-void ReadRequirements(ObjectReader& reader, std::string_view key, std::vector<api::Requirement>& out) {
-  reader.List(key, [&](const json::value& item, const std::string& path) {
-    ObjectReader requirement(item, path, reader.errors());
-    api::Requirement& slot = out.emplace_back();
-    std::string op;
-    requirement.Read("key", slot.key);
-    requirement.Read("operator", op);
-    requirement.Read("values", slot.values);
-    slot.op = api::ParseSelectorOperator(op);
-  });
-}
 
 void ReadTerm(ObjectReader& reader, api::NodeSelectorTerm& out) {
   ReadRequirements(reader, "matchExpressions", out.match_expressions);
@@ -173,7 +146,7 @@ void ReadPluginConfig(const json::value& item, const std::string& path, const Fe
           // Handled below: changing the variant's type from inside its visitor would pull the ground from under it.
         } else if (args != nullptr) {
           ObjectReader fields(*args, reader.PathOf("args"), errors);
-          CheckType(fields, out.name + "Args", true);
+          CheckType(fields, kApiVersion, out.name + "Args", true);
           ReadArgs(fields, target);
           if (out.name == "DynamicResources" && !gates.Enabled("DRASchedulerFilterTimeout") &&
               fields.Find("filterTimeout") != nullptr)
@@ -265,7 +238,7 @@ void ReadClientConnection(ObjectReader& reader, ClientConnection& out) {
 void ReadConfiguration(const json::value& document, const FeatureGates& gates, FieldErrors& errors,
                        KubeSchedulerConfiguration& out) {
   ObjectReader reader(document, "", errors);
-  if (document.is_object()) CheckType(reader, kKind, false);
+  if (document.is_object()) CheckType(reader, kApiVersion, kKind, false);
   reader.Read("parallelism", out.parallelism);
   reader.Object("leaderElection", [&](ObjectReader& fields) { ReadLeaderElection(fields, out.leader_election); });
   reader.Object("clientConnection", [&](ObjectReader& fields) { ReadClientConnection(fields, out.client_connection); });
