@@ -54,6 +54,10 @@ MAY_INCLUDE = {
                       "apiserver", "controllers"],
     # Another scheduler's decisions beside the core's.
     "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "cli", "whatif"],
+    # Which pods should move, and where to, proved on the core that whatif has.
+    "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "whatif"],
+    # Objections, compared with what the real descheduler evicts.
+    "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
     # Explanations of golden cases, compared with the answers of the real kube-scheduler.
     "explain_check": CORE + ["config", "plugins", "runtime", "scheduler", "conformance", "whatif"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.

@@ -1,15 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# oracle.sh: builds the oracle, which is the real kube-scheduler in another shape, and prints the path of its program.
+# oracle.sh [FOLDER]: builds an oracle, which is the real program in another shape, and prints the path of its own:
+# "oracle", kube-scheduler, unless told otherwise, or "descheduler".
 #
 # The program is a cache like the control plane's (tests/e2e/controlplane.sh), in
 # ${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/berth}, named after all its sources: it is never stale.
 set -euo pipefail
 
-sources=$(cd "$(dirname "${BASH_SOURCE[0]}")/oracle" && pwd)
+name=${1:-oracle}
+sources=$(cd "$(dirname "${BASH_SOURCE[0]}")/$name" && pwd)
 cache=${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/berth}
 hash=$(cd "$sources" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)
-program=$cache/oracle-$hash/oracle
+program=$cache/$name-$hash/oracle
 
 # Asked inside the module, so that an older go that may fetch newer toolchains answers with the one it would use.
 go_is_new_enough() {
@@ -22,12 +24,12 @@ go_is_new_enough() {
 
 build() {
   if ! go_is_new_enough; then
-    echo "oracle: the real kube-scheduler is built from source, which needs Go 1.26 or newer on the PATH (found: $(cd / && go version 2>/dev/null || echo none))" >&2
+    echo "oracle: the real program ($name) is built from source, which needs Go 1.26 or newer on the PATH (found: $(cd / && go version 2>/dev/null || echo none))" >&2
     exit 1
   fi
   mkdir -p "$cache"
   # One builder at a time; whoever waited finds the program made.
-  exec 9>"$cache/oracle.lock"
+  exec 9>"$cache/$name.lock"
   flock 9
   [[ ! -x $program ]] || return 0
   echo "oracle: building $program (some minutes the first time)" >&2
@@ -35,7 +37,7 @@ build() {
   # Without cgo it shares its compiled packages with the control plane.
   (cd "$sources" && CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -o "$program.new" .) >&2
   mv "$program.new" "$program"
-  find "$cache" -maxdepth 1 -name 'oracle-*' -type d -mtime +30 -exec rm -rf {} +
+  find "$cache" -maxdepth 1 -name "$name-*" -type d -mtime +30 -exec rm -rf {} +
 }
 
 [[ -x $program ]] || build

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// RemoveDuplicates: pods of one owner that are together on a node. As the descheduler has
+// it. Pure.
+#pragma once
+
+#include "berth/rebalance/policy.h"
+#include "berth/rebalance/round.h"
+
+namespace berth::rebalance {
+
+void Run(const RemoveDuplicatesArgs& args, const Round& round);
+
+}  // namespace berth::rebalance

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategies that look at a pod and its node: node affinity and taints. As the descheduler has
+// it. Pure.
+#pragma once
+
+#include "berth/rebalance/policy.h"
+#include "berth/rebalance/round.h"
+
+namespace berth::rebalance {
+
+void Run(const NodeAffinityArgs& args, const Round& round);
+void Run(const NodeTaintsArgs& args, const Round& round);
+
+}  // namespace berth::rebalance

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/rebalance/objections.h"
+
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "berth/rebalance/anti_affinity.h"
+#include "berth/rebalance/duplicates.h"
+#include "berth/rebalance/evictor.h"
+#include "berth/rebalance/node_strategies.h"
+#include "berth/rebalance/pod_strategies.h"
+#include "berth/rebalance/round.h"
+#include "berth/rebalance/spread.h"
+#include "berth/rebalance/utilization.h"
+
+namespace berth::rebalance {
+namespace {
+
+// The descheduler does nothing where a pod could go nowhere else.
+constexpr std::size_t kNodesMin = 2;
+
+}  // namespace
+
+Expected<std::vector<Objection>> FindObjections(const Policy& policy, const ClusterView& view,
+                                                const ObjectionOptions& options) {
+  std::vector<Objection> objections;
+  const std::vector<NodeNumber> nodes = ReadyNodes(view, policy.node_selector);
+  std::vector<Evictor> evictors;
+  for (std::size_t i = 0; i < policy.profiles.size(); ++i) {
+    auto evictor = Evictor::Make(policy.profiles[i].evictor, view, options.now);
+    if (!evictor.ok()) return evictor.error().Wrap("profiles[" + std::to_string(i) + "]: DefaultEvictor");
+    evictors.push_back(std::move(*evictor));
+  }
+  if (nodes.size() < kNodesMin) return objections;
+  EvictionCounter counter(options.limits);
+  const auto run = [&](const std::vector<StrategyArgs> PolicyProfile::* strategies) {
+    for (std::size_t i = 0; i < policy.profiles.size(); ++i) {
+      const PolicyProfile& profile = policy.profiles[i];
+      for (const StrategyArgs& strategy : profile.*strategies) {
+        const Round round{view,    nodes,    evictors[i],     counter,   options.now,
+                          profile, strategy, options.refused, objections};
+        std::visit([&round](const auto& args) { Run(args, round); }, strategy);
+      }
+    }
+  };
+  run(&PolicyProfile::deschedule);
+  run(&PolicyProfile::balance);
+  return objections;
+}
+
+}  // namespace berth::rebalance

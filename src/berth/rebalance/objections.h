@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objections: the pods that a policy wants moved or gone, in the order in which the descheduler would evict them. Pure.
+//
+// The descheduler takes nodes, the pods of a node, owners and domains from hash tables, in any order; here they come in
+// the order of ClusterView, and where strategies look at owners or domains, in the order in which they are first seen.
+// Pods that a strategy's sort finds equal come in the order in which Go's insertion sort leaves them.
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/rebalance/cluster_view.h"
+#include "berth/rebalance/policy.h"
+
+namespace berth::rebalance {
+
+struct Objection {
+  PodNumber pod = 0;
+  const PolicyProfile* profile = nullptr;  // the policy's
+  const StrategyArgs* strategy = nullptr;  // the profile's
+  std::string reason;                      // "it does not tolerate the taint gpu=true:NoSchedule of its node"
+};
+
+struct ObjectionOptions {
+  Time now{};
+  // The policy's; the default is none. A pod that they stop is not among the objections.
+  EvictionLimits limits;
+  // Pods whose eviction fails: strategies go on to the next one.
+  std::set<PodNumber> refused;
+};
+
+// As the descheduler runs them: all strategies that deschedule, of each profile, then all that balance. A pod may be
+// objected to several times. Fails where a priority class of the policy is not known.
+Expected<std::vector<Objection>> FindObjections(const Policy& policy, const ClusterView& view,
+                                                const ObjectionOptions& options);
+
+}  // namespace berth::rebalance

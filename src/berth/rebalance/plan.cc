@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/rebalance/plan.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+
+#include "berth/base/check.h"
+#include "berth/core/scheduler/overlay.h"
+#include "berth/rebalance/cluster_view.h"
+#include "berth/rebalance/evictor.h"
+#include "berth/rebalance/objections.h"
+#include "berth/rebalance/utilization.h"
+#include "berth/whatif/eviction_budgets.h"
+#include "berth/whatif/placement.h"
+#include "berth/whatif/replacement.h"
+
+namespace berth::rebalance {
+namespace {
+
+using framework::NodeIndex;
+using scheduler::Overlay;
+using Detail = scheduler::Overlay::Detail;
+using whatif::BudgetAnswer;
+using whatif::PodKind;
+
+// Strategies that object to the pod itself: a new one in its place is as good as elsewhere.
+bool IsAboutPod(const StrategyArgs& strategy) {
+  return std::holds_alternative<PodLifeTimeArgs>(strategy) || std::holds_alternative<TooManyRestartsArgs>(strategy) ||
+         std::holds_alternative<FailedPodsArgs>(strategy);
+}
+
+// Whether the pod would be objected to again as soon as it is there, whatever its age.
+bool ComesBackAtOnce(const StrategyArgs& strategy) {
+  const auto* const args = std::get_if<PodLifeTimeArgs>(&strategy);
+  if (args == nullptr) return false;
+  const bool asks_for_age = args->max_seconds.has_value();
+  const bool asks_for_trouble = !args->conditions.empty() || !args->exit_codes.empty();
+  return !asks_for_age && !asks_for_trouble && std::ranges::find(args->states, "Running") != args->states.end();
+}
+
+class Planner {
+ public:
+  Planner(whatif::OfflineCluster& cluster, const whatif::ClusterState& state, const Policy& policy,
+          const PlanOptions& options)
+      : policy_(policy),
+        options_(options),
+        view_(state),
+        violations_(policy, view_, ReadyNodes(view_, policy.node_selector)),
+        budgets_(state),
+        counter_(policy.limits),
+        overlay_(cluster.MakeOverlay()) {
+    for (const NodeNumber node : violations_.nodes()) plan_.looked_at += view_.node(node).pods.size();
+    plan_.pending = static_cast<std::size_t>(
+        std::ranges::count_if(state.pods, [](const auto& pod) { return pod->spec.node_name.empty(); }));
+  }
+
+  Expected<RebalancePlan> Run() {
+    bool has_moved = true;
+    for (std::size_t pass = 0; has_moved; ++pass) {
+      if (pass == kPlanPassesMax) {
+        plan_.is_complete = false;
+        break;
+      }
+      BERTH_ASSIGN_OR_RETURN(has_moved, Pass());
+    }
+    for (auto& each : staying_) plan_.staying.push_back(std::move(each.second));
+    std::ranges::sort(plan_.staying, {}, &StayingPod::key);
+    return std::move(plan_);
+  }
+
+ private:
+  // Tries all that is objected to, and, in place of what stays, what would be objected to then. True: something moved.
+  Expected<bool> Pass() {
+    staying_.clear();
+    ObjectionOptions options;
+    options.now = options_.now;
+    options.refused = moved_;
+    const std::size_t moved_before = moved_.size();
+    while (true) {
+      BERTH_ASSIGN_OR_RETURN(const std::vector<Objection> objections, FindObjections(policy_, view_, options));
+      if (objections.empty()) break;
+      for (std::size_t i = 0; i < objections.size();) {
+        if (options_.is_interrupted && options_.is_interrupted()) {
+          plan_.is_interrupted = true;
+          plan_.is_complete = false;
+          return false;
+        }
+        i = Try(objections, i);
+      }
+      for (const Objection& objection : objections) options.refused.insert(objection.pod);
+    }
+    return moved_.size() > moved_before;
+  }
+
+  // Tries one objection, or, of HighNodeUtilization, all of a node. Returns the index behind them.
+  std::size_t Try(const std::vector<Objection>& objections, std::size_t i) {
+    const Objection& objection = objections[i];
+    if (!std::holds_alternative<HighNodeUtilizationArgs>(*objection.strategy)) {
+      if (!moved_.contains(objection.pod)) TryOne(objection);
+      return i + 1;
+    }
+    std::size_t end = i;
+    std::optional<NodeNumber> node;
+    std::vector<const Objection*> group;
+    for (; end < objections.size() && objections[end].strategy == objection.strategy; ++end) {
+      // A pod that has moved before is no longer here.
+      if (moved_.contains(objections[end].pod)) continue;
+      if (node.value_or(view_.pod(objections[end].pod).node) != view_.pod(objections[end].pod).node) break;
+      node = view_.pod(objections[end].pod).node;
+      group.push_back(&objections[end]);
+    }
+    if (!group.empty()) TryNode(*node, group);
+    return std::max(end, i + 1);
+  }
+
+  void Stay(const Objection& objection, std::string why) {
+    const PodView& pod = view_.pod(objection.pod);
+    staying_[objection.pod] = {pod.Key(),
+                               view_.node(pod.node).name(),
+                               std::string(NameOf(*objection.strategy)),
+                               objection.profile->name,
+                               objection.reason,
+                               std::move(why)};
+  }
+
+  void TryOne(const Objection& objection) {
+    std::string why = WhyNever(objection);
+    if (why.empty()) why = WhyNotNow(objection);
+    if (why.empty() && view_.pod(objection.pod).is_finished) {
+      Commit(objection, std::nullopt, {});
+      return;
+    }
+    const Overlay::Mark mark = overlay_->mark();
+    if (why.empty()) why = Prove(objection, Violations::Wants::kBetter);
+    if (!why.empty()) {
+      overlay_->UndoTo(mark);
+      Stay(objection, std::move(why));
+      return;
+    }
+    Commit(objection, target_, violations_.ChangesOf(view_.pod(objection.pod), target_));
+  }
+
+  // All pods of the node, or none: a node that keeps one is not freed. Since a move changes the view that later ones
+  // are judged by, all is done in copies, which take the place of the originals if all goes well.
+  void TryNode(NodeNumber node, const std::vector<const Objection*>& group) {
+    if (group.size() < CountMovable(view_, node)) {
+      for (const Objection* objection : group) Stay(*objection, "its node would not be empty: other pods stay there");
+      return;
+    }
+    const Overlay::Mark mark = overlay_->mark();
+    const Kept kept{plan_.moves.size(), budgets_, counter_, moved_};
+    std::vector<std::pair<PodNumber, NodeNumber>> done;
+    for (const Objection* objection : group) {
+      std::string why = WhyNever(*objection);
+      if (why.empty()) why = WhyNotNow(*objection);
+      if (why.empty()) why = Prove(*objection, Violations::Wants::kNoWorse);
+      if (why.empty()) {
+        Commit(*objection, target_, violations_.ChangesOf(view_.pod(objection->pod), target_));
+        done.emplace_back(objection->pod, node);
+        continue;
+      }
+      overlay_->UndoTo(mark);
+      Restore(kept, done);
+      const std::string key = view_.pod(objection->pod).Key();
+      for (const Objection* other : group)
+        Stay(*other, other == objection ? why : "its node would not be empty: " + key + " stays there");
+      return;
+    }
+  }
+
+  // What a group that fails puts back, beside the overlay.
+  struct Kept {
+    std::size_t move_count;
+    whatif::EvictionBudgets budgets;
+    EvictionCounter counter;
+    std::set<PodNumber> moved;
+  };
+  void Restore(const Kept& kept, const std::vector<std::pair<PodNumber, NodeNumber>>& done) {
+    plan_.moves.resize(kept.move_count);
+    budgets_ = kept.budgets;
+    counter_ = kept.counter;
+    moved_ = kept.moved;
+    for (auto at = done.rbegin(); at != done.rend(); ++at) {
+      violations_.Move(view_.pod(at->first), at->second);
+      view_.TakeBack(at->first, at->second);
+    }
+  }
+
+  // What no plan can change.
+  std::string WhyNever(const Objection& objection) const {
+    const PodView& pod = view_.pod(objection.pod);
+    if (pod.pod->metadata.deletion_time) return "it is being deleted";
+    if (IsMirrorPod(pod) || IsStaticPod(pod)) return "it is a static pod, which its kubelet starts again";
+    if (IsOfDaemonSet(pod)) return "it is of a DaemonSet, which starts it again on its node";
+    if (!pod.is_finished && whatif::KindOf(*pod.pod) == PodKind::kBare) return "no controller would make another one";
+    if (ComesBackAtOnce(*objection.strategy)) return "a new pod in its place would be objected to at once";
+    return {};
+  }
+
+  std::string WhyNotNow(const Objection& objection) const {
+    const PodView& pod = view_.pod(objection.pod);
+    switch (counter_.Ask(pod)) {
+      case EvictionCounter::Answer::kEvicted: break;
+      case EvictionCounter::Answer::kNodeLimit: return "maxNoOfPodsToEvictPerNode is reached";
+      case EvictionCounter::Answer::kRefused: return "maxNoOfPodsToEvictPerNamespace is reached";
+      case EvictionCounter::Answer::kTotalLimit: return "maxNoOfPodsToEvictTotal is reached";
+    }
+    if (pod.is_finished) return {};
+    const whatif::EvictionBudgets::Told told = budgets_.Ask(*pod.pod);
+    switch (told.answer) {
+      case BudgetAnswer::kNone:
+      case BudgetAnswer::kAllows: return {};
+      case BudgetAnswer::kWaits:
+        return "PodDisruptionBudget " + told.budgets.front() + " allows no more until those that moved are replaced";
+      case BudgetAnswer::kForbids: return "PodDisruptionBudget " + told.budgets.front() + " allows no eviction now";
+      case BudgetAnswer::kSeveral: return "it has several PodDisruptionBudgets: the API evicts no such pod";
+    }
+    return {};
+  }
+
+  // Moves the pod on the overlay; `target_` says where it went. Why that is not good; the caller undoes it then.
+  std::string Prove(const Objection& objection, Violations::Wants wants) {
+    const PodView& pod = view_.pod(objection.pod);
+    const std::string node = view_.node(pod.node).name();
+    overlay_->RemovePod(pod.pod->metadata.uid);
+    const whatif::Replacement replacement = whatif::MakeReplacement(*overlay_, *pod.pod);
+    if (!replacement.pod) return "where it would go is not known: " + replacement.why_unknown;
+    const auto answer = overlay_->Evaluate(replacement.pod, Detail::kChoice, ++seed_);
+    if (answer.outcome.result != runtime::Result::kFeasible) {
+      whatif::Placer placer(*overlay_);
+      placer.Place(replacement.pod);
+      return "it fits nowhere else: " + placer.Explain(replacement.pod, false).message;
+    }
+    std::string why = WhyNotThere(objection, answer.outcome.node, wants);
+    if (!why.empty()) return why;
+    // Any of the best nodes may be the scheduler's choice.
+    const auto all = overlay_->Evaluate(replacement.pod, Detail::kAll, seed_);
+    for (const NodeIndex best : all.outcome.best) {
+      why = WhyNotThere(objection, best, wants);
+      if (!why.empty()) return why;
+    }
+    why = WhyNotThere(objection, all.outcome.node, wants);
+    if (!why.empty()) return why;
+    const auto to = view_.FindNode(overlay_->nodes().Info(all.outcome.node).name());
+    const framework::Status placed = overlay_->Place(replacement.pod, all.outcome.node);
+    if (!placed.IsSuccess()) return "it fits nowhere else: " + placed.Message();
+    BERTH_CHECK(to.has_value());
+    target_ = *to;
+    return {};
+  }
+
+  std::string WhyNotThere(const Objection& objection, NodeIndex row, Violations::Wants wants) const {
+    const PodView& pod = view_.pod(objection.pod);
+    const std::string& name = overlay_->nodes().Info(row).name();
+    const auto to = view_.FindNode(name);
+    BERTH_CHECK(to.has_value(), name);
+    if (*to == pod.node && !IsAboutPod(*objection.strategy)) return "the scheduler would put it back on " + name;
+    std::string why = WhyNotTarget(*objection.strategy, pod, *to);
+    if (why.empty()) why = violations_.WhyWorse(*objection.strategy, pod, *to, wants);
+    return why.empty() ? "" : "the scheduler would put it on " + name + ", where " + why;
+  }
+
+  // What the two strategies about use ask of a node beside being better.
+  std::string WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to) const {
+    const NodeView& node = view_.node(to);
+    if (const auto* const low = std::get_if<LowNodeUtilizationArgs>(&strategy)) {
+      const UtilizationGroups groups = GroupNodes(*low, view_, violations_.nodes());
+      NodeView after = node;
+      after.requested.Add(pod.requests);
+      ++after.requested.pods;
+      if (!IsWithin(after, groups.high)) return "the node would be too full";
+    }
+    if (std::holds_alternative<HighNodeUtilizationArgs>(strategy)) {
+      const UtilizationGroups groups =
+          GroupNodes(std::get<HighNodeUtilizationArgs>(strategy), view_, violations_.nodes());
+      if (std::ranges::find(groups.targets, to) == groups.targets.end()) return "the node is nearly empty itself";
+    }
+    return {};
+  }
+
+  void Commit(const Objection& objection, std::optional<NodeNumber> to, std::vector<ViolationChange> changes) {
+    const PodView& pod = view_.pod(objection.pod);
+    plan_.moves.push_back({pod.Key(), pod.pod->metadata.uid, whatif::OwnerOf(*pod.pod), view_.node(pod.node).name(),
+                           to ? view_.node(*to).name() : "", std::string(NameOf(*objection.strategy)),
+                           objection.profile->name, objection.reason, std::move(changes)});
+    counter_.Evict(pod);
+    if (to) {
+      budgets_.Take(*pod.pod);
+      violations_.Move(pod, *to);
+    }
+    moved_.insert(objection.pod);
+    staying_.erase(objection.pod);
+    view_.MovePod(objection.pod, to);
+  }
+
+  const Policy& policy_;
+  const PlanOptions& options_;
+  ClusterView view_;
+  Violations violations_;
+  whatif::EvictionBudgets budgets_;
+  EvictionCounter counter_;
+  std::unique_ptr<Overlay> overlay_;
+  std::uint64_t seed_ = 0;
+  NodeNumber target_ = 0;  // of the last Prove()
+  std::set<PodNumber> moved_;
+  std::map<PodNumber, StayingPod> staying_;  // of this pass
+  RebalancePlan plan_;
+};
+
+}  // namespace
+
+Expected<RebalancePlan> PlanRebalance(whatif::OfflineCluster& cluster, const whatif::ClusterState& state,
+                                      const Policy& policy, const PlanOptions& options) {
+  return Planner(cluster, state, policy, options).Run();
+}
+
+}  // namespace berth::rebalance

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// RebalancePlan: which of the pods that a policy objects to can be moved so that something gets better, where each
+// would go, and why the others stay. Nothing is done to the cluster.
+//
+// Each move is proved on the overlay (core/scheduler/overlay.h): the pod is gone, all earlier moves have been made, and
+// the scheduler is asked where the pod's replacement goes. The move is made if that is somewhere where the policy is
+// better served (violations.h), for each of the nodes that tie for the best. What fits nowhere is tried again after
+// others have moved: what makes room goes first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "berth/base/expected.h"
+#include "berth/base/time.h"
+#include "berth/rebalance/policy.h"
+#include "berth/rebalance/violations.h"
+#include "berth/whatif/cluster_state.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::rebalance {
+
+struct PlannedMove {
+  std::string key;  // "default/web-1"
+  std::string uid;
+  std::string owner;  // "ReplicaSet web-5c7", or empty
+  std::string from;
+  std::string to;        // empty: a finished pod, which is removed and needs no place
+  std::string strategy;  // that objects to it
+  std::string profile;
+  std::string reason;
+  std::vector<ViolationChange> changes;  // of all strategies that see one; the policy must outlive the plan
+};
+
+struct StayingPod {
+  std::string key;
+  std::string node;
+  std::string strategy;
+  std::string profile;
+  std::string reason;  // of the objection
+  std::string why;     // it is not moved
+};
+
+struct RebalancePlan {
+  std::vector<PlannedMove> moves;   // in the order in which they are to be made
+  std::vector<StayingPod> staying;  // each once, in the order in which they were last tried
+  std::size_t looked_at = 0;        // pods on nodes that the policy looks at
+  std::size_t pending = 0;          // pods without a node, which the scheduler may place first
+  bool is_complete = true;          // false: kPlanPassesMax was reached, or it was interrupted
+  bool is_interrupted = false;
+};
+
+struct PlanOptions {
+  Time now{};  // the time of day
+  // Asked between two moves; true ends the plan with what it has.
+  std::function<bool()> is_interrupted;
+};
+
+// Times that pods which fitted nowhere are tried again, because others have moved meanwhile.
+inline constexpr std::size_t kPlanPassesMax = 50;
+
+// `cluster` has been loaded with `state`, which was read with pod details. `policy` must outlive the plan. Fails where
+// the policy names what the cluster does not have.
+Expected<RebalancePlan> PlanRebalance(whatif::OfflineCluster& cluster, const whatif::ClusterState& state,
+                                      const Policy& policy, const PlanOptions& options);
+
+}  // namespace berth::rebalance

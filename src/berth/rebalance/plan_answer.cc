@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/rebalance/plan_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "berth/shell/cli/text.h"
+#include "berth/whatif/answer_text.h"
+
+namespace berth::rebalance {
+namespace {
+
+using whatif::Counted;
+
+// What gets better (or worse): the words, or the strategies' numbers.
+std::string ChangesText(const PlannedMove& move, bool is_better) {
+  std::string text;
+  for (const ViolationChange& change : move.changes) {
+    if ((change.change < 0) != is_better) continue;
+    const std::string name(NameOf(*change.strategy));
+    text += text.empty() ? "" : "; ";
+    if (!is_better) text += name + ": ";
+    text += change.text.empty()
+                ? Counted(static_cast<std::size_t>(std::llround(std::abs(change.change))), "violation", "violations") +
+                      (is_better ? " fewer" : " more")
+                : change.text;
+  }
+  return text;
+}
+
+std::string GainText(const PlannedMove& move) {
+  if (move.to.empty()) return "a finished pod is gone";
+  if (move.strategy == "HighNodeUtilization") return "its node is emptied";
+  std::string text = ChangesText(move, true);
+  return text.empty() ? "a new pod" : text;
+}
+
+std::string Summary(const RebalancePlan& plan) {
+  std::map<std::string, std::size_t> by_strategy;
+  for (const PlannedMove& move : plan.moves) ++by_strategy[move.strategy];
+  std::string text =
+      Counted(plan.moves.size(), "pod", "pods") + " of " + std::to_string(plan.looked_at) + " would move";
+  std::string_view separator = ": ";
+  for (const auto& [strategy, count] : by_strategy) {
+    text.append(separator).append(std::to_string(count)).append(" for ").append(strategy);
+    separator = ", ";
+  }
+  text += ". " + Counted(plan.staying.size(), "more that is objected to stays", "more that are objected to stay") + ".";
+  if (plan.pending > 0)
+    text += " " + Counted(plan.pending, "pod is", "pods are") + " pending: the scheduler may give them the room first.";
+  if (!plan.is_complete) text += " The plan is not complete: plan again after these moves.";
+  return text;
+}
+
+codec::json::object MoveJson(const PlannedMove& move) {
+  codec::json::array changes;
+  for (const ViolationChange& change : move.changes) {
+    changes.push_back(
+        codec::json::object{{"strategy", NameOf(*change.strategy)}, {"change", change.change}, {"text", change.text}});
+  }
+  const std::size_t slash = move.key.find('/');
+  return {{"namespace", move.key.substr(0, slash)},
+          {"name", move.key.substr(slash + 1)},
+          {"uid", move.uid},
+          {"owner", move.owner},
+          {"from", move.from},
+          {"to", move.to},
+          {"profile", move.profile},
+          {"strategy", move.strategy},
+          {"reason", move.reason},
+          {"gain", GainText(move)},
+          {"cost", ChangesText(move, false)},
+          {"changes", std::move(changes)}};
+}
+
+}  // namespace
+
+std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, const cli::Table::Style& style) {
+  std::vector<std::string> lines;
+  if (!plan.moves.empty()) {
+    std::vector<cli::Column> columns = {{"POD"}, {"FROM"}, {"TO"}, {"WHY"}, {"GAIN"}};
+    if (is_wide) columns = {{"POD"}, {"OWNER"}, {"FROM"}, {"TO"}, {"STRATEGY"}, {"WHY"}, {"GAIN"}, {"COST"}};
+    cli::Table table(std::move(columns));
+    for (const PlannedMove& move : plan.moves) {
+      const std::string to = move.to.empty() ? "-" : move.to;
+      if (is_wide) {
+        const std::string cost = ChangesText(move, false);
+        table.AddRow({move.key, move.owner.empty() ? "-" : move.owner, move.from, to, move.strategy, move.reason,
+                      GainText(move), cost.empty() ? "-" : cost});
+      } else {
+        table.AddRow({move.key, move.from, to, move.strategy, GainText(move)});
+      }
+    }
+    whatif::AddTable(lines, table, style);
+    lines.emplace_back();
+  }
+  const std::size_t width = style.width == 0 ? whatif::kAnswerColumns : style.width;
+  whatif::AddWrapped(lines, Summary(plan), width);
+  const std::size_t told = is_wide ? plan.staying.size() : std::min(plan.staying.size(), kStayingToldMax);
+  for (std::size_t i = 0; i < told; ++i) {
+    const StayingPod& pod = plan.staying[i];
+    whatif::AddWrapped(lines, pod.key + " stays on " + pod.node + " (" + pod.strategy + "): " + pod.why, width, 2);
+  }
+  if (told < plan.staying.size())
+    lines.push_back("  and " + std::to_string(plan.staying.size() - told) + " more (-o wide tells all)");
+  return lines;
+}
+
+codec::json::object PlanJson(const RebalancePlan& plan) {
+  codec::json::array moves;
+  for (const PlannedMove& move : plan.moves) moves.push_back(MoveJson(move));
+  codec::json::array staying;
+  for (const StayingPod& pod : plan.staying) {
+    const std::size_t slash = pod.key.find('/');
+    staying.push_back(codec::json::object{{"namespace", pod.key.substr(0, slash)},
+                                          {"name", pod.key.substr(slash + 1)},
+                                          {"node", pod.node},
+                                          {"profile", pod.profile},
+                                          {"strategy", pod.strategy},
+                                          {"reason", pod.reason},
+                                          {"why", pod.why}});
+  }
+  return {{"kind", "RebalancePlan"},      {"pods", plan.looked_at},    {"pending", plan.pending},
+          {"complete", plan.is_complete}, {"moves", std::move(moves)}, {"staying", std::move(staying)}};
+}
+
+}  // namespace berth::rebalance

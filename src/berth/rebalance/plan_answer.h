@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The answer of `berth rebalance plan` as lines for people and as JSON for programs. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "berth/codec/json.h"
+#include "berth/rebalance/plan.h"
+#include "berth/shell/cli/table.h"
+
+namespace berth::rebalance {
+
+// Pods that stay, told in a table that is not the wide one.
+inline constexpr std::size_t kStayingToldMax = 20;
+
+// `is_wide` adds owners, reasons and what gets worse, and tells all pods that stay.
+std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, const cli::Table::Style& style);
+
+// docs/rebalance.md describes the fields.
+codec::json::object PlanJson(const RebalancePlan& plan);
+
+}  // namespace berth::rebalance

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strategies that look at a pod alone: its age, its failure, its restarts. As the descheduler has
+// it. Pure.
+#pragma once
+
+#include "berth/rebalance/policy.h"
+#include "berth/rebalance/round.h"
+
+namespace berth::rebalance {
+
+void Run(const PodLifeTimeArgs& args, const Round& round);
+void Run(const FailedPodsArgs& args, const Round& round);
+void Run(const TooManyRestartsArgs& args, const Round& round);
+
+}  // namespace berth::rebalance

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Round: what a strategy is given, and what it says. Private to this folder. One strategy's run.
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/rebalance/cluster_view.h"
+#include "berth/rebalance/evictor.h"
+#include "berth/rebalance/objections.h"
+#include "berth/rebalance/policy.h"
+
+namespace berth::rebalance {
+
+using EvictionAnswer = EvictionCounter::Answer;
+
+struct Round {
+  const ClusterView& view;
+  const std::vector<NodeNumber>& nodes;  // that the policy looks at
+  const Evictor& evictor;
+  EvictionCounter& counter;
+  Time now;
+  const PolicyProfile& profile;
+  const StrategyArgs& strategy;
+  const std::set<PodNumber>& refused;  // that cannot be evicted: as if the API server said so
+  std::vector<Objection>& objections;
+
+  EvictionAnswer Evict(PodNumber pod, std::string reason) const {
+    if (refused.contains(pod)) return EvictionAnswer::kRefused;
+    const EvictionAnswer answer = counter.Evict(view.pod(pod));
+    if (answer == EvictionAnswer::kEvicted) objections.push_back({pod, &profile, &strategy, std::move(reason)});
+    return answer;
+  }
+
+  bool MayEvict(const PodView& pod) const { return evictor.Filter(pod) && evictor.PreEvictionFilter(pod); }
+
+  // Those of the node for which `take` holds.
+  template <typename Take>
+  std::vector<PodNumber> PodsOn(NodeNumber node, Take take) const {
+    std::vector<PodNumber> pods;
+    for (const PodNumber number : view.node(node).pods) {
+      if (take(view.pod(number))) pods.push_back(number);
+    }
+    return pods;
+  }
+};
+
+}  // namespace berth::rebalance
