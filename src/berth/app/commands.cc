@@ -18,6 +18,7 @@
 #include "berth/app/kubelets_flags.h"
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
+#include "berth/app/rebalance_flags.h"
 #include "berth/app/shadow_flags.h"
 #include "berth/app/simulate_flags.h"
 #include "berth/app/snapshot_flags.h"
@@ -64,6 +65,9 @@ Commands::Commands(const std::string& program)
   const auto headroom = std::make_shared<HeadroomCommandOptions>();
   add(AddHeadroomCommand(app, *headroom, plugin_directory_),
       [headroom](KnownPlugins known) { return RunHeadroom(*headroom, known); });
+  const auto rebalance = std::make_shared<RebalanceOptions>();
+  add(AddRebalanceCommand(app, *rebalance, plugin_directory_),
+      [rebalance](KnownPlugins known) { return RunRebalancePlan(*rebalance, known); });
   const auto simulate = std::make_shared<SimulateOptions>();
   add(AddSimulateCommand(app, *simulate, plugin_directory_, verbosity_),
       [simulate](KnownPlugins known) { return RunSimulate(*simulate, known); });

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/rebalance_command.h"
+
+#include <utility>
+
+#include "berth/app/question_output.h"
+#include "berth/rebalance/plan.h"
+#include "berth/rebalance/plan_answer.h"
+#include "berth/rebalance/policy_reader.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
+#include "berth/shell/cli/text.h"
+#include "berth/shell/client/file.h"
+
+namespace berth::app {
+namespace {
+
+Expected<rebalance::Policy> LoadPolicy(const std::string& path) {
+  const auto text = client::ReadSmallFile(path);
+  if (!text.ok()) return Error{text.error().code, "--policy " + text.error().message};
+  auto policy = rebalance::ReadPolicy(*text);
+  if (!policy.ok()) return policy.error().Wrap("--policy " + path);
+  return policy;
+}
+
+int FailUsage(const Error& error) {
+  return cli::FailWith({error.code, cli::Printable(error.message)}, cli::kExitUsage);
+}
+
+}  // namespace
+
+int RunRebalancePlan(const RebalanceOptions& options, plugins::KnownPlugins plugins) {
+  const auto policy = LoadPolicy(options.policy);
+  if (!policy.ok()) return FailUsage(policy.error());
+  QuestionOptions question = options.question;
+  question.reads_pod_details = true;
+  QuestionCluster asked;
+  if (const auto failed = LoadOrFail(question, plugins, asked)) return *failed;
+  rebalance::PlanOptions how;
+  how.now = asked.state.read_at;
+  how.is_interrupted = [] { return cli::HasSignal(); };
+  const auto plan = rebalance::PlanRebalance(*asked.cluster, asked.state, *policy, how);
+  if (!plan.ok()) return FailUsage(plan.error().Wrap("--policy " + options.policy));
+  PrintAnswer(
+      question.output, asked.state,
+      {[&](bool is_wide, const cli::Table::Style& style) { return rebalance::PlanLines(*plan, is_wide, style); },
+       [&] { return rebalance::PlanJson(*plan); }});
+  return plan->is_interrupted ? cli::kExitFailed : cli::kExitOk;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""berth rebalance plan against `berth apiserver`: what it says, of a cluster and of a snapshot of it, and that it writes
+nothing.
+
+With BERTH_WRITE_DOCS=1 the outputs of docs/rebalance.md are written anew."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import unittest
+
+from support import ROOT, Api, BerthTest, berth_binary, clean_environment, pod
+
+PODS = "/api/v1/namespaces/default/pods"
+TIME_LIMIT_S = 120.0
+PAGE = ROOT / "docs/rebalance.md"
+POLICY = ROOT / "examples/rebalance/policy.yaml"
+CONSOLE = re.compile(r"^```console\n\$ (berth rebalance[^\n]*)\n(.*?)^```$", re.S | re.M)
+
+
+def node(name: str, taints: list | None = None) -> dict:
+    amounts = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+            "spec": {"taints": taints or []},
+            "status": {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}}
+
+
+class Rebalance(BerthTest):
+    def run_plan(self, *arguments, status: int = 0):
+        """Standard output, and standard error."""
+        done = subprocess.run([berth_binary(), "rebalance", "plan", *map(str, arguments)], capture_output=True, text=True,
+                              timeout=TIME_LIMIT_S, env=clean_environment(), cwd=ROOT)
+        self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
+        return done.stdout, done.stderr
+
+    def set_status(self, api: Api, name: str, **status) -> None:
+        code, answer = api.call("PATCH", f"{PODS}/{name}/status", {"status": status}, Api.MERGE_PATCH)
+        self.assertEqual(code, 200, answer)
+
+    def stateful_set(self, api: Api, name: str, cpu: str, *nodes: str, **more) -> None:
+        """With a running pod on each of the nodes. The server has no controller that would make more of them."""
+        owner = api.create("/apis/apps/v1/namespaces/default/statefulsets", {
+            "apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": name},
+            "spec": {"replicas": len(nodes), "serviceName": name, "selector": {"matchLabels": {"app": name}},
+                     "template": {"metadata": {"labels": {"app": name}}, "spec": pod(name, cpu)["spec"]}}})
+        for number, on in enumerate(nodes):
+            made = pod(f"{name}-{number}", cpu, nodeName=on, **more)
+            made["metadata"]["labels"] = {"app": name}
+            made["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": name,
+                                                    "uid": owner["metadata"]["uid"], "controller": True}]
+            api.create(PODS, made)
+            self.set_status(api, f"{name}-{number}", phase="Running")
+
+    def shop(self, api: Api) -> None:
+        """The cluster of docs/rebalance.md: node-2 has got a taint, node-4 and node-5 are new."""
+        for name in ("node-1", "node-3", "node-4", "node-5"):
+            api.create("/api/v1/nodes", node(name))
+        api.create("/api/v1/nodes", node("node-2", [{"key": "maintenance", "effect": "NoSchedule"}]))
+        self.stateful_set(api, "web", "500m", "node-1", "node-1", "node-1", "node-2")
+        self.stateful_set(api, "cart", "1", "node-2", "node-3", "node-3")
+        self.stateful_set(api, "huge", "4", "node-2")
+        api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
+            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "cart"},
+            "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "cart"}}}})
+
+    def versions(self, api: Api) -> dict[str, str]:
+        """What would tell of any write."""
+        return {kind: {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in api.get(path)["items"]}
+                for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"))}
+
+    def test_a_plan_of_a_cluster_and_of_its_snapshot(self):
+        _, api = self.api_server(0)
+        self.shop(api)
+        api.create(PODS, pod("failed", nodeName="node-1"))
+        self.set_status(api, "failed", phase="Failed", reason="Evicted")
+        before = self.versions(api)
+        policy = self.file("policy.yaml", POLICY.read_text() + """
+- name: failed
+  pluginConfig:
+  - {name: RemoveFailedPods, args: {minPodLifetimeSeconds: 0, reasons: [Evicted]}}
+  - {name: DefaultEvictor, args: {evictFailedBarePods: true}}
+  plugins: {deschedule: {enabled: [RemoveFailedPods]}}
+""")
+        out, err = self.run_plan("--policy", policy, "--master", api.url, "-o", "json")
+        self.assertEqual(err, "")
+        self.assertEqual(self.versions(api), before, "nothing was written")
+        plan = json.loads(out)
+        moves = {item["name"]: item for item in plan["moves"]}
+        self.assertEqual(moves["failed"]["to"], "")
+        self.assertEqual(moves["web-3"]["strategy"], "RemovePodsViolatingNodeTaints")
+        self.assertNotIn(moves["web-3"]["to"], ("node-2", ""))
+        self.assertEqual({item["name"]: item["why"] for item in plan["staying"]}["cart-0"],
+                         "PodDisruptionBudget cart allows no eviction now")
+        snapshot = self.folder() / "cluster.zst"
+        subprocess.run([berth_binary(), "snapshot", "--master", api.url, "-o", str(snapshot)], check=True, timeout=TIME_LIMIT_S,
+                       env=clean_environment(), capture_output=True)
+        of_snapshot = json.loads(self.run_plan("--policy", policy, "--snapshot", snapshot, "-o", "json")[0])
+        for each in (plan, of_snapshot):
+            del each["cluster"]
+        self.assertEqual(of_snapshot, plan)
+
+    def test_bad_input(self):
+        _, api = self.api_server(1)
+        head = "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n"
+        cases = (
+            ([], r"--policy is required"),
+            (["--policy", "/no/such.yaml"], r"--policy /no/such\.yaml: no such file or directory"),
+            (["--policy", self.file("a.yaml", "a: [\n")], r"--policy .*a\.yaml: .*line \d"),
+            (["--policy", self.file("b.yaml", head + "profilez: []\n")], r"--policy .*b\.yaml: profilez: unknown field"),
+            (["--policy", self.file("c.yaml", head + "profiles: [{name: p, pluginConfig: [{name: PodLifetime}]}]\n")],
+             r'profiles\[0\]\.pluginConfig\[0\]\.name: "PodLifetime" is no plugin .*; the nearest is PodLifeTime;'),
+            (["--policy", self.file("d.yaml", head + "profiles: [{name: p, pluginConfig: [{name: LowNodeUtilization, args: "
+                                    "{thresholds: {cpu: 101}, targetThresholds: {cpu: 101}}}]}]\n")],
+             r"args\.thresholds\[cpu\]: 101 is not in the range from 0 to 100"),
+            (["--policy", self.file("e.yaml", head + "profiles: [{name: p, pluginConfig: [{name: DefaultEvictor, args: "
+                                    "{priorityThreshold: {name: high}}}]}]\n")],
+             r"priorityThreshold\.name: no pod of the cluster has the priority class high"),
+        )
+        for arguments, message in cases:
+            with self.subTest(arguments=arguments):
+                out, err = self.run_plan(*arguments, "--master", api.url, status=2)
+                self.assertEqual(out, "")
+                self.assertRegex(err, message)
+                self.assertEqual(err.count("\n"), 1, err)
+        _, err = self.run_plan("--policy", POLICY, "--master", "http://127.0.0.1:1", status=1)
+        self.assertRegex(err, r"refused")
+
+    def test_the_page(self):
+        _, api = self.api_server(0)
+        self.shop(api)
+        page = PAGE.read_text()
+        self.assertGreater(len(CONSOLE.findall(page)), 0)
+        policy = POLICY.read_text()
+        self.assertIn(f"```yaml\n{policy[policy.index('apiVersion'):]}```", page)
+
+        def real(match: re.Match) -> str:
+            out, err = self.run_plan(*shlex.split(match.group(1))[3:], "--master", api.url)
+            self.assertEqual(err, "")
+            self.assertTrue(all(len(line) <= 100 for line in out.splitlines()), out)
+            return f"```console\n$ {match.group(1)}\n{out}```"
+
+        written = CONSOLE.sub(real, page)
+        if os.environ.get("BERTH_WRITE_DOCS"):
+            PAGE.write_text(written)
+        else:
+            self.assertEqual(page, written, "run with BERTH_WRITE_DOCS=1 to write docs/rebalance.md")
+
+
+if __name__ == "__main__":
+    unittest.main()
