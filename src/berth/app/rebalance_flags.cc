@@ -16,8 +16,7 @@ CLI::App* AddRebalanceCommand(CLI::App& app, RebalanceOptions& options, std::opt
       "plan", "which pods a DeschedulerPolicy would have moved, where each would go, and why the others stay");
   AddQuestionFlags(*plan, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
-  plan
-      ->add_option("--policy", options.policy, "file with the DeschedulerPolicy (descheduler/v1alpha2)")
+  plan->add_option("--policy", options.policy, "file with the DeschedulerPolicy (descheduler/v1alpha2)")
       ->required()
       ->type_name(cli::kFileHint);
   AddPluginDirectory(*plan, plugin_directory);

@@ -26,9 +26,10 @@ CLI::App* AddShadowCommand(CLI::App& app, ShadowCommandOptions& options, std::op
   CLI::App* shadow =
       app.add_subcommand("shadow", "decides what the cluster's scheduler decides, and reports how far they agree");
   AddQuestionConnection(*shadow, options.connection);
-  shadow->add_option("--config", options.config,
-                     "file with the KubeSchedulerConfiguration of the cluster's scheduler; default: kube-scheduler's "
-                     "defaults")
+  shadow
+      ->add_option("--config", options.config,
+                   "file with the KubeSchedulerConfiguration of the cluster's scheduler; default: kube-scheduler's "
+                   "defaults")
       ->type_name(cli::kFileHint);
   shadow->add_option("--scheduler-name", options.scheduler_name,
                      "compare the pods of this scheduler alone; default: those of every profile of the configuration");

@@ -27,7 +27,8 @@ std::optional<bool> ParseGoBool(std::string_view text);
 // One record of comma-separated values, quoted by " where they hold a comma; nullopt when a quote is out of place.
 std::optional<std::vector<std::string>> ParseCommaSeparated(std::string_view text);
 
-// Value hints: what a value is, for completion and in the help of commands: a file, a directory. "{a,b}" is one of these words.
+// Value hints: what a value is, for completion and in the help of commands: a file, a directory. "{a,b}" is one of
+// these words.
 inline constexpr char kFileHint[] = "FILE";
 inline constexpr char kDirectoryHint[] = "DIR";
 
