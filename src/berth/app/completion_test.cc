@@ -78,7 +78,7 @@ TEST_F(CompletionTest, OffersWhatFitsThePlace) {
       {"values of its flags", {"run", "--logging-format", ""}, {"text", "json"}},
       {"values of a switch", {"run", "--leader-elect="}, {"--leader-elect=true", "--leader-elect=false"}},
       {"a switch takes no other word", {"run", "--leader-elect", "--secure-p"}, {"--secure-port"}},
-      {"commands to get help for", {"help", "s"}, {"simulate", "snapshot"}},
+      {"commands to get help for", {"help", "s"}, {"simulate", "shadow", "snapshot"}},
       {"commands of a command to get help for", {"help", "explain", ""}, {"pod"}},
       {"no flags in help", {"help", "-"}, {}},
       {"nothing after an unknown command", {"nonsense", "e"}, {}},
