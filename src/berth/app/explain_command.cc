@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "berth/app/question_output.h"
-#include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
-#include "berth/shell/cli/terminal.h"
 #include "berth/whatif/explanation.h"
 #include "berth/whatif/explanation_text.h"
 
@@ -19,12 +17,8 @@ namespace {
 
 void Print(const whatif::Explanation& said, const ExplainOptions& options) {
   cli::FileTerminal terminal(STDOUT_FILENO);
-  switch (options.question.output) {
-    case QuestionOutput::kJson: terminal.Write(codec::WriteJson(whatif::ExplanationJson(said)) + "\n"); return;
-    case QuestionOutput::kYaml: terminal.Write(codec::WriteYaml(whatif::ExplanationJson(said))); return;
-    case QuestionOutput::kTable:
-    case QuestionOutput::kWide: break;
-  }
+  if (IsDocument(options.question.output))
+    return PrintDocument(terminal, options.question.output, whatif::ExplanationJson(said));
   whatif::ExplanationStyle style;
   style.is_wide = options.question.output == QuestionOutput::kWide;
   style.with_nodes = options.with_nodes;

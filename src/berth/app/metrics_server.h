@@ -12,8 +12,9 @@
 
 namespace berth::app {
 
-// Serves on `io`, at "host:port", until it is destroyed. `io` and `metrics` must outlive it.
-Expected<std::unique_ptr<net::HttpServer>> StartMetricsServer(net::IoContext& io, const std::string& listen,
-                                                              const metrics::PrometheusMetrics& metrics);
+// Serves on `io`, at the flag's "host:port", until it is destroyed, and says so in the log; null where the flag is not
+// given (empty). `io` and `metrics` must outlive it.
+Expected<std::unique_ptr<net::HttpServer>> ServeMetrics(net::IoContext& io, const std::string& bind_address,
+                                                        const metrics::PrometheusMetrics& metrics);
 
 }  // namespace berth::app

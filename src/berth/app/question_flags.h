@@ -43,9 +43,6 @@ void AddQuestionConnection(CLI::App& command, ConnectionOptions& options);
 // -o alone, with the outputs that the command has, its default first.
 void AddQuestionOutput(CLI::App& command, QuestionOutput& output, const std::vector<QuestionOutput>& outputs);
 
-// With ~/.kube/config where nothing else says where the cluster is.
-ConnectionOptions WithHomeKubeconfig(ConnectionOptions connection);
-
 // The namespace that is meant: the flag's, that of the kubeconfig's context, or "default".
 Expected<std::string> NamespaceOf(const QuestionOptions& options);
 

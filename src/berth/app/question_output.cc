@@ -8,7 +8,6 @@
 #include "berth/base/time.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
-#include "berth/shell/cli/terminal.h"
 #include "berth/whatif/answer_text.h"
 
 namespace berth::app {
@@ -39,20 +38,30 @@ std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlug
   return std::nullopt;
 }
 
-void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const Answer& answer) {
-  cli::FileTerminal terminal(STDOUT_FILENO);
-  if (output == QuestionOutput::kJson || output == QuestionOutput::kYaml) {
-    codec::json::object json = answer.json();
-    json["cluster"] = ClusterJson(state);
-    terminal.Write(output == QuestionOutput::kYaml ? codec::WriteYaml(json) : codec::WriteJson(json) + "\n");
-    return;
-  }
+bool IsDocument(QuestionOutput output) { return output == QuestionOutput::kJson || output == QuestionOutput::kYaml; }
+
+void PrintDocument(cli::FileTerminal& terminal, QuestionOutput output, const codec::json::value& document) {
+  terminal.Write(output == QuestionOutput::kYaml ? codec::WriteYaml(document) : codec::WriteJson(document) + "\n");
+}
+
+void PrintAnswer(cli::FileTerminal& terminal, QuestionOutput output, const Answer& answer) {
+  if (IsDocument(output)) return PrintDocument(terminal, output, answer.json());
   const bool is_wide = output == QuestionOutput::kWide;
   const std::size_t width = terminal.IsTty() ? terminal.Size().columns : whatif::kAnswerColumns;
   const cli::Table::Style style{terminal.HasColor(), is_wide ? 0 : width};
   std::string text;
   for (const std::string& line : answer.lines(is_wide, style)) text += line + "\n";
   terminal.Write(text);
+}
+
+void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const Answer& answer) {
+  cli::FileTerminal terminal(STDOUT_FILENO);
+  const auto json = [&] {
+    codec::json::object document = answer.json();
+    document["cluster"] = ClusterJson(state);
+    return document;
+  };
+  PrintAnswer(terminal, output, {answer.lines, json});
 }
 
 }  // namespace berth::app

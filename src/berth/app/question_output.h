@@ -12,6 +12,7 @@
 #include "berth/app/question_flags.h"
 #include "berth/codec/json.h"
 #include "berth/shell/cli/table.h"
+#include "berth/shell/cli/terminal.h"
 #include "berth/whatif/cluster_state.h"
 
 namespace berth::app {
@@ -27,8 +28,13 @@ struct Answer {
   std::function<codec::json::object()> json;
 };
 
-// Tables are as wide as the terminal, or a hundred columns where there is none; wide ones are not cut. JSON and YAML
-// get what `state` tells of the cluster, under "cluster".
+// JSON or YAML, of which `output` is one.
+bool IsDocument(QuestionOutput output);
+void PrintDocument(cli::FileTerminal& terminal, QuestionOutput output, const codec::json::value& document);
+
+// Tables are as wide as the terminal, or a hundred columns where there is none; wide ones are not cut.
+void PrintAnswer(cli::FileTerminal& terminal, QuestionOutput output, const Answer& answer);
+// The same on standard output. JSON and YAML get what `state` tells of the cluster, under "cluster".
 void PrintAnswer(QuestionOutput output, const whatif::ClusterState& state, const Answer& answer);
 
 }  // namespace berth::app

@@ -292,11 +292,7 @@ std::optional<int> ClusterRun::WriteConfiguration() const {
 }
 
 Expected<void> ClusterRun::ServeMetrics() {
-  if (options_.metrics_bind_address.empty()) return {};
-  auto served = StartMetricsServer(metrics_io_, options_.metrics_bind_address, metrics_);
-  if (!served.ok()) return served.error().Wrap("--metrics-bind-address");
-  metrics_server_ = *std::move(served);
-  log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server_->address() + "/metrics"}});
+  BERTH_ASSIGN_OR_RETURN(metrics_server_, app::ServeMetrics(metrics_io_, options_.metrics_bind_address, metrics_));
   return {};
 }
 

@@ -15,10 +15,10 @@
 #include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
 #include "berth/app/question_configuration.h"
+#include "berth/app/question_output.h"
 #include "berth/app/shadow_shell.h"
 #include "berth/base/log.h"
 #include "berth/base/tick_clock.h"
-#include "berth/codec/yaml_writer.h"
 #include "berth/shadow/shadow_page.h"
 #include "berth/shadow/shadow_text.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -30,7 +30,6 @@
 #include "berth/shell/metrics/prometheus_metrics.h"
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/shell/runner/informer_liveness.h"
-#include "berth/whatif/answer_text.h"
 
 namespace berth::app {
 namespace {
@@ -58,7 +57,9 @@ class ShadowRun {
 
   int Go() {
     if (const auto prepared = Prepare(); !prepared.ok()) return cli::FailWith(prepared.error(), cli::kExitUsage);
-    if (const auto served = ServeMetrics(); !served.ok()) return cli::FailWith(served.error());
+    auto served = ServeMetrics(metrics_io_, options_.metrics_bind_address, metrics_);
+    if (!served.ok()) return cli::FailWith(served.error());
+    metrics_server_ = *std::move(served);
     log::Info("app", "Watching", {{"server", connection_->server()}, {"schedulers", SchedulerNames()}});
     shell_->Start();
     connection_->rest().loop().Post([this] { ShowProgress(); });
@@ -79,7 +80,6 @@ class ShadowRun {
  private:
   Expected<void> Prepare();
   Expected<void> CheckPage() const;
-  Expected<void> ServeMetrics();
 
   std::string SchedulerNames() const {
     std::string names;
@@ -104,31 +104,24 @@ class ShadowRun {
     return report;
   }
 
-  static std::string Lines(const shadow::ShadowReport& report, bool is_wide, const cli::FileTerminal& terminal) {
-    const std::size_t width = terminal.IsTty() ? terminal.Size().columns : whatif::kAnswerColumns;
-    std::string text;
-    for (const std::string& line : shadow::ShadowLines(report, is_wide, {terminal.HasColor(), is_wide ? 0 : width}))
-      text += line + "\n";
-    return text;
+  // `report` must outlive it.
+  static Answer AnswerOf(const shadow::ShadowReport& report) {
+    return {
+        [&report](bool is_wide, const cli::Table::Style& style) { return shadow::ShadowLines(report, is_wide, style); },
+        [&report] { return shadow::ShadowJson(report); }};
   }
 
   void TellSoFar() {
+    const shadow::ShadowReport report = Report();
     cli::FileTerminal terminal(STDERR_FILENO);
-    terminal.Write(Lines(Report(), false, terminal));
+    PrintAnswer(terminal, QuestionOutput::kTable, AnswerOf(report));
   }
 
   // The exit status.
   int Tell() {
     const shadow::ShadowReport report = Report();
     cli::FileTerminal terminal(STDOUT_FILENO);
-    switch (options_.output) {
-      case QuestionOutput::kJson: terminal.Write(codec::WriteJson(shadow::ShadowJson(report)) + "\n"); break;
-      case QuestionOutput::kYaml: terminal.Write(codec::WriteYaml(shadow::ShadowJson(report))); break;
-      case QuestionOutput::kTable:
-      case QuestionOutput::kWide:
-        terminal.Write(Lines(report, options_.output == QuestionOutput::kWide, terminal));
-        break;
-    }
+    PrintAnswer(terminal, options_.output, AnswerOf(report));
     if (!options_.page.empty()) {
       std::ofstream file(options_.page, std::ios::binary | std::ios::trunc);
       file << shadow::ShadowPage(report);
@@ -201,15 +194,6 @@ Expected<void> ShadowRun::CheckPage() const {
   if (options_.page.empty()) return {};
   const std::ofstream file(options_.page, std::ios::binary | std::ios::app);
   if (!file) return InvalidError("--page " + options_.page + ": cannot be written");
-  return {};
-}
-
-Expected<void> ShadowRun::ServeMetrics() {
-  if (options_.metrics_bind_address.empty()) return {};
-  auto served = StartMetricsServer(metrics_io_, options_.metrics_bind_address, metrics_);
-  if (!served.ok()) return served.error().Wrap("--metrics-bind-address");
-  metrics_server_ = *std::move(served);
-  log::Info("app", "Serving metrics", {{"url", "http://" + metrics_server_->address() + "/metrics"}});
   return {};
 }
 

@@ -12,10 +12,9 @@
 
 #include "berth/app/manifest_files.h"
 #include "berth/app/question_configuration.h"
+#include "berth/app/question_output.h"
 #include "berth/base/log.h"
 #include "berth/base/time.h"
-#include "berth/codec/json.h"
-#include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/terminal.h"
 #include "berth/shell/cli/text.h"
@@ -109,8 +108,9 @@ class SimulateCommand {
   }
 
   void Print(const whatif::Simulation& simulation) const {
-    if (IsDocument()) return PrintDocument(whatif::SimulationJson(simulation, manifests_.left_out));
     cli::FileTerminal terminal(STDOUT_FILENO);
+    if (IsDocument(options_.question.output))
+      return PrintDocument(terminal, options_.question.output, whatif::SimulationJson(simulation, manifests_.left_out));
     terminal.Write(whatif::SimulationText(simulation, StyleOf(terminal)));
   }
 
@@ -123,19 +123,10 @@ class SimulateCommand {
     }
     const whatif::Compared one{a, first};
     const whatif::Compared other{b, second};
-    if (IsDocument()) return PrintDocument(whatif::ComparisonJson(one, other, manifests_.left_out));
     cli::FileTerminal terminal(STDOUT_FILENO);
+    if (IsDocument(options_.question.output))
+      return PrintDocument(terminal, options_.question.output, whatif::ComparisonJson(one, other, manifests_.left_out));
     terminal.Write(whatif::ComparisonText(one, other, StyleOf(terminal)));
-  }
-
-  bool IsDocument() const {
-    return options_.question.output == QuestionOutput::kJson || options_.question.output == QuestionOutput::kYaml;
-  }
-
-  void PrintDocument(const codec::json::object& document) const {
-    cli::FileTerminal terminal(STDOUT_FILENO);
-    terminal.Write(options_.question.output == QuestionOutput::kJson ? codec::WriteJson(document) + '\n'
-                                                                     : codec::WriteYaml(document));
   }
 
   whatif::ReportStyle StyleOf(const cli::FileTerminal& terminal) const {
