@@ -5,13 +5,13 @@
 
 #include "berth/base/check.h"
 #include "berth/rebalance/node_fit.h"
+#include "berth/whatif/replacement.h"
 
 namespace berth::rebalance {
 namespace {
 
 constexpr std::string_view kEvictAnnotation = "descheduler.alpha.kubernetes.io/evict";
 constexpr std::string_view kPreferNoEvictionAnnotation = "descheduler.alpha.kubernetes.io/prefer-no-eviction";
-constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 constexpr std::string_view kSourceAnnotation = "kubernetes.io/config.source";
 // The two classes that Kubernetes comes with. The second is above what a threshold may be.
 constexpr std::string_view kClusterCritical = "system-cluster-critical";
@@ -39,8 +39,6 @@ Expected<std::int32_t> PriorityOf(const PriorityThreshold& threshold, const Clus
 }  // namespace
 
 bool PrefersToStay(const PodView& pod) { return Has(pod, kPreferNoEvictionAnnotation); }
-
-bool IsMirrorPod(const PodView& pod) { return Has(pod, kMirrorAnnotation); }
 
 bool IsStaticPod(const PodView& pod) {
   const std::string* const source = pod.pod->metadata.annotations.Find(kSourceAnnotation);
@@ -73,7 +71,7 @@ std::string_view Evictor::WhyNot(const PodView& pod) const {
   // As the descheduler has it: the annotation overrides all else.
   if (Has(pod, kEvictAnnotation)) return {};
   if (args_.no_eviction_is_mandatory && PrefersToStay(pod)) return "its annotation prefers no eviction";
-  if (IsMirrorPod(pod)) return "it is a mirror pod";
+  if (whatif::IsMirrorPod(*pod.pod)) return "it is a mirror pod";
   if (IsStaticPod(pod)) return "it is a static pod";
   if (pod.pod->metadata.deletion_time) return "it is being deleted";
   return WhyProtected(pod);

@@ -45,7 +45,6 @@ class Evictor {
 
 // The annotation by which a pod says that it would rather stay.
 bool PrefersToStay(const PodView& pod);
-bool IsMirrorPod(const PodView& pod);
 bool IsStaticPod(const PodView& pod);
 bool IsOfDaemonSet(const PodView& pod);
 

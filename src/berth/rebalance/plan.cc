@@ -195,7 +195,7 @@ class Planner {
   std::string WhyNever(const Objection& objection) const {
     const PodView& pod = view_.pod(objection.pod);
     if (pod.pod->metadata.deletion_time) return "it is being deleted";
-    if (IsMirrorPod(pod) || IsStaticPod(pod)) return "it is a static pod, which its kubelet starts again";
+    if (whatif::IsMirrorPod(*pod.pod) || IsStaticPod(pod)) return "it is a static pod, which its kubelet starts again";
     if (IsOfDaemonSet(pod)) return "it is of a DaemonSet, which starts it again on its node";
     if (!pod.is_finished && whatif::KindOf(*pod.pod) == PodKind::kBare) return "no controller would make another one";
     if (ComesBackAtOnce(*objection.strategy)) return "a new pod in its place would be objected to at once";

@@ -61,19 +61,18 @@ codec::json::object MoveJson(const PlannedMove& move) {
     changes.push_back(
         codec::json::object{{"strategy", NameOf(*change.strategy)}, {"change", change.change}, {"text", change.text}});
   }
-  const std::size_t slash = move.key.find('/');
-  return {{"namespace", move.key.substr(0, slash)},
-          {"name", move.key.substr(slash + 1)},
-          {"uid", move.uid},
-          {"owner", move.owner},
-          {"from", move.from},
-          {"to", move.to},
-          {"profile", move.profile},
-          {"strategy", move.strategy},
-          {"reason", move.reason},
-          {"gain", GainText(move)},
-          {"cost", ChangesText(move, false)},
-          {"changes", std::move(changes)}};
+  codec::json::object object = whatif::KeyJson(move.key);
+  object["uid"] = move.uid;
+  object["owner"] = move.owner;
+  object["from"] = move.from;
+  object["to"] = move.to;
+  object["profile"] = move.profile;
+  object["strategy"] = move.strategy;
+  object["reason"] = move.reason;
+  object["gain"] = GainText(move);
+  object["cost"] = ChangesText(move, false);
+  object["changes"] = std::move(changes);
+  return object;
 }
 
 }  // namespace
@@ -97,7 +96,7 @@ std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, cons
     whatif::AddTable(lines, table, style);
     lines.emplace_back();
   }
-  const std::size_t width = style.width == 0 ? whatif::kAnswerColumns : style.width;
+  const std::size_t width = whatif::TextColumns(style);
   whatif::AddWrapped(lines, Summary(plan), width);
   const std::size_t told = is_wide ? plan.staying.size() : std::min(plan.staying.size(), kStayingToldMax);
   for (std::size_t i = 0; i < told; ++i) {
@@ -114,14 +113,13 @@ codec::json::object PlanJson(const RebalancePlan& plan) {
   for (const PlannedMove& move : plan.moves) moves.push_back(MoveJson(move));
   codec::json::array staying;
   for (const StayingPod& pod : plan.staying) {
-    const std::size_t slash = pod.key.find('/');
-    staying.push_back(codec::json::object{{"namespace", pod.key.substr(0, slash)},
-                                          {"name", pod.key.substr(slash + 1)},
-                                          {"node", pod.node},
-                                          {"profile", pod.profile},
-                                          {"strategy", pod.strategy},
-                                          {"reason", pod.reason},
-                                          {"why", pod.why}});
+    codec::json::object object = whatif::KeyJson(pod.key);
+    object["node"] = pod.node;
+    object["profile"] = pod.profile;
+    object["strategy"] = pod.strategy;
+    object["reason"] = pod.reason;
+    object["why"] = pod.why;
+    staying.push_back(std::move(object));
   }
   return {{"kind", "RebalancePlan"},      {"pods", plan.looked_at},    {"pending", plan.pending},
           {"complete", plan.is_complete}, {"moves", std::move(moves)}, {"staying", std::move(staying)}};

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "berth/plugins/helper/tolerations.h"
 #include "berth/rebalance/pod_order.h"
 
 namespace berth::rebalance {
@@ -63,17 +64,13 @@ void SortByUse(const ClusterView& view, const std::vector<std::string>& resource
   std::ranges::stable_sort(nodes, {}, sum);
 }
 
-bool ToleratesAllOf(const api::Pod& pod, const std::vector<api::Taint>& taints) {
-  return std::ranges::all_of(taints, [&pod](const api::Taint& taint) {
-    return std::ranges::any_of(pod.spec.tolerations, [&](const auto& each) { return each.Tolerates(taint); });
-  });
-}
-
 // Of any effect, and only where the pod has as many tolerations as the node has taints: the descheduler's way.
 bool ToleratesSome(const Round& round, const api::Pod& pod, const std::vector<NodeNumber>& targets) {
   return std::ranges::any_of(targets, [&](NodeNumber number) {
     const std::vector<api::Taint>& taints = round.view.node(number).node->taints;
-    return pod.spec.tolerations.size() >= taints.size() && ToleratesAllOf(pod, taints);
+    return pod.spec.tolerations.size() >= taints.size() && std::ranges::all_of(taints, [&](const auto& taint) {
+             return plugins::Tolerates(pod.spec.tolerations, taint);
+           });
   });
 }
 

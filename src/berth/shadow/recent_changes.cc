@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "berth/shadow/held_inputs.h"
+#include "berth/shadow/sighting.h"
 
 namespace berth::shadow {
 namespace {
@@ -36,7 +37,7 @@ void RecentChanges::Note(const scheduler::Input& input, const cache::Cache& cach
   };
   if (const auto* set = std::get_if<scheduler::PodSet>(&input)) {
     const api::Pod& pod = *set->pod;
-    if (pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed) {
+    if (HasEnded(pod)) {
       note_gone(pod.metadata.uid);
     } else if (!pod.spec.node_name.empty() && cache.FindPod(pod.metadata.uid) == nullptr) {
       Add(at, PodCame{pod.metadata.uid});

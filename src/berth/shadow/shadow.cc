@@ -92,14 +92,13 @@ bool Shadow::IsOurs(const api::Pod& pod) const {
 }
 
 // A scheduler has volumes and devices made for the pod before it binds it: once that is seen they say where it goes.
-bool Shadow::HasOwnClaims(const api::Pod& pod) const {
+bool Shadow::HasOwnClaims(const Sighting& sighting) const {
+  const api::Pod& pod = *sighting.before;
   if (!pod.spec.resource_claims.empty() || pod.status.extended_resource_claim_status) return true;
   return std::any_of(pod.spec.volumes.begin(), pod.spec.volumes.end(), [&](const api::Volume& volume) {
-    std::string name;
-    if (volume.source.kind == api::VolumeKind::kPersistentVolumeClaim) name = volume.source.id;
-    if (volume.source.kind == api::VolumeKind::kEphemeral) name = pod.metadata.name + "-" + volume.name;
-    if (name.empty()) return false;
-    const auto* claim = handle_.objects().Of<api::PersistentVolumeClaim>().Find(pod.metadata.namespace_name, name);
+    const auto name = plugins::volumes::ClaimNameOf(*sighting.pod, volume);
+    if (!name || name->empty()) return false;
+    const auto* claim = handle_.objects().Of<api::PersistentVolumeClaim>().Find(pod.metadata.namespace_name, *name);
     return claim != nullptr && claim->metadata.annotations.Find(plugins::volumes::kSelectedNodeAnnotation) != nullptr;
   });
 }
@@ -129,7 +128,7 @@ bool Shadow::Step(Time now, bool is_ending) {
   if (held->sighting) {
     if (held->at + kLagMax < now) {
       ++report_.left_out.late;
-    } else if (held->sighting->is_placed() && HasOwnClaims(*held->sighting->before)) {
+    } else if (held->sighting->is_placed() && HasOwnClaims(*held->sighting)) {
       ++report_.left_out.own_claims;
     } else {
       CompareOne(*held->sighting, now);

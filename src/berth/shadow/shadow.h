@@ -77,7 +77,7 @@ class Shadow {
 
   explicit Shadow(ShadowOptions options);
   bool IsOurs(const api::Pod& pod) const;
-  bool HasOwnClaims(const api::Pod& pod) const;
+  bool HasOwnClaims(const Sighting& sighting) const;
   void CompareOne(const Sighting& sighting, Time now);
   void TakeIntoCore(scheduler::Input input, Time now);
   Time WallTime(Time now) const { return now + wall_ahead_; }

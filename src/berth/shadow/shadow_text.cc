@@ -16,14 +16,6 @@ using cli::Color;
 constexpr std::size_t kDifferencesMax = 20;  // unless wide
 constexpr std::size_t kPluginsMax = 3;       // that tell two nodes apart
 
-std::size_t WidthOf(const cli::Table::Style& style) { return style.width == 0 ? whatif::kAnswerColumns : style.width; }
-
-std::string NamesOf(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 std::string DurationText(Duration duration) {
   return FormatGoDuration(std::chrono::duration_cast<std::chrono::seconds>(duration));
 }
@@ -32,10 +24,11 @@ void AddSummary(std::vector<std::string>& lines, const ShadowReport& report, con
   const std::uint64_t decisions = report.Decisions();
   whatif::AddWrapped(lines,
                      "Compared:   " + whatif::Counted(decisions, "decision", "decisions") + " of " +
-                         NamesOf(report.scheduler_names) + " in " + DurationText(report.ended_at - report.began_at) +
-                         ", with " + whatif::Counted(report.node_count, "node", "nodes") + " and " +
+                         whatif::NamesText(report.scheduler_names, report.scheduler_names.size()) + " in " +
+                         DurationText(report.ended_at - report.began_at) + ", with " +
+                         whatif::Counted(report.node_count, "node", "nodes") + " and " +
                          whatif::Counted(report.pod_count, "pod", "pods") + " on them",
-                     WidthOf(style));
+                     whatif::TextColumns(style));
   const std::uint64_t agreements = report.Agreements();
   const std::uint64_t unexplained = report.Unexplained();
   const Color color = unexplained == 0 ? Color::kGreen : Color::kYellow;
@@ -55,7 +48,8 @@ void AddSummary(std::vector<std::string>& lines, const ShadowReport& report, con
                     MillisecondsText(cost.Quantile(500)) + ", 99 % within " + MillisecondsText(cost.Quantile(990)) +
                     "), CPU " + MillisecondsText(cost.cpu() / count));
   }
-  for (const std::string& line : report.unknown) whatif::AddWrapped(lines, "Unknown:    " + line, WidthOf(style));
+  for (const std::string& line : report.unknown)
+    whatif::AddWrapped(lines, "Unknown:    " + line, whatif::TextColumns(style));
 }
 
 void AddMatches(std::vector<std::string>& lines, const ShadowReport& report, const cli::Table::Style& style) {

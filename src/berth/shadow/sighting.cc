@@ -19,10 +19,6 @@ const api::PodCondition* ConditionOf(const api::Pod& pod, std::string_view reaso
   return condition != nullptr && condition->status == "False" && condition->reason == reason ? condition : nullptr;
 }
 
-bool HasEnded(const api::Pod& pod) {
-  return pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
-}
-
 // The condition with that reason is new, or says something else than before.
 bool IsNew(const api::Pod& before, const api::Pod& after, std::string_view reason) {
   const api::PodCondition* const now = ConditionOf(after, reason);
@@ -34,6 +30,10 @@ bool IsNew(const api::Pod& before, const api::Pod& after, std::string_view reaso
 }
 
 }  // namespace
+
+bool HasEnded(const api::Pod& pod) {
+  return pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
+}
 
 std::optional<Sighting> SightingFilter::Look(const scheduler::Input& input) {
   if (const auto* set = std::get_if<scheduler::PodSet>(&input)) return LookAtPod(set->pod);

@@ -20,6 +20,9 @@
 
 namespace berth::shadow {
 
+// Succeeded or Failed: it takes no room any more.
+bool HasEnded(const api::Pod& pod);
+
 struct Sighting {
   std::shared_ptr<const api::Pod> before;  // without a node, as it was seen last
   std::shared_ptr<const api::Pod> after;   // with a node, or refused

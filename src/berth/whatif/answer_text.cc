@@ -92,6 +92,11 @@ codec::json::array NamesJson(const std::vector<std::string>& names) {
   return array;
 }
 
+codec::json::object KeyJson(const std::string& key) {
+  const std::size_t slash = key.find('/');
+  return {{"namespace", key.substr(0, slash)}, {"name", key.substr(slash + 1)}};
+}
+
 void AddWrapped(std::vector<std::string>& lines, std::string_view text, std::size_t width, std::size_t indent) {
   const std::string safe = cli::Printable(text);
   std::string line(indent, ' ');

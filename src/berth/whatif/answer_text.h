@@ -17,6 +17,10 @@ namespace berth::whatif {
 
 // Columns of a table that is not told how wide the terminal is.
 inline constexpr std::size_t kAnswerColumns = 100;
+// Columns of the lines around a table of this style.
+inline std::size_t TextColumns(const cli::Table::Style& style) {
+  return style.width == 0 ? kAnswerColumns : style.width;
+}
 
 // As a manifest would have it: {"cpu": "500m", "memory": "1Gi"}; what is 0 is left out.
 codec::json::object AmountsJson(const framework::Resource& amounts);
@@ -35,6 +39,8 @@ std::string NamesText(const std::vector<std::string>& names, std::size_t names_m
 std::string Counted(std::size_t count, std::string_view one, std::string_view many);
 
 codec::json::array NamesJson(const std::vector<std::string>& names);
+// {"namespace", "name"} of "namespace/name".
+codec::json::object KeyJson(const std::string& key);
 
 // Adds `text` to `lines`, made printable and broken between words so that each line has at most `width` columns; all
 // but the first begin with two blanks more than `indent`.

@@ -77,7 +77,7 @@ std::vector<std::string> CapacityLines(const Capacity& capacity, bool is_wide, c
   }
   std::vector<std::string> lines;
   AddTable(lines, table, style);
-  const std::size_t width = style.width == 0 ? kAnswerColumns : style.width;
+  const std::size_t width = TextColumns(style);
   bool has_gap = false;
   const auto add = [&](const std::string& text) {
     if (!std::exchange(has_gap, true)) lines.emplace_back();

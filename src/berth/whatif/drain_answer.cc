@@ -57,7 +57,7 @@ std::vector<std::string> DrainLines(const DrainPlan& plan, bool is_wide, const c
     AddTable(lines, table, style);
     lines.emplace_back();
   }
-  const std::size_t width = style.width == 0 ? kAnswerColumns : style.width;
+  const std::size_t width = TextColumns(style);
   const bool can_drain = plan.CanDrain();
   AddWrapped(lines,
              NamesText(plan.nodes, 5) + (can_drain ? " can be drained (" : " cannot be drained (") + Summary(plan) +
@@ -72,17 +72,15 @@ std::vector<std::string> DrainLines(const DrainPlan& plan, bool is_wide, const c
 codec::json::object DrainJson(const DrainPlan& plan) {
   codec::json::array pods;
   for (const DrainedPod& pod : plan.pods) {
-    const std::size_t slash = pod.key.find('/');
-    codec::json::object object{{"namespace", pod.key.substr(0, slash)},
-                               {"name", pod.key.substr(slash + 1)},
-                               {"node", pod.node},
-                               {"owner", pod.owner},
-                               {"drain", ToString(pod.fate)},
-                               {"budget", ToString(pod.budget)},
-                               {"budgets", NamesJson(pod.budgets)},
-                               {"goesTo", pod.place},
-                               {"comesBack", pod.comes_back},
-                               {"obstacle", pod.obstacle}};
+    codec::json::object object = KeyJson(pod.key);
+    object["node"] = pod.node;
+    object["owner"] = pod.owner;
+    object["drain"] = ToString(pod.fate);
+    object["budget"] = ToString(pod.budget);
+    object["budgets"] = NamesJson(pod.budgets);
+    object["goesTo"] = pod.place;
+    object["comesBack"] = pod.comes_back;
+    object["obstacle"] = pod.obstacle;
     if (!pod.why_unknown.empty()) object["unknown"] = pod.why_unknown;
     if (pod.refusal) object["refusal"] = RefusalJson(*pod.refusal);
     pods.push_back(std::move(object));

@@ -70,7 +70,7 @@ std::vector<std::string> HeadroomLines(const Headroom& headroom, bool is_wide, c
                 : losses == 1 ? "one node loss"
                               : std::to_string(losses) + " node losses");
   }
-  AddWrapped(lines, summary + ".", style.width == 0 ? kAnswerColumns : style.width);
+  AddWrapped(lines, summary + ".", TextColumns(style));
   if (headroom.is_interrupted) lines.emplace_back("Interrupted: the true numbers may be higher.");
   return lines;
 }

@@ -16,8 +16,10 @@ constexpr std::string_view kTemplateHash = "pod-template-hash";
 
 }  // namespace
 
+bool IsMirrorPod(const api::Pod& pod) { return pod.metadata.annotations.Find(kMirrorAnnotation) != nullptr; }
+
 PodKind KindOf(const api::Pod& pod) {
-  if (pod.metadata.annotations.Find(kMirrorAnnotation) != nullptr) return PodKind::kStatic;
+  if (IsMirrorPod(pod)) return PodKind::kStatic;
   if (!pod.metadata.controller) return PodKind::kBare;
   const api::OwnerReference& owner = *pod.metadata.controller;
   return owner.kind == "DaemonSet" && owner.api_version == "apps/v1" ? PodKind::kDaemon : PodKind::kOwned;

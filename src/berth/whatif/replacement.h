@@ -20,6 +20,9 @@ enum class PodKind : std::uint8_t {
 };
 PodKind KindOf(const api::Pod& pod);
 
+// The API server's mirror of a static pod, which is the kubelet's own.
+bool IsMirrorPod(const api::Pod& pod);
+
 // "ReplicaSet web-5c7"; empty: it has no controller.
 std::string OwnerOf(const api::Pod& pod);
 

@@ -8,15 +8,13 @@
 
 #include "berth/base/edit_distance.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/whatif/placement.h"
+#include "berth/whatif/replacement.h"
 
 namespace berth::whatif {
 namespace {
 
 using PodPtr = std::shared_ptr<const api::Pod>;
-
-constexpr std::string_view kMirror = "kubernetes.io/config.mirror";
-
-std::string KeyOf(const api::Pod& pod) { return pod.metadata.namespace_name + '/' + pod.metadata.name; }
 
 Error NoSuchNode(const std::string& name, const ClusterState& state) {
   std::vector<std::string_view> names;
@@ -29,7 +27,7 @@ Error NoSuchNode(const std::string& name, const ClusterState& state) {
 
 // Why nobody creates the pod anew, or creates it where it was; empty: its controller does.
 std::string WhyLost(const api::Pod& pod, bool is_node_gone) {
-  if (pod.metadata.annotations.Find(kMirror) != nullptr) return "a static pod";
+  if (IsMirrorPod(pod)) return "a static pod";
   if (!pod.metadata.controller) return "it has no controller";
   if (IsBoundToNode(pod.metadata.controller) && is_node_gone) return "a pod of a " + pod.metadata.controller->kind;
   return "";
