@@ -189,6 +189,7 @@ class Planner {
       violations_.Move(view_.pod(at->first), at->second);
       view_.TakeBack(at->first, at->second);
     }
+    grouped_by_ = nullptr;
   }
 
   // What no plan can change.
@@ -254,7 +255,7 @@ class Planner {
     return {};
   }
 
-  std::string WhyNotThere(const Objection& objection, NodeIndex row, Violations::Wants wants) const {
+  std::string WhyNotThere(const Objection& objection, NodeIndex row, Violations::Wants wants) {
     const PodView& pod = view_.pod(objection.pod);
     const std::string& name = overlay_->nodes().Info(row).name();
     const auto to = view_.FindNode(name);
@@ -266,21 +267,26 @@ class Planner {
   }
 
   // What the two strategies about use ask of a node beside being better.
-  std::string WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to) const {
-    const NodeView& node = view_.node(to);
+  std::string WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to) {
     if (const auto* const low = std::get_if<LowNodeUtilizationArgs>(&strategy)) {
-      const UtilizationGroups groups = GroupNodes(*low, view_, violations_.nodes());
-      NodeView after = node;
+      NodeView after = view_.node(to);
       after.requested.Add(pod.requests);
       ++after.requested.pods;
-      if (!IsWithin(after, groups.high)) return "the node would be too full";
+      if (!IsWithin(after, GroupsOf(strategy, *low).high)) return "the node would be too full";
     }
-    if (std::holds_alternative<HighNodeUtilizationArgs>(strategy)) {
-      const UtilizationGroups groups =
-          GroupNodes(std::get<HighNodeUtilizationArgs>(strategy), view_, violations_.nodes());
-      if (std::ranges::find(groups.targets, to) == groups.targets.end()) return "the node is nearly empty itself";
+    if (const auto* const high = std::get_if<HighNodeUtilizationArgs>(&strategy)) {
+      const std::vector<NodeNumber>& targets = GroupsOf(strategy, *high).targets;
+      if (std::ranges::find(targets, to) == targets.end()) return "the node is nearly empty itself";
     }
     return {};
+  }
+
+  // All nodes are looked at for it: once until a pod moves, and not for each candidate.
+  template <typename Args>
+  const UtilizationGroups& GroupsOf(const StrategyArgs& strategy, const Args& args) {
+    if (grouped_by_ != &strategy) groups_ = GroupNodes(args, view_, violations_.nodes());
+    grouped_by_ = &strategy;
+    return groups_;
   }
 
   void Commit(const Objection& objection, std::optional<NodeNumber> to, std::vector<ViolationChange> changes) {
@@ -296,6 +302,7 @@ class Planner {
     moved_.insert(objection.pod);
     staying_.erase(objection.pod);
     view_.MovePod(objection.pod, to);
+    grouped_by_ = nullptr;
   }
 
   const Policy& policy_;
@@ -307,6 +314,8 @@ class Planner {
   std::unique_ptr<Overlay> overlay_;
   std::uint64_t seed_ = 0;
   NodeNumber target_ = 0;  // of the last Prove()
+  UtilizationGroups groups_;
+  const StrategyArgs* grouped_by_ = nullptr;  // that groups_ is of; null: the view has changed since
   std::set<PodNumber> moved_;
   std::map<PodNumber, StayingPod> staying_;  // of this pass
   RebalancePlan plan_;
