@@ -4,12 +4,12 @@ package e2e
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -45,20 +45,11 @@ func (h helm) ok(t *testing.T, args ...string) string {
 	return output
 }
 
-func chartFolder(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("../../deploy/chart")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // Wrong values end before anything is installed, with a line that names the value.
 func TestChartValues(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
-	h, chart := helm{home: harness.TempDir(t)}, chartFolder(t)
+	h, chart := helm{home: harness.TempDir(t)}, folderOf(t, "deploy/chart")
 	h.ok(t, "lint", "--strict", chart)
 	for _, c := range []struct{ set, wanted string }{
 		{"mode=third", "/mode"},
@@ -99,7 +90,7 @@ func TestKustomizeIsTheChart(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
 	h := helm{home: harness.TempDir(t)}
-	made := h.ok(t, "template", "berth", chartFolder(t), "--kube-version", "1.36.0", "--namespace", "berth-system")
+	made := h.ok(t, "template", "berth", folderOf(t, "deploy/chart"), "--kube-version", "1.36.0", "--namespace", "berth-system")
 	made = regexp.MustCompile(`(?m)^(# Source: .*| +(app\.kubernetes\.io/managed-by|helm\.sh/chart): .*)\n`).ReplaceAllString(made, "")
 	made = "# SPDX-License-Identifier: Apache-2.0\n" + strings.TrimPrefix(made, "---\n")
 	const path = "../../deploy/kustomize/berth.yaml"
@@ -120,13 +111,7 @@ func TestChart(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	const space = "berth-system"
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 3, admin, c.Dir)
-	nodesReady(t, c, 3)
-	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
-		harness.ControlPlane(t, "kube-scheduler"), "--kubeconfig", c.Kubeconfig(t, harness.SchedulerUser),
-		"--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true"}})
+	c, admin := startWithKubeScheduler(t, 3)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: space, Labels: map[string]string{
 		"pod-security.kubernetes.io/enforce": "restricted"}}}
 	if _, err := c.Admin.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
@@ -182,35 +167,25 @@ func TestChart(t *testing.T) {
 		}
 	}
 
-	h.ok(t, "install", "berth", chartFolder(t), "--namespace", space)
+	h.ok(t, "install", "berth", folderOf(t, "deploy/chart"), "--namespace", space)
 	schedules(ready(2), "berth", "first")
-	h.ok(t, "upgrade", "berth", chartFolder(t), "--namespace", space, "--set", "replicas=1,profiles[0].schedulerName=spot-first,profiles[0].plugins.multiPoint.enabled[0].name=SpotFirst")
+	h.ok(t, "upgrade", "berth", folderOf(t, "deploy/chart"), "--namespace", space, "--set", "replicas=1,profiles[0].schedulerName=spot-first,profiles[0].plugins.multiPoint.enabled[0].name=SpotFirst")
 	schedules(ready(1), "spot-first", "second")
 	h.ok(t, "rollback", "berth", "1", "--namespace", space)
 	schedules(ready(2), "berth", "third")
 	h.ok(t, "uninstall", "berth", "--namespace", space, "--wait")
 
-	for what, left := range map[string]func() (int, error){
-		"pods": func() (int, error) {
-			l, err := c.Admin.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
-			return len(l.Items), err
-		},
-		"config maps": func() (int, error) {
-			l, err := c.Admin.CoreV1().ConfigMaps(space).List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
-			return len(l.Items), err
-		},
-		"cluster role bindings": func() (int, error) {
-			l, err := c.Admin.RbacV1().ClusterRoleBindings().List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
-			return len(l.Items), err
-		},
-		"role bindings": func() (int, error) {
-			l, err := c.Admin.RbacV1().RoleBindings("").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"})
-			return len(l.Items), err
-		},
-	} {
-		harness.Eventually(t, 30*time.Second, "no "+what+" are left", func() (bool, string) {
-			n, err := left()
-			return err == nil && n == 0, fmt.Sprint(n, err)
-		})
-	}
+	ours := metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"}
+	harness.Eventually(t, 30*time.Second, "nothing is left", func() (bool, string) {
+		pods, err := c.Admin.CoreV1().Pods(space).List(ctx, ours)
+		maps, err2 := c.Admin.CoreV1().ConfigMaps(space).List(ctx, ours)
+		cluster, err3 := c.Admin.RbacV1().ClusterRoleBindings().List(ctx, ours)
+		bindings, err4 := c.Admin.RbacV1().RoleBindings("").List(ctx, ours)
+		if err := errors.Join(err, err2, err3, err4); err != nil {
+			return false, err.Error()
+		}
+		left := len(pods.Items) + len(maps.Items) + len(cluster.Items) + len(bindings.Items)
+		return left == 0, fmt.Sprintf("%d pods, %d config maps, %d cluster role bindings, %d role bindings",
+			len(pods.Items), len(maps.Items), len(cluster.Items), len(bindings.Items))
+	})
 }

@@ -5,64 +5,16 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"berth-e2e/harness"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
-
-func example(t *testing.T) string {
-	t.Helper()
-	path, err := filepath.Abs("../../examples/two-apps")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// startFromPod runs berth as its pod would: with the pod's arguments, its config map in /etc/berth's place, and a token
-// of its service account. The simulated kubelet has no containers.
-func startFromPod(t *testing.T, c *harness.Cluster, own *corev1.Pod, flags ...string) *harness.Process {
-	t.Helper()
-	ctx := t.Context()
-	container := own.Spec.Containers[0]
-	etc := filepath.Join(harness.TempDir(t), "etc-berth")
-	if err := os.Mkdir(etc, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	mount := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/berth" })
-	volume := slices.IndexFunc(own.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == container.VolumeMounts[mount].Name })
-	config, err := c.Admin.CoreV1().ConfigMaps(own.Namespace).Get(ctx, own.Spec.Volumes[volume].ConfigMap.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, text := range config.Data {
-		if err := os.WriteFile(filepath.Join(etc, file), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	token, err := c.Admin.CoreV1().ServiceAccounts(own.Namespace).CreateToken(ctx, own.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubeconfig := harness.WriteKubeconfig(t, c.Dir, clientcmdapi.Cluster{Server: c.Server(), CertificateAuthorityData: c.Authority().PEM},
-		clientcmdapi.AuthInfo{Token: token.Status.Token})
-	args := []string{harness.Berth(t)}
-	for _, arg := range container.Args {
-		args = append(args, strings.Replace(arg, "/etc/berth", etc, 1))
-	}
-	args = append(append(args, "--kubeconfig", kubeconfig), flags...)
-	return harness.Start(t, harness.Command{Name: "berth-" + own.Name, Dir: c.Dir, Args: args, MayEnd: true})
-}
 
 // examples/two-apps in a cluster: what kubectl apply -k makes is what berth then runs with, by that service account's
 // rights, beside kube-scheduler, which places the scheduler's own pod.
@@ -71,15 +23,9 @@ func TestTwoApps(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	const system, name = metav1.NamespaceSystem, "two-apps-scheduler"
-	c := harness.StartCluster(t, harness.Options{ControllerManager: true})
-	admin := c.Kubeconfig(t, "admin", "system:masters")
-	harness.StartKubelets(t, 4, admin, c.Dir)
-	nodesReady(t, c, 4)
-	harness.Start(t, harness.Command{Name: "kube-scheduler", Dir: c.Dir, Args: []string{
-		harness.ControlPlane(t, "kube-scheduler"), "--kubeconfig", c.Kubeconfig(t, harness.SchedulerUser),
-		"--leader-elect=false", "--secure-port=0", "--authentication-skip-lookup=true"}})
+	c, admin := startWithKubeScheduler(t, 4)
 	k := kubectl{dir: c.Dir, server: []string{"--kubeconfig", admin}}
-	k.ok(t, "apply", "-k", example(t))
+	k.ok(t, "apply", "-k", folderOf(t, "examples/two-apps"))
 
 	// The default scheduler and the kubelet stand-in bring the scheduler's pod up; its program runs here instead.
 	var own corev1.Pod
@@ -96,7 +42,7 @@ func TestTwoApps(t *testing.T) {
 	}
 	berth := startFromPod(t, c, &own)
 
-	k.ok(t, "apply", "-f", filepath.Join(example(t), "apps.yaml"))
+	k.ok(t, "apply", "-f", filepath.Join(folderOf(t, "examples/two-apps"), "apps.yaml"))
 	nodes := map[string]map[string]int{}
 	harness.Eventually(t, 60*time.Second, "eight pods are running", func() (bool, string) {
 		clear(nodes)
