@@ -48,12 +48,19 @@ void TopologyCounter::AddSum(Topology::Ordinal ordinal, std::int64_t sum) {
 }
 
 void TopologyCounter::Touch(Topology::Ordinal ordinal) {
-  if (touched_.size() > 2 * nonzero_count_ + kListMax) {
-    std::erase_if(touched_, [this](Topology::Ordinal touched) { return array_[touched] == 0; });
-    std::sort(touched_.begin(), touched_.end());
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-  }
+  if (touched_.size() > 2 * nonzero_count_ + kListMax) SortTouched();
   touched_.push_back(ordinal);
+}
+
+void TopologyCounter::SortTouched() {
+  std::erase_if(touched_, [this](Topology::Ordinal touched) { return array_[touched] == 0; });
+  std::sort(touched_.begin(), touched_.end());
+  touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
+}
+
+void TopologyCounter::ForgetOrder() {
+  std::sort(list_.begin(), list_.end(), [](const Entry& a, const Entry& b) { return a.ordinal < b.ordinal; });
+  SortTouched();
 }
 
 void TopologyCounter::CollectNonzero(std::vector<Topology::Ordinal>& ordinals) const {

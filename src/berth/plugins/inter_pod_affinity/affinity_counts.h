@@ -52,6 +52,8 @@ class TopologyCounter {
 
   void Add(Topology::Ordinal ordinal, std::int64_t weight, std::int64_t pods);
   void Clear();
+  // What follows is the same in whatever order the sums were added.
+  void ForgetOrder();
   // All sums as an array; it ends early where the rest are 0. `scratch` may hold it.
   std::span<const std::int64_t> Array(std::vector<std::int64_t>& scratch) const;
   std::size_t Bytes() const;
@@ -64,6 +66,7 @@ class TopologyCounter {
 
   void AddSum(Topology::Ordinal ordinal, std::int64_t sum);
   void Touch(Topology::Ordinal ordinal);
+  void SortTouched();
   void ToArray();
 
   CountKind kind_;

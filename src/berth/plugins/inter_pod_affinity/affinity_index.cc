@@ -259,6 +259,9 @@ void AffinityIndex::CountAll(AffinityCounts& counts) {
       counts.recount_cost_ += 1 + slots_[id].count_by_row.size();
     }
   }
+  // The hash maps have an order of their own in each process. Which of several equally good nodes a pod gets must not
+  // depend on it.
+  for (TopologyCounter& counter : counts.counters_) counter.ForgetOrder();
   counts.log_position_ = log_base_ + log_.size();
   counts.moves_ = moves_;
 }
