@@ -11,11 +11,13 @@
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 
+#include "berth/base/text_hash.h"
+
 namespace berth {
 
 struct TransparentStringHash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  std::size_t operator()(std::string_view text) const { return HashText(text); }
 };
 
 template <typename Value>
