@@ -56,7 +56,7 @@ class HistogramCell {
 
   // `times` observations of the same value.
   void Observe(double value, std::uint64_t times = 1) {
-    std::atomic<std::uint64_t>& count = counts_[BucketOf(value)];
+    std::atomic<std::uint64_t>& count = counts_.get()[BucketOf(value)];
     count.store(count.load(std::memory_order_relaxed) + times, std::memory_order_relaxed);
     sum_.store(sum_.load(std::memory_order_relaxed) + value * static_cast<double>(times), std::memory_order_relaxed);
   }
@@ -71,8 +71,10 @@ class HistogramCell {
 
  private:
   std::size_t BucketOf(double value) const {
+    const double* const bounds = bounds_.data();  // without the checks of a span
+    const std::size_t count = bounds_.size();
     std::size_t bucket = 0;
-    while (bucket < bounds_.size() && value > bounds_[bucket]) ++bucket;
+    while (bucket < count && value > bounds[bucket]) ++bucket;
     return bucket;
   }
 

@@ -2,7 +2,6 @@
 #include "berth/core/instruments/profile_metrics.h"
 
 #include "berth/core/instruments/metric_list.h"
-#include "berth/core/instruments/stopwatch.h"
 
 namespace berth::instruments {
 
@@ -34,10 +33,10 @@ void ProfileMetrics::NoteAttempt(AttemptResult result, Duration took) {
   attempt_durations_[index]->Observe(Seconds(took));
 }
 
-void ProfileMetrics::NotePoint(Point point, framework::Code code, Duration took) {
-  HistogramCell*& cell = points_.cells[PointCells::IndexOf(point, code)];
-  if (cell == nullptr) cell = &point_duration_.With({ToString(point), framework::ToString(code), profile_});
-  cell->Observe(Seconds(took));
+HistogramCell& ProfileMetrics::MakePoint(Point point, framework::Code code) {
+  HistogramCell& cell = point_duration_.With({ToString(point), framework::ToString(code), profile_});
+  points_.cells[PointCells::IndexOf(point, code)] = &cell;
+  return cell;
 }
 
 void ProfileMetrics::NotePermitWait(framework::Code code, Duration took) {

@@ -10,6 +10,7 @@
 #include "berth/base/metric_registry.h"
 #include "berth/base/time.h"
 #include "berth/core/instruments/scheduler_metrics.h"
+#include "berth/core/instruments/stopwatch.h"
 #include "berth/framework/status.h"
 
 namespace berth::instruments {
@@ -32,7 +33,10 @@ class ProfileMetrics {
   // An attempt has ended, `took` after its pod was popped.
   void NoteAttempt(AttemptResult result, Duration took);
   // All plugins of an extension point have run.
-  void NotePoint(Point point, framework::Code code, Duration took);
+  void NotePoint(Point point, framework::Code code, Duration took) {
+    HistogramCell* const cell = points_.cells[PointCells::IndexOf(point, code)];
+    (cell != nullptr ? *cell : MakePoint(point, code)).Observe(Seconds(took));
+  }
   // A pod's wait for Permit has ended.
   void NotePermitWait(framework::Code code, Duration took);
   // A cycle has reused an earlier pod's evaluation, or has not.
@@ -45,6 +49,8 @@ class ProfileMetrics {
   std::vector<CounterCell*> score;
 
  private:
+  HistogramCell& MakePoint(Point point, framework::Code code);
+
   SchedulerMetrics& all_;
   const std::string profile_;
   HistogramFamily& point_duration_;

@@ -108,10 +108,12 @@ void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framewor
 }
 
 void SchedulerMetrics::NoteEvent(const framework::ClusterEvent& event, Duration took) {
-  const std::uint64_t key = (static_cast<std::uint64_t>(event.resource) << 32) | event.actions;
-  HistogramCell*& cell = by_event_[key];
-  if (cell == nullptr) cell = &event_duration_.With({event.Label()});
-  cell->Observe(Seconds(took));
+  auto known = std::find_if(by_event_.begin(), by_event_.end(), [&](const EventCell& e) { return e.event == event; });
+  if (known == by_event_.end()) {
+    by_event_.push_back({event, &event_duration_.With({event.Label()})});
+    known = by_event_.end() - 1;
+  }
+  known->cell->Observe(Seconds(took));
 }
 
 }  // namespace berth::instruments

@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-
-#include <absl/container/flat_hash_map.h>
+#include <vector>
 
 #include "berth/base/hash_map.h"
 #include "berth/base/metric_registry.h"
@@ -112,7 +111,12 @@ class SchedulerMetrics {
   HistogramFamily& plugin_duration_;
   HistogramFamily& event_duration_;
   StringHashMap<PointCells> by_plugin_;
-  absl::flat_hash_map<std::uint64_t, HistogramCell*> by_event_;
+  // A few tens at most: the first to come are those of every pod.
+  struct EventCell {
+    framework::ClusterEvent event;
+    HistogramCell* cell = nullptr;
+  };
+  std::vector<EventCell> by_event_;
 };
 
 }  // namespace berth::instruments
