@@ -16,11 +16,21 @@ std::string_view ToString(Code code) {
   return "Error";
 }
 
-Status::Status(Code code, std::vector<std::string> reasons) {
-  // Plugins say this of most pods: it is there once, and has no owners to count.
+// Plugins say this of most pods: it is there once, and has no owners to count.
+const Status::Rep& Status::SkippedRep() {
   static const Rep kSkipped{Code::kSkip, {}, {}};
+  return kSkipped;
+}
+
+Status Status::Skip() {
+  Status skipped;
+  skipped.rep_ = std::shared_ptr<const Rep>(std::shared_ptr<const Rep>(), &SkippedRep());
+  return skipped;
+}
+
+Status::Status(Code code, std::vector<std::string> reasons) {
   if (code == Code::kSkip && reasons.empty()) {
-    rep_ = std::shared_ptr<const Rep>(std::shared_ptr<const Rep>(), &kSkipped);
+    *this = Skip();
   } else if (code != Code::kSuccess) {
     rep_ = std::make_shared<const Rep>(Rep{code, std::move(reasons), {}});
   }

@@ -38,7 +38,7 @@ class [[nodiscard]] Status {
   static Status UnschedulableAndUnresolvable(std::string reason) {
     return {Code::kUnschedulableAndUnresolvable, {std::move(reason)}};
   }
-  static Status Skip() { return {Code::kSkip, {}}; }
+  static Status Skip();
   static Status Wait() { return {Code::kWait, {}}; }
 
   Code code() const { return rep_ ? rep_->code : Code::kSuccess; }
@@ -64,6 +64,8 @@ class [[nodiscard]] Status {
     std::vector<std::string> reasons;
     std::string plugin;
   };
+  static const Rep& SkippedRep();
+
   std::shared_ptr<const Rep> rep_;  // null: success
 };
 

@@ -3,19 +3,22 @@
 
 namespace berth::framework {
 
-StatusTable::StatusTable() : entries_(1) {}
+const Status& StatusTable::Get(VerdictId id) const {
+  static const Status kOk;
+  return id == kVerdictOk ? kOk : entries_[id - 1].status;
+}
 
 VerdictId StatusTable::Intern(const Status& status) {
   // A class meets a handful of distinct refusals; the newest are the likeliest.
-  for (std::size_t i = entries_.size(); i-- > 1;) {
+  for (std::size_t i = entries_.size(); i-- > 0;) {
     const Status& known = entries_[i].status;
     if (entries_[i].position == position_ && known.code() == status.code() && known.plugin() == plugin_ &&
         known.reasons() == status.reasons()) {
-      return static_cast<VerdictId>(i);
+      return static_cast<VerdictId>(i + 1);
     }
   }
   entries_.push_back({status.WithPlugin(plugin_), position_});
-  return static_cast<VerdictId>(entries_.size() - 1);
+  return static_cast<VerdictId>(entries_.size());
 }
 
 void StatusTable::SetPlugin(std::string_view name, int position) {

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,14 +18,15 @@ inline constexpr VerdictId kVerdictOk = 0;
 
 class StatusTable {
  public:
-  StatusTable();
   // The id of `status`, which must not be success, as said by the plugin of the last SetPlugin().
   VerdictId Intern(const Status& status);
-  const Status& Get(VerdictId id) const { return entries_[id].status; }
-  // Position of the refusing plugin in the profile's Filter order.
-  int Position(VerdictId id) const { return entries_[id].position; }
-  std::size_t size() const { return entries_.size(); }
-  // For the runtime: the plugin whose verdicts come next.
+  // Success for kVerdictOk.
+  const Status& Get(VerdictId id) const;
+  // Position of the refusing plugin in the profile's Filter order. Not for kVerdictOk.
+  int Position(VerdictId id) const { return entries_[id - 1].position; }
+  // Ids are smaller.
+  std::size_t size() const { return entries_.size() + 1; }
+  // For the runtime: the plugin whose verdicts come next. `name` must be there until the next call.
   void SetPlugin(std::string_view name, int position);
 
  private:
@@ -34,8 +34,8 @@ class StatusTable {
     Status status;
     int position = 0;
   };
-  std::vector<Entry> entries_;
-  std::string plugin_;
+  std::vector<Entry> entries_;  // by id; kVerdictOk has none
+  std::string_view plugin_;
   int position_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "berth/base/make_anew.h"
 #include "berth/base/text_hash.h"
 #include "berth/core/queue/rejectors.h"
 #include "berth/core/queue/scheduling_queue.h"
@@ -46,7 +47,7 @@ class EntryPool {
     return entry;
   }
   void Give(Entry* entry) {
-    *entry = Entry();
+    MakeAnew(*entry);
     free_.push_back(entry);
   }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "berth/base/make_anew.h"
 #include "berth/core/runtime/evaluation_metrics.h"
 #include "berth/core/runtime/kept_evaluation.h"
 
@@ -21,7 +22,7 @@ void EvaluationCycle::Begin(EvaluationRequest asked) {
   is_first_sight = is_kept_current = are_scores_kept = false;
   chooser = nullptr;
   absent_status = framework::Status();
-  outcome = Outcome();
+  MakeAnew(outcome);
   outcome.node_count = request.nodes->node_count();
   post_filter_message.clear();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "berth/base/check.h"
+#include "berth/base/make_anew.h"
 
 namespace berth::scheduler {
 
@@ -47,7 +48,7 @@ std::unique_ptr<BindingCycle> BindingTable::Take(BindingCycle& cycle) {
 
 void BindingTable::Recycle(std::unique_ptr<BindingCycle> taken) {
   if (free_.size() >= kFreeMax) return;
-  *taken = BindingCycle();
+  MakeAnew(*taken);
   free_.push_back(std::move(taken));
 }
 

@@ -124,10 +124,11 @@ framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& c
   PodClaims found;
   if (!pod.spec().resource_claims.empty()) found = FindPodClaims(pod, devices_->claims);
   if (!found.error.empty()) return {Refusal(found.error), std::nullopt};
-  auto state = std::make_shared<State>();
-  state->extended_resources = DeviceBackedRequests(pod, devices_->classes);
-  if (found.claims.empty() && state->extended_resources.empty()) return {Status::Skip(), std::nullopt};
+  auto extended_resources = DeviceBackedRequests(pod, devices_->classes);
+  if (found.claims.empty() && extended_resources.empty()) return {Status::Skip(), std::nullopt};
 
+  auto state = std::make_shared<State>();
+  state->extended_resources = std::move(extended_resources);
   for (DeviceClaims::Ptr& claim : found.claims) state->claims.push_back({std::move(claim), std::nullopt, false});
   if (!state->extended_resources.empty()) {
     DeviceClaims::Ptr claim = devices_->claims.FindExtendedResourceClaim(pod);
