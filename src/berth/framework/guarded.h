@@ -13,15 +13,15 @@
 
 namespace berth::framework {
 
-// `call` returns a Status.
-template <typename Call>
-Status Guarded(Call&& call) {
+// `call` returns a Status, or an Answer that begins with one.
+template <typename Answer = Status, typename Call>
+Answer Guarded(Call&& call) {
   try {
     return call();
   } catch (const std::exception& e) {
-    return Status::Error(std::string("panic: ") + e.what());
+    return Answer{Status::Error(std::string("panic: ") + e.what())};
   } catch (...) {
-    return Status::Error("panic: unknown exception");
+    return Answer{Status::Error("panic: unknown exception")};
   }
 }
 

@@ -41,7 +41,7 @@ BlockChooser::BlockChooser(const ProfileTraits& profile, ClassUpdater& updater)
 bool BlockChooser::CanUseBlocks(const EvaluationCycle& cycle) {
   if (cycle.options.form != Form::kReuse || !cycle.is_first_sight) return false;
   if (cycle.request.extenders != nullptr || cycle.outcome.narrowed_to || cycle.do_nominations_matter) return false;
-  if (cycle.plan.has_unkept_filters || cycle.plan.has_unkept_scores) return false;
+  if (!cycle.plan.unkept_filters.empty() || cycle.plan.has_unkept_scores) return false;
   const std::size_t row_count = cycle.nodes().row_count();
   return row_count >= cycle.options.block_rows_min &&
          AmountBlocks::OddCountMax(cycle.nodes()) <= kOddRowsMin + row_count / kRowsPerOddRow;

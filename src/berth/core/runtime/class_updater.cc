@@ -25,6 +25,7 @@ using framework::VerdictId;
 namespace {
 
 MinMax RangeOf(std::span<const NodeIndex> rows, std::span<const std::int64_t> scores) {
+  if (rows.size() == 1) return {scores[rows.front()], scores[rows.front()]};  // of most pods
   MinMax range;
   plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
     const MinMax of_run = MinMaxOf(scores.subspan(first, count));
@@ -48,7 +49,7 @@ void RespectNominations(EvaluationCycle& cycle, std::span<const NodeIndex> rows)
 void ClassUpdater::PlanNominations(EvaluationCycle& cycle) {
   // A pod's own nomination does not count for itself, so its cycle cannot use what holds for the others.
   const bool respects = cycle.options.form == Form::kReuse && cycle.do_nominations_matter &&
-                        cycle.plan.extensions.empty() && !cycle.plan.has_unkept_filters &&
+                        cycle.plan.extensions.empty() && cycle.plan.unkept_filters.empty() &&
                         cycle.request.nominated->RowOf(cycle.pod().uid) == framework::kNoNode;
   if (cycle.kept->respects_nominations == respects) return;
   cycle.kept->respects_nominations = respects;
@@ -111,21 +112,27 @@ bool ClassUpdater::KeepScores(EvaluationCycle& cycle, std::span<const NodeIndex>
     const MinMax range = RangeOf(rows, scores_);
     if (range.min < 0 || range.max > framework::kNodeScoreMax) return false;
     if (range.max == 0) continue;
-    plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
-      AddWeighted(std::span(kept.fixed).subspan(first, count), std::span(scores_).subspan(first, count),
-                  cycle.profile.scores[s].weight);
-    });
+    AddToFixed(kept, rows, cycle.profile.scores[s].weight);
   }
   return true;
+}
+
+// The weighted scores that are in scores_.
+void ClassUpdater::AddToFixed(KeptEvaluation& kept, std::span<const NodeIndex> rows, std::int64_t weight) const {
+  if (rows.size() == 1) {
+    kept.fixed[rows.front()] += weight * scores_[rows.front()];
+    return;
+  }
+  plugins::ForEachRun(rows, rows.size(), [&](NodeIndex first, std::size_t count) {
+    AddWeighted(std::span(kept.fixed).subspan(first, count), std::span(scores_).subspan(first, count), weight);
+  });
 }
 
 // Asks the kept filters about these rows, which ascend, and the kept scores about those that pass.
 void ClassUpdater::KeepRows(EvaluationCycle& cycle, std::span<const NodeIndex> rows) {
   std::vector<VerdictId>& verdicts = cycle.kept->verdicts;
   plugins::FillRows(rows, std::span(verdicts), kVerdictOk);
-  for (std::size_t f = 0; f < cycle.profile.filters.size(); ++f) {
-    if (cycle.plan.is_filter_active[f] && cycle.profile.filters[f].is_kept) FilterRows(cycle, f, rows, verdicts);
-  }
+  for (const std::size_t f : cycle.plan.kept_filters) FilterRows(cycle, f, rows, verdicts);
   if (cycle.kept->respects_nominations) RespectNominations(cycle, rows);
   if (!cycle.are_scores_kept) return;
   const bool is_run = rows.back() - rows.front() == rows.size() - 1;

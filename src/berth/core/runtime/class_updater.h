@@ -32,6 +32,7 @@ class ClassUpdater {
 
   void KeepRows(EvaluationCycle& cycle, std::span<const framework::NodeIndex> rows);
   bool KeepScores(EvaluationCycle& cycle, std::span<const framework::NodeIndex> rows);
+  void AddToFixed(KeptEvaluation& kept, std::span<const framework::NodeIndex> rows, std::int64_t weight) const;
 
   std::uint64_t rebuild_count_ = 0;  // how often all rows of a class were looked at
   // Scratch.

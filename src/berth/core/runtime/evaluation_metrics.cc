@@ -71,27 +71,39 @@ void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {
   const PluginPlan& plan = cycle.plan;
   const bool has_scored = cycle.outcome.is_scored;
-  if (asked_.kept == cycle.kept && asked_.kept_key == cycle.kept_key &&
-      asked_.pre_filter_count == plan.pre_filter_count && asked_.has_filtered == has_filtered &&
-      asked_.has_scored == has_scored && asked_.is_pre_filter_skipped == plan.is_pre_filter_skipped &&
-      asked_.is_filter_active == plan.is_filter_active && asked_.is_score_idle == plan.is_score_idle &&
-      asked_.is_score_active == plan.is_score_active) {
+  Grounds& grounds = grounds_;
+  if (grounds.kept == cycle.kept && grounds.kept_key == cycle.kept_key && grounds.filters_id == plan.filters_id &&
+      grounds.pre_filter_count == plan.pre_filter_count && grounds.has_filtered == has_filtered &&
+      grounds.has_scored == has_scored && grounds.is_score_idle == plan.is_score_idle &&
+      grounds.is_score_active == plan.is_score_active) {
     ++cycle_count_;
     return;
   }
-  Flush();
-  cycle_count_ = 1;
-  asked_.is_pre_filter_skipped = plan.is_pre_filter_skipped;
-  asked_.is_filter_active = plan.is_filter_active;
-  asked_.is_score_idle = plan.is_score_idle;
-  asked_.is_score_active = plan.is_score_active;
-  asked_.pre_filter_count = plan.pre_filter_count;
-  asked_.kept = cycle.kept;
-  asked_.kept_key = cycle.kept_key;
-  asked_.has_filtered = has_filtered;
-  asked_.has_scored = has_scored;
-  is_pre_score_asked_.assign(profile_.pre_score.size(), has_scored);
-  is_score_asked_.assign(profile_.score.size(), has_scored);
+  grounds.filters_id = plan.filters_id;
+  grounds.is_score_idle = plan.is_score_idle;
+  grounds.is_score_active = plan.is_score_active;
+  grounds.pre_filter_count = plan.pre_filter_count;
+  grounds.kept = cycle.kept;
+  grounds.kept_key = cycle.kept_key;
+  grounds.has_filtered = has_filtered;
+  grounds.has_scored = has_scored;
+  FindAsked(cycle, has_filtered, asked_next_);
+  if (asked_next_ != asked_) {
+    Flush();
+    std::swap(asked_, asked_next_);
+  }
+  ++cycle_count_;
+}
+
+void EvaluationMetrics::FindAsked(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const {
+  const PluginPlan& plan = cycle.plan;
+  const bool has_scored = cycle.outcome.is_scored;
+  asked.pre_filter.assign(profile_.pre_filter.size(), false);
+  for (std::size_t i = 0; i < plan.pre_filter_count; ++i) asked.pre_filter[i] = !plan.is_pre_filter_skipped[i];
+  asked.filter.assign(profile_.filter.size(), false);
+  if (has_filtered) asked.filter = plan.is_filter_active;
+  asked.pre_score.assign(profile_.pre_score.size(), has_scored);
+  asked.score.assign(profile_.score.size(), has_scored);
   if (!has_scored) return;
   // Who skips in PreScore is not asked for scores.
   const auto& scores = cycle.profile.scores;
@@ -102,25 +114,22 @@ void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_
     const bool is_inactive = s < plan.is_score_active.size() && plan.is_score_active[s] == 0;
     const auto& kept = cycle.kept->pre_score;
     const bool has_kept_skip = pre_score < kept.size() && kept[pre_score] && kept[pre_score]->IsSkip();
-    if (is_idle || is_inactive || has_kept_skip) is_pre_score_asked_[pre_score] = is_score_asked_[s] = 0;
+    if (is_idle || is_inactive || has_kept_skip) asked.pre_score[pre_score] = asked.score[s] = false;
   }
 }
 
 void EvaluationMetrics::Flush() {
   if (cycle_count_ == 0) return;
   const auto count = static_cast<double>(std::exchange(cycle_count_, 0));
-  for (std::size_t i = 0; i < asked_.pre_filter_count; ++i) {
-    if (!asked_.is_pre_filter_skipped[i]) profile_.pre_filter[i]->Add(count);
-  }
-  for (std::size_t i = 0; asked_.has_filtered && i < asked_.is_filter_active.size(); ++i) {
-    if (asked_.is_filter_active[i]) profile_.filter[i]->Add(count);
-  }
-  for (std::size_t i = 0; i < is_pre_score_asked_.size(); ++i) {
-    if (is_pre_score_asked_[i]) profile_.pre_score[i]->Add(count);
-  }
-  for (std::size_t i = 0; i < is_score_asked_.size(); ++i) {
-    if (is_score_asked_[i]) profile_.score[i]->Add(count);
-  }
+  const auto add = [count](const PluginFlags& is_asked, const std::vector<CounterCell*>& cells) {
+    for (std::size_t i = 0; i < is_asked.size(); ++i) {
+      if (is_asked[i]) cells[i]->Add(count);
+    }
+  };
+  add(asked_.pre_filter, profile_.pre_filter);
+  add(asked_.filter, profile_.filter);
+  add(asked_.pre_score, profile_.pre_score);
+  add(asked_.score, profile_.score);
 }
 
 }  // namespace berth::runtime

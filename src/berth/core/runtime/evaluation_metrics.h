@@ -47,10 +47,9 @@ class EvaluationMetrics {
   void Flush();
 
  private:
-  // What decides which plugins had a say. Cycles in a row for which it is the same are counted together.
-  struct Asked {
-    PluginFlags is_pre_filter_skipped;
-    PluginFlags is_filter_active;
+  // What decides which plugins had a say.
+  struct Grounds {
+    std::uint64_t filters_id = 0;
     PluginFlags is_score_idle;
     PluginFlags is_score_active;
     std::size_t pre_filter_count = 0;
@@ -59,8 +58,17 @@ class EvaluationMetrics {
     bool has_filtered = false;
     bool has_scored = false;
   };
+  // Which plugins had a say, by position in the profile. Cycles in a row for which it is the same are counted together.
+  struct Asked {
+    PluginFlags pre_filter;
+    PluginFlags filter;
+    PluginFlags pre_score;
+    PluginFlags score;
+    bool operator==(const Asked&) const = default;
+  };
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
+  void FindAsked(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
   void NotePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
@@ -68,10 +76,9 @@ class EvaluationMetrics {
   Time began_{};  // of what is timed next
   bool has_noted_filters_ = false;
   bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
+  Grounds grounds_;                 // of the last cycle
   Asked asked_;
-  // Of asked_, by position in the profile.
-  PluginFlags is_pre_score_asked_;
-  PluginFlags is_score_asked_;
+  Asked asked_next_;               // scratch
   std::uint64_t cycle_count_ = 0;  // not yet in the counters
 };
 

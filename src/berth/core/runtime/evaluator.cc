@@ -66,20 +66,22 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
 // nullopt, and why, when a plugin fails.
 std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
   std::uint64_t epoch = 0;
-  for (const auto& plugin : profile_.plugins.owned) {
-    const Status failed = GuardedCall([&] { epoch += plugin->Epoch(); });
-    if (failed.IsSuccess()) continue;
-    if (error != nullptr)
-      *error = "running Epoch of plugin \"" + std::string(plugin->Name()) + "\": " + failed.Message();
-    return std::nullopt;
-  }
-  return epoch;
+  const framework::Plugin* asked = nullptr;
+  const Status failed = GuardedCall([&] {
+    for (const auto& plugin : profile_.plugins.owned) {
+      asked = plugin.get();
+      epoch += asked->Epoch();
+    }
+  });
+  if (failed.IsSuccess()) return epoch;
+  if (error != nullptr) *error = "running Epoch of plugin \"" + std::string(asked->Name()) + "\": " + failed.Message();
+  return std::nullopt;
 }
 
 void Evaluator::FindNode() {
   const bool is_refused = !RunPreFilter(cycle_);
-  if (metrics_) metrics_->NotePreFilter(cycle_);
   PlanFilters(cycle_);  // also for the dry runs of PostFilter after a refusal
+  if (metrics_) metrics_->NotePreFilter(cycle_);
   if (is_refused) return;
   if (!TryNominatedNode()) ChooseNode();
   if (metrics_) metrics_->NoteChoice(cycle_);

@@ -281,6 +281,35 @@ TEST_P(EvaluatorTest, PreFilterRefusals) {
   }
 }
 
+// What one plugin says in each cycle, beside one whose Skip is kept with the class.
+TEST_P(EvaluatorTest, SkipsOfACycleAndSkipsThatAreKept) {
+  const auto refuse = [](const Cycle&, const PodInfo&, const NodeInfo& node) {
+    return node.name() == "a" ? Status::Unschedulable("no") : Status();
+  };
+  Puppet& kept = Add("Kept");
+  kept.pre_filter = [](const Cycle&, const PodInfo&) { return PreFilterResult{Status::Skip(), {}}; };
+  kept.filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("not to be asked"); };
+  Puppet& asked = Add("Asked");
+  asked.depends_on.pre_filter = Dependency::kCycle;
+  Status says;
+  asked.pre_filter = [&](const Cycle&, const PodInfo&) { return PreFilterResult{says, {}}; };
+  asked.filter = refuse;
+  for (int round = 0; round < 3; ++round) {
+    says = Status();
+    EXPECT_EQ(Evaluate().feasible_count, 2u);
+    says = Status::Skip();
+    EXPECT_EQ(Evaluate().feasible_count, 3u);
+    says = Status::Unschedulable("not now");
+    EXPECT_EQ(Evaluate().result, Result::kRefused);
+    EXPECT_EQ(evaluator_->Message(), "0/3 nodes are available: not now.");
+    says = Status::Error("oops");
+    EXPECT_EQ(Evaluate().error, "running PreFilter plugin \"Asked\": oops");
+  }
+  EXPECT_EQ(asked.pre_filter_calls, 12);
+  // The first cycle of a class may be its only one: what it found out is kept from the second on.
+  EXPECT_LE(kept.pre_filter_calls, GetParam() == Form::kReuse ? 2 : 12);
+}
+
 TEST_P(EvaluatorTest, Messages) {
   Puppet& p = Add("Puppet");
   for (int i = 0; i < 9; ++i) cache_.SetNode(MakeNode("n" + std::to_string(i)).Build());

@@ -60,8 +60,7 @@ bool GroupChooser::PlanGroupers(const EvaluationCycle& cycle) {
     return true;
   };
   int first_unkept_filter = INT_MAX;
-  for (const std::size_t f : cycle.profile.unkept_filters) {
-    if (!cycle.plan.is_filter_active[f]) continue;
+  for (const std::size_t f : cycle.plan.unkept_filters) {
     if (!add(filter_groupers_[f])) return false;
     first_unkept_filter = std::min(first_unkept_filter, static_cast<int>(f));
   }
@@ -87,8 +86,10 @@ bool GroupChooser::ChooseInOrder(EvaluationCycle& cycle) {
     Refuse(cycle);
     return true;
   }
-  totals_.clear();
-  for (const std::size_t i : feasible_candidates_) totals_.push_back(order_->TotalOf(candidates_[i].level));
+  const Candidate* const candidate_at = candidates_.data();
+  totals_.resize(feasible_candidates_.size());
+  std::int64_t* total = totals_.data();
+  for (const std::size_t i : feasible_candidates_) *total++ = order_->TotalOf(candidate_at[i].level);
   outcome.is_scored = outcome.feasible_count > 1 && !cycle.profile.scores.empty();
   if (outcome.is_scored && !ScoreCandidates(cycle)) {
     // A plugin failed: the scan words it.
@@ -147,30 +148,34 @@ void GroupChooser::AddSpecialCandidates(const EvaluationCycle& cycle) {
 bool GroupChooser::FilterCandidates(EvaluationCycle& cycle) {
   asked_rows_.clear();
   if (verdicts_.size() < cycle.nodes().row_count()) verdicts_.resize(cycle.nodes().row_count(), kVerdictNoNode);
+  // Here and below by pointers, without the checks of a vector: a pod may have a candidate for each of hundreds of
+  // rows.
+  VerdictId* const verdict_of = verdicts_.data();
+  asked_rows_.resize(candidates_.size());
+  NodeIndex* asked = asked_rows_.data();
   for (const Candidate& candidate : candidates_) {
-    asked_rows_.push_back(candidate.some_row);
-    verdicts_[candidate.some_row] = kVerdictOk;
+    *asked++ = candidate.some_row;
+    verdict_of[candidate.some_row] = kVerdictOk;
   }
-  for (const std::size_t f : cycle.profile.unkept_filters) {
-    if (cycle.plan.is_filter_active[f]) FilterRows(cycle, f, asked_rows_, verdicts_);
-  }
+  for (const std::size_t f : cycle.plan.unkept_filters) FilterRows(cycle, f, asked_rows_, verdicts_);
   feasible_.clear();
   feasible_candidates_.clear();
   feasible_sizes_.clear();
-  for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    Candidate& candidate = candidates_[i];
-    candidate.verdict = verdicts_[candidate.some_row];
+  std::size_t i = 0;
+  for (Candidate& candidate : candidates_) {
+    candidate.verdict = verdict_of[candidate.some_row];
     if (!candidate.is_special) {
       if (candidate.group >= group_verdicts_.size()) group_verdicts_.resize(candidate.group + 1);
       group_verdicts_[candidate.group] = candidate.verdict;
     }
-    if (candidate.verdict != kVerdictOk) {
-      if (!cycle.kept->statuses.Get(candidate.verdict).IsRejected()) return false;
-      continue;
+    if (candidate.verdict == kVerdictOk) {
+      feasible_.push_back(candidate.some_row);
+      feasible_candidates_.push_back(i);
+      feasible_sizes_.push_back(candidate.size);
+    } else if (!cycle.kept->statuses.Get(candidate.verdict).IsRejected()) {
+      return false;
     }
-    feasible_.push_back(candidate.some_row);
-    feasible_candidates_.push_back(i);
-    feasible_sizes_.push_back(candidate.size);
+    ++i;
   }
   return true;
 }
@@ -228,8 +233,10 @@ void GroupChooser::ChooseAmongCandidates(EvaluationCycle& cycle) const {
   Outcome& outcome = cycle.outcome;
   const std::int64_t best = *std::max_element(totals_.begin(), totals_.end());
   std::size_t count = 0;
-  for (std::size_t i = 0; i < totals_.size(); ++i) {
-    if (totals_[i] == best) count += candidates_[feasible_candidates_[i]].best_count;
+  const std::size_t* of_feasible = feasible_candidates_.data();
+  for (const std::int64_t total : totals_) {
+    if (total == best) count += candidates_[*of_feasible].best_count;
+    ++of_feasible;
   }
   std::size_t left = count == 1 ? 0 : Random(cycle.request.seed).Below(count);
   for (std::size_t i = 0; i < totals_.size(); ++i) {

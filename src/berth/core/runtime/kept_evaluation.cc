@@ -9,6 +9,12 @@ namespace berth::runtime {
 
 void KeptEvaluation::Clear() {
   KeptEvaluation empty;
+  empty.pre_filter = std::move(pre_filter);
+  empty.pre_filter.clear();
+  empty.is_pre_filter_skipped = std::move(is_pre_filter_skipped);
+  empty.pre_score = std::move(pre_score);
+  empty.pre_score.clear();
+  empty.is_fixed_score = std::move(is_fixed_score);
   empty.verdicts = std::move(verdicts);
   empty.fixed = std::move(fixed);
   empty.verdict_counts = std::move(verdict_counts);

@@ -28,7 +28,10 @@ struct KeptEvaluation {
   // From PreFilter and PreScore plugins whose answer rests on the class alone.
   framework::CycleState state;
   std::vector<std::optional<framework::PreFilterResult>> pre_filter;  // by plugin
-  std::vector<std::optional<framework::Status>> pre_score;            // by plugin
+  // All kept PreFilter answers are there, and none refuses the pod or names nodes. Who said Skip among them, by plugin.
+  bool do_pre_filters_pass = false;
+  PluginFlags is_pre_filter_skipped;
+  std::vector<std::optional<framework::Status>> pre_score;  // by plugin
 
   framework::StatusTable statuses;
   std::vector<framework::VerdictId> verdicts;  // of the kept filters, by row

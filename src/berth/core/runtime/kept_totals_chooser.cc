@@ -20,7 +20,7 @@ bool KeptTotalsChooser::Choose(EvaluationCycle& cycle) {
   updater_.Update(cycle);
   const KeptEvaluation& kept = *cycle.kept;
   if (!IsKeptComplete(cycle) || kept.feasible_count == 0) return false;
-  if (cycle.plan.has_unkept_filters || cycle.plan.has_unkept_scores) return false;
+  if (!cycle.plan.unkept_filters.empty() || cycle.plan.has_unkept_scores) return false;
   if (!std::all_of(kept.columns.begin(), kept.columns.end(), [](const auto& column) { return column.is_zero; }))
     return false;
 

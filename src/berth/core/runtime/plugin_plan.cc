@@ -11,27 +11,33 @@ using framework::Status;
 void PluginPlan::Clear() {
   is_pre_filter_skipped.clear();
   pre_filter_count = 0;
-  is_filter_active.clear();
-  has_unkept_filters = false;
   is_score_idle.clear();
   has_unkept_scores = false;
   is_score_active.clear();
-  extensions.clear();
 }
 
 void PlanFilters(EvaluationCycle& cycle) {
   const ProfileTraits& profile = cycle.profile;
   PluginPlan& plan = cycle.plan;
+  if (plan.planned_for == plan.is_pre_filter_skipped) return;
+  plan.planned_for = plan.is_pre_filter_skipped;
+  ++plan.filters_id;
+  plan.extensions.clear();
   for (std::size_t i = 0; i < profile.pre_filters.size(); ++i) {
     const ProfileTraits::PreFilter& entry = profile.pre_filters[i];
     if (!plan.is_pre_filter_skipped[i] && entry.has_extensions) plan.extensions.push_back(entry.plugin);
   }
   plan.is_filter_active.assign(profile.filters.size(), true);
+  plan.kept_filters.clear();
+  plan.unkept_filters.clear();
   for (std::size_t f = 0; f < profile.filters.size(); ++f) {
-    const std::size_t pre_filter = profile.filters[f].pre_filter;
-    if (pre_filter != ProfileTraits::kNone && plan.is_pre_filter_skipped[pre_filter]) plan.is_filter_active[f] = false;
+    const ProfileTraits::Filter& filter = profile.filters[f];
+    if (filter.pre_filter != ProfileTraits::kNone && plan.is_pre_filter_skipped[filter.pre_filter]) {
+      plan.is_filter_active[f] = false;
+    } else {
+      (filter.is_kept ? plan.kept_filters : plan.unkept_filters).push_back(f);
+    }
   }
-  for (const std::size_t f : profile.unkept_filters) plan.has_unkept_filters |= plan.is_filter_active[f] != 0;
 }
 
 void PlanScores(EvaluationCycle& cycle) {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "berth/core/runtime/profile_traits.h"
@@ -15,15 +17,20 @@ struct EvaluationCycle;
 struct PluginPlan {
   PluginFlags is_pre_filter_skipped;
   std::size_t pre_filter_count = 0;  // PreFilter plugins that were asked, or whose answer was at hand
-  PluginFlags is_filter_active;      // false: its PreFilter said Skip
-  bool has_unkept_filters = false;   // an active filter has to be asked in this cycle
   PluginFlags is_score_idle;         // has nothing to say about this pod, as it could tell before the filters
   bool has_unkept_scores = false;    // a score plugin that is not idle has to be asked in this cycle
   PluginFlags is_score_active;       // false: its PreScore said Skip. Set when PreScore has run
+
+  // What PlanFilters() makes of is_pre_filter_skipped. As long as that is the same it holds for the next cycles, too.
+  PluginFlags is_filter_active;             // false: its PreFilter said Skip
+  std::vector<std::size_t> kept_filters;    // positions of the active ones whose answers are kept
+  std::vector<std::size_t> unkept_filters;  // of those that have to be asked in this cycle
   // PreFilter plugins to tell of pods that come to a node or leave it.
   std::vector<const framework::PreFilterPlugin*> extensions;
+  std::uint64_t filters_id = 0;            // another number each time that it is made anew
+  std::optional<PluginFlags> planned_for;  // is_pre_filter_skipped as it was then
 
-  // In the room that it has.
+  // For the next cycle, in the room that it has.
   void Clear();
 };
 

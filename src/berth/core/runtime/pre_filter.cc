@@ -58,51 +58,82 @@ void Refuse(EvaluationCycle& cycle, const Answers& answers) {
   if (!answers.refused.plugin().empty()) outcome.unschedulable_plugins.insert(std::string(answers.refused.plugin()));
 }
 
-}  // namespace
+PreFilterResult Ask(EvaluationCycle& cycle, std::size_t i, CycleState& state) {
+  const framework::PreFilterPlugin& plugin = *cycle.profile.pre_filters[i].plugin;
+  const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
+  PreFilterResult result = framework::Guarded<PreFilterResult>([&] {
+    return plugin.PreFilter({cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now}, cycle.pod());
+  });
+  if (cycle.sampled != nullptr)
+    cycle.sampled->EndCall(instruments::Point::kPreFilter, plugin.Name(), result.status.code(), began);
+  return result;
+}
 
-bool RunPreFilter(EvaluationCycle& cycle) {
+// What follows from one plugin's answer. kEnd: nobody else needs to be asked.
+enum class Next { kGoOn, kEnd, kFail };
+
+Next Consider(const PreFilterResult& result, std::size_t i, EvaluationCycle& cycle, Answers& answers) {
+  const Status& status = result.status;
+  if (status.IsSkip()) {
+    cycle.plan.is_pre_filter_skipped[i] = true;
+    return Next::kGoOn;
+  }
+  if (status.IsSuccess() && !result.node_names) return Next::kGoOn;
+  const std::string_view plugin = cycle.profile.pre_filters[i].plugin->Name();
+  const bool is_refusal = status.code() == Code::kUnschedulable || status.code() == Code::kUnschedulableAndUnresolvable;
+  if (!status.IsSuccess() && !is_refusal) {
+    cycle.Fail("running PreFilter plugin \"" + std::string(plugin) + "\": " + status.Message());
+    return Next::kFail;
+  }
+  if (Add(result, plugin, cycle, answers)) return Next::kGoOn;
+  cycle.plan.pre_filter_count = i + 1;
+  return Next::kEnd;
+}
+
+// Asks all plugins, but those whose answer is at hand.
+Next AskAll(EvaluationCycle& cycle, Answers& answers) {
   const auto& plugins = cycle.profile.pre_filters;
   KeptEvaluation& kept = *cycle.kept;
   cycle.plan.is_pre_filter_skipped.assign(plugins.size(), false);
-  cycle.plan.pre_filter_count = plugins.size();
   kept.pre_filter.resize(plugins.size());
-  CycleState own;
-  Answers answers;
-  std::optional<PreFilterResult> fresh;
+  kept.is_pre_filter_skipped.assign(plugins.size(), false);
+  bool do_pass = true;
   for (std::size_t i = 0; i < plugins.size(); ++i) {
-    const auto& [plugin, is_kept, has_extensions] = plugins[i];
-    std::optional<PreFilterResult>& slot = is_kept ? kept.pre_filter[i] : fresh;
-    if (!is_kept) fresh.reset();
-    if (!slot) {
-      slot.emplace();
-      CycleState& state = is_kept ? kept.state : own;
-      const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
-      Status failed = GuardedCall([&, asked = plugin] {
-        *slot = asked->PreFilter({cycle.nodes(), state, cycle.request.seed, cycle.request.wall_now}, cycle.pod());
-      });
-      if (!failed.IsSuccess()) slot->status = std::move(failed);
-      if (cycle.sampled != nullptr)
-        cycle.sampled->EndCall(instruments::Point::kPreFilter, plugin->Name(), slot->status.code(), began);
+    Next next = Next::kGoOn;
+    if (plugins[i].is_kept) {
+      std::optional<PreFilterResult>& slot = kept.pre_filter[i];
+      if (!slot) slot = Ask(cycle, i, kept.state);
+      next = Consider(*slot, i, cycle, answers);
+      kept.is_pre_filter_skipped[i] = slot->status.IsSkip();
+      do_pass = do_pass && (slot->status.IsSkip() || (slot->status.IsSuccess() && !slot->node_names));
+      if (next == Next::kFail) slot.reset();  // An error is not kept: the next pod asks again.
+    } else {
+      next = Consider(Ask(cycle, i, cycle.state), i, cycle, answers);
     }
-    const Status& status = slot->status;
-    if (status.IsSkip()) {
-      cycle.plan.is_pre_filter_skipped[i] = true;
-      continue;
-    }
-    if (status.IsSuccess() && !slot->node_names) continue;
-    const bool is_refusal =
-        status.code() == Code::kUnschedulable || status.code() == Code::kUnschedulableAndUnresolvable;
-    if (!status.IsSuccess() && !is_refusal) {
-      const std::string message = status.Message();
-      slot.reset();  // An error is not kept: the next pod asks again.
-      return cycle.Fail("running PreFilter plugin \"" + std::string(plugin->Name()) + "\": " + message);
-    }
-    if (Add(*slot, plugin->Name(), cycle, answers)) continue;
-    cycle.plan.pre_filter_count = i + 1;
-    break;
+    if (next != Next::kGoOn) return next;
   }
-  cycle.state.MergeFrom(kept.state);
-  cycle.state.MergeFrom(own);
+  kept.do_pre_filters_pass = do_pass;
+  return Next::kGoOn;
+}
+
+// The same where what is kept lets the pod pass: only the others are asked.
+Next AskUnkept(EvaluationCycle& cycle, Answers& answers) {
+  cycle.plan.is_pre_filter_skipped = cycle.kept->is_pre_filter_skipped;
+  for (const std::size_t i : cycle.profile.unkept_pre_filters) {
+    const Next next = Consider(Ask(cycle, i, cycle.state), i, cycle, answers);
+    if (next != Next::kGoOn) return next;
+  }
+  return Next::kGoOn;
+}
+
+}  // namespace
+
+bool RunPreFilter(EvaluationCycle& cycle) {
+  cycle.plan.pre_filter_count = cycle.profile.pre_filters.size();
+  Answers answers;
+  const Next next = cycle.kept->do_pre_filters_pass ? AskUnkept(cycle, answers) : AskAll(cycle, answers);
+  if (next == Next::kFail) return false;
+  cycle.state.MergeFrom(cycle.kept->state);
   if (!answers.narrowing.empty())
     cycle.outcome.narrowing_plugins.assign(answers.narrowing.begin(), answers.narrowing.end());
   if (answers.refused.IsSuccess()) return true;

@@ -81,7 +81,7 @@ ProfileTraits::ProfileTraits(const ProfilePlugins& of_plugins, Form form) : plug
     entry.is_kept = keeps && rests_on_nodes(entry.depends_on) && !prepared_in_cycle.contains(score.plugin->Name()) &&
                     entry.normalization != Normalization::kCustom;
   }
-  unkept_filters = UnkeptOf(filters);
+  unkept_pre_filters = UnkeptOf(pre_filters);
   unkept_scores = UnkeptOf(scores);
   is_kept_by_placement = ReadPlacementOnly(pre_filters) && ReadPlacementOnly(filters) &&
                          ReadPlacementOnly(pre_scores) && ReadPlacementOnly(scores);

@@ -58,7 +58,7 @@ struct ProfileTraits {
   std::vector<PreScore> pre_scores;
   std::vector<Score> scores;
   // Positions of those that are not kept. A cycle of a class that was met before asks few others.
-  std::vector<std::size_t> unkept_filters;
+  std::vector<std::size_t> unkept_pre_filters;
   std::vector<std::size_t> unkept_scores;
   // What is kept holds for all classes of one PodClass::placement_id.
   bool is_kept_by_placement = true;

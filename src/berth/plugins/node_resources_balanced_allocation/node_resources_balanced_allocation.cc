@@ -127,7 +127,9 @@ void NodeResourcesBalancedAllocation::ScoreRows(const framework::Cycle& cycle, c
   const auto score_row = [&](NodeIndex row) {
     scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
   };
-  const auto columns = scored_.CpuAndMemoryRows(cycle.table, pod_requests);
+  // For most pods the only row is that of the pod before.
+  const bool are_many = rows.size() >= kKernelRowsMin;
+  const auto columns = are_many ? scored_.CpuAndMemoryRows(cycle.table, pod_requests) : std::nullopt;
   if (!columns) {
     for (const NodeIndex row : rows) score_row(row);
     return;

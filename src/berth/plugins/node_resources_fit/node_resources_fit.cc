@@ -359,7 +359,9 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
     scores[row] = ScoreOf(RowAmounts{scored_, cycle.table, row}, pod_requests);
   };
   const std::optional<ShareOf> share = KernelShare();
-  const auto columns = share ? scored_.CpuAndMemoryRows(cycle.table, pod_requests) : std::nullopt;
+  // For most pods the only row is that of the pod before.
+  const bool are_many = rows.size() >= kKernelRowsMin;
+  const auto columns = share && are_many ? scored_.CpuAndMemoryRows(cycle.table, pod_requests) : std::nullopt;
   if (!columns) {
     for (const NodeIndex row : rows) score_row(row);
     return;
