@@ -22,6 +22,11 @@ class LruCache {
 
   // Null when there is none. What is found counts as used.
   Value* Find(std::uint64_t id) {
+    // Most ask again for what was used last.
+    if (!entries_.empty() && entries_.front().id == id) {
+      entries_.front().period = period_;
+      return &entries_.front().value;
+    }
     const auto it = by_id_.find(id);
     if (it == by_id_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, it->second);

@@ -22,7 +22,9 @@ class TableSync {
   bool IsSame(const framework::NodeTable& nodes) const {
     return table_ == &nodes && version_ <= nodes.version() && row_count_ <= nodes.row_count();
   }
-  bool IsUpToDate(const framework::NodeTable& nodes) const { return IsSame(nodes) && version_ == nodes.version(); }
+  bool IsUpToDate(const framework::NodeTable& nodes) const {
+    return table_ == &nodes && version_ == nodes.version() && row_count_ <= nodes.row_count();
+  }
   void Forget() { table_ = nullptr; }
 
   // Looks at the table: the rows that changed since the last time; nullopt when all are to be looked at.
@@ -60,11 +62,13 @@ void SyncPods(const framework::NodeInfo& info, std::vector<Kept>& kept, const Ke
   const std::vector<framework::PodInfoPtr>& pods = info.pods();
   const std::size_t pod_count = info.has_node() ? pods.size() : 0;
   const std::size_t common = std::min(kept.size(), pod_count);
-  for (std::size_t i = 0; i < common; ++i) {
-    if (keeps(kept[i], pods[i])) continue;
-    count(kept[i], -1);
-    kept[i] = make(pods[i]);
-    count(kept[i], +1);
+  // Every pod of a row that has changed is looked at: by pointers, without the checks of a vector.
+  Kept* at = kept.data();
+  for (const framework::PodInfoPtr *pod = pods.data(), *const end = pod + common; pod != end; ++pod, ++at) {
+    if (keeps(*at, *pod)) continue;
+    count(*at, -1);
+    *at = make(*pod);
+    count(*at, +1);
   }
   for (std::size_t i = common; i < kept.size(); ++i) count(kept[i], -1);
   kept.resize(common);

@@ -24,17 +24,20 @@ void AffinityIndex::Reset() {
   log_.clear();
   reset_at_ = log_base_;
   counts_ = {};
+  latest_ = {};
   table_.Forget();  // all rows are looked at
 }
 
 void AffinityIndex::DropIdle() {
   counts_.DropIdle();
+  latest_ = {};
   if (carried_term_count_ > 2 * live_term_count_ + kIdleDeadTermsMax || HasDeadBytes(kIdleDeadBytesMax)) Reset();
 }
 
 void AffinityIndex::Sync(const framework::NodeTable& nodes) {
-  const bool is_void = !table_.IsSame(nodes) || kinds_.HaveNamespacesChanged();
-  if (!is_void && table_.IsUpToDate(nodes)) return;
+  const bool is_up_to_date = table_.IsUpToDate(nodes);
+  const bool is_void = (!is_up_to_date && !table_.IsSame(nodes)) || kinds_.HaveNamespacesChanged();
+  if (!is_void && is_up_to_date) return;
   // What is overgrown with what nobody has any more begins anew, but not before that has cost as much as beginning.
   const std::uint64_t changes = log_base_ + log_.size() - reset_at_;
   const bool is_overgrown = topology_.IsOvergrown() || HasDeadClasses();
@@ -109,7 +112,18 @@ AffinityIndex::ClassId AffinityIndex::ClassFor(const std::shared_ptr<const PodCl
   return id;
 }
 
-std::shared_ptr<const AffinityCounts> AffinityIndex::CountsFor(const std::shared_ptr<const PodClass>& pod_class) {
+const std::shared_ptr<const AffinityCounts>& AffinityIndex::CountsFor(
+    const std::shared_ptr<const PodClass>& pod_class) {
+  const bool is_latest = latest_.pod_class == pod_class && latest_.moves == moves_ &&
+                         latest_.log_end == log_base_ + log_.size() && latest_.class_count == kinds_.class_count();
+  if (!is_latest) {
+    std::shared_ptr<const AffinityCounts> counts = BringUp(pod_class);
+    latest_ = {pod_class, std::move(counts), moves_, log_base_ + log_.size(), kinds_.class_count()};
+  }
+  return latest_.counts;
+}
+
+std::shared_ptr<const AffinityCounts> AffinityIndex::BringUp(const std::shared_ptr<const PodClass>& pod_class) {
   // Classes that are only asked about must not pile up. At a class's first sight nobody holds what beginning anew would
   // make void.
   if (HasDeadClasses() && !kinds_.Knows(*pod_class)) {
@@ -162,11 +176,11 @@ void AffinityIndex::Match(AffinityCounts& counts) {
   };
   follow(CountKind::kAffinity, counts.terms().required_affinity);
   follow(CountKind::kAntiAffinity, counts.terms().required_anti_affinity);
-  candidates_.clear();
-  kinds_.CollectBearing(counts.kind_, candidates_);
-  std::sort(candidates_.begin(), candidates_.end());
-  candidates_.erase(std::unique(candidates_.begin(), candidates_.end()), candidates_.end());
-  for (const KindId id : candidates_) AddEffects(counts, id);
+  std::vector<KindId> candidates;
+  kinds_.CollectBearing(counts.kind_, candidates);
+  std::sort(candidates.begin(), candidates.end());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  for (const KindId id : candidates) AddEffects(counts, id);
   const bool is_same = std::equal(
       before.begin(), before.end(), counts.counters_.begin(), counts.counters_.end(),
       [](const TopologyCounter& a, const TopologyCounter& b) { return a.kind() == b.kind() && a.key() == b.key(); });

@@ -51,8 +51,8 @@ class AffinityIndex {
   bool HasCarriers() const { return carrier_count_ > 0; }
 
   // The sums for a pod of that class, up to date; classes of one kind share them. They are changed by the next call for
-  // the kind after the table has changed.
-  std::shared_ptr<const AffinityCounts> CountsFor(const std::shared_ptr<const framework::PodClass>& pod_class);
+  // the kind after the table has changed. The reference is good until the next call.
+  const std::shared_ptr<const AffinityCounts>& CountsFor(const std::shared_ptr<const framework::PodClass>& pod_class);
 
   // What one more pod of class `running` would add to `counts`, which are those of class `incoming`; kScore is left
   // out.
@@ -99,6 +99,7 @@ class AffinityIndex {
   void Count(const std::shared_ptr<const framework::PodClass>& pod_class, framework::NodeIndex row, std::int32_t pods);
   ClassId ClassFor(const std::shared_ptr<const framework::PodClass>& pod_class);
 
+  std::shared_ptr<const AffinityCounts> BringUp(const std::shared_ptr<const framework::PodClass>& pod_class);
   void Match(AffinityCounts& counts);
   void AddEffects(AffinityCounts& counts, KindId running);
   void CollectEffects(KindId incoming, KindId running);
@@ -137,9 +138,19 @@ class AffinityIndex {
   LruCache<KeptCounts> counts_;  // by KindId
   std::uint64_t matches_ = 0;    // how often counters were laid out
 
+  // The last answer of CountsFor(). Plugins ask several times a cycle.
+  struct Answer {
+    std::shared_ptr<const framework::PodClass> pod_class;
+    std::shared_ptr<const AffinityCounts> counts;
+    // As they were: all that a sum can change with.
+    std::uint64_t moves = 0;
+    std::uint64_t log_end = 0;
+    std::size_t class_count = 0;
+  };
+  Answer latest_;
+
   // Scratch.
   std::vector<AffinityEffect> found_effects_;
-  std::vector<KindId> candidates_;
 };
 
 }  // namespace berth::plugins

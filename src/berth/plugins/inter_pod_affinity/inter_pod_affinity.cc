@@ -237,6 +237,7 @@ InterPodAffinity::InterPodAffinity(const config::InterPodAffinityArgs& args, con
       handle_(handle) {}
 
 InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const PodInfo& pod) const {
+  static const std::shared_ptr<const AffinityCounts> kNoCounts;
   const auto it =
       std::find_if(indexes_.begin(), indexes_.end(), [&](const auto& index) { return index->table() == &cycle.table; });
   is_used_ = true;
@@ -250,7 +251,7 @@ InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const P
   const std::shared_ptr<AffinityIndex>& index = indexes_.front();
   index->Sync(cycle.table);
   const bool has_terms = !pod.spec().pod_affinity.empty() || !pod.spec().pod_anti_affinity.empty();
-  if (!has_terms && !index->HasCarriers()) return {index, nullptr};
+  if (!has_terms && !index->HasCarriers()) return {index, kNoCounts};
   return {index, index->CountsFor(pod.pod_class)};
 }
 
@@ -356,7 +357,7 @@ bool InterPodAffinity::IgnoresPodsWithout(const PodInfo& pod) const {
 
 bool InterPodAffinity::PreScoreSkips(const Cycle& cycle, const PodInfo& pod) const {
   if (IgnoresPodsWithout(pod)) return true;
-  const auto counts = Prepare(cycle, pod).counts;
+  const auto& counts = Prepare(cycle, pod).counts;
   return counts == nullptr || (counts->terms().error.empty() && !counts->Any(CountKind::kScore));
 }
 

@@ -87,9 +87,10 @@ class InterPodAffinity final : public framework::PreFilterPlugin,
   void DropIdle() override;
 
  private:
+  // Good until the next one is prepared.
   struct Prepared {
-    std::shared_ptr<AffinityIndex> index;
-    std::shared_ptr<const AffinityCounts> counts;  // null: neither the pod nor a running one has terms
+    const std::shared_ptr<AffinityIndex>& index;
+    const std::shared_ptr<const AffinityCounts>& counts;  // null: neither the pod nor a running one has terms
   };
 
   Prepared Prepare(const framework::Cycle& cycle, const framework::PodInfo& pod) const;

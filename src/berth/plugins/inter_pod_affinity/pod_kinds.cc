@@ -105,8 +105,10 @@ void PodKinds::Signature::Gain(TermId term, bool as_incoming, bool as_running) {
 }
 
 PodKinds::ClassId PodKinds::Add(const std::shared_ptr<const PodClass>& pod_class) {
+  // Pods of one class often come one after another.
+  if (latest_ < classes_.size() && classes_[latest_].pod_class == pod_class) return latest_;
   const auto known = class_ids_.find(pod_class.get());
-  if (known != class_ids_.end()) return known->second;
+  if (known != class_ids_.end()) return latest_ = known->second;
   if (sets_.empty()) {
     namespaces_version_ = namespaces_->version();
     sets_.push_back({std::make_shared<CarriedTerms>(), {}});

@@ -137,6 +137,7 @@ class PodKinds {
 
   std::vector<Class> classes_;
   absl::flat_hash_map<const framework::PodClass*, ClassId> class_ids_;
+  ClassId latest_ = 0;  // that Add() was asked about
   std::vector<Kind> kinds_;
   absl::flat_hash_map<Signature, KindId> kind_ids_;
   std::vector<TermSet> sets_;

@@ -186,7 +186,8 @@ TEST(AffinityIndex, ClassesOfOneKindShareTheirSums) {
   // A running pod that minds one of them alone.
   table.AddPod(MakePod("second").AntiAffinity(AffinityTerm("host", Labels({{"app", "b"}}))).Node("n2").Info());
   index.Sync(table);
-  EXPECT_NE(index.CountsFor(a), index.CountsFor(b));
+  const auto counts_of_a = index.CountsFor(a);
+  EXPECT_NE(counts_of_a, index.CountsFor(b));
   for (const auto& [pod_class, want] : {std::pair(a, 0), std::pair(b, 1)}) {
     const auto now = index.CountsFor(pod_class);
     EXPECT_EQ(at(*now, CountKind::kExistingAntiAffinity, "n2"), want);
