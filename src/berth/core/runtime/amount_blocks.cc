@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <span>
+
+#include "berth/core/runtime/row_loops.h"
 
 namespace berth::runtime {
 
@@ -293,13 +296,8 @@ void AmountBlocks::Tighten(BlockId block) {
   Amounts emptiest;
   Amounts fullest;
   for (std::size_t i = 0; i < kAmountCount; ++i) {
-    const std::int64_t* const values = (points_.columns().*kAmountColumns[i]).data() + block * kPointsPerBlock;
-    std::int64_t min = values[0];
-    std::int64_t max = values[0];
-    for (std::size_t k = 1; k < count; ++k) {
-      min = values[k] < min ? values[k] : min;
-      max = values[k] > max ? values[k] : max;
-    }
+    const std::span values(points_.columns().*kAmountColumns[i]);
+    const auto [min, max] = MinMaxOf(values.subspan(block * kPointsPerBlock, count));
     emptiest[i] = i < kCapacityCount ? max : min;
     fullest[i] = i < kCapacityCount ? min : max;
   }

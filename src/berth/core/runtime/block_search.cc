@@ -147,7 +147,8 @@ bool BlockSearch::ScorePoints(std::span<const BlockId> blocks) {
     const std::size_t begin = point_rows_.size();
     AddPointsOf(block);
     if (emptiest_verdicts_[block] == fullest_verdicts_[block]) {
-      for (const NodeIndex point : std::span(point_rows_).subspan(begin)) verdicts_[point] = kVerdictOk;
+      const auto points = std::span(verdicts_).subspan(block * AmountBlocks::kPointsPerBlock);
+      std::fill_n(points.begin(), point_rows_.size() - begin, kVerdictOk);
     } else {
       // Only the feasible ones are scored, as everywhere.
       point_rows_.erase(std::remove_if(point_rows_.begin() + static_cast<std::ptrdiff_t>(begin), point_rows_.end(),

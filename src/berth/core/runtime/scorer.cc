@@ -9,6 +9,7 @@
 #include "berth/core/runtime/kept_evaluation.h"
 #include "berth/core/runtime/normalization.h"
 #include "berth/core/runtime/plugin_calls.h"
+#include "berth/core/runtime/row_loops.h"
 
 namespace berth::runtime {
 
@@ -16,6 +17,17 @@ using framework::NodeIndex;
 using framework::Normalization;
 using framework::ScorePlugin;
 using framework::Status;
+
+namespace {
+
+// Puts the rows' values one behind the other.
+void GatherRows(std::span<const NodeIndex> rows, std::span<const std::int64_t> values, std::span<std::int64_t> out) {
+  const std::int64_t* const value_of = values.data();  // by row, without the checks of a span
+  std::int64_t* to = out.data();
+  for (const NodeIndex row : rows) *to++ = value_of[row];
+}
+
+}  // namespace
 
 bool Scorer::RunPreScore(EvaluationCycle& cycle, std::span<const NodeIndex> feasible) {
   const ProfileTraits& profile = cycle.profile;
@@ -71,11 +83,11 @@ bool Scorer::AddScores(EvaluationCycle& cycle, std::size_t score, std::span<cons
   if (entry.normalization == Normalization::kCustom) {
     if (!NormalizeCustom(cycle, plugin, feasible, raw)) return false;
   } else {
-    for (std::size_t i = 0; i < count; ++i) normalized_[i] = raw[feasible[i]];
+    GatherRows(feasible, raw, normalized_);
     NormalizeAll(entry.normalization, normalized_);
   }
   if (!CheckRange(cycle, plugin, feasible)) return false;
-  for (std::size_t i = 0; i < count; ++i) totals[i] += weight * normalized_[i];
+  AddWeighted(totals, normalized_, weight);
   if (with_detail) {
     cycle.outcome.scores.emplace_back(plugin.Name(), normalized_);
     std::vector<std::int64_t>& raw_scores = cycle.outcome.raw_scores.emplace_back(count);
@@ -88,7 +100,9 @@ bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ScorePlugin& plugin, 
                              std::span<const std::int64_t> raw) {
   const std::size_t count = feasible.size();
   custom_scores_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) custom_scores_[i] = {feasible[i], raw[feasible[i]]};
+  const std::int64_t* const raw_of = raw.data();  // by row, without the checks of a span
+  framework::NodeScore* custom = custom_scores_.data();
+  for (const NodeIndex row : feasible) *custom++ = {row, raw_of[row]};
   const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
   const Status status = Guarded([&] { return plugin.NormalizeScore(cycle.ForPlugins(), cycle.pod(), custom_scores_); });
   if (cycle.sampled != nullptr)
@@ -97,7 +111,8 @@ bool Scorer::NormalizeCustom(EvaluationCycle& cycle, const ScorePlugin& plugin, 
     return cycle.Fail("running Normalize on Score plugins: plugin \"" + std::string(plugin.Name()) +
                       "\" failed with: " + status.Message());
   }
-  for (std::size_t i = 0; i < count; ++i) normalized_[i] = custom_scores_[i].score;
+  std::int64_t* normalized = normalized_.data();
+  for (const framework::NodeScore& score : custom_scores_) *normalized++ = score.score;
   return true;
 }
 

@@ -465,20 +465,21 @@ void PodTopologySpread::ScoreRows(const Cycle& cycle, const PodInfo& pod, std::s
   std::vector<double> sums(rows.size());
   for (std::size_t i = 0; i < soft.constraints.size(); ++i) {
     const SpreadConstraint& constraint = soft.constraints[i];
-    const std::vector<DomainId>& domain_of = soft.key(i).by_row;
+    const DomainId* const domain_of = soft.key(i).by_row.data();  // without the checks of a vector
     const bool is_hostname = soft.domains[i] == nullptr;
     const CountReader pods(is_hostname ? soft.pods[i]->by_row() : soft.domains[i]->counts(), rows.size());
     const double weight = state->weights[i];
-    auto sum = sums.begin();
+    double* sum = sums.data();
     for (const NodeIndex row : rows) {
       const DomainId domain = domain_of[row];
       if (domain != 0) *sum += ScoreForCount(pods[is_hostname ? row : domain], constraint.max_skew, weight);
       ++sum;
     }
   }
-  auto sum = sums.cbegin();
+  const double* sum = sums.data();
+  std::int64_t* const score_of = scores.data();
   for (const NodeIndex row : rows) {
-    scores[row] = soft.LacksKey(row) ? 0 : Rounded(*sum);
+    score_of[row] = soft.LacksKey(row) ? 0 : Rounded(*sum);
     ++sum;
   }
 }
