@@ -17,20 +17,26 @@ using framework::PodClass;
 class KeyWriter {
  public:
   // `buffer` keeps its room from key to key and is longer than the key.
-  explicit KeyWriter(std::vector<char>& buffer) : buffer_(buffer) {}
+  explicit KeyWriter(std::vector<char>& buffer)
+      : buffer_(buffer), at_(buffer.data()), end_(buffer.data() + buffer.size()) {}
 
-  std::string_view key() const { return {buffer_.data(), size_}; }
+  std::string_view key() const { return {buffer_.data(), size()}; }
 
   void Add(std::string_view text) {
-    char* const at = Reserve(text.size() + kNumberMax);
-    size_ += PutNumber(text.size(), at);
-    if (!text.empty()) std::memcpy(buffer_.data() + size_, text.data(), text.size());
-    size_ += text.size();
+    Reserve(text.size() + kNumberMax);
+    PutNumber(text.size());
+    if (text.empty()) return;
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
   }
-  void Add(std::uint64_t number) { size_ += PutNumber(number, Reserve(kNumberMax)); }
+  void Add(std::uint64_t number) {
+    Reserve(kNumberMax);
+    PutNumber(number);
+  }
   void AddBytes(const void* bytes, std::size_t count) {
-    std::memcpy(Reserve(count), bytes, count);
-    size_ += count;
+    Reserve(count);
+    std::memcpy(at_, bytes, count);
+    at_ += count;
   }
   void AddSigned(std::int64_t number) { Add(static_cast<std::uint64_t>(number)); }
   void Add(bool flag) { Add(std::uint64_t{flag}); }
@@ -162,19 +168,24 @@ class KeyWriter {
  private:
   static constexpr std::size_t kNumberMax = 10;
 
-  static std::size_t PutNumber(std::uint64_t number, char* at) {
-    std::size_t count = 0;
-    for (; number >= 0x80; number >>= 7) at[count++] = static_cast<char>(number | 0x80);
-    at[count++] = static_cast<char>(number);
-    return count;
+  std::size_t size() const { return static_cast<std::size_t>(at_ - buffer_.data()); }
+  void PutNumber(std::uint64_t number) {
+    for (; number >= 0x80; number >>= 7) *at_++ = static_cast<char>(number | 0x80);
+    *at_++ = static_cast<char>(number);
   }
-  char* Reserve(std::size_t count) {
-    if (buffer_.size() - size_ < count) buffer_.resize(2 * (size_ + count));
-    return buffer_.data() + size_;
+  void Reserve(std::size_t count) {
+    if (static_cast<std::size_t>(end_ - at_) < count) Grow(count);
+  }
+  void Grow(std::size_t count) {
+    const std::size_t written = size();
+    buffer_.resize(2 * (written + count));
+    at_ = buffer_.data() + written;
+    end_ = buffer_.data() + buffer_.size();
   }
 
   std::vector<char>& buffer_;
-  std::size_t size_ = 0;
+  char* at_;  // in the buffer: what comes next
+  char* end_;
 };
 
 // Longer keys are rare.
@@ -259,6 +270,7 @@ std::size_t BytesOf(std::string_view key) { return sizeof(PodClass) + 2 * key.si
 }  // namespace
 
 api::StringMap PodClasses::AnnotationsOf(const api::Pod& pod) const {
+  if (annotations_.empty() || pod.metadata.annotations.empty()) return {};
   std::vector<api::StringMap::Entry> read;
   for (const std::string& key : annotations_) {
     if (key.ends_with('/')) {
