@@ -224,10 +224,15 @@ void PreemptionExecutor::Evicted(const JobPtr& job, const StepResult& at) {
 void PreemptionExecutor::End(const JobPtr& job, Time now) {
   // Upstream takes the label's value and the duration down when its goroutine begins (defer evaluates its arguments at
   // once), so that it counts successes of no length only. What the metrics are for is counted here.
-  const std::string_view result = job->has_failed ? "error" : "success";
-  instruments::CounterOf(handle_.metrics(), "scheduler_preemption_goroutines_execution_total", {result}).Add();
-  instruments::HistogramOf(handle_.metrics(), "scheduler_preemption_goroutines_duration_seconds", {result})
-      .Observe(instruments::Seconds(now - job->began));
+  EndedCells& cells = job->has_failed ? failed_cells_ : succeeded_cells_;
+  if (cells.count == nullptr) {
+    const std::string_view result = job->has_failed ? "error" : "success";
+    framework::Metrics& metrics = handle_.metrics();
+    cells.count = &instruments::CounterOf(metrics, "scheduler_preemption_goroutines_execution_total", {result});
+    cells.duration = &instruments::HistogramOf(metrics, "scheduler_preemption_goroutines_duration_seconds", {result});
+  }
+  cells.count->Add();
+  cells.duration->Observe(instruments::Seconds(now - job->began));
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor.uid);
   if (it != running_.end() && it->second == job) running_.erase(it);

@@ -45,6 +45,11 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   struct Job;
   using JobPtr = std::shared_ptr<Job>;
   using PodInfoPtr = framework::PodInfoPtr;
+  // Metrics of preemptions that have ended; null: not looked up yet.
+  struct EndedCells {
+    framework::Counter* count = nullptr;
+    framework::Histogram* duration = nullptr;
+  };
 
   // `at`: the step that has just ended, with the time.
   void Begin(const JobPtr& job, const framework::StepResult& at);
@@ -58,6 +63,8 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   void End(const JobPtr& job, Time now);
 
   framework::Handle& handle_;
+  EndedCells succeeded_cells_;
+  EndedCells failed_cells_;
   StringHashMap<JobPtr> running_;  // by the preemptor's uid: at most one for each pod that waits for its victims
 };
 
