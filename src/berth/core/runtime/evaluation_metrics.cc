@@ -69,41 +69,50 @@ void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result
 }
 
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {
-  const PluginPlan& plan = cycle.plan;
-  const bool has_scored = cycle.outcome.is_scored;
-  Grounds& grounds = grounds_;
-  if (grounds.kept == cycle.kept && grounds.kept_key == cycle.kept_key && grounds.filters_id == plan.filters_id &&
-      grounds.pre_filter_count == plan.pre_filter_count && grounds.has_filtered == has_filtered &&
-      grounds.has_scored == has_scored && grounds.is_score_idle == plan.is_score_idle &&
-      grounds.is_score_active == plan.is_score_active) {
-    ++cycle_count_;
-    return;
+  const FilterGrounds filter_grounds{cycle.plan.filters_id, cycle.plan.pre_filter_count, has_filtered};
+  if (filter_grounds != filter_grounds_) {
+    filter_grounds_ = filter_grounds;
+    FindAskedFilters(cycle, has_filtered, asked_next_);
+    Renew(asked_filters_);
   }
-  grounds.filters_id = plan.filters_id;
-  grounds.is_score_idle = plan.is_score_idle;
-  grounds.is_score_active = plan.is_score_active;
-  grounds.pre_filter_count = plan.pre_filter_count;
-  grounds.kept = cycle.kept;
-  grounds.kept_key = cycle.kept_key;
-  grounds.has_filtered = has_filtered;
-  grounds.has_scored = has_scored;
-  FindAsked(cycle, has_filtered, asked_next_);
-  if (asked_next_ != asked_) {
-    Flush();
-    std::swap(asked_, asked_next_);
+  if (!HasSameScoreGrounds(cycle)) {
+    score_grounds_.is_score_idle = cycle.plan.is_score_idle;
+    score_grounds_.is_score_active = cycle.plan.is_score_active;
+    score_grounds_.kept = cycle.kept;
+    score_grounds_.kept_key = cycle.kept_key;
+    score_grounds_.has_scored = cycle.outcome.is_scored;
+    FindAskedScores(cycle, asked_next_);
+    Renew(asked_scores_);
   }
   ++cycle_count_;
 }
 
-void EvaluationMetrics::FindAsked(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const {
+bool EvaluationMetrics::HasSameScoreGrounds(const EvaluationCycle& cycle) const {
+  const ScoreGrounds& grounds = score_grounds_;
+  return grounds.kept == cycle.kept && grounds.kept_key == cycle.kept_key &&
+         grounds.has_scored == cycle.outcome.is_scored && grounds.is_score_idle == cycle.plan.is_score_idle &&
+         grounds.is_score_active == cycle.plan.is_score_active;
+}
+
+void EvaluationMetrics::Renew(Asked& asked) {
+  if (asked_next_ == asked) return;
+  Flush();
+  std::swap(asked, asked_next_);
+}
+
+void EvaluationMetrics::FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const {
+  const PluginPlan& plan = cycle.plan;
+  asked.before.assign(profile_.pre_filter.size(), false);
+  for (std::size_t i = 0; i < plan.pre_filter_count; ++i) asked.before[i] = !plan.is_pre_filter_skipped[i];
+  asked.main.assign(profile_.filter.size(), false);
+  if (has_filtered) asked.main = plan.is_filter_active;
+}
+
+void EvaluationMetrics::FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const {
   const PluginPlan& plan = cycle.plan;
   const bool has_scored = cycle.outcome.is_scored;
-  asked.pre_filter.assign(profile_.pre_filter.size(), false);
-  for (std::size_t i = 0; i < plan.pre_filter_count; ++i) asked.pre_filter[i] = !plan.is_pre_filter_skipped[i];
-  asked.filter.assign(profile_.filter.size(), false);
-  if (has_filtered) asked.filter = plan.is_filter_active;
-  asked.pre_score.assign(profile_.pre_score.size(), has_scored);
-  asked.score.assign(profile_.score.size(), has_scored);
+  asked.before.assign(profile_.pre_score.size(), has_scored);
+  asked.main.assign(profile_.score.size(), has_scored);
   if (!has_scored) return;
   // Who skips in PreScore is not asked for scores.
   const auto& scores = cycle.profile.scores;
@@ -114,7 +123,7 @@ void EvaluationMetrics::FindAsked(const EvaluationCycle& cycle, bool has_filtere
     const bool is_inactive = s < plan.is_score_active.size() && plan.is_score_active[s] == 0;
     const auto& kept = cycle.kept->pre_score;
     const bool has_kept_skip = pre_score < kept.size() && kept[pre_score] && kept[pre_score]->IsSkip();
-    if (is_idle || is_inactive || has_kept_skip) asked.pre_score[pre_score] = asked.score[s] = false;
+    if (is_idle || is_inactive || has_kept_skip) asked.before[pre_score] = asked.main[s] = false;
   }
 }
 
@@ -126,10 +135,10 @@ void EvaluationMetrics::Flush() {
       if (is_asked[i]) cells[i]->Add(count);
     }
   };
-  add(asked_.pre_filter, profile_.pre_filter);
-  add(asked_.filter, profile_.filter);
-  add(asked_.pre_score, profile_.pre_score);
-  add(asked_.score, profile_.score);
+  add(asked_filters_.before, profile_.pre_filter);
+  add(asked_filters_.main, profile_.filter);
+  add(asked_scores_.before, profile_.pre_score);
+  add(asked_scores_.main, profile_.score);
 }
 
 }  // namespace berth::runtime

@@ -47,28 +47,34 @@ class EvaluationMetrics {
   void Flush();
 
  private:
-  // What decides which plugins had a say.
-  struct Grounds {
+  // What decides which plugins had a say about nodes, and which about scores.
+  struct FilterGrounds {
     std::uint64_t filters_id = 0;
+    std::size_t pre_filter_count = 0;
+    bool has_filtered = false;
+    bool operator==(const FilterGrounds&) const = default;
+  };
+  struct ScoreGrounds {
     PluginFlags is_score_idle;
     PluginFlags is_score_active;
-    std::size_t pre_filter_count = 0;
     const KeptEvaluation* kept = nullptr;
     std::uint64_t kept_key = 0;
-    bool has_filtered = false;
     bool has_scored = false;
   };
-  // Which plugins had a say, by position in the profile. Cycles in a row for which it is the same are counted together.
+  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score. Cycles in a row for
+  // which it is the same are counted together.
   struct Asked {
-    PluginFlags pre_filter;
-    PluginFlags filter;
-    PluginFlags pre_score;
-    PluginFlags score;
+    PluginFlags before;
+    PluginFlags main;
     bool operator==(const Asked&) const = default;
   };
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
-  void FindAsked(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
+  bool HasSameScoreGrounds(const EvaluationCycle& cycle) const;
+  void FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
+  void FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const;
+  // `asked_next_` is what holds from now on, in the place of `asked`.
+  void Renew(Asked& asked);
   void NotePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
@@ -76,8 +82,10 @@ class EvaluationMetrics {
   Time began_{};  // of what is timed next
   bool has_noted_filters_ = false;
   bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
-  Grounds grounds_;                 // of the last cycle
-  Asked asked_;
+  FilterGrounds filter_grounds_;    // of the last cycle
+  ScoreGrounds score_grounds_;
+  Asked asked_filters_;
+  Asked asked_scores_;
   Asked asked_next_;               // scratch
   std::uint64_t cycle_count_ = 0;  // not yet in the counters
 };
