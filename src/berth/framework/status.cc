@@ -23,9 +23,12 @@ const Status::Rep& Status::SkippedRep() {
 }
 
 Status Status::Skip() {
-  Status skipped;
-  skipped.rep_ = std::shared_ptr<const Rep>(std::shared_ptr<const Rep>(), &SkippedRep());
-  return skipped;
+  static const Status kSkipped = [] {
+    Status skipped;
+    skipped.rep_ = std::shared_ptr<const Rep>(std::shared_ptr<const Rep>(), &SkippedRep());
+    return skipped;
+  }();
+  return kSkipped;
 }
 
 Status::Status(Code code, std::vector<std::string> reasons) {
