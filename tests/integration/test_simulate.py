@@ -114,6 +114,36 @@ class Simulate(BerthTest):
         self.assertEqual(sorted(real.values()), sorted(said.values()), (real, said))
         self.assertEqual(node_of(api.get(PODS + "/lone")), "node-4")
 
+    def test_pods_are_filled_in_by_the_cluster(self):
+        """By its PriorityClasses, RuntimeClasses and ResourceClaimTemplates; then applied, and the same."""
+        _, api = self.api_server(2)
+        api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100})
+        api.create("/apis/node.k8s.io/v1/runtimeclasses", {
+            "apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "boxed"}, "handler": "box",
+            "overhead": {"podFixed": {"cpu": "1500m"}},
+            "scheduling": {"nodeSelector": {"kubernetes.io/hostname": "node-2"}}})
+        api.create(PODS, pod("low", "4", nodeName="node-1"))
+        boxed = pod("boxed", "2", runtimeClassName="boxed", priorityClassName="high")
+        path = self.file("boxed.json", json.dumps(boxed))
+        answer = json.loads(self.run_simulate(api, "-f", path, "-o", "json")[0])
+        self.assertEqual([item["node"] for item in answer["pods"]], ["node-2"])
+        twice = self.file("twice.yaml", json.dumps(boxed) + "\n---\n" + json.dumps({**boxed, "metadata": {"name": "second"}}))
+        self.assertIn("Insufficient cpu", self.run_simulate(api, "-f", twice, status=3)[0])
+
+        large = self.file("large.json", json.dumps(pod("large", "4", priorityClassName="high")))
+        api.create(PODS, {**boxed, "spec": {**boxed["spec"], "nodeName": "node-2"}})
+        self.assertEqual(api.get(PODS + "/boxed")["spec"]["overhead"], {"cpu": "1500m"}, "as berth's own API server admits it")
+        answer = json.loads(self.run_simulate(api, "-f", large, "-o", "json")[0])
+        self.assertEqual([item["node"] for item in answer["pods"]], ["node-1"], "where low is evicted, and not boxed")
+
+        snapshot = self.folder() / "cluster.zst"
+        done = subprocess.run([berth_binary(), "snapshot", "-o", snapshot, "--master", api.url], capture_output=True, text=True,
+                              timeout=TIME_LIMIT_S, env=clean_environment())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        of_file = json.loads(self.run_simulate(None, "-f", large, "-o", "json", "--snapshot", snapshot)[0])
+        self.assertEqual(of_file["pods"], answer["pods"])
+
     def test_pending(self):
         _, api = self.api_server(2)
         path = self.file("web.yaml", DEPLOYMENT % 2 + "---\n" + json.dumps(pod("huge", "900")))

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "berth/api/fields_admission.h"
 #include "berth/api/fields_node.h"
 #include "berth/api/fields_pod.h"
 #include "berth/api/fields_pod_details.h"
@@ -94,9 +95,10 @@ struct Kinds {
   static std::vector<std::string_view> Names() { return {kKind<Objects>...}; }
 };
 
-using AllKinds = Kinds<Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
-                       CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, Namespace, Service,
-                       ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceClass, ResourceClaim>;
+using AllKinds =
+    Kinds<Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver, CsiStorageCapacity,
+          VolumeAttachment, PodDisruptionBudget, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet,
+          ResourceSlice, DeviceClass, ResourceClaim, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
 
 }  // namespace
 }  // namespace internal

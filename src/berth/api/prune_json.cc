@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "berth/api/fields_admission.h"
 #include "berth/api/fields_node.h"
 #include "berth/api/fields_pod.h"
 #include "berth/api/fields_pod_details.h"
@@ -139,7 +140,8 @@ struct Kinds {
 // A kind of several readings keeps what any of them reads.
 using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
                        CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, Namespace, Service,
-                       ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceClass, ResourceClaim>;
+                       ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceClass, ResourceClaim,
+                       PriorityClass, RuntimeClass, ResourceClaimTemplate>;
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 

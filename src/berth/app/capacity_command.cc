@@ -2,6 +2,7 @@
 #include "berth/app/capacity_command.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "berth/app/manifest_files.h"
@@ -15,33 +16,43 @@
 namespace berth::app {
 namespace {
 
-// Those of files and flags, which need no cluster.
-Expected<std::vector<whatif::Shape>> ShapesOf(const CapacityCommandOptions& options,
-                                              const std::string& namespace_name) {
-  std::vector<whatif::Shape> shapes;
-  if (!options.files.empty()) {
-    BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options.files));
-    BERTH_ASSIGN_OR_RETURN(const whatif::Manifests manifests, whatif::ReadManifests(files, namespace_name));
-    BERTH_ASSIGN_OR_RETURN(shapes, whatif::ShapesOfManifests(manifests));
-  }
+// What files and flags ask about.
+struct CapacityQuestion {
+  whatif::Manifests manifests;
+  std::vector<whatif::Shape> of_flags;
+};
+
+// What is wrong with it is said before any cluster is read.
+Expected<CapacityQuestion> ReadQuestion(const CapacityCommandOptions& options, const std::string& namespace_name) {
+  if (options.files.empty() && options.amounts.empty() && options.likes.empty())
+    return InvalidError("berth capacity: what is to fit? -f FILE, --like NAMESPACE/POD, or --cpu and --memory say it");
+  CapacityQuestion question;
+  BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options.files));
+  BERTH_ASSIGN_OR_RETURN(question.manifests, whatif::ReadManifests(files, namespace_name));
   if (!options.amounts.empty()) {
     BERTH_ASSIGN_OR_RETURN(whatif::Shape shape, whatif::ShapeOfAmounts(options.amounts, namespace_name));
+    question.of_flags.push_back(std::move(shape));
+  }
+  return question;
+}
+
+Expected<std::vector<whatif::Shape>> ShapesOf(const CapacityCommandOptions& options, CapacityQuestion question,
+                                              const std::string& namespace_name, const whatif::ClusterState& state) {
+  std::vector<whatif::Shape> shapes;
+  if (!options.files.empty()) {
+    BERTH_ASSIGN_OR_RETURN(shapes, whatif::ShapesOfManifests(question.manifests, state));
+  }
+  std::move(question.of_flags.begin(), question.of_flags.end(), std::back_inserter(shapes));
+  for (const std::string& like : options.likes) {
+    const std::string key = like.find('/') == std::string::npos ? namespace_name + "/" + like : like;
+    BERTH_ASSIGN_OR_RETURN(whatif::Shape shape, whatif::ShapeLike(state, key));
     shapes.push_back(std::move(shape));
   }
-  if (shapes.empty() && options.likes.empty())
-    return InvalidError("berth capacity: what is to fit? -f FILE, --like NAMESPACE/POD, or --cpu and --memory say it");
   return shapes;
 }
 
-Expected<void> AddLikes(const CapacityCommandOptions& options, const std::string& namespace_name,
-                        const whatif::ClusterState& state, std::vector<whatif::Shape>& shapes) {
-  for (const std::string& like : options.likes) {
-    const std::string key = like.find('/') == std::string::npos ? namespace_name + "/" + like : like;
-    auto shape = whatif::ShapeLike(state, key);
-    if (!shape.ok()) return Error{shape.error().code, cli::Printable(shape.error().message)};
-    shapes.push_back(std::move(*shape));
-  }
-  return {};
+int FailWithQuestion(const Error& error) {
+  return cli::FailWith({error.code, cli::Printable(error.message)}, cli::kExitUsage);
 }
 
 bool IsEnough(const whatif::Capacity& capacity, std::size_t required) {
@@ -53,13 +64,12 @@ bool IsEnough(const whatif::Capacity& capacity, std::size_t required) {
 int RunCapacity(const CapacityCommandOptions& options, plugins::KnownPlugins plugins) {
   const auto namespace_name = NamespaceOf(options.question);
   if (!namespace_name.ok()) return cli::FailWith(namespace_name.error(), cli::kExitUsage);
-  auto shapes = ShapesOf(options, *namespace_name);
-  if (!shapes.ok())
-    return cli::FailWith({shapes.error().code, cli::Printable(shapes.error().message)}, cli::kExitUsage);
+  auto question = ReadQuestion(options, *namespace_name);
+  if (!question.ok()) return FailWithQuestion(question.error());
   QuestionCluster asked;
   if (const auto failed = LoadOrFail(options.question, plugins, asked)) return *failed;
-  if (const auto added = AddLikes(options, *namespace_name, asked.state, *shapes); !added.ok())
-    return cli::FailWith(added.error(), cli::kExitUsage);
+  const auto shapes = ShapesOf(options, std::move(*question), *namespace_name, asked.state);
+  if (!shapes.ok()) return FailWithQuestion(shapes.error());
   whatif::CapacityOptions capacity_options = options.capacity;
   capacity_options.is_interrupted = [] { return cli::HasSignal(); };
   if (options.required) capacity_options.pods_max = std::max(capacity_options.pods_max, *options.required);

@@ -10,6 +10,7 @@
 #include "berth/api/decode.h"
 #include "berth/devcluster/controllers/objects.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/whatif/admission_rules.h"
 #include "berth/whatif/daemon_pods.h"
 #include "berth/whatif/pod_templates.h"
 
@@ -74,7 +75,7 @@ void SetLabel(json::object& document, std::string_view key, std::string_view val
 class Maker {
  public:
   Maker(const Manifests& manifests, const ClusterState& state, const AdditionOptions& options)
-      : manifests_(manifests), state_(state), options_(options) {}
+      : manifests_(manifests), state_(state), options_(options), rules_(manifests, state) {}
 
   Expected<Additions> Make() {
     Survey();
@@ -111,9 +112,6 @@ class Maker {
     }
     for (const Manifest& manifest : manifests_.documents) {
       if (manifest.kind == "Namespace") namespaces_.insert(manifest.name);
-      if (manifest.kind == "PriorityClass") priority_classes_.push_back(&manifest.object);
-      if (manifest.kind == "ResourceClaimTemplate")
-        claim_templates_[manifest.namespace_name + '/' + manifest.name] = &Part(Part(manifest.object, "spec"), "spec");
     }
   }
 
@@ -204,16 +202,15 @@ class Maker {
   }
 
   Expected<PodTemplate> Template(const Workload& workload, json::object document, std::string_view prefix) {
-    const auto find = [&](const std::string& name) -> const json::object* {
-      const auto at = claim_templates_.find(workload.namespace_name + '/' + name);
-      return at == claim_templates_.end() ? nullptr : at->second;
-    };
-    if (const std::string runtime = TextOf(Part(document, "spec"), "runtimeClassName"); !runtime.empty())
-      out_.notes.push_back(NameOf(workload) + ": what RuntimeClass " + runtime + " adds to its pods is not simulated");
-    BERTH_ASSIGN_OR_RETURN(PodTemplate made, PodTemplate::Make(std::move(document), prefix, priority_classes_, find));
+    const std::string runtime = TextOf(Part(document, "spec"), "runtimeClassName");
+    if (!runtime.empty() && !rules_.knows_runtime_classes())
+      out_.notes.push_back(NameOf(workload) + ": what RuntimeClass " + runtime +
+                           " adds to its pods is not simulated, as the cluster's could not be read");
+    BERTH_ASSIGN_OR_RETURN(PodTemplate made, PodTemplate::Make(std::move(document), prefix, rules_));
     for (const std::string& name : made.unknown_templates())
-      out_.notes.push_back(NameOf(workload) + ": ResourceClaimTemplate " + workload.namespace_name + '/' + name +
-                           " is not known: add it with -f, the cluster's are not read");
+      out_.notes.push_back(
+          NameOf(workload) + ": ResourceClaimTemplate " + workload.namespace_name + '/' + name +
+          (rules_.knows_claim_templates() ? " does not exist" : " is not known, as the cluster's could not be read"));
     api::ObjectMeta& meta = made.mutable_pod().metadata;
     meta.creation_time = options_.now;
     meta.resource_version.clear();
@@ -450,6 +447,7 @@ class Maker {
   const Manifests& manifests_;
   const ClusterState& state_;
   const AdditionOptions& options_;
+  const AdmissionRules rules_;
   std::map<std::string, NodePtr> nodes_;  // as they will be
   std::vector<NodePtr> new_nodes_;
   std::map<Workload, std::vector<const api::Pod*>> own_pods_;
@@ -457,8 +455,6 @@ class Maker {
   std::set<std::string> pod_names_;   // of the cluster and new, with their namespace
   std::set<std::string> claim_keys_;  // of PersistentVolumeClaims
   std::set<std::string> namespaces_;
-  std::vector<const json::object*> priority_classes_;
-  std::map<std::string, const json::object*> claim_templates_;
   Additions out_;
 };
 

@@ -2,14 +2,20 @@
 #include "berth/whatif/additions.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "berth/codec/json_reader.h"
 #include "berth/framework/object_kinds.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/daemon_pods.h"
+#include "berth/whatif/state_builder.h"
 
 namespace berth::whatif {
 namespace {
@@ -143,6 +149,76 @@ TEST(AdditionsTest, NodesLikeOneGetThePodsOfTheClustersDaemonSets) {
   EXPECT_TRUE(made->nodes[0]->taints.empty()) << "a taint of its life so far";
   ASSERT_EQ(made->daemon_pods.size(), 2U);
   EXPECT_EQ(PinnedNode(*made->daemon_pods[1]), "n1-new-2");
+}
+
+// What is read of a cluster with the objects, by a StateBuilder.
+ClusterState ClusterWith(const std::vector<std::pair<std::string_view, std::string_view>>& objects) {
+  StateBuilder builder;
+  codec::JsonReader reader;
+  for (const auto& [kind, object] : objects) EXPECT_TRUE(builder.Add(*KindNamed(kind), *reader.Parse(object)));
+  return std::move(builder).Take();
+}
+
+TEST(AdditionsTest, PodsAreFilledInByTheCluster) {
+  const ClusterState state = ClusterWith({
+      {"PriorityClass", R"({"metadata":{"name":"high"},"value":9,"preemptionPolicy":"Never"})"},
+      {"PriorityClass", R"({"metadata":{"name":"usual"},"value":3,"globalDefault":true,"description":"x"})"},
+      {"RuntimeClass", R"({"metadata":{"name":"boxed"},"handler":"h","overhead":{"podFixed":{"cpu":"250m"}},
+                           "scheduling":{"nodeSelector":{"boxes":"yes"}}})"},
+      {"ResourceClaimTemplate", R"({"metadata":{"name":"gpu","namespace":"shop"},"spec":{"spec":{"devices":
+          {"requests":[{"name":"r","exactly":{"deviceClassName":"gpus","allocationMode":"ExactCount","count":2}}]}}}})"},
+      {"ResourceClaimTemplate", R"({"metadata":{"name":"gpu","namespace":"other"},"spec":{"spec":{}}})"},
+  });
+  const auto pod = [](const std::string& spec) {
+    return "\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}]" + spec +
+           "}";
+  };
+  const auto first = [&](const std::string& text) -> Expected<api::Pod> {
+    BERTH_ASSIGN_OR_RETURN(const Additions made, Make(text, state));
+    return *made.pods.front();
+  };
+  EXPECT_EQ(first(pod(", priorityClassName: high"))->spec.priority, 9);
+  EXPECT_EQ(first(pod(""))->spec.priority, 3) << "the default class";
+  EXPECT_EQ(first("apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 7" +
+                  pod(", priorityClassName: high"))
+                ->spec.priority,
+            7)
+      << "the manifest's goes before";
+  const auto boxed = first(pod(", runtimeClassName: boxed"));
+  ASSERT_TRUE(boxed.ok()) << boxed.error().message;
+  EXPECT_EQ(api::FindResource(boxed->spec.overhead, "cpu")->MilliValue(), 250);
+  EXPECT_EQ(*boxed->spec.node_selector.Find("boxes"), "yes");
+  EXPECT_EQ(first(pod(", runtimeClassName: none")).error().message,
+            "m.yaml:3: Pod shop/p: spec.runtimeClassName: pod rejected: RuntimeClass \"none\" not found");
+
+  const auto claimed = Make(pod(", resourceClaims: [{name: g, resourceClaimTemplateName: gpu}]"), state);
+  ASSERT_TRUE(claimed.ok()) << claimed.error().message;
+  ASSERT_EQ(claimed->objects.size(), 1U);
+  const auto& claim = *std::get<std::shared_ptr<const api::ResourceClaim>>(claimed->objects.front());
+  EXPECT_EQ(claim.spec.requests.size(), 1U);
+  EXPECT_EQ(claim.metadata.namespace_name, "shop");
+  EXPECT_TRUE(claimed->notes.empty());
+  const auto missing = Make(pod(", resourceClaims: [{name: g, resourceClaimTemplateName: tpu}]"), state);
+  ASSERT_EQ(missing->notes.size(), 1U);
+  EXPECT_EQ(missing->notes.front(), "Pod shop/p: ResourceClaimTemplate shop/tpu does not exist");
+}
+
+TEST(AdditionsTest, WhatCouldNotBeReadIsSaid) {
+  ClusterState state;
+  state.left_out = {"priorityclasses: forbidden: ...", "runtimeclasses: forbidden: ...",
+                    "resourceclaimtemplates: forbidden: ..."};
+  const std::string pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: c, image: i}], ";
+  EXPECT_EQ(Make(pod + "priorityClassName: high}", state).error().message,
+            "m.yaml:1: Pod shop/p: spec.priorityClassName: no PriorityClass with name high was found; the cluster's "
+            "could not be read: add it with -f");
+  const auto boxed = Make(pod + "runtimeClassName: boxed}", state);
+  ASSERT_TRUE(boxed.ok()) << boxed.error().message;
+  EXPECT_EQ(boxed->notes, std::vector<std::string>{"Pod shop/p: what RuntimeClass boxed adds to its pods is not "
+                                                   "simulated, as the cluster's could not be read"});
+  const auto claimed = Make(pod + "resourceClaims: [{name: g, resourceClaimTemplateName: gpu}]}", state);
+  ASSERT_TRUE(claimed.ok()) << claimed.error().message;
+  EXPECT_EQ(claimed->notes, std::vector<std::string>{"Pod shop/p: ResourceClaimTemplate shop/gpu is not known, as the "
+                                                     "cluster's could not be read"});
 }
 
 TEST(AdditionsTest, PriorityClassesOfManifestsAreResolved) {

@@ -283,6 +283,12 @@ constexpr PathRule kRules[] = {
     // Workloads.
     {"PodDisruptionBudget.status.disruptedPods", Rule::kNames},
     {"PodDisruptionBudget.status.disruptionsAllowed", Rule::kKeep},
+    // What fills pods in.
+    {"PriorityClass.value", Rule::kKeep},
+    {"PriorityClass.globalDefault", Rule::kKeep},
+    {"PriorityClass.preemptionPolicy", Rule::kKeep},
+    {"RuntimeClass.overhead.podFixed", Rule::kResources},
+    {"RuntimeClass.scheduling.nodeSelector", Rule::kNodePairs},
     // Devices. Expressions of users read the attributes and the capacity.
     {"driver", Rule::kKeep},
     {"pool.name", Rule::kText},

@@ -110,8 +110,11 @@ TEST_F(ClusterReaderTest, ReadsNodesPodsAndEveryKind) {
   EXPECT_EQ(state->nodes[1]->metadata.name, "n2");
   ASSERT_EQ(state->pods.size(), 2u);
   EXPECT_EQ(state->pods[1]->metadata.name, "p2");
-  ASSERT_EQ(state->objects.size(), objects);
-  for (std::size_t i = 0; i < objects; ++i)
+  ASSERT_EQ(state->objects.size() + state->admission.size(), objects);
+  ASSERT_EQ(state->admission.size(), kKindCount - kAdmissionKinds);
+  for (std::size_t i = 0; i < state->admission.size(); ++i)
+    EXPECT_EQ(state->admission[i].kind, KindInfo(kAdmissionKinds + i).name);
+  for (std::size_t i = 0; i < state->objects.size(); ++i)
     EXPECT_EQ(static_cast<std::size_t>(framework::KindOf(state->objects[i])), i);
   EXPECT_EQ(state->source, "https://server");
   EXPECT_EQ(state->kubernetes_version, "v1.36.3");

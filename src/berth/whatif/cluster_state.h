@@ -4,23 +4,36 @@
 // (snapshot_file.h).
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
 #include "berth/api/pod_details.h"
 #include "berth/base/time.h"
+#include "berth/codec/json.h"
 #include "berth/framework/objects.h"
 
 namespace berth::whatif {
+
+// An object by which the API server or a controller fills pods in before a scheduler sees them: a PriorityClass,
+// RuntimeClass or ResourceClaimTemplate, reduced to what that takes.
+struct AdmissionObject {
+  std::string kind;
+  std::string namespace_name;
+  std::string name;
+  codec::json::object object;
+};
 
 struct ClusterState {
   std::vector<std::shared_ptr<const api::Node>> nodes;
   // Of all namespaces, with and without a node. Finished pods are left out.
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<framework::AnyObject> objects;  // of all other kinds that plugins read
+  std::vector<AdmissionObject> admission;     // for pods that are made from manifests (admission_rules.h)
 
   // Where the reading was asked for details, else empty: those of `pods`, by index; and the finished pods with theirs.
   std::vector<std::shared_ptr<const api::PodDetails>> pod_details;
@@ -34,5 +47,12 @@ struct ClusterState {
   // where such a kind matters.
   std::vector<std::string> left_out;
 };
+
+// Whether `left_out` names the kind ("persistentvolumes"): then an object that is not there may exist all the same.
+inline bool IsLeftOut(const ClusterState& state, std::string_view resource) {
+  return std::ranges::any_of(state.left_out, [&](const std::string& line) {
+    return line.starts_with(resource) && std::string_view(line).substr(resource.size()).starts_with(": ");
+  });
+}
 
 }  // namespace berth::whatif

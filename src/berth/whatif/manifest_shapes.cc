@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/manifest_shapes.h"
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "berth/whatif/admission_rules.h"
 #include "berth/whatif/pod_templates.h"
 #include "berth/whatif/replacement.h"
 
@@ -36,27 +36,14 @@ codec::json::value PodDocumentOf(const Manifest& manifest) {
 
 }  // namespace
 
-Expected<std::vector<Shape>> ShapesOfManifests(const Manifests& manifests) {
-  PodTemplate::PriorityClasses priority_classes;
-  std::map<std::string, const codec::json::object*> claim_templates;
-  for (const Manifest& manifest : manifests.documents) {
-    if (manifest.kind == "PriorityClass") priority_classes.push_back(&manifest.object);
-    if (manifest.kind == "ResourceClaimTemplate") {
-      const codec::json::object* const spec = PartOf(PartOf(&manifest.object, "spec"), "spec");
-      if (spec != nullptr) claim_templates[manifest.namespace_name + "/" + manifest.name] = spec;
-    }
-  }
+Expected<std::vector<Shape>> ShapesOfManifests(const Manifests& manifests, const ClusterState& state) {
+  const AdmissionRules rules(manifests, state);
   std::vector<Shape> shapes;
   for (const Manifest& manifest : manifests.documents) {
     codec::json::value document = PodDocumentOf(manifest);
     if (!document.is_object()) continue;
-    const auto find_template = [&](const std::string& name) -> const codec::json::object* {
-      const auto at = claim_templates.find(manifest.namespace_name + "/" + name);
-      return at == claim_templates.end() ? nullptr : at->second;
-    };
     const auto made =
-        PodTemplate::Make(std::move(document.get_object()), manifest.kind == "Pod" ? "" : "spec.template.",
-                          priority_classes, find_template);
+        PodTemplate::Make(std::move(document.get_object()), manifest.kind == "Pod" ? "" : "spec.template.", rules);
     if (!made.ok()) return Error{made.error().code, manifest.where + ": " + made.error().message};
     Shape& shape = shapes.emplace_back();
     shape.name = manifest.namespace_name + "/" + (manifest.name.empty() ? "pod" : manifest.name);

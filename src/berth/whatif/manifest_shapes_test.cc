@@ -10,10 +10,10 @@ namespace berth::whatif {
 namespace {
 
 // "shop/web cpu=500 priority=0 app=web" of each shape, or the error.
-std::string Said(const std::string& text) {
+std::string Said(const std::string& text, const ClusterState& state = {}) {
   const auto manifests = ReadManifests({{"x.yaml", text}}, "shop");
   if (!manifests.ok()) return manifests.error().message;
-  const auto shapes = ShapesOfManifests(*manifests);
+  const auto shapes = ShapesOfManifests(*manifests, state);
   if (!shapes.ok()) return shapes.error().message;
   std::string said;
   for (const Shape& shape : *shapes) {

@@ -8,10 +8,10 @@
 
 #include "berth/codec/yaml.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
-#include "berth/devcluster/apiserver/priority.h"
 #include "berth/devcluster/apiserver/resource.h"
 #include "berth/devcluster/apiserver/schema.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/whatif/admission_rules.h"
 
 namespace berth::whatif {
 namespace {
@@ -21,9 +21,9 @@ using apiserver::FieldError;
 using apiserver::ResourceType;
 
 // Beside those that plugins read.
-constexpr std::array<std::string_view, 9> kKinds = {"Pod",         "Deployment",    "ReplicaSet",
-                                                    "StatefulSet", "DaemonSet",     "ReplicationController",
-                                                    "Node",        "PriorityClass", "ResourceClaimTemplate"};
+constexpr std::array<std::string_view, 10> kKinds = {
+    "Pod",  "Deployment",    "ReplicaSet",   "StatefulSet",          "DaemonSet", "ReplicationController",
+    "Node", "PriorityClass", "RuntimeClass", "ResourceClaimTemplate"};
 constexpr std::string_view kJob = "Job";
 constexpr std::string_view kJobVersion = "batch/v1";
 
@@ -252,12 +252,10 @@ Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const 
   return std::move(reader).Take();
 }
 
-Expected<void> PreparePod(json::object& pod, std::string_view path_prefix,
-                          const std::vector<const json::object*>& priority_classes) {
+Expected<void> PreparePod(json::object& pod, std::string_view path_prefix, const AdmissionRules& rules) {
   static const ResourceType* const type = apiserver::FindResource("", "v1", "pods");
   BERTH_RETURN_IF_ERROR(CheckShape(*type, pod));
-  if (const auto why = apiserver::ResolvePodPriority(pod, priority_classes))
-    return InvalidError(std::string(path_prefix) + "spec.priorityClassName: " + *why);
+  BERTH_RETURN_IF_ERROR(rules.Admit(pod, path_prefix));
   return Prepare(*type, pod, path_prefix);
 }
 

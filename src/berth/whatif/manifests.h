@@ -13,6 +13,8 @@
 
 namespace berth::whatif {
 
+class AdmissionRules;
+
 struct ManifestFile {
   std::string name;  // "web.yaml"; of standard input "standard input"
   std::string text;
@@ -40,8 +42,7 @@ inline constexpr std::size_t kManifestsMax = 10'000;
 Expected<Manifests> ReadManifests(const std::vector<ManifestFile>& files, const std::string& default_namespace);
 
 // Upstream's message of each error that a create of `pod` would meet, with "spec.template." or the like in front of its
-// field paths; fills in defaults. `priority_classes` are PriorityClass objects.
-Expected<void> PreparePod(codec::json::object& pod, std::string_view path_prefix,
-                          const std::vector<const codec::json::object*>& priority_classes);
+// field paths; fills in defaults and what `rules` say.
+Expected<void> PreparePod(codec::json::object& pod, std::string_view path_prefix, const AdmissionRules& rules);
 
 }  // namespace berth::whatif

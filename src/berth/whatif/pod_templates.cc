@@ -7,6 +7,7 @@
 #include "berth/base/random.h"
 #include "berth/devcluster/controllers/objects.h"
 #include "berth/framework/object_kinds.h"
+#include "berth/whatif/admission_rules.h"
 #include "berth/whatif/manifests.h"
 
 namespace berth::whatif {
@@ -46,14 +47,13 @@ std::string SimulatedUid(std::string_view kind, std::string_view namespace_name,
 }
 
 Expected<PodTemplate> PodTemplate::Make(json::object document, std::string_view path_prefix,
-                                        const PriorityClasses& priority_classes,
-                                        const FindClaimTemplate& find_template) {
-  BERTH_RETURN_IF_ERROR(PreparePod(document, path_prefix, priority_classes));
+                                        const AdmissionRules& rules) {
+  BERTH_RETURN_IF_ERROR(PreparePod(document, path_prefix, rules));
   BERTH_ASSIGN_OR_RETURN(const auto decoded, api::DecodePod(codec::WriteJson(document)));
   PodTemplate made;
   made.pod_ = *decoded;
   BERTH_RETURN_IF_ERROR(made.ReadEphemeralVolumes(document));
-  BERTH_RETURN_IF_ERROR(made.ReadClaimTemplates(find_template));
+  BERTH_RETURN_IF_ERROR(made.ReadClaimTemplates(rules));
   return made;
 }
 
@@ -74,10 +74,10 @@ Expected<void> PodTemplate::ReadEphemeralVolumes(const json::object& document) {
   return {};
 }
 
-Expected<void> PodTemplate::ReadClaimTemplates(const FindClaimTemplate& find_template) {
+Expected<void> PodTemplate::ReadClaimTemplates(const AdmissionRules& rules) {
   for (const api::PodResourceClaim& entry : pod_.spec.resource_claims) {
     if (!entry.template_name) continue;
-    const json::object* spec = find_template(*entry.template_name);
+    const json::object* spec = rules.ClaimTemplate(pod_.metadata.namespace_name, *entry.template_name);
     if (spec == nullptr) {
       unknown_templates_.push_back(*entry.template_name);
       continue;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +19,8 @@
 
 namespace berth::whatif {
 
+class AdmissionRules;
+
 // Reads any object that plugins read.
 template <typename T>
 Expected<std::shared_ptr<const T>> DecodeAs(const codec::json::object& document);
@@ -31,14 +32,10 @@ std::string SimulatedUid(std::string_view kind, std::string_view namespace_name,
 
 class PodTemplate {
  public:
-  using PriorityClasses = std::vector<const codec::json::object*>;
-  // The spec of a ResourceClaimTemplate's claims, of the pod's namespace; null: there is none of the name.
-  using FindClaimTemplate = std::function<const codec::json::object*(const std::string& name)>;
-
   // `document` is a Pod with a namespace and any valid name. `path_prefix` is where its fields stand in the manifest:
   // "spec.template.".
   static Expected<PodTemplate> Make(codec::json::object document, std::string_view path_prefix,
-                                    const PriorityClasses& priority_classes, const FindClaimTemplate& find_template);
+                                    const AdmissionRules& rules);
 
   const api::Pod& pod() const { return pod_; }
   api::Pod& mutable_pod() { return pod_; }
@@ -50,7 +47,7 @@ class PodTemplate {
 
  private:
   Expected<void> ReadEphemeralVolumes(const codec::json::object& document);
-  Expected<void> ReadClaimTemplates(const FindClaimTemplate& find_template);
+  Expected<void> ReadClaimTemplates(const AdmissionRules& rules);
 
   api::Pod pod_;
   // By the name of the volume, and of the pod's entry.

@@ -1,31 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/whatif/state_builder.h"
 
+#include <array>
 #include <iterator>
 #include <utility>
 
 #include "berth/api/decode.h"
+#include "berth/api/decode_admission.h"
 #include "berth/api/decode_pod_details.h"
+#include "berth/api/prune_json.h"
 
 namespace berth::whatif {
 namespace {
 
 constexpr framework::ObjectKindInfo kNodeInfo{"Node", "v1", "nodes"};
 constexpr framework::ObjectKindInfo kPodInfo{"Pod", "v1", "pods"};
+constexpr std::array<framework::ObjectKindInfo, kKindCount - kAdmissionKinds> kAdmissionInfos = {{
+    {"PriorityClass", "scheduling.k8s.io/v1", "priorityclasses"},
+    {"RuntimeClass", "node.k8s.io/v1", "runtimeclasses"},
+    {"ResourceClaimTemplate", "resource.k8s.io/v1", "resourceclaimtemplates"},
+}};
 
 framework::ObjectKind ObjectKindOf(std::size_t kind) { return static_cast<framework::ObjectKind>(kind - 2); }
+
+// Whether it can be read as its kind; its metadata.
+Expected<api::ObjectMeta> CheckAdmission(std::size_t kind, const simdjson::dom::element& object) {
+  const auto metadata_of = [](const auto& decoded) -> Expected<api::ObjectMeta> {
+    if (!decoded.ok()) return decoded.error();
+    return (*decoded)->metadata;
+  };
+  switch (kind - kAdmissionKinds) {
+    case 0: return metadata_of(api::DecodePriorityClass(object));
+    case 1: return metadata_of(api::DecodeRuntimeClass(object));
+    default: return metadata_of(api::DecodeResourceClaimTemplate(object));
+  }
+}
 
 }  // namespace
 
 const framework::ObjectKindInfo& KindInfo(std::size_t kind) {
   if (kind == kNodes) return kNodeInfo;
   if (kind == kPods) return kPodInfo;
+  if (kind >= kAdmissionKinds) return kAdmissionInfos.at(kind - kAdmissionKinds);
   return framework::InfoOf(ObjectKindOf(kind));
 }
 
 std::string KindPath(std::size_t kind) {
   if (kind == kNodes) return "/api/v1/nodes";
   if (kind == kPods) return "/api/v1/pods";
+  if (kind >= kAdmissionKinds)
+    return "/apis/" + std::string(KindInfo(kind).group_version) + '/' + std::string(KindInfo(kind).resource);
   return framework::ListPath(ObjectKindOf(kind));
 }
 
@@ -52,6 +76,8 @@ Expected<void> StateBuilder::Keep(std::size_t kind, const simdjson::dom::element
     if (keeps_.objects) state_.nodes.push_back(std::move(node));
   } else if (kind == kPods) {
     return KeepPod(object);
+  } else if (kind >= kAdmissionKinds) {
+    return KeepAdmission(kind, object);
   } else {
     BERTH_ASSIGN_OR_RETURN(auto decoded, framework::DecodeObject(ObjectKindOf(kind), object));
     if (keeps_.objects) kinds_.at(kind).objects.push_back(std::move(decoded));
@@ -69,6 +95,17 @@ Expected<void> StateBuilder::KeepPod(const simdjson::dom::element& object) {
     (is_finished ? state_.finished_pod_details : state_.pod_details).push_back(std::move(details));
   }
   (is_finished ? state_.finished_pods : state_.pods).push_back(std::move(pod));
+  return {};
+}
+
+Expected<void> StateBuilder::KeepAdmission(std::size_t kind, const simdjson::dom::element& object) {
+  BERTH_ASSIGN_OR_RETURN(const api::ObjectMeta metadata, CheckAdmission(kind, object));
+  if (!keeps_.objects) return {};
+  const std::string_view name = KindInfo(kind).name;
+  std::string text;
+  api::JsonPruner(name, {}).Append(object, text);
+  kinds_.at(kind).admission.push_back(
+      {std::string(name), metadata.namespace_name, metadata.name, std::move(codec::json::parse(text).as_object())});
   return {};
 }
 
@@ -97,6 +134,7 @@ ClusterState StateBuilder::Take() && {
   for (std::size_t kind = 0; kind < kKindCount; ++kind) {
     OfKind& of_kind = kinds_[kind];
     std::move(of_kind.objects.begin(), of_kind.objects.end(), std::back_inserter(state.objects));
+    std::move(of_kind.admission.begin(), of_kind.admission.end(), std::back_inserter(state.admission));
     if (of_kind.unreadable > kUnreadableToldMax) {
       LeaveOut(kind, std::to_string(of_kind.unreadable - kUnreadableToldMax) + " more that could not be read");
     }

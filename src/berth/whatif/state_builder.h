@@ -17,10 +17,12 @@
 
 namespace berth::whatif {
 
-// The kinds of a ClusterState by number: nodes, pods, then those of framework::ObjectKind in their order.
+// The kinds of a ClusterState by number: nodes, pods, those of framework::ObjectKind in their order, and those of
+// ClusterState::admission.
 inline constexpr std::size_t kNodes = 0;
 inline constexpr std::size_t kPods = 1;
-inline constexpr std::size_t kKindCount = 2 + framework::kObjectKindCount;
+inline constexpr std::size_t kAdmissionKinds = 2 + framework::kObjectKindCount;
+inline constexpr std::size_t kKindCount = kAdmissionKinds + 3;
 
 const framework::ObjectKindInfo& KindInfo(std::size_t kind);
 // The path under which all objects of the kind are listed.
@@ -64,10 +66,12 @@ class StateBuilder {
     std::size_t unreadable = 0;
     std::vector<std::string> left_out;
     std::vector<framework::AnyObject> objects;
+    std::vector<AdmissionObject> admission;
   };
 
   Expected<void> Keep(std::size_t kind, const simdjson::dom::element& object);
   Expected<void> KeepPod(const simdjson::dom::element& object);
+  Expected<void> KeepAdmission(std::size_t kind, const simdjson::dom::element& object);
 
   StateKeeps keeps_;
   ClusterState state_;  // its nodes and pods

@@ -8,6 +8,7 @@
 #include "berth/devcluster/apiserver/event_conversion.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/priority.h"
+#include "berth/devcluster/apiserver/runtime_class.h"
 #include "berth/devcluster/apiserver/schema.h"
 
 namespace berth::apiserver {
@@ -225,16 +226,30 @@ Outcome<Done> Registry::CheckNamespaceExists(const ServedType& served, std::stri
   return Done();
 }
 
-Outcome<Done> Registry::ResolvePriority(json::object& pod) const {
-  const ServedType* classes = Find("scheduling.k8s.io", "v1", "priorityclasses");
-  if (classes == nullptr) return Done();
+std::vector<json::object> Registry::AllOf(std::string_view group, std::string_view plural) const {
   std::vector<json::object> documents;
-  for (const ObjectPtr& object : store_.List(classes->table, {}).objects) documents.push_back(ParseStored(*object));
-  std::vector<const json::object*> pointers;
-  for (const json::object& document : documents) pointers.push_back(&document);
-  if (const auto why = ResolvePodPriority(pod, pointers)) {
-    return Forbidden(*Find("", "v1", "pods")->type, StringMember(MutableObject(pod, "metadata"), "name"), *why);
+  const ServedType* type = Find(group, "v1", plural);
+  if (type == nullptr) return documents;
+  for (const ObjectPtr& object : store_.List(type->table, {}).objects) documents.push_back(ParseStored(*object));
+  return documents;
+}
+
+Outcome<Done> Registry::AdmitPod(json::object& pod) const {
+  const auto pointers = [](const std::vector<json::object>& documents) {
+    std::vector<const json::object*> each;
+    for (const json::object& document : documents) each.push_back(&document);
+    return each;
+  };
+  std::optional<std::string> why;
+  if (!StringMember(MutableObject(pod, "spec"), "runtimeClassName").empty()) {
+    const std::vector<json::object> classes = AllOf("node.k8s.io", "runtimeclasses");
+    why = ApplyRuntimeClass(pod, pointers(classes));
   }
+  if (!why) {
+    const std::vector<json::object> classes = AllOf("scheduling.k8s.io", "priorityclasses");
+    why = ResolvePodPriority(pod, pointers(classes));
+  }
+  if (why) return Forbidden(*Find("", "v1", "pods")->type, StringMember(MutableObject(pod, "metadata"), "name"), *why);
   return Done();
 }
 
@@ -290,7 +305,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   // Nodes are registered with their status; everything else gets its first status from the server.
   if (type.has_status && type.plural != "nodes") document.erase("status");
 
-  if (served.IsPods()) BERTH_RETURN_IF_ERROR(ResolvePriority(document));
+  if (served.IsPods()) BERTH_RETURN_IF_ERROR(AdmitPod(document));
   if (type.set_defaults) type.set_defaults(document);
   if (type.prepare_create) type.prepare_create(document);
   std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));

@@ -124,7 +124,9 @@ class Registry {
   Outcome<Done> CheckBody(const ResourceType& type, json::object& document, const WriteOptions& options) const;
   Outcome<Done> CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const;
   // What the pod's PriorityClass means for its spec; 403 when there is no such class.
-  Outcome<Done> ResolvePriority(json::object& pod) const;
+  // What the admission plugins RuntimeClass and Priority do.
+  Outcome<Done> AdmitPod(json::object& pod) const;
+  std::vector<json::object> AllOf(std::string_view group, std::string_view plural) const;
   // The store's spelling of a document, ready to be put.
   static Outcome<StoredObject> Draft(const ServedType& served, const json::object& document);
   json::object ParseServed(const ServedType& served, const StoredObject& object,

@@ -35,6 +35,7 @@ TEST(ResourceTypes, AreComplete) {
                            "apps/daemonsets",
                            "events.k8s.io/events",
                            "coordination.k8s.io/leases",
+                           "node.k8s.io/runtimeclasses",
                            "policy/poddisruptionbudgets",
                            "storage.k8s.io/storageclasses",
                            "storage.k8s.io/csinodes",

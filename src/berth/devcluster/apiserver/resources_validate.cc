@@ -180,6 +180,11 @@ void ValidatePriorityClass(const json::object& object, const json::object* old, 
   ValidateImmutable(object, *old, "preemptionPolicy", "preemptionPolicy", errors);
 }
 
+void ValidateRuntimeClass(const json::object& object, const json::object* old, Errors& errors) {
+  if (StringMember(object, "handler").empty()) errors.push_back(Required("handler"));
+  if (old != nullptr) ValidateImmutable(object, *old, "handler", "handler", errors);
+}
+
 void ValidateEvent(const json::object& object, const json::object* old, Errors& errors) {
   if (old != nullptr) return;  // what was let in stays good
   const bool is_new_api = StringMember(object, "apiVersion") == "events.k8s.io/v1";

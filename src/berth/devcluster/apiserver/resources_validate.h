@@ -14,6 +14,7 @@ void ValidateConfigMap(const json::object& object, const json::object* old, Erro
 void ValidateSecret(const json::object& object, const json::object* old, Errors& errors);
 void ValidateLease(const json::object& object, const json::object* old, Errors& errors);
 void ValidatePriorityClass(const json::object& object, const json::object* old, Errors& errors);
+void ValidateRuntimeClass(const json::object& object, const json::object* old, Errors& errors);
 void ValidateEvent(const json::object& object, const json::object* old, Errors& errors);
 
 }  // namespace berth::apiserver::internal

@@ -479,6 +479,14 @@ ResourceSliceSpec allNodes:*bool#5 devices:[]Device#6 driver:string!#1 nodeName:
   nodeSelector:core.NodeSelector#4 perDeviceNodeSelection:*bool#7 pool:ResourcePool!#2 sharedCounters:[]CounterSet#8
 )";
 
+static constexpr std::string_view kNode = R"(
+@node io.k8s.api.node.v1
+Overhead podFixed:{}quantity#1
+RuntimeClass apiVersion:string handler:string!#2 kind:string metadata:meta.ObjectMeta#1 overhead:*Overhead#3
+  scheduling:*Scheduling#4
+Scheduling nodeSelector:{}string#1 tolerations:[]core.Toleration#2
+)";
+
 static constexpr std::string_view kScheduling = R"(
 @scheduling io.k8s.api.scheduling.v1
 PriorityClass apiVersion:string description:string#4 globalDefault:bool#3 kind:string metadata:meta.ObjectMeta#1
@@ -538,8 +546,8 @@ StatusCause field:string#3 message:string#2 reason:string#1
 StatusDetails causes:[]StatusCause#4 group:string#2 kind:string#3 name:string#1 retryAfterSeconds:int32#5 uid:string#6
 )";
 
-std::array<std::string_view, 10> SchemaTexts() {
-  return {kApps, kAutoscaling, kCoordination, kCore, kEvents, kPolicy, kResource, kScheduling, kStorage, kMeta};
+std::array<std::string_view, 11> SchemaTexts() {
+  return {kApps, kAutoscaling, kCoordination, kCore, kEvents, kNode, kPolicy, kResource, kScheduling, kStorage, kMeta};
 }
 
 }  // namespace berth::apiserver::internal

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds by which the API server and controllers fill pods in before a scheduler sees them. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "berth/api/meta.h"
+#include "berth/api/pod.h"
+#include "berth/api/resource_claim.h"
+
+namespace berth::api {
+
+struct PriorityClass {
+  ObjectMeta metadata;
+  std::int32_t value = 0;
+  bool global_default = false;
+  std::string preemption_policy;
+  bool operator==(const PriorityClass&) const = default;
+};
+
+struct RuntimeClass {
+  ObjectMeta metadata;
+  ResourceList pod_fixed;  // overhead.podFixed
+  StringMap node_selector;
+  std::vector<Toleration> tolerations;
+  bool operator==(const RuntimeClass&) const = default;
+};
+
+struct ResourceClaimTemplate {
+  ObjectMeta metadata;
+  ResourceClaimSpec spec;  // of the claims
+  bool operator==(const ResourceClaimTemplate&) const = default;
+};
+
+}  // namespace berth::api
