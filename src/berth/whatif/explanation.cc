@@ -12,6 +12,8 @@
 #include "berth/framework/guarded.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/preemption_review.h"
+#include "berth/plugins/names.h"
+#include "berth/whatif/blocking_objects.h"
 
 namespace berth::whatif {
 namespace {
@@ -262,6 +264,16 @@ class Explaining {
   Explanation said_;
 };
 
+// Where a PreFilter plugin refuses a pod there may be no step.
+bool AreClaimsInTheWay(const Explanation& said) {
+  using namespace plugins::names;
+  constexpr std::string_view kOfClaims[] = {kVolumeBinding, kVolumeZone, kDynamicResources};
+  return said.state == PodState::kRefused &&
+         (said.funnel.empty() || std::ranges::any_of(said.funnel, [&](const FunnelStep& step) {
+            return std::ranges::find(kOfClaims, step.plugin) != std::end(kOfClaims);
+          }));
+}
+
 }  // namespace
 
 std::string_view ToString(PodState state) {
@@ -282,7 +294,9 @@ Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& st
     return pod->metadata.name == name && pod->metadata.namespace_name == namespace_name;
   });
   if (at == state.pods.end()) return NoSuchPod(state, namespace_name, name);
-  return Explaining(cluster, **at).Go();
+  Explanation said = Explaining(cluster, **at).Go();
+  if (AreClaimsInTheWay(said)) said.blocking_objects = BlockingObjects(state, **at);
+  return said;
 }
 
 }  // namespace berth::whatif

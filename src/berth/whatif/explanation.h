@@ -86,6 +86,7 @@ struct Explanation {
 
   std::optional<PreemptionAnswer> preemption;  // kRefused
   std::optional<ChangeSearch> changes;         // kRefused
+  std::vector<std::string> blocking_objects;   // kRefused: claims that stand in the way (blocking_objects.h)
   std::vector<std::string> woken_by;           // kRefused: the events after which it is tried again
 
   // kPlaced: where it stands among all nodes, if it were decided again now, from 1; 0: its node refuses it now.

@@ -161,6 +161,7 @@ class Writer {
         table.AddRow({std::to_string(step.refused), std::to_string(step.would_refuse), step.plugin, step.reason});
       Show(table);
     }
+    BlockingObjects();
     Changes();
     Preemption();
     if (!said_.woken_by.empty()) {
@@ -204,6 +205,12 @@ class Writer {
                        Joined(answer.victims, ", ", style_.is_wide ? answer.victims.size() : kVictimsShownMax);
     if (answer.pdb_violations > 0) text += ", against " + std::to_string(answer.pdb_violations) + " disruption budgets";
     Wrapped(cli::Printable(text));
+  }
+
+  void BlockingObjects() {
+    if (said_.blocking_objects.empty()) return;
+    Title("Claims in the way");
+    for (const std::string& sentence : said_.blocking_objects) Wrapped(cli::Printable(sentence));
   }
 
   void Wrapped(std::string_view text) {
@@ -276,6 +283,7 @@ json::value ExplanationJson(const Explanation& said) {
                    {"bestCount", said.best_count}};
   if (said.asked_profile) out["askedProfile"] = *said.asked_profile;
   if (said.state == PodState::kPlaced) out["rank"] = said.rank;
+  if (!said.blocking_objects.empty()) out["blockingObjects"] = Texts(said.blocking_objects);
   json::array& funnel = out["funnel"].emplace_array();
   for (const FunnelStep& step : said.funnel) {
     funnel.push_back(json::object{{"plugin", step.plugin},
