@@ -420,7 +420,8 @@ def main() -> int:
         options.keep.mkdir(parents=True, exist_ok=True)
         for case, _ in check.problems:
             (options.keep / f"{case['name']}.json").write_text(json.dumps(case, indent=1))
-    print(f"{len(cases)} pods, {oracle.asked} questions to kube-scheduler in {time.monotonic() - began:.0f} s: "
+    changes = sum(count for what, count in check.counts.items() if what.startswith("change: "))
+    print(f"{len(cases)} pods, {check.counts['pods: Refused']} of them refused, {changes} changes named for these, {oracle.asked} questions to kube-scheduler in {time.monotonic() - began:.0f} s: "
           f"{len(check.problems)} problems")
     return 1 if check.problems or not cases else 0
 
