@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/framework/make_pod_info.h"
 
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "berth/framework/pod_requests.h"
 
 namespace berth::framework {
+namespace {
+
+// Conditions of pods.
+constexpr std::string_view kDisruptionTarget = "DisruptionTarget";
+constexpr std::string_view kPreempted = "PreemptionByScheduler";
+constexpr std::string_view kPodResizePending = "PodResizePending";
+constexpr std::string_view kInfeasible = "Infeasible";
+
+}  // namespace
 
 bool IsResizeInfeasible(const api::Pod& pod) {
-  const api::PodCondition* resize = pod.status.FindCondition("PodResizePending");
-  return resize != nullptr && resize->reason == "Infeasible";
+  const api::PodCondition* resize = pod.status.FindCondition(kPodResizePending);
+  return resize != nullptr && resize->reason == kInfeasible;
 }
 
 std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations) {
@@ -39,8 +50,8 @@ PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_
   info->start_time = pod.status.start_time;
   info->deletion_time = pod.metadata.deletion_time;
   info->is_terminal = pod.status.phase == api::PodPhase::kSucceeded || pod.status.phase == api::PodPhase::kFailed;
-  if (const api::PodCondition* disruption = pod.status.FindCondition("DisruptionTarget")) {
-    info->is_preempted = disruption->status == "True" && disruption->reason == "PreemptionByScheduler";
+  if (const api::PodCondition* disruption = pod.status.FindCondition(kDisruptionTarget)) {
+    info->is_preempted = disruption->status == "True" && disruption->reason == kPreempted;
   }
   // Of a bound pod nobody reads it any more.
   if (const api::PodCondition* scheduled = pod.status.FindCondition("PodScheduled");
@@ -53,6 +64,38 @@ PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_
   }
   info->pod_class = std::move(pod_class);
   return info;
+}
+
+api::Pod PodOf(const PodInfo& info) {
+  const PodClass& of = *info.pod_class;
+  api::Pod pod;
+  pod.metadata.name = info.name;
+  pod.metadata.namespace_name = of.namespace_name;
+  pod.metadata.uid = info.uid;
+  pod.metadata.resource_version = info.resource_version;
+  pod.metadata.generation = info.generation;
+  pod.metadata.labels = of.labels;
+  pod.metadata.annotations = of.annotations;
+  pod.metadata.controller = of.controller;
+  pod.metadata.creation_time = info.creation_time;
+  pod.metadata.deletion_time = info.deletion_time;
+  pod.spec = of.spec;
+  pod.spec.node_name = info.node_name;
+  pod.status.phase = info.is_terminal ? api::PodPhase::kFailed : api::PodPhase::kPending;
+  pod.status.nominated_node_name = info.nominated_node_name;
+  pod.status.start_time = info.start_time;
+  if (info.scheduled_condition) pod.status.conditions.push_back(*info.scheduled_condition);
+  if (info.is_preempted)
+    pod.status.conditions.push_back({std::string(kDisruptionTarget), "True", std::string(kPreempted), ""});
+  if (of.is_resize_infeasible)
+    pod.status.conditions.push_back({std::string(kPodResizePending), "True", std::string(kInfeasible), ""});
+  pod.status.container_statuses = of.container_statuses;
+  pod.status.pod_resources = of.pod_resources;
+  if (info.claim_status) {
+    pod.status.resource_claim_statuses = info.claim_status->resource_claims;
+    pod.status.extended_resource_claim_status = info.claim_status->extended_resource_claim;
+  }
+  return pod;
 }
 
 }  // namespace berth::framework

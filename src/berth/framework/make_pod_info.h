@@ -15,6 +15,10 @@ std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annot
 // The rest of the object; `pod_class` is the pod's class.
 PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_class);
 
+// The object again, as far as the core keeps it: to be asked about, with changes. MakePodInfo() of it is the same pod,
+// of the same class.
+api::Pod PodOf(const PodInfo& info);
+
 // PodClass::is_resize_infeasible.
 bool IsResizeInfeasible(const api::Pod& pod);
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/framework/make_pod_info.h"
 #include "berth/testing/builders.h"
 
 namespace berth::cache {
@@ -47,6 +48,40 @@ TEST(PodClasses, PodsOfOneReplicaSetShareTheirClass) {
   EXPECT_EQ(classes.size(), 1u);
   EXPECT_EQ(second->pod_class->spec.node_name, "");
   EXPECT_EQ(second->pod_class->requests.cpu_milli, 1000);
+}
+
+TEST(PodClasses, APodIsTheSameAgainFromWhatIsKeptOfIt) {
+  PodClasses classes({"read.example/"});
+  api::Pod pod = Base();
+  pod.metadata.resource_version = "7";
+  pod.metadata.generation = 3;
+  pod.metadata.annotations = {{"note", "x"}, {"read.example/a", "y"}};
+  pod.metadata.creation_time = Time(std::chrono::seconds(5));
+  pod.metadata.deletion_time = Time(std::chrono::seconds(6));
+  pod.status.nominated_node_name = "m";
+  pod.status.start_time = Time(std::chrono::seconds(7));
+  pod.status.conditions = {{"PodScheduled", "False", "Unschedulable", "no room"},
+                           {"DisruptionTarget", "True", "PreemptionByScheduler", ""},
+                           {"PodResizePending", "True", "Infeasible", ""}};
+  pod.status.container_statuses = {{"c", api::ResourceList{{"cpu", *api::Quantity::Parse("2")}}, std::nullopt}};
+  pod.status.resource_claim_statuses = {{"claim", "made"}};
+  const auto first = classes.MakePodInfo(pod);
+  const auto again = classes.MakePodInfo(framework::PodOf(*first));
+  EXPECT_EQ(again->pod_class, first->pod_class);
+  EXPECT_EQ(classes.size(), 1u);
+  // All that is kept of the pod, and no more, is in the object.
+  EXPECT_EQ(framework::PodOf(*again), framework::PodOf(*first));
+  const api::Pod kept = framework::PodOf(*first);
+  EXPECT_EQ(kept.spec, pod.spec);
+  EXPECT_EQ(kept.status, pod.status);
+  pod.metadata.annotations = {{"read.example/a", "y"}};
+  EXPECT_EQ(kept.metadata, pod.metadata);
+  // Of one with a node nobody keeps the condition.
+  pod.spec.node_name = "n";
+  pod.status.phase = api::PodPhase::kFailed;
+  const auto placed = classes.MakePodInfo(pod);
+  pod.status.conditions.erase(pod.status.conditions.begin());
+  EXPECT_EQ(framework::PodOf(*placed), pod);
 }
 
 TEST(PodClasses, ClassesThatAskTheSameOfANodeShareTheirPlacement) {
@@ -227,6 +262,7 @@ TEST(PodClasses, WhatMattersSeparates) {
     const auto [it, is_new] = name_by_id.emplace(alive.back()->pod_class->id, test.name);
     EXPECT_TRUE(is_new) << test.name << " shares a class with " << it->second;
     EXPECT_EQ(classes.MakePodInfo(pod)->pod_class, alive.back()->pod_class) << test.name;
+    EXPECT_EQ(classes.MakePodInfo(framework::PodOf(*alive.back()))->pod_class, alive.back()->pod_class) << test.name;
   }
 }
 

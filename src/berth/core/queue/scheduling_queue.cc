@@ -495,12 +495,30 @@ class SchedulingQueue::Impl {
     return standing;
   }
 
-  std::vector<PodStanding> Dump() const {
+  const Entry* FindNamed(const ByName::Key& name) const {
+    if (const Entry* const waiting = by_name.Find(name)) return waiting;
+    for (const auto& slot : by_uid) {
+      if (slot.entry->place == Place::kInFlight && ByName::KeyOf(*slot.entry->info.pod) == name) return slot.entry;
+    }
+    return nullptr;
+  }
+
+  std::vector<PodStanding> Dump(const PodRange& range) const {
+    const auto key = [](const Entry* entry) {
+      const PodInfo& pod = *entry->info.pod;
+      return std::tuple_cat(ByName::KeyOf(pod), std::tuple(std::string_view(pod.uid)));
+    };
+    const bool is_all = range.after_namespace.empty() && range.after_name.empty();
+    const ByName::Key after(range.after_namespace, range.after_name);
+    std::vector<const Entry*> entries;
+    for (const auto& slot : by_uid) {
+      if (is_all || ByName::KeyOf(*slot.entry->info.pod) > after) entries.push_back(slot.entry);
+    }
+    const std::size_t count = std::min(entries.size(), range.count_max);
+    std::ranges::partial_sort(entries, entries.begin() + static_cast<std::ptrdiff_t>(count), {}, key);
+    entries.resize(count);
     std::vector<PodStanding> standings;
-    for (const auto& slot : by_uid) standings.push_back(Standing(*slot.entry));
-    std::ranges::sort(standings, {}, [](const PodStanding& standing) {
-      return std::tuple_cat(ByName::KeyOf(*standing.pod), std::tuple(std::string_view(standing.pod->uid)));
-    });
+    for (const Entry* entry : entries) standings.push_back(Standing(*entry));
     return standings;
   }
 
@@ -578,7 +596,11 @@ std::optional<PodStanding> SchedulingQueue::Find(std::string_view uid) const {
   const Entry* const entry = impl_->by_uid.Find(uid);
   return entry == nullptr ? std::nullopt : std::optional(impl_->Standing(*entry));
 }
-std::vector<PodStanding> SchedulingQueue::Dump() const { return impl_->Dump(); }
+std::optional<PodStanding> SchedulingQueue::FindNamed(std::string_view namespace_name, std::string_view name) const {
+  const Entry* const entry = impl_->FindNamed({namespace_name, name});
+  return entry == nullptr ? std::nullopt : std::optional(impl_->Standing(*entry));
+}
+std::vector<PodStanding> SchedulingQueue::Dump(const PodRange& range) const { return impl_->Dump(range); }
 
 std::size_t SchedulingQueue::active_count() const { return impl_->active.size(); }
 std::size_t SchedulingQueue::backoff_count() const { return impl_->backoff.size() + impl_->error_backoff.size(); }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -103,6 +104,13 @@ struct PodStanding {
   std::string gating_message;                      // of kGated: what that plugin said
 };
 
+// A part of all pods in the order of namespace and name: the first ones behind a name, which need not exist.
+struct PodRange {
+  std::string after_namespace;
+  std::string after_name;
+  std::size_t count_max = std::numeric_limits<std::size_t>::max();
+};
+
 class SchedulingQueue {
  public:
   struct Options {
@@ -174,8 +182,10 @@ class SchedulingQueue {
   bool Contains(std::string_view uid) const { return FindWaiting(uid) != nullptr; }
   bool IsInFlight(std::string_view uid) const;
   std::optional<PodStanding> Find(std::string_view uid) const;
-  // All pods, in flight included, by namespace and name.
-  std::vector<PodStanding> Dump() const;
+  // The one of that name; one in flight only if none waits. Looks at every pod where none waits.
+  std::optional<PodStanding> FindNamed(std::string_view namespace_name, std::string_view name) const;
+  // All pods, in flight included, by namespace and name; or a part of them.
+  std::vector<PodStanding> Dump(const PodRange& range = {}) const;
 
   std::size_t active_count() const;
   std::size_t backoff_count() const;  // of both heaps

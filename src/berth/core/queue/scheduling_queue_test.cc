@@ -767,5 +767,32 @@ TEST_F(SchedulingQueueTest, DumpIsSortedByName) {
   EXPECT_EQ(dump[2].pending_plugins, Names{"Slow"});
 }
 
+TEST_F(SchedulingQueueTest, APartOfTheDumpBeginsBehindAName) {
+  for (const char* const name : {"d", "b", "a", "c"}) Add({.name = name});
+  const std::string in = queue->Dump().front().pod->namespace_name();
+  const auto names = [&](const PodRange& range) {
+    Names found;
+    for (const PodStanding& standing : queue->Dump(range)) found.push_back(standing.pod->name);
+    return found;
+  };
+  EXPECT_EQ(names({.count_max = 2}), (Names{"a", "b"}));
+  EXPECT_EQ(names({in, "b", 5}), (Names{"c", "d"}));
+  EXPECT_EQ(names({in, "bb", 1}), Names{"c"}) << "the name need not be there";
+  EXPECT_EQ(names({in, "d", 5}), Names{});
+  EXPECT_EQ(names({"a-namespace-before", "z", 1}), Names{"a"});
+}
+
+TEST_F(SchedulingQueueTest, APodIsFoundByItsName) {
+  const PodInfoPtr a = Add({.name = "a"});
+  const std::string in = a->namespace_name();
+  ASSERT_TRUE(queue->FindNamed(in, "a"));
+  EXPECT_EQ(queue->FindNamed(in, "a")->place, Place::kActive);
+  EXPECT_FALSE(queue->FindNamed(in, "b"));
+  EXPECT_FALSE(queue->FindNamed("elsewhere", "a"));
+  ASSERT_TRUE(queue->Pop(now));
+  ASSERT_TRUE(queue->FindNamed(in, "a"));
+  EXPECT_EQ(queue->FindNamed(in, "a")->place, Place::kInFlight);
+}
+
 }  // namespace
 }  // namespace berth::queue

@@ -54,10 +54,22 @@ Decision& DecisionLog::Append() {
 
 const Decision* DecisionLog::Find(std::string_view uid) const {
   for (std::size_t i = 0; i < ring_.size(); ++i) {
-    const Decision& decision = ring_[(next_ + ring_.size() - 1 - i) % ring_.size()];
-    if (decision.pod_uid == uid) return &decision;
+    if (At(i).pod_uid == uid) return &At(i);
   }
   return nullptr;
+}
+
+const Decision* DecisionLog::FindNamed(std::string_view namespace_name, std::string_view name) const {
+  for (std::size_t i = 0; i < ring_.size(); ++i) {
+    if (At(i).pod_name == name && At(i).pod_namespace == namespace_name) return &At(i);
+  }
+  return nullptr;
+}
+
+absl::flat_hash_map<std::string_view, const Decision*> DecisionLog::ByUid() const {
+  absl::flat_hash_map<std::string_view, const Decision*> found;
+  for (std::size_t i = 0; i < ring_.size(); ++i) found.try_emplace(At(i).pod_uid, &At(i));
+  return found;
 }
 
 }  // namespace berth::scheduler

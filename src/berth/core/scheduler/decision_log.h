@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <absl/container/flat_hash_map.h>
 
 #include "berth/base/time.h"
 #include "berth/framework/pod_info.h"
@@ -57,9 +60,17 @@ class DecisionLog {
   const Decision& Newest() const { return ring_[(next_ + ring_.size() - 1) % ring_.size()]; }
   // The newest decision about the pod, or null.
   const Decision* Find(std::string_view uid) const;
+  // The newest decision about a pod of that name, or null.
+  const Decision* FindNamed(std::string_view namespace_name, std::string_view name) const;
+  // The newest decision about each pod; valid until the next Append().
+  absl::flat_hash_map<std::string_view, const Decision*> ByUid() const;
   std::size_t size() const { return ring_.size(); }
+  std::size_t count_max() const { return count_max_; }
 
  private:
+  // The i-th newest.
+  const Decision& At(std::size_t i) const { return ring_[(next_ + ring_.size() - 1 - i) % ring_.size()]; }
+
   std::size_t count_max_;
   std::size_t next_ = 0;
   std::vector<Decision> ring_;

@@ -15,6 +15,7 @@
 
 #include "berth/base/random.h"
 #include "berth/core/scheduler/scheduler_testing.h"
+#include "berth/framework/preemption_review.h"
 
 namespace berth::scheduler {
 namespace {
@@ -29,8 +30,7 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
 
   ALife() : random_(GetParam()), world_(BatchProfiles(), Options()) {
     if (!is_large_) return;
-    for (int i = 0; i < 130; ++i)
-      world_.Set(MakeNode("many-" + std::to_string(i)).Allocatable("example.com/gpu", "2"));
+    for (int i = 0; i < 130; ++i) world_.Set(MakeNode("many-" + std::to_string(i)).Allocatable("example.com/gpu", "2"));
   }
 
   static Profiles BatchProfiles() {
@@ -233,6 +233,12 @@ class ALife : public ::testing::TestWithParam<std::uint64_t> {
     Collect();
   }
 
+  std::string Newest() const {
+    if (world_.core.decisions().size() == 0) return "";
+    const Decision& newest = world_.core.decisions().Newest();
+    return std::to_string(newest.cycle) + " " + newest.PodKey() + " on " + newest.node_name + ": " + newest.Why();
+  }
+
   Random random_;
   Harness world_;
   std::map<std::string, Known> pods_;
@@ -278,6 +284,51 @@ TEST_P(ALife, EndsWithEveryPodWhereItBelongs) {
   EXPECT_EQ(world_.core.binding_count(), 0U) << GetParam();
   EXPECT_EQ(world_.core.queue().in_flight_count(), 0U) << GetParam();
   EXPECT_EQ(next_batch_count_ > 0, is_large_) << GetParam();
+}
+
+// A life in which somebody asks "what if" all the time, also while a cycle waits for extenders.
+class AnAskedLife final : public ALife {
+ public:
+  void Ask() {
+    if (dice_.Below(2) == 0 && !pods_.empty()) {
+      const auto overlay = world_.core.MakeOverlay(world_.now);
+      PodBuilder pod = AnyOf(pods_).pod;
+      pod.Request("cpu", dice_.Below(2) == 0 ? "100m" : "2").Priority(static_cast<std::int32_t>(dice_.Below(4)));
+      const api::Pod asked = pod.Build();
+      overlay->RemovePod(asked.metadata.uid);
+      if (dice_.Below(2) == 0) overlay->SetNode(MakeNode("n" + std::to_string(dice_.Below(6))).Build());
+      const auto answer = overlay->Evaluate(overlay->MakePod(asked), Overlay::Detail::kAll);
+      if (answer.outcome.result != runtime::Result::kRefused) return;
+      framework::PreemptionReview question{.is_dry_run = true};
+      (void)answer.evaluator.RunPostFilter(&question);
+      for (const framework::NodeIndex row : overlay->nodes().rows()) (void)answer.evaluator.AllRefusals(row);
+    }
+  }
+  bool StepAndAsk() {
+    Step();
+    Ask();
+    return world_.core.IsWaitingForExtenders();
+  }
+  using ALife::Newest;
+  void TestBody() override {}
+
+ private:
+  Known& AnyOf(std::map<std::string, Known>& pods) {
+    return std::next(pods.begin(), static_cast<std::ptrdiff_t>(dice_.Below(pods.size())))->second;
+  }
+
+  Random dice_{GetParam() + 1000};  // of its own: all else is the same in both lives
+};
+
+TEST_P(ALife, QuestionsBetweenTheTurnsChangeNoDecision) {
+  AnAskedLife asked;
+  int waiting_count = 0;
+  for (int i = 0; i < 250 && !HasFatalFailure(); ++i) {
+    Step();
+    if (asked.StepAndAsk()) ++waiting_count;
+    ASSERT_EQ(Newest(), asked.Newest()) << "step " << i << ", seed " << GetParam();
+  }
+  EXPECT_GT(waiting_count, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, ALife, ::testing::Range<std::uint64_t>(1, 121));

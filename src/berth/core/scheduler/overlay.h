@@ -45,6 +45,8 @@ class Overlay {
   const framework::NodeTable& nodes() const { return state_.cache.nodes(); }
   // Null: no profile schedules the pod.
   const Profile* ProfileOf(const framework::PodInfo& pod) const { return state_.profiles.Find(pod); }
+  // The name of the configuration's first profile.
+  const std::string& first_profile() const { return state_.profiles.first(); }
   // A pod that need not exist, as the core would keep it.
   framework::PodInfoPtr MakePod(const api::Pod& pod) { return state_.MakePodInfo(pod); }
 

@@ -137,6 +137,9 @@ TEST(PodChoiceTest, SettledWhenEveryPodIsPlacedRefusedOrGated) {
   EXPECT_NE(unbound[0].why.find("example.com/wait"), std::string::npos) << unbound[0].why;
   EXPECT_EQ(unbound[1].key, "default/large");
   EXPECT_TRUE(unbound[1].why.starts_with("0/1 nodes are available: 1 Insufficient cpu.")) << unbound[1].why;
+  EXPECT_EQ(h.core.Unbound({.count_max = 1}).back().key, "default/gated");
+  ASSERT_EQ(h.core.Unbound({"default", "gated", 9}).size(), 1U);
+  EXPECT_EQ(h.core.Unbound({"default", "gated", 9})[0].key, "default/large");
 
   h.Remove(testing::MakePod("large"));
   h.Remove(testing::MakePod("gated"));
@@ -176,6 +179,9 @@ TEST(PodChoiceTest, PodsThatAreBeingBoundAreToldOf) {
   ASSERT_EQ(h.core.Unbound().size(), 1U);
   EXPECT_EQ(h.core.Unbound()[0].key, "default/p");
   EXPECT_EQ(h.core.Unbound()[0].why, "is still being bound to a");
+  EXPECT_EQ(h.core.Unbound({"default", "o", 9}).size(), 1U);
+  EXPECT_TRUE(h.core.Unbound({"default", "p", 9}).empty());
+  EXPECT_TRUE(h.core.Unbound({.count_max = 0}).empty());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ Profile::Profile(std::unique_ptr<runtime::ProfilePlugins> owned, runtime::Evalua
 
 ProfileSet::ProfileSet(Owned profiles, const runtime::EvaluatorOptions& options, instruments::SchedulerMetrics& metrics,
                        instruments::Stopwatch& stopwatch)
-    : queue_sort_(QueueSortOf(profiles)) {
+    : first_(profiles.empty() ? std::string() : profiles.front()->scheduler_name), queue_sort_(QueueSortOf(profiles)) {
   for (auto& plugins : profiles) {
     std::string name = plugins->scheduler_name;
     profiles_.emplace(std::move(name), std::make_unique<Profile>(std::move(plugins), options, metrics, stopwatch));

@@ -46,6 +46,8 @@ class ProfileSet {
   // By scheduler name.
   const std::map<std::string, std::unique_ptr<Profile>, std::less<>>& by_name() const { return profiles_; }
 
+  // The name of the first profile given.
+  const std::string& first() const { return first_; }
   // That of the first profile given.
   const framework::QueueSortPlugin& queue_sort() const { return *queue_sort_; }
   // What the queue asks of each profile's plugins, by scheduler name. `has_extenders`: pods may be refused by
@@ -55,6 +57,7 @@ class ProfileSet {
   std::vector<framework::ObjectKind> ObjectsRead() const;
 
  private:
+  const std::string first_;
   const framework::QueueSortPlugin* const queue_sort_;
   std::map<std::string, std::unique_ptr<Profile>, std::less<>> profiles_;
   Profile* latest_ = nullptr;  // that Find() found

@@ -7,6 +7,8 @@
 #include <map>
 #include <utility>
 
+#include <absl/container/flat_hash_map.h>
+
 #include "berth/core/scheduler/background_operations.h"
 #include "berth/core/scheduler/binding_cycles.h"
 #include "berth/core/scheduler/core_state.h"
@@ -132,12 +134,15 @@ bool Scheduler::IsIdle() const {
          queue.active_count() == 0 && queue.backoff_count() == 0 && queue.nominator().empty();
 }
 
-std::vector<UnboundPod> Scheduler::Unbound() const {
+std::vector<UnboundPod> Scheduler::Unbound(const queue::PodRange& range) const {
+  using Name = std::pair<std::string, std::string>;
   const framework::PodInfo* const waiting = parts_->scheduling.waiting_pod();
-  std::map<std::string, std::string> found;
-  for (const queue::PodStanding& standing : parts_->state.queue.Dump()) {
-    std::string& why = found[standing.pod->Key()];
-    const Decision* decision = parts_->state.decisions.Find(standing.pod->uid);
+  const absl::flat_hash_map<std::string_view, const Decision*> decisions = parts_->state.decisions.ByUid();
+  std::map<Name, std::string> found;
+  for (const queue::PodStanding& standing : parts_->state.queue.Dump(range)) {
+    std::string& why = found[{standing.pod->namespace_name(), standing.pod->name}];
+    const auto decided = decisions.find(standing.pod->uid);
+    const Decision* const decision = decided == decisions.end() ? nullptr : decided->second;
     if (standing.place == queue::Place::kGated) {
       why = standing.gating_plugin + ": " + standing.gating_message;
     } else if (waiting != nullptr && waiting->uid == standing.pod->uid) {
@@ -150,11 +155,16 @@ std::vector<UnboundPod> Scheduler::Unbound() const {
       why = "has not been tried";
     }
   }
-  for (const framework::PodInfoPtr& pod : parts_->bindings.AssumedPods())
-    found[pod->Key()] = "is still being bound to " + pod->node_name;
+  for (const framework::PodInfoPtr& pod : parts_->bindings.AssumedPods()) {
+    Name name(pod->namespace_name(), pod->name);
+    if (name > Name(range.after_namespace, range.after_name))
+      found[std::move(name)] = "is still being bound to " + pod->node_name;
+  }
   std::vector<UnboundPod> unbound;
-  unbound.reserve(found.size());
-  for (auto& [key, why] : found) unbound.push_back({key, std::move(why)});
+  for (auto& [name, why] : found) {
+    if (unbound.size() == range.count_max) break;
+    unbound.push_back({name.first + "/" + name.second, std::move(why)});
+  }
   return unbound;
 }
 

@@ -71,8 +71,8 @@ class Scheduler {
 
   // Every pod of ours is placed, refused or gated: unless something changes outside, nothing is left to do.
   bool IsIdle() const;
-  // By key.
-  std::vector<UnboundPod> Unbound() const;
+  // By namespace and name; all of them, or a part.
+  std::vector<UnboundPod> Unbound(const queue::PodRange& range = {}) const;
   // Binding cycles under way.
   std::size_t binding_count() const;
   // Those that are busy: a request or work of theirs is under way, and not for long. The shell stops calling

@@ -431,6 +431,7 @@ TEST(DecisionLog, SaysWhy) {
   EXPECT_EQ(h.core.decisions().Newest().node_name, "");
   EXPECT_EQ(h.core.decisions().Newest().Why().substr(0, 26), "0/3 nodes are available: 1");
   EXPECT_EQ(h.core.decisions().Find("nobody"), nullptr);
+  EXPECT_EQ(h.core.decisions().FindNamed("default", "nobody"), nullptr);
 }
 
 TEST(DecisionLog, KeepsTheNewest) {
@@ -442,11 +443,19 @@ TEST(DecisionLog, KeepsTheNewest) {
     decision.cycle = i;
     decision.message = "set";
     decision.pod_uid = i % 2 == 0 ? "even" : "odd";
+    decision.pod_namespace = "ns";
+    decision.pod_name = "p";
     EXPECT_EQ(log.Newest().cycle, i);
     EXPECT_EQ(log.size(), std::min<std::uint64_t>(i, 3));
   }
   EXPECT_EQ(log.Find("even")->cycle, 8u);
   EXPECT_EQ(log.Find("odd")->cycle, 7u);
+  EXPECT_EQ(log.FindNamed("ns", "p")->cycle, 8u);
+  EXPECT_EQ(log.FindNamed("p", "ns"), nullptr);
+  const auto by_uid = log.ByUid();
+  EXPECT_EQ(by_uid.size(), 2u);
+  EXPECT_EQ(by_uid.at("even")->cycle, 8u);
+  EXPECT_EQ(by_uid.at("odd")->cycle, 7u);
 }
 
 TEST(DecisionLog, LongTextsAreKeptForTheNewestAlone) {
