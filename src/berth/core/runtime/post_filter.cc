@@ -2,6 +2,7 @@
 #include "berth/core/runtime/post_filter.h"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/check.h"
@@ -16,6 +17,15 @@ using framework::Code;
 using framework::PostFilterResult;
 using framework::Status;
 
+namespace {
+
+// Others would do at once what a question only asks about: they are left out of it.
+bool KnowsDryRuns(std::string_view plugin) {
+  return plugin == plugins::names::kDefaultPreemption || plugin == plugins::names::kDynamicResources;
+}
+
+}  // namespace
+
 PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStatuses& statuses,
                                framework::FilterRunner& filters) {
   BERTH_CHECK(cycle.outcome.result == Result::kRefused);
@@ -24,7 +34,9 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   framework::Cycle for_plugins = cycle.ForPlugins();
   const bool asks_extenders = cycle.review != nullptr && !cycle.review->is_answered;
   for_plugins.with_detail = cycle.options.with_detail || asks_extenders;
+  const bool is_question = cycle.review != nullptr && cycle.review->is_dry_run;
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
+    if (is_question && !KnowsDryRuns(plugin->Name())) continue;
     PostFilterResult result;
     const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
     const Status thrown =

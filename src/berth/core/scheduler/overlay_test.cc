@@ -122,6 +122,41 @@ TEST(OverlayTest, PreemptionIsReportedAndNobodyEvicted) {
   EXPECT_EQ(h.Take(), Lines{});
 }
 
+// Makes room at once, as an author's plugin may.
+class Meddler final : public framework::PostFilterPlugin {
+ public:
+  explicit Meddler(Lines& calls) : calls_(calls) {}
+  std::string_view Name() const override { return "Meddler"; }
+  framework::PostFilterResult PostFilter(const framework::Cycle&, const framework::PodInfo& pod,
+                                         const framework::NodeStatuses&, framework::FilterRunner&) const override {
+    calls_.push_back(pod.name);
+    framework::PostFilterResult result;
+    result.status = framework::Status::Unschedulable("meddled");
+    return result;
+  }
+
+ private:
+  Lines& calls_;
+};
+
+TEST(OverlayTest, APluginThatWouldActAtOnceIsNotAsked) {
+  Lines calls;
+  Profiles profiles = DefaultProfiles();
+  const auto meddler = std::make_shared<Meddler>(calls);
+  profiles.front()->owned.push_back(meddler);
+  profiles.front()->post_filter.insert(profiles.front()->post_filter.begin(), meddler.get());
+  Harness h(std::move(profiles));
+  h.Set(MakeNode("a").Allocatable("cpu", "1"));
+  h.Set(MakePod("large").Request("cpu", "2"));
+  h.Run();
+  EXPECT_EQ(calls, Lines{"large"});
+  const auto overlay = h.core.MakeOverlay(h.now);
+  const auto answer = overlay->Evaluate(overlay->MakePod(MakePod("large").Request("cpu", "2").Build()), Detail::kAll);
+  framework::PreemptionReview question{.is_dry_run = true};
+  (void)answer.evaluator.RunPostFilter(&question);
+  EXPECT_EQ(calls, Lines{"large"});
+}
+
 class OverlayProperty : public ::testing::TestWithParam<std::uint64_t> {};
 
 // Random changes on an overlay over a random cluster: each time it says what a core says to which the same happened,

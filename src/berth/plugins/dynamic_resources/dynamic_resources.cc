@@ -6,6 +6,7 @@
 
 #include "berth/base/random.h"
 #include "berth/core/config/args.h"
+#include "berth/framework/preemption_review.h"
 #include "berth/plugins/dynamic_resources/allocator.h"
 #include "berth/plugins/dynamic_resources/bind_claims.h"
 #include "berth/plugins/dynamic_resources/binding_conditions.h"
@@ -306,8 +307,12 @@ void DynamicResources::FilterRows(const framework::Cycle& cycle, const framework
 
 framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                                          const framework::NodeStatuses&,
-                                                         framework::FilterRunner&) const {
+                                                         framework::FilterRunner& filters) const {
   framework::PostFilterResult result;
+  const auto* const fast = dynamic_cast<const framework::FastFilterRunner*>(&filters);
+  const framework::PreemptionReview* const review = fast == nullptr ? nullptr : fast->Review();
+  // Then it says what it would do.
+  const bool is_dry_run = review != nullptr && review->is_dry_run;
   const auto* state = cycle.state.Read<State>(kStateKey);
   if (state == nullptr) {
     result.status = Status::Error("not found");
@@ -327,10 +332,10 @@ framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle&
     if (!is_last && is_only_ours) candidates.push_back(claim);
   }
   if (!candidates.empty()) {
-    handle_.Start(DeallocateClaim(*candidates[Random(cycle.seed).Below(candidates.size())]));
+    if (!is_dry_run) handle_.Start(DeallocateClaim(*candidates[Random(cycle.seed).Below(candidates.size())]));
     result.status = Status::Unschedulable("deallocation of ResourceClaim completed");
   } else if (state->has_extended && !IsInMemoryClaim(*state->extended_claim())) {
-    handle_.Start(DeleteClaim(state->extended_claim()));
+    if (!is_dry_run) handle_.Start(DeleteClaim(state->extended_claim()));
     result.status = Status::Unschedulable("deletion of ResourceClaim completed");
   } else {
     result.status = Status::Unschedulable("still not schedulable");

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/framework/preemption_review.h"
 #include "berth/plugins/dynamic_resources/device_testing.h"
 #include "berth/plugins/helper/fake_filters.h"
 #include "berth/plugins/node_resources_balanced_allocation/node_resources_balanced_allocation.h"
@@ -21,6 +22,37 @@ std::string PostFilter(DeviceCluster& cluster, const framework::PodInfo& pod) {
   FakeFilters filters;
   const auto result = cluster.plugin.PostFilter(cluster.Cycle(), pod, filters, filters);
   EXPECT_FALSE(result.has_nomination);
+  return TestCluster::Describe(result.status);
+}
+
+class QuestionFilters final : public framework::FastFilterRunner {
+ public:
+  framework::Status RunFiltersWithNominatedPods(framework::CycleState&, const framework::PodInfo&,
+                                                const framework::NodeInfo&) override {
+    return {};
+  }
+  framework::Status RunRemovePod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
+                                 const framework::NodeInfo&) override {
+    return {};
+  }
+  framework::Status RunAddPod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
+                              const framework::NodeInfo&) override {
+    return {};
+  }
+  std::optional<std::uint64_t> NodeEpoch() const override { return std::nullopt; }
+  framework::PreemptionReview* Review() const override { return &question_; }
+
+ private:
+  mutable framework::PreemptionReview question_{.is_dry_run = true};
+};
+
+// What is answered to "what if". Nothing may be done then.
+std::string AskPostFilter(DeviceCluster& cluster, const framework::PodInfo& pod) {
+  FakeFilters statuses;
+  QuestionFilters filters;
+  const std::size_t started = cluster.handle.started.size();
+  const auto result = cluster.plugin.PostFilter(cluster.Cycle(), pod, statuses, filters);
+  EXPECT_EQ(cluster.handle.started.size(), started);
   return TestCluster::Describe(result.status);
 }
 
@@ -149,6 +181,7 @@ TEST(DynamicResources, AllocatedClaimsTieThePodToTheirNodes) {
   EXPECT_EQ(cluster.Filter(*pod, "n1"), "ok");
   EXPECT_EQ(cluster.FilterAgain(*pod, "n2"), std::string(kRefused) + "resourceclaim not available on the node");
   // Nobody else uses it: it is given back, so that the pod can go elsewhere.
+  EXPECT_EQ(AskPostFilter(cluster, *pod), "Unschedulable: deallocation of ResourceClaim completed");
   EXPECT_EQ(PostFilter(cluster, *pod), "Unschedulable: deallocation of ResourceClaim completed");
   EXPECT_EQ(StartedBody(cluster),
             "x: {\"metadata\":{\"uid\":\"uid-x\",\"resourceVersion\":\"1\"},\"status\":{\"allocation\":null,"
@@ -261,6 +294,7 @@ TEST(DynamicResources, StaleExtendedClaimsAreDeleted) {
                         "'controller': true}]"));
   const auto pod = MakePod("p").Request("example.com/gpu", "1").Info();
   EXPECT_EQ(cluster.Filter(*pod), std::string(kRefused) + "cannot schedule extended resource claim");
+  EXPECT_EQ(AskPostFilter(cluster, *pod), "Unschedulable: deletion of ResourceClaim completed");
   EXPECT_EQ(PostFilter(cluster, *pod), "Unschedulable: deletion of ResourceClaim completed");
   EXPECT_EQ(StartedBody(cluster),
             "old: {\"metadata\":{\"uid\":\"uid-old\",\"resourceVersion\":\"1\",\"finalizers\":[\"x/y\"]}}");
