@@ -38,6 +38,8 @@ class SchedulerCore final : public Core {
 
   // To be asked between turns.
   const scheduler::Scheduler& scheduler() const { return *scheduler_; }
+  // For its overlay alone, between turns.
+  scheduler::Scheduler& for_questions() { return *scheduler_; }
 
  private:
   void TakeInputs(std::vector<scheduler::Input>& inputs, Time now);

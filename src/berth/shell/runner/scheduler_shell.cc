@@ -124,6 +124,15 @@ std::vector<scheduler::UnboundPod> SchedulerShell::Unbound() {
   return unbound;
 }
 
+void SchedulerShell::Ask(const Question& question) {
+  runner_.BetweenTurns([&] {
+    const Time now = clock_.Now();
+    const Duration wall_ahead = clock_.WallNow() - now;
+    core_->for_questions().SetWallAhead(wall_ahead);
+    question(core_->for_questions(), now, wall_ahead);
+  });
+}
+
 void SchedulerShell::LogDebugDump() {
   // Before the core's turn ends: whoever tells of an object holds the informers' lock, and may wait for a turn.
   const KnownNames informers = feeds_->Names();

@@ -103,8 +103,14 @@ class SchedulerShell final {
   // thread.
   bool IsIdle() const { return runner_.IsIdle(); }
 
-  // Pods of ours without a node, by key. Any thread but those that take turns.
+  // Pods of ours without a node, by namespace and name. Any thread but those that take turns.
   std::vector<scheduler::UnboundPod> Unbound();
+
+  // Calls `question` between two turns, which wait meanwhile: it must be short. Of the core it may call what is const,
+  // and MakeOverlay(now). `wall_ahead` is how far the time of day is ahead of `now`. Any thread but those that take
+  // turns.
+  using Question = std::function<void(scheduler::Scheduler& core, Time now, Duration wall_ahead)>;
+  void Ask(const Question& question);
 
   // Writes cache and queue into the log, and where they differ from what has been heard (debug_dump.h). Any thread but
   // those that take turns.

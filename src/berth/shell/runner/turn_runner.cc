@@ -158,8 +158,8 @@ bool TurnRunner::IsCoreTurnDue() {
 bool TurnRunner::AwaitCoreTurn() {
   std::unique_lock lock(mutex_);
   if (turn_ == Turn::kCoreTurn) turn_ = Turn::kResting;
-  while (phase_ != Phase::kStopped && !IsCoreTurnDue()) {
-    if (wake_at_) {
+  while (phase_ != Phase::kStopped && (look_count_ > 0 || !IsCoreTurnDue())) {
+    if (wake_at_ && look_count_ == 0) {
       core_due_.wait_for(lock, *wake_at_ - clock_.Now());
     } else {
       core_due_.wait(lock);
@@ -237,8 +237,27 @@ void TurnRunner::PerformOutputs() {
 }
 
 void TurnRunner::BetweenTurns(const std::function<void()>& look) {
-  const std::lock_guard core_lock(core_mutex_);
-  look();
+  {
+    const std::lock_guard lock(mutex_);
+    ++look_count_;
+  }
+  {
+    const std::lock_guard core_lock(core_mutex_);
+    // As in a turn: a plugin that decides something meanwhile must not wait for room, and a look that hangs is seen.
+    turn_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    turn_began_at_.store(clock_.Now(), std::memory_order_relaxed);
+    look();
+    turn_began_at_.store(Time{}, std::memory_order_relaxed);
+    turn_thread_.store({}, std::memory_order_relaxed);
+  }
+  const std::lock_guard lock(mutex_);
+  --look_count_;
+  core_due_.notify_one();
+}
+
+int TurnRunner::look_count() const {
+  const std::lock_guard lock(mutex_);
+  return look_count_;
 }
 
 bool TurnRunner::IsIdle() const {

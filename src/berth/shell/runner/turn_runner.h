@@ -129,8 +129,10 @@ class TurnRunner final {
 
   // On the loop's thread: performs what turns have left.
   void PerformOutputs();
-  // Calls `look` while nobody takes a turn. Any thread but those of turns.
+  // Calls `look` while nobody takes a turn, and before the core's thread takes another. Any thread but those of turns.
   void BetweenTurns(const std::function<void()>& look);
+  // Calls of BetweenTurns() under way. Any thread.
+  int look_count() const;
 
   // Nothing was left to do after the latest turn, and nothing has come since. Any thread.
   bool IsIdle() const;
@@ -182,7 +184,8 @@ class TurnRunner final {
   std::atomic<Time> turn_began_at_{Time{}};   // of the turn under way; Time{}: there is none
 
   mutable std::mutex mutex_;          // guards what follows; never held while the core or a callback runs
-  std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped or another wake_at_
+  std::condition_variable core_due_;  // the core's thread alone waits for it: kCoreDue, kStopped, another wake_at_ or
+                                      // the end of a look
   std::condition_variable room_;      // inputs_ has room
   std::condition_variable drained_;   // phase_ is kDrained
   Turn turn_ = Turn::kResting;
@@ -193,6 +196,7 @@ class TurnRunner final {
   bool is_idle_ = false;
   scheduler::Counts counts_;
 
+  int look_count_ = 0;                 // the core's thread, which would take the lock again at once, waits for 0
   bool is_core_posted_ = false;        // with kOnLoop: RunCoreThreadOnLoop is posted
   std::function<void()> cancel_wake_;  // with kOnLoop: the timer of wake_at_; on the loop's thread
 

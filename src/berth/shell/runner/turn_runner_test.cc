@@ -378,6 +378,35 @@ TEST_F(TurnRunnerTest, SomebodyWhoLooksAtTheCoreDoesNotHoldTheLoopUp) {
   looked.get();
 }
 
+TEST_F(TurnRunnerTest, WhoeverWaitsToLookComesBeforeTheNextTurnOfTheCoresThread) {
+  StartResting();
+  std::promise<void> looking;
+  std::promise<void> seen;
+  auto first = std::async(std::launch::async, [&] {
+    runner.BetweenTurns([&] {
+      looking.set_value();
+      seen.get_future().wait();
+      EXPECT_EQ(runner.TurnAge(), std::chrono::seconds(3));
+      // Would wait for ever if it were not known to be in a turn.
+      for (std::size_t i = 0; i <= TurnRunner::kInputsMax; ++i) runner.Push(scheduler::NodeGone{});
+    });
+  });
+  looking.get_future().wait();
+  PushOnLoop();
+  loop.Run();
+  std::size_t turns_before_second = 99;
+  auto second =
+      std::async(std::launch::async, [&] { runner.BetweenTurns([&] { turns_before_second = core.turn_count(); }); });
+  while (runner.look_count() < 2) std::this_thread::yield();
+  clock.Set(clock.Now() + std::chrono::seconds(3));
+  seen.set_value();
+  first.get();
+  second.get();
+  EXPECT_EQ(turns_before_second, 0u);
+  EXPECT_EQ(runner.TurnAge(), Duration{0});
+  ASSERT_TRUE(core.WaitForTurns(1));
+}
+
 TEST_F(TurnRunnerTest, PerformsOutputsInOrderOnTheLoop) {
   StartResting();
   core.Say({.result = {.took_long = true}, .events = {"a", "b"}});
