@@ -7,7 +7,7 @@
 
 #include "berth/codec/json.h"
 #include "berth/proof/explain_check/case_explanation.h"
-#include "berth/whatif/explanation_text.h"
+#include "berth/whatif/explanation_json.h"
 
 namespace {
 

@@ -10,6 +10,7 @@
 #include "berth/app/question_output.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/whatif/explanation.h"
+#include "berth/whatif/explanation_json.h"
 #include "berth/whatif/explanation_text.h"
 
 namespace berth::app {

@@ -7,13 +7,12 @@
 #include <memory>
 #include <set>
 
-#include "berth/base/edit_distance.h"
-#include "berth/core/scheduler/overlay.h"
-#include "berth/framework/guarded.h"
 #include "berth/framework/preemption_report.h"
 #include "berth/framework/preemption_review.h"
 #include "berth/plugins/names.h"
 #include "berth/whatif/blocking_objects.h"
+#include "berth/whatif/pod_names.h"
+#include "berth/whatif/waking_events.h"
 
 namespace berth::whatif {
 namespace {
@@ -23,42 +22,8 @@ using framework::PodInfoPtr;
 using framework::Status;
 using scheduler::Overlay;
 
-Error NoSuchPod(const ClusterState& state, const std::string& namespace_name, const std::string& name) {
-  std::vector<std::string_view> here;
-  std::string elsewhere;
-  for (const auto& pod : state.pods) {
-    if (pod->metadata.namespace_name == namespace_name) here.push_back(pod->metadata.name);
-    if (pod->metadata.name == name && elsewhere.empty()) elsewhere = pod->metadata.namespace_name;
-  }
-  std::string text = "there is no pod \"" + name + "\" in namespace \"" + namespace_name + "\"";
-  if (!elsewhere.empty()) {
-    text += "; there is one in namespace \"" + elsewhere + "\"";
-  } else if (const std::string_view nearest = NearestName(name, here); !nearest.empty()) {
-    text += "; did you mean \"" + std::string(nearest) + "\"?";
-  } else {
-    text += ", which has no pods that are not finished";
-  }
-  return {ErrorCode::kNotFound, std::move(text)};
-}
-
 Refusal ToRefusal(const Status& status) {
   return {std::string(status.plugin()), status.Message(), status.code() == framework::Code::kUnschedulable};
-}
-
-// One for each of its actions; all kinds of update together are one.
-void AddLabels(const framework::ClusterEvent& event, std::set<std::string>& labels) {
-  namespace action = framework::action;
-  framework::ActionType left = event.actions;
-  if ((left & action::kUpdate) == action::kUpdate) {
-    std::string label = framework::ClusterEvent{event.resource, action::kAdd}.Label();
-    label.resize(label.size() - std::string_view("Add").size());
-    labels.insert(label + "Update");
-    left &= ~action::kUpdate;
-  }
-  for (framework::ActionType bit = 1; left != 0; bit <<= 1) {
-    if ((left & bit) != 0) labels.insert(framework::ClusterEvent{event.resource, bit}.Label());
-    left &= ~bit;
-  }
 }
 
 bool IsSame(const Status& a, const Status& b) {
@@ -67,42 +32,47 @@ bool IsSame(const Status& a, const Status& b) {
 
 class Explaining {
  public:
-  Explaining(OfflineCluster& cluster, const api::Pod& pod) : cluster_(cluster), pod_(pod) {
+  Explaining(const ExplainInputs& inputs, const ExplainLimits& limits) : inputs_(inputs), limits_(limits) {
+    const api::Pod& pod = inputs.pod;
     said_.pod = pod.metadata.namespace_name + "/" + pod.metadata.name;
     said_.scheduler_name = pod.spec.scheduler_name;
     if (const api::PodCondition* const told = pod.status.FindCondition("PodScheduled")) said_.told = told->message;
   }
 
   Explanation Go() {
-    const std::unique_ptr<Overlay> overlay = cluster_.MakeOverlay();
-    api::Pod asked = pod_;
-    if (cluster_.ProfileOf(asked) == nullptr) asked.spec.scheduler_name = *(said_.asked_profile = FirstProfile());
-    if (const std::string& node = pod_.spec.node_name; !node.empty()) {
+    const api::Pod& pod = inputs_.pod;
+    Overlay& overlay = inputs_.overlay;
+    api::Pod asked = pod;
+    if (overlay.ProfileOf(*overlay.MakePod(asked)) == nullptr)
+      asked.spec.scheduler_name = *(said_.asked_profile = overlay.first_profile());
+    if (const std::string& node = pod.spec.node_name; !node.empty()) {
       said_.state = PodState::kPlaced;
       said_.node = node;
-      overlay->RemovePod(pod_.metadata.uid);
+      overlay.RemovePod(pod.metadata.uid);
       asked.spec.node_name.clear();
     } else if (const auto gate = Gate(asked)) {
       said_.state = PodState::kGated;
       said_.message = *gate;
       return std::move(said_);
-    } else if (pod_.metadata.deletion_time) {
+    } else if (pod.metadata.deletion_time) {
       said_.state = PodState::kDeleted;
       said_.message = "the pod is being deleted, so that no scheduler places it";
       return std::move(said_);
     }
-    Evaluate(*overlay, asked);
+    Evaluate(overlay, asked);
     return std::move(said_);
   }
 
  private:
-  std::string FirstProfile() const { return cluster_.first_profile().scheduler_name; }
+  bool IsOver() const { return limits_.is_over && limits_.is_over(); }
 
   // A gate is asked about without a queue: the pod may be another scheduler's.
   std::optional<std::string> Gate(const api::Pod& asked) const {
-    const framework::PodInfoPtr waiting = cluster_.FindPending(pod_);
-    if (const auto gate = cluster_.GateOf(pod_)) return gate;
-    if (waiting != nullptr || asked.spec.scheduling_gates.empty()) return std::nullopt;
+    if (const auto standing = inputs_.queue.Find(inputs_.pod.metadata.uid)) {
+      if (standing->place != queue::Place::kGated) return std::nullopt;
+      return standing->gating_plugin + ": " + standing->gating_message;
+    }
+    if (asked.spec.scheduling_gates.empty()) return std::nullopt;
     std::string gates;
     for (const std::string& gate : asked.spec.scheduling_gates) gates += (gates.empty() ? "" : ", ") + gate;
     return "SchedulingGates: waiting for scheduling gates: " + gates;
@@ -110,6 +80,7 @@ class Explaining {
 
   void Evaluate(Overlay& overlay, const api::Pod& asked) {
     const PodInfoPtr info = overlay.MakePod(asked);
+    const runtime::ProfilePlugins& profile = *overlay.ProfileOf(*info)->plugins;
     const auto [evaluator, outcome] = overlay.Evaluate(info, Overlay::Detail::kAll);
     said_.node_count = outcome.node_count;
     said_.feasible_count = outcome.feasible_count;
@@ -120,7 +91,7 @@ class Explaining {
     }
     const RefusalsByRow refusals = Refusals(overlay, evaluator, outcome);
     AddFunnel(evaluator, refusals);
-    AddNodes(overlay, outcome, refusals, *cluster_.ProfileOf(asked));
+    AddNodes(overlay, outcome, refusals, profile);
     if (said_.state == PodState::kPlaced) {
       FindRank();
       return;
@@ -131,19 +102,29 @@ class Explaining {
       return;
     }
     said_.state = PodState::kRefused;
-    AddWakers(outcome, *cluster_.ProfileOf(asked));
-    if (outcome.result == runtime::Result::kRefused) AddPreemption(overlay, evaluator);
+    said_.woken_by = WakingEvents(profile, outcome.unschedulable_plugins);
+    const bool may_help = outcome.result == runtime::Result::kRefused;
+    if (may_help && !IsOver()) {
+      AddPreemption(overlay, evaluator);
+    } else if (may_help) {
+      said_.left_out.emplace_back("preemption was not asked about");
+    }
     said_.message = evaluator.Message();
-    if (outcome.result == runtime::Result::kRefused) said_.changes = FindSmallestChanges(overlay, asked, refusals);
+    if (!may_help) return;
+    said_.changes = FindSmallestChanges(overlay, asked, refusals, limits_.is_over);
+    if (!said_.changes->is_complete && IsOver())
+      said_.left_out.emplace_back("the search for the smallest changes was ended");
   }
 
-  static RefusalsByRow Refusals(const Overlay& overlay, runtime::Evaluator& evaluator,
-                                const runtime::Outcome& outcome) {
+  RefusalsByRow Refusals(const Overlay& overlay, runtime::Evaluator& evaluator, const runtime::Outcome& outcome) {
+    std::size_t first_alone = 0;
     const std::set<NodeIndex> feasible(outcome.feasible.begin(), outcome.feasible.end());
     RefusalsByRow refusals;
     for (const NodeIndex row : overlay.nodes().rows()) {
       if (feasible.contains(row)) continue;
-      std::vector<Status> statuses = evaluator.AllRefusals(row);
+      const bool is_over = IsOver();
+      std::vector<Status> statuses = is_over ? std::vector<Status>() : evaluator.AllRefusals(row);
+      if (is_over) ++first_alone;
       // The scheduler's own verdict comes first. It is none of the others where only pods nominated for the node, or
       // PreFilter, keep the pod away.
       if (const Status first = evaluator.StatusOf(row); !first.IsSuccess()) {
@@ -151,6 +132,10 @@ class Explaining {
         statuses.insert(statuses.begin(), first);
       }
       if (!statuses.empty()) refusals.emplace(row, std::move(statuses));
+    }
+    if (first_alone > 0) {
+      said_.left_out.push_back("of " + std::to_string(first_alone) +
+                               " nodes only the first refusal is told, and in the counts of the others");
     }
     return refusals;
   }
@@ -243,24 +228,8 @@ class Explaining {
     said_.preemption = std::move(answer);
   }
 
-  void AddWakers(const runtime::Outcome& outcome, const runtime::ProfilePlugins& profile) {
-    std::set<std::string> events;
-    for (const auto& plugin : profile.owned) {
-      if (!outcome.unschedulable_plugins.contains(std::string(plugin->Name()))) continue;
-      const auto* const registers = dynamic_cast<const framework::EnqueueExtensions*>(plugin.get());
-      if (registers == nullptr) continue;
-      // One that throws is tried again at every event.
-      const Status failed = framework::GuardedCall([&] {
-        for (const framework::ClusterEventWithHint& event : registers->EventsToRegister())
-          AddLabels(event.event, events);
-      });
-      if (!failed.IsSuccess()) events.insert("any");
-    }
-    said_.woken_by.assign(events.begin(), events.end());
-  }
-
-  OfflineCluster& cluster_;
-  const api::Pod& pod_;
+  const ExplainInputs& inputs_;
+  const ExplainLimits& limits_;
   Explanation said_;
 };
 
@@ -288,13 +257,22 @@ std::string_view ToString(PodState state) {
   return "";
 }
 
+Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits) {
+  return Explaining(inputs, limits).Go();
+}
+
 Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,
                                  const std::string& name) {
   const auto at = std::find_if(state.pods.begin(), state.pods.end(), [&](const auto& pod) {
     return pod->metadata.name == name && pod->metadata.namespace_name == namespace_name;
   });
-  if (at == state.pods.end()) return NoSuchPod(state, namespace_name, name);
-  Explanation said = Explaining(cluster, **at).Go();
+  if (at == state.pods.end()) {
+    PodNames names(namespace_name, name);
+    for (const auto& pod : state.pods) names.Add(pod->metadata.namespace_name, pod->metadata.name);
+    return names.NoSuchPod();
+  }
+  const auto overlay = cluster.MakeOverlay();
+  Explanation said = Explain({*overlay, cluster.core().queue(), **at});
   if (AreClaimsInTheWay(said)) said.blocking_objects = BlockingObjects(state, **at);
   return said;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,9 @@
 #include <vector>
 
 #include "berth/base/expected.h"
+#include "berth/core/queue/scheduling_queue.h"
+#include "berth/core/scheduler/overlay.h"
+#include "berth/whatif/live_record.h"
 #include "berth/whatif/offline_cluster.h"
 #include "berth/whatif/smallest_changes.h"
 
@@ -91,7 +95,27 @@ struct Explanation {
 
   // kPlaced: where it stands among all nodes, if it were decided again now, from 1; 0: its node refuses it now.
   std::size_t rank = 0;
+
+  // What there was no time for, one line each; see ExplainLimits.
+  std::vector<std::string> left_out;
+  // What a running scheduler keeps; absent: no scheduler was asked.
+  std::optional<LiveRecord> live;
 };
+
+struct ExplainInputs {
+  scheduler::Overlay& overlay;          // changed on the way, see Overlay::UndoTo()
+  const queue::SchedulingQueue& queue;  // of the same core
+  const api::Pod& pod;
+};
+
+struct ExplainLimits {
+  // Asked again and again; once it says so nothing more is tried, and left_out says what is missing. What has been
+  // begun is ended: the evaluation of the pod on all nodes, at least. Empty: never.
+  std::function<bool()> is_over;
+};
+
+// Of a pod that the overlay's core has, or could have.
+Explanation Explain(const ExplainInputs& inputs, const ExplainLimits& limits = {});
 
 // The cluster must hold the pod, "namespace/name"; else the error names the nearest ones. Changes nothing.
 Expected<Explanation> ExplainPod(OfflineCluster& cluster, const ClusterState& state, const std::string& namespace_name,

@@ -2,6 +2,7 @@
 // What `berth explain` says of small clusters, read as people read it.
 #include "berth/whatif/explanation.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,9 @@
 #include "berth/core/config/default.h"
 #include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
+#include "berth/whatif/explanation_json.h"
 #include "berth/whatif/explanation_text.h"
+#include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
@@ -228,6 +231,47 @@ TEST_F(ExplanationTest, ChangesNothing) {
   const std::string first = text();
   EXPECT_EQ(text(), first);
   EXPECT_EQ((*cluster)->core().cache().pod_count(), 1U);
+}
+
+TEST_F(ExplanationTest, WhatIsEndedEarlySaysSoAndNothingWrong) {
+  for (int n = 0; n < 12; ++n)
+    Add(MakeNode("n" + std::to_string(n))
+            .Allocatable("cpu", "2")
+            .Taint("t" + std::to_string(n % 3), "", api::TaintEffect::kNoSchedule));
+  Add(MakeNode("b").Allocatable("cpu", "4").Unschedulable());
+  Add(MakePod("r").Request("cpu", "1").Node("b"));
+  Add(MakePod("p").Request("cpu", "2"));
+  const auto cluster = ClusterOf(state_);
+  const auto ended_after = [&](int looks) {
+    const auto overlay = cluster->MakeOverlay();
+    return whatif::Explain({*overlay, cluster->core().queue(), *state_.pods.back()},
+                           {.is_over = [&] { return --looks < 0; }});
+  };
+  const Explanation all = ended_after(1'000'000);
+  EXPECT_TRUE(all.left_out.empty()) << ::testing::PrintToString(all.left_out);
+  std::set<std::vector<std::string>> right;
+  for (const Change& change : all.changes->changes) right.insert(change.what);
+  ASSERT_GT(right.size(), 3U);
+  std::size_t most = 0;
+  int looks = 0;
+  for (; looks < 1000; ++looks) {
+    const Explanation said = ended_after(looks);
+    if (said.left_out.empty()) break;
+    EXPECT_EQ(said.state, all.state) << looks;
+    EXPECT_TRUE(said.message.starts_with("0/13 nodes are available: ")) << looks;
+    std::size_t refused = 0;
+    for (const FunnelStep& step : said.funnel) refused += step.refused;
+    EXPECT_EQ(refused, 13U) << looks;
+    ASSERT_TRUE(said.changes);
+    EXPECT_FALSE(said.changes->is_complete) << looks;
+    for (const Change& change : said.changes->changes)
+      EXPECT_TRUE(right.contains(change.what)) << looks << ": " << ::testing::PrintToString(change.what);
+    EXPECT_GE(said.changes->changes.size(), most);
+    most = said.changes->changes.size();
+  }
+  EXPECT_GT(most, 2U);
+  EXPECT_GT(looks, 20);
+  EXPECT_LT(looks, 1000);
 }
 
 TEST_F(ExplanationTest, LinesFitTheScreen) {

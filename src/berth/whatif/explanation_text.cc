@@ -2,17 +2,18 @@
 #include "berth/whatif/explanation_text.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
 
+#include "berth/base/time.h"
 #include "berth/shell/cli/text.h"
 
 namespace berth::whatif {
 namespace {
 
-namespace json = codec::json;
 using cli::Color;
 
 constexpr std::size_t kRunnersUpMax = 3;
@@ -55,6 +56,7 @@ class Writer {
     if (said_.state == PodState::kPlaced || said_.state == PodState::kFits) Scores();
     if (said_.state == PodState::kRefused) Refused();
     if (style_.with_nodes) Nodes();
+    LeftOut();
     return std::move(lines_);
   }
 
@@ -89,6 +91,7 @@ class Writer {
     if (said_.asked_profile)
       scheduler += " (no profile of this configuration; answered by that of " + *said_.asked_profile + ")";
     Field("Scheduler", scheduler);
+    if (said_.live) Live(*said_.live);
     switch (said_.state) {
       case PodState::kPlaced: Field("Placed", said_.node); break;
       case PodState::kFits: Field("Fits", Counts() + "; it would go to " + said_.node); break;
@@ -99,6 +102,48 @@ class Writer {
     }
     if (!said_.told.empty() && said_.told != said_.message) Field("Condition", said_.told);
     if (said_.state == PodState::kPlaced) Field("Today", Today());
+  }
+
+  void Live(const LiveRecord& live) {
+    Field("Decided", live.decision ? Decided(*live.decision, live.asked_at) : NotDecided(live));
+    if (live.queue) Field("Queue", Queue(*live.queue));
+    Field("Now", "all that follows was found anew at " + FormatRfc3339(live.asked_at));
+  }
+
+  static std::string Decided(const KeptDecision& kept, Time asked_at) {
+    std::string text = FormatGoDuration(std::chrono::floor<std::chrono::seconds>(asked_at - kept.time)) +
+                       " ago, attempt " + std::to_string(kept.attempt) + ", seed " + std::to_string(kept.seed) + ": ";
+    if (kept.node.empty()) return text + kept.message;
+    text += kept.node + ", ";
+    if (kept.feasible_count == 1) return text + "the only feasible node of " + std::to_string(kept.node_count);
+    return text + "one of the best of " + std::to_string(kept.feasible_count) + " feasible nodes of " +
+           std::to_string(kept.node_count) + ", score " + std::to_string(kept.total);
+  }
+
+  static std::string NotDecided(const LiveRecord& live) {
+    if (live.queue && live.queue->place == QueuePlace::kActive && live.queue->refused_by.empty())
+      return "not yet: it waits for its turn";
+    return "not kept: the scheduler keeps its newest " + std::to_string(live.decisions_max) + " decisions";
+  }
+
+  static std::string Queue(const QueueStanding& standing) {
+    std::string text;
+    switch (standing.place) {
+      case QueuePlace::kActive: text = "active: it waits for its turn"; break;
+      case QueuePlace::kBackoff:
+      case QueuePlace::kErrorBackoff:
+        text = "backing off until " + FormatRfc3339(standing.backoff_until.value_or(Time{})) +
+               ", or until no other pod is ready";
+        if (standing.place == QueuePlace::kErrorBackoff) text = text.substr(0, text.find(',')) + ", after an error";
+        break;
+      case QueuePlace::kUnschedulable: text = "unschedulable: it waits for an event"; break;
+      case QueuePlace::kGated: text = "gated"; break;
+      case QueuePlace::kInFlight: text = "in flight: it is being decided or bound"; break;
+    }
+    if (!standing.refused_by.empty())
+      text += "; refused by " + Joined(standing.refused_by, " ", standing.refused_by.size());
+    if (!standing.woken_by.empty()) text += "; wakes at " + Joined(standing.woken_by, " ", standing.woken_by.size());
+    return text;
   }
 
   std::string Today() const {
@@ -174,6 +219,7 @@ class Writer {
     if (!said_.changes) return;
     if (said_.changes->changes.empty()) {
       Title("No single change that was tried lets it fit");
+      if (!said_.changes->is_complete) Line("  There may be one: the search is bounded.");
       return;
     }
     Title("It would fit after any of these changes, each the smallest of its kind");
@@ -213,6 +259,14 @@ class Writer {
     for (const std::string& sentence : said_.blocking_objects) Wrapped(cli::Printable(sentence));
   }
 
+  void LeftOut() {
+    std::vector<std::string> lines = said_.left_out;
+    if (said_.live) lines.insert(lines.end(), said_.live->not_asked.begin(), said_.live->not_asked.end());
+    if (lines.empty()) return;
+    Title("Not complete");
+    for (const std::string& line : lines) Wrapped(cli::Printable(line));
+  }
+
   void Wrapped(std::string_view text) {
     for (const std::string& line : Broken(text, kColumns - 2)) Line("  " + line);
   }
@@ -237,81 +291,10 @@ class Writer {
   std::vector<std::string> lines_;
 };
 
-json::array Texts(const std::vector<std::string>& texts) {
-  json::array array;
-  for (const std::string& text : texts) array.emplace_back(text);
-  return array;
-}
-
-json::object NodeJson(const NodeVerdict& verdict) {
-  json::object node{{"name", verdict.node}};
-  if (!verdict.refusals.empty()) {
-    json::array& refusals = node["refusals"].emplace_array();
-    for (const Refusal& refusal : verdict.refusals) {
-      refusals.push_back(
-          json::object{{"plugin", refusal.plugin}, {"reason", refusal.reason}, {"resolvable", refusal.is_resolvable}});
-    }
-    return node;
-  }
-  node["total"] = verdict.total;
-  json::array& scores = node["scores"].emplace_array();
-  for (const NodeScore& score : verdict.scores) {
-    scores.push_back(json::object{{"plugin", score.plugin},
-                                  {"raw", score.raw},
-                                  {"normalized", score.normalized},
-                                  {"weight", score.weight},
-                                  {"weighted", score.weighted()}});
-  }
-  return node;
-}
-
 }  // namespace
 
 std::vector<std::string> ExplanationLines(const Explanation& explanation, const ExplanationStyle& style) {
   return Writer(explanation, style).Go();
-}
-
-json::value ExplanationJson(const Explanation& said) {
-  json::object out{{"pod", said.pod},
-                   {"state", ToString(said.state)},
-                   {"schedulerName", said.scheduler_name},
-                   {"node", said.node},
-                   {"message", said.message},
-                   {"condition", said.told},
-                   {"nodeCount", said.node_count},
-                   {"feasibleCount", said.feasible_count},
-                   {"bestCount", said.best_count}};
-  if (said.asked_profile) out["askedProfile"] = *said.asked_profile;
-  if (said.state == PodState::kPlaced) out["rank"] = said.rank;
-  if (!said.blocking_objects.empty()) out["blockingObjects"] = Texts(said.blocking_objects);
-  json::array& funnel = out["funnel"].emplace_array();
-  for (const FunnelStep& step : said.funnel) {
-    funnel.push_back(json::object{{"plugin", step.plugin},
-                                  {"reason", step.reason},
-                                  {"refused", step.refused},
-                                  {"wouldRefuse", step.would_refuse}});
-  }
-  if (said.changes) {
-    json::array& changes = out["changes"].emplace_array();
-    for (const Change& change : said.changes->changes) {
-      changes.push_back(json::object{{"kind", ToString(change.kind)},
-                                     {"what", Texts(change.what)},
-                                     {"nodeCount", change.node_count},
-                                     {"nodes", Texts(change.nodes)}});
-    }
-    out["changesComplete"] = said.changes->is_complete;
-  }
-  if (said.preemption) {
-    out["preemption"] = json::object{{"node", said.preemption->node},
-                                     {"victims", Texts(said.preemption->victims)},
-                                     {"pdbViolations", said.preemption->pdb_violations},
-                                     {"candidateCount", said.preemption->candidate_count},
-                                     {"whyNot", said.preemption->why_not}};
-  }
-  if (said.state == PodState::kRefused) out["wokenBy"] = Texts(said.woken_by);
-  json::array& nodes = out["nodes"].emplace_array();
-  for (const NodeVerdict& verdict : said.nodes) nodes.push_back(NodeJson(verdict));
-  return out;
 }
 
 }  // namespace berth::whatif

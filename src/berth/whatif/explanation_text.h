@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// An Explanation written for people and for programs. Pure functions.
+// An Explanation written for people; for programs it is explanation_json.h. Pure functions.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "berth/codec/json.h"
 #include "berth/shell/cli/table.h"
 #include "berth/whatif/explanation.h"
 
@@ -20,7 +19,5 @@ struct ExplanationStyle {
 
 // Lines without newlines, of at most 100 columns.
 std::vector<std::string> ExplanationLines(const Explanation& explanation, const ExplanationStyle& style);
-
-codec::json::value ExplanationJson(const Explanation& explanation);
 
 }  // namespace berth::whatif

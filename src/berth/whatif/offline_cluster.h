@@ -70,8 +70,6 @@ class OfflineCluster {
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
   const runtime::ProfilePlugins* ProfileOf(const api::Pod& pod) const;
-  // That of the configuration's first profile.
-  const runtime::ProfilePlugins& first_profile() const { return *profiles_.front(); }
   // As the queue has it; null: it is not there.
   framework::PodInfoPtr FindPending(const api::Pod& pod) const;
   // What held the pod back before it could be scheduled; nullopt: nothing.

@@ -30,8 +30,8 @@ constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
 
 class Search {
  public:
-  Search(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals)
-      : overlay_(overlay), pod_(pod), refusals_(refusals) {
+  Search(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals, const std::function<bool()>& is_over)
+      : overlay_(overlay), pod_(pod), refusals_(refusals), is_over_(is_over) {
     for (const auto& [row, statuses] : refusals) by_nearness_.push_back(row);
     std::stable_sort(by_nearness_.begin(), by_nearness_.end(),
                      [&](NodeIndex a, NodeIndex b) { return refusals.at(a).size() < refusals.at(b).size(); });
@@ -61,7 +61,17 @@ class Search {
     std::sort(change.nodes.begin(), change.nodes.end());
   }
 
+  // Once it is over nothing fits any more, so that each loop ends soon.
+  bool IsOver() {
+    if (!has_ended_ && is_over_ && is_over_()) {
+      has_ended_ = true;
+      found_.is_complete = false;
+    }
+    return has_ended_;
+  }
+
   bool Fits(const api::Pod& pod) {
+    if (IsOver()) return false;
     ++found_.evaluation_count;
     const auto answer = overlay_.Evaluate(overlay_.MakePod(pod), Overlay::Detail::kChoice);
     return answer.outcome.result == runtime::Result::kFeasible;
@@ -93,6 +103,7 @@ class Search {
       if (total <= 0 || !Fits(WithRequestAtMost(pod_, name, 0))) continue;
       const std::int64_t less =
           Least(0, total, [&](std::int64_t taken) { return Fits(WithRequestAtMost(pod_, name, total - taken)); });
+      if (has_ended_) return;  // It may not be the least.
       std::vector<std::string> what;
       const api::Pod changed = WithRequestAtMost(pod_, name, total - less, &what);
       Found(ChangeKind::kRequest, std::move(what), changed);
@@ -102,7 +113,7 @@ class Search {
   void TryTolerations() {
     std::map<std::string, api::Taint> taints;
     for (const NodeIndex row : by_nearness_) {
-      if (taints.size() >= kKindTriesMax) {
+      if (taints.size() >= kKindTriesMax || IsOver()) {
         found_.is_complete = false;
         break;
       }
@@ -195,6 +206,7 @@ class Search {
     if (!Fits(with_skew(kSkewMax))) return;
     const std::int64_t skew =
         Least(constraint.max_skew, kSkewMax, [&](std::int64_t each) { return Fits(with_skew(each)); });
+    if (has_ended_) return;  // It may not be the least.
     Found(ChangeKind::kSelector,
           {"spec.topologySpreadConstraints[" + std::to_string(i) + "].maxSkew: " + std::to_string(skew) +
            " instead of " + std::to_string(constraint.max_skew)},
@@ -219,7 +231,7 @@ class Search {
     std::size_t tries = 0;
     std::vector<Change> changes;
     for (const NodeIndex row : by_nearness_) {
-      if (tries >= kKindTriesMax || changes.size() >= kChangesOfKindMax) {
+      if (tries >= kKindTriesMax || changes.size() >= kChangesOfKindMax || IsOver()) {
         found_.is_complete = false;
         break;
       }
@@ -241,8 +253,9 @@ class Search {
   }
 
   struct Tenant {
-    NodeIndex row;
+    NodeIndex row{};
     PodInfoPtr pod;
+    std::size_t position = 0;  // the order in which they were found
   };
 
   // Whether a pod less on this node could make it feasible.
@@ -270,15 +283,18 @@ class Search {
       for (const PodInfoPtr& pod : overlay_.nodes().Info(row).pods()) {
         const auto& controller = pod->pod_class->controller;
         if (controller && (controller->kind == "DaemonSet" || controller->kind == "Node")) continue;
-        tenants.push_back({row, pod});
+        tenants.push_back({row, pod, tenants.size()});
       }
     }
     const auto rank = [](const Tenant& t) {
       const framework::Resource& r = t.pod->pod_class->requests;
-      return std::tuple(t.pod->priority(), r.cpu_milli, r.memory_bytes);
+      return std::tuple(t.pod->priority(), r.cpu_milli, r.memory_bytes, t.position);
     };
-    std::stable_sort(tenants.begin(), tenants.end(),
-                     [&](const Tenant& a, const Tenant& b) { return rank(a) < rank(b); });
+    // One more than are tried, so that the search sees whether there are more.
+    const std::size_t count = std::min(tenants.size(), kTriesMax + 1);
+    std::partial_sort(tenants.begin(), tenants.begin() + static_cast<std::ptrdiff_t>(count), tenants.end(),
+                      [&](const Tenant& a, const Tenant& b) { return rank(a) < rank(b); });
+    tenants.resize(count, Tenant{});
     return tenants;
   }
 
@@ -301,7 +317,9 @@ class Search {
   // The least important pod without which there is room, and of these the smallest.
   void TryPodsLess() {
     std::size_t tries = 0;
+    if (IsOver()) return;
     for (const Tenant& tenant : Tenants()) {
+      if (IsOver()) return;
       if (++tries > kTriesMax) {
         found_.is_complete = false;
         return;
@@ -339,7 +357,7 @@ class Search {
     for (const NodeIndex row : by_nearness_) {
       const api::Node& node = overlay_.nodes().Info(row).node();
       if (node.unschedulable || !shapes.insert(ShapeOf(node)).second) continue;
-      if (shapes.size() > kKindTriesMax) {
+      if (shapes.size() > kKindTriesMax || IsOver()) {
         found_.is_complete = false;
         break;
       }
@@ -370,6 +388,7 @@ class Search {
   void TryTogether() {
     std::size_t tries = 0;
     for (const NodeIndex row : by_nearness_) {
+      if (IsOver()) return;
       if (++tries > kTogetherTriesMax) {
         found_.is_complete = false;
         return;
@@ -387,6 +406,8 @@ class Search {
   Overlay& overlay_;
   const api::Pod& pod_;
   const RefusalsByRow& refusals_;
+  const std::function<bool()>& is_over_;
+  bool has_ended_ = false;  // is_over_ has said so
   std::vector<NodeIndex> by_nearness_;
   ChangeSearch found_;
 };
@@ -406,8 +427,9 @@ std::string_view ToString(ChangeKind kind) {
   return "";
 }
 
-ChangeSearch FindSmallestChanges(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals) {
-  return Search(overlay, pod, refusals).Go();
+ChangeSearch FindSmallestChanges(Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals,
+                                 const std::function<bool()>& is_over) {
+  return Search(overlay, pod, refusals, is_over).Go();
 }
 
 }  // namespace berth::whatif

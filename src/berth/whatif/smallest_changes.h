@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,7 +47,9 @@ struct ChangeSearch {
 };
 
 // `pod` must have been refused by an evaluation on the overlay, with `refusals` of all nodes. Everything that is tried
-// is taken back. Bounded: of each kind so many are tried (kTriesMax), the nearest nodes first.
-ChangeSearch FindSmallestChanges(scheduler::Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals);
+// is taken back. Bounded: of each kind so many are tried (kTriesMax), the nearest nodes first; and it ends, not
+// complete, once `is_over` says so. What is named then is right all the same. Empty: it is never over.
+ChangeSearch FindSmallestChanges(scheduler::Overlay& overlay, const api::Pod& pod, const RefusalsByRow& refusals,
+                                 const std::function<bool()>& is_over = {});
 
 }  // namespace berth::whatif

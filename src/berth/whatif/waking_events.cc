@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/whatif/waking_events.h"
+
+#include <string_view>
+
+#include "berth/framework/cluster_event.h"
+#include "berth/framework/guarded.h"
+#include "berth/framework/plugin.h"
+
+namespace berth::whatif {
+namespace {
+
+// One for each of its actions; all kinds of update together are one.
+void AddLabels(const framework::ClusterEvent& event, std::set<std::string>& labels) {
+  namespace action = framework::action;
+  framework::ActionType left = event.actions;
+  if ((left & action::kUpdate) == action::kUpdate) {
+    std::string label = framework::ClusterEvent{event.resource, action::kAdd}.Label();
+    label.resize(label.size() - std::string_view("Add").size());
+    labels.insert(label + "Update");
+    left &= ~action::kUpdate;
+  }
+  for (framework::ActionType bit = 1; left != 0; bit <<= 1) {
+    if ((left & bit) != 0) labels.insert(framework::ClusterEvent{event.resource, bit}.Label());
+    left &= ~bit;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> WakingEvents(const runtime::ProfilePlugins& profile, const std::set<std::string>& plugins) {
+  std::set<std::string> events;
+  for (const auto& plugin : profile.owned) {
+    if (!plugins.contains(std::string(plugin->Name()))) continue;
+    const auto* const registers = dynamic_cast<const framework::EnqueueExtensions*>(plugin.get());
+    if (registers == nullptr) continue;
+    // One that throws is tried again at every event.
+    const framework::Status failed = framework::GuardedCall([&] {
+      for (const framework::ClusterEventWithHint& event : registers->EventsToRegister()) AddLabels(event.event, events);
+    });
+    if (!failed.IsSuccess()) events.insert("any");
+  }
+  return {events.begin(), events.end()};
+}
+
+}  // namespace berth::whatif
