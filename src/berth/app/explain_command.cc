@@ -41,9 +41,15 @@ int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins) {
     namespace_name = *meant;
   }
   QuestionCluster loaded;
-  if (const auto status = LoadOrFail(options.question, plugins, loaded)) return *status;
-  const auto said = whatif::ExplainPod(*loaded.cluster, loaded.state, namespace_name, name);
-  if (!said.ok()) return cli::FailWith(said.error());
+  Expected<whatif::Explanation> said = whatif::Explanation();
+  if (!options.scheduler.url.empty()) {
+    said = AskScheduler(options.scheduler, options.question.connection, namespace_name, name);
+  } else {
+    if (const auto status = LoadOrFail(options.question, plugins, loaded)) return *status;
+    said = whatif::ExplainPod(*loaded.cluster, loaded.state, namespace_name, name);
+  }
+  if (!said.ok())
+    return cli::FailWith(said.error(), said.error().code == ErrorCode::kInvalid ? cli::kExitUsage : cli::kExitFailed);
   Print(*said, options);
   switch (said->state) {
     case whatif::PodState::kPlaced:

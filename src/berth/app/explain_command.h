@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "berth/app/ask_scheduler.h"
 #include "berth/app/question_flags.h"
 #include "berth/plugins/registry.h"
 
@@ -18,6 +19,7 @@ struct ExplainOptions {
   QuestionOptions question;
   std::string pod;          // "name" or "namespace/name"
   bool with_nodes = false;  // what each node says
+  SchedulerPort scheduler;  // of a running berth that is asked; else the cluster is read
 };
 
 int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins);

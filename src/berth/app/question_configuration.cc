@@ -29,6 +29,10 @@ std::set<std::string> DropUnknown(config::Profile& profile, plugins::KnownPlugin
 
 }  // namespace
 
+std::string ExtenderNotAsked(const config::Extender& extender) {
+  return "extender " + extender.url_prefix + " is not asked: its part of the decision is missing";
+}
+
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
                                                           plugins::KnownPlugins known) {
   QuestionConfiguration out;
@@ -48,8 +52,7 @@ Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& fla
       out.unknown.push_back("profile \"" + profile.scheduler_name + "\": plugin \"" + name +
                             "\" is unknown here: its part of the decision is missing");
   }
-  for (const auto& extender : out.configuration.extenders)
-    out.unknown.push_back("extender " + extender.url_prefix + " is not asked: its part of the decision is missing");
+  for (const auto& extender : out.configuration.extenders) out.unknown.push_back(ExtenderNotAsked(extender));
   return out;
 }
 

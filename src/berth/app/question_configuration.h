@@ -21,4 +21,7 @@ struct QuestionConfiguration {
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
                                                           plugins::KnownPlugins known);
 
+// What is said of an extender that a question does not ask.
+std::string ExtenderNotAsked(const config::Extender& extender);
+
 }  // namespace berth::app

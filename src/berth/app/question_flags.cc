@@ -129,6 +129,15 @@ void AddQuestionFlags(CLI::App& command, QuestionOptions& options, const std::ve
   if (!outputs.empty()) AddQuestionOutput(command, options.output, outputs);
 }
 
+Expected<std::optional<client::ClientConfig>> QuestionServer(const ConnectionOptions& connection, const Clock& clock) {
+  const ConnectionOptions with_home = WithHomeKubeconfig(connection);
+  const bool is_in_pod = std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
+  if (with_home.kubeconfig.empty() && with_home.master.empty() && !is_in_pod)
+    return std::optional<client::ClientConfig>();
+  BERTH_ASSIGN_OR_RETURN(client::ClientConfig config, ServerOf(with_home, clock));
+  return std::optional(std::move(config));
+}
+
 Expected<std::string> NamespaceOf(const QuestionOptions& options) {
   if (!options.namespace_name.empty()) return options.namespace_name;
   if (!options.snapshot.empty()) return std::string(kDefaultNamespace);

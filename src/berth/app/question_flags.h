@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,9 @@ void AddQuestionConnection(CLI::App& command, ConnectionOptions& options);
 
 // -o alone, with the outputs that the command has, its default first.
 void AddQuestionOutput(CLI::App& command, QuestionOutput& output, const std::vector<QuestionOutput>& outputs);
+
+// The API server that is meant: that of the flags, of ~/.kube/config or of the pod's service account; nullopt: none.
+Expected<std::optional<client::ClientConfig>> QuestionServer(const ConnectionOptions& connection, const Clock& clock);
 
 // The namespace that is meant: the flag's, that of the kubeconfig's context, or "default".
 Expected<std::string> NamespaceOf(const QuestionOptions& options);

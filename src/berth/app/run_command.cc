@@ -19,9 +19,11 @@
 #include "berth/app/begin_anew.h"
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
+#include "berth/app/explain_endpoint.h"
 #include "berth/app/leader_election.h"
 #include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
+#include "berth/app/question_configuration.h"
 #include "berth/app/secure_port.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
@@ -165,6 +167,13 @@ std::vector<metrics::Feature> Features(const config::FeatureGates& gates) {
   return features;
 }
 
+// What has a say in decisions, and none in an explanation.
+std::vector<std::string> NotAsked(const config::KubeSchedulerConfiguration& configuration) {
+  std::vector<std::string> lines;
+  for (const config::Extender& extender : configuration.extenders) lines.push_back(ExtenderNotAsked(extender));
+  return lines;
+}
+
 // Upstream's, with its name and tolerance.
 serving::HealthCheck LeaderElectionCheck(const client::LeaderElector& elector) {
   return {"leaderElection", [&elector]() -> std::optional<std::string> {
@@ -198,6 +207,7 @@ class ClusterRun {
   Expected<void> MakeShell(runner::ShellOptions shell_options);
   void PrepareElection();
   SecurePortSources Sources();
+  std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
 
   const RunOptions& options_;
@@ -313,12 +323,25 @@ SecurePortSources ClusterRun::Sources() {
     sources.leader_election = LeaderElectionCheck(elector);
   }
   sources.is_ending = [this] { return is_ending_.load(); };
+  const auto explain = std::make_shared<ExplainEndpoint>(
+      ExplainEndpoint::Sources{[this](const auto& question) { shell_->Ask(question); },
+                               [this, is_leader = sources.is_leader] { return WhyNothingIsDecided(is_leader); },
+                               NotAsked(configuration_)},
+      clock_);
+  sources.explain = [explain](const net::Request& request, const net::Target& target, const std::string& path,
+                              ExplainEndpoint::Done done) { explain->Answer(request, target, path, std::move(done)); };
   sources.metrics_text = [this] { return metrics_.Text(); };
   sources.config_json = [this] { return ConfigurationJson(options_, configuration_); };
   if (options_.gates.Enabled("ComponentFlagz")) sources.flags = [this] { return options_.flags.shown; };
   sources.has_status_page = options_.gates.Enabled("ComponentStatusz");
   sources.is_profiling_enabled = configuration_.enable_profiling;
   return sources;
+}
+
+std::optional<std::string> ClusterRun::WhyNothingIsDecided(const std::function<bool()>& is_leader) const {
+  if (is_leader && !is_leader()) return "this process stands by: ask the one that leads, it decides";
+  if (!shell_->HasSynced()) return "the cluster's objects have not all been listed yet";
+  return std::nullopt;
 }
 
 void ClusterRun::Start() {

@@ -78,8 +78,7 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
   const auto liveness = std::make_shared<runner::InformerLiveness>();
   const serving::HealthCheck informers{
       "informers", [&shell, &clock, liveness] { return liveness->Look(shell.Sources(), clock.Now()); }};
-  const serving::HealthCheck handler_sync{"sched-handler-sync",
-                                          [&shell] { return runner::NotSynced(shell.Sources()); },
+  const serving::HealthCheck handler_sync{"sched-handler-sync", [&shell] { return runner::NotSynced(shell.Sources()); },
                                           [&shell] { return runner::NotSyncedInBrief(shell.Sources()); }};
   const serving::HealthCheck shutdown{"shutdown", [is_ending = std::move(sources.is_ending)]() -> Failure {
                                         if (is_ending && is_ending()) return "process is shutting down";
@@ -95,6 +94,7 @@ Expected<std::unique_ptr<serving::SecureServer>> ServeSecurePort(
     state.readyz = {shutdown, handler_sync, event_loop, core, informers};
   }
   state.livez = {serving::PingCheck(), event_loop, core};
+  state.explain = std::move(sources.explain);
   state.metrics_text = std::move(sources.metrics_text);
   state.reset_metrics = std::move(sources.reset_metrics);
   state.is_leader = std::move(sources.is_leader);

@@ -23,6 +23,8 @@ struct SecurePortSources {
   std::optional<serving::HealthCheck> leader_election;
   std::function<bool()> is_leader;  // empty: no leader election
   std::function<bool()> is_ending;  // SIGTERM has come
+  // As ServedState's.
+  decltype(serving::ServedState::explain) explain;
   std::function<std::string()> metrics_text;
   std::function<void()> reset_metrics;
   std::function<std::string()> config_json;

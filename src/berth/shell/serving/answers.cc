@@ -128,9 +128,12 @@ net::Response NotAcceptable(const net::Request& request) {
 }
 
 net::Response TooManyRequests(const net::Request& request) {
-  net::Response response = StatusAnswer(
-      request, {429, "TooManyRequests", "too many requests are being authenticated, please try again later"});
-  response.headers.push_back({"Retry-After", "1"});
+  return Failure(request, 429, "TooManyRequests", "too many requests are being authenticated, please try again later");
+}
+
+net::Response Failure(const net::Request& request, int status, std::string_view reason, std::string_view message) {
+  net::Response response = StatusAnswer(request, {status, std::string(reason), std::string(message)});
+  if (status == 429 || status == 503) response.headers.push_back({"Retry-After", "1"});
   return response;
 }
 

@@ -26,6 +26,10 @@ net::Response Forbidden(const net::Request& request, const User& user, std::stri
 net::Response NotAcceptable(const net::Request& request);
 net::Response TooManyRequests(const net::Request& request);
 
+// Any other failure, as a Status object; `reason` is one of the API's: "NotFound". A status of 429 or 503 comes with
+// Retry-After: 1.
+net::Response Failure(const net::Request& request, int status, std::string_view reason, std::string_view message);
+
 // As responsewriters.InternalError.
 net::Response InternalFailure(const net::Request& request, std::string_view message);
 

@@ -100,6 +100,16 @@ void Endpoints::Answer(const net::Request& request, const net::Target& target, c
     });
     return;
   }
+  if (state_.explain && (path == "/explain" || path.starts_with("/explain/"))) {
+    if (request.method == "GET" || request.method == "HEAD") {
+      state_.explain(request, target, path, std::move(done));
+    } else {
+      net::Response refused = Failure(request, 405, "MethodNotAllowed", path + " is for GET");
+      refused.headers.push_back({"Allow", "GET, HEAD"});
+      done(std::move(refused));
+    }
+    return;
+  }
   done(AnswerNow(request, path));
 }
 

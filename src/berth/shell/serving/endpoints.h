@@ -29,6 +29,10 @@ struct ServedState {
   std::function<void()> reset_metrics;        // DELETE /metrics
   // /metrics/resources, in the text exposition format. Calls back once, at once or later, on the server's thread.
   std::function<void(std::function<void(Expected<std::string>)>)> pod_resources;
+  // GET of /explain and of what is below it. Calls back once, at once or later, on any thread.
+  std::function<void(const net::Request&, const net::Target&, const std::string& path,
+                     std::function<void(net::Response)>)>
+      explain;
   std::function<bool()> is_leader;  // if it is false, /metrics/resources is empty; no function: always true
 
   std::function<std::string()> config_json;                   // the KubeSchedulerConfiguration in effect
@@ -51,7 +55,8 @@ class Endpoints {
   // `clock` must outlive it.
   Endpoints(ServedState state, const Clock& clock);
 
-  // Answers an authorized request; `path` is decoded. `done` is called once, before this returns or later.
+  // Answers an authorized request; `path` is decoded. `done` is called once, before this returns or later, on this
+  // thread or, about /explain, on another.
   void Answer(const net::Request& request, const net::Target& target, const std::string& path, Done done);
 
  private:

@@ -99,6 +99,22 @@ TEST_F(EndpointsTest, WhatAnybodyMayKnowOfAFailure) {
             "[-]shutdown failed: reason withheld\n[+]sched-handler-sync ok\nreadyz check failed\n");
 }
 
+TEST_F(EndpointsTest, QuestionsAreHandedOn) {
+  EXPECT_EQ(Ask("/explain").status, 404) << "nobody answers them";
+  endpoints_.reset();
+  state_.explain = [](const net::Request& request, const net::Target& target, const std::string& path,
+                      const std::function<void(net::Response)>& done) {
+    done(Text(request.method + " " + path + " " + std::string(target.Query("nodes"))));
+  };
+  EXPECT_EQ(Ask("/explain").body, "GET /explain ");
+  EXPECT_EQ(Ask("/explain/pods/a/b?nodes=false").body, "GET /explain/pods/a/b false");
+  EXPECT_EQ(Ask("/explained").status, 404);
+  const net::Response refused = Ask("/explain/pods", "DELETE");
+  EXPECT_EQ(refused.status, 405);
+  EXPECT_EQ(refused.Get("Allow"), "GET, HEAD");
+  EXPECT_THAT(refused.body, HasSubstr("/explain/pods is for GET"));
+}
+
 TEST_F(EndpointsTest, HealthMetrics) {
   EXPECT_THAT(Ask("/metrics/slis").body, StartsWith("# HELP process_start_time_seconds "));
   Ask("/readyz");
