@@ -6,7 +6,7 @@
       each workload in a process of its own; prints a Markdown table, says which targets are met (exit status 1: not all)
       --instructions counts them with valgrind where the kernel has no counter; slow
   core.py compare BEFORE AFTER [--nodes 5000] [--runs 3] [--only NAME,...]
-      two programs by turns, medians and their ratio
+      two programs by turns: medians, their ratio, and the ratio of the lowest times, to which a busy machine adds least
   core.py grow BINARY [--nodes 5000]
       bad input, a quarter of it and all of it: whether cost grows with it and memory is given back
   core.py sweep BINARY --out FILE [--runs 1]
@@ -137,7 +137,7 @@ def read_lines(paths):
     return lines
 
 
-def median(lines, *keys):
+def values_of(lines, keys):
     values = []
     for line in lines:
         value = line
@@ -145,7 +145,16 @@ def median(lines, *keys):
             value = value.get(key) if isinstance(value, dict) else None
         if value is not None:
             values.append(value)
+    return values
+
+
+def median(lines, *keys):
+    values = values_of(lines, keys)
     return statistics.median(values) if values else None
+
+
+def lowest(lines, *keys):
+    return min(values_of(lines, keys), default=None)
 
 
 def grouped(lines):
@@ -234,9 +243,9 @@ def command_sweep(options):
 
 def command_compare(options):
     chosen = options.only.split(",") if options.only else SETS["core"]
-    print("| workload | pods/s before | after | CPU s per 1,000 before | after | after / before | instructions | "
-          "allocations |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| workload | pods/s before | after | CPU s per 1,000 before | after | after / before | lowest | "
+          "instructions | allocations | peak memory |")
+    print("|---" * 10 + "|")
     for name in chosen:
         sides = ([], [])
         sizes = []
@@ -249,18 +258,19 @@ def command_compare(options):
         errors = sorted({line["error"] for lines in sides for line in lines if line.get("error")})
         after, before = ([line for line in lines if "pods_per_s" in line] for lines in sides)
         if not before or not after:
-            print(f"| {name} | {'; '.join(errors)} |" + " |" * 6, flush=True)
+            print(f"| {name} | {'; '.join(errors)} |" + " |" * 8, flush=True)
             continue
 
-        def ratio(key):
-            pair = median(before, key), median(after, key)
+        def ratio(key, of=median):
+            pair = of(before, key), of(after, key)
             return f"{pair[1] / pair[0]:.3f}" if None not in pair and pair[0] else "n/a"
 
         print("| " + " | ".join([
             name + (": " + "; ".join(errors) if errors else ""), number(median(before, "pods_per_s")),
             number(median(after, "pods_per_s")), number(median(before, "cpu_s_per_1000_pods"), 4),
             number(median(after, "cpu_s_per_1000_pods"), 4), ratio("cpu_s_per_1000_pods"),
-            ratio("instructions_per_pod"), ratio("allocations_per_pod"),
+            ratio("cpu_s_per_1000_pods", lowest), ratio("instructions_per_pod"), ratio("allocations_per_pod"),
+            ratio("rss_peak_mib"),
         ]) + " |", flush=True)
     return 0
 
