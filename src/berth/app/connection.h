@@ -29,8 +29,8 @@ struct ConnectionOptions {
   MetricRegistry* metrics = nullptr;
 };
 
-// The API server of these options: that of the kubeconfig, of --master, or of the pod's service account; with the proxy on
-// the way to it.
+// The API server of these options: that of the kubeconfig, of --master, or of the pod's service account; with the proxy
+// on the way to it.
 Expected<client::ClientConfig> ServerOf(const ConnectionOptions& options, const Clock& clock);
 // The API server of the pod's service account, whatever the options say; without a proxy.
 Expected<client::ClientConfig> InClusterServer(const Clock& clock);

@@ -105,7 +105,8 @@ class Generator {
     if (OneIn(4)) pod.Request("example.com/gpu", Pick({"1", "3"}));
     if (OneIn(8)) pod.Request("example.com/tpu", "1");
     // More than a word has bits.
-    for (int i = OneIn(6) ? 70 : 0; i > 0; --i) pod.Request("example.com/scalar-" + std::to_string(i), Pick({"1", "2"}));
+    for (int i = OneIn(6) ? 70 : 0; i > 0; --i)
+      pod.Request("example.com/scalar-" + std::to_string(i), Pick({"1", "2"}));
     if (OneIn(8)) pod.PodLevelRequests({{"cpu", "2"}});
     if (OneIn(4)) pod.HostPort(Pick({80, 81}), Pick({"", "UDP"}), Pick({"", "10.0.0.1", "10.0.0.2"}));
     for (int i = Below(3); i > 0; --i) {

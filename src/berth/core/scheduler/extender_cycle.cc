@@ -88,8 +88,7 @@ ExtenderCycle::Progress ExtenderCycle::StartFilters() {
   answers_.totals_above = has_batches ? kNodeBatchMin : SIZE_MAX;
   const Outcome& outcome = Evaluate();
   if (outcome.result != runtime::Result::kFeasible) return Decide();
-  if (outcome.is_nominated_node)
-    return StartAsking(ExtenderStage::kFilterNominated, {nodes.Info(outcome.node).name()});
+  if (outcome.is_nominated_node) return StartAsking(ExtenderStage::kFilterNominated, {nodes.Info(outcome.node).name()});
   std::size_t batch_size = outcome.feasible.size();
   if (has_batches) {
     batch_size =

@@ -49,8 +49,8 @@ config::Extender ForGpus(config::Extender extender) {
 // hundreds, and the last one has 50.
 class BigWorld : public ExtenderWorld {
  public:
-  explicit BigWorld(const std::vector<config::Extender>& extenders, std::int32_t percentage = 1,
-                    std::uint64_t seed = 1, bool is_loaded = true)
+  explicit BigWorld(const std::vector<config::Extender>& extenders, std::int32_t percentage = 1, std::uint64_t seed = 1,
+                    bool is_loaded = true)
       : ExtenderWorld(extenders, seed, WithPercentage(percentage)) {
     for (int i = 0; i < kNodeCount; ++i) {
       Set(MakeNode(NodeName(i)));

@@ -159,10 +159,12 @@ const KeptCandidates::Block& KeptCandidates::WithCheapest(std::size_t index) {
   if (!block.is_stale) return block;
   block.is_stale = false;
   block.cheapest_count = 0;
+  const State* const states = states_.data();
+  const Cost* const costs = costs_.data();
   const std::size_t end = std::min(states_.size(), (index + 1) * kBlockRows);
   for (std::size_t row = index * kBlockRows; row < end; ++row) {
-    if (states_[row] != State::kCandidate) continue;
-    const Cost& cost = costs_[row];
+    if (states[row] != State::kCandidate) continue;
+    const Cost& cost = costs[row];
     if (block.cheapest_count > 0 && cost > block.cheapest) continue;
     if (block.cheapest_count == 0 || cost < block.cheapest) {
       block.cheapest = cost;
@@ -174,10 +176,12 @@ const KeptCandidates::Block& KeptCandidates::WithCheapest(std::size_t index) {
 }
 
 NodeIndex KeptCandidates::NthPotential(std::size_t n) const {
-  std::size_t index = 0;
-  while (n >= blocks_[index].potential) n -= blocks_[index++].potential;
-  std::size_t row = index * kBlockRows;
-  while (states_[row] == State::kHopeless || n-- > 0) ++row;
+  BERTH_DCHECK(n < potential_count_, n, potential_count_);
+  const Block* block = blocks_.data();
+  while (n >= block->potential) n -= block++->potential;
+  const State* const states = states_.data();
+  std::size_t row = static_cast<std::size_t>(block - blocks_.data()) * kBlockRows;
+  while (states[row] == State::kHopeless || n-- > 0) ++row;
   return static_cast<NodeIndex>(row);
 }
 
@@ -185,11 +189,15 @@ template <typename OnBlock, typename OnCandidate, typename OnUnknown>
 void KeptCandidates::Walk(std::size_t offset, std::size_t wanted, const OnBlock& on_block,
                           const OnCandidate& on_candidate, const OnUnknown& ask) const {
   std::size_t clean = 0, violating = 0;
+  // Rows stay below states_.size(), and nothing here changes how many there are.
+  const Block* const blocks = blocks_.data();
+  const State* const states = states_.data();
+  const Cost* const costs = costs_.data();
   const auto goes_on = [&] { return clean == 0 || clean + violating < wanted; };
   const auto walk = [&](std::size_t row, std::size_t last) {
     while (row < last) {
       const std::size_t index = row / kBlockRows;
-      const Block& block = blocks_[index];
+      const Block& block = blocks[index];
       const std::size_t end = std::min(last, (index + 1) * kBlockRows);
       const bool is_whole = row % kBlockRows == 0 && (end % kBlockRows == 0 || end == states_.size());
       if (is_whole && block.unknown == 0 && block.violating == 0 && clean + violating + block.candidates <= wanted) {
@@ -200,10 +208,10 @@ void KeptCandidates::Walk(std::size_t offset, std::size_t wanted, const OnBlock&
         continue;
       }
       for (; row < end; ++row) {
-        if (states_[row] == State::kUnknown && !ask(static_cast<NodeIndex>(row))) return false;
-        if (states_[row] != State::kCandidate) continue;
+        if (states[row] == State::kUnknown && !ask(static_cast<NodeIndex>(row))) return false;
+        if (states[row] != State::kCandidate) continue;
         // As upstream, a list that is full takes no more, and the search may go on all the same.
-        std::size_t& list = costs_[row].violations == 0 ? clean : violating;
+        std::size_t& list = costs[row].violations == 0 ? clean : violating;
         if (list < wanted) {
           ++list;
           if (!on_candidate(static_cast<NodeIndex>(row))) return false;

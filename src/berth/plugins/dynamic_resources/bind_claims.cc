@@ -315,7 +315,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       const DeviceClaims::Ptr now = state_->claims.Find(metadata.namespace_name, metadata.name);
       if (now == nullptr) {
         return EndWait("error",
-                        "could not find ResourceClaim \"" + metadata.namespace_name + "/" + metadata.name + "\"");
+                       "could not find ResourceClaim \"" + metadata.namespace_name + "/" + metadata.name + "\"");
       }
       claim.claim = now;
       const BindingReadiness readiness = ReadinessOf(*now);

@@ -195,10 +195,10 @@ void AddSlowRenewals(MetricRegistry& registry, const std::string& lease_name, st
 }
 
 void AddFeatureMetrics(MetricRegistry& registry, const std::vector<Feature>& features) {
-  GaugeFamily& family = registry.AddGauge(
-      {"kubernetes_feature_enabled",
-       "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
-       {"name", "stage"}});
+  GaugeFamily& family =
+      registry.AddGauge({"kubernetes_feature_enabled",
+                         "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
+                         {"name", "stage"}});
   for (const Feature& feature : features) family.With({feature.name, feature.stage}).Set(feature.is_on ? 1 : 0);
 }
 
