@@ -6,6 +6,7 @@
 
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi.h"
+#include "berth/devcluster/apiserver/openapi_protobuf.h"
 #include "berth/devcluster/apiserver/resource.h"
 
 namespace berth::apiserver {
@@ -342,7 +343,12 @@ std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string
   if (path == "/api/v1") return Json(ResourceList({"", "v1"}));
   constexpr std::string_view kApis = "/apis/";
   if (path.starts_with(kApis)) return GroupAnswer(path.substr(kApis.size()));
-  if (path == "/openapi/v2") return OpenApi(OpenApiV2(), accept);
+  if (path == "/openapi/v2") {
+    // kubectl asks for the protobuf form alone. Who takes JSON too gets that.
+    if (AcceptsJson(accept) || accept.find("proto-openapi") == std::string_view::npos)
+      return OpenApi(OpenApiV2(), accept);
+    return DiscoveryAnswer{200, kOpenApiV2MediaType, OpenApiV2Protobuf(), '"' + OpenApiHash() + "-protobuf\""};
+  }
   if (path == "/openapi/v3") return OpenApi(OpenApiV3Index(), accept);
   constexpr std::string_view kV3 = "/openapi/v3/";
   if (!path.starts_with(kV3)) return std::nullopt;

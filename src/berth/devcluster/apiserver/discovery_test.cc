@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/devcluster/apiserver/openapi.h"
+#include "berth/devcluster/apiserver/openapi_protobuf.h"
 #include "berth/devcluster/apiserver/resource.h"
 
 namespace berth::apiserver {
@@ -107,7 +108,7 @@ TEST(Discovery, HealthAndWhatIsNotDiscovery) {
 TEST(OpenApi, IndexNamesEveryGroupVersion) {
   const json::object index = Get("/openapi/v3");
   for (const ResourceType& type : ResourceTypes()) {
-    const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/v1";
+    const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/" + type.version;
     const std::string url(index.at("paths").at(path).at("serverRelativeURL").as_string());
     const std::string want = "/openapi/v3/" + path + "?hash=";
     EXPECT_TRUE(url.starts_with(want)) << url;
@@ -159,13 +160,39 @@ TEST(OpenApi, PatchAdvertisesFieldValidation) {
   EXPECT_EQ(containers.at("x-kubernetes-patch-strategy"), "merge");
 }
 
-TEST(OpenApi, OnlyJsonIsServed) {
-  EXPECT_EQ(ServeDiscovery("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "")->status,
-            406);
-  EXPECT_EQ(
-      ServeDiscovery("/openapi/v2", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf,application/json", "")
-          ->status,
-      200);
+TEST(OpenApi, JsonIsServedAndForV2Protobuf) {
+  constexpr const char* kAsked = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+  const auto protobuf = ServeDiscovery("/openapi/v2", kAsked, "");
+  EXPECT_EQ(protobuf->status, 200);
+  EXPECT_EQ(protobuf->content_type, kOpenApiV2MediaType);
+  EXPECT_TRUE(
+      protobuf->body.starts_with("\n\x03"
+                                 "2.0"));  // field 1, swagger
+  EXPECT_NE(protobuf->body.find("io.k8s.api.batch.v1.Job"), std::string::npos);
+  const auto either = ServeDiscovery("/openapi/v2", std::string(kAsked) + ",application/json", "");
+  EXPECT_EQ(either->content_type, "application/json");
+  EXPECT_NE(either->etag, protobuf->etag);
+  EXPECT_EQ(ServeDiscovery("/openapi/v2", "application/cbor", "")->status, 406);
+  EXPECT_EQ(ServeDiscovery("/openapi/v3/apis/apps/v1", kAsked, "")->status, 406);
+}
+
+// By the bytes: a path with one parameter of each kind, a schema that refers and one that has properties.
+TEST(OpenApi, AsProtobuf) {
+  const json::value document = json::parse(R"({"swagger":"2.0","info":{"title":"K"},"paths":{"/p":{"get":{
+      "parameters":[{"name":"q","in":"query","type":"string"}],"x-a":1}}},
+      "definitions":{"D":{"type":"object","required":["s"],"properties":{"s":{"$ref":"#/r"}}}}})");
+  using namespace std::string_literals;
+  const std::string query = "\x12\x05query\x22\x01q\x32\x06string"s;  // QueryParameterSubSchema
+  const std::string parameter = "\x0a\x16\x12\x14\x1a\x12"s + query;  // oneofs around it
+  const std::string extension = "\x0a\x03x-a\x12\x03\x12\x01\x31"s;
+  const std::string get = "\x42\x18"s + parameter + "\x6a\x0a" + extension;
+  const std::string item = "\x12\x26"s + get;
+  const std::string paths = "\x12\x2e\x0a\x02/p\x12\x28"s + item;
+  const std::string property = "\x0a\x01s\x12\x05\x0a\x03#/r"s;
+  const std::string schema = "\x9a\x01\x01s\xb2\x01\x08\x0a\x06object\xca\x01\x0c\x0a\x0a"s + property;
+  const std::string definition = "\x0a\x23\x0a\x01\x44\x12\x1e"s + schema;
+  EXPECT_EQ(EncodeOpenApiV2(document.as_object()),
+            "\x0a\x03\x32.0\x12\x03\x0a\x01K\x42\x30"s + paths + "\x4a\x25" + definition);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "berth/devcluster/apiserver/discovery.h"
 #include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/openapi_protobuf.h"
 #include "berth/devcluster/apiserver/resource.h"
 #include "berth/devcluster/apiserver/schema.h"
 #include "berth/devcluster/apiserver/schema_tables.h"
@@ -298,7 +299,7 @@ std::string MakeV3(std::string_view group, std::string_view version) {
   return json::serialize(document);
 }
 
-std::string MakeV2() {
+json::object MakeV2() {
   const Dialect dialect{false};
   json::object paths;
   json::object definitions;
@@ -312,13 +313,18 @@ std::string MakeV2() {
   document["info"] = Info();
   document["paths"] = std::move(paths);
   document["definitions"] = std::move(definitions);
-  return json::serialize(document);
+  return document;
 }
 
 }  // namespace
 
 const std::string& OpenApiV2() {
-  static const std::string kDocument = MakeV2();
+  static const std::string kDocument = json::serialize(MakeV2());
+  return kDocument;
+}
+
+const std::string& OpenApiV2Protobuf() {
+  static const std::string kDocument = EncodeOpenApiV2(MakeV2());
   return kDocument;
 }
 
@@ -326,9 +332,10 @@ const std::string& OpenApiV3(std::string_view group, std::string_view version) {
   static const std::string kNone;
   static std::mutex mutex;  // guards `documents`
   static std::map<std::pair<std::string, std::string>, std::string> documents;
-  if (version != "v1") return kNone;
   bool is_served = false;
-  for (const ResourceType& type : ResourceTypes()) is_served = is_served || type.group == group;
+  for (const ResourceType& type : ResourceTypes()) {
+    is_served = is_served || (type.group == group && type.version == version);
+  }
   if (!is_served) return kNone;
   const std::lock_guard lock(mutex);
   std::string& document = documents[{std::string(group), std::string(version)}];

@@ -10,6 +10,8 @@ namespace berth::apiserver {
 
 // Swagger 2.0 of everything, as JSON.
 const std::string& OpenApiV2();
+// The same as kubectl asks for it, which takes nothing else.
+const std::string& OpenApiV2Protobuf();
 
 // OpenAPI 3.0 of one group and version ("" and "v1" for core); empty when it is not served.
 const std::string& OpenApiV3(std::string_view group, std::string_view version);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/apiserver/protobuf.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>
@@ -101,7 +102,15 @@ class Decoder {
       error_ = "malformed " + std::string(type.name) + (field.empty() ? "" : "." + std::string(field));
   }
 
+  // What the tables give no number is known in JSON alone; leaving it out in silence would change the object.
+  static bool IsJsonOnly(const SchemaType& type) {
+    return std::any_of(type.fields.begin(), type.fields.end(), [](const SchemaField& field) {
+      return field.number == 0 && field.name != "kind" && field.name != "apiVersion";
+    });
+  }
+
   void Fields(const SchemaType& type, int inline_number, std::string_view bytes, json::object& object) {
+    if (IsJsonOnly(type) && error_.empty()) error_ = std::string(type.name) + ", which is taken in JSON alone";
     WireReader reader(bytes);
     for (WireField wire; error_.empty() && reader.Next(wire);) {
       const SchemaField* found = nullptr;

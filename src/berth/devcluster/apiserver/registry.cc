@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "berth/base/uuid.h"
+#include "berth/devcluster/apiserver/autoscaler_conversion.h"
+#include "berth/devcluster/apiserver/default_storage_class.h"
 #include "berth/devcluster/apiserver/event_conversion.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/priority.h"
@@ -117,6 +119,12 @@ Outcome<Done> CheckPreconditions(const ResourceType& type, const StoredObject& c
   return Done();
 }
 
+std::vector<const json::object*> PointersTo(const std::vector<json::object>& documents) {
+  std::vector<const json::object*> each;
+  for (const json::object& document : documents) each.push_back(&document);
+  return each;
+}
+
 }  // namespace
 
 std::vector<TableOptions> Registry::Tables(const std::vector<ResourceType>& types, const TableOptions& usual,
@@ -156,6 +164,9 @@ Registry::Registry(const std::vector<ResourceType>& types, Store& store, const C
       served.to_stored = core_stores ? &ToCoreEvent : &ToEventsV1;
       served.from_stored = core_stores ? &ToEventsV1 : &ToCoreEvent;
       served.field_to_stored = core_stores ? &ToCoreEventField : &ToEventsV1Field;
+    } else if (served.type->kind == "HorizontalPodAutoscaler") {
+      served.to_stored = &ToAutoscalerV2;
+      served.from_stored = &ToAutoscalerV1;
     }
   }
 }
@@ -235,19 +246,14 @@ std::vector<json::object> Registry::AllOf(std::string_view group, std::string_vi
 }
 
 Outcome<Done> Registry::AdmitPod(json::object& pod) const {
-  const auto pointers = [](const std::vector<json::object>& documents) {
-    std::vector<const json::object*> each;
-    for (const json::object& document : documents) each.push_back(&document);
-    return each;
-  };
   std::optional<std::string> why;
   if (!StringMember(MutableObject(pod, "spec"), "runtimeClassName").empty()) {
     const std::vector<json::object> classes = AllOf("node.k8s.io", "runtimeclasses");
-    why = ApplyRuntimeClass(pod, pointers(classes));
+    why = ApplyRuntimeClass(pod, PointersTo(classes));
   }
   if (!why) {
     const std::vector<json::object> classes = AllOf("scheduling.k8s.io", "priorityclasses");
-    why = ResolvePodPriority(pod, pointers(classes));
+    why = ResolvePodPriority(pod, PointersTo(classes));
   }
   if (why) return Forbidden(*Find("", "v1", "pods")->type, StringMember(MutableObject(pod, "metadata"), "name"), *why);
   return Done();
@@ -306,6 +312,10 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   if (type.has_status && type.plural != "nodes") document.erase("status");
 
   if (served.IsPods()) BERTH_RETURN_IF_ERROR(AdmitPod(document));
+  if (type.kind == "PersistentVolumeClaim") {
+    const std::vector<json::object> classes = AllOf("storage.k8s.io", "storageclasses");
+    ApplyDefaultStorageClass(document, PointersTo(classes));
+  }
   if (type.set_defaults) type.set_defaults(document);
   if (type.prepare_create) type.prepare_create(document);
   std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));

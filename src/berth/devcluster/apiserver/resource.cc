@@ -16,7 +16,9 @@
 #include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_rows.h"
 #include "berth/devcluster/apiserver/resources_validate.h"
+#include "berth/devcluster/apiserver/resources_validate_batch.h"
 #include "berth/devcluster/apiserver/resources_validate_claim.h"
+#include "berth/devcluster/apiserver/resources_validate_cluster.h"
 #include "berth/devcluster/apiserver/resources_validate_pod.h"
 #include "berth/devcluster/apiserver/resources_validate_slice.h"
 #include "berth/devcluster/apiserver/resources_validate_storage.h"
@@ -46,6 +48,7 @@ struct Entry {
   Validate validate = nullptr;
   PrepareTraits prepare = {};
   std::vector<std::string> fields = {};
+  const char* version = "v1";
 };
 
 constexpr bool kNamespaced = true;
@@ -56,6 +59,11 @@ PrepareTraits WithStatus(bool has_generation, json::object first_status = {}) {
   traits.drops_status = true;
   traits.first_status = std::move(first_status);
   traits.has_generation = has_generation;
+  return traits;
+}
+
+PrepareTraits OnCreate(PrepareTraits traits, void (*on_create)(json::object&)) {
+  traits.on_create = on_create;
   return traits;
 }
 
@@ -174,8 +182,31 @@ std::vector<Entry> Entries() {
        false,
        DefaultPod,
        ValidatePod,
-       WithStatus(true),
+       OnCreate(WithStatus(true), PreparePodCreate),
        kPodFields},
+      {kCore, "LimitRange", "limitranges", {"limits"}},
+      {kCore,
+       "PodTemplate",
+       "podtemplates",
+       {},
+       kNamespaced,
+       false,
+       false,
+       false,
+       DefaultPodTemplate,
+       nullptr,
+       WithGeneration({"template"})},
+      {kCore,
+       "ResourceQuota",
+       "resourcequotas",
+       {"quota"},
+       kNamespaced,
+       false,
+       true,
+       false,
+       nullptr,
+       nullptr,
+       WithStatus(false)},
       {kCore,
        "ReplicationController",
        "replicationcontrollers",
@@ -211,8 +242,9 @@ std::vector<Entry> Entries() {
        false,
        DefaultService,
        ValidateService,
-       WithStatus(false, {{"loadBalancer", json::object()}}),
+       OnCreate(WithStatus(false, {{"loadBalancer", json::object()}}), PrepareServiceCreate),
        {"spec.clusterIP", "spec.type"}},
+      {kApps, "ControllerRevision", "controllerrevisions"},
       {kApps,
        "DaemonSet",
        "daemonsets",
@@ -370,6 +402,94 @@ std::vector<Entry> Entries() {
        nullptr,
        ValidateVolumeAttachment,
        WithStatus(false, {{"attached", false}})},
+      {kStorage, "VolumeAttributesClass", "volumeattributesclasses", {"vac"}, kCluster},
+  };
+}
+
+// Stored, and looked after by no controller of the embedded cluster but where `controllers` says so.
+std::vector<Entry> MoreEntries() {
+  using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
+  constexpr const char* kAdmission = "admissionregistration.k8s.io";
+  constexpr const char* kBatch = "batch";
+  constexpr const char* kNetworking = "networking.k8s.io";
+  constexpr const char* kRbac = "rbac.authorization.k8s.io";
+  constexpr const char* kFlow = "flowcontrol.apiserver.k8s.io";
+  const auto plain = [](const char* group, const char* kind, const char* plural, bool namespaced,
+                        std::vector<std::string> short_names = {}) {
+    Entry entry{group, kind, plural, std::move(short_names), namespaced};
+    entry.prepare = WithGeneration({"spec"});
+    return entry;
+  };
+  const auto with_status = [&](const char* group, const char* kind, const char* plural, bool namespaced,
+                               std::vector<std::string> short_names = {}) {
+    Entry entry = plain(group, kind, plural, namespaced, std::move(short_names));
+    entry.has_status = true;
+    entry.prepare = WithStatus(true);
+    return entry;
+  };
+  // RBAC's and the webhooks' parts are no spec.
+  const auto without_spec = [](const char* group, const char* kind, const char* plural, bool namespaced,
+                               Validate validate = nullptr, Defaults defaults = nullptr) {
+    Entry entry{group, kind, plural, {}, namespaced};
+    entry.defaults = defaults;
+    entry.validate = validate;
+    return entry;
+  };
+  Entry job = with_status(kBatch, "Job", "jobs", kNamespaced);
+  job.in_all = true;
+  job.defaults = DefaultJob;
+  job.validate = ValidateJob;
+  job.prepare = OnCreate(WithStatus(true), PrepareJobCreate);
+  Entry cron_job = with_status(kBatch, "CronJob", "cronjobs", kNamespaced, {"cj"});
+  cron_job.in_all = true;
+  cron_job.defaults = DefaultCronJob;
+  cron_job.validate = ValidateCronJob;
+  Entry autoscaler =
+      with_status("autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", kNamespaced, {"hpa"});
+  autoscaler.version = "v2";
+  autoscaler.in_all = true;
+  autoscaler.defaults = DefaultHorizontalPodAutoscaler;
+  autoscaler.validate = ValidateHorizontalPodAutoscaler;
+  Entry old_autoscaler = autoscaler;  // the older spelling of the same objects
+  old_autoscaler.version = "v1";
+  old_autoscaler.defaults = DefaultHorizontalPodAutoscalerV1;
+  Entry ingress = with_status(kNetworking, "Ingress", "ingresses", kNamespaced, {"ing"});
+  ingress.validate = ValidateIngress;
+  ingress.prepare = WithStatus(true, {{"loadBalancer", json::object()}});
+  Entry network_policy = plain(kNetworking, "NetworkPolicy", "networkpolicies", kNamespaced, {"netpol"});
+  network_policy.defaults = DefaultNetworkPolicy;
+  Entry definition = with_status("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions",
+                                 kCluster, {"crd", "crds"});
+  definition.defaults = DefaultCustomResourceDefinition;
+  definition.validate = ValidateCustomResourceDefinition;
+  definition.prepare = OnCreate(WithStatus(true), PrepareCustomResourceDefinitionCreate);
+  return {
+      job,
+      cron_job,
+      autoscaler,
+      old_autoscaler,
+      ingress,
+      plain(kNetworking, "IngressClass", "ingressclasses", kCluster),
+      network_policy,
+      plain(kNetworking, "IPAddress", "ipaddresses", kCluster, {"ip"}),
+      with_status(kNetworking, "ServiceCIDR", "servicecidrs", kCluster),
+      without_spec("discovery.k8s.io", "EndpointSlice", "endpointslices", kNamespaced),
+      without_spec(kRbac, "ClusterRoleBinding", "clusterrolebindings", kCluster, ValidateRoleBinding,
+                   DefaultRoleBinding),
+      without_spec(kRbac, "ClusterRole", "clusterroles", kCluster, ValidateRole),
+      without_spec(kRbac, "RoleBinding", "rolebindings", kNamespaced, ValidateRoleBinding, DefaultRoleBinding),
+      without_spec(kRbac, "Role", "roles", kNamespaced, ValidateRole),
+      definition,
+      plain(kAdmission, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", kCluster),
+      plain(kAdmission, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", kCluster),
+      without_spec(kAdmission, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", kCluster),
+      with_status(kAdmission, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", kCluster),
+      plain(kAdmission, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", kCluster),
+      without_spec(kAdmission, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", kCluster),
+      with_status("apiregistration.k8s.io", "APIService", "apiservices", kCluster),
+      with_status("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", kCluster, {"csr"}),
+      with_status(kFlow, "FlowSchema", "flowschemas", kCluster),
+      with_status(kFlow, "PriorityLevelConfiguration", "prioritylevelconfigurations", kCluster),
   };
 }
 
@@ -393,6 +513,30 @@ const json::value* SelectableField(const json::object& object, std::string_view 
   return value == nullptr && is_flag ? &kFalse : value;
 }
 
+// Kinds that are stored and that nobody of the embedded cluster looks after.
+std::string Unattended(std::string_view kind) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {"CronJob", "no controller makes Jobs of it"},
+      {"HorizontalPodAutoscaler", "no controller scales by it"},
+      {"ReplicationController", "no controller makes its pods (a ReplicaSet's it does)"},
+      {"Ingress", "nothing routes by it"},
+      {"NetworkPolicy", "nothing enforces it"},
+      {"ResourceQuota", "nothing enforces it"},
+      {"LimitRange", "nothing enforces it"},
+      {"CertificateSigningRequest", "nothing signs it"},
+      {"CustomResourceDefinition", "no objects of it are served"},
+      {"APIService", "no requests are passed on to it"},
+      {"MutatingWebhookConfiguration", "its webhooks are not called"},
+      {"ValidatingWebhookConfiguration", "its webhooks are not called"},
+      {"MutatingAdmissionPolicy", "it is not asked"},
+      {"ValidatingAdmissionPolicy", "it is not asked"},
+  };
+  for (const auto& [each, what] : kKinds) {
+    if (each == kind) return "berth's embedded cluster stores this " + std::string(kind) + ", but " + std::string(what);
+  }
+  return {};
+}
+
 std::string Lower(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -409,13 +553,8 @@ void SetFunctions(ResourceType& type, const Entry& entry) {
     CanonicalizeQuantities(names, object);
     if (defaults != nullptr) defaults(object);
   };
-  const bool is_pod = type.kind == "Pod";
   const bool is_service = type.kind == "Service";
-  type.prepare_create = [traits = entry.prepare, is_pod, is_service](json::object& object) {
-    internal::PrepareCreate(traits, object);
-    if (is_pod) internal::PreparePodCreate(object);
-    if (is_service) internal::PrepareServiceCreate(object);
-  };
+  type.prepare_create = [traits = entry.prepare](json::object& object) { internal::PrepareCreate(traits, object); };
   type.prepare_update = [traits = entry.prepare, is_service](json::object& object, const json::object& old) {
     if (is_service) internal::PrepareServiceUpdate(object, old);
     internal::PrepareUpdate(traits, object, old);
@@ -430,7 +569,7 @@ void SetFunctions(ResourceType& type, const Entry& entry) {
 ResourceType MakeType(const Entry& entry) {
   ResourceType type;
   type.group = entry.group;
-  type.version = "v1";
+  type.version = entry.version;
   type.kind = entry.kind;
   type.plural = entry.plural;
   type.singular = Lower(entry.kind);
@@ -439,9 +578,13 @@ ResourceType MakeType(const Entry& entry) {
   type.namespaced = entry.namespaced;
   type.has_status = entry.has_status;
   type.has_scale = entry.has_scale;
+  type.unattended = Unattended(type.kind);
   if (type.group == "events.k8s.io") {
     type.storage_group = "";
     type.storage_version = "v1";
+  } else if (type.group == "autoscaling" && type.version == "v1") {
+    type.storage_group = type.group;
+    type.storage_version = "v2";
   }
   SetFunctions(type, entry);
   internal::Printing printing = internal::PrintingOf(type.kind);
@@ -458,6 +601,7 @@ const std::vector<ResourceType>& ResourceTypes() {
   static const std::vector<ResourceType> kTypes = [] {
     std::vector<ResourceType> types;
     for (const Entry& entry : Entries()) types.push_back(MakeType(entry));
+    for (const Entry& entry : MoreEntries()) types.push_back(MakeType(entry));
     return types;
   }();
   return kTypes;

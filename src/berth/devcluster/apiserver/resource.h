@@ -40,6 +40,7 @@ struct ResourceType {
   bool namespaced = true;
   bool has_status = false;  // a status subresource; writes to the object itself then ignore .status
   bool has_scale = false;
+  std::string unattended;  // what is said to who creates one: that nothing comes of it; empty for most
   // Types that share one store under several group/versions (Events): the group/version that stores.
   std::string storage_group;
   std::string storage_version;

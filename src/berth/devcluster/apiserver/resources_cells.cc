@@ -3,6 +3,7 @@
 #include "berth/devcluster/apiserver/resources_cells.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,41 @@ std::string Pairs(const json::object& labels) {
   return std::string(Or(text, kNone));
 }
 
+std::string SelectorText(const json::object& owner) {
+  const json::object* selector = ObjectMember(owner, "selector");
+  if (selector == nullptr) return std::string(kNone);
+  std::multimap<std::string, std::string> pieces;
+  for (const auto& [key, value] : Part(*selector, "matchLabels")) {
+    pieces.emplace(key, std::string(key) + "=" + Plain(&value));
+  }
+  for (const json::object* each : ObjectsOf(*selector, "matchExpressions")) {
+    const std::string key(StringMember(*each, "key"));
+    const std::string_view op = StringMember(*each, "operator");
+    std::string list;
+    const std::vector<std::string_view> values = StringsOf(*each, "values");
+    for (const std::string_view value : std::set(values.begin(), values.end())) Append(list, value);
+    if (op == "In") pieces.emplace(key, key + " in (" + list + ")");
+    if (op == "NotIn") pieces.emplace(key, key + " notin (" + list + ")");
+    if (op == "Exists") pieces.emplace(key, key);
+    if (op == "DoesNotExist") pieces.emplace(key, "!" + key);
+  }
+  std::string text;
+  for (const auto& [key, piece] : pieces) Append(text, piece);
+  return std::string(Or(text, kNone));
+}
+
+std::pair<std::string, std::string> ContainersOf(const json::object& owner) {
+  std::string names;
+  std::string images;
+  const char* separator = "";
+  for (const json::object* container : ObjectsOf(Part(Part(owner, "template"), "spec"), "containers")) {
+    names.append(separator) += StringMember(*container, "name");
+    images.append(separator) += StringMember(*container, "image");
+    separator = ",";
+  }
+  return {names, images};
+}
+
 TableColumn Column(std::string name, std::string type, std::string description, int priority) {
   const bool is_name = name == "Name";
   return {std::move(name), std::move(type), is_name ? "name" : "", std::move(description), priority};
@@ -65,5 +101,7 @@ TableColumn NameColumn(int priority) {
 }
 TableColumn AgeColumn() { return Column("Age", "string", "Time since the object was created."); }
 TableColumn SelectorColumn() { return Column("Selector", "string", "Label selector of the pods.", 1); }
+TableColumn ContainersColumn() { return Column("Containers", "string", "Names of the template's containers.", 1); }
+TableColumn ImagesColumn() { return Column("Images", "string", "Images of the template's containers.", 1); }
 
 }  // namespace berth::apiserver::internal

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/resource.h"
@@ -36,11 +37,20 @@ std::string JoinStrings(const json::object& object, std::string_view member);
 
 // "a=b,c=d" in the order of the keys.
 std::string Pairs(const json::object& labels);
+
+// The label selector `selector` of an object as selectors are written: "a=b,c in (d,e),!f".
+std::string SelectorText(const json::object& owner);
+// Names and images of the containers of the pod template `template`.
+std::pair<std::string, std::string> ContainersOf(const json::object& owner);
 TableColumn Column(std::string name, std::string type, std::string description, int priority = 0);
 TableColumn NameColumn(int priority = 0);
 TableColumn AgeColumn();
 
 // Of a label selector of pods.
 TableColumn SelectorColumn();
+
+// Of a pod template.
+TableColumn ContainersColumn();
+TableColumn ImagesColumn();
 
 }  // namespace berth::apiserver::internal

@@ -129,6 +129,20 @@ void DefaultTemplate(json::object& object) {
   DefaultPodSpec(MutableObject(MutableObject(spec, "template"), "spec"));
 }
 
+// What a Job and a CronJob's template of one have in common.
+void DefaultJobSpec(json::object& spec) {
+  if (FindMember(spec, "completions") == nullptr && FindMember(spec, "parallelism") == nullptr) spec["completions"] = 1;
+  Default(spec, "parallelism", 1);
+  constexpr std::int64_t kInt32Max = 2'147'483'647;
+  Default(spec, "backoffLimit", FindMember(spec, "backoffLimitPerIndex") == nullptr ? 6 : kInt32Max);
+  Default(spec, "completionMode", "NonIndexed");
+  Default(spec, "suspend", false);
+  Default(spec, "podReplacementPolicy",
+          FindMember(spec, "podFailurePolicy") == nullptr ? "TerminatingOrFailed" : "Failed");
+  Default(spec, "manualSelector", false);
+  DefaultPodSpec(MutableObject(MutableObject(spec, "template"), "spec"));
+}
+
 void CopyLimitsToRequests(json::object& container) {
   json::object* resources = MutableMember(container, "resources");
   const json::object* limits = resources == nullptr ? nullptr : MutableMember(*resources, "limits");
@@ -387,6 +401,78 @@ void DefaultEvent(json::object& object) {
       if (FindMember(object, name) == nullptr) object[name] = "";
     }
   }
+}
+
+void DefaultPodTemplate(json::object& object) {
+  DefaultPodSpec(MutableObject(MutableObject(object, "template"), "spec"));
+}
+
+void DefaultJob(json::object& object) {
+  DefaultJobSpec(MutableObject(object, "spec"));
+  const json::object* labels = ObjectAt(object, {"spec", "template", "metadata", "labels"});
+  if (labels == nullptr || !Part(Part(object, "metadata"), "labels").empty()) return;
+  const json::object copy = *labels;
+  MutableObject(object, "metadata")["labels"] = copy;
+}
+
+void DefaultCronJob(json::object& object) {
+  json::object& spec = MutableObject(object, "spec");
+  Default(spec, "concurrencyPolicy", "Allow");
+  Default(spec, "suspend", false);
+  Default(spec, "successfulJobsHistoryLimit", 3);
+  Default(spec, "failedJobsHistoryLimit", 1);
+  json::object& job = MutableObject(MutableObject(spec, "jobTemplate"), "spec");
+  // Upstream leaves the template's own Job as it is, but for its pods.
+  DefaultPodSpec(MutableObject(MutableObject(job, "template"), "spec"));
+}
+
+void DefaultHorizontalPodAutoscaler(json::object& object) {
+  json::object& spec = MutableObject(object, "spec");
+  Default(spec, "minReplicas", 1);
+  if (!ObjectsOf(spec, "metrics").empty()) return;
+  spec["metrics"] = json::array{json::object{
+      {"type", "Resource"},
+      {"resource",
+       json::object{{"name", "cpu"}, {"target", json::object{{"type", "Utilization"}, {"averageUtilization", 80}}}}}}};
+}
+
+void DefaultHorizontalPodAutoscalerV1(json::object& object) {
+  Default(MutableObject(object, "spec"), "minReplicas", 1);
+}
+
+void DefaultNetworkPolicy(json::object& object) {
+  json::object& spec = MutableObject(object, "spec");
+  for (const char* direction : {"ingress", "egress"}) {
+    for (json::object* rule : MutableObjectsOf(spec, direction)) {
+      for (json::object* port : MutableObjectsOf(*rule, "ports")) Default(*port, "protocol", "TCP");
+    }
+  }
+  if (ArrayMember(spec, "policyTypes") != nullptr) return;
+  json::array types{"Ingress"};
+  if (!ObjectsOf(spec, "egress").empty()) types.emplace_back("Egress");
+  spec["policyTypes"] = std::move(types);
+}
+
+void DefaultRoleBinding(json::object& object) {
+  constexpr const char* kRbac = "rbac.authorization.k8s.io";
+  if (json::object* role = MutableMember(object, "roleRef")) Default(*role, "apiGroup", kRbac);
+  for (json::object* subject : MutableObjectsOf(object, "subjects")) {
+    const std::string_view kind = StringMember(*subject, "kind");
+    if (kind == "User" || kind == "Group") Default(*subject, "apiGroup", kRbac);
+  }
+}
+
+void DefaultCustomResourceDefinition(json::object& object) {
+  json::object& spec = MutableObject(object, "spec");
+  json::object& names = MutableObject(spec, "names");
+  const std::string kind(StringMember(names, "kind"));
+  std::string singular = kind;
+  for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  if (!kind.empty()) {
+    Default(names, "singular", json::string(singular));
+    Default(names, "listKind", json::string(kind + "List"));
+  }
+  Default(MutableObject(spec, "conversion"), "strategy", "None");
 }
 
 }  // namespace berth::apiserver::internal

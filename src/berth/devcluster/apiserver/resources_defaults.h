@@ -26,5 +26,13 @@ void DefaultResourceClaim(json::object& object);
 void DefaultResourceClaimTemplate(json::object& object);
 void DefaultResourceSlice(json::object& object);
 void DefaultEvent(json::object& object);
+void DefaultPodTemplate(json::object& object);
+void DefaultJob(json::object& object);
+void DefaultCronJob(json::object& object);
+void DefaultHorizontalPodAutoscaler(json::object& object);
+void DefaultHorizontalPodAutoscalerV1(json::object& object);
+void DefaultNetworkPolicy(json::object& object);
+void DefaultRoleBinding(json::object& object);
+void DefaultCustomResourceDefinition(json::object& object);
 
 }  // namespace berth::apiserver::internal

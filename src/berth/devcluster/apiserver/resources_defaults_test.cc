@@ -217,5 +217,40 @@ TEST(PrepareUpdate, KeepsStatusAndCountsGenerations) {
   }
 }
 
+TEST(Defaults, AJobTellsItsPodsByItsUid) {
+  const ResourceType& jobs = *FindResource("batch", "v1", "jobs");
+  const json::object job = Created(jobs, R"({"metadata":{"name":"j","uid":"u"},"spec":{"template":{"spec":{}}}})");
+  const json::object labels = Parse(R"({"controller-uid":"u","job-name":"j","batch.kubernetes.io/controller-uid":"u",
+                                        "batch.kubernetes.io/job-name":"j"})");
+  EXPECT_EQ(job.at("spec").at("template").at("metadata").at("labels"), labels);
+  EXPECT_EQ(job.at("spec").at("selector"), Parse(R"({"matchLabels":{"batch.kubernetes.io/controller-uid":"u"}})"));
+  EXPECT_EQ(job.at("spec").at("completions"), 1);
+  EXPECT_EQ(job.at("spec").at("backoffLimit"), 6);
+  const json::object own = Created(jobs, R"({"metadata":{"name":"j","uid":"u"},"spec":{"manualSelector":true,
+      "parallelism":2,"selector":{"matchLabels":{"a":"b"}},"template":{"spec":{}}}})");
+  EXPECT_EQ(own.at("spec").at("selector"), Parse(R"({"matchLabels":{"a":"b"}})"));
+  EXPECT_FALSE(own.at("spec").as_object().contains("completions"));
+}
+
+TEST(Defaults, ACustomResourceDefinitionSaysThatItIsNotServed) {
+  const ResourceType& definitions = *FindResource("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  const json::object made = Created(definitions, R"({"metadata":{"name":"boats.x.org"},"spec":{"group":"x.org",
+      "names":{"plural":"boats","kind":"Boat"},"versions":[{"name":"v1","storage":true},{"name":"v2"}]}})");
+  EXPECT_EQ(made.at("spec").at("names").at("singular"), "boat");
+  EXPECT_EQ(made.at("spec").at("names").at("listKind"), "BoatList");
+  EXPECT_EQ(made.at("status").at("storedVersions"), json::parse(R"(["v1"])"));
+  const json::value& established = made.at("status").at("conditions").at(1);
+  EXPECT_EQ(established.at("type"), "Established");
+  EXPECT_EQ(established.at("status"), "False");
+  EXPECT_NE(definitions.unattended.find("no objects of it are served"), std::string::npos);
+}
+
+TEST(Defaults, ANetworkPolicyNamesItsDirections) {
+  const ResourceType& policies = *FindResource("networking.k8s.io", "v1", "networkpolicies");
+  const json::object made = Created(policies, R"({"spec":{"podSelector":{},"egress":[{"ports":[{"port":53}]}]}})");
+  EXPECT_EQ(made.at("spec").at("policyTypes"), json::parse(R"(["Ingress","Egress"])"));
+  EXPECT_EQ(made.at("spec").at("egress").at(0).at("ports").at(0).at("protocol"), "TCP");
+}
+
 }  // namespace
 }  // namespace berth::apiserver

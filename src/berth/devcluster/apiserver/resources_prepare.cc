@@ -189,12 +189,49 @@ void PrepareServiceUpdate(json::object& service, const json::object& old) {
   PrepareServiceCreate(service);
 }
 
+void PrepareJobCreate(json::object& job) {
+  const std::string uid(StringAt(job, {"metadata", "uid"}));
+  const std::string name(StringAt(job, {"metadata", "name"}));
+  json::object& spec = MutableObject(job, "spec");
+  if (BoolMember(spec, "manualSelector")) return;
+  json::object& labels = MutableObject(MutableObject(MutableObject(spec, "template"), "metadata"), "labels");
+  for (const char* prefix : {"", "batch.kubernetes.io/"}) {
+    labels[std::string(prefix) + "controller-uid"] = uid;
+    labels[std::string(prefix) + "job-name"] = name;
+  }
+  MutableObject(MutableObject(spec, "selector"), "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;
+}
+
+void PrepareCustomResourceDefinitionCreate(json::object& definition) {
+  const std::string now(StringAt(definition, {"metadata", "creationTimestamp"}));
+  const json::object names = Part(Part(definition, "spec"), "names");
+  const auto condition = [&](const char* type, bool is_true, const char* reason, const char* message) {
+    return json::object{{"type", type},
+                        {"status", is_true ? "True" : "False"},
+                        {"lastTransitionTime", now},
+                        {"reason", reason},
+                        {"message", message}};
+  };
+  json::array stored;
+  for (const json::object* version : ObjectsOf(Part(definition, "spec"), "versions")) {
+    if (BoolMember(*version, "storage")) stored.push_back(json::string(StringMember(*version, "name")));
+  }
+  json::object& status = MutableObject(definition, "status");
+  status["acceptedNames"] = names;
+  status["storedVersions"] = std::move(stored);
+  status["conditions"] = json::array{
+      condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+      condition("Established", false, "NotServed",
+                "berth's embedded API server stores CustomResourceDefinitions and serves no objects of them")};
+}
+
 void PrepareCreate(const PrepareTraits& traits, json::object& object) {
   if (traits.drops_status) {
     object.erase("status");
     object["status"] = traits.first_status;
   }
   if (traits.has_generation) MutableObject(object, "metadata")["generation"] = 1;
+  if (traits.on_create != nullptr) traits.on_create(object);
 }
 
 void PrepareUpdate(const PrepareTraits& traits, json::object& object, const json::object& old) {

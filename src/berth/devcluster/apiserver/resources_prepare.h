@@ -14,6 +14,10 @@ namespace berth::apiserver::internal {
 std::string_view QosClass(const json::object& pod);
 void PreparePodCreate(json::object& pod);
 void PrepareServiceCreate(json::object& service);
+// Unless the job's author chose a selector, its pods are told from others' by the job's uid.
+void PrepareJobCreate(json::object& job);
+// Its conditions say that the server stores the definition and serves no objects of it.
+void PrepareCustomResourceDefinitionCreate(json::object& definition);
 void PrepareServiceUpdate(json::object& service, const json::object& old);
 
 // How a type treats its status and its generation on writes to the object itself.
@@ -24,6 +28,7 @@ struct PrepareTraits {
   bool annotations_count = false;  // a change of annotations bumps the generation too (Deployment)
   // The parts of the object whose change bumps the generation, for types without a spec.
   std::vector<std::string_view> generation_members = {"spec"};
+  void (*on_create)(json::object& object) = nullptr;  // what the kind does besides; null: nothing
 };
 
 void PrepareCreate(const PrepareTraits& traits, json::object& object);

@@ -18,6 +18,26 @@ struct Case {
 
 // The cells that kube-apiserver 1.36.3 prints.
 const Case kCases[] = {
+    {"job at work", "batch", "jobs",
+     R"({"metadata":{"name":"j"},"spec":{"completions":3,"selector":{"matchLabels":{"a":"b"}},"template":{"spec":{"containers":[
+        {"name":"c","image":"i"}]}}},"status":{"succeeded":1,"startTime":"2026-01-01T00:59:00Z"}})",
+     R"(["j","Running","1/3","60s","<unknown>","c","i","a=b"])"},
+    {"job at its end", "batch", "jobs",
+     R"({"metadata":{"name":"j"},"spec":{"parallelism":2},"status":{"succeeded":1,"startTime":"2026-01-01T00:59:00Z",
+        "completionTime":"2026-01-01T00:59:07Z","conditions":[{"type":"Complete","status":"True"}]}})",
+     R"(["j","Complete","1/1 of 2","7s","<unknown>","","","<none>"])"},
+    {"cron job", "batch", "cronjobs",
+     R"({"metadata":{"name":"j"},"spec":{"schedule":"* * * * *","suspend":true},"status":{}})",
+     R"(["j","* * * * *","<none>","True",0,"<none>","<unknown>","","","<none>"])"},
+    {"ingress", "networking.k8s.io", "ingresses",
+     R"({"metadata":{"name":"i"},"spec":{"ingressClassName":"x","rules":[{"host":"a"},{"host":"b"}],"tls":[{}]}})",
+     R"(["i","x","a,b","","80, 443","<unknown>"])"},
+    {"role binding", "rbac.authorization.k8s.io", "rolebindings",
+     R"({"metadata":{"name":"b"},"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"u"},
+        {"kind":"ServiceAccount","name":"s","namespace":"n"}]})",
+     R"(["b","Role/r","<unknown>","u","","n/s"])"},
+    {"network policy", "networking.k8s.io", "networkpolicies", R"({"metadata":{"name":"p"},"spec":{"podSelector":{}}})",
+     R"(["p","<none>","<unknown>"])"},
     {"new pod", "", "pods",
      R"({"metadata":{"name":"p","creationTimestamp":"2026-01-01T00:59:55Z"},"spec":{"containers":[{},{}]},"status":{"phase":"Pending"}})",
      R"(["p","0/2","Pending","0","5s","<none>","<none>","<none>","<none>"])"},

@@ -177,45 +177,8 @@ json::array PodRow(const json::object& pod, std::int64_t now_seconds) {
 
 // --- Workloads -------------------------------------------------------------------------------------------------------
 
-// A label selector as selectors are written: "a=b,c in (d,e),!f".
-std::string SelectorText(const json::object& owner) {
-  const json::object* selector = ObjectMember(owner, "selector");
-  if (selector == nullptr) return std::string(kNone);
-  std::multimap<std::string, std::string> pieces;
-  for (const auto& [key, value] : Part(*selector, "matchLabels")) {
-    pieces.emplace(key, std::string(key) + "=" + Plain(&value));
-  }
-  for (const json::object* each : ObjectsOf(*selector, "matchExpressions")) {
-    const std::string key(StringMember(*each, "key"));
-    const std::string_view op = StringMember(*each, "operator");
-    std::string list;
-    const std::vector<std::string_view> values = StringsOf(*each, "values");
-    for (const std::string_view value : std::set(values.begin(), values.end())) Append(list, value);
-    if (op == "In") pieces.emplace(key, key + " in (" + list + ")");
-    if (op == "NotIn") pieces.emplace(key, key + " notin (" + list + ")");
-    if (op == "Exists") pieces.emplace(key, key);
-    if (op == "DoesNotExist") pieces.emplace(key, "!" + key);
-  }
-  std::string text;
-  for (const auto& [key, piece] : pieces) Append(text, piece);
-  return text;
-}
-
-// Names and images of a template's containers.
-std::pair<std::string, std::string> Containers(const json::object& object) {
-  std::string names;
-  std::string images;
-  const char* separator = "";
-  for (const json::object* container : ObjectsOf(Part(Part(Spec(object), "template"), "spec"), "containers")) {
-    names.append(separator) += StringMember(*container, "name");
-    images.append(separator) += StringMember(*container, "image");
-    separator = ",";
-  }
-  return {names, images};
-}
-
 json::array DeploymentRow(const json::object& object, std::int64_t now_seconds) {
-  const auto [names, images] = Containers(object);
+  const auto [names, images] = ContainersOf(Spec(object));
   const json::object& status = StatusOf(object);
   return {Name(object),
           Text(Fraction(IntMember(status, "readyReplicas"), IntMember(Spec(object), "replicas"))),
@@ -228,7 +191,7 @@ json::array DeploymentRow(const json::object& object, std::int64_t now_seconds) 
 }
 
 json::array ReplicaSetRow(const json::object& object, std::int64_t now_seconds) {
-  const auto [names, images] = Containers(object);
+  const auto [names, images] = ContainersOf(Spec(object));
   const json::object& status = StatusOf(object);
   // A ReplicationController's selector is a plain map.
   const bool is_plain = StringMember(object, "kind") == "ReplicationController";
@@ -243,14 +206,14 @@ json::array ReplicaSetRow(const json::object& object, std::int64_t now_seconds) 
 }
 
 json::array StatefulSetRow(const json::object& object, std::int64_t now_seconds) {
-  const auto [names, images] = Containers(object);
+  const auto [names, images] = ContainersOf(Spec(object));
   return {Name(object),
           Text(Fraction(IntMember(StatusOf(object), "readyReplicas"), IntMember(Spec(object), "replicas"))),
           Age(object, now_seconds), Text(names), Text(images)};
 }
 
 json::array DaemonSetRow(const json::object& object, std::int64_t now_seconds) {
-  const auto [names, images] = Containers(object);
+  const auto [names, images] = ContainersOf(Spec(object));
   const json::object& status = StatusOf(object);
   const json::object& pod_spec = Part(Part(Spec(object), "template"), "spec");
   return {Name(object),
@@ -273,8 +236,6 @@ json::array BudgetRow(const json::object& object, std::int64_t now_seconds) {
           IntMember(StatusOf(object), "disruptionsAllowed"), Age(object, now_seconds)};
 }
 
-TableColumn ContainersColumn() { return Column("Containers", "string", "Names of the template's containers.", 1); }
-TableColumn ImagesColumn() { return Column("Images", "string", "Images of the template's containers.", 1); }
 std::vector<TableColumn> ReplicaColumns() {
   return {NameColumn(),
           Column("Desired", "integer", "Replicas asked for."),

@@ -462,5 +462,79 @@ TEST(Validation, OfOtherUpdates) {
   }
 }
 
+const Case kStoredKinds[] = {
+    {"a job that never ends", "batch", "jobs", R"({"template":{"spec":{"containers":[{"name":"c","image":"i"}]}}})",
+     "spec.template.spec.restartPolicy: Required value: valid values: \"OnFailure\", \"Never\""},
+    {"a job", "batch", "jobs",
+     R"({"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}})", ""},
+    {"a job with less than none", "batch", "jobs",
+     R"({"parallelism":-1,"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}})",
+     "spec.parallelism: Invalid value: -1: must be greater than or equal to 0"},
+    {"a schedule of three fields", "batch", "cronjobs",
+     R"({"schedule":"* * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never",
+         "containers":[{"name":"c","image":"i"}]}}}}})",
+     "spec.schedule: Invalid value: \"* * *\": expected exactly 5 fields, found 3"},
+    {"an hourly cron job", "batch", "cronjobs",
+     R"({"schedule":"@hourly","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never",
+         "containers":[{"name":"c","image":"i"}]}}}}})",
+     ""},
+    {"a set whose pods mount its claims", "apps", "statefulsets",
+     R"({"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[
+        {"name":"c","image":"i","volumeMounts":[{"name":"data","mountPath":"/d"}]}]}},
+        "volumeClaimTemplates":[{"metadata":{"name":"data"}}]})",
+     ""},
+    {"an ingress of nothing", "networking.k8s.io", "ingresses", "{}",
+     "spec: Invalid value: {}: either `defaultBackend` or `rules` must be specified"},
+    {"a path without type", "networking.k8s.io", "ingresses",
+     R"({"rules":[{"http":{"paths":[{"path":"/","backend":{}}]}}]})",
+     "spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"},
+};
+
+TEST(Validate, KindsThatAreStored) {
+  for (const Case& c : kStoredKinds) {
+    const ResourceType* type = FindResource(c.group, "v1", c.plural);
+    ASSERT_NE(type, nullptr) << c.name;
+    json::object object = Parse(std::string(R"({"metadata":{"name":"x"},"spec":)") + c.spec + "}");
+    type->set_defaults(object);
+    EXPECT_EQ(Told(type->validate(object, nullptr)), c.want) << c.name;
+  }
+}
+
+TEST(Validate, RolesAndTheirBindings) {
+  const ResourceType& roles = *FindResource("rbac.authorization.k8s.io", "v1", "roles");
+  EXPECT_EQ(Told(roles.validate(Parse(R"({"kind":"Role","rules":[{"resources":["pods"]}]})"), nullptr)),
+            "rules[0].verbs: Required value: verbs must contain at least one value\n"
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group");
+  const ResourceType& bindings = *FindResource("rbac.authorization.k8s.io", "v1", "clusterrolebindings");
+  json::object binding = Parse(R"({"kind":"ClusterRoleBinding","roleRef":{"kind":"Role","name":"r"},
+                                   "subjects":[{"kind":"User","name":"u"},{"kind":"ServiceAccount","name":"s"}]})");
+  bindings.set_defaults(binding);
+  EXPECT_EQ(binding.at("roleRef").at("apiGroup"), "rbac.authorization.k8s.io");
+  EXPECT_EQ(binding.at("subjects").at(0).at("apiGroup"), "rbac.authorization.k8s.io");
+  EXPECT_EQ(Told(bindings.validate(binding, nullptr)),
+            "roleRef.kind: Unsupported value: \"Role\": supported values: \"ClusterRole\"\n"
+            "subjects[1].namespace: Required value");
+  json::object other = binding;
+  other["roleRef"].as_object()["name"] = "s";
+  EXPECT_NE(Told(bindings.validate(other, &binding)).find("cannot change roleRef"), std::string::npos);
+}
+
+TEST(Validate, AnAutoscalerAndACustomResourceDefinition) {
+  const ResourceType& autoscalers = *FindResource("autoscaling", "v2", "horizontalpodautoscalers");
+  EXPECT_EQ(
+      Told(autoscalers.validate(
+          Parse(R"({"spec":{"minReplicas":3,"maxReplicas":2,"scaleTargetRef":{"kind":"Deployment"}}})"), nullptr)),
+      "spec.maxReplicas: Invalid value: 2: must be greater than or equal to `minReplicas`\n"
+      "spec.scaleTargetRef.name: Required value");
+  const ResourceType& definitions = *FindResource("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  EXPECT_EQ(
+      Told(definitions.validate(Parse(R"({"metadata":{"name":"boats"},"spec":{"group":"x.org","scope":"Galaxy",
+                "names":{"plural":"boats","kind":"Boat"},"versions":[{"name":"v1"}]}})"),
+                                nullptr)),
+      "metadata.name: Invalid value: \"boats\": must be spec.names.plural+\".\"+spec.group\n"
+      "spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\"\n"
+      "spec.versions: Invalid value: [{\"name\":\"v1\"}]: must have exactly one version marked as storage version");
+}
+
 }  // namespace
 }  // namespace berth::apiserver

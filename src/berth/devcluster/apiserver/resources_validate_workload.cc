@@ -135,6 +135,28 @@ void ValidateStrategy(const json::object& strategy, Errors& errors) {
   }
 }
 
+// The set with a volume in its template for each claim that its pods get: containers may mount them.
+json::object WithClaimVolumes(const json::object& set) {
+  const std::vector<const json::object*> claims = ObjectsOf(Part(set, "spec"), "volumeClaimTemplates");
+  json::object copy = set;
+  if (claims.empty()) return copy;
+  json::object& spec = MutableObject(MutableObject(MutableObject(copy, "spec"), "template"), "spec");
+  json::value& volumes = spec["volumes"];
+  if (!volumes.is_array()) volumes = json::array();
+  for (const json::object* claim : claims) {
+    const std::string_view name = StringMember(Part(*claim, "metadata"), "name");
+    json::array& list = volumes.get_array();
+    // One of the template's own of that name is replaced.
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [name](const json::value& each) {
+                                return each.is_object() && StringMember(each.get_object(), "name") == name;
+                              }),
+               list.end());
+    list.push_back(json::object{{"name", json::string(name)}, {"emptyDir", json::object()}});
+  }
+  return copy;
+}
+
 }  // namespace
 
 void ValidateDeployment(const json::object& object, const json::object* old, Errors& errors) {
@@ -176,7 +198,7 @@ void ValidateStatefulSet(const json::object& object, const json::object* old, Er
   ValidateNonNegative(spec, "replicas", "spec", errors);
   ValidateNonNegative(spec, "minReadySeconds", "spec", errors);
   ValidateNameMember(spec, "serviceName", "spec", api::NotDnsLabel, errors);
-  ValidateWorkload(object, old, {"statefulset", true, false}, errors);
+  ValidateWorkload(WithClaimVolumes(object), old, {"statefulset", true, false}, errors);
   if (old == nullptr) return;
   static const std::set<std::string_view> kMutable = {"replicas",
                                                       "ordinals",

@@ -114,6 +114,8 @@ Outcome<net::Response> RestWrite::Create(const RestCall& call) {
   BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options));
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Create(*route.served, route.namespace_name, std::move(document), options));
+  if (const std::string& unattended = route.served->type->unattended; !unattended.empty())
+    warnings.push_back(unattended);
   return WriteResponse(rendering, written, warnings);
 }
 

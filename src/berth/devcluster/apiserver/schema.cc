@@ -166,9 +166,11 @@ const Tables& AllTables() {
   return kTables;
 }
 
-std::string_view PackageOfGroup(std::string_view group) {
-  if (group.empty()) return "core";
-  return group.substr(0, group.find('.'));
+// "apps", "core", "rbac"; with the version behind it where it is not v1, "autoscalingv2".
+std::string PackageOf(std::string_view group, std::string_view version) {
+  std::string package(group.empty() ? "core" : group.substr(0, group.find('.')));
+  if (version != "v1") package += version;
+  return package;
 }
 
 std::string Join(const std::string& path, std::string_view field) {
@@ -426,9 +428,9 @@ const SchemaField* SchemaType::Find(std::string_view field) const {
 const std::vector<SchemaType>& SchemaTypes() { return AllTables().types; }
 
 const SchemaType* FindSchema(std::string_view group, std::string_view version, std::string_view kind) {
-  if (version != "v1") return nullptr;
   const Tables& tables = AllTables();
-  const auto found = tables.by_name.find({PackageOfGroup(group), kind});
+  const std::string package = PackageOf(group, version);
+  const auto found = tables.by_name.find({package, kind});
   return found == tables.by_name.end() ? nullptr : &tables.types[found->second];
 }
 

@@ -12,10 +12,13 @@
 // JSON has in place. "@short name" opens a package.
 #include "berth/devcluster/apiserver/schema_tables.h"
 
+#include "berth/devcluster/apiserver/schema_tables_cluster.h"
+
 namespace berth::apiserver::internal {
 
 static constexpr std::string_view kApps = R"(
 @apps io.k8s.api.apps.v1
+ControllerRevision apiVersion:string data:any#2 kind:string metadata:meta.ObjectMeta#1 revision:int64!#3
 DaemonSet apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:DaemonSetSpec#2 status:DaemonSetStatus#3
 DaemonSetCondition lastTransitionTime:time#3 message:string#5 reason:string#4 status:string!#2 type:string!#1
 DaemonSetSpec minReadySeconds:int32#4 revisionHistoryLimit:*int32#6 selector:meta.LabelSelector!#1
@@ -60,6 +63,13 @@ StatefulSetUpdateStrategy rollingUpdate:RollingUpdateStatefulSetStrategy#2 type:
 
 static constexpr std::string_view kAutoscaling = R"(
 @autoscaling io.k8s.api.autoscaling.v1
+CrossVersionObjectReference apiVersion:string#3 kind:string!#1 name:string!#2
+HorizontalPodAutoscaler apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:HorizontalPodAutoscalerSpec!#2
+  status:HorizontalPodAutoscalerStatus#3
+HorizontalPodAutoscalerSpec maxReplicas:int32!#3 minReplicas:*int32#2 scaleTargetRef:CrossVersionObjectReference!#1
+  targetCPUUtilizationPercentage:*int32#4
+HorizontalPodAutoscalerStatus currentCPUUtilizationPercentage:*int32#5 currentReplicas:int32!#3
+  desiredReplicas:int32!#4 lastScaleTime:time#2 observedGeneration:*int64#1
 Scale apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:ScaleSpec#2 status:ScaleStatus#3
 ScaleSpec replicas:int32#1
 ScaleStatus replicas:int32!#1 selector:string#2
@@ -185,6 +195,10 @@ ImageVolumeStatus imageRef:string!#1
 KeyToPath key:string!#1 mode:*int32#3 path:string!#2
 Lifecycle postStart:LifecycleHandler#1 preStop:LifecycleHandler#2 stopSignal:*string#3
 LifecycleHandler exec:ExecAction#1 httpGet:HTTPGetAction#2 sleep:SleepAction#4 tcpSocket:TCPSocketAction#3
+LimitRange apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:LimitRangeSpec#2
+LimitRangeItem default:{}quantity#4 defaultRequest:{}quantity#5 max:{}quantity#2 maxLimitRequestRatio:{}quantity#6
+  min:{}quantity#3 type:string!#1
+LimitRangeSpec limits:[]LimitRangeItem!#1
 LinuxContainerUser gid:int64!#2 supplementalGroups:[]int64#3 uid:int64!#1
 LoadBalancerIngress hostname:string#2 ip:string#1 ipMode:*string#3 ports:[]PortStatus#4
 LoadBalancerStatus ingress:[]LoadBalancerIngress#1
@@ -298,6 +312,7 @@ PodStatus allocatedResources:{}quantity#19 conditions:[]PodCondition/type#2 cont
   observedGeneration:int64#17 phase:string#1 podIP:string#6 podIPs:[]PodIP/ip#12 qosClass:string#9 reason:string#4
   resize:string#14 resourceClaimStatuses:[]PodResourceClaimStatus/name~#15 resources:ResourceRequirements#20
   startTime:time#7
+PodTemplate apiVersion:string kind:string metadata:meta.ObjectMeta#1 template:PodTemplateSpec#2
 PodTemplateSpec metadata:meta.ObjectMeta#1 spec:PodSpec#2
 PortStatus error:*string#3 port:int32!#1 protocol:string!#2
 PortworxVolumeSource fsType:string#2 readOnly:bool#3 volumeID:string!#1
@@ -321,6 +336,10 @@ ReplicationControllerStatus availableReplicas:int32#5 conditions:[]ReplicationCo
 ResourceClaim name:string!#1 request:string#2
 ResourceFieldSelector containerName:string#1 divisor:quantity#3 resource:string!#2
 ResourceHealth health:string#2 message:*string#6 resourceID:string!#1
+ResourceQuota apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:ResourceQuotaSpec#2
+  status:ResourceQuotaStatus#3
+ResourceQuotaSpec hard:{}quantity#1 scopeSelector:ScopeSelector#3 scopes:[]string#2
+ResourceQuotaStatus hard:{}quantity#1 used:{}quantity#2
 ResourceRequirements claims:[]ResourceClaim#3 limits:{}quantity#1 requests:{}quantity#2
 ResourceStatus name:string!#1 resources:[]ResourceHealth#2
 SELinuxOptions level:string#4 role:string#2 type:string#3 user:string#1
@@ -330,6 +349,8 @@ ScaleIOPersistentVolumeSource fsType:string#9 gateway:string!#1 protectionDomain
 ScaleIOVolumeSource fsType:string#9 gateway:string!#1 protectionDomain:string#5 readOnly:bool#10
   secretRef:LocalObjectReference!#3 sslEnabled:bool#4 storageMode:string#7 storagePool:string#6 system:string!#2
   volumeName:string#8
+ScopeSelector matchExpressions:[]ScopedResourceSelectorRequirement#1
+ScopedResourceSelectorRequirement operator:string!#2 scopeName:string!#1 values:[]string#3
 SeccompProfile localhostProfile:*string#2 type:string!#1
 Secret apiVersion:string data:{}bytes#2 immutable:*bool#5 kind:string metadata:meta.ObjectMeta#1 stringData:{}string#4
   type:string#3
@@ -515,6 +536,8 @@ VolumeAttachmentSource inlineVolumeSpec:core.PersistentVolumeSpec#2 persistentVo
 VolumeAttachmentSpec attacher:string!#1 nodeName:string!#3 source:VolumeAttachmentSource!#2
 VolumeAttachmentStatus attachError:VolumeError#3 attached:bool!#1 attachmentMetadata:{}string#2
   detachError:VolumeError#4
+VolumeAttributesClass apiVersion:string driverName:string!#2 kind:string metadata:meta.ObjectMeta#1
+  parameters:{}string#3
 VolumeError errorCode:*int32#3 message:string#2 time:time#1
 VolumeNodeResources count:*int32#1
 )";
@@ -546,8 +569,11 @@ StatusCause field:string#3 message:string#2 reason:string#1
 StatusDetails causes:[]StatusCause#4 group:string#2 kind:string#3 name:string#1 retryAfterSeconds:int32#5 uid:string#6
 )";
 
-std::array<std::string_view, 11> SchemaTexts() {
-  return {kApps, kAutoscaling, kCoordination, kCore, kEvents, kNode, kPolicy, kResource, kScheduling, kStorage, kMeta};
+std::vector<std::string_view> SchemaTexts() {
+  std::vector<std::string_view> texts = {kApps,   kAutoscaling, kCoordination, kCore,    kEvents, kNode,
+                                         kPolicy, kResource,    kScheduling,   kStorage, kMeta};
+  for (const std::string_view text : ClusterSchemaTexts()) texts.push_back(text);
+  return texts;
 }
 
 }  // namespace berth::apiserver::internal
