@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bitset>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "berth/codec/json_reader.h"
 #include "berth/devcluster/kubelet/node_objects.h"
 #include "berth/devcluster/kubelet/pod_objects.h"
+#include "berth/devcluster/kubelet/simulated_nodes.h"
 #include "berth/shell/client/api_writer.h"
 #include "berth/shell/client/informer.h"
 #include "berth/shell/client/work_queue.h"
@@ -35,7 +35,6 @@ constexpr std::string_view kLeaseKey = "lease/";
 constexpr int kHeartbeatsPerLease = 4;
 // Failures are logged so often at most; the rest is counted.
 constexpr Duration kLogInterval = std::chrono::seconds(5);
-constexpr int kPodAddresses = 254;  // of a node
 
 net::Request MakeRequest(std::string method, std::string target, std::string body, std::string content_type = {}) {
   net::Request request;
@@ -56,6 +55,12 @@ Expected<void> CheckKubeletOptions(const KubeletOptions& options) {
     return InvalidError("the number of simulated nodes is " + std::to_string(options.nodes) + ", and should be 0 to " +
                         std::to_string(kNodesMax));
   }
+  for (const NodeShape& shape : options.shapes) {
+    if (!api::IsDnsSubdomain(shape.name)) return InvalidError("\"" + shape.name + "\" is no name of a node");
+  }
+  if (options.shapes.size() > static_cast<std::size_t>(kNodesMax))
+    return InvalidError("there are " + std::to_string(options.shapes.size()) + " node shapes, and should be at most " +
+                        std::to_string(kNodesMax));
   if (options.zones < 1)
     return InvalidError("the number of zones is " + std::to_string(options.zones) + ", and should be above 0");
   if (!api::IsDnsSubdomain(options.node_prefix + std::to_string(kNodesMax))) {
@@ -85,9 +90,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
         loop_(rest.loop()),
         options_(std::move(options)),
         writer_(rest, {.tries = 1}),
-        random_(options_.seed),
-        nodes_(static_cast<std::size_t>(options_.nodes) + 1) {
-    const Duration least = Duration(std::chrono::seconds(options_.nodes)) / options_.renewals_per_second_max;
+        random_(options_.seed) {
+    for (NodeShape& shape : ShapesOf(options_)) nodes_.Add(std::move(shape));
+    const Duration least = Duration(std::chrono::seconds(nodes_.count())) / options_.renewals_per_second_max;
     heartbeat_ = std::max(options_.heartbeat, least);
   }
 
@@ -145,16 +150,6 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
  private:
-  struct Node {
-    bool was_seen = false;  // a node that somebody deletes is not made again: a kubelet registers when it starts
-    bool exists = false;
-    bool is_ready = false;
-    bool is_reported = false;  // by us, since Start()
-    bool has_lease = false;    // as far as we know
-    std::string uid;
-    std::bitset<kPodAddresses + 1> addresses;
-    int address_last = 0;
-  };
   struct Pod {
     std::shared_ptr<const PodView> view;
     int node = 0;
@@ -186,47 +181,79 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
 
   // ---- nodes
 
-  Node& NodeAt(int number) { return nodes_[static_cast<std::size_t>(number)]; }
+  // 0 when it is not to be ours.
+  int Adopt(const NodeView& view) {
+    if (!options_.adopts_nodes || nodes_.count() >= kNodesMax) return 0;
+    NodeShape shape;
+    shape.name = view.name;
+    shape.cpu = options_.cpu;
+    shape.memory = options_.memory;
+    shape.pods = options_.pods;
+    const int number = nodes_.Add(std::move(shape));
+    nodes_.At(number).is_adopted = true;
+    return number;
+  }
 
-  void SetReady(Node& node, bool is_ready) {
+  // Those that were bound to a node before it was known.
+  void TakeWaitingPods(const std::string& node) {
+    std::vector<std::shared_ptr<const PodView>> pods;
+    for (const auto& [key, view] : waiting_) {
+      if (view->node_name == node) pods.push_back(view);
+    }
+    for (const auto& pod : pods) {
+      waiting_.erase(KeyOf(*pod));
+      OnPod(pod);
+    }
+  }
+
+  void SetReady(SimulatedNode& node, bool is_ready) {
     if (node.is_ready == is_ready) return;
     node.is_ready = is_ready;
     nodes_ready_ += is_ready ? 1 : -1;
   }
 
   void OnNode(const NodeView& view) {
-    const int number = NodeNumber(options_, view.name);
+    int number = nodes_.NumberOf(view.name);
+    const bool is_new = number == 0;
+    if (is_new) number = Adopt(view);
     if (number == 0) return;
-    Node& node = NodeAt(number);
+    if (is_new) TakeWaitingPods(view.name);
+    SimulatedNode& node = nodes_.At(number);
+    if (node.is_adopted) {
+      node.has_labels = view.has_hostname;
+      // What a report of ours brought is its own from then on.
+      node.keeps_amounts = view.has_amounts;
+    }
     node.was_seen = true;
     node.exists = true;
     node.uid = view.uid;
     SetReady(node, view.is_ready);
     if (!is_synced_) return;
-    if (!view.is_ready) node_queue_->Add(std::string(kNodeKey) + view.name);
+    if (!view.is_ready || !node.is_reported) node_queue_->Add(std::string(kNodeKey) + view.name);
     RenewSoon(view.name, node);
   }
 
   void OnNodeGone(const NodeView& view) {
-    const int number = NodeNumber(options_, view.name);
+    const int number = nodes_.NumberOf(view.name);
     if (number == 0) return;
-    Node& node = NodeAt(number);
+    SimulatedNode& node = nodes_.At(number);
     node.exists = false;
     node.has_lease = false;
+    if (node.is_adopted) node.is_reported = false;  // it may come again, as somebody else makes it
     SetReady(node, false);
   }
 
   void OnNodesSynced() {
     is_synced_ = true;
-    for (int number = 1; number <= options_.nodes; ++number) {
-      node_queue_->Add(std::string(kNodeKey) + NodeName(options_, number));
+    for (int number = 1; number <= nodes_.count(); ++number) {
+      node_queue_->Add(std::string(kNodeKey) + nodes_.At(number).shape.name);
     }
   }
 
   void SyncNodeOrLease(const std::string& key, WorkQueue::Done done) {
     const bool is_node = key.starts_with(kNodeKey);
     const std::string name = key.substr((is_node ? kNodeKey : kLeaseKey).size());
-    const int number = NodeNumber(options_, name);
+    const int number = nodes_.NumberOf(name);
     if (number == 0) return done(true);
     if (is_node) {
       SyncNode(number, name, std::move(done));
@@ -236,32 +263,48 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void SyncNode(int number, const std::string& name, WorkQueue::Done done) {
-    const Node& node = NodeAt(number);
+    const SimulatedNode& node = nodes_.At(number);
     if (!node.exists) {
       if (node.was_seen) return done(true);
       return CreateNode(number, name, std::move(done));
     }
+    if (node.is_adopted && !node.has_labels) return LabelNode(number, name, std::move(done));
     if (node.is_ready && node.is_reported) return done(true);
-    auto request =
-        MakeRequest("PATCH", ObjectPath(kCore, {}, "nodes", name, "status"),
-                    NodeStatusPatch(options_, number, loop_.WallNow()), "application/strategic-merge-patch+json");
+    auto request = MakeRequest("PATCH", ObjectPath(kCore, {}, "nodes", name, "status"),
+                               NodeStatusPatch(node.shape, number, node.keeps_amounts, loop_.WallNow()),
+                               "application/strategic-merge-patch+json");
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
                if (!response.ok()) {
                  if (response.error().code == ErrorCode::kNotFound) return done(true);  // the watch tells it too
                  self.CountFailure("reporting the status of node " + name, response.error());
                  return done(false);
                }
-               self.NodeAt(number).is_reported = true;
-               self.SetReady(self.NodeAt(number), true);
-               self.RenewSoon(name, self.NodeAt(number));
+               self.nodes_.At(number).is_reported = true;
+               self.SetReady(self.nodes_.At(number), true);
+               self.RenewSoon(name, self.nodes_.At(number));
+               done(true);
+             }));
+  }
+
+  void LabelNode(int number, const std::string& name, WorkQueue::Done done) {
+    auto request = MakeRequest("PATCH", ObjectPath(kCore, {}, "nodes", name), NodeLabelsPatch(name),
+                               "application/merge-patch+json");
+    rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
+               if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
+                 self.CountFailure("labelling node " + name, response.error());
+                 return done(false);
+               }
+               self.nodes_.At(number).has_labels = true;
+               self.node_queue_->Add(std::string(kNodeKey) + name);
                done(true);
              }));
   }
 
   void CreateNode(int number, const std::string& name, WorkQueue::Done done) {
-    auto request = MakeRequest("POST", ObjectPath(kCore, {}, "nodes"), NodeDocument(options_, number, loop_.WallNow()));
+    auto request = MakeRequest("POST", ObjectPath(kCore, {}, "nodes"),
+                               NodeDocument(nodes_.At(number).shape, number, loop_.WallNow()));
     rest_.Do(std::move(request), kOnce, WhenAlive([number, name, done](Impl& self, Expected<net::Response> response) {
-               Node& node = self.NodeAt(number);
+               SimulatedNode& node = self.nodes_.At(number);
                if (!response.ok()) {
                  // It is there although the list did not show it, or an answer of ours was lost: take it over.
                  if (response.error().code == ErrorCode::kAlreadyExists) {
@@ -298,14 +341,14 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // Begins the renewals of a node that has none under way.
-  void RenewSoon(const std::string& name, Node& node) {
+  void RenewSoon(const std::string& name, SimulatedNode& node) {
     if (node.has_lease) return;
     node.has_lease = true;
     node_queue_->AddAfter(std::string(kLeaseKey) + name, NextRenewalSlot());
   }
 
   void SyncLease(int number, const std::string& name, WorkQueue::Done done) {
-    const Node& node = NodeAt(number);
+    const SimulatedNode& node = nodes_.At(number);
     if (!node.exists) return done(true);
     auto request = MakeRequest("PATCH", ObjectPath(kCoordination, kLeaseNamespace, "leases", name),
                                LeaseRenewal(name, heartbeat_ * kHeartbeatsPerLease, loop_.WallNow()),
@@ -327,7 +370,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   void CreateLease(int number, const std::string& name, const WorkQueue::Done& done) {
     auto request =
         MakeRequest("POST", ObjectPath(kCoordination, kLeaseNamespace, "leases"),
-                    LeaseDocument(name, NodeAt(number).uid, heartbeat_ * kHeartbeatsPerLease, loop_.WallNow()));
+                    LeaseDocument(name, nodes_.At(number).uid, heartbeat_ * kHeartbeatsPerLease, loop_.WallNow()));
     rest_.Do(std::move(request), kOnce, WhenAlive([name, done](Impl& self, Expected<net::Response> response) {
                if (response.ok()) return self.OnRenewed(name, done);
                if (response.error().code == ErrorCode::kNotFound) return self.CreateLeaseNamespace(done);
@@ -354,9 +397,12 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   static std::string KeyOf(const PodView& pod) { return pod.namespace_name + '/' + pod.name; }
 
   void OnPod(const std::shared_ptr<const PodView>& view) {
-    const int number = NodeNumber(options_, view->node_name);
-    if (number == 0) return;
+    const int number = nodes_.NumberOf(view->node_name);
     const std::string key = KeyOf(*view);
+    if (number == 0) {
+      if (options_.adopts_nodes) waiting_[key] = view;
+      return;
+    }
     const auto [it, is_new] = pods_.try_emplace(key);
     Pod& pod = it->second;
     const Time now = loop_.Now();
@@ -367,7 +413,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
       const auto spread = static_cast<std::uint64_t>(latency.count());
       pod.start_at = now + latency / 2 + Duration(random_.Below(spread + 1));
       pod.address = PodOfAddress(number, view->pod_ip);
-      if (pod.address != 0) NodeAt(number).addresses.set(static_cast<std::size_t>(pod.address));
+      if (pod.address != 0) nodes_.At(number).addresses.set(static_cast<std::size_t>(pod.address));
     }
     pod.view = view;
     if (view->phase == "Running" && !pod.started_at)
@@ -381,10 +427,12 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void OnPodGone(const PodView& view) {
+    waiting_.erase(KeyOf(view));
     const auto it = pods_.find(KeyOf(view));
     if (it == pods_.end()) return;
     if (it->second.is_remove_sent) ++pods_removed_;
-    if (it->second.address != 0) NodeAt(it->second.node).addresses.reset(static_cast<std::size_t>(it->second.address));
+    if (it->second.address != 0)
+      nodes_.At(it->second.node).addresses.reset(static_cast<std::size_t>(it->second.address));
     pods_.erase(it);
     pods_count_ = pods_.size();
   }
@@ -423,7 +471,7 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
                              }));
     } else {
       const std::string host_ip = NodeAddress(pod.node);
-      if (pod.address == 0 && !pod.view->is_host_network) pod.address = TakeAddress(NodeAt(pod.node));
+      if (pod.address == 0 && !pod.view->is_host_network) pod.address = nodes_.At(pod.node).TakeAddress();
       const std::string pod_ip = pod.view->is_host_network ? host_ip : PodAddress(pod.node, pod.address);
       const Time now = loop_.Now();
       writer_.PatchPodStatus(target, RunningPatch(*pod.view, host_ip, pod_ip, loop_.WallNow()),
@@ -433,16 +481,6 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
                                ++self.pods_started_;
                              }));
     }
-  }
-
-  // Round the node's addresses, so that one is not used again at once. With all in use, pods share.
-  static int TakeAddress(Node& node) {
-    for (int step = 0; step < kPodAddresses; ++step) {
-      node.address_last = node.address_last % kPodAddresses + 1;
-      if (!node.addresses.test(static_cast<std::size_t>(node.address_last))) break;
-    }
-    node.addresses.set(static_cast<std::size_t>(node.address_last));
-    return node.address_last;
   }
 
   // The end of a write to a pod. `took_effect` runs when the pod is still the one that was meant.
@@ -474,8 +512,9 @@ class KubeletSimulator::Impl : public std::enable_shared_from_this<Impl> {
   Random random_;
   Duration heartbeat_;
 
-  std::vector<Node> nodes_;  // by number, from 1
+  SimulatedNodes nodes_;
   StringHashMap<Pod> pods_;
+  StringHashMap<std::shared_ptr<const PodView>> waiting_;  // bound to nodes that are not known; where nodes are adopted
   bool is_synced_ = false;
   Time renewal_slot_;
   std::optional<Time> failure_logged_at_;

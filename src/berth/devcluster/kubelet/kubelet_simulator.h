@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // KubeletSimulator: nodes that nobody has. It keeps Node objects and their leases alive and does for the pods bound to
 // them what kubelets would: starts them, ends them, finishes their deletion. A client of any API server, embedded or
-// real. It never schedules, and touches no node but its own.
+// real. It never schedules, and touches no node but its own and, if asked, those that it adopts.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
@@ -17,9 +19,30 @@ namespace berth::kubelet {
 
 // A pod with this annotation, a number of seconds, succeeds after it has run for so long.
 inline constexpr const char* kRunSecondsAnnotation = "berth.dev/run-seconds";
+// So does a Job's pod without it, after this time: it is there to end.
+inline constexpr Duration kJobRunTime = std::chrono::seconds(5);
 
 // Addresses of the simulated network end there.
 inline constexpr int kNodesMax = 40'000;
+
+// What one node is and has.
+struct NodeShape {
+  struct Taint {
+    std::string key;
+    std::string value;
+    std::string effect;
+  };
+  std::string name;
+  std::string cpu = "4";  // capacity and allocatable
+  std::string memory = "32Gi";
+  std::string pods = "110";
+  std::map<std::string, std::string> resources;  // further ones, "nvidia.com/gpu" to "8"
+  std::string zone = "zone-1";
+  std::string region = "region-1";
+  std::map<std::string, std::string> labels;
+  std::map<std::string, std::string> annotations;
+  std::vector<Taint> taints;
+};
 
 struct KubeletOptions {
   int nodes = 5;
@@ -29,6 +52,11 @@ struct KubeletOptions {
   std::string pods = "110";
   int zones = 3;  // nodes take turns: zone-1, zone-2, ...
   std::string region = "region-1";
+  // In their place: these nodes, whatever the fields above say.
+  std::vector<NodeShape> shapes;
+  // Nodes that somebody else creates get a kubelet, too: they become ready, with the capacity above where they name
+  // none, and run pods. Only where no other kubelets are.
+  bool adopts_nodes = false;
 
   // From a pod's binding to Running; each pod takes half of it to one and a half times as long.
   Duration start_latency = std::chrono::milliseconds(500);
@@ -49,7 +77,7 @@ struct KubeletOptions {
 Expected<void> CheckKubeletOptions(const KubeletOptions& options);
 
 struct KubeletStats {
-  int nodes_ready = 0;             // nodes of ours that exist and are Ready
+  int nodes_ready = 0;             // nodes of ours, adopted ones among them, that exist and are Ready
   std::size_t pods = 0;            // bound to our nodes, finished ones included
   std::uint64_t pods_started = 0;  // since Start()
   std::uint64_t pods_finished = 0;

@@ -92,10 +92,10 @@ TEST(KubeletOptions, Refuses) {
 TEST(NodeObjects, NumbersNamesAndAddresses) {
   KubeletOptions options;
   options.nodes = 300;
-  const std::pair<const char*, int> names[] = {{"node-1", 1},  {"node-300", 300}, {"node-301", 0},
-                                               {"node-0", 0},  {"node-01", 0},    {"node-", 0},
-                                               {"node-1x", 0}, {"other-1", 0},    {"node--1", 0}};
-  for (const auto& [name, number] : names) EXPECT_EQ(NodeNumber(options, name), number) << name;
+  const auto shapes = ShapesOf(options);
+  ASSERT_EQ(shapes.size(), 300u);
+  EXPECT_EQ(shapes[299].name, "node-300");
+  EXPECT_EQ(shapes[299].zone, "zone-3");
   std::set<std::string> addresses;
   for (int number : {1, 254, 255, 256, 257, 39'999, kNodesMax}) {
     EXPECT_TRUE(addresses.insert(NodeAddress(number)).second) << number;
@@ -136,6 +136,82 @@ TEST_F(KubeletTest, MakesReadyNodesWithLeases) {
     EXPECT_EQ(Number(lease, "spec.leaseDurationSeconds"), 40);
     EXPECT_EQ(Text(lease, "metadata.ownerReferences.0.uid"), Text(node, "metadata.uid"));
   }
+}
+
+TEST_F(KubeletTest, MakesNodesOfTheirShapes) {
+  KubeletOptions options;
+  NodeShape shape;
+  shape.name = "gpu";
+  shape.cpu = "64";
+  shape.resources["nvidia.com/gpu"] = "8";
+  shape.zone = "z";
+  shape.annotations["berth.dev/price"] = "2.5";
+  shape.taints.push_back({"gpu", "", "NoSchedule"});
+  options.shapes = {shape};
+  StartKubelets(options);
+  ASSERT_TRUE(HasNodes(1));
+  const json::value node = cluster.Get("/api/v1/nodes/gpu");
+  const json::value allocatable = At(node, "status.allocatable");
+  EXPECT_EQ(allocatable.at("cpu"), "64");
+  EXPECT_EQ(allocatable.at("nvidia.com/gpu"), "8");
+  EXPECT_EQ(At(node, "metadata.labels").at("topology.kubernetes.io/zone"), "z");
+  EXPECT_EQ(At(node, "metadata.annotations").at("berth.dev/price"), "2.5");
+  EXPECT_EQ(Text(node, "spec.taints.0.effect"), "NoSchedule");
+}
+
+TEST_F(KubeletTest, AdoptsNodesThatOthersMake) {
+  KubeletOptions options;
+  options.nodes = 1;
+  options.adopts_nodes = true;
+  // A pod that is bound before the simulator has seen its node runs as well.
+  ASSERT_EQ(cluster.Call("POST", kPods, PodJson("early", "own")).status, 201);
+  StartKubelets(options);
+  ASSERT_TRUE(HasNodes(1));
+  const char* node = R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"own"}%s})";
+  const auto make = [&](const std::string& more) {
+    std::string document = node;
+    document.replace(document.find("%s"), 2, more);
+    ASSERT_EQ(cluster.Call("POST", "/api/v1/nodes", document).status, 201);
+  };
+  make("");
+  ASSERT_TRUE(HasNodes(2));
+  const json::value bare = cluster.Get("/api/v1/nodes/own");
+  EXPECT_EQ(ConditionOf(bare, "Ready"), "True/KubeletReady");
+  EXPECT_EQ(Text(bare, "status.allocatable.cpu"), "4");
+  EXPECT_EQ(At(bare, "metadata.labels").at("kubernetes.io/hostname"), "own");
+  EXPECT_TRUE(Runs("early"));
+  // Made again, with amounts of its own: they stay.
+  ASSERT_EQ(cluster.Call("DELETE", "/api/v1/nodes/own").status, 200);
+  ASSERT_TRUE(cluster.Until([&] { return kubelets->Stats().nodes_ready == 1; }));
+  make(R"(,"status":{"capacity":{"cpu":"2","memory":"1Gi","pods":"3"}})");
+  ASSERT_TRUE(
+      cluster.Until([&] { return ConditionOf(cluster.Get("/api/v1/nodes/own"), "Ready") == "True/KubeletReady"; }));
+  const json::value own = cluster.Get("/api/v1/nodes/own");
+  EXPECT_EQ(Text(own, "status.capacity.cpu"), "2");
+  EXPECT_EQ(Text(own, "status.allocatable.pods"), "3");
+}
+
+TEST_F(KubeletTest, LeavesOthersNodesAloneUnlessAsked) {
+  StartKubelets();
+  ASSERT_TRUE(HasNodes(5));
+  ASSERT_EQ(
+      cluster.Call("POST", "/api/v1/nodes", R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"other"}})").status,
+      201);
+  cluster.Pass(5s);
+  EXPECT_EQ(ConditionOf(cluster.Get("/api/v1/nodes/other"), "Ready"), "");
+}
+
+TEST_F(KubeletTest, AJobsPodEndsByItself) {
+  StartKubelets();
+  ASSERT_TRUE(HasNodes(5));
+  const char* owner =
+      R"(,"ownerReferences":[{"apiVersion":"batch/v1","kind":"Job","name":"j","uid":"u","controller":true}])";
+  ASSERT_EQ(cluster.Call("POST", kPods, PodJson("job", "node-1", owner)).status, 201);
+  const std::string slow = std::string(owner) + R"(,"annotations":{"berth.dev/run-seconds":"60"})";
+  ASSERT_EQ(cluster.Call("POST", kPods, PodJson("slow", "node-1", slow)).status, 201);
+  ASSERT_TRUE(Runs("job"));
+  EXPECT_TRUE(cluster.Until([&] { return Phase("job") == "Succeeded"; }, 10s));
+  EXPECT_EQ(Phase("slow"), "Running");
 }
 
 TEST_F(KubeletTest, RenewsLeases) {

@@ -34,11 +34,10 @@ std::string MachineId(int number) {
   return "00000000-0000-4000-8000-" + std::string(12 - digits.size(), '0') + digits;
 }
 
-object NodeStatus(const KubeletOptions& options, int number, Time now) {
+object NodeStatus(const NodeShape& shape, int number, Time now) {
   const std::string time = FormatRfc3339(now);
-  const object resources{
-      {"cpu", options.cpu}, {"memory", options.memory}, {"pods", options.pods}, {"ephemeral-storage", "100Gi"}};
-  const std::string name = NodeName(options, number);
+  object resources{{"cpu", shape.cpu}, {"memory", shape.memory}, {"pods", shape.pods}, {"ephemeral-storage", "100Gi"}};
+  for (const auto& [name, amount] : shape.resources) resources[name] = amount;
   return {
       {"capacity", resources},
       {"allocatable", resources},
@@ -49,7 +48,7 @@ object NodeStatus(const KubeletOptions& options, int number, Time now) {
              Condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available", time),
              Condition("Ready", "True", "KubeletReady", "kubelet is posting ready status", time)}},
       {"addresses", array{object{{"type", "InternalIP"}, {"address", NodeAddress(number)}},
-                          object{{"type", "Hostname"}, {"address", name}}}},
+                          object{{"type", "Hostname"}, {"address", shape.name}}}},
       {"nodeInfo", object{{"machineID", MachineId(number)},
                           {"systemUUID", MachineId(number)},
                           {"bootID", MachineId(number)},
@@ -63,6 +62,10 @@ object NodeStatus(const KubeletOptions& options, int number, Time now) {
   };
 }
 
+object KubeletLabels(const std::string& name) {
+  return {{"kubernetes.io/hostname", name}, {"kubernetes.io/os", kSystem}, {"kubernetes.io/arch", kArchitecture}};
+}
+
 object LeaseSpec(const std::string& node_name, Duration duration, Time now) {
   return {{"holderIdentity", node_name},
           {"leaseDurationSeconds", std::chrono::ceil<std::chrono::seconds>(duration).count()},
@@ -71,16 +74,20 @@ object LeaseSpec(const std::string& node_name, Duration duration, Time now) {
 
 }  // namespace
 
-int NodeNumber(const KubeletOptions& options, std::string_view name) {
-  if (!name.starts_with(options.node_prefix)) return 0;
-  const std::string_view digits = name.substr(options.node_prefix.size());
-  int number = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool is_number = problem == std::errc() && end == digits.data() + digits.size() && digits.front() != '0';
-  return is_number && number >= 1 && number <= options.nodes ? number : 0;
+std::vector<NodeShape> ShapesOf(const KubeletOptions& options) {
+  if (!options.shapes.empty()) return options.shapes;
+  std::vector<NodeShape> shapes(static_cast<std::size_t>(options.nodes));
+  for (int number = 1; number <= options.nodes; ++number) {
+    NodeShape& shape = shapes[static_cast<std::size_t>(number) - 1];
+    shape.name = options.node_prefix + std::to_string(number);
+    shape.cpu = options.cpu;
+    shape.memory = options.memory;
+    shape.pods = options.pods;
+    shape.zone = "zone-" + std::to_string((number - 1) % options.zones + 1);
+    shape.region = options.region;
+  }
+  return shapes;
 }
-
-std::string NodeName(const KubeletOptions& options, int number) { return options.node_prefix + std::to_string(number); }
 
 std::string NodeAddress(int number) {
   const int block = (number - 1) / kHostsPerBlock;
@@ -104,25 +111,45 @@ int PodOfAddress(int number, std::string_view address) {
   return problem == std::errc() && end == digits.data() + digits.size() && pod >= 1 && pod <= 254 ? pod : 0;
 }
 
-std::string NodeDocument(const KubeletOptions& options, int number, Time now) {
-  const std::string name = NodeName(options, number);
-  const object node{
-      {"apiVersion", "v1"},
-      {"kind", "Node"},
-      {"metadata", object{{"name", name},
-                          {"labels", object{{"kubernetes.io/hostname", name},
-                                            {"kubernetes.io/os", kSystem},
-                                            {"kubernetes.io/arch", kArchitecture},
-                                            {"topology.kubernetes.io/region", options.region},
-                                            {"topology.kubernetes.io/zone",
-                                             "zone-" + std::to_string((number - 1) % options.zones + 1)}}}}},
-      {"spec", object{}},
-      {"status", NodeStatus(options, number, now)}};
-  return codec::WriteJson(node);
+std::string NodeDocument(const NodeShape& shape, int number, Time now) {
+  object labels = KubeletLabels(shape.name);
+  labels["topology.kubernetes.io/region"] = shape.region;
+  labels["topology.kubernetes.io/zone"] = shape.zone;
+  for (const auto& [key, text] : shape.labels) labels[key] = text;
+  object metadata{{"name", shape.name}, {"labels", std::move(labels)}};
+  if (!shape.annotations.empty()) {
+    object annotations;
+    for (const auto& [key, text] : shape.annotations) annotations[key] = text;
+    metadata["annotations"] = std::move(annotations);
+  }
+  object spec;
+  if (!shape.taints.empty()) {
+    array taints;
+    for (const NodeShape::Taint& taint : shape.taints) {
+      object written{{"key", taint.key}, {"effect", taint.effect}};
+      if (!taint.value.empty()) written["value"] = taint.value;
+      taints.push_back(std::move(written));
+    }
+    spec["taints"] = std::move(taints);
+  }
+  return codec::WriteJson(object{{"apiVersion", "v1"},
+                                 {"kind", "Node"},
+                                 {"metadata", std::move(metadata)},
+                                 {"spec", std::move(spec)},
+                                 {"status", NodeStatus(shape, number, now)}});
 }
 
-std::string NodeStatusPatch(const KubeletOptions& options, int number, Time now) {
-  return codec::WriteJson(object{{"status", NodeStatus(options, number, now)}});
+std::string NodeStatusPatch(const NodeShape& shape, int number, bool keeps_amounts, Time now) {
+  object status = NodeStatus(shape, number, now);
+  if (keeps_amounts) {
+    status.erase("capacity");
+    status.erase("allocatable");
+  }
+  return codec::WriteJson(object{{"status", std::move(status)}});
+}
+
+std::string NodeLabelsPatch(const std::string& name) {
+  return codec::WriteJson(object{{"metadata", object{{"labels", KubeletLabels(name)}}}});
 }
 
 std::string LeaseDocument(const std::string& node_name, const std::string& node_uid, Duration duration, Time now) {
@@ -146,6 +173,11 @@ Expected<std::shared_ptr<const NodeView>> DecodeNodeView(const simdjson::dom::el
   if (const auto metadata = codec::FindMember(node, "metadata")) {
     view->name = codec::StringOrEmpty(*metadata, "name");
     view->uid = codec::StringOrEmpty(*metadata, "uid");
+    view->has_hostname = codec::FindPath(node, {"metadata", "labels", "kubernetes.io/hostname"}).has_value();
+  }
+  for (const char* amounts : {"capacity", "allocatable"}) {
+    const auto found = codec::FindPath(node, {"status", amounts});
+    view->has_amounts = view->has_amounts || (found && found->is_object() && found->get_object().value().size() > 0);
   }
   if (const auto conditions = codec::FindPath(node, {"status", "conditions"}); conditions && conditions->is_array()) {
     const simdjson::dom::array listed = conditions->get_array().value();

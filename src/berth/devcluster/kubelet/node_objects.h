@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <simdjson.h>
 
@@ -13,9 +14,8 @@
 
 namespace berth::kubelet {
 
-// "node-3" is number 3 when there are so many nodes of that prefix; 0: not ours.
-int NodeNumber(const KubeletOptions& options, std::string_view name);
-std::string NodeName(const KubeletOptions& options, int number);
+// The nodes that the options ask for, the first of which is number 1.
+std::vector<NodeShape> ShapesOf(const KubeletOptions& options);
 // The host's address, and that of its pod number `pod` (1 to 254).
 std::string NodeAddress(int number);
 std::string PodAddress(int number, int pod);
@@ -23,9 +23,12 @@ std::string PodAddress(int number, int pod);
 int PodOfAddress(int number, std::string_view address);
 
 // The whole Node, with its status, for a POST.
-std::string NodeDocument(const KubeletOptions& options, int number, Time now);
-// A strategic merge patch of nodes/NAME/status: the kubelet of that node reports that it is ready.
-std::string NodeStatusPatch(const KubeletOptions& options, int number, Time now);
+std::string NodeDocument(const NodeShape& shape, int number, Time now);
+// A strategic merge patch of nodes/NAME/status: the kubelet of that node reports that it is ready. `keeps_amounts`: the
+// node has a capacity or allocatable of its own.
+std::string NodeStatusPatch(const NodeShape& shape, int number, bool keeps_amounts, Time now);
+// A merge patch of nodes/NAME: the labels that a kubelet gives its node.
+std::string NodeLabelsPatch(const std::string& name);
 
 // Lease of a node; `node_uid` may be empty. For a POST.
 std::string LeaseDocument(const std::string& node_name, const std::string& node_uid, Duration duration, Time now);
@@ -37,6 +40,8 @@ struct NodeView {
   std::string name;
   std::string uid;
   bool is_ready = false;
+  bool has_amounts = false;   // capacity or allocatable
+  bool has_hostname = false;  // the label
 };
 Expected<std::shared_ptr<const NodeView>> DecodeNodeView(const simdjson::dom::element& object);
 

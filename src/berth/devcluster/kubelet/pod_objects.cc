@@ -88,6 +88,11 @@ Expected<std::shared_ptr<const PodView>> DecodePodView(const simdjson::dom::elem
     pod->uid = codec::StringOrEmpty(*metadata, "uid");
     pod->is_deleted = !codec::StringOrEmpty(*metadata, "deletionTimestamp").empty();
     pod->deletion_grace_seconds = codec::FindInt(*metadata, "deletionGracePeriodSeconds").value_or(0);
+    if (const auto owners = codec::FindArray(*metadata, "ownerReferences")) {
+      for (const simdjson::dom::element owner : *owners) {
+        if (codec::StringOrEmpty(owner, "kind") == "Job") pod->run_time = kJobRunTime;
+      }
+    }
     if (const auto annotations = codec::FindMember(*metadata, "annotations")) {
       const std::string_view text = codec::StringOrEmpty(*annotations, kRunSecondsAnnotation);
       std::int64_t seconds = 0;

@@ -33,7 +33,7 @@ struct PodView {
   bool is_host_network = false;
   bool is_deleted = false;  // its deletion has begun
   std::int64_t deletion_grace_seconds = 0;
-  std::optional<Duration> run_time;  // the annotation berth.dev/run-seconds
+  std::optional<Duration> run_time;  // the annotation berth.dev/run-seconds, or a Job's
   std::optional<Time> start_time;
 
   bool IsFinished() const { return phase == "Succeeded" || phase == "Failed"; }
