@@ -13,6 +13,22 @@ constexpr Duration kLogInterval = std::chrono::seconds(5);
 Context::Context(client::RestClient& r, client::RestClient& events_rest, const ControllersOptions& o)
     : rest(r), loop(r.loop()), options(o), recorder_(events_rest, {.hostname = o.hostname, .seed = o.seed + 1}) {}
 
+const OwnerKind* Context::FindOwnerKind(const api::OwnerReference& owner) {
+  for (const OwnerKind* each : {&kReplicaSets, &kJobs, &kDaemonSets, &kStatefulSets}) {
+    if (owner.kind == each->kind && owner.api_version == ApiVersionOf(each->kind)) return each;
+  }
+  return nullptr;
+}
+
+const ObjectIndex<WorkloadView>* Context::OwnersOf(const api::OwnerReference& owner) const {
+  const OwnerKind* kind = FindOwnerKind(owner);
+  if (kind == &kReplicaSets) return &replica_sets;
+  if (kind == &kJobs) return &jobs;
+  if (kind == &kDaemonSets) return &daemon_sets;
+  if (kind == &kStatefulSets) return &stateful_sets;
+  return nullptr;
+}
+
 Context::Answer Context::WhenAlive(Answer answer) {
   return [weak = weak_from_this(), answer = std::move(answer)](Expected<net::Response> response) {
     const auto self = weak.lock();
@@ -75,8 +91,9 @@ void Context::RecordEvent(const ObjectView& regarding, std::string_view kind, st
   event.reason = reason;
   event.action = reason;
   event.note = std::move(note);
-  event.regarding = {kAppsVersion,   std::string(kind), regarding.namespace_name,
-                     regarding.name, regarding.uid,     regarding.resource_version};
+  event.regarding = {
+      std::string(ApiVersionOf(kind)), std::string(kind), regarding.namespace_name, regarding.name, regarding.uid,
+      regarding.resource_version};
   // Events that differ in their note alone count as repetitions of one.
   if (!pod.empty()) event.related = client::ObjectReference{"v1", "Pod", regarding.namespace_name, pod, {}, {}};
   event.scheduler_name = reporter;

@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "berth/base/hash_map.h"
+#include "berth/api/node.h"
 #include "berth/base/time.h"
 #include "berth/devcluster/controllers/controllers.h"
 #include "berth/devcluster/controllers/objects.h"
@@ -27,6 +28,18 @@ inline constexpr std::string_view kAppsPrefix = "/apis/apps/v1";
 inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
 inline constexpr std::string_view kStrategicPatch = "application/strategic-merge-patch+json";
 
+// A kind whose objects own pods (or, as Deployments, what owns them).
+struct OwnerKind {
+  std::string_view kind;      // "Job"
+  std::string_view prefix;    // "/apis/batch/v1"
+  std::string_view plural;    // "jobs"
+  std::string_view reporter;  // of its events
+};
+inline constexpr OwnerKind kReplicaSets = {"ReplicaSet", kAppsPrefix, "replicasets", "replicaset-controller"};
+inline constexpr OwnerKind kJobs = {"Job", "/apis/batch/v1", "jobs", "job-controller"};
+inline constexpr OwnerKind kDaemonSets = {"DaemonSet", kAppsPrefix, "daemonsets", "daemonset-controller"};
+inline constexpr OwnerKind kStatefulSets = {"StatefulSet", kAppsPrefix, "statefulsets", "statefulset-controller"};
+
 class Context : public std::enable_shared_from_this<Context> {
  public:
   using Answer = std::function<void(Expected<net::Response>)>;
@@ -39,14 +52,22 @@ class Context : public std::enable_shared_from_this<Context> {
 
   ObjectIndex<WorkloadView> deployments;
   ObjectIndex<WorkloadView> replica_sets;
+  ObjectIndex<WorkloadView> jobs;
+  ObjectIndex<WorkloadView> daemon_sets;
+  ObjectIndex<WorkloadView> stateful_sets;
   ObjectIndex<PodView> pods;
-  StringHashSet nodes;  // names
+  std::map<std::string, std::shared_ptr<const api::Node>, std::less<>>
+      nodes;  // by name; empty when no nodes are watched
 
   std::atomic<bool> is_stopped{false};
   std::atomic<std::uint64_t> pods_created{0};
   std::atomic<std::uint64_t> pods_deleted{0};
   std::atomic<std::uint64_t> objects_collected{0};
   std::atomic<std::uint64_t> failures{0};
+
+  // Null for a kind that is not looked after.
+  const ObjectIndex<WorkloadView>* OwnersOf(const api::OwnerReference& owner) const;
+  static const OwnerKind* FindOwnerKind(const api::OwnerReference& owner);
 
   // One try; the controllers try again themselves, with the newest state. The answer is not told once we have stopped.
   void Send(std::string method, std::string path, const json::object& body, std::string_view content_type,
@@ -63,7 +84,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void Enter(std::function<void()> work);
   void Leave();
 
-  // About a Deployment or ReplicaSet; `pod` names the pod that it did something to, if there is one.
+  // About a workload; `pod` names the pod that it did something to, if there is one.
   void RecordEvent(const ObjectView& regarding, std::string_view kind, std::string_view reporter, bool is_warning,
                    std::string_view reason, std::string note, const std::string& pod = {});
   // Counts a failure and logs it, seldom.

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/controllers/controllers.h"
 
+#include <functional>
 #include <utility>
+#include <vector>
 
+#include "berth/api/decode_node.h"
 #include "berth/devcluster/controllers/context.h"
+#include "berth/devcluster/controllers/daemon_set_decision.h"
 #include "berth/devcluster/controllers/deployment_controller.h"
 #include "berth/devcluster/controllers/garbage_collector.h"
+#include "berth/devcluster/controllers/job_decision.h"
 #include "berth/devcluster/controllers/replica_set_controller.h"
+#include "berth/devcluster/controllers/stateful_set_decision.h"
+#include "berth/devcluster/controllers/volume_provisioner.h"
+#include "berth/devcluster/controllers/workload_controller.h"
 #include "berth/shell/client/informer.h"
 
 namespace berth::controllers {
@@ -17,18 +25,31 @@ class Controllers::Impl {
       : context_(std::make_shared<Context>(rest, events_rest, options)),
         deployments_(*context_),
         replica_sets_(*context_),
-        garbage_(*context_) {
+        jobs_(*context_, kJobs, context_->jobs,
+              [](const WorkloadView& job, const Pods& pods, const Nodes&, Time now) {
+                return DecideJob(job, pods, now);
+              }),
+        daemon_sets_(*context_, kDaemonSets, context_->daemon_sets, DecideDaemonSet),
+        stateful_sets_(*context_, kStatefulSets, context_->stateful_sets,
+                       [](const WorkloadView& set, const Pods& pods, const Nodes&, Time now) {
+                         return DecideStatefulSet(set, pods, now);
+                       }),
+        garbage_(*context_),
+        volumes_(*context_) {
     MakeDeploymentInformer();
     MakeReplicaSetInformer();
     MakePodInformer();
     MakeNodeInformer();
+    ForEachWorkloadController([this](WorkloadController& each) { MakeWorkloadInformer(each); });
   }
 
   void Start() {
     deployment_informer_->Start();
     set_informer_->Start();
     pod_informer_->Start();
-    if (node_informer_) node_informer_->Start();
+    node_informer_->Start();
+    for (const auto& each : workload_informers_) each->Start();
+    volumes_.Start();
   }
 
   void Stop() {
@@ -36,7 +57,9 @@ class Controllers::Impl {
     deployment_informer_->Stop();
     set_informer_->Stop();
     pod_informer_->Stop();
-    if (node_informer_) node_informer_->Stop();
+    node_informer_->Stop();
+    for (const auto& each : workload_informers_) each->Stop();
+    volumes_.Stop();
   }
 
   ControllersStats Stats() const {
@@ -92,11 +115,32 @@ class Controllers::Impl {
       context_->replica_sets.Erase(set->Key());
       replica_sets_.OnReplicaSetGone(*set);
       deployments_.OnReplicaSetGone(*set);
-      if (CollectsGarbage()) garbage_.OnReplicaSetGone(*set);
+      if (CollectsGarbage()) garbage_.OnPodOwnerGone(*set);
     };
     handler.on_synced = [this] { OnListed(); };
     set_informer_ =
         std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
+  }
+
+  void MakeWorkloadInformer(WorkloadController& controller) {
+    const OwnerKind& kind = controller.kind();
+    auto options = InformerOptions<WorkloadView>(kind.plural.data(), "", 45 + workload_informers_.size());
+    options.path = std::string(kind.prefix) + '/' + std::string(kind.plural);
+    options.decode = DecodeWorkloadView;
+    client::Informer<WorkloadView>::Handler handler;
+    handler.on_add = [&controller](const auto& owner) { controller.OnOwner(owner); };
+    handler.on_update = [&controller](const auto&, const auto& owner) { controller.OnOwner(owner); };
+    handler.on_delete = [this, &controller](const auto& owner) {
+      controller.OnOwnerGone(*owner);
+      if (CollectsGarbage()) garbage_.OnPodOwnerGone(*owner);
+    };
+    handler.on_synced = [this] { OnListed(); };
+    workload_informers_.push_back(
+        std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler)));
+  }
+
+  void ForEachWorkloadController(const std::function<void(WorkloadController&)>& visit) {
+    for (WorkloadController* each : {&jobs_, &daemon_sets_, &stateful_sets_}) visit(*each);
   }
 
   void MakePodInformer() {
@@ -106,58 +150,75 @@ class Controllers::Impl {
     handler.on_add = [this](const auto& pod) {
       context_->pods.Put(pod);
       replica_sets_.OnPod(nullptr, *pod);
+      ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       if (CollectsGarbage()) garbage_.OnPod(*pod);
     };
     handler.on_update = [this](const auto& before, const auto& pod) {
       context_->pods.Put(pod);
       replica_sets_.OnPod(before.get(), *pod);
+      ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       if (pod->IsFinished() && !before->IsFinished()) deployments_.OnPodEnded(*pod);
       if (CollectsGarbage()) garbage_.OnPod(*pod);
     };
     handler.on_delete = [this](const auto& pod) {
       context_->pods.Erase(pod->Key());
       replica_sets_.OnPodGone(*pod);
+      ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       deployments_.OnPodEnded(*pod);
     };
     handler.on_synced = [this] { OnListed(); };
     pod_informer_ = std::make_unique<client::Informer<PodView>>(context_->rest, std::move(options), std::move(handler));
   }
 
+  // A DaemonSet has a pod on each node, whether garbage is collected or not.
   void MakeNodeInformer() {
-    if (!CollectsGarbage()) return;
-    auto options = InformerOptions<ObjectView>("nodes", "/api/v1/nodes", 44);
-    options.decode = DecodeObjectView;
-    client::Informer<ObjectView>::Handler handler;
-    handler.on_add = [this](const auto& node) { context_->nodes.insert(node->name); };
+    auto options = InformerOptions<api::Node>("nodes", "/api/v1/nodes", 44);
+    options.decode = [](const simdjson::dom::element& node) { return api::DecodeNode(node); };
+    client::Informer<api::Node>::Handler handler;
+    handler.on_add = [this](const auto& node) {
+      context_->nodes[node->metadata.name] = node;
+      daemon_sets_.LookAtAll();
+    };
+    handler.on_update = [this](const auto& before, const auto& node) {
+      context_->nodes[node->metadata.name] = node;
+      if (before->metadata.labels != node->metadata.labels || before->taints != node->taints) daemon_sets_.LookAtAll();
+    };
     handler.on_delete = [this](const auto& node) {
-      context_->nodes.erase(node->name);
-      garbage_.OnNodeGone(node->name);
+      context_->nodes.erase(node->metadata.name);
+      daemon_sets_.LookAtAll();
+      if (CollectsGarbage()) garbage_.OnNodeGone(node->metadata.name);
     };
     handler.on_synced = [this] { OnListed(); };
     node_informer_ =
-        std::make_unique<client::Informer<ObjectView>>(context_->rest, std::move(options), std::move(handler));
+        std::make_unique<client::Informer<api::Node>>(context_->rest, std::move(options), std::move(handler));
   }
 
   bool CollectsGarbage() const { return context_->options.collects_garbage; }
 
   // All lists are needed before anything is decided.
   void OnListed() {
-    const int lists = CollectsGarbage() ? 4 : 3;
-    if (++lists_ < lists) return;
+    constexpr int kLists = 7;
+    if (++lists_ < kLists) return;
     replica_sets_.OnSynced();
     deployments_.OnSynced();
+    ForEachWorkloadController([](WorkloadController& each) { each.OnSynced(); });
     if (CollectsGarbage()) garbage_.OnSynced();
   }
 
   std::shared_ptr<Context> context_;
   DeploymentController deployments_;
   ReplicaSetController replica_sets_;
+  WorkloadController jobs_;
+  WorkloadController daemon_sets_;
+  WorkloadController stateful_sets_;
   GarbageCollector garbage_;
+  VolumeProvisioner volumes_;
   int lists_ = 0;
   std::unique_ptr<client::Informer<WorkloadView>> deployment_informer_;
   std::unique_ptr<client::Informer<WorkloadView>> set_informer_;
   std::unique_ptr<client::Informer<PodView>> pod_informer_;
-  std::unique_ptr<client::Informer<ObjectView>> node_informer_;  // null when no garbage is collected
+  std::unique_ptr<client::Informer<api::Node>> node_informer_;
+  std::vector<std::unique_ptr<client::Informer<WorkloadView>>> workload_informers_;
 };
 
 Controllers::Controllers(client::RestClient& rest, client::RestClient& events_rest, ControllersOptions options)

@@ -46,7 +46,10 @@ GarbageCollector::GarbageCollector(Context& context)
           })) {}
 
 bool GarbageCollector::HasOwner(const ObjectView& object, bool is_pod) const {
-  if (is_pod) return !IsAppsKind(object, "ReplicaSet") || context_.replica_sets.FindUid(object.controller->uid);
+  if (is_pod) {
+    const ObjectIndex<WorkloadView>* owners = object.controller ? context_.OwnersOf(*object.controller) : nullptr;
+    return owners == nullptr || owners->FindUid(object.controller->uid);
+  }
   return !IsAppsKind(object, "Deployment") || context_.deployments.FindUid(object.controller->uid);
 }
 
@@ -94,9 +97,9 @@ void GarbageCollector::OnReplicaSet(const WorkloadView& set) {
   if (is_synced_ && !HasOwner(set, false)) queue_->AddAfter(KeyOf(set), kPatience);
 }
 
-void GarbageCollector::OnReplicaSetGone(const WorkloadView& set) {
-  RememberGone(set.uid);
-  for (const auto& [key, pod] : context_.pods.Owned(set.uid)) queue_->Add(KeyOf(*pod));
+void GarbageCollector::OnPodOwnerGone(const WorkloadView& owner) {
+  RememberGone(owner.uid);
+  for (const auto& [key, pod] : context_.pods.Owned(owner.uid)) queue_->Add(KeyOf(*pod));
 }
 
 void GarbageCollector::OnDeploymentGone(const WorkloadView& deployment) {
@@ -124,16 +127,19 @@ void GarbageCollector::Sync(const std::string& key, WorkQueue::Done done) {
                                       is_pod ? "pods" : "replicasets", object->name);
   const api::OwnerReference owner = *object->controller;
   if (gone_.contains(owner.uid)) return Collect(key, *object, path, std::move(done));
-  context_.Read(ObjectPath(kAppsPrefix, object->namespace_name, is_pod ? "replicasets" : "deployments", owner.name),
-                [this, key, object, path, owner, done](Expected<net::Response> response) {
-                  if (response.ok() && UidIn(response->body) == owner.uid) return done(true);  // the watch will show it
-                  if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
-                    context_.CountFailure("looking for the owner of", key, response.error());
-                    return done(false);
-                  }
-                  RememberGone(owner.uid);
-                  Collect(key, *object, path, done);
-                });
+  const OwnerKind* kind = is_pod ? Context::FindOwnerKind(owner) : nullptr;
+  const std::string owner_path = kind == nullptr
+                                     ? ObjectPath(kAppsPrefix, object->namespace_name, "deployments", owner.name)
+                                     : ObjectPath(kind->prefix, object->namespace_name, kind->plural, owner.name);
+  context_.Read(owner_path, [this, key, object, path, owner, done](Expected<net::Response> response) {
+    if (response.ok() && UidIn(response->body) == owner.uid) return done(true);  // the watch will show it
+    if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
+      context_.CountFailure("looking for the owner of", key, response.error());
+      return done(false);
+    }
+    RememberGone(owner.uid);
+    Collect(key, *object, path, done);
+  });
 }
 
 void GarbageCollector::Collect(const std::string& key, const ObjectView& object, const std::string& path,

@@ -26,7 +26,7 @@ class GarbageCollector {
   void OnSynced();
   void OnPod(const PodView& pod);
   void OnReplicaSet(const WorkloadView& set);
-  void OnReplicaSetGone(const WorkloadView& set);
+  void OnPodOwnerGone(const WorkloadView& owner);
   void OnDeploymentGone(const WorkloadView& deployment);
   void OnNodeGone(const std::string& name);
 

@@ -178,6 +178,10 @@ const json::object* ObjectOf(const json::object& object, std::string_view name) 
   return member == nullptr ? nullptr : member->if_object();
 }
 
+json::object ToJsonObject(const element& object) {
+  return object.is_object() ? std::move(Convert(object).as_object()) : json::object();
+}
+
 json::object ToJson(const api::StringMap& map) {
   json::object object;
   for (const auto& [key, value] : map) object[key] = value;
@@ -253,6 +257,16 @@ std::string TemplateHash(const json::object& pod_template, std::int64_t collisio
   return name;
 }
 
+std::string_view ApiVersionOf(std::string_view kind) {
+  return kind == "Job" || kind == "CronJob" ? "batch/v1" : kAppsVersion;
+}
+
+std::string NameSuffixOf(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+  return NameSuffix(hash ^ (hash >> 29));
+}
+
 std::string NameSuffix(std::uint64_t random) {
   std::string suffix;
   for (int i = 0; i < kSuffixLetters; ++i) {
@@ -263,8 +277,12 @@ std::string NameSuffix(std::uint64_t random) {
 }
 
 json::object OwnerReferenceTo(const ObjectView& owner, std::string_view kind) {
-  return {{"apiVersion", kAppsVersion}, {"kind", View(kind)}, {"name", owner.name},
-          {"uid", owner.uid},           {"controller", true}, {"blockOwnerDeletion", true}};
+  return {{"apiVersion", View(ApiVersionOf(kind))},
+          {"kind", View(kind)},
+          {"name", owner.name},
+          {"uid", owner.uid},
+          {"controller", true},
+          {"blockOwnerDeletion", true}};
 }
 
 }  // namespace berth::controllers

@@ -52,7 +52,7 @@ struct PodView : ObjectView {
   bool IsActive() const { return !is_deleted && !IsFinished(); }
 };
 
-// A Deployment or a ReplicaSet.
+// An object that makes pods, or ReplicaSets that do.
 struct WorkloadView : ObjectView {
   api::StringMap annotations;
   std::int64_t replicas = 1;
@@ -157,11 +157,18 @@ const json::object* ObjectOf(const json::object& object, std::string_view name);
 
 json::string_view View(std::string_view text);  // Boost's own kind of view
 json::object ToJson(const api::StringMap& map);
+json::object ToJsonObject(const simdjson::dom::element& object);  // empty for another kind of value
 
 // Two pod templates that make the same pods: the hash label and an empty creation time do not count.
 bool SameTemplate(const json::object& a, const json::object& b);
 // A short text that depends on the template's content and on `collisions` alone, not on the order of its members.
 std::string TemplateHash(const json::object& pod_template, std::int64_t collisions);
+
+// "batch/v1" of a Job or CronJob, else "apps/v1".
+std::string_view ApiVersionOf(std::string_view kind);
+
+// Five letters that follow from the text.
+std::string NameSuffixOf(std::string_view text);
 
 // Five letters as generateName appends them, from a number.
 std::string NameSuffix(std::uint64_t random);

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "berth/devcluster/controllers/pod_decision.h"
 #include "berth/shell/client/rest_client.h"
 
 namespace berth::controllers {
@@ -17,31 +18,11 @@ using client::WorkQueue;
 constexpr std::string_view kKind = "ReplicaSet";
 constexpr std::string_view kReporter = "replicaset-controller";
 constexpr int kSetsAtOnce = 8;
-constexpr std::int64_t kBurst = 500;  // pods made or removed in one round, as upstream
 // Changes of pods come in swarms; each swarm is one look at the ReplicaSet.
 constexpr Duration kGather = std::chrono::milliseconds(20);
 constexpr Duration kExpectationsMax = std::chrono::minutes(5);  // as upstream
 constexpr Duration kUnknownMax = std::chrono::seconds(30);      // where even reading did not settle a creation
 constexpr std::size_t kNameMax = 63 - 6;                        // room for a dash and the suffix
-
-json::object PodDocument(const WorkloadView& set, const std::string& name, const std::string& base) {
-  const json::object& pod_template = set.Template();
-  json::object pod{{"apiVersion", "v1"}, {"kind", "Pod"}};
-  json::object metadata;
-  if (const json::object* given = ObjectOf(pod_template, "metadata")) {
-    for (const char* each : {"labels", "annotations", "finalizers"}) {
-      if (const json::value* value = Member(*given, each)) metadata[each] = *value;
-    }
-  }
-  metadata["name"] = name;
-  metadata["generateName"] = base;
-  metadata["namespace"] = set.namespace_name;
-  metadata["ownerReferences"] = json::array{OwnerReferenceTo(set, kKind)};
-  pod["metadata"] = std::move(metadata);
-  const json::object* spec = ObjectOf(pod_template, "spec");
-  pod["spec"] = spec == nullptr ? json::object() : *spec;
-  return pod;
-}
 
 bool HasTemplateLabels(const PodView& pod, const WorkloadView& set) {
   const json::object* metadata = ObjectOf(set.Template(), "metadata");
@@ -251,7 +232,8 @@ void ReplicaSetController::CreatePod(const RoundPtr& round, const std::string& n
     return EndStep(round);
   }
   const std::string base = set.name.substr(0, kNameMax) + '-';
-  context_.Send("POST", ObjectPath(kCorePrefix, set.namespace_name, "pods"), PodDocument(set, name, base), {},
+  context_.Send("POST", ObjectPath(kCorePrefix, set.namespace_name, "pods"),
+                PodFromTemplate(set, kKind, set.Template(), name, base), {},
                 [this, round, name](Expected<net::Response> response) {
                   if (response.ok()) {
                     ++context_.pods_created;

@@ -103,6 +103,13 @@ void RollingUpdate(const RolloutPlan& plan, std::vector<std::int64_t>& next) {
 
 }  // namespace
 
+std::int64_t ReadDaemonUnavailableMax(const json::object& set_spec, std::int64_t nodes) {
+  const json::object* strategy = ObjectOf(set_spec, "updateStrategy");
+  const json::object* rolling = strategy == nullptr ? nullptr : ObjectOf(*strategy, "rollingUpdate");
+  const json::value* most = rolling == nullptr ? nullptr : Member(*rolling, "maxUnavailable");
+  return std::max<std::int64_t>(Resolve(most, nodes, true, 1), 1);
+}
+
 RolloutBounds ReadRolloutBounds(const codec::json::object& deployment_spec, std::int64_t replicas) {
   const json::object* strategy = ObjectOf(deployment_spec, "strategy");
   const json::object* rolling = strategy == nullptr ? nullptr : ObjectOf(*strategy, "rollingUpdate");

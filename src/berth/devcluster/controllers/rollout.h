@@ -18,6 +18,9 @@ struct RolloutBounds {
 // and one pod may be unavailable where both would be none, since nothing could move.
 RolloutBounds ReadRolloutBounds(const codec::json::object& deployment_spec, std::int64_t replicas);
 
+// From a DaemonSet's spec.updateStrategy.rollingUpdate: at least one, a percentage of its `nodes` rounded up.
+std::int64_t ReadDaemonUnavailableMax(const codec::json::object& set_spec, std::int64_t nodes);
+
 struct RolloutSet {
   bool is_new = false;  // the one of the current template; at most one
   std::int64_t replicas = 0;

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// DaemonSets: one pod for each node that the template's node selector, affinity and tolerations allow. The pods are
+// placed by the scheduler, through an affinity to their node's name, as upstream's are.
+#include "berth/devcluster/controllers/daemon_set_decision.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "berth/api/decode.h"
+#include "berth/devcluster/controllers/rollout.h"
+
+namespace berth::controllers {
+namespace {
+
+constexpr const char* kHashLabel = "controller-revision-hash";
+constexpr std::size_t kNameMax = 63 - 6;
+
+struct DaemonToleration {
+  const char* key;
+  const char* effect;
+};
+constexpr DaemonToleration kTolerations[] = {
+    {"node.kubernetes.io/not-ready", "NoExecute"},      {"node.kubernetes.io/unreachable", "NoExecute"},
+    {"node.kubernetes.io/disk-pressure", "NoSchedule"}, {"node.kubernetes.io/memory-pressure", "NoSchedule"},
+    {"node.kubernetes.io/pid-pressure", "NoSchedule"},  {"node.kubernetes.io/unschedulable", "NoSchedule"}};
+
+// The template as the set's pods have it: with the daemon's tolerations and the labels that tell one revision from the
+// other.
+json::object DaemonTemplate(const WorkloadView& set, const std::string& hash) {
+  json::object copy = set.Template();
+  json::object& spec = copy["spec"].is_object() ? copy["spec"].as_object() : copy["spec"].emplace_object();
+  if (!spec["tolerations"].is_array()) spec["tolerations"].emplace_array();
+  json::array& tolerations = spec["tolerations"].as_array();
+  for (const DaemonToleration& each : kTolerations) {
+    tolerations.push_back(json::object{{"key", each.key}, {"operator", "Exists"}, {"effect", each.effect}});
+  }
+  json::object& metadata =
+      copy["metadata"].is_object() ? copy["metadata"].as_object() : copy["metadata"].emplace_object();
+  json::object& labels =
+      metadata["labels"].is_object() ? metadata["labels"].as_object() : metadata["labels"].emplace_object();
+  labels[kHashLabel] = hash;
+  labels["pod-template-generation"] = std::to_string(set.generation);
+  return copy;
+}
+
+json::object NodeAffinityTo(const std::string& node) {
+  json::object field{{"key", "metadata.name"}, {"operator", "In"}, {"values", json::array{json::string(node)}}};
+  json::object term{{"matchFields", json::array{std::move(field)}}};
+  return {{"nodeSelectorTerms", json::array{std::move(term)}}};
+}
+
+// Upstream, too, replaces what the template requires: it has been answered for this node.
+PodDecision::New NewPod(const WorkloadView& set, const json::object& daemon_template, const std::string& name,
+                        const std::string& node) {
+  PodDecision::New pod{name, PodFromTemplate(set, "DaemonSet", daemon_template, name, name.substr(0, name.size() - 5))};
+  json::object& spec = pod.document["spec"].as_object();
+  json::value& affinity = spec["affinity"];
+  if (!affinity.is_object()) affinity.emplace_object();
+  json::value& of_node = affinity.as_object()["nodeAffinity"];
+  if (!of_node.is_object()) of_node.emplace_object();
+  of_node.as_object()["requiredDuringSchedulingIgnoredDuringExecution"] = NodeAffinityTo(node);
+  return pod;
+}
+
+enum class Fit : std::uint8_t {
+  kNo,
+  kStays,  // a pod that is there may stay, but none is made
+  kYes
+};
+
+Fit FitOf(const api::PodSpec& spec, const api::Node& node) {
+  const api::StringMap& labels = node.metadata.labels;
+  for (const auto& [key, value] : spec.node_selector) {
+    const std::string* own = labels.Find(key);
+    if (own == nullptr || *own != value) return Fit::kNo;
+  }
+  if (spec.node_affinity && spec.node_affinity->required) {
+    const auto& terms = *spec.node_affinity->required;
+    const bool matches = std::any_of(terms.begin(), terms.end(), [&](const api::NodeSelectorTerm& term) {
+      return term.Validate().ok() && term.Matches(node.metadata.name, labels);
+    });
+    if (!matches) return Fit::kNo;
+  }
+  Fit fit = Fit::kYes;
+  for (const api::Taint& taint : node.taints) {
+    const bool is_hard = taint.effect == api::TaintEffect::kNoSchedule || taint.effect == api::TaintEffect::kNoExecute;
+    const bool is_tolerated = std::any_of(spec.tolerations.begin(), spec.tolerations.end(),
+                                          [&](const api::Toleration& each) { return each.Tolerates(taint); });
+    if (!is_hard || is_tolerated) continue;
+    if (taint.effect == api::TaintEffect::kNoExecute) return Fit::kNo;
+    fit = Fit::kStays;
+  }
+  return fit;
+}
+
+bool IsAvailable(const PodView& pod, const WorkloadView& set, Time now) {
+  return pod.is_ready && (set.min_ready_seconds == 0 ||
+                          pod.ready_since.value_or(now) + std::chrono::seconds(set.min_ready_seconds) <= now);
+}
+
+}  // namespace
+
+PodDecision DecideDaemonSet(const WorkloadView& set, const Pods& pods, const Nodes& nodes, Time now) {
+  PodDecision decision;
+  const std::string hash = TemplateHash(set.Template(), 0);
+  const json::object daemon_template = DaemonTemplate(set, hash);
+  const std::string base = set.name.substr(0, kNameMax) + '-';
+  const auto decoded =
+      api::DecodePod(codec::WriteJson(PodFromTemplate(set, "DaemonSet", daemon_template, "pod", base)));
+  if (!decoded.ok()) {
+    decision.note = PodDecision::Note{true, "FailedCreate", "Error creating: " + decoded.error().message};
+    return decision;
+  }
+  std::map<std::string_view, std::shared_ptr<const PodView>> by_name;
+  for (const auto& pod : pods) by_name[pod->name] = pod;
+
+  std::int64_t desired = 0;
+  std::int64_t current = 0;
+  std::int64_t misplaced = 0;
+  std::int64_t ready = 0;
+  std::int64_t updated = 0;
+  std::int64_t available = 0;
+  Pods outdated;  // and available: they cost room for a rollout
+  for (const auto& node : nodes) {
+    const std::string name = base + NameSuffixOf(set.uid + '/' + node->metadata.name);
+    const auto found = by_name.find(name);
+    const std::shared_ptr<const PodView> pod = found == by_name.end() ? nullptr : found->second;
+    if (found != by_name.end()) by_name.erase(found);
+    const Fit fit = FitOf((*decoded)->spec, *node);
+    if (fit == Fit::kYes) ++desired;
+    if (pod == nullptr) {
+      if (fit == Fit::kYes && static_cast<std::int64_t>(decision.pods.size()) < kBurst) {
+        decision.pods.push_back(NewPod(set, daemon_template, name, node->metadata.name));
+      }
+      continue;
+    }
+    if (pod->is_deleted) continue;  // its place is taken until it is gone
+    if (fit == Fit::kNo || pod->IsFinished()) {
+      if (fit == Fit::kNo) ++misplaced;
+      decision.surplus.push_back(pod);
+      continue;
+    }
+    if (fit == Fit::kStays) continue;
+    ++current;
+    const bool is_available = IsAvailable(*pod, set, now);
+    ready += pod->is_ready ? 1 : 0;
+    available += is_available ? 1 : 0;
+    if (pod->is_ready && !is_available) decision.again_after = std::chrono::seconds(1);
+    const std::string* own = pod->labels.Find(kHashLabel);
+    if (own != nullptr && *own == hash) {
+      ++updated;
+    } else if (is_available) {
+      outdated.push_back(pod);
+    } else if (UpdatesByItself(set)) {
+      decision.surplus.push_back(pod);  // nothing is lost with it
+    }
+  }
+  // Of nodes that are gone.
+  for (const auto& [name, pod] : by_name) {
+    if (!pod->is_deleted) decision.surplus.push_back(pod);
+  }
+  if (UpdatesByItself(set)) {
+    std::int64_t room = ReadDaemonUnavailableMax(set.spec, desired) - (desired - available);
+    for (std::size_t i = 0; i < outdated.size() && room > 0; ++i, --room) decision.surplus.push_back(outdated[i]);
+  }
+  decision.status = {{"currentNumberScheduled", current},    {"numberMisscheduled", misplaced},
+                     {"desiredNumberScheduled", desired},    {"numberReady", ready},
+                     {"observedGeneration", set.generation}, {"updatedNumberScheduled", updated},
+                     {"numberAvailable", available},         {"numberUnavailable", desired - available}};
+  return decision;
+}
+
+}  // namespace berth::controllers
