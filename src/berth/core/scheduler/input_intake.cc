@@ -71,6 +71,7 @@ void InputIntake::TakeTime() {
     const framework::StepResult result{.now = state_.now, .wall_now = state_.WallNow()};
     if (!background_.StepEnded(*operation, result)) bindings_.StepEnded(*operation, result);
   }
+  TellUnclaimed();
 }
 
 // --- Pods (behaviour inventory 3.7, "Watch event") ---
@@ -87,6 +88,7 @@ void InputIntake::On(PodSet&& input) {
 }
 
 void InputIntake::SetAssignedPod(const PodInfoPtr& pod) {
+  unclaimed_.Forget(pod->uid);
   using PodChange = cache::Cache::PodChange;
   scheduling_.PodChanged(pod);
   PodInfoPtr old;
@@ -118,7 +120,9 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
     return;
   }
   scheduling_.PodChanged(pod);
-  if (state_.profiles.Find(*pod) == nullptr || !state_.options.pods.Serves(pod->namespace_name())) {
+  const bool is_ours = state_.profiles.Find(*pod) != nullptr;
+  if (!is_ours || !state_.options.pods.Serves(pod->namespace_name())) {
+    if (!is_ours) unclaimed_.Note(pod, state_.now);
     state_.queue.Delete(pod->uid);
     return;
   }
@@ -154,10 +158,17 @@ void InputIntake::TellSetAside(const framework::PodInfo& pod) {
                           kMessage);
 }
 
+void InputIntake::TellUnclaimed() {
+  for (UnclaimedPods::Told& each : unclaimed_.TakeDue(state_.now)) {
+    state_.outputs.AddEvent(each.nearest, *each.pod, true, "UnknownScheduler", "Scheduling", std::move(each.note));
+  }
+}
+
 void InputIntake::On(PodGone&& input) { RemovePod(input.uid); }
 
 // Deleted, or ended.
 void InputIntake::RemovePod(std::string_view uid) {
+  unclaimed_.Forget(uid);
   scheduling_.PodDeleted(uid);
   bindings_.PodDeleted(uid);
   if (const PodInfoPtr* known = state_.cache.FindPod(uid)) {

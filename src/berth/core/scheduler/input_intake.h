@@ -6,6 +6,7 @@
 // A new kind of input is a struct in io.h and an On() here.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "berth/core/scheduler/idle_sweep.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/outside_sources.h"
+#include "berth/core/scheduler/unclaimed_pods.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::scheduler {
@@ -29,11 +31,13 @@ class InputIntake {
         bindings_(bindings),
         background_(background),
         idle_sweep_(idle_sweep),
-        outside_(state) {}
+        outside_(state),
+        unclaimed_(state.profiles.Names()) {}
 
   void Take(Input&& input);
   // Time is an input, too: ends the operations that have waited for it.
   void TakeTime();
+  std::optional<Time> NextWake() const { return unclaimed_.NextWake(); }
 
   const OutsideSources& outside() const { return outside_; }
 
@@ -54,6 +58,7 @@ class InputIntake {
   void SetAssignedPod(const framework::PodInfoPtr& pod);
   void SetPendingPod(const framework::PodInfoPtr& pod);
   void TellSetAside(const framework::PodInfo& pod);
+  void TellUnclaimed();
   void RemovePod(std::string_view uid);
   void NoteGone(const framework::PodInfo& pod);
   void Handled(const framework::ClusterEvent& event);
@@ -64,6 +69,7 @@ class InputIntake {
   BackgroundOperations& background_;
   IdleSweep& idle_sweep_;
   OutsideSources outside_;
+  UnclaimedPods unclaimed_;
   Time began_{};  // of the input, by the stopwatch
 };
 

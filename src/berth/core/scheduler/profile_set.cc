@@ -74,6 +74,12 @@ Profile* ProfileSet::Find(const framework::PodInfo& pod) {
   return it == profiles_.end() ? nullptr : latest_ = it->second.get();
 }
 
+std::vector<std::string> ProfileSet::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, profile] : profiles_) names.push_back(name);
+  return names;
+}
+
 absl::flat_hash_map<std::string, queue::ProfileHooks> ProfileSet::QueueHooks(bool has_extenders) const {
   absl::flat_hash_map<std::string, queue::ProfileHooks> hooks;
   for (const auto& [name, profile] : profiles_) {

@@ -46,6 +46,9 @@ class ProfileSet {
   // By scheduler name.
   const std::map<std::string, std::unique_ptr<Profile>, std::less<>>& by_name() const { return profiles_; }
 
+  // Ascending.
+  std::vector<std::string> Names() const;
+
   // The name of the first profile given.
   const std::string& first() const { return first_; }
   // That of the first profile given.

@@ -99,8 +99,9 @@ void Scheduler::Tick(Time now) {
 
 std::optional<Time> Scheduler::NextWake() const {
   std::optional<Time> wake;
-  for (const std::optional<Time> next : {parts_->state.queue.NextWake(), parts_->bindings.NextWake(),
-                                         parts_->state.operations.NextWake(), parts_->idle_sweep.NextWake()}) {
+  for (const std::optional<Time> next :
+       {parts_->state.queue.NextWake(), parts_->bindings.NextWake(), parts_->state.operations.NextWake(),
+        parts_->idle_sweep.NextWake(), parts_->intake.NextWake()}) {
     if (next && (!wake || *next < *wake)) wake = next;
   }
   return wake;
