@@ -299,6 +299,18 @@ TEST_F(BestPriceTest, EqualPricesAreToldAtOnce) {
 
 constexpr const char* kWant = " is no price: want a decimal number from 0 to 1000000000; it counts as none";
 
+// kubectl describe node finds events by the uid.
+TEST_F(BestPriceTest, TheEventNamesTheNodeByItsUid) {
+  handle.table = &cluster.table();
+  const auto plugin = Make();
+  auto node = std::make_shared<api::Node>(*Priced("b", "$1").Build());
+  node->metadata.uid = "uid-of-b";
+  cluster.table().SetNode(node);
+  plugin->Epoch();
+  ASSERT_EQ(handle.events.size(), 1u);
+  EXPECT_EQ(handle.events[0].regarding.uid, "uid-of-b");
+}
+
 TEST_F(BestPriceTest, ABadPriceIsToldOnceUntilItChanges) {
   handle.table = &cluster.table();
   const auto plugin = Make();

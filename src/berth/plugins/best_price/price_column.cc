@@ -74,16 +74,17 @@ std::shared_ptr<InvalidPrices> InvalidPrices::Of(framework::Handle& handle) {
   return handle.Shared<InvalidPrices>(kSharedName, [&handle] { return std::make_shared<InvalidPrices>(handle); });
 }
 
-void InvalidPrices::Report(const std::string& node, const std::string& key, std::string_view text,
+void InvalidPrices::Report(const api::Node& node, const std::string& key, std::string_view text,
                            std::string_view speaker) {
   const std::size_t hash = std::hash<std::string_view>()(text);
-  const auto [it, is_new] = known_.try_emplace({node, key}, hash);
+  const auto [it, is_new] = known_.try_emplace({node.metadata.name, key}, hash);
   if (!is_new && it->second == hash) return;
   it->second = hash;
   count_.Set(static_cast<double>(known_.size()));
   framework::PodEvent event;
   event.kind = "Node";
-  event.regarding.name = node;
+  event.regarding.name = node.metadata.name;
+  event.regarding.uid = node.metadata.uid;  // kubectl describe node looks for it
   event.reporting_controller = speaker;
   event.is_warning = true;
   event.reason = "InvalidPrice";
@@ -136,7 +137,7 @@ void PriceColumn::Update(Row& row, const std::shared_ptr<const api::Node>& node,
   for (std::size_t i = 0; price.bad_keys >> i != 0; ++i) {
     if ((price.bad_keys >> i & 1) == 0) continue;
     const std::string& key = args_.annotations[i];
-    invalid_->Report(node->metadata.name, key, *node->metadata.annotations.Find(key), speaker);
+    invalid_->Report(*node, key, *node->metadata.annotations.Find(key), speaker);
   }
 }
 

@@ -46,7 +46,7 @@ class InvalidPrices final : public framework::SharedState {
   static std::shared_ptr<InvalidPrices> Of(framework::Handle& handle);
 
   // `speaker`: the schedulerName of the profile that has found it.
-  void Report(const std::string& node, const std::string& key, std::string_view text, std::string_view speaker);
+  void Report(const api::Node& node, const std::string& key, std::string_view text, std::string_view speaker);
   // The annotation is gone or parses now, or the node is gone.
   void Clear(const std::string& node, const std::string& key);
   std::size_t size() const { return known_.size(); }
