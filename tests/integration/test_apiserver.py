@@ -127,6 +127,26 @@ class ApiServer(BerthTest):
         self.assertEqual(berth.end(signal.SIGINT), 0, berth.lines("err"))
         self.assertEqual(server.end(signal.SIGTERM), 0, server.lines("err"))
 
+    def test_nodes_from_a_file_and_a_kubeconfig(self):
+        shapes = self.file("nodes.yaml", "nodes:\n- {name: gpu, count: 2, cpu: 32, resources: {nvidia.com/gpu: 8}, zones: [a, b]}\n")
+        config = self.folder() / "kubeconfig"
+        server = Process(self, "apiserver", "--listen", "127.0.0.1:0", "--nodes-file", str(shapes), "--write-kubeconfig", str(config))
+        api = Api(server.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1))
+        wait_until("both are ready", lambda: sorted(api.ready_nodes()) == ["gpu-1", "gpu-2"])
+        node = api.get("/api/v1/nodes/gpu-2")
+        self.assertEqual(node["status"]["allocatable"]["nvidia.com/gpu"], "8")
+        self.assertEqual(node["metadata"]["labels"]["topology.kubernetes.io/zone"], "b")
+        berth = Process(self, "run", "--kubeconfig", str(config), "--once")
+        self.assertEqual(berth.wait(), 0, berth.lines("err"))
+        for flag, text, want in (("--nodes-file", "nodes: [{name: a, cpu: -1}]", "nodes[0].cpu: -1 is less than nothing"),
+                                 ("--write-kubeconfig", "apiVersion: v1\n", "there is a file that berth has not written")):
+            with self.subTest(flag):
+                path = self.file("given", text)
+                wrong = Process(self, "apiserver", "--listen", "127.0.0.1:0", flag, str(path))
+                self.assertNotEqual(wrong.wait(), 0)
+                self.assertEqual(len(wrong.lines("err")), 1)
+                self.assertIn(want, wrong.lines("err")[0])
+
     def test_the_server_goes_away(self):
         server, api = self.api_server(1)
         berth = Process(self, "run", "--master", api.url, "--seed", "1")

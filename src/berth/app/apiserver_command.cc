@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "berth/app/nodes_file.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
@@ -13,11 +14,20 @@ namespace berth::app {
 
 int RunApiServer(const ApiServerCommandOptions& options) {
   const SystemClock clock;
-  auto cluster = embedded_cluster::EmbeddedCluster::Start(
-      {options.listen, options.nodes, RandomSeed(), HostName(), options.host_names}, clock);
+  const auto shapes = ReadNodesFile(options.nodes_file);
+  if (!shapes.ok()) return cli::FailWith(shapes.error(), cli::kExitUsage);
+  auto cluster = embedded_cluster::EmbeddedCluster::Start({.listen = options.listen,
+                                                           .nodes = options.nodes,
+                                                           .seed = RandomSeed(),
+                                                           .hostname = HostName(),
+                                                           .host_names = options.host_names,
+                                                           .shapes = *shapes,
+                                                           .kubeconfig = options.write_kubeconfig},
+                                                          clock);
   if (!cluster.ok()) return cli::FailWith(cluster.error());
   const std::string address = (*cluster)->address();
-  log::Info("app", "Serving", {{"url", "http://" + address}, {"nodes", options.nodes}});
+  const int nodes = shapes->empty() ? options.nodes : static_cast<int>(shapes->size());
+  log::Info("app", "Serving", {{"url", "http://" + address}, {"nodes", nodes}});
   std::printf("kubectl --server http://%s get nodes,pods -A\n", address.c_str());
   std::fflush(stdout);
   log::Info("app", "Ending", {{"signal", cli::WaitForSignal()}});

@@ -13,11 +13,13 @@
 
 #include "berth/app/configuration_file.h"
 #include "berth/app/connection.h"
+#include "berth/app/nodes_file.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
 #include "berth/demo/demo_pods.h"
 #include "berth/demo/policy_demo.h"
+#include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -93,16 +95,26 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const DemoOptions& op
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   if (!options.policy.empty())
-    return demo::RunPolicyDemo({options.policy, options.serve, options.listen, options.seed, HostName()});
-  const auto configuration = Configuration(options);
+    return demo::RunPolicyDemo(
+        {options.policy, options.serve, options.listen, options.seed, HostName(), options.write_kubeconfig});
+  auto configuration = Configuration(options);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
-  const std::string& scheduler_name = configuration->profiles.front().scheduler_name;
+  if (options.serve) demo::TakeDefaultSchedulerToo(*configuration);
+  const auto shapes = ReadNodesFile(options.nodes_file);
+  if (!shapes.ok()) return cli::FailWith(shapes.error(), cli::kExitUsage);
+  const int node_count = shapes->empty() ? options.nodes : static_cast<int>(shapes->size());
+  const std::string scheduler_name = configuration->profiles.front().scheduler_name;
   log::SetLevel(log::Level::kError);  // The screen is the demo's.
   const SystemClock clock;
   cli::FileTerminal terminal(STDOUT_FILENO);
   cli::AnsiScreen screen(terminal);
-  auto started = embedded_cluster::EmbeddedCluster::Start(
-      {options.serve ? options.listen : "", options.nodes, options.seed, HostName()}, clock);
+  auto started = embedded_cluster::EmbeddedCluster::Start({.listen = options.serve ? options.listen : "",
+                                                           .nodes = options.nodes,
+                                                           .seed = options.seed,
+                                                           .hostname = HostName(),
+                                                           .shapes = *shapes,
+                                                           .kubeconfig = options.write_kubeconfig},
+                                                          clock);
   if (!started.ok()) return cli::FailWith(started.error());
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
@@ -160,8 +172,8 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
     return end(cli::kExitFailed);
   };
 
-  const auto nodes_ready = [&] { return cluster.ReadyNodes() == options.nodes; };
-  if (!show_until("an embedded API server with " + std::to_string(options.nodes) + " simulated nodes", nodes_ready)) {
+  const auto nodes_ready = [&] { return cluster.ReadyNodes() >= node_count; };
+  if (!show_until("an embedded API server with " + std::to_string(node_count) + " simulated nodes", nodes_ready)) {
     return fail("the simulated nodes did not get ready within " + std::to_string(kTimeLimit.count()) + " s");
   }
   const demo::DemoWorkload nginx{"nginx", options.replicas};
@@ -198,12 +210,8 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
                  unbound.size(), options.replicas, unbound.front().why.c_str());
   }
   if (!options.serve) return end(all_running ? cli::kExitOk : cli::kExitFailed);
-  std::printf(
-      "\nThe cluster is at http://%s until you press Ctrl-C. In another terminal:\n"
-      "  kubectl --server http://%s get nodes,pods -o wide\n"
-      "  kubectl --server http://%s scale deployment nginx --replicas 50\n",
-      cluster.address().c_str(), cluster.address().c_str(), cluster.address().c_str());
-  std::fflush(stdout);
+  for (const std::string& line : demo::ServedLines(cluster.address(), nginx.name, 50, options.write_kubeconfig))
+    terminal.Write(line + "\n");
   (void)cli::WaitForSignal();
   return end(cli::kExitOk);
 }

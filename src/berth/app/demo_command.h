@@ -16,8 +16,10 @@ struct DemoOptions {
   int nodes = 5;
   int replicas = 3;
   std::uint64_t seed = 1;
-  std::string config;  // a KubeSchedulerConfiguration file, whose first profile schedules; empty: the default one
-  std::string policy;  // the policy to show, on a cluster of its own; empty: the plain demo
+  std::string config;      // a KubeSchedulerConfiguration file, whose first profile schedules; empty: the default one
+  std::string nodes_file;  // of the nodes' shapes, in place of `nodes`; empty: none
+  std::string write_kubeconfig;  // with `serve`: where to; empty: nowhere
+  std::string policy;            // the policy to show, on a cluster of its own; empty: the plain demo
 };
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins);

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 
 #include "berth/app/common_flags.h"
+#include "berth/app/nodes_file.h"
 #include "berth/demo/policy_demo.h"
 #include "berth/shell/cli/flag_set.h"
 
@@ -11,7 +12,8 @@ namespace berth::app {
 
 CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std::string>& plugin_directory) {
   CLI::App* command = app.add_subcommand("demo", "berth at work on an embedded cluster");
-  command->add_flag("--serve", options.serve, "leave the cluster running for kubectl --server");
+  CLI::Option* const serve = command->add_flag(
+      "--serve", options.serve, "leave the cluster running for kubectl; pods of default-scheduler are placed, too");
   command->add_option("--listen", options.listen, "where, with --serve")
       ->check(CheckAddress, "")
       ->capture_default_str();
@@ -21,6 +23,8 @@ CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std:
   CLI::Option* const replicas = command->add_option("--replicas", options.replicas, "pods of the nginx Deployment")
                                     ->check(CLI::Range(1, 10'000))
                                     ->capture_default_str();
+  CLI::Option* const nodes_file = AddNodesFile(*command, options.nodes_file)->excludes(nodes);
+  AddWriteKubeconfig(*command, options.write_kubeconfig)->needs(serve);
   command->add_option("--seed", options.seed, "seed of all chance")->check(CheckSeed, "")->capture_default_str();
   CLI::Option* const config = command->add_option(
       "--config", options.config, "KubeSchedulerConfiguration file whose first profile schedules the pods");
@@ -30,6 +34,7 @@ CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std:
       ->type_name("{" + demo::PolicyDemoNames() + "}")
       ->check(demo::CheckPolicyDemo, "")
       ->excludes(nodes)
+      ->excludes(nodes_file)
       ->excludes(replicas)
       ->excludes(config);
   return command;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/kubelets_command.h"
 
+#include "berth/app/nodes_file.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
@@ -14,13 +15,17 @@ int RunKubelets(const KubeletsOptions& options) {
   const std::uint64_t seed = RandomSeed();
   kubelet::KubeletOptions kubelets;
   kubelets.nodes = options.nodes;
+  auto shapes = ReadNodesFile(options.nodes_file);
+  if (!shapes.ok()) return cli::FailWith(shapes.error(), cli::kExitUsage);
+  if (!shapes->empty()) kubelets.nodes = static_cast<int>(shapes->size());
+  kubelets.shapes = *std::move(shapes);
   kubelets.seed = seed;
   if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok())
     return cli::FailWith(valid.error(), cli::kExitUsage);
   auto connection = Connection::Make(options.connection, clock, seed);
   if (!connection.ok()) return cli::FailWith(connection.error(), cli::kExitUsage);
   kubelet::KubeletSimulator simulator((*connection)->rest(), kubelets);
-  log::Info("app", "Simulating nodes", {{"nodes", options.nodes}, {"server", (*connection)->server()}});
+  log::Info("app", "Simulating nodes", {{"nodes", kubelets.nodes}, {"server", (*connection)->server()}});
   simulator.Start();
   log::Info("app", "Ending", {{"signal", cli::WaitForSignal()}});
   simulator.Stop();

@@ -10,6 +10,7 @@ namespace berth::app {
 struct KubeletsOptions {
   ConnectionOptions connection;
   int nodes = 5;
+  std::string nodes_file;  // of the nodes' shapes, in place of `nodes`; empty: none
 };
 
 int RunKubelets(const KubeletsOptions& options);

@@ -25,6 +25,7 @@
 #include "berth/demo/nagios_stand_in.h"
 #include "berth/demo/policy_configurations.h"
 #include "berth/demo/policy_scenarios.h"
+#include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/shell/cli/ansi_screen.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -126,9 +127,14 @@ class PolicyDemo {
   // Everything up to the moment before the scheduler starts: nodes, what they are told apart by, pods that wait.
   Expected<void> Prepare() {
     BERTH_ASSIGN_OR_RETURN(auto configuration, Configuration());
-    BERTH_ASSIGN_OR_RETURN(
-        cluster_, embedded_cluster::EmbeddedCluster::Start(
-                      {options_.serve ? options_.listen : "", NodeCount(), options_.seed, options_.hostname}, clock_));
+    BERTH_ASSIGN_OR_RETURN(cluster_,
+                           embedded_cluster::EmbeddedCluster::Start({.listen = options_.serve ? options_.listen : "",
+                                                                     .nodes = NodeCount(),
+                                                                     .seed = options_.seed,
+                                                                     .hostname = options_.hostname,
+                                                                     .kubeconfig = options_.kubeconfig},
+                                                                    clock_));
+    if (options_.serve) TakeDefaultSchedulerToo(configuration);
     runner::ShellOptions shell;
     shell.seed = options_.seed;
     shell.hostname = options_.hostname;
@@ -266,11 +272,7 @@ class PolicyDemo {
   }
 
   void Serve() {
-    const std::string& address = cluster_->address();
-    Write({"", "The cluster is at http://" + address + " until you press Ctrl-C. In another terminal:",
-           "  kubectl --server http://" + address + " get nodes,pods -o wide",
-           "  kubectl --server http://" + address + " scale deployment " + scenario_.workloads.back().name +
-               " --replicas 20"});
+    Write(ServedLines(cluster_->address(), scenario_.workloads.back().name, 20, options_.kubeconfig));
     (void)cli::WaitForSignal();
   }
 

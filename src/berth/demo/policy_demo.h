@@ -18,7 +18,8 @@ struct PolicyDemoOptions {
   bool serve = false;  // until a signal comes
   std::string listen;  // where it serves
   std::uint64_t seed = 1;
-  std::string hostname;  // that events name
+  std::string hostname;    // that events name
+  std::string kubeconfig;  // a file to write, with `serve`; empty: none
 };
 
 // Returns the process's exit status.

@@ -4,6 +4,8 @@
 #include <malloc.h>
 
 #include "berth/base/log.h"
+#include "berth/devcluster/controllers/volume_provisioner.h"
+#include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::embedded_cluster {
@@ -28,6 +30,20 @@ bool IsLoopback(const std::string& listen) {
   return address->first == "localhost" || address->first == "::1" || address->first.starts_with("127.");
 }
 
+// Claims that name no class get this one, as in most clusters that people try things on.
+Expected<void> CreateDefaultStorageClass(client::RestClient& rest) {
+  net::Request request;
+  request.method = "POST";
+  request.target = "/apis/storage.k8s.io/v1/storageclasses";
+  request.body =
+      R"({"apiVersion":"storage.k8s.io/v1","kind":"StorageClass","metadata":{"name":"standard","annotations":)"
+      R"({"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":")" +
+      std::string(controllers::kProvisioner) + R"(","volumeBindingMode":"WaitForFirstConsumer"})";
+  const auto made = rest.DoSync(std::move(request));
+  if (!made.ok()) return made.error().Wrap("while creating the default StorageClass");
+  return {};
+}
+
 }  // namespace
 
 EmbeddedCluster::EmbeddedCluster(const Clock& clock) : loop_(client_io_, clock) {}
@@ -47,6 +63,9 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     http.malformed = &apiserver::ApiServer::MalformedRequest;
     BERTH_ASSIGN_OR_RETURN(cluster->http_,
                            net::StartHttpServer(cluster->server_io_, http, cluster->server_->handler()));
+    if (!options.kubeconfig.empty()) {
+      BERTH_RETURN_IF_ERROR(WriteKubeconfig(options.kubeconfig, cluster->http_->address()));
+    }
     if (!IsLoopback(options.listen)) {
       log::Warning("apiserver", "This server knows no users: whoever reaches it may change everything",
                    {{"listen", cluster->http_->address()}});
@@ -58,13 +77,16 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   cluster->rest_ = std::make_unique<client::RestClient>(cluster->loop_, *cluster->transport_, nullptr, options.seed);
   cluster->events_ =
       std::make_unique<client::RestClient>(cluster->loop_, *cluster->events_transport_, nullptr, options.seed + 1);
-  if (options.nodes > 0) {
+  if (options.nodes > 0 || !options.shapes.empty()) {
     kubelet::KubeletOptions kubelets;
     kubelets.nodes = options.nodes;
+    kubelets.shapes = options.shapes;
+    kubelets.adopts_nodes = true;
     kubelets.seed = options.seed;
     if (const auto valid = kubelet::CheckKubeletOptions(kubelets); !valid.ok()) return valid.error().Wrap("--nodes");
     cluster->kubelets_ = std::make_unique<kubelet::KubeletSimulator>(*cluster->rest_, kubelets);
     cluster->kubelets_->Start();
+    BERTH_RETURN_IF_ERROR(CreateDefaultStorageClass(*cluster->rest_));
   }
   controllers::ControllersOptions controllers;
   controllers.seed = options.seed;

@@ -25,6 +25,10 @@ struct EmbeddedClusterOptions {
   std::uint64_t seed = 1;
   std::string hostname = "localhost";   // that the controllers' events name
   std::vector<std::string> host_names;  // ApiServerOptions::host_names
+  // In place of `nodes`, from --nodes-file. Where there are simulated nodes, those that a user creates get a kubelet,
+  // too, and there is a default StorageClass.
+  std::vector<kubelet::NodeShape> shapes;
+  std::string kubeconfig;  // a file to write that leads to the server (kubeconfig_file.h); empty: none
 };
 
 class EmbeddedCluster {

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/nodes_file.h"
+
+#include <CLI/CLI.hpp>
+
+#include "berth/devcluster/kubelet/nodes_file.h"
+#include "berth/shell/cli/flag_set.h"
+#include "berth/shell/client/file.h"
+
+namespace berth::app {
+
+CLI::Option* AddNodesFile(CLI::App& command, std::string& path) {
+  return command.add_option("--nodes-file", path, "YAML file of the simulated nodes: amounts, zones, prices, taints")
+      ->type_name(cli::kFileHint);
+}
+
+CLI::Option* AddWriteKubeconfig(CLI::App& command, std::string& path) {
+  return command.add_option("--write-kubeconfig", path, "write a kubeconfig for the cluster to this file")
+      ->type_name(cli::kFileHint);
+}
+
+Expected<std::vector<kubelet::NodeShape>> ReadNodesFile(const std::string& path) {
+  if (path.empty()) return std::vector<kubelet::NodeShape>();
+  constexpr std::size_t kBytesMax = std::size_t{4} << 20;
+  auto text = client::ReadSmallFile(path, kBytesMax);
+  if (!text.ok()) return text.error().Wrap("--nodes-file");
+  auto shapes = kubelet::ParseNodesFile(*text);
+  if (!shapes.ok()) return shapes.error().Wrap("--nodes-file " + path);
+  return shapes;
+}
+
+}  // namespace berth::app

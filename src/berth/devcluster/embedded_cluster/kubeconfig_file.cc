@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
+
+#include <fstream>
+#include <string_view>
+
+#include "berth/shell/net/url.h"
+
+namespace berth::embedded_cluster {
+namespace {
+
+constexpr std::string_view kFirstLine = "# Written by berth for its embedded cluster; written anew at each start.";
+
+std::string FirstLineOf(const std::string& path, bool& exists) {
+  std::ifstream file(path, std::ios::binary);
+  exists = file.is_open();
+  std::string line(kFirstLine.size(), '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<std::size_t>(file.gcount()));
+  return line;
+}
+
+}  // namespace
+
+std::string KubeconfigText(const std::string& address) {
+  std::string reached = address;
+  if (const auto split = net::SplitHostPort(address); split.ok()) {
+    if (split->first == "0.0.0.0") reached = "127.0.0.1:" + std::to_string(split->second);
+    if (split->first == "::") reached = "[::1]:" + std::to_string(split->second);
+  }
+  return std::string(kFirstLine) + R"(
+apiVersion: v1
+kind: Config
+clusters:
+- name: berth
+  cluster:
+    server: http://)" +
+         reached + R"(
+users:
+- name: berth
+  user: {}
+contexts:
+- name: berth
+  context: {cluster: berth, user: berth}
+current-context: berth
+)";
+}
+
+Expected<void> WriteKubeconfig(const std::string& path, const std::string& address) {
+  bool exists = false;
+  if (FirstLineOf(path, exists) != kFirstLine && exists) {
+    return InvalidError(path + ": there is a file that berth has not written; name another one");
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << KubeconfigText(address);
+  file.close();
+  if (!file) return InvalidError(path + ": cannot be written");
+  return {};
+}
+
+}  // namespace berth::embedded_cluster
