@@ -127,6 +127,31 @@ class ApiServer(BerthTest):
         self.assertEqual(berth.end(signal.SIGINT), 0, berth.lines("err"))
         self.assertEqual(server.end(signal.SIGTERM), 0, server.lines("err"))
 
+    def test_says_when_it_knows_the_cluster(self):
+        _, api = self.api_server(2)
+        api.create(PODS, pod("waits", cpu="1000"))
+        berth = Process(self, "run", "--master", api.url)
+        said = berth.wait_for("err", "Synced with the cluster").string
+        for part in ("nodes=2", "pods=0", "pending=1", 'schedulers="default-scheduler"', 'apiServer="v1.36'):
+            self.assertIn(part, said)
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+
+    def test_a_policy_by_its_name(self):
+        _, api = self.api_server(2)
+        api.call("PATCH", "/api/v1/nodes/node-2", {"metadata": {"annotations": {"berth.dev/price": "0.1"}}}, Api.MERGE_PATCH)
+        berth = Process(self, "run", "--master", api.url, "--policy", "best-price")
+        for number in range(3):
+            api.create(PODS, pod(f"p{number}", scheduler="best-price"))
+        wait_until("all are bound", lambda: all(node_of(p) for p in api.pods()))
+        self.assertEqual({node_of(p) for p in api.pods()}, {"node-2"}, "the other has no price")
+        self.assertEqual(berth.end(), 0, berth.lines("err"))
+        for arguments, want in ((("--policy", "best-prise"), 'there is no policy "best-prise"; the nearest is best-price'),
+                                (("--policy", "random", "--config", "x"), "--policy: is in place of --config")):
+            with self.subTest(arguments):
+                wrong = Process(self, "run", "--master", api.url, *arguments)
+                self.assertEqual(wrong.wait(), 2)
+                self.assertIn(want, "\n".join(wrong.lines("err")))
+
     def test_nodes_from_a_file_and_a_kubeconfig(self):
         shapes = self.file("nodes.yaml", "nodes:\n- {name: gpu, count: 2, cpu: 32, resources: {nvidia.com/gpu: 8}, zones: [a, b]}\n")
         config = self.folder() / "kubeconfig"

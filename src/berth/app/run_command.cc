@@ -25,15 +25,18 @@
 #include "berth/app/process.h"
 #include "berth/app/question_configuration.h"
 #include "berth/app/secure_port.h"
+#include "berth/app/work_report.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
 #include "berth/base/tick_clock.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
 #include "berth/core/config/default.h"
+#include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/config/write.h"
 #include "berth/core/instruments/scheduler_metrics.h"
+#include "berth/demo/policy_configurations.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/text.h"
@@ -49,6 +52,9 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& opt
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(options.gates);
   if (!path.empty()) {
     BERTH_ASSIGN_OR_RETURN(configuration, ReadConfigurationFile(path, options.gates));
+  } else if (!options.policy.empty()) {
+    BERTH_ASSIGN_OR_RETURN(configuration,
+                           config::LoadConfiguration(demo::PolicyConfiguration(options.policy), options.gates));
   }
   if (!options.scheduler_name.empty()) {
     configuration.profiles.front().scheduler_name = options.scheduler_name;
@@ -209,6 +215,7 @@ class ClusterRun {
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
+  WorkReport::Sources ReportSources();
 
   const RunOptions& options_;
   const plugins::KnownPlugins plugins_;
@@ -222,6 +229,7 @@ class ClusterRun {
   instruments::SchedulerMetrics scheduler_metrics_;
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<runner::SchedulerShell> shell_;
+  std::shared_ptr<WorkReport> report_;
   net::IoContext metrics_io_;
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
@@ -354,6 +362,26 @@ void ClusterRun::Start() {
   for (const std::string& line : UnnoticedNames(configuration_, plugins_)) log::Warning("app", line);
   shell_->Start();
   if (election_) election_->Start();
+  report_ = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
+  report_->Start();
+}
+
+WorkReport::Sources ClusterRun::ReportSources() {
+  return {[this] { return shell_->HasSynced(); }, [this] { return shell_->counts(); },
+          [&sizes = scheduler_metrics_.sizes] {
+            const auto count = [](const GaugeCell& cell) { return static_cast<std::uint64_t>(cell.value()); };
+            return WorkReport::Sizes{
+                count(sizes.nodes), count(sizes.pods),
+                count(sizes.active) + count(sizes.backoff) + count(sizes.unschedulable) + count(sizes.gated)};
+          },
+          [this](std::function<void(std::string body)> done) {
+            net::Request request;
+            request.target = "/version";
+            connection_->rest().Do(std::move(request), {.tries = 1},
+                                   [done = std::move(done)](const Expected<net::Response>& response) {
+                                     done(response.ok() ? response->body : std::string());
+                                   });
+          }};
 }
 
 int ClusterRun::PlaceOnce() {

@@ -26,6 +26,7 @@ struct RunOptions {
   std::string program = "berth run";  // as the help calls it
   ConnectionOptions connection;       // only its context is used
   std::string scheduler_name;         // renames the default profile; not with a configuration file
+  std::string policy;                 // in place of a configuration file, the ready profile of that name
   std::optional<std::uint64_t> seed;
   std::string metrics_bind_address;       // plain HTTP; empty: not served
   bool pods_by_annotation = false;        // see scheduler::PodChoice

@@ -14,6 +14,7 @@
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
 #include "berth/codec/yaml.h"
+#include "berth/demo/policy_demo.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/client/file.h"
@@ -86,6 +87,8 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
   if (!options.flags.config.empty() && !options.scheduler_name.empty())
     return InvalidError(
         "--scheduler-name: names the default profile; with --config the file's profiles have the names");
+  if (!options.flags.config.empty() && !options.policy.empty())
+    return InvalidError("--policy: is in place of --config; give one of the two");
   if (flags.IsGiven("once-patience") && !options.once) return InvalidError("--once-patience: is for --once");
   return {};
 }
@@ -144,6 +147,12 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
               plugin_directory = std::string(value);
               return "";
             });
+  flags.Add("policy", "name",
+            "The ready profile of a policy, as deploy/config has it, in place of --config: " + demo::PolicyDemoNames(),
+            [&options](std::string_view value) -> std::string {
+              options.policy = std::string(value);
+              return demo::CheckPolicyDemo(options.policy);
+            });
   flags.Add("pods-by-annotation", options.pods_by_annotation,
             "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
             "or default-scheduler");
@@ -158,6 +167,7 @@ void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   AddKubeSchedulerFlags(flags, options.flags);
   AddOwnFlags(flags, options, plugin_directory);
   flags.Hint("plugin-dir", cli::kDirectoryHint);
+  flags.Hint("policy", "{" + demo::PolicyDemoNames() + "}");
 }
 
 std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptions& options,
