@@ -175,6 +175,16 @@ class CompletionTest(BerthTest):
             self.assertEqual(output(berth_binary(), "__complete", "explain", "pod", "--master", server, ""), ":4\n")
             self.assertLess(time.monotonic() - began, 10)
 
+    def test_manual_pages(self):
+        folder = self.folder() / "man1"
+        output(berth_binary(), "__man", str(folder))
+        pages = {page.name for page in folder.iterdir()}
+        self.assertLessEqual({"berth.1", "berth-run.1", "berth-demo.1", "berth-explain-pod.1"}, pages)
+        for page in sorted(folder.iterdir()) if shutil.which("groff") else []:
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", str(page)], capture_output=True, text=True, timeout=TIME_LIMIT_S)
+            self.assertEqual(done.stderr, "", page.name)
+        self.assertEqual(subprocess.run([berth_binary(), "__man", "/dev/null/x"], capture_output=True, timeout=TIME_LIMIT_S).returncode, 1)
+
     def test_help_and_version(self):
         for words in (["explain", "pod"], ["simulate"], ["run"], ["price", "set"], []):
             with self.subTest(" ".join(words)):

@@ -197,6 +197,7 @@ class OwnPlugin(BerthTest):
         self.assertIn("KeepsATeamOnItsNodes", failed.stdout)
 
     def test_what_is_installed(self) -> None:
+        self.assertTrue((self.prefix / "share" / "man" / "man1" / "berth-explain-pod.1").is_file())
         names = sorted(str(path.relative_to(self.prefix)) for path in self.prefix.rglob("*") if path.is_file())
         for name in ["bin/berth", "lib/libberth.a", "lib/cmake/berth/berthConfig.cmake", "include/berth/plugin.h",
                      "share/berth/best-price.yaml"]:

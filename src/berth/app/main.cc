@@ -16,6 +16,7 @@
 #include "berth/app/command_line.h"
 #include "berth/app/commands.h"
 #include "berth/app/completion_command.h"
+#include "berth/app/man_pages.h"
 #include "berth/app/run_command.h"
 #include "berth/app/run_flags.h"
 #include "berth/base/log_settings.h"
@@ -82,6 +83,7 @@ int Main(int argc, char** argv, std::vector<PluginRegistration> plugins_of_progr
   if (call.name == "kubectl_complete-berth") return RunComplete(app, call.arguments);
   if (!call.arguments.empty() && call.arguments.front() == "__complete")
     return RunComplete(app, std::span(call.arguments).subspan(1));
+  if (call.arguments.size() == 2 && call.arguments.front() == "__man") return WriteManPages(app, call.arguments.back());
   if (const auto run = RunArguments(call)) return Schedule(call, *run, std::move(plugins_of_program));
 
   const auto refuse = [&app](const std::string& why) {
