@@ -55,7 +55,7 @@ TEST(UnclaimedPods, AreForgottenWhenSomebodyTakesThem) {
   auto refused = testing::MakePod("refused").Uid("3").SchedulerName("bestprice");
   h.Set(refused);
   h.Set(testing::MakePod("bound").Uid("1").SchedulerName("bestprice").Node("a"));
-  h.core.Handle(PodGone{"2"}, h.now);
+  h.core.Handle(PodGone{"default", "gone", "2"}, h.now);
   auto known = std::make_shared<api::Pod>(refused.Build());
   known->status.conditions.push_back({"PodScheduled", "False", "Unschedulable", "by another scheduler"});
   h.core.Handle(PodSet{known}, h.now);
