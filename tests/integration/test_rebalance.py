@@ -17,7 +17,7 @@ PODS = "/api/v1/namespaces/default/pods"
 TIME_LIMIT_S = 120.0
 PAGE = ROOT / "docs/rebalance.md"
 POLICY = ROOT / "examples/rebalance/policy.yaml"
-CONSOLE = re.compile(r"^```console\n\$ (berth rebalance[^\n]*)\n(.*?)^```$", re.S | re.M)
+CONSOLE = re.compile(r"^```console\n\$ (berth rebalance plan[^\n]*)\n(.*?)^```$", re.S | re.M)
 
 
 def node(name: str, taints: list | None = None) -> dict:
@@ -27,13 +27,8 @@ def node(name: str, taints: list | None = None) -> dict:
             "status": {"capacity": amounts, "allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]}}
 
 
-class Rebalance(BerthTest):
-    def run_plan(self, *arguments, status: int = 0):
-        """Standard output, and standard error."""
-        done = subprocess.run([berth_binary(), "rebalance", "plan", *map(str, arguments)], capture_output=True, text=True,
-                              timeout=TIME_LIMIT_S, env=clean_environment(), cwd=ROOT)
-        self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
-        return done.stdout, done.stderr
+class ShopTest(BerthTest):
+    """Makes the cluster of docs/rebalance.md."""
 
     def set_status(self, api: Api, name: str, **status) -> None:
         code, answer = api.call("PATCH", f"{PODS}/{name}/status", {"status": status}, Api.MERGE_PATCH)
@@ -54,7 +49,7 @@ class Rebalance(BerthTest):
             self.set_status(api, f"{name}-{number}", phase="Running")
 
     def shop(self, api: Api) -> None:
-        """The cluster of docs/rebalance.md: node-2 has got a taint, node-4 and node-5 are new."""
+        """node-2 has got a taint, node-4 and node-5 are new."""
         for name in ("node-1", "node-3", "node-4", "node-5"):
             api.create("/api/v1/nodes", node(name))
         api.create("/api/v1/nodes", node("node-2", [{"key": "maintenance", "effect": "NoSchedule"}]))
@@ -64,6 +59,15 @@ class Rebalance(BerthTest):
         api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
             "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "cart"},
             "spec": {"minAvailable": 3, "selector": {"matchLabels": {"app": "cart"}}}})
+
+
+class Rebalance(ShopTest):
+    def run_plan(self, *arguments, status: int = 0):
+        """Standard output, and standard error."""
+        done = subprocess.run([berth_binary(), "rebalance", "plan", *map(str, arguments)], capture_output=True, text=True,
+                              timeout=TIME_LIMIT_S, env=clean_environment(), cwd=ROOT)
+        self.assertEqual(done.returncode, status, (arguments, done.stdout, done.stderr))
+        return done.stdout, done.stderr
 
     def versions(self, api: Api) -> dict[str, str]:
         """What would tell of any write."""

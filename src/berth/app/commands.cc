@@ -66,8 +66,9 @@ Commands::Commands(const std::string& program)
   add(AddHeadroomCommand(app, *headroom, plugin_directory_),
       [headroom](KnownPlugins known) { return RunHeadroom(*headroom, known); });
   const auto rebalance = std::make_shared<RebalanceOptions>();
-  add(AddRebalanceCommand(app, *rebalance, plugin_directory_),
-      [rebalance](KnownPlugins known) { return RunRebalancePlan(*rebalance, known); });
+  add(AddRebalanceCommand(app, *rebalance, plugin_directory_, verbosity_), [rebalance](KnownPlugins known) {
+    return rebalance->is_run ? RunRebalance(rebalance->run, known) : RunRebalancePlan(rebalance->plan, known);
+  });
   const auto simulate = std::make_shared<SimulateOptions>();
   add(AddSimulateCommand(app, *simulate, plugin_directory_, verbosity_),
       [simulate](KnownPlugins known) { return RunSimulate(*simulate, known); });

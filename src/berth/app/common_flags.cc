@@ -25,6 +25,21 @@ std::string CheckRate(const std::string& text) {
 
 }  // namespace
 
+void AddDuration(CLI::App& command, const std::string& flag, Duration& duration, const std::string& what,
+                 DurationRange range) {
+  const auto check = [range](const std::string& text) -> std::string {
+    const auto parsed = ParseGoDuration(text);
+    if (parsed && *parsed >= range.least && *parsed <= range.most) return "";
+    return Quoted(text) + " should be a duration from " + FormatGoDuration(range.least) + " to " +
+           FormatGoDuration(range.most) + ", for example 90s";
+  };
+  command
+      .add_option_function<std::string>(
+          flag, [&duration](const std::string& text) { duration = *ParseGoDuration(text); }, what)
+      ->check(check, "")
+      ->default_str(FormatGoDuration(duration));
+}
+
 std::string CheckAddress(const std::string& text) {
   const auto address = net::SplitHostPort(text);
   return address.ok() ? "" : address.error().message;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "berth/app/connection.h"
+#include "berth/base/time.h"
 
 namespace CLI {
 class App;
@@ -23,6 +24,14 @@ inline constexpr char kNamespaceHint[] = "NAMESPACE";
 void AddConnection(CLI::App& command, ConnectionOptions& options);
 void AddVerbosity(CLI::App& command, int& verbosity, const std::string& what = "for debugging");
 void AddPluginDirectory(CLI::App& command, std::optional<std::string>& directory);
+
+// A duration as Go writes it, within these bounds. Its default is the value that `duration` has.
+struct DurationRange {
+  Duration least;
+  Duration most;
+};
+void AddDuration(CLI::App& command, const std::string& flag, Duration& duration, const std::string& what,
+                 DurationRange range);
 
 std::string CheckAddress(const std::string& text);
 std::string CheckSeed(const std::string& text);

@@ -10,7 +10,6 @@
 #include "berth/base/log.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
-#include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
 namespace {
@@ -62,24 +61,18 @@ Expected<void> LeaderElection::Check(const config::LeaderElection& settings) {
 }
 
 void LeaderElection::Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
-                             client::RestClient& rest, runner::SchedulerShell& shell,
-                             std::function<void()> on_leading) {
+                             client::RestClient& rest, std::function<void()> on_leading) {
   client::LeaderElectorOptions options = OptionsFor(settings);
   options.component = component;
   options.seed = seed;
   elector_ = std::make_unique<client::LeaderElector>(
       rest, fence_, std::move(options),
-      client::LeaderElector::Callbacks{.on_started_leading =
-                                           [&shell, on_leading = std::move(on_leading)] {
-                                             on_leading();
-                                             shell.Lead();
-                                           },
-                                       .on_lost =
-                                           [this](const std::string& why) {
-                                             log::ErrorLine("app", "Leaderelection lost", {{"reason", why}});
-                                             has_lost_ = true;
-                                             cli::EndWait();
-                                           }});
+      client::LeaderElector::Callbacks{.on_started_leading = std::move(on_leading),
+                                       .on_lost = [this](const std::string& why) {
+                                         log::ErrorLine("app", "Leaderelection lost", {{"reason", why}});
+                                         has_lost_ = true;
+                                         cli::EndWait();
+                                       }});
 }
 
 void LeaderElection::Withdraw() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaderElection: leader election of `berth run`. Connects the elector (client/leader_elector.h) with the scheduler's
-// shell and with the end of the process. On the main thread, unless a comment says otherwise.
+// LeaderElection: leader election of the commands that write. Connects the elector (client/leader_elector.h) with what
+// begins when this process leads, and with the end of the process. On the main thread, unless a comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -15,10 +15,6 @@
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/net/http_client.h"
 #include "berth/shell/net/write_fence.h"
-
-namespace berth::runner {
-class SchedulerShell;
-}
 
 namespace berth::app {
 
@@ -38,11 +34,11 @@ class LeaderElection {
   // is a write. Any thread.
   std::unique_ptr<net::Transport> Fenced(std::unique_ptr<net::Transport> transport) const;
 
-  // Call it once, with settings that Check() accepts. `rest` must have no fence and use the shell's event loop. `rest`
-  // and `shell` must live until Release() has returned and the loop has ended. `component` is the source named in
-  // events. `on_leading` is called once, on the loop's thread, when this process begins to lead.
+  // Call it once, with settings that Check() accepts. `rest` must have no fence, and live until Release() has returned
+  // and its event loop has ended. `component` is the source named in events. `on_leading` is called once, on the loop's
+  // thread, when this process begins to lead.
   void Prepare(const config::LeaderElection& settings, const std::string& component, std::uint64_t seed,
-               client::RestClient& rest, runner::SchedulerShell& shell, std::function<void()> on_leading);
+               client::RestClient& rest, std::function<void()> on_leading);
   // Once, after Prepare().
   void Start() { elector_->Start(); }
 

@@ -15,6 +15,12 @@
 namespace berth::app {
 namespace {
 
+int FailUsage(const Error& error) {
+  return cli::FailWith({error.code, cli::Printable(error.message)}, cli::kExitUsage);
+}
+
+}  // namespace
+
 Expected<rebalance::Policy> LoadPolicy(const std::string& path) {
   const auto text = client::ReadSmallFile(path);
   if (!text.ok()) return Error{text.error().code, "--policy " + text.error().message};
@@ -23,13 +29,7 @@ Expected<rebalance::Policy> LoadPolicy(const std::string& path) {
   return policy;
 }
 
-int FailUsage(const Error& error) {
-  return cli::FailWith({error.code, cli::Printable(error.message)}, cli::kExitUsage);
-}
-
-}  // namespace
-
-int RunRebalancePlan(const RebalanceOptions& options, plugins::KnownPlugins plugins) {
+int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins) {
   const auto policy = LoadPolicy(options.policy);
   if (!policy.ok()) return FailUsage(policy.error());
   QuestionOptions question = options.question;

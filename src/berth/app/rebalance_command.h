@@ -6,15 +6,20 @@
 #include <string>
 
 #include "berth/app/question_flags.h"
+#include "berth/base/expected.h"
 #include "berth/plugins/registry.h"
+#include "berth/rebalance/policy.h"
 
 namespace berth::app {
 
-struct RebalanceOptions {
+struct RebalancePlanOptions {
   QuestionOptions question;
   std::string policy;  // the DeschedulerPolicy's file
 };
 
-int RunRebalancePlan(const RebalanceOptions& options, plugins::KnownPlugins plugins);
+int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins);
+
+// The file of --policy. An error begins with the flag.
+Expected<rebalance::Policy> LoadPolicy(const std::string& path);
 
 }  // namespace berth::app

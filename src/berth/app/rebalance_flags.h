@@ -6,6 +6,7 @@
 #include <string>
 
 #include "berth/app/rebalance_command.h"
+#include "berth/app/rebalance_run_command.h"
 
 namespace CLI {
 class App;
@@ -13,7 +14,14 @@ class App;
 
 namespace berth::app {
 
+struct RebalanceOptions {
+  RebalancePlanOptions plan;
+  RebalanceRunOptions run;
+  bool is_run = false;  // else a plan is wanted
+};
+
 // Adds the subcommand. Parsing fills the other arguments; all of them must outlive it.
-CLI::App* AddRebalanceCommand(CLI::App& app, RebalanceOptions& options, std::optional<std::string>& plugin_directory);
+CLI::App* AddRebalanceCommand(CLI::App& app, RebalanceOptions& options, std::optional<std::string>& plugin_directory,
+                              int& verbosity);
 
 }  // namespace berth::app

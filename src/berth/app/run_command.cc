@@ -294,8 +294,10 @@ void ClusterRun::PrepareElection() {
   const std::string& lease = configuration_.leader_election.resource_name;
   metrics::SetLeader(metrics_.registry(), lease, false);
   election_->Prepare(configuration_.leader_election, configuration_.profiles.front().scheduler_name, seed_,
-                     connection_->election(), *shell_,
-                     [this, &lease] { metrics::SetLeader(metrics_.registry(), lease, true); });
+                     connection_->election(), [this, &lease] {
+                       metrics::SetLeader(metrics_.registry(), lease, true);
+                       shell_->Lead();
+                     });
   metrics::AddSlowRenewals(metrics_.registry(), lease,
                            [&elector = election_->elector()] { return elector.slow_path_count(); });
 }

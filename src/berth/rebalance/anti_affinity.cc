@@ -48,13 +48,13 @@ const PodView* FindExcluded(const ClusterView& view, const PodView& pod, const P
 
 }  // namespace
 
-void Run(const InterPodAntiAffinityArgs& args, const Round& round) {
-  const ClusterView& view = round.view;
+void Run(const InterPodAntiAffinityArgs& args, const StrategyRun& run) {
+  const ClusterView& view = run.view;
   std::vector<std::vector<PodNumber>> by_node;
   PodsByNamespace by_namespace;
-  for (const NodeNumber node : round.nodes) {
+  for (const NodeNumber node : run.nodes) {
     by_node.push_back(
-        round.PodsOn(node, [&](const PodView& pod) { return !pod.is_finished && args.pods.Takes(*pod.pod); }));
+        run.PodsOn(node, [&](const PodView& pod) { return !pod.is_finished && args.pods.Takes(*pod.pod); }));
     for (const PodNumber pod : by_node.back()) by_namespace[view.pod(pod).pod->metadata.namespace_name].push_back(pod);
   }
   for (std::vector<PodNumber>& pods : by_node) {
@@ -62,8 +62,8 @@ void Run(const InterPodAntiAffinityArgs& args, const Round& round) {
     for (const PodNumber number : pods) {
       const PodView& pod = view.pod(number);
       const PodView* const excluded = FindExcluded(view, pod, by_namespace);
-      if (excluded == nullptr || !round.MayEvict(pod)) continue;
-      const EvictionAnswer answer = round.Evict(
+      if (excluded == nullptr || !run.MayEvict(pod)) continue;
+      const EvictionAnswer answer = run.Evict(
           number, "its anti-affinity excludes " + excluded->Key() + " on " + view.node(excluded->node).name());
       if (answer == EvictionAnswer::kNodeLimit) break;
       if (answer == EvictionAnswer::kTotalLimit) return;

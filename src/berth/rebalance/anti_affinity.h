@@ -4,10 +4,10 @@
 #pragma once
 
 #include "berth/rebalance/policy.h"
-#include "berth/rebalance/round.h"
+#include "berth/rebalance/strategy_run.h"
 
 namespace berth::rebalance {
 
-void Run(const InterPodAntiAffinityArgs& args, const Round& round);
+void Run(const InterPodAntiAffinityArgs& args, const StrategyRun& run);
 
 }  // namespace berth::rebalance

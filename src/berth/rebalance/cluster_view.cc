@@ -9,14 +9,10 @@
 #include "berth/base/check.h"
 #include "berth/framework/make_pod_info.h"
 #include "berth/framework/pod_requests.h"
+#include "berth/rebalance/cluster_health.h"
 
 namespace berth::rebalance {
 namespace {
-
-bool IsReady(const api::Node& node) {
-  return std::ranges::none_of(node.conditions,
-                              [](const auto& each) { return each.first == "Ready" && each.second != "True"; });
-}
 
 // Before it, as strategies look at the pods of a node.
 bool IsBefore(const api::Pod& a, const api::Pod& b) {

@@ -22,12 +22,12 @@ struct OwnerDuplicates {
 };
 
 // Nodes where one of the pods could be. The descheduler counts those of a pod only where there are several.
-std::size_t CountTargets(const Round& round, const OwnerDuplicates& owner) {
+std::size_t CountTargets(const StrategyRun& run, const OwnerDuplicates& owner) {
   std::set<NodeNumber> targets;
   std::vector<const api::PodSpec*> seen;  // pods with the same demands have the same nodes
   for (const auto& [node, pods] : owner.by_node) {
     for (const PodNumber number : pods) {
-      const PodView& pod = round.view.pod(number);
+      const PodView& pod = run.view.pod(number);
       const api::PodSpec& spec = pod.pod->spec;
       const bool is_seen = std::ranges::any_of(seen, [&spec](const api::PodSpec* other) {
         return other->tolerations == spec.tolerations && other->node_selector == spec.node_selector &&
@@ -36,8 +36,8 @@ std::size_t CountTargets(const Round& round, const OwnerDuplicates& owner) {
       if (is_seen) continue;
       seen.push_back(&spec);
       std::vector<NodeNumber> matching;
-      for (const NodeNumber candidate : round.nodes) {
-        const api::Node& object = *round.view.node(candidate).node;
+      for (const NodeNumber candidate : run.nodes) {
+        const api::Node& object = *run.view.node(candidate).node;
         if (!plugins::HasUntoleratedHardTaint(object.taints, spec.tolerations) && pod.required->Matches(object))
           matching.push_back(candidate);
       }
@@ -49,15 +49,15 @@ std::size_t CountTargets(const Round& round, const OwnerDuplicates& owner) {
 
 }  // namespace
 
-void Run(const RemoveDuplicatesArgs& args, const Round& round) {
+void Run(const RemoveDuplicatesArgs& args, const StrategyRun& run) {
   std::map<std::string, std::size_t> owner_pods;  // by DuplicateKey
   std::map<std::string, std::size_t> index;       // in `owners`
   std::vector<OwnerDuplicates> owners;            // in the order in which their first duplicate was seen
-  for (const NodeNumber node : round.nodes) {
+  for (const NodeNumber node : run.nodes) {
     std::set<std::vector<std::string>> seen;
-    for (const PodNumber number : round.view.node(node).pods) {
-      const PodView& pod = round.view.pod(number);
-      if (!IsDuplicable(args, pod) || !round.MayEvict(pod)) continue;
+    for (const PodNumber number : run.view.node(node).pods) {
+      const PodView& pod = run.view.pod(number);
+      if (!IsDuplicable(args, pod) || !run.MayEvict(pod)) continue;
       for (const auto& owner : pod.details->metadata.owners) ++owner_pods[DuplicateKey(pod, owner)];
       if (seen.insert(DuplicateSignature(pod)).second) continue;
       for (const auto& owner : pod.details->metadata.owners) {
@@ -70,14 +70,14 @@ void Run(const RemoveDuplicatesArgs& args, const Round& round) {
     }
   }
   for (const OwnerDuplicates& owner : owners) {
-    const std::size_t targets = CountTargets(round, owner);
+    const std::size_t targets = CountTargets(run, owner);
     if (targets < 2) continue;
     const std::size_t share = (owner_pods[owner.key] + targets - 1) / targets;
     for (const auto& [node, pods] : owner.by_node) {
       for (std::size_t i = share - 1; i < pods.size(); ++i) {
         const EvictionAnswer answer =
-            round.Evict(pods[i], "its node has " + std::to_string(pods.size() + 1) + " pods of " + owner.what +
-                                     ", where " + std::to_string(share) + " would do");
+            run.Evict(pods[i], "its node has " + std::to_string(pods.size() + 1) + " pods of " + owner.what +
+                                   ", where " + std::to_string(share) + " would do");
         if (answer == EvictionAnswer::kNodeLimit) break;
         if (answer == EvictionAnswer::kTotalLimit) return;
       }

@@ -11,15 +11,15 @@
 
 namespace berth::rebalance {
 
-void Run(const NodeAffinityArgs& args, const Round& round) {
-  const ClusterView& view = round.view;
+void Run(const NodeAffinityArgs& args, const StrategyRun& run) {
+  const ClusterView& view = run.view;
   for (const std::string& type : args.types) {
     const bool is_required = type.starts_with("required");
-    for (const NodeNumber number : round.nodes) {
+    for (const NodeNumber number : run.nodes) {
       const NodeView& node = view.node(number);
       const auto best_weight = [&](const PodView& pod) {
         std::int32_t best = 0;
-        for (const NodeNumber other : round.nodes) best = std::max(best, PreferredWeight(pod, view.node(other)));
+        for (const NodeNumber other : run.nodes) best = std::max(best, PreferredWeight(pod, view.node(other)));
         return best;
       };
       const auto is_violated = [&](const PodView& pod) {
@@ -28,16 +28,16 @@ void Run(const NodeAffinityArgs& args, const Round& round) {
         if (is_required) return affinity->required.has_value() && !pod.required->Matches(*node.node);
         return !affinity->preferred.empty() && best_weight(pod) > PreferredWeight(pod, node);
       };
-      const auto pods = round.PodsOn(number, [&](const PodView& pod) {
-        return !pod.is_finished && args.pods.Takes(*pod.pod) && is_violated(pod) && round.MayEvict(pod) &&
-               FitsAnyNode(view, pod, round.nodes);
+      const auto pods = run.PodsOn(number, [&](const PodView& pod) {
+        return !pod.is_finished && args.pods.Takes(*pod.pod) && is_violated(pod) && run.MayEvict(pod) &&
+               FitsAnyNode(view, pod, run.nodes);
       });
       for (const PodNumber pod : pods) {
         const EvictionAnswer answer =
-            round.Evict(pod, is_required ? "its node does not match its required node affinity"
-                                         : "another node has more weight by its preferred node affinity (" +
-                                               std::to_string(best_weight(view.pod(pod))) + ") than its own (" +
-                                               std::to_string(PreferredWeight(view.pod(pod), node)) + ")");
+            run.Evict(pod, is_required ? "its node does not match its required node affinity"
+                                       : "another node has more weight by its preferred node affinity (" +
+                                             std::to_string(best_weight(view.pod(pod))) + ") than its own (" +
+                                             std::to_string(PreferredWeight(view.pod(pod), node)) + ")");
         if (answer == EvictionAnswer::kNodeLimit) break;
         if (answer == EvictionAnswer::kTotalLimit) return;
       }
@@ -45,21 +45,21 @@ void Run(const NodeAffinityArgs& args, const Round& round) {
   }
 }
 
-void Run(const NodeTaintsArgs& args, const Round& round) {
-  for (const NodeNumber number : round.nodes) {
-    const NodeView& node = round.view.node(number);
-    const auto pods = round.PodsOn(number, [&](const PodView& pod) {
+void Run(const NodeTaintsArgs& args, const StrategyRun& run) {
+  for (const NodeNumber number : run.nodes) {
+    const NodeView& node = run.view.node(number);
+    const auto pods = run.PodsOn(number, [&](const PodView& pod) {
       return !pod.is_finished && args.pods.Takes(*pod.pod) && UntoleratedTaint(args, *pod.pod, *node.node) != nullptr &&
-             round.MayEvict(pod);
+             run.MayEvict(pod);
     });
     for (const PodNumber pod : pods) {
-      const api::Taint& taint = *UntoleratedTaint(args, *round.view.pod(pod).pod, *node.node);
+      const api::Taint& taint = *UntoleratedTaint(args, *run.view.pod(pod).pod, *node.node);
       std::string text = taint.key;
       if (!taint.value.empty()) text += "=" + taint.value;
       const bool is_hard = taint.effect == api::TaintEffect::kNoSchedule;
       const EvictionAnswer answer =
-          round.Evict(pod, "it does not tolerate the taint " + text + (is_hard ? ":NoSchedule" : ":PreferNoSchedule") +
-                               " of its node");
+          run.Evict(pod, "it does not tolerate the taint " + text + (is_hard ? ":NoSchedule" : ":PreferNoSchedule") +
+                             " of its node");
       if (answer == EvictionAnswer::kNodeLimit) break;
       if (answer == EvictionAnswer::kTotalLimit) return;
     }

@@ -4,11 +4,11 @@
 #pragma once
 
 #include "berth/rebalance/policy.h"
-#include "berth/rebalance/round.h"
+#include "berth/rebalance/strategy_run.h"
 
 namespace berth::rebalance {
 
-void Run(const NodeAffinityArgs& args, const Round& round);
-void Run(const NodeTaintsArgs& args, const Round& round);
+void Run(const NodeAffinityArgs& args, const StrategyRun& run);
+void Run(const NodeTaintsArgs& args, const StrategyRun& run);
 
 }  // namespace berth::rebalance

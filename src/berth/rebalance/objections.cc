@@ -10,8 +10,8 @@
 #include "berth/rebalance/evictor.h"
 #include "berth/rebalance/node_strategies.h"
 #include "berth/rebalance/pod_strategies.h"
-#include "berth/rebalance/round.h"
 #include "berth/rebalance/spread.h"
+#include "berth/rebalance/strategy_run.h"
 #include "berth/rebalance/utilization.h"
 
 namespace berth::rebalance {
@@ -34,18 +34,18 @@ Expected<std::vector<Objection>> FindObjections(const Policy& policy, const Clus
   }
   if (nodes.size() < kNodesMin) return objections;
   EvictionCounter counter(options.limits);
-  const auto run = [&](const std::vector<StrategyArgs> PolicyProfile::* strategies) {
+  const auto run_all = [&](const std::vector<StrategyArgs> PolicyProfile::* strategies) {
     for (std::size_t i = 0; i < policy.profiles.size(); ++i) {
       const PolicyProfile& profile = policy.profiles[i];
       for (const StrategyArgs& strategy : profile.*strategies) {
-        const Round round{view,    nodes,    evictors[i],     counter,   options.now,
-                          profile, strategy, options.refused, objections};
-        std::visit([&round](const auto& args) { Run(args, round); }, strategy);
+        const StrategyRun run{view,    nodes,    evictors[i],     counter,   options.now,
+                              profile, strategy, options.refused, objections};
+        std::visit([&run](const auto& args) { Run(args, run); }, strategy);
       }
     }
   };
-  run(&PolicyProfile::deschedule);
-  run(&PolicyProfile::balance);
+  run_all(&PolicyProfile::deschedule);
+  run_all(&PolicyProfile::balance);
   return objections;
 }
 

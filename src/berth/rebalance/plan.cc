@@ -53,6 +53,7 @@ class Planner {
         violations_(policy, view_, ReadyNodes(view_, policy.node_selector)),
         budgets_(state),
         counter_(policy.limits),
+        allowance_(options.allowance == nullptr ? std::nullopt : std::optional(*options.allowance)),
         overlay_(cluster.MakeOverlay()) {
     for (const NodeNumber node : violations_.nodes()) plan_.looked_at += view_.node(node).pods.size();
     plan_.pending = static_cast<std::size_t>(
@@ -125,10 +126,12 @@ class Planner {
                                std::string(NameOf(*objection.strategy)),
                                objection.profile->name,
                                objection.reason,
-                               std::move(why)};
+                               std::move(why),
+                               hold_};
   }
 
   void TryOne(const Objection& objection) {
+    hold_ = {};
     std::string why = WhyNever(objection);
     if (why.empty()) why = WhyNotNow(objection);
     if (why.empty() && view_.pod(objection.pod).is_finished) {
@@ -149,13 +152,15 @@ class Planner {
   // are judged by, all is done in copies, which take the place of the originals if all goes well.
   void TryNode(NodeNumber node, const std::vector<const Objection*>& group) {
     if (group.size() < CountMovable(view_, node)) {
+      hold_ = {};
       for (const Objection* objection : group) Stay(*objection, "its node would not be empty: other pods stay there");
       return;
     }
     const Overlay::Mark mark = overlay_->mark();
-    const Kept kept{plan_.moves.size(), budgets_, counter_, moved_};
+    const Kept kept{plan_.moves.size(), budgets_, counter_, allowance_, moved_};
     std::vector<std::pair<PodNumber, NodeNumber>> done;
     for (const Objection* objection : group) {
+      hold_ = {};
       std::string why = WhyNever(*objection);
       if (why.empty()) why = WhyNotNow(*objection);
       if (why.empty()) why = Prove(*objection, Violations::Wants::kNoWorse);
@@ -178,12 +183,14 @@ class Planner {
     std::size_t move_count;
     whatif::EvictionBudgets budgets;
     EvictionCounter counter;
+    std::optional<MoveAllowance> allowance;
     std::set<PodNumber> moved;
   };
   void Restore(const Kept& kept, const std::vector<std::pair<PodNumber, NodeNumber>>& done) {
     plan_.moves.resize(kept.move_count);
     budgets_ = kept.budgets;
     counter_ = kept.counter;
+    allowance_ = kept.allowance;
     moved_ = kept.moved;
     for (auto at = done.rbegin(); at != done.rend(); ++at) {
       violations_.Move(view_.pod(at->first), at->second);
@@ -203,8 +210,15 @@ class Planner {
     return {};
   }
 
-  std::string WhyNotNow(const Objection& objection) const {
+  // `hold_` says whether it is the allowance.
+  std::string WhyNotNow(const Objection& objection) {
     const PodView& pod = view_.pod(objection.pod);
+    if (allowance_) {
+      Hold hold =
+          allowance_->WhyNot(*pod.pod, NameOf(*objection.strategy), IsAboutPod(*objection.strategy), pod.is_finished);
+      hold_ = hold.cause;
+      if (!hold.cause.empty()) return std::move(hold.why);
+    }
     switch (counter_.Ask(pod)) {
       case EvictionCounter::Answer::kEvicted: break;
       case EvictionCounter::Answer::kNodeLimit: return "maxNoOfPodsToEvictPerNode is reached";
@@ -241,9 +255,11 @@ class Planner {
     if (!why.empty()) return why;
     // Any of the best nodes may be the scheduler's choice.
     const auto all = overlay_->Evaluate(replacement.pod, Detail::kAll, seed_);
+    ties_.clear();
     for (const NodeIndex best : all.outcome.best) {
       why = WhyNotThere(objection, best, wants);
       if (!why.empty()) return why;
+      if (best != all.outcome.node && ties_.size() <= kTiesMax) ties_.push_back(overlay_->nodes().Info(best).name());
     }
     why = WhyNotThere(objection, all.outcome.node, wants);
     if (!why.empty()) return why;
@@ -291,10 +307,24 @@ class Planner {
 
   void Commit(const Objection& objection, std::optional<NodeNumber> to, std::vector<ViolationChange> changes) {
     const PodView& pod = view_.pod(objection.pod);
-    plan_.moves.push_back({pod.Key(), pod.pod->metadata.uid, whatif::OwnerOf(*pod.pod), view_.node(pod.node).name(),
-                           to ? view_.node(*to).name() : "", std::string(NameOf(*objection.strategy)),
-                           objection.profile->name, objection.reason, std::move(changes)});
+    PlannedMove& move = plan_.moves.emplace_back();
+    move.pod = pod.pod;
+    move.key = pod.Key();
+    move.uid = pod.pod->metadata.uid;
+    move.owner = whatif::OwnerOf(*pod.pod);
+    move.from = view_.node(pod.node).name();
+    if (to) {
+      move.to = view_.node(*to).name();
+      move.ties = ties_;
+      move.has_more_ties = ties_.size() > kTiesMax;
+      if (move.has_more_ties) move.ties.pop_back();
+    }
+    move.strategy = NameOf(*objection.strategy);
+    move.profile = objection.profile->name;
+    move.reason = objection.reason;
+    move.changes = std::move(changes);
     counter_.Evict(pod);
+    if (allowance_) allowance_->Take(*pod.pod, pod.is_finished);
     if (to) {
       budgets_.Take(*pod.pod);
       violations_.Move(pod, *to);
@@ -311,9 +341,12 @@ class Planner {
   Violations violations_;
   whatif::EvictionBudgets budgets_;
   EvictionCounter counter_;
+  std::optional<MoveAllowance> allowance_;
+  std::string_view hold_;  // of the pod that is tried: the cause for which the allowance holds it
   std::unique_ptr<Overlay> overlay_;
   std::uint64_t seed_ = 0;
-  NodeNumber target_ = 0;  // of the last Prove()
+  NodeNumber target_ = 0;          // of the last Prove()
+  std::vector<std::string> ties_;  // the same; one more than kTiesMax when there are more
   UtilizationGroups groups_;
   const StrategyArgs* grouped_by_ = nullptr;  // that groups_ is of; null: the view has changed since
   std::set<PodNumber> moved_;

@@ -11,11 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "berth/api/pod.h"
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
+#include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/policy.h"
 #include "berth/rebalance/violations.h"
 #include "berth/whatif/cluster_state.h"
@@ -23,12 +27,18 @@
 
 namespace berth::rebalance {
 
+inline constexpr std::size_t kTiesMax = 8;
+
 struct PlannedMove {
+  std::shared_ptr<const api::Pod> pod;
   std::string key;  // "default/web-1"
   std::string uid;
   std::string owner;  // "ReplicaSet web-5c7", or empty
   std::string from;
-  std::string to;        // empty: a finished pod, which is removed and needs no place
+  std::string to;  // empty: a finished pod, which is removed and needs no place
+  // Nodes that are as good as `to` for the scheduler, which may choose any of them: kTiesMax of them at most.
+  std::vector<std::string> ties;
+  bool has_more_ties = false;
   std::string strategy;  // that objects to it
   std::string profile;
   std::string reason;
@@ -40,8 +50,9 @@ struct StayingPod {
   std::string node;
   std::string strategy;
   std::string profile;
-  std::string reason;  // of the objection
-  std::string why;     // it is not moved
+  std::string reason;     // of the objection
+  std::string why;        // it is not moved
+  std::string_view hold;  // the cause, where PlanOptions::allowance holds it
 };
 
 struct RebalancePlan {
@@ -57,6 +68,8 @@ struct PlanOptions {
   Time now{};  // the time of day
   // Asked between two moves; true ends the plan with what it has.
   std::function<bool()> is_interrupted;
+  // What may be moved beside what the policy says; null: all.
+  const MoveAllowance* allowance = nullptr;
 };
 
 // Times that pods which fitted nowhere are tried again, because others have moved meanwhile.

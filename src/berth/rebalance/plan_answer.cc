@@ -31,13 +31,6 @@ std::string ChangesText(const PlannedMove& move, bool is_better) {
   return text;
 }
 
-std::string GainText(const PlannedMove& move) {
-  if (move.to.empty()) return "a finished pod is gone";
-  if (move.strategy == "HighNodeUtilization") return "its node is emptied";
-  std::string text = ChangesText(move, true);
-  return text.empty() ? "a new pod" : text;
-}
-
 std::string Summary(const RebalancePlan& plan) {
   std::map<std::string, std::size_t> by_strategy;
   for (const PlannedMove& move : plan.moves) ++by_strategy[move.strategy];
@@ -76,6 +69,13 @@ codec::json::object MoveJson(const PlannedMove& move) {
 }
 
 }  // namespace
+
+std::string GainText(const PlannedMove& move) {
+  if (move.to.empty()) return "a finished pod is gone";
+  if (move.strategy == "HighNodeUtilization") return "its node is emptied";
+  std::string text = ChangesText(move, true);
+  return text.empty() ? "a new pod" : text;
+}
 
 std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, const cli::Table::Style& style) {
   std::vector<std::string> lines;

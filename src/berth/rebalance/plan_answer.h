@@ -12,6 +12,9 @@
 
 namespace berth::rebalance {
 
+// What gets better: "node-1 3 to 2, node-2 0 to 1", "1 violation fewer".
+std::string GainText(const PlannedMove& move);
+
 // Pods that stay, told in a table that is not the wide one.
 inline constexpr std::size_t kStayingToldMax = 20;
 

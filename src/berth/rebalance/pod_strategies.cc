@@ -53,9 +53,9 @@ bool HasExitCode(const States& states, const std::vector<std::int32_t>& codes) {
 }
 
 // Evicts the pods of one node. False: no more of any.
-bool EvictAll(const Round& round, const std::vector<PodNumber>& pods, const auto& reason) {
+bool EvictAll(const StrategyRun& run, const std::vector<PodNumber>& pods, const auto& reason) {
   for (const PodNumber pod : pods) {
-    const EvictionAnswer answer = round.Evict(pod, reason(round.view.pod(pod)));
+    const EvictionAnswer answer = run.Evict(pod, reason(run.view.pod(pod)));
     if (answer == EvictionAnswer::kNodeLimit) return true;
     if (answer == EvictionAnswer::kTotalLimit) return false;
   }
@@ -141,50 +141,50 @@ bool IsInState(const TooManyRestartsArgs& args, const api::PodDetails::Status& s
 
 }  // namespace
 
-void Run(const PodLifeTimeArgs& args, const Round& round) {
+void Run(const PodLifeTimeArgs& args, const StrategyRun& run) {
   std::vector<PodNumber> pods;
-  for (const NodeNumber node : round.nodes) {
-    const auto of_node = round.PodsOn(node, [&](const PodView& pod) {
-      return args.pods.Takes(*pod.pod) && IsDue(args, pod, round.now) && round.MayEvict(pod);
+  for (const NodeNumber node : run.nodes) {
+    const auto of_node = run.PodsOn(node, [&](const PodView& pod) {
+      return args.pods.Takes(*pod.pod) && IsDue(args, pod, run.now) && run.MayEvict(pod);
     });
     pods.insert(pods.end(), of_node.begin(), of_node.end());
   }
-  std::ranges::stable_sort(pods, {}, [&round](PodNumber number) {
-    const PodView& pod = round.view.pod(number);
-    return pod.is_moved ? round.now : pod.pod->metadata.creation_time.value_or(Time::min());
+  std::ranges::stable_sort(pods, {}, [&run](PodNumber number) {
+    const PodView& pod = run.view.pod(number);
+    return pod.is_moved ? run.now : pod.pod->metadata.creation_time.value_or(Time::min());
   });
   for (const PodNumber pod : pods) {
     std::string reason = "its state is one that the policy ends";
     if (args.max_seconds) reason = "it is older than " + std::to_string(*args.max_seconds) + " s";
-    if (round.Evict(pod, std::move(reason)) == EvictionAnswer::kTotalLimit) return;
+    if (run.Evict(pod, std::move(reason)) == EvictionAnswer::kTotalLimit) return;
   }
 }
 
-void Run(const FailedPodsArgs& args, const Round& round) {
-  for (const NodeNumber node : round.nodes) {
-    const auto pods = round.PodsOn(node, [&](const PodView& pod) {
-      return args.pods.Takes(*pod.pod) && IsRemovable(args, pod, round.now) && round.MayEvict(pod);
+void Run(const FailedPodsArgs& args, const StrategyRun& run) {
+  for (const NodeNumber node : run.nodes) {
+    const auto pods = run.PodsOn(node, [&](const PodView& pod) {
+      return args.pods.Takes(*pod.pod) && IsRemovable(args, pod, run.now) && run.MayEvict(pod);
     });
     const auto reason = [](const PodView& pod) {
       const std::string& why = pod.details->status.reason;
       return why.empty() ? std::string("it has failed") : "it has failed: " + why;
     };
-    if (!EvictAll(round, pods, reason)) return;
+    if (!EvictAll(run, pods, reason)) return;
   }
 }
 
-void Run(const TooManyRestartsArgs& args, const Round& round) {
-  for (const NodeNumber node : round.nodes) {
-    auto pods = round.PodsOn(node, [&](const PodView& pod) {
+void Run(const TooManyRestartsArgs& args, const StrategyRun& run) {
+  for (const NodeNumber node : run.nodes) {
+    auto pods = run.PodsOn(node, [&](const PodView& pod) {
       return args.pods.Takes(*pod.pod) && RestartsOf(args, pod) >= args.threshold &&
-             IsInState(args, pod.details->status) && round.MayEvict(pod);
+             IsInState(args, pod.details->status) && run.MayEvict(pod);
     });
     std::ranges::stable_sort(pods, std::ranges::greater(),
-                             [&](PodNumber pod) { return RestartsOf(args, round.view.pod(pod)); });
+                             [&](PodNumber pod) { return RestartsOf(args, run.view.pod(pod)); });
     const auto reason = [&args](const PodView& pod) {
       return "its containers have restarted " + std::to_string(RestartsOf(args, pod)) + " times";
     };
-    if (!EvictAll(round, pods, reason)) return;
+    if (!EvictAll(run, pods, reason)) return;
   }
 }
 

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "berth/rebalance/policy.h"
-#include "berth/rebalance/round.h"
+#include "berth/rebalance/strategy_run.h"
 
 namespace berth::rebalance {
 
-void Run(const PodLifeTimeArgs& args, const Round& round);
-void Run(const FailedPodsArgs& args, const Round& round);
-void Run(const TooManyRestartsArgs& args, const Round& round);
+void Run(const PodLifeTimeArgs& args, const StrategyRun& run);
+void Run(const FailedPodsArgs& args, const StrategyRun& run);
+void Run(const TooManyRestartsArgs& args, const StrategyRun& run);
 
 }  // namespace berth::rebalance

@@ -194,6 +194,7 @@ struct Policy {
   std::vector<PolicyProfile> profiles;
   std::string node_selector;  // of the nodes that are looked at; empty: all
   EvictionLimits limits;
+  std::optional<std::int64_t> grace_period_seconds;  // of evictions; absent: the pod's own
   bool operator==(const Policy&) const = default;
 };
 

@@ -605,6 +605,7 @@ void ReadDocument(const json::value& document, FieldErrors& errors, Policy& out)
   reader.Read("evictionFailureEventNotification", notification);
   std::optional<std::uint64_t> grace_seconds;
   ReadCount(reader, "gracePeriodSeconds", grace_seconds);
+  if (grace_seconds) out.grace_period_seconds = static_cast<std::int64_t>(*grace_seconds);
   ReadMetrics(reader);
   reader.List("profiles", [&](const json::value& item, const std::string& path) {
     if (out.profiles.size() == kPolicyProfilesMax) {

@@ -71,23 +71,23 @@ void SortForEviction(const ClusterView& view, std::vector<PodNumber>& pods) {
 
 class Balancing {
  public:
-  Balancing(const TopologySpreadArgs& args, const Round& round, const SpreadConstraint& constraint,
+  Balancing(const TopologySpreadArgs& args, const StrategyRun& run, const SpreadConstraint& constraint,
             const std::vector<PodNumber>& pods)
-      : args_(args), round_(round), constraint_(constraint) {
+      : args_(args), round_(run), constraint_(constraint) {
     std::map<std::string_view, std::size_t> index;
     const auto domain_of = [&](std::string_view value) -> Domain& {
       const auto [at, is_new] = index.emplace(value, domains_.size());
       if (is_new) domains_.push_back({std::string(value), {}});
       return domains_[at->second];
     };
-    for (const NodeNumber number : round.nodes) {
+    for (const NodeNumber number : run.nodes) {
       const std::string* const value = ValueAt(number);
-      if (value == nullptr || !constraint.TakesNode(*round.view.node(number).node)) continue;
+      if (value == nullptr || !constraint.TakesNode(*run.view.node(number).node)) continue;
       eligible_.push_back(number);
       domain_of(*value);
     }
     for (const PodNumber number : pods) {
-      const PodView& pod = round.view.pod(number);
+      const PodView& pod = run.view.pod(number);
       if (pod.pod->metadata.deletion_time || !constraint.Selects(*pod.pod)) continue;
       const std::string* const value = ValueAt(pod.node);
       if (value == nullptr) continue;
@@ -156,7 +156,7 @@ class Balancing {
   }
 
   const TopologySpreadArgs& args_;
-  const Round& round_;
+  const StrategyRun& round_;
   const SpreadConstraint& constraint_;
   std::vector<Domain> domains_;
   std::vector<NodeNumber> eligible_;  // that have the key
@@ -194,19 +194,19 @@ std::vector<SpreadConstraint> ConstraintsOf(const TopologySpreadArgs& args, cons
   return constraints;
 }
 
-void Run(const TopologySpreadArgs& args, const Round& round) {
+void Run(const TopologySpreadArgs& args, const StrategyRun& run) {
   std::map<std::string_view, std::vector<PodNumber>> by_namespace;
-  for (const NodeNumber node : round.nodes) {
-    for (const PodNumber number : round.view.node(node).pods) {
-      const PodView& pod = round.view.pod(number);
-      if (!pod.is_finished && args.pods.Takes(*pod.pod) && round.evictor.Filter(pod))
+  for (const NodeNumber node : run.nodes) {
+    for (const PodNumber number : run.view.node(node).pods) {
+      const PodView& pod = run.view.pod(number);
+      if (!pod.is_finished && args.pods.Takes(*pod.pod) && run.evictor.Filter(pod))
         by_namespace[pod.pod->metadata.namespace_name].push_back(number);
     }
   }
   std::vector<std::pair<PodNumber, std::string>> wanted;
   for (const auto& [name, pods] : by_namespace) {
-    for (const SpreadConstraint& constraint : ConstraintsOf(args, round.view, pods)) {
-      Balancing balancing(args, round, constraint, pods);
+    for (const SpreadConstraint& constraint : ConstraintsOf(args, run.view, pods)) {
+      Balancing balancing(args, run, constraint, pods);
       if (balancing.IsBalanced()) continue;
       std::vector<PodNumber> out;
       balancing.Balance(out);
@@ -220,9 +220,9 @@ void Run(const TopologySpreadArgs& args, const Round& round) {
   std::set<PodNumber> seen;
   std::set<NodeNumber> full;
   for (auto& [number, reason] : wanted) {
-    const PodView& pod = round.view.pod(number);
-    if (!seen.insert(number).second || full.contains(pod.node) || !round.evictor.PreEvictionFilter(pod)) continue;
-    const EvictionAnswer answer = round.Evict(number, std::move(reason));
+    const PodView& pod = run.view.pod(number);
+    if (!seen.insert(number).second || full.contains(pod.node) || !run.evictor.PreEvictionFilter(pod)) continue;
+    const EvictionAnswer answer = run.Evict(number, std::move(reason));
     if (answer == EvictionAnswer::kNodeLimit) full.insert(pod.node);
     if (answer == EvictionAnswer::kTotalLimit) return;
   }

@@ -11,7 +11,7 @@
 #include "berth/api/selector.h"
 #include "berth/rebalance/cluster_view.h"
 #include "berth/rebalance/policy.h"
-#include "berth/rebalance/round.h"
+#include "berth/rebalance/strategy_run.h"
 
 namespace berth::rebalance {
 
@@ -36,6 +36,6 @@ std::vector<SpreadConstraint> ConstraintsOf(const TopologySpreadArgs& args, cons
                                             const std::vector<PodNumber>& pods);
 
 // RemovePodsViolatingTopologySpreadConstraint, as the descheduler has it.
-void Run(const TopologySpreadArgs& args, const Round& round);
+void Run(const TopologySpreadArgs& args, const StrategyRun& run);
 
 }  // namespace berth::rebalance

@@ -65,9 +65,9 @@ void SortByUse(const ClusterView& view, const std::vector<std::string>& resource
 }
 
 // Of any effect, and only where the pod has as many tolerations as the node has taints: the descheduler's way.
-bool ToleratesSome(const Round& round, const api::Pod& pod, const std::vector<NodeNumber>& targets) {
+bool ToleratesSome(const StrategyRun& run, const api::Pod& pod, const std::vector<NodeNumber>& targets) {
   return std::ranges::any_of(targets, [&](NodeNumber number) {
-    const std::vector<api::Taint>& taints = round.view.node(number).node->taints;
+    const std::vector<api::Taint>& taints = run.view.node(number).node->taints;
     return pod.spec.tolerations.size() >= taints.size() && std::ranges::all_of(taints, [&](const auto& taint) {
              return plugins::Tolerates(pod.spec.tolerations, taint);
            });
@@ -84,10 +84,10 @@ struct Settings {
 
 class Draining {
  public:
-  Draining(const Round& round, const UtilizationGroups& groups, const Settings& settings)
-      : round_(round), groups_(groups), settings_(settings) {
+  Draining(const StrategyRun& run, const UtilizationGroups& groups, const Settings& settings)
+      : round_(run), groups_(groups), settings_(settings) {
     for (const NodeNumber number : groups.targets) {
-      const NodeView& node = round.view.node(number);
+      const NodeView& node = run.view.node(number);
       for (const std::string& resource : settings.resources)
         available_[resource] += CapacityAt(node, resource, groups.high) - Used(node, resource);
     }
@@ -139,7 +139,7 @@ class Draining {
     return std::ranges::all_of(available_, [](const auto& each) { return each.second > 0; });
   }
 
-  const Round& round_;
+  const StrategyRun& round_;
   const UtilizationGroups& groups_;
   const Settings& settings_;
   Amounts available_;  // in all targets
@@ -220,9 +220,9 @@ UtilizationGroups GroupNodes(const HighNodeUtilizationArgs& args, const ClusterV
   return groups;
 }
 
-void Run(const LowNodeUtilizationArgs& args, const Round& round) {
-  const UtilizationGroups groups = GroupNodes(args, round.view, round.nodes);
-  if (!IsWorthIt(groups.targets, groups.sources, round.nodes.size(), args.number_of_nodes)) return;
+void Run(const LowNodeUtilizationArgs& args, const StrategyRun& run) {
+  const UtilizationGroups groups = GroupNodes(args, run.view, run.nodes);
+  if (!IsWorthIt(groups.targets, groups.sources, run.nodes.size(), args.number_of_nodes)) return;
   const Settings settings{args.excluded_namespaces, args.node_limit, ResourcesOf(args.thresholds), true};
   const auto reason = [&groups](const NodeView& node) {
     std::string text = "its node is too full";
@@ -232,12 +232,12 @@ void Run(const LowNodeUtilizationArgs& args, const Round& round) {
     }
     return text;
   };
-  Draining(round, groups, settings).Run([&](const PodView& pod) { return round.evictor.Filter(pod); }, reason);
+  Draining(run, groups, settings).Run([&](const PodView& pod) { return run.evictor.Filter(pod); }, reason);
 }
 
-void Run(const HighNodeUtilizationArgs& args, const Round& round) {
-  const UtilizationGroups groups = GroupNodes(args, round.view, round.nodes);
-  if (!IsWorthIt(groups.sources, groups.targets, round.nodes.size(), args.number_of_nodes)) return;
+void Run(const HighNodeUtilizationArgs& args, const StrategyRun& run) {
+  const UtilizationGroups groups = GroupNodes(args, run.view, run.nodes);
+  if (!IsWorthIt(groups.sources, groups.targets, run.nodes.size(), args.number_of_nodes)) return;
   const Settings settings{args.excluded_namespaces, std::nullopt, ResourcesOf(args.thresholds), false};
   const auto names_one = [&args](const PodView& pod) {
     const auto any = [&args](const std::vector<api::Container>& containers) {
@@ -250,9 +250,9 @@ void Run(const HighNodeUtilizationArgs& args, const Round& round) {
     return any(pod.pod->spec.containers) || any(pod.pod->spec.init_containers);
   };
   const auto takes = [&](const PodView& pod) {
-    return round.evictor.Filter(pod) && (!args.only_thresholding_resources || names_one(pod));
+    return run.evictor.Filter(pod) && (!args.only_thresholding_resources || names_one(pod));
   };
-  Draining(round, groups, settings).Run(takes, [](const NodeView&) { return std::string("its node is nearly empty"); });
+  Draining(run, groups, settings).Run(takes, [](const NodeView&) { return std::string("its node is nearly empty"); });
 }
 
 }  // namespace berth::rebalance

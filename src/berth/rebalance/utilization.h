@@ -10,7 +10,7 @@
 
 #include "berth/rebalance/cluster_view.h"
 #include "berth/rebalance/policy.h"
-#include "berth/rebalance/round.h"
+#include "berth/rebalance/strategy_run.h"
 
 namespace berth::rebalance {
 
@@ -39,7 +39,7 @@ UtilizationGroups GroupNodes(const HighNodeUtilizationArgs& args, const ClusterV
 bool IsWithin(const NodeView& node, const Thresholds& thresholds);
 
 // LowNodeUtilization and HighNodeUtilization, by requests, as the descheduler has them.
-void Run(const LowNodeUtilizationArgs& args, const Round& round);
-void Run(const HighNodeUtilizationArgs& args, const Round& round);
+void Run(const LowNodeUtilizationArgs& args, const StrategyRun& run);
+void Run(const HighNodeUtilizationArgs& args, const StrategyRun& run);
 
 }  // namespace berth::rebalance

@@ -29,11 +29,15 @@ std::string JsonBinding(const PodTarget& pod, const std::string& node_name) {
                                  {"target", object{{"kind", "Node"}, {"name", node_name}}}});
 }
 
-std::string JsonDeleteOptions(std::optional<std::int64_t> grace_seconds, const std::string& uid) {
+object DeleteOptions(std::optional<std::int64_t> grace_seconds, const std::string& uid) {
   object body{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (grace_seconds) body["gracePeriodSeconds"] = *grace_seconds;
   if (!uid.empty()) body["preconditions"] = object{{"uid", uid}};
-  return codec::WriteJson(body);
+  return body;
+}
+
+std::string JsonDeleteOptions(std::optional<std::int64_t> grace_seconds, const std::string& uid) {
+  return codec::WriteJson(DeleteOptions(grace_seconds, uid));
 }
 
 std::string PodPath(const std::string& namespace_name, const std::string& name, std::string_view subresource = {}) {
@@ -118,6 +122,18 @@ void ApiWriter::DeletePod(const PodTarget& pod, std::optional<std::int64_t> grac
         return api::EncodeDeleteOptions({grace_seconds, pod.uid});
       },
       std::move(done));
+}
+
+void ApiWriter::EvictPod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done) {
+  if (!IsComplete(pod.namespace_name, pod.name)) return done(Incomplete());
+  net::Request request;
+  request.method = "POST";
+  request.target = PodPath(pod.namespace_name, pod.name, "eviction");
+  request.body = codec::WriteJson(object{{"apiVersion", "policy/v1"},
+                                         {"kind", "Eviction"},
+                                         {"metadata", object{{"namespace", pod.namespace_name}, {"name", pod.name}}},
+                                         {"deleteOptions", DeleteOptions(grace_seconds, pod.uid)}});
+  DoBlind(std::move(request), 1, std::move(done));
 }
 
 void ApiWriter::DoBlind(net::Request request, int tries, Done done) {

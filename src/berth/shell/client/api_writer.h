@@ -34,8 +34,8 @@ enum class PatchFormat : std::uint8_t { kMerge, kStrategicMerge, kJson };
 
 struct ApiWriterOptions {
   Duration timeout = std::chrono::seconds(30);  // of each try
-  // Tries of a request that certainly had no effect (refused connection, 429), but for bindings and statuses: these are
-  // tried once, since whoever asks for them has a queue of its own.
+  // Tries of a request that certainly had no effect (refused connection, 429), but for bindings, statuses and
+  // evictions: these are tried once, since whoever asks for them has a queue of its own.
   int tries = 4;
 };
 
@@ -59,6 +59,9 @@ class ApiWriter {
 
   // Without `grace_seconds` the pod's own grace period holds.
   void DeletePod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done);
+
+  // Through the Eviction API, which asks PodDisruptionBudgets; sent once. kTooManyRequests: they do not allow it now.
+  void EvictPod(const PodTarget& pod, std::optional<std::int64_t> grace_seconds, Done done);
 
   // The pod's JSON as the server has it; kNotFound when it is gone.
   void GetPod(const std::string& namespace_name, const std::string& name, ReadDone done);

@@ -65,6 +65,21 @@ TEST_F(ApiWriterTest, SaysWhetherTheBindingMayHaveHappened) {
 }
 
 // Who asks for them has them in a line of its own, and must know that they are not under way.
+TEST_F(ApiWriterTest, EvictsOnceWithTheUidAsPrecondition) {
+  writer.EvictPod({"default", "web-1", "uid-1"}, 30, Keep());
+  const auto call = transport.Next();
+  EXPECT_EQ(call->request.method, "POST");
+  EXPECT_EQ(call->request.target, "/api/v1/namespaces/default/pods/web-1/eviction");
+  EXPECT_EQ(call->request.body,
+            R"({"apiVersion":"policy/v1","kind":"Eviction","metadata":{"namespace":"default","name":"web-1"},)"
+            R"("deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions","gracePeriodSeconds":30,)"
+            R"("preconditions":{"uid":"uid-1"}}})");
+  call->Answer(429, R"({"kind":"Status","reason":"TooManyRequests","message":"Cannot evict pod"})");
+  ASSERT_TRUE(result && !result->ok());
+  EXPECT_EQ(result->error().code, ErrorCode::kTooManyRequests);
+  EXPECT_FALSE(result->error().outcome_unknown);
+}
+
 TEST_F(ApiWriterTest, SendsBindingsAndStatusesOnce) {
   writer.Bind({"default", "web-1", "uid-1"}, "n1", Keep());
   transport.Next()->Answer(429, "{}", {{"Retry-After", "3"}});

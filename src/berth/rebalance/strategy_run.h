@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Round: what a strategy is given, and what it says. Private to this folder. One strategy's run.
+// StrategyRun: what a strategy is given when it runs once, and what it says. Private to this folder.
 #pragma once
 
 #include <set>
@@ -16,7 +16,7 @@ namespace berth::rebalance {
 
 using EvictionAnswer = EvictionCounter::Answer;
 
-struct Round {
+struct StrategyRun {
   const ClusterView& view;
   const std::vector<NodeNumber>& nodes;  // that the policy looks at
   const Evictor& evictor;

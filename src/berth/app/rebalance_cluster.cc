@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/rebalance_cluster.h"
+
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "berth/base/log.h"
+#include "berth/codec/json.h"
+#include "berth/rebalance/plan_answer.h"
+#include "berth/whatif/cluster_reader.h"
+
+namespace berth::app {
+namespace {
+
+using codec::json::object;
+using rebalance::MoveChange;
+using rebalance::PlannedMove;
+
+constexpr char kLedgerKey[] = "moves";
+constexpr char kConfigMaps[] = "configmaps";
+
+// "node-3", "node-3 or node-4, which is as good".
+std::string WhereTo(const PlannedMove& move) {
+  if (move.to.empty()) return "nowhere";
+  const std::size_t ties = move.ties.size();
+  if (ties == 0) return move.to;
+  if (ties == 1) return move.to + " or " + move.ties.front() + ", which is as good";
+  return move.to + " or another node that is as good";
+}
+
+client::ObjectReference ReferenceTo(const api::Pod& pod) {
+  return {"v1", "Pod", pod.metadata.namespace_name, pod.metadata.name, pod.metadata.uid, {}};
+}
+
+client::EventRecorderOptions RecorderOptions(const std::string& hostname) {
+  client::EventRecorderOptions options;
+  options.hostname = hostname;
+  return options;
+}
+
+void LogMove(std::string_view message, const PlannedMove& move) {
+  log::Info("rebalance", message,
+            {{"pod", move.key},
+             {"uid", move.uid},
+             {"owner", move.owner},
+             {"from", move.from},
+             {"to", WhereTo(move)},
+             {"strategy", move.strategy},
+             {"why", move.reason},
+             {"gain", rebalance::GainText(move)}});
+}
+
+}  // namespace
+
+RebalanceCluster::RebalanceCluster(Connection& connection, const Clock& clock, framework::Metrics& metrics,
+                                   RebalanceClusterOptions options)
+    : connection_(connection),
+      clock_(clock),
+      options_(std::move(options)),
+      writer_(connection.rest()),
+      events_(connection.events(), RecorderOptions(options_.hostname)),
+      metrics_(metrics) {}
+
+Expected<whatif::ClusterState> RebalanceCluster::Read() {
+  whatif::ClusterReadOptions how;
+  how.source = connection_.server();
+  how.keeps_pod_details = true;
+  how.is_interrupted = options_.is_ending;
+  return whatif::ReadCluster(connection_.rest(), clock_, how);
+}
+
+Expected<rebalance::RebalancePlan> RebalanceCluster::Plan(const whatif::ClusterState& state,
+                                                          const rebalance::PlanOptions& options) {
+  whatif::OfflineOptions core = options_.core;
+  core.now = options.now;
+  BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(std::move(core)));
+  cluster->Load(state);
+  return rebalance::PlanRebalance(*cluster, state, options_.policy, options);
+}
+
+Expected<std::string> RebalanceCluster::LoadLedger() {
+  net::Request request;
+  request.target = client::ObjectPath("/api/v1", options_.namespace_name, kConfigMaps, options_.name);
+  const auto response = connection_.rest().DoSync(std::move(request));
+  if (!response.ok() && response.error().code == ErrorCode::kNotFound) {
+    version_.clear();
+    return std::string();
+  }
+  if (!response.ok()) return response.error();
+  std::string text;
+  BERTH_RETURN_IF_ERROR(KeepVersion(*response, &text));
+  return text;
+}
+
+Expected<void> RebalanceCluster::SaveLedger(const std::string& text) {
+  const std::string whole = client::ObjectPath("/api/v1", options_.namespace_name, kConfigMaps);
+  const bool is_new = version_.empty();
+  object metadata{{"name", options_.name}, {"namespace", options_.namespace_name}};
+  if (!is_new) metadata["resourceVersion"] = version_;
+  const auto response =
+      SendLedger(is_new ? "POST" : "PATCH", is_new ? whole : whole + "/" + options_.name, std::move(metadata), text);
+  if (!response.ok()) return response.error();
+  return KeepVersion(*response, nullptr);
+}
+
+// A patch leaves alone what others have put there: labels of an installer.
+Expected<net::Response> RebalanceCluster::SendLedger(const char* method, std::string target, object metadata,
+                                                     const std::string& text) {
+  net::Request request;
+  request.method = method;
+  request.target = std::move(target);
+  const bool is_patch = request.method == "PATCH";
+  request.headers.push_back({"Content-Type", is_patch ? "application/merge-patch+json" : "application/json"});
+  request.body = codec::WriteJson(object{{"apiVersion", "v1"},
+                                         {"kind", "ConfigMap"},
+                                         {"metadata", std::move(metadata)},
+                                         {"data", object{{kLedgerKey, text}}}});
+  return connection_.rest().DoSync(std::move(request));
+}
+
+Expected<void> RebalanceCluster::KeepVersion(const net::Response& response, std::string* text) {
+  BERTH_ASSIGN_OR_RETURN(const codec::json::value document, codec::ParseJson(response.body));
+  const auto find = [&](const char* part, const char* key) -> std::string {
+    const auto* const whole = document.if_object();
+    const auto* const member = whole == nullptr ? nullptr : whole->if_contains(part);
+    const auto* const value =
+        member == nullptr || !member->is_object() ? nullptr : member->get_object().if_contains(key);
+    return value == nullptr || !value->is_string() ? std::string() : std::string(value->get_string());
+  };
+  version_ = find("metadata", "resourceVersion");
+  if (version_.empty()) return Error{ErrorCode::kInternal, "the answer is no ConfigMap: it has no resourceVersion"};
+  if (text != nullptr) *text = find("data", kLedgerKey);
+  return {};
+}
+
+Expected<void> RebalanceCluster::Evict(const PlannedMove& move) {
+  const auto promise = std::make_shared<std::promise<Expected<void>>>();
+  const api::ObjectMeta& pod = move.pod->metadata;
+  writer_.EvictPod({pod.namespace_name, pod.name, pod.uid}, options_.policy.grace_period_seconds,
+                   [promise](Expected<void> done) { promise->set_value(std::move(done)); });
+  return promise->get_future().get();
+}
+
+// On the pod, and on its owner, which outlives it.
+void RebalanceCluster::OnEvicted(const PlannedMove& move) {
+  LogMove("Evicted", move);
+  metrics_.OnEviction(move.strategy, "evicted");
+  client::Event event;
+  event.reason = "Rebalanced";
+  event.action = "Evicting";
+  event.scheduler_name = kComponent;
+  event.note =
+      move.strategy + ": " + move.reason + " (" + rebalance::GainText(move) + "). " +
+      (move.to.empty() ? "It was removed from " + move.from
+                       : "Evicted from " + move.from + "; its replacement was proved to go to " + WhereTo(move));
+  event.regarding = ReferenceTo(*move.pod);
+  if (const auto& owner = move.pod->metadata.controller) {
+    client::Event of_owner = event;
+    of_owner.note = "Pod " + move.pod->metadata.name + ": " + event.note;
+    of_owner.related = event.regarding;
+    of_owner.regarding = {owner->api_version, owner->kind, move.pod->metadata.namespace_name,
+                          owner->name,        owner->uid,  {}};
+    event.related = of_owner.regarding;
+    events_.Record(std::move(of_owner));
+  }
+  events_.Record(std::move(event));
+}
+
+void RebalanceCluster::OnNotEvicted(const PlannedMove& move, const Error& error) {
+  const bool is_refused = error.code == ErrorCode::kTooManyRequests;
+  log::Warning("rebalance", is_refused ? "The API server refused an eviction" : "An eviction failed",
+               {{"pod", move.key}, {"strategy", move.strategy}, {"error", error.message}});
+  metrics_.OnEviction(move.strategy, is_refused ? "refused" : error.outcome_unknown ? "unknown" : "failed");
+}
+
+void RebalanceCluster::OnChange(const MoveChange& change) {
+  metrics_.OnChange(change);
+  const rebalance::MoveRecord& record = change.record;
+  const auto tell = [&](log::Level level, std::string_view message) {
+    log::Write(level, "rebalance", message,
+               {{"pod", record.key},
+                {"workload", record.workload},
+                {"proved", record.to},
+                {"node", change.node},
+                {"strategy", record.strategy}});
+  };
+  switch (change.kind) {
+    case MoveChange::Kind::kFoundEvicted: return tell(log::Level::kInfo, "An eviction that had no answer took effect");
+    case MoveChange::Kind::kNotEvicted: return tell(log::Level::kInfo, "An eviction did not take effect");
+    case MoveChange::Kind::kAsProved:
+      return tell(log::Level::kInfo, "The replacement is ready where it was proved to go");
+    case MoveChange::Kind::kElsewhere:
+      return tell(log::Level::kWarning, "The replacement is ready on another node than was proved");
+    case MoveChange::Kind::kGone: return tell(log::Level::kInfo, "A finished pod is gone");
+    case MoveChange::Kind::kNotPlaced:
+      return tell(log::Level::kWarning, "The replacement was not ready in time: nothing else of its owner moves");
+  }
+}
+
+void RebalanceCluster::OnRound(const rebalance::RoundReport& report, Duration took) {
+  metrics_.OnRound(report, took);
+  const bool would = report.result == rebalance::RoundReport::Result::kWouldMove;
+  for (const PlannedMove& move : report.moves) {
+    if (would) LogMove("Would evict", move);
+  }
+  std::size_t held = 0;
+  for (const rebalance::StayingPod& pod : report.staying) held += pod.hold.empty() ? 0 : 1;
+  log::Info("rebalance", "Round",
+            {{"result", rebalance::ToString(report.result)},
+             {"waitsFor", report.wait.why},
+             {would ? "wouldMove" : "moved", report.moves.size()},
+             {"later", report.later},
+             {"held", held},
+             {"stay", report.staying.size() - held},
+             {"took", FormatGoDuration(took)},
+             {"next", FormatGoDuration(report.next)}});
+}
+
+}  // namespace berth::app

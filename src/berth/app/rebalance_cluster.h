@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// RebalanceCluster: the cluster as the controller of `berth rebalance run` has it. Reads all of it for each round,
+// evicts through the Eviction API, keeps the ledger in a ConfigMap, and tells of evictions in the log, as events and as
+// metrics. One thread, which is not that of the connection's loop.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "berth/app/connection.h"
+#include "berth/rebalance/controller.h"
+#include "berth/rebalance/controller_metrics.h"
+#include "berth/shell/client/api_writer.h"
+#include "berth/shell/client/event_recorder.h"
+#include "berth/whatif/offline_cluster.h"
+
+namespace berth::app {
+
+struct RebalanceClusterOptions {
+  rebalance::Policy policy;
+  whatif::OfflineOptions core;  // by which moves are proved
+  std::string namespace_name;   // of the ConfigMap
+  std::string name;
+  std::string hostname;
+  std::function<bool()> is_ending;
+};
+
+class RebalanceCluster final : public rebalance::ControllerOutside {
+ public:
+  // Of its events.
+  static constexpr char kComponent[] = "berth-rebalancer";
+
+  // All three must outlive it.
+  RebalanceCluster(Connection& connection, const Clock& clock, framework::Metrics& metrics,
+                   RebalanceClusterOptions options);
+
+  Expected<whatif::ClusterState> Read() override;
+  Expected<rebalance::RebalancePlan> Plan(const whatif::ClusterState& state,
+                                          const rebalance::PlanOptions& options) override;
+  Expected<std::string> LoadLedger() override;
+  Expected<void> SaveLedger(const std::string& text) override;
+  Expected<void> Evict(const rebalance::PlannedMove& move) override;
+  bool IsEnding() override { return options_.is_ending(); }
+  void OnEvicted(const rebalance::PlannedMove& move) override;
+  void OnNotEvicted(const rebalance::PlannedMove& move, const Error& error) override;
+  void OnChange(const rebalance::MoveChange& change) override;
+
+  // A round is over, or `moves` would be made without --execute.
+  void OnRound(const rebalance::RoundReport& report, Duration took);
+  // Sends the events that wait.
+  void Flush(Duration timeout) { events_.Flush(timeout); }
+
+ private:
+  Expected<net::Response> SendLedger(const char* method, std::string target, codec::json::object metadata,
+                                     const std::string& text);
+  Expected<void> KeepVersion(const net::Response& response, std::string* text);
+
+  Connection& connection_;
+  const Clock& clock_;
+  const RebalanceClusterOptions options_;
+  client::ApiWriter writer_;
+  client::EventRecorder events_;
+  rebalance::ControllerMetrics metrics_;
+  std::string version_;  // resourceVersion of the ConfigMap as it was read or written last; empty: there is none
+};
+
+}  // namespace berth::app

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/rebalance_run_command.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <malloc.h>
+
+#include "berth/app/leader_election.h"
+#include "berth/app/metrics_server.h"
+#include "berth/app/process.h"
+#include "berth/app/question_cluster.h"
+#include "berth/app/question_flags.h"
+#include "berth/app/rebalance_cluster.h"
+#include "berth/app/rebalance_command.h"
+#include "berth/base/log.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
+#include "berth/shell/metrics/process_metrics.h"
+#include "berth/shell/metrics/prometheus_metrics.h"
+
+namespace berth::app {
+namespace {
+
+constexpr Duration kFlushMax = std::chrono::seconds(5);
+constexpr Duration kHealthTolerance = std::chrono::seconds(20);
+
+// One `berth rebalance run`. Its members are in the order in which they come up.
+class RebalanceRun {
+ public:
+  RebalanceRun(const RebalanceRunOptions& options, plugins::KnownPlugins plugins)
+      : options_(options), plugins_(plugins), seed_(RandomSeed()) {}
+
+  int Go() {
+    if (const auto prepared = Prepare(); !prepared.ok()) return cli::FailWith(prepared.error(), cli::kExitUsage);
+    auto served = ServeMetrics(metrics_io_, options_.metrics_bind_address, metrics_, [this] { return WhyUnhealthy(); });
+    if (!served.ok()) return cli::FailWith(served.error());
+    metrics_server_ = *std::move(served);
+    log::Info("app", "Starting",
+              {{"server", connection_->server()},
+               {"policy", options_.policy},
+               {"interval", FormatGoDuration(options_.controller.interval)},
+               {"execute", options_.controller.executes}});
+    rounds_ = std::thread([this] { Rounds(); });
+    if (election_) {
+      election_->Start();
+    } else {
+      Begin();
+    }
+    const char* const signal = cli::WaitForSignal([this] { TellStaying(); });
+    if (election_ && election_->HasLost()) EndWithLostLease();
+    log::Info("app", "Ending", {{"signal", signal}});
+    if (election_) election_->Withdraw();
+    End();
+    cluster_->Flush(kFlushMax);
+    if (election_) election_->Release();
+    connection_->Stop();
+    return cli::kExitOk;
+  }
+
+ private:
+  Expected<void> Prepare();
+
+  std::optional<std::string> WhyUnhealthy() const {
+    if (!election_ || election_->elector().IsHealthy(kHealthTolerance)) return std::nullopt;
+    return "failed election to renew leadership on lease";
+  }
+
+  // Any thread.
+  void Begin() {
+    const std::lock_guard lock(mutex_);
+    may_begin_ = true;
+    changed_.notify_all();
+  }
+  // The round that is under way breaks off between two evictions.
+  void End() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_ending_ = true;
+      changed_.notify_all();
+    }
+    rounds_.join();
+  }
+
+  // On its own thread.
+  void Rounds() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return may_begin_ || is_ending_; });
+    rebalance::Controller controller(*cluster_, options_.controller);
+    while (!is_ending_) {
+      lock.unlock();
+      const Time began = clock_.Now();
+      auto report = std::make_shared<const rebalance::RoundReport>(controller.RunRound(clock_.WallNow()));
+      cluster_->OnRound(*report, clock_.Now() - began);
+      malloc_trim(0);  // A whole cluster was in memory.
+      lock.lock();
+      report_ = report;
+      changed_.wait_for(lock, report->next, [this] { return is_ending_.load(); });
+    }
+  }
+
+  // At SIGUSR2: why the pods that the policy objects to are where they are.
+  void TellStaying() {
+    std::shared_ptr<const rebalance::RoundReport> report;
+    {
+      const std::lock_guard lock(mutex_);
+      report = report_;
+    }
+    if (report == nullptr) return log::Info("rebalance", "There has been no round yet");
+    log::Info("rebalance", "Last round",
+              {{"result", rebalance::ToString(report->result)}, {"waitsFor", report->wait.why}});
+    for (const rebalance::StayingPod& pod : report->staying)
+      log::Info("rebalance", "Stays",
+                {{"pod", pod.key}, {"node", pod.node}, {"strategy", pod.strategy}, {"why", pod.why}});
+  }
+
+  const RebalanceRunOptions& options_;
+  const plugins::KnownPlugins plugins_;
+  const SystemClock clock_;
+  const std::uint64_t seed_;
+  std::optional<LeaderElection> election_;
+  metrics::PrometheusMetrics metrics_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<RebalanceCluster> cluster_;
+  net::IoContext metrics_io_;
+  std::unique_ptr<net::HttpServer> metrics_server_;
+  std::mutex mutex_;  // guards the three below; is_ending_ is read without it as well
+  std::condition_variable changed_;
+  bool may_begin_ = false;
+  std::shared_ptr<const rebalance::RoundReport> report_;
+  std::atomic<bool> is_ending_{false};
+  std::thread rounds_;
+};
+
+Expected<void> RebalanceRun::Prepare() {
+  RebalanceClusterOptions cluster;
+  BERTH_ASSIGN_OR_RETURN(cluster.policy, LoadPolicy(options_.policy));
+  BERTH_ASSIGN_OR_RETURN(cluster.core, OfflineOptionsFor(options_.config, plugins_));
+  cluster.core.seed = seed_;
+  cluster.namespace_name = options_.election.resource_namespace;
+  cluster.name = options_.election.resource_name;
+  cluster.hostname = HostName();
+  cluster.is_ending = [this] { return is_ending_.load(); };
+
+  ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
+  connection.metrics = &metrics_.registry();
+  // Without --execute nothing is written, and so not even the lease.
+  if (options_.election.leader_elect && options_.controller.executes) {
+    BERTH_RETURN_IF_ERROR(LeaderElection::Check(options_.election));
+    connection.fence = election_.emplace().fence();
+  }
+  BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
+  metrics::AddProcessMetrics(metrics_.registry());
+  cluster_ = std::make_unique<RebalanceCluster>(*connection_, clock_, metrics_, std::move(cluster));
+  if (election_) {
+    const std::string& lease = options_.election.resource_name;
+    metrics::SetLeader(metrics_.registry(), lease, false);
+    election_->Prepare(options_.election, RebalanceCluster::kComponent, seed_, connection_->election(), [this, &lease] {
+      metrics::SetLeader(metrics_.registry(), lease, true);
+      Begin();
+    });
+  }
+  return {};
+}
+
+}  // namespace
+
+int RunRebalance(const RebalanceRunOptions& options, plugins::KnownPlugins plugins) {
+  ShareMemory();
+  RaiseFileLimit();
+  return RebalanceRun(options, plugins).Go();
+}
+
+}  // namespace berth::app

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/rebalance/controller.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+namespace berth::rebalance {
+namespace {
+
+using Result = RoundReport::Result;
+
+// Those that can be made at once: up to the first that goes to a node which another one leaves. Until that pod has
+// ended, the replacement would find its place taken.
+std::size_t CountAtOnce(const std::vector<PlannedMove>& moves) {
+  std::set<std::string_view> left;
+  for (std::size_t i = 0; i < moves.size(); ++i) {
+    if (!moves[i].to.empty() && left.contains(moves[i].to)) return i;
+    left.insert(moves[i].from);
+  }
+  return moves.size();
+}
+
+// What the records of a workload share.
+struct Siblings {
+  Time newest{};
+  std::shared_ptr<std::set<std::string>> uids = std::make_shared<std::set<std::string>>();
+};
+
+std::map<std::string, Siblings, std::less<>> SiblingsOf(const whatif::ClusterState& state,
+                                                        const std::vector<PlannedMove>& moves) {
+  std::map<std::string, Siblings, std::less<>> siblings;
+  for (const PlannedMove& move : moves) siblings[WorkloadOf(*move.pod)];
+  for (const auto& pod : state.pods) {
+    const auto at = siblings.find(WorkloadOf(*pod));
+    if (at == siblings.end()) continue;
+    at->second.uids->insert(pod->metadata.uid);
+    at->second.newest = std::max(at->second.newest, pod->metadata.creation_time.value_or(Time{}));
+  }
+  return siblings;
+}
+
+}  // namespace
+
+std::string_view ToString(Result result) {
+  switch (result) {
+    case Result::kQuiet: return "quiet";
+    case Result::kMoved: return "moved";
+    case Result::kWouldMove: return "would_move";
+    case Result::kWaiting: return "waiting";
+    case Result::kEnding: return "ending";
+  }
+  return "";
+}
+
+RoundReport Controller::RunRound(Time now) {
+  RoundReport report;
+  report.next = options_.interval;
+  const auto wait = [&](Hold hold) {
+    report.result = outside_.IsEnding() ? Result::kEnding : Result::kWaiting;
+    report.wait = std::move(hold);
+    return report;
+  };
+
+  whatif::ClusterState state;
+  if (Hold hold = Prepare(now, state); !hold.cause.empty()) return wait(std::move(hold));
+  const MoveAllowance allowance(state, ledger_, options_.limits, Refused(), now);
+  PlanOptions how;
+  how.now = now;
+  how.allowance = &allowance;
+  how.is_interrupted = [this] { return outside_.IsEnding(); };
+  auto plan = outside_.Plan(state, how);
+  if (!plan.ok()) return wait({"policy", plan.error().message});
+  if (plan->is_interrupted) return wait({});
+
+  report.looked_at = plan->looked_at;
+  report.staying = std::move(plan->staying);
+  report.moves = std::move(plan->moves);
+  const std::size_t at_once = CountAtOnce(report.moves);
+  report.later = report.moves.size() - at_once;
+  report.moves.resize(at_once);
+  if (report.moves.empty()) return report;
+  report.result = Result::kWouldMove;
+  if (!options_.executes) return report;
+  const std::size_t planned = report.moves.size();
+  report.wait = Execute(state, report.moves, now);
+  report.later += planned - report.moves.size();
+  report.result = report.moves.empty() ? Result::kWaiting : Result::kMoved;
+  if (report.later > 0) report.next = std::min(report.next, kSoon);
+  return report;
+}
+
+// Up to what a plan is made from.
+Hold Controller::Prepare(Time now, whatif::ClusterState& state) {
+  if (options_.executes && !has_ledger_) {
+    const auto text = outside_.LoadLedger();
+    if (!text.ok()) return {"api_errors", "the ledger cannot be read: " + text.error().message};
+    auto ledger = MoveLedger::Parse(*text);
+    if (!ledger.ok()) return {"ledger", "the ledger is not one of berth's: " + ledger.error().message};
+    ledger_ = std::move(*ledger);
+    has_ledger_ = true;
+  }
+  std::erase_if(refusals_, [&](const auto& each) { return now - each.second.until > kRefusedMax; });
+  auto read = outside_.Read();
+  if (!read.ok()) return {"api_errors", read.error().message};
+  state = std::move(*read);
+  for (const MoveChange& change : ledger_.Observe(state, now, options_.placement_max)) outside_.OnChange(change);
+  return WhyUnwell(state, options_.health);
+}
+
+// Leaves in `moves` those that were made.
+Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedMove>& moves, Time now) {
+  const auto siblings = SiblingsOf(state, moves);
+  for (const PlannedMove& move : moves) {
+    MoveRecord record;
+    record.key = move.key;
+    record.uid = move.uid;
+    record.workload = WorkloadOf(*move.pod);
+    record.from = move.from;
+    record.to = move.to;
+    record.ties = move.ties;
+    record.has_more_ties = move.has_more_ties;
+    record.strategy = move.strategy;
+    record.at = now;
+    const Siblings& of_workload = siblings.find(record.workload)->second;
+    record.newest = of_workload.newest;
+    record.siblings = of_workload.uids;
+    ledger_.Intend(std::move(record));
+  }
+  if (const auto saved = outside_.SaveLedger(ledger_.Text()); !saved.ok()) {
+    for (const PlannedMove& move : moves) ledger_.Remove(move.uid);
+    moves.clear();
+    // Whoever has written it may have moved pods.
+    has_ledger_ = false;
+    return {"api_errors", "the ledger cannot be written: " + saved.error().message};
+  }
+
+  Hold wait;
+  std::size_t made = 0;
+  std::size_t tried = 0;  // those whose eviction may have taken effect: the next look finds out
+  for (; made < moves.size() && !outside_.IsEnding(); tried = ++made) {
+    const PlannedMove& move = moves[made];
+    const auto evicted = outside_.Evict(move);
+    if (evicted.ok()) {
+      ledger_.SetEvicted(move.uid);
+      refusals_.erase(WorkloadOf(*move.pod));
+      outside_.OnEvicted(move);
+      continue;
+    }
+    const Error& error = evicted.error();
+    outside_.OnNotEvicted(move, error);
+    wait = {"eviction_failed", move.key + ": " + error.message};
+    if (error.code == ErrorCode::kTooManyRequests) {
+      wait.cause = "eviction_refused";
+      OnRefused(WorkloadOf(*move.pod), error, now);
+    }
+    tried = made + (error.outcome_unknown ? 1 : 0);
+    break;
+  }
+  for (std::size_t i = tried; i < moves.size(); ++i) ledger_.Remove(moves[i].uid);
+  moves.resize(made);
+  return wait;
+}
+
+void Controller::OnRefused(const std::string& workload, const Error& error, Time now) {
+  Refusal& refusal = refusals_[workload];
+  refusal.pause = std::clamp(refusal.pause * 2, kRefusedMin, kRefusedMax);
+  refusal.until = now + std::max<Duration>(refusal.pause, std::chrono::milliseconds(error.retry_after_ms));
+}
+
+RefusedUntil Controller::Refused() const {
+  RefusedUntil until;
+  for (const auto& [workload, refusal] : refusals_) until[workload] = refusal.until;
+  return until;
+}
+
+}  // namespace berth::rebalance

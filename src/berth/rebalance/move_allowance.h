@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// MoveAllowance: how many pods a rebalancer may move now, beside what the policy says: of each workload so many at
+// once, with a pause after each, of all so many within an hour; none of a workload that is being rolled out, that has
+// not got its last replacement yet, or whose eviction the API server has just refused. A value, which counts the moves
+// of one plan.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "berth/api/pod.h"
+#include "berth/base/time.h"
+#include "berth/rebalance/move_ledger.h"
+#include "berth/whatif/cluster_state.h"
+
+namespace berth::rebalance {
+
+// Of a workload's pods.
+struct WorkloadShare {
+  std::size_t count = 25;
+  bool is_percent = true;
+  // At least 1.
+  std::size_t Of(std::size_t pods) const;
+};
+
+struct AllowanceLimits {
+  WorkloadShare per_workload;
+  std::size_t per_hour = 100;
+  Duration cool_down = std::chrono::minutes(5);
+};
+
+// Why a pod may not be moved now.
+struct Hold {
+  std::string_view cause;  // as a metric's label: "rollout"; empty: it may
+  std::string why;
+};
+
+// Workloads of which an eviction was refused, and until when they are left alone. Times of day.
+using RefusedUntil = std::map<std::string, Time, std::less<>>;
+
+class MoveAllowance {
+ public:
+  MoveAllowance(const whatif::ClusterState& state, const MoveLedger& ledger, const AllowanceLimits& limits,
+                const RefusedUntil& refused, Time now);
+
+  // `is_for_itself`: the strategy objects to the pod, and not to where it is. A finished pod's removal disturbs nobody:
+  // for it only the limit of the hour counts.
+  Hold WhyNot(const api::Pod& pod, std::string_view strategy, bool is_for_itself, bool is_finished) const;
+  void Take(const api::Pod& pod, bool is_finished);
+
+ private:
+  struct Workload {
+    std::size_t pods = 0;
+    std::string revision;
+    Hold hold;
+  };
+  struct Facts {
+    std::map<std::string, Workload, std::less<>> workloads;
+    std::map<std::string, std::string, std::less<>> came_for;  // by uid of a replacement: for which strategy it came
+    AllowanceLimits limits;
+  };
+  static void Look(const api::Pod& pod, Workload& workload);
+
+  std::shared_ptr<const Facts> facts_;
+  std::map<std::string, std::size_t, std::less<>> taken_;  // by workload
+  std::size_t taken_in_hour_ = 0;
+};
+
+}  // namespace berth::rebalance
