@@ -20,9 +20,8 @@ std::string Joined(std::span<const std::string_view> words) {
 
 // "; the nearest is X", if one is near enough to be a slip of the hand.
 std::string Nearest(std::string_view word, std::span<const std::string_view> known) {
-  const std::string_view nearest = NearestName(word, known);
-  if (nearest.empty() || EditDistance(word, nearest) > std::max<std::size_t>(1, word.size() / 3)) return "";
-  return "; the nearest is " + std::string(nearest);
+  const std::string_view nearest = SimilarName(word, known);
+  return nearest.empty() ? "" : "; the nearest is " + std::string(nearest);
 }
 
 // What of the command line nobody knows, as it stands there; a flag without its value.

@@ -335,7 +335,7 @@ TEST(PluginTest, BrokenFiles) {
        "nodes[1].name: Duplicate value: \"a\""},
       {"a node with a slip", "plugin: Parrot\nnodes: [{name: a, image: x}]\npod: {name: p}\nfilter: {a: pass}\n",
        "nodes[0].image: unknown field; known here: allocatable, annotations, conditions, images, labels, name, taints, "
-       "unschedulable"},
+       "unschedulable; the nearest is images"},
       {"an object of an unknown kind", head + "objects: [{kind: Ingress}]\npod: {name: p}\nplaced: a\n",
        "objects[0].kind: Invalid value: \"Ingress\": no plugin reads objects of this kind; nodes and pods have lists "
        "of "

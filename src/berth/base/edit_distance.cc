@@ -21,13 +21,23 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+namespace {
+constexpr std::size_t kLettersMax = 100;
+}
+
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> names) {
-  constexpr std::size_t kLettersMax = 100;
   name = name.substr(0, kLettersMax);
   const auto nearest = std::min_element(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
     return EditDistance(name, a) < EditDistance(name, b);
   });
   return nearest == names.end() ? std::string_view() : *nearest;
+}
+
+std::string_view SimilarName(std::string_view name, std::span<const std::string_view> names) {
+  name = name.substr(0, kLettersMax);
+  const std::string_view nearest = NearestName(name, names);
+  const bool is_near = EditDistance(name, nearest) <= std::max<std::size_t>(1, name.size() / 3);
+  return is_near ? nearest : std::string_view();
 }
 
 }  // namespace berth

@@ -14,4 +14,7 @@ std::size_t EditDistance(std::string_view a, std::string_view b);
 // The first of those that are nearest to `name`, of which the first hundred letters count; empty when there are none.
 std::string_view NearestName(std::string_view name, std::span<const std::string_view> names);
 
+// The same if it is near enough to be what was meant: a letter is wrong, or up to a third of them; else empty.
+std::string_view SimilarName(std::string_view name, std::span<const std::string_view> names);
+
 }  // namespace berth

@@ -36,5 +36,15 @@ TEST(NearestName, IsTheFirstOfTheNearest) {
   EXPECT_EQ(NearestName(std::string(1'000'000, 'x'), names), "NodeName");  // and is back before long
 }
 
+TEST(SimilarName, IsOneThatWasMeant) {
+  const std::vector<std::string_view> names{"NodeName", "NodePorts", "NodeMatch", "v"};
+  EXPECT_EQ(SimilarName("NodeMacth", names), "NodeMatch");
+  EXPECT_EQ(SimilarName("NodePrt", names), "NodePorts") << "two of seven";
+  EXPECT_EQ(SimilarName("Node", names), "") << "as many letters are missing as there are";
+  EXPECT_EQ(SimilarName("x", names), "v") << "one letter may always be wrong";
+  EXPECT_EQ(SimilarName("x", {}), "");
+  EXPECT_EQ(SimilarName(std::string(1'000'000, 'x'), names), "");
+}
+
 }  // namespace
 }  // namespace berth

@@ -125,7 +125,7 @@ TEST(OwnPlugins, BadArgumentsNameTheirField) {
            {R"({"label": "l", "rules": [7]})", "args.rules[0]: must be an object, not a number"},
            {R"({"wieght": 1, "label": "l"})",
             "args.wieght: unknown field; known here: aliases, apiVersion, every, kind, label, rule, rules, share, "
-            "strict, weight, zones"},
+            "strict, weight, zones; the nearest is weight"},
            {R"({"weight": -1})",
             "[args.label: Required value, args.weight: Invalid value: -1: not in valid range [0, 10]]"},
            {R"([])", "[args: must be an object, not a list, args.label: Required value]"},

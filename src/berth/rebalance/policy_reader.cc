@@ -43,9 +43,8 @@ std::string Joined(const Names& names) {
 void NoteUnknown(FieldErrors& errors, const std::string& path, std::string_view name, std::string_view what,
                  const Names& known) {
   std::string text = Quoted(name) + " is no " + std::string(what);
-  const std::string_view nearest = NearestName(name, known);
-  if (!nearest.empty() && EditDistance(name, nearest) <= std::max<std::size_t>(2, name.size() / 3))
-    text.append("; the nearest is ").append(nearest);
+  const std::string_view nearest = SimilarName(name, known);
+  if (!nearest.empty()) text.append("; the nearest is ").append(nearest);
   errors.Add(path, text + "; there are " + Joined(known));
 }
 

@@ -117,6 +117,7 @@ TEST(PolicyReaderTest, RefusesWhatTheDeschedulerRefuses) {
        "apiVersion: must be \"descheduler/v1alpha2\", not \"descheduler/v1alpha1\""},
       {std::string(kHead) + "maxNoOfPodsToEvictPerNodes: 1\n",
        "maxNoOfPodsToEvictPerNodes: unknown field; known here:"},
+      {std::string(kHead) + "profilez: []\n", "profiles; the nearest is profiles"},
       {std::string(kHead) + "maxNoOfPodsToEvictTotal: -1\n",
        "maxNoOfPodsToEvictTotal: Invalid value: -1: must be 0 or more"},
       {std::string(kHead) + "nodeSelector: 'a in'\n",

@@ -109,7 +109,8 @@ TEST(ExtendersTest, Rules) {
        "scheduling"},
       {"unknown field", "[{urlPrefix: http://x, filterverb: f}]",
        "extenders[0].filterverb: unknown field; known here: bindVerb, enableHTTPS, filterVerb, httpTimeout, ignorable, "
-       "managedResources, nodeCacheCapable, preemptVerb, prioritizeVerb, tlsConfig, urlPrefix, weight"},
+       "managedResources, nodeCacheCapable, preemptVerb, prioritizeVerb, tlsConfig, urlPrefix, weight; "
+       "the nearest is filterVerb"},
       {"a duration that is none", "[{urlPrefix: http://x, httpTimeout: 5}]",
        "extenders[0].httpTimeout: must be a duration such as \"15s\", not a number"},
       {"no list", "{}", "extenders: must be a list, not an object"},

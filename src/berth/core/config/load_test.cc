@@ -244,10 +244,10 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
   const Case cases[] = {
       {"unknown field", "profiles: [{schedulerNam: x}]",
        "profiles[0].schedulerNam: unknown field; known here: percentageOfNodesToScore, pluginConfig, plugins, "
-       "schedulerName"},
+       "schedulerName; the nearest is schedulerName"},
       {"unknown field of two lines", "profiles: [{\"scheduler\\nNam\\e\": x}]",
        "profiles[0].scheduler?Nam?: unknown field; known here: percentageOfNodesToScore, pluginConfig, plugins, "
-       "schedulerName"},
+       "schedulerName; the nearest is schedulerName"},
       {"unknown field of a plugin", "profiles: [{plugins: {score: {enabled: [{name: A, wait: 1}]}}}]",
        "profiles[0].plugins.score.enabled[0].wait: unknown field; known here: name, weight"},
       {"unknown field of arguments", "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hard: 1}}]}]",
@@ -258,7 +258,7 @@ TEST(LoadTest, RefusesWhatItCannotDecode) {
        "enableContentionProfiling, "
        "enableProfiling, extenders, kind, leaderElection, parallelism, percentageOfNodesToScore, "
        "podInitialBackoffSeconds, "
-       "podMaxBackoffSeconds, profiles"},
+       "podMaxBackoffSeconds, profiles; the nearest is parallelism"},
       {"doubled key", "parallelism: 3\nparallelism: 4",
        "line 4, column 14: key \"parallelism\" is already set in this mapping"},
       {"wrong type of a weight", "profiles: [{plugins: {score: {enabled: [{name: A}, {name: B, weight: x}]}}}]",

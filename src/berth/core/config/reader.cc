@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "berth/base/edit_distance.h"
+
 namespace berth::config {
 
 namespace json = codec::json;
@@ -33,6 +35,8 @@ ObjectReader::~ObjectReader() {
     if (known_.find(key) != known_.end()) continue;
     std::string text = "unknown field; known here:";
     for (const std::string& name : known_) text += (name == *known_.begin() ? " " : ", ") + name;
+    const std::string_view nearest = SimilarName(key, std::vector<std::string_view>(known_.begin(), known_.end()));
+    if (!nearest.empty()) text.append("; the nearest is ").append(nearest);
     errors_.Add(PathOf(key.substr(0, 64)), text);
   }
 }

@@ -281,10 +281,9 @@ Error FlagSet::Unknown(std::string_view typed) const {
     for (const Flag& flag : group.flags) dashed.push_back(Dashed(flag.name));
   }
   const std::vector<std::string_view> known(dashed.begin(), dashed.end());
-  const std::string_view nearest = NearestName(typed, known);
+  const std::string_view nearest = SimilarName(typed, known);
   std::string text = "unknown flag " + std::string(typed.substr(0, kShownMax));
-  if (!nearest.empty() && EditDistance(typed, nearest) <= std::max<std::size_t>(1, typed.size() / 4))
-    text += "; the nearest is " + std::string(nearest);
+  if (!nearest.empty()) text += "; the nearest is " + std::string(nearest);
   return InvalidError(std::move(text));
 }
 
