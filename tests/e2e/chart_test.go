@@ -68,6 +68,8 @@ func TestChartValues(t *testing.T) {
 		{"profiles[0].schedulerName=default-scheduler", "in mode second no profile may take the pods of default-scheduler"},
 		{"existingConfigMap=mine,profiles[0].schedulerName=x", "existingConfigMap: it takes the place of profiles"},
 		{"serviceAccount.create=false", "serviceAccount.name: which account?"},
+		{"rebalancer.enabled=true", "rebalancer.policy: what should be moved?"},
+		{"rebalancer.policy.profilez=x", "/rebalancer/policy"},
 		{"metrics.serviceMonitor.enabled=true,service.enabled=false", "set service.enabled: true"},
 	} {
 		output, err := h.run(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set", c.set)
@@ -77,6 +79,13 @@ func TestChartValues(t *testing.T) {
 	}
 	all := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,networkPolicy.enabled=true,rbac.metricsServer=true")
+	rebalancer := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
+		"rebalancer.enabled=true,rebalancer.execute=true,rebalancer.policy.profiles[0].name=default")
+	for _, part := range []string{"- --execute\n", "kind: DeschedulerPolicy\n", "- --leader-elect-resource-name=berth-rebalancer\n", "pods/eviction"} {
+		if !strings.Contains(rebalancer, part) {
+			t.Errorf("no %q among\n%s", part, rebalancer)
+		}
+	}
 	for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "NetworkPolicy", "PodDisruptionBudget", "Service", "ConfigMap", "Deployment"} {
 		if !strings.Contains(all, "\nkind: "+kind+"\n") {
 			t.Errorf("no %s among\n%s", kind, all)
