@@ -303,6 +303,40 @@ class RebalanceRun(NodesTest):
                 self.assertEqual(process.lines("out"), [])
 
 
+class WithinRun(NodesTest):
+    def test_a_place_that_is_kept_counts_more_than_the_scheduler_s_liking(self):
+        scheduler = Process(self, "run", "--master", self.api.url, "--leader-elect=false")
+        home = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
+            "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-1"]}]}}]}}
+        elsewhere = [{"maxSkew": 5, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                      "labelSelector": {"matchLabels": {"app": "nobody"}}}]
+        self.deployment("web", 2, affinity=home, topologySpreadConstraints=elsewhere)
+        self.assertEqual(len(self.on("node-1")), 2)
+        policy = str(self.file("duplicates.yaml", """apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: default
+  pluginConfig: [{name: RemoveDuplicates}]
+  plugins: {balance: {enabled: [RemoveDuplicates]}}
+"""))
+        plan = Process(self, "rebalance", "plan", "--policy", policy, "--master", self.api.url, "-o", "json")
+        self.assertEqual(plan.wait(), 0)
+        plan = json.loads("\n".join(plan.lines("out")))
+        self.assertEqual([plan["moves"], plan["staying"][0]["why"]], [[], "the scheduler would put it back on node-1"])
+        scheduler.end()
+
+        address = f"127.0.0.1:{free_port()}"
+        process = Process(self, "run", "--master", self.api.url, *ELECTION, "--rebalance", policy, "--rebalance-execute",
+                          "--rebalance-interval", "1s", "--metrics-bind-address", address)
+        process.wait_for("err", r'Evicted pod="default/web-.* from="node-1" to="node-[23]"')
+        process.wait_for("err", "The replacement is ready where it was proved to go")
+        self.wait_for_ready(2)
+        self.assertEqual(len(self.on("node-1")), 1)
+        self.wait_for_rounds(process, 2, "quiet")
+        self.assertEqual(self.metric(address, r'berth_rebalance_outcomes_total{outcome="as_proved"}'), 1)
+        self.assertEqual(process.end(), 0)
+
+
 class Page(ShopTest):
     def test_the_page(self):
         """The log of a round, on the cluster of the plan."""

@@ -76,7 +76,9 @@ Expected<rebalance::RebalancePlan> RebalanceCluster::Plan(const whatif::ClusterS
   core.now = options.now;
   BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(std::move(core)));
   cluster->Load(state);
-  return rebalance::PlanRebalance(*cluster, state, options_.policy, options);
+  rebalance::PlanOptions how = options;
+  how.chooses_target = options_.reserve != nullptr;
+  return rebalance::PlanRebalance(*cluster, state, options_.policy, how);
 }
 
 Expected<std::string> RebalanceCluster::LoadLedger() {
@@ -135,6 +137,15 @@ Expected<void> RebalanceCluster::KeepVersion(const net::Response& response, std:
 }
 
 Expected<void> RebalanceCluster::Evict(const PlannedMove& move) {
+  const bool reserves = options_.reserve != nullptr && !move.to.empty();
+  if (reserves && !options_.reserve(move))
+    return Error{ErrorCode::kTooLarge, "no place on " + move.to + " can be kept for its replacement"};
+  const auto evicted = EvictNow(move);
+  if (reserves && !evicted.ok() && !evicted.error().outcome_unknown) options_.cancel(move.uid);
+  return evicted;
+}
+
+Expected<void> RebalanceCluster::EvictNow(const PlannedMove& move) {
   const auto promise = std::make_shared<std::promise<Expected<void>>>();
   const api::ObjectMeta& pod = move.pod->metadata;
   writer_.EvictPod({pod.namespace_name, pod.name, pod.uid}, options_.policy.grace_period_seconds,

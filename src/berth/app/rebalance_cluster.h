@@ -23,6 +23,10 @@ struct RebalanceClusterOptions {
   std::string name;
   std::string hostname;
   std::function<bool()> is_ending;
+  // Keeps a place for the replacement before the pod is evicted, and gives it back if it was not; false: there is none
+  // to be had. Empty: the pods are another scheduler's, which sends replacements where it likes.
+  std::function<bool(const rebalance::PlannedMove& move)> reserve = {};
+  std::function<void(const std::string& uid)> cancel = {};
 };
 
 class RebalanceCluster final : public rebalance::ControllerOutside {
@@ -51,6 +55,7 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   void Flush(Duration timeout) { events_.Flush(timeout); }
 
  private:
+  Expected<void> EvictNow(const rebalance::PlannedMove& move);
   Expected<net::Response> SendLedger(const char* method, std::string target, codec::json::object metadata,
                                      const std::string& text);
   Expected<void> KeepVersion(const net::Response& response, std::string* text);

@@ -21,16 +21,16 @@ int FailUsage(const Error& error) {
 
 }  // namespace
 
-Expected<rebalance::Policy> LoadPolicy(const std::string& path) {
+Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::string& path) {
   const auto text = client::ReadSmallFile(path);
-  if (!text.ok()) return Error{text.error().code, "--policy " + text.error().message};
+  if (!text.ok()) return Error{text.error().code, flag + " " + text.error().message};
   auto policy = rebalance::ReadPolicy(*text);
-  if (!policy.ok()) return policy.error().Wrap("--policy " + path);
+  if (!policy.ok()) return policy.error().Wrap(flag + " " + path);
   return policy;
 }
 
 int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins) {
-  const auto policy = LoadPolicy(options.policy);
+  const auto policy = LoadPolicy("--policy", options.policy);
   if (!policy.ok()) return FailUsage(policy.error());
   QuestionOptions question = options.question;
   question.reads_pod_details = true;

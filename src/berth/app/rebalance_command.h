@@ -19,7 +19,7 @@ struct RebalancePlanOptions {
 
 int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins);
 
-// The file of --policy. An error begins with the flag.
-Expected<rebalance::Policy> LoadPolicy(const std::string& path);
+// The file of the flag, with which an error begins.
+Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::string& path);
 
 }  // namespace berth::app

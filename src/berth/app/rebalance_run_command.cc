@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/rebalance_run_command.h"
 
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
+#include <string>
 #include <utility>
-
-#include <malloc.h>
 
 #include "berth/app/leader_election.h"
 #include "berth/app/metrics_server.h"
@@ -19,6 +14,7 @@
 #include "berth/app/question_flags.h"
 #include "berth/app/rebalance_cluster.h"
 #include "berth/app/rebalance_command.h"
+#include "berth/app/rebalance_loop.h"
 #include "berth/base/log.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
@@ -47,17 +43,17 @@ class RebalanceRun {
                {"policy", options_.policy},
                {"interval", FormatGoDuration(options_.controller.interval)},
                {"execute", options_.controller.executes}});
-    rounds_ = std::thread([this] { Rounds(); });
+    rounds_.Start(*cluster_, options_.controller);
     if (election_) {
       election_->Start();
     } else {
-      Begin();
+      rounds_.Begin();
     }
-    const char* const signal = cli::WaitForSignal([this] { TellStaying(); });
+    const char* const signal = cli::WaitForSignal([this] { rounds_.TellStaying(); });
     if (election_ && election_->HasLost()) EndWithLostLease();
     log::Info("app", "Ending", {{"signal", signal}});
     if (election_) election_->Withdraw();
-    End();
+    rounds_.End();
     cluster_->Flush(kFlushMax);
     if (election_) election_->Release();
     connection_->Stop();
@@ -72,54 +68,6 @@ class RebalanceRun {
     return "failed election to renew leadership on lease";
   }
 
-  // Any thread.
-  void Begin() {
-    const std::lock_guard lock(mutex_);
-    may_begin_ = true;
-    changed_.notify_all();
-  }
-  // The round that is under way breaks off between two evictions.
-  void End() {
-    {
-      const std::lock_guard lock(mutex_);
-      is_ending_ = true;
-      changed_.notify_all();
-    }
-    rounds_.join();
-  }
-
-  // On its own thread.
-  void Rounds() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return may_begin_ || is_ending_; });
-    rebalance::Controller controller(*cluster_, options_.controller);
-    while (!is_ending_) {
-      lock.unlock();
-      const Time began = clock_.Now();
-      auto report = std::make_shared<const rebalance::RoundReport>(controller.RunRound(clock_.WallNow()));
-      cluster_->OnRound(*report, clock_.Now() - began);
-      malloc_trim(0);  // A whole cluster was in memory.
-      lock.lock();
-      report_ = report;
-      changed_.wait_for(lock, report->next, [this] { return is_ending_.load(); });
-    }
-  }
-
-  // At SIGUSR2: why the pods that the policy objects to are where they are.
-  void TellStaying() {
-    std::shared_ptr<const rebalance::RoundReport> report;
-    {
-      const std::lock_guard lock(mutex_);
-      report = report_;
-    }
-    if (report == nullptr) return log::Info("rebalance", "There has been no round yet");
-    log::Info("rebalance", "Last round",
-              {{"result", rebalance::ToString(report->result)}, {"waitsFor", report->wait.why}});
-    for (const rebalance::StayingPod& pod : report->staying)
-      log::Info("rebalance", "Stays",
-                {{"pod", pod.key}, {"node", pod.node}, {"strategy", pod.strategy}, {"why", pod.why}});
-  }
-
   const RebalanceRunOptions& options_;
   const plugins::KnownPlugins plugins_;
   const SystemClock clock_;
@@ -130,23 +78,18 @@ class RebalanceRun {
   std::unique_ptr<RebalanceCluster> cluster_;
   net::IoContext metrics_io_;
   std::unique_ptr<net::HttpServer> metrics_server_;
-  std::mutex mutex_;  // guards the three below; is_ending_ is read without it as well
-  std::condition_variable changed_;
-  bool may_begin_ = false;
-  std::shared_ptr<const rebalance::RoundReport> report_;
-  std::atomic<bool> is_ending_{false};
-  std::thread rounds_;
+  RebalanceLoop rounds_{clock_};
 };
 
 Expected<void> RebalanceRun::Prepare() {
   RebalanceClusterOptions cluster;
-  BERTH_ASSIGN_OR_RETURN(cluster.policy, LoadPolicy(options_.policy));
+  BERTH_ASSIGN_OR_RETURN(cluster.policy, LoadPolicy("--policy", options_.policy));
   BERTH_ASSIGN_OR_RETURN(cluster.core, OfflineOptionsFor(options_.config, plugins_));
   cluster.core.seed = seed_;
   cluster.namespace_name = options_.election.resource_namespace;
   cluster.name = options_.election.resource_name;
   cluster.hostname = HostName();
-  cluster.is_ending = [this] { return is_ending_.load(); };
+  cluster.is_ending = [this] { return rounds_.IsEnding(); };
 
   ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
   connection.metrics = &metrics_.registry();
@@ -163,7 +106,7 @@ Expected<void> RebalanceRun::Prepare() {
     metrics::SetLeader(metrics_.registry(), lease, false);
     election_->Prepare(options_.election, RebalanceCluster::kComponent, seed_, connection_->election(), [this, &lease] {
       metrics::SetLeader(metrics_.registry(), lease, true);
-      Begin();
+      rounds_.Begin();
     });
   }
   return {};

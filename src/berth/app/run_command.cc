@@ -24,6 +24,9 @@
 #include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
 #include "berth/app/question_configuration.h"
+#include "berth/app/rebalance_cluster.h"
+#include "berth/app/rebalance_command.h"
+#include "berth/app/rebalance_loop.h"
 #include "berth/app/secure_port.h"
 #include "berth/app/work_report.h"
 #include "berth/base/log.h"
@@ -212,6 +215,7 @@ class ClusterRun {
   Expected<void> Connect();
   Expected<void> MakeShell(runner::ShellOptions shell_options);
   void PrepareElection();
+  Expected<void> PrepareRebalancing();
   SecurePortSources Sources();
   std::optional<std::string> WhyNothingIsDecided(const std::function<bool()>& is_leader) const;
   int PlaceOnce();
@@ -234,6 +238,8 @@ class ClusterRun {
   std::unique_ptr<net::HttpServer> metrics_server_;
   std::atomic<bool> is_ending_{false};
   std::unique_ptr<serving::SecureServer> secure_port_;
+  std::unique_ptr<RebalanceCluster> rebalance_cluster_;  // null: no pods are moved
+  RebalanceLoop rebalance_loop_{clock_};
 };
 
 Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside) {
@@ -247,6 +253,7 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
   metrics::AddBuildMetrics(metrics_.registry(), {"1", "36", "v1.36.3+berth"});
   metrics::AddFeatureMetrics(metrics_.registry(), Features(options_.gates));
   BERTH_RETURN_IF_ERROR(MakeShell(std::move(shell_options)));
+  BERTH_RETURN_IF_ERROR(PrepareRebalancing());
   if (election_) PrepareElection();
   return {};
 }
@@ -297,9 +304,33 @@ void ClusterRun::PrepareElection() {
                      connection_->election(), [this, &lease] {
                        metrics::SetLeader(metrics_.registry(), lease, true);
                        shell_->Lead();
+                       rebalance_loop_.Begin();
                      });
   metrics::AddSlowRenewals(metrics_.registry(), lease,
                            [&elector = election_->elector()] { return elector.slow_path_count(); });
+}
+
+// The rounds of `berth rebalance run`, with the plugins that schedule, and with places that are kept.
+Expected<void> ClusterRun::PrepareRebalancing() {
+  if (options_.rebalance.empty()) return {};
+  RebalanceClusterOptions cluster;
+  auto policy = LoadPolicy("--rebalance", options_.rebalance);
+  if (!policy.ok()) return policy.error();
+  cluster.policy = std::move(*policy);
+  cluster.core.configuration = configuration_;
+  cluster.core.plugins = plugins_;
+  cluster.core.read_file = plugin_files::PluginFiles(options_.flags.config);
+  cluster.core.seed = seed_;
+  cluster.namespace_name = configuration_.leader_election.resource_namespace;
+  cluster.name = configuration_.leader_election.resource_name + "-rebalancer";
+  cluster.hostname = HostName();
+  cluster.is_ending = [this] { return rebalance_loop_.IsEnding(); };
+  cluster.reserve = [this](const rebalance::PlannedMove& move) {
+    return shell_->reservations().Reserve(*move.pod, move.to, options_.rebalancer.placement_max);
+  };
+  cluster.cancel = [this](const std::string& uid) { shell_->reservations().Cancel(uid); };
+  rebalance_cluster_ = std::make_unique<RebalanceCluster>(*connection_, clock_, metrics_, std::move(cluster));
+  return {};
 }
 
 std::optional<int> ClusterRun::WriteConfiguration() const {
@@ -363,7 +394,12 @@ void ClusterRun::Start() {
   log::Info("app", "Starting", {{"schedulers", names}, {"server", connection_->server()}, {"seed", seed_}});
   for (const std::string& line : UnnoticedNames(configuration_, plugins_)) log::Warning("app", line);
   shell_->Start();
-  if (election_) election_->Start();
+  if (rebalance_cluster_) rebalance_loop_.Start(*rebalance_cluster_, options_.rebalancer);
+  if (election_) {
+    election_->Start();
+  } else {
+    rebalance_loop_.Begin();
+  }
   report_ = std::make_shared<WorkReport>(connection_->rest().loop(), ReportSources(), LogReports(names));
   report_->Start();
 }
@@ -398,12 +434,17 @@ int ClusterRun::WaitForTheEnd() {
   if (options_.once) {
     status = PlaceOnce();
   } else {
-    const char* signal = cli::WaitForSignal([this] { shell_->LogDebugDump(); });
+    const char* signal = cli::WaitForSignal([this] {
+      shell_->LogDebugDump();
+      if (rebalance_cluster_) rebalance_loop_.TellStaying();
+    });
     if (election_ && election_->HasLost()) EndWithLostLease();
     is_ending_ = true;
     log::Info("app", "Ending", {{"signal", signal}, {"graceSeconds", kShutdownGraceSeconds}});
   }
   if (election_) election_->Withdraw();
+  rebalance_loop_.End();
+  if (rebalance_cluster_) rebalance_cluster_->Flush(std::chrono::seconds(kShutdownGraceSeconds));
   shell_->Stop(std::chrono::seconds(kShutdownGraceSeconds));
   if (election_) election_->Release();
   connection_->Stop();

@@ -11,6 +11,7 @@
 #include "berth/app/kube_scheduler_options.h"
 #include "berth/core/config/feature_gates.h"
 #include "berth/plugins/registry.h"
+#include "berth/rebalance/controller.h"
 
 namespace berth::app {
 
@@ -32,6 +33,8 @@ struct RunOptions {
   bool pods_by_annotation = false;        // see scheduler::PodChoice
   std::optional<std::string> namespaces;  // separated by commas; default: every one
   bool once = false;
+  std::string rebalance;  // a DeschedulerPolicy's file; empty: no pods are moved
+  rebalance::ControllerOptions rebalancer;
   // With `once`: how long berth waits, without placing any pod, for pods that met an error or wait for their victims.
   int once_patience_s = 30;
 };

@@ -90,6 +90,14 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
   if (!options.flags.config.empty() && !options.policy.empty())
     return InvalidError("--policy: is in place of --config; give one of the two");
   if (flags.IsGiven("once-patience") && !options.once) return InvalidError("--once-patience: is for --once");
+  for (const std::string_view flag : {"rebalance-execute", "rebalance-interval"}) {
+    if (flags.IsGiven(flag) && options.rebalance.empty())
+      return InvalidError("--" + std::string(flag) + ": is for --rebalance");
+  }
+  if (!options.rebalance.empty() && options.once)
+    return InvalidError("--rebalance: not with --once, which ends when all is placed");
+  if (options.rebalancer.interval < std::chrono::seconds(1))
+    return InvalidError("--rebalance-interval: should be 1s or more");
   return {};
 }
 
@@ -156,6 +164,13 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("pods-by-annotation", options.pods_by_annotation,
             "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
             "or default-scheduler");
+  flags.Add(
+      "rebalance", options.rebalance,
+      "File with a DeschedulerPolicy (descheduler/v1alpha2): pods are moved as it says, each to a place that is kept "
+      "for its replacement (docs/rebalance.md)");
+  flags.Add("rebalance-execute", options.rebalancer.executes,
+            "With --rebalance: evict; without it, the log says what would be evicted");
+  flags.Add("rebalance-interval", options.rebalancer.interval, "With --rebalance: between two rounds");
   flags.Add("scheduler-name", options.scheduler_name,
             "The schedulerName of the pods to take; without it, default-scheduler");
   flags.Add("seed", options.seed, "Seed of all chance; without it a random one, which is logged");
@@ -168,6 +183,7 @@ void AddRunFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   AddOwnFlags(flags, options, plugin_directory);
   flags.Hint("plugin-dir", cli::kDirectoryHint);
   flags.Hint("policy", "{" + demo::PolicyDemoNames() + "}");
+  flags.Hint("rebalance", cli::kFileHint);
 }
 
 std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptions& options,

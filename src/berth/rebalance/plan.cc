@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -245,12 +246,9 @@ class Planner {
     overlay_->RemovePod(pod.pod->metadata.uid);
     const whatif::Replacement replacement = whatif::MakeReplacement(*overlay_, *pod.pod);
     if (!replacement.pod) return "where it would go is not known: " + replacement.why_unknown;
+    if (options_.chooses_target) return ProveOfOurs(objection, replacement.pod, wants);
     const auto answer = overlay_->Evaluate(replacement.pod, Detail::kChoice, ++seed_);
-    if (answer.outcome.result != runtime::Result::kFeasible) {
-      whatif::Placer placer(*overlay_);
-      placer.Place(replacement.pod);
-      return "it fits nowhere else: " + placer.Explain(replacement.pod, false).message;
-    }
+    if (answer.outcome.result != runtime::Result::kFeasible) return WhyNowhere(replacement.pod);
     std::string why = WhyNotThere(objection, answer.outcome.node, wants);
     if (!why.empty()) return why;
     // Any of the best nodes may be the scheduler's choice.
@@ -262,11 +260,42 @@ class Planner {
       if (best != all.outcome.node && ties_.size() <= kTiesMax) ties_.push_back(overlay_->nodes().Info(best).name());
     }
     why = WhyNotThere(objection, all.outcome.node, wants);
-    if (!why.empty()) return why;
-    const auto to = view_.FindNode(overlay_->nodes().Info(all.outcome.node).name());
-    const framework::Status placed = overlay_->Place(replacement.pod, all.outcome.node);
-    if (!placed.IsSuccess()) return "it fits nowhere else: " + placed.Message();
+    return why.empty() ? Place(replacement.pod, all.outcome.node) : why;
+  }
+
+  // The same where we choose: of the nodes that are better, the one that the scheduler likes best.
+  std::string ProveOfOurs(const Objection& objection, const framework::PodInfoPtr& replacement,
+                          Violations::Wants wants) {
+    ties_.clear();
+    const auto all = overlay_->Evaluate(replacement, Detail::kAll, ++seed_);
+    if (all.outcome.result != runtime::Result::kFeasible) return WhyNowhere(replacement);
+    const std::vector<NodeIndex>& feasible = all.outcome.feasible;
+    std::vector<std::size_t> order(feasible.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const std::vector<std::int64_t>& totals = all.outcome.totals;
+    if (totals.size() == feasible.size()) {
+      std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
+    }
+    std::string first;
+    for (const std::size_t i : order) {
+      const std::string why = WhyNotThere(objection, feasible[i], wants);
+      if (why.empty()) return Place(replacement, feasible[i]);
+      if (first.empty()) first = why;
+    }
+    return first;
+  }
+
+  std::string WhyNowhere(const framework::PodInfoPtr& replacement) {
+    whatif::Placer placer(*overlay_);
+    placer.Place(replacement);
+    return "it fits nowhere else: " + placer.Explain(replacement, false).message;
+  }
+
+  std::string Place(const framework::PodInfoPtr& replacement, NodeIndex row) {
+    const auto to = view_.FindNode(overlay_->nodes().Info(row).name());
     BERTH_CHECK(to.has_value());
+    const framework::Status placed = overlay_->Place(replacement, row);
+    if (!placed.IsSuccess()) return "it fits nowhere else: " + placed.Message();
     target_ = *to;
     return {};
   }

@@ -68,6 +68,9 @@ struct PlanOptions {
   Time now{};  // the time of day
   // Asked between two moves; true ends the plan with what it has.
   std::function<bool()> is_interrupted;
+  // The replacement can be sent to a node of ours (runner/reservations.h). It goes to the best of those that are better
+  // for the policy, whichever node the scheduler likes best.
+  bool chooses_target = false;
   // What may be moved beside what the policy says; null: all.
   const MoveAllowance* allowance = nullptr;
 };

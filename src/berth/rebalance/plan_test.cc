@@ -72,6 +72,22 @@ TEST(RebalancePlanTest, WhatTheSchedulerWouldPutBackStays) {
   EXPECT_THAT(StayingOf(plan), ElementsAre("web-2: the scheduler would put it back on n1"));
 }
 
+TEST(RebalancePlanTest, WhereWeChooseThePolicyCountsAndThenTheSchedulersLiking) {
+  const auto prefers = [](testing::PodBuilder pod) {
+    return pod.Preferred(100, testing::Term({testing::In("kubernetes.io/hostname", {"n1"})}))
+        .Preferred(50, testing::Term({testing::In("kubernetes.io/hostname", {"n3"})}));
+  };
+  const auto state = StateOf({MakeNode("n1"), MakeNode("n2"), MakeNode("n3")},
+                             {prefers(RunningPod("web", "web-1", "n1")), prefers(RunningPod("web", "web-2", "n1"))});
+  const Policy policy = PolicyOf(kDuplicates, kBalanceDuplicates);
+  PlanOptions options;
+  options.now = kTestNow;
+  const auto plan_of = [&] { return PlanRebalance(*whatif::ClusterOf(state), state, policy, options); };
+  EXPECT_THAT(MovesOf(*plan_of()), IsEmpty());
+  options.chooses_target = true;
+  EXPECT_THAT(MovesOf(*plan_of()), ElementsAre("web-2: n1 to n3"));
+}
+
 TEST(RebalancePlanTest, WhatFitsNowhereStays) {
   const auto plan = PlanOf(StateOf({Gpu("n1"), MakeNode("n2")}, {RunningPod("web", "web-1", "n1").Request("cpu", "3"),
                                                                  RunningPod("db", "db-1", "n2").Request("cpu", "3")}),

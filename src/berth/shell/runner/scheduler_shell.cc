@@ -45,13 +45,17 @@ SchedulerShell::SchedulerShell(client::RestClient& rest, const Clock& clock, She
       clock_(clock),
       options_(std::move(options)),
       runner_(rest.loop(), clock,
-              {.perform = [this](scheduler::Output&& output) { performer_->Perform(std::move(output)); },
+              {.perform =
+                   [this](scheduler::Output&& output) {
+                     if (!reservations_.Perform(output)) performer_->Perform(std::move(output));
+                   },
                .may_decide = options_.is_leading,
                .on_caught_up =
                    [] {
                      malloc_trim(0);  // Lists leave a lot behind that was needed once.
                    }},
               options_.long_turns),
+      reservations_(rest.loop(), [this](scheduler::Input input) { runner_.Push(std::move(input)); }),
       handle_([this](framework::PermitDecision decision) { runner_.Push(std::move(decision)); }, *options_.metrics,
               options_.read_file) {}
 
@@ -82,14 +86,15 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
                                           }));
   performer_ = std::make_unique<OutputPerformer>(rest_, events_rest, *extenders_, workers_,
                                                  OutputPerformer::Options{options_.seed, options_.hostname}, push);
-  feeds_ = std::make_unique<Feeds>(rest_, *extenders_, std::move(poller),
-                                   Feeds::Options{options_.seed, scheduler->ObjectsRead()},
-                                   Feeds::Callbacks{push, [this] {
-                                                      // A standby's lists may be older than its turn: see Lead().
-                                                      if (!options_.is_leading || options_.lists_when_leading) {
-                                                        runner_.EndListing();
-                                                      }
-                                                    }});
+  feeds_ = std::make_unique<Feeds>(
+      rest_, *extenders_, std::move(poller), Feeds::Options{options_.seed, scheduler->ObjectsRead()},
+      Feeds::Callbacks{[this](scheduler::Input input) { reservations_.Take(std::move(input)); },
+                       [this] {
+                         // A standby's lists may be older than its turn: see Lead().
+                         if (!options_.is_leading || options_.lists_when_leading) {
+                           runner_.EndListing();
+                         }
+                       }});
   SchedulerCore::Options turns;
   turns.bindings_max = [this] { return std::min(options_.bindings_max, 2 * performer_->bindings_limit()); };
   turns.on_decision = options_.on_decision;

@@ -116,6 +116,9 @@ class SchedulerShell final {
   // those that take turns.
   void LogDebugDump();
 
+  // Places for the replacements of pods that are about to be evicted. Any thread but those that take turns.
+  Reservations& reservations() { return reservations_; }
+
   // Waits until the API server has taken all that is known about pods' status, at most `limit`. Not on the loop's
   // thread.
   void FlushStatuses(Duration limit);
@@ -133,6 +136,7 @@ class SchedulerShell final {
   const ShellOptions options_;
   bool is_stopped_ = false;  // on the thread of Stop()
   TurnRunner runner_;
+  Reservations reservations_;
   scheduler::CoreHandle handle_;
   std::unique_ptr<outside::HttpExtenders> extenders_;
   std::unique_ptr<OutputPerformer> performer_;
