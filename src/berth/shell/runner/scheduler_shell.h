@@ -22,6 +22,7 @@
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/outside/outside_poller.h"
 #include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/shell/runner/reservations.h"
 #include "berth/shell/runner/turn_runner.h"
 
 namespace berth::outside {
