@@ -67,8 +67,8 @@ class Capacity(BerthTest):
         self.assertEqual(status, 200, answer)
 
     def example(self) -> Api:
-        """The cluster that docs/capacity.md describes."""
-        _, api = self.api_server()
+        """The cluster that docs/capacity.md describes. Its pods' owners are names only: nobody may miss them."""
+        _, api = self.api_server(0, "--no-controllers")
         for number in range(1, 6):
             api.create("/api/v1/nodes", node(f"node-{number}", zone="abc"[number % 3]))
         api.create("/api/v1/nodes", node("gpu-1", cpu="8", taints=[{"key": "gpu", "effect": "NoSchedule"}]))

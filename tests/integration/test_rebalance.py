@@ -75,7 +75,7 @@ class Rebalance(ShopTest):
                 for kind, path in (("pods", "/api/v1/pods"), ("nodes", "/api/v1/nodes"), ("events", "/api/v1/events"))}
 
     def test_a_plan_of_a_cluster_and_of_its_snapshot(self):
-        _, api = self.api_server(0)
+        _, api = self.api_server(0, "--no-controllers")
         self.shop(api)
         api.create(PODS, pod("failed", nodeName="node-1"))
         self.set_status(api, "failed", phase="Failed", reason="Evicted")
@@ -132,7 +132,7 @@ class Rebalance(ShopTest):
         self.assertRegex(err, r"refused")
 
     def test_the_page(self):
-        _, api = self.api_server(0)
+        _, api = self.api_server(0, "--no-controllers")
         self.shop(api)
         page = PAGE.read_text()
         self.assertGreater(len(CONSOLE.findall(page)), 0)

@@ -204,7 +204,7 @@ extenders: [{urlPrefix: "http://127.0.0.1:1/x", filterVerb: filter}]
         self.assertIn("extender http://127.0.0.1:1/x is not asked: its part of the decision is missing", err)
 
     def test_the_page(self):
-        _, api = self.api_server(0)
+        _, api = self.api_server(0, "--no-controllers")  # the pods are as the page has them
         self.small_shop(api)
         page = PAGE.read_text()
         self.assertGreater(len(CONSOLE.findall(page)), 2)

@@ -22,6 +22,7 @@ int RunApiServer(const ApiServerCommandOptions& options) {
                                                            .hostname = HostName(),
                                                            .host_names = options.host_names,
                                                            .shapes = *shapes,
+                                                           .has_controllers = !options.no_controllers,
                                                            .kubeconfig = options.write_kubeconfig},
                                                           clock);
   if (!cluster.ok()) return cli::FailWith(cluster.error());

@@ -12,6 +12,7 @@ struct ApiServerCommandOptions {
   std::string listen = "127.0.0.1:8001";
   int nodes = 0;
   std::vector<std::string> host_names;
+  bool no_controllers = false;
   std::string nodes_file;        // of the nodes' shapes, in place of `nodes`; empty: none
   std::string write_kubeconfig;  // where to; empty: nowhere
 };

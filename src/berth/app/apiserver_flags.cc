@@ -15,6 +15,8 @@ CLI::App* AddApiServerCommand(CLI::App& app, ApiServerCommandOptions& options, i
                                  ->check(CLI::Range(0, 100'000))
                                  ->capture_default_str();
   AddNodesFile(*command, options.nodes_file)->excludes(nodes);
+  command->add_flag("--no-controllers", options.no_controllers,
+                    "run none of its own, as beside a kube-controller-manager: no pods are made or collected");
   AddWriteKubeconfig(*command, options.write_kubeconfig);
   command->add_option("--host-name", options.host_names,
                       "a name that clients reach it by, beside its address and localhost; may be repeated");

@@ -88,6 +88,7 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     cluster->kubelets_->Start();
     BERTH_RETURN_IF_ERROR(CreateDefaultStorageClass(*cluster->rest_));
   }
+  if (!options.has_controllers) return cluster;
   controllers::ControllersOptions controllers;
   controllers.seed = options.seed;
   controllers.hostname = options.hostname;

@@ -28,7 +28,8 @@ struct EmbeddedClusterOptions {
   // In place of `nodes`, from --nodes-file. Where there are simulated nodes, those that a user creates get a kubelet,
   // too, and there is a default StorageClass.
   std::vector<kubelet::NodeShape> shapes;
-  std::string kubeconfig;  // a file to write that leads to the server (kubeconfig_file.h); empty: none
+  bool has_controllers = true;  // false: a kube-controller-manager runs there, or nobody makes pods
+  std::string kubeconfig;       // a file to write that leads to the server (kubeconfig_file.h); empty: none
 };
 
 class EmbeddedCluster {
