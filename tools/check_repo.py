@@ -47,7 +47,9 @@ MAY_INCLUDE = {
     "plugin_files": ["base", "framework", "plugins", "client"],
     "serving": ["base", "codec", "api", "net", "client"],
     "outside": CORE + ["config", "scheduler", "net", "client"],
-    "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "client", "outside", "plugin_files"],
+    "recording": CORE + ["config", "scheduler"],
+    "runner": CORE + ["config", "instruments", "plugins", "runtime", "scheduler", "client", "outside", "plugin_files",
+                      "recording"],
     "prices": ["base", "codec", "api", "plugins", "client", "cli"],
     # Questions about a cluster: the core on a state that the client reads.
     "whatif": CORE + ["config", "cache", "instruments", "queue", "plugins", "runtime", "scheduler", "net", "client", "cli",

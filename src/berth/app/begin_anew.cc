@@ -16,6 +16,7 @@
 
 #include "berth/base/fixed_text.h"
 #include "berth/base/subject.h"
+#include "berth/shell/recording/recorder.h"
 
 namespace berth::app {
 namespace {
@@ -45,6 +46,7 @@ void Say(const char* text) noexcept {
 // Only what is safe in a signal handler.
 void OnAbort(int) {
   if (getpid() != next->process) return;
+  recording::Recorder::WriteTailsOnFailure();
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   if (next->failed_at >= 0 && now.tv_sec - next->failed_at < kApart) {

@@ -214,6 +214,7 @@ class ClusterRun {
  private:
   Expected<void> Connect();
   Expected<void> MakeShell(runner::ShellOptions shell_options);
+  recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareElection();
   Expected<void> PrepareRebalancing();
   SecurePortSources Sources();
@@ -288,6 +289,9 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   shell_options.plugins = plugins_;
   shell_options.waits_for_outside_data = options_.once;
   shell_options.unschedulable_max = options_.flags.deprecated.pod_max_in_unschedulable_pods_duration;
+  if (!options_.record.directory.empty()) {
+    AddRecording(options_.record, Header(shell_options.pods), shell_options);
+  }
   if (log::Enabled(log::Level::kDebug)) shell_options.on_decision = LogDecision;
   auto shell = runner::SchedulerShell::Make(configuration_, connection_->rest(), connection_->events(), clock_,
                                             std::move(shell_options));
@@ -295,6 +299,20 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   if (!shell.ok()) return path.empty() ? shell.error() : shell.error().Wrap("--config " + path);
   shell_ = *std::move(shell);
   return {};
+}
+
+recording::RecordingHeader ClusterRun::Header(const scheduler::PodChoice& pods) const {
+  recording::RecordingHeader header =
+      recording::MakeHeader(configuration_, options_.flags.feature_gates, options_.gates);
+  const std::string agent = client::DefaultUserAgent();  // "berth/0.1.0"
+  header.version = agent.substr(agent.find('/') + 1);
+  header.started_at = clock_.WallNow();
+  header.origin = clock_.Now();
+  header.seed = seed_;
+  header.pods = pods;
+  header.unschedulable_max = options_.flags.deprecated.pod_max_in_unschedulable_pods_duration;
+  header.plugin_directory = options_.plugin_directory;
+  return header;
 }
 
 void ClusterRun::PrepareElection() {

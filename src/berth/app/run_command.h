@@ -9,6 +9,7 @@
 
 #include "berth/app/connection.h"
 #include "berth/app/kube_scheduler_options.h"
+#include "berth/app/run_recording.h"
 #include "berth/core/config/feature_gates.h"
 #include "berth/plugins/registry.h"
 #include "berth/rebalance/controller.h"
@@ -32,6 +33,8 @@ struct RunOptions {
   std::string metrics_bind_address;       // plain HTTP; empty: not served
   bool pods_by_annotation = false;        // see scheduler::PodChoice
   std::optional<std::string> namespaces;  // separated by commas; default: every one
+  RecordOptions record;
+  std::string plugin_directory;  // whose plugins the program has loaded, for the recording
   bool once = false;
   std::string rebalance;  // a DeschedulerPolicy's file; empty: no pods are moved
   rebalance::ControllerOptions rebalancer;

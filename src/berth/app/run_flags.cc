@@ -89,6 +89,8 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
         "--scheduler-name: names the default profile; with --config the file's profiles have the names");
   if (!options.flags.config.empty() && !options.policy.empty())
     return InvalidError("--policy: is in place of --config; give one of the two");
+  if (flags.IsGiven("record-bytes-max") && options.record.directory.empty())
+    return InvalidError("--record-bytes-max: is for --record");
   if (flags.IsGiven("once-patience") && !options.once) return InvalidError("--once-patience: is for --once");
   for (const std::string_view flag : {"rebalance-execute", "rebalance-interval"}) {
     if (flags.IsGiven(flag) && options.rebalance.empty())
@@ -118,6 +120,8 @@ void TellWithoutEffect(const RunOptions& options) {
     log::Warning("app", "This flag has no effect",
                  {{"flag", "--kubeconfig"}, {"why", "with --config the file's clientConnection.kubeconfig counts"}});
 }
+
+constexpr std::int64_t kRecordBytesMin = std::int64_t{1} << 20;
 
 void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
   flags.BeginGroup("Berth");
@@ -171,6 +175,20 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("rebalance-execute", options.rebalancer.executes,
             "With --rebalance: evict; without it, the log says what would be evicted");
   flags.Add("rebalance-interval", options.rebalancer.interval, "With --rebalance: between two rounds");
+  flags.Add("record", options.record.directory,
+            "Directory in which each run is recorded, for berth replay; without it none is");
+  flags
+      .Add("record-bytes-max", "bytes",
+           "With --record: bytes of all recordings in the directory. Older ones are removed to make room; one that has "
+           "no room any more ends",
+           [&options](std::string_view value) -> std::string {
+             const auto bytes = cli::ParseGoInteger(value, 64);
+             if (!bytes || *bytes < kRecordBytesMin)
+               return "should be a number of bytes, " + std::to_string(kRecordBytesMin) + " at least";
+             options.record.bytes_max = static_cast<std::uint64_t>(*bytes);
+             return "";
+           })
+      .default_text = std::to_string(options.record.bytes_max);
   flags.Add("scheduler-name", options.scheduler_name,
             "The schedulerName of the pods to take; without it, default-scheduler");
   flags.Add("seed", options.seed, "Seed of all chance; without it a random one, which is logged");

@@ -9,6 +9,7 @@
 #include "berth/base/check.h"
 #include "berth/core/runtime/extender_verdicts.h"
 #include "berth/core/scheduler/plugin_errors.h"
+#include "berth/framework/node_annotation_reader.h"
 
 namespace berth::scheduler {
 
@@ -112,18 +113,34 @@ std::vector<framework::ObjectKind> ProfileSet::ObjectsRead() const {
   return {kinds.begin(), kinds.end()};
 }
 
-std::vector<std::string> AnnotationsRead(std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles) {
+namespace {
+
+// The keys that plugins of the class Reader name, ascending.
+template <typename Reader>
+std::vector<std::string> KeysRead(ProfilesInMaking profiles, std::string_view what,
+                                  std::vector<std::string> (Reader::*keys_of)() const) {
   std::set<std::string> keys;
   for (const auto& profile : profiles) {
     for (const auto& plugin : profile->owned) {
-      const auto* reader = dynamic_cast<const framework::AnnotationReader*>(plugin.get());
+      const auto* reader = dynamic_cast<const Reader*>(plugin.get());
       if (reader == nullptr) continue;
-      AskOnce(*plugin, "the annotations of pods that it reads", [&] {
-        for (std::string& key : reader->PodAnnotationsRead()) keys.insert(std::move(key));
+      AskOnce(*plugin, what, [&] {
+        for (std::string& key : (reader->*keys_of)()) keys.insert(std::move(key));
       });
     }
   }
   return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
+std::vector<std::string> AnnotationsRead(ProfilesInMaking profiles) {
+  return KeysRead(profiles, "the annotations of pods that it reads", &framework::AnnotationReader::PodAnnotationsRead);
+}
+
+std::vector<std::string> NodeAnnotationsRead(ProfilesInMaking profiles) {
+  return KeysRead(profiles, "the annotations of nodes that it reads",
+                  &framework::NodeAnnotationReader::NodeAnnotationsRead);
 }
 
 }  // namespace berth::scheduler

@@ -66,7 +66,10 @@ class ProfileSet {
   Profile* latest_ = nullptr;  // that Find() found
 };
 
+using ProfilesInMaking = std::span<const std::unique_ptr<runtime::ProfilePlugins>>;
 // The keys, ascending, of the pod annotations that plugins of these profiles read.
-std::vector<std::string> AnnotationsRead(std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles);
+std::vector<std::string> AnnotationsRead(ProfilesInMaking profiles);
+// The same of nodes' annotations, as far as plugins that come with berth say so (framework/node_annotation_reader.h).
+std::vector<std::string> NodeAnnotationsRead(ProfilesInMaking profiles);
 
 }  // namespace berth::scheduler

@@ -12,6 +12,7 @@
 
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/node_annotation_reader.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/best_price/best_price_args.h"
 #include "berth/plugins/best_price/price_column.h"
@@ -23,6 +24,7 @@ class BestPrice final : public framework::PreFilterPlugin,
                         public framework::FastFilter,
                         public framework::FastScore,
                         public framework::AnnotationReader,
+                        public framework::NodeAnnotationReader,
                         public framework::ProfileAware,
                         public framework::EnqueueExtensions {
  public:
@@ -65,6 +67,7 @@ class BestPrice final : public framework::PreFilterPlugin,
   std::optional<std::int64_t> ScoreOfAll(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
 
   std::vector<std::string> PodAnnotationsRead() const override { return {std::string(kMaxPriceAnnotation)}; }
+  std::vector<std::string> NodeAnnotationsRead() const override { return args_.annotations; }
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
  private:

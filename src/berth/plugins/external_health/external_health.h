@@ -13,6 +13,7 @@
 
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/node_annotation_reader.h"
 #include "berth/framework/outside_data.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/external_health/external_health_args.h"
@@ -23,6 +24,7 @@ namespace berth::plugins {
 
 class ExternalHealth final : public framework::FastFilter,
                              public framework::OutsideDataReader,
+                             public framework::NodeAnnotationReader,
                              public framework::ProfileAware,
                              public framework::EnqueueExtensions {
  public:
@@ -38,6 +40,7 @@ class ExternalHealth final : public framework::FastFilter,
                            const framework::NodeInfo& node) const override;
   bool RefusesNone(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
 
+  std::vector<std::string> NodeAnnotationsRead() const override { return {args_.name_annotation}; }
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
   std::vector<framework::OutsideSource> OutsideSources() const override;

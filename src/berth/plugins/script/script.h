@@ -12,6 +12,7 @@
 
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/node_annotation_reader.h"
 #include "berth/framework/outside_data.h"
 #include "berth/framework/profile_aware.h"
 #include "berth/plugins/script/script_args.h"
@@ -25,6 +26,7 @@ class Script final : public framework::PreFilterPlugin,
                      public framework::FastFilter,
                      public framework::FastScore,
                      public framework::AnnotationReader,
+                     public framework::NodeAnnotationReader,
                      public framework::OutsideDataReader,
                      public framework::ProfileAware,
                      public framework::EnqueueExtensions {
@@ -68,6 +70,8 @@ class Script final : public framework::PreFilterPlugin,
                                    std::span<framework::NodeScore> scores) const override;
 
   std::vector<std::string> PodAnnotationsRead() const override;
+  // A script, or its next version, may read any.
+  std::vector<std::string> NodeAnnotationsRead() const override { return {"*"}; }
   std::vector<framework::ClusterEventWithHint> EventsToRegister() const override;
 
   // The file, where the script is in one.

@@ -5,6 +5,8 @@
 
 #include <malloc.h>
 
+#include "berth/shell/recording/recorder.h"
+
 namespace berth::runner {
 
 SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, const Clock& clock, Options options)
@@ -20,13 +22,20 @@ SchedulerCore::SchedulerCore(std::unique_ptr<scheduler::Scheduler> scheduler, co
 TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<scheduler::Input>& inputs,
                                    std::vector<scheduler::Output>& outputs) {
   TurnResult result;
-  if (request.is_ending) scheduler_->CancelExtenderCycle("the scheduler ends");
+  recording::Recorder* const recorder = options_.recorder;
+  if (recorder != nullptr) recorder->BeginTurn(request.now, request.wall_ahead);
+  if (request.is_ending) {
+    if (recorder != nullptr) recorder->Cancels();
+    scheduler_->CancelExtenderCycle(recording::kCancelReason);
+  }
   scheduler_->SetWallAhead(request.wall_ahead);
   TakeInputs(inputs, request.now);
+  if (recorder != nullptr) recorder->Ticks();
   scheduler_->Tick(request.now);
   const bool can_decide = request.may_decide && (!options_.waits_for_outside_data || scheduler_->HasHeardOutside());
   if (can_decide) DecideSome(request, result);
   scheduler_->TakeOutputs(outputs);
+  if (recorder != nullptr) recorder->EndTurn(outputs);
   result.wake_at = scheduler_->NextWake();
   result.is_idle = can_decide && !result.has_more && scheduler_->IsIdle();
   result.has_busy_bindings = scheduler_->busy_binding_count() > 0;
@@ -43,6 +52,7 @@ TurnResult SchedulerCore::TakeTurn(const TurnRequest& request, std::vector<sched
 void SchedulerCore::TakeInputs(std::vector<scheduler::Input>& inputs, Time now) {
   for (scheduler::Input& input : inputs) {
     const bool was_waiting = scheduler_->IsWaitingForExtenders();
+    if (options_.recorder != nullptr) options_.recorder->Takes(input);
     scheduler_->Handle(std::move(input), now);
     // Extenders have answered, and with that a decision is made.
     if (was_waiting && !scheduler_->IsWaitingForExtenders()) TellDecision();
@@ -53,9 +63,8 @@ void SchedulerCore::TakeInputs(std::vector<scheduler::Input>& inputs, Time now) 
 void SchedulerCore::DecideSome(const TurnRequest& request, TurnResult& result) {
   const Time begin = request.time_max ? clock_.Now() : request.now;
   for (int i = 0; i < kDecisionsPerTurn && scheduler_->busy_binding_count() < options_.bindings_max(); ++i) {
-    result.has_more = scheduler_->ScheduleOne(request.now);
+    result.has_more = DecideOne(request.now);
     if (!result.has_more) return;
-    if (!scheduler_->IsWaitingForExtenders()) TellDecision();
     if (request.time_max && clock_.Now() - begin > *request.time_max) {
       result.took_long = true;
       break;
@@ -65,7 +74,20 @@ void SchedulerCore::DecideSome(const TurnRequest& request, TurnResult& result) {
   if (scheduler_->busy_binding_count() >= options_.bindings_max()) result.has_more = false;
 }
 
+bool SchedulerCore::DecideOne(Time now) {
+  using recording::Scheduled;
+  if (options_.recorder != nullptr) options_.recorder->Schedules();
+  const bool has_begun = scheduler_->ScheduleOne(now);
+  const bool waits = has_begun && scheduler_->IsWaitingForExtenders();
+  if (options_.recorder != nullptr) {
+    options_.recorder->Scheduled(!has_begun ? Scheduled::kNothing : waits ? Scheduled::kWaits : Scheduled::kDecided);
+  }
+  if (has_begun && !waits) TellDecision();
+  return has_begun;
+}
+
 void SchedulerCore::TellDecision() const {
+  if (options_.recorder != nullptr) options_.recorder->Decided(scheduler_->decisions().Newest());
   if (options_.on_decision) options_.on_decision(scheduler_->decisions().Newest());
 }
 

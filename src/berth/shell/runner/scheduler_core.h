@@ -13,6 +13,10 @@
 #include "berth/framework/metrics.h"
 #include "berth/shell/runner/turn_runner.h"
 
+namespace berth::recording {
+class Recorder;
+}
+
 namespace berth::runner {
 
 class SchedulerCore final : public Core {
@@ -28,6 +32,7 @@ class SchedulerCore final : public Core {
     // Decides nothing before each source of data from outside has answered, or failed, once.
     bool waits_for_outside_data = false;
     framework::Metrics* metrics = &framework::Metrics::None();
+    recording::Recorder* recorder = nullptr;  // is told of each call of the scheduler; null: nobody is
   };
 
   // `clock`, and what the functions rest on, must outlive it.
@@ -44,6 +49,7 @@ class SchedulerCore final : public Core {
  private:
   void TakeInputs(std::vector<scheduler::Input>& inputs, Time now);
   void DecideSome(const TurnRequest& request, TurnResult& result);
+  bool DecideOne(Time now);
   void TellDecision() const;
 
   const std::unique_ptr<scheduler::Scheduler> scheduler_;

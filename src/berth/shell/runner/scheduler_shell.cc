@@ -11,7 +11,10 @@
 
 #include "berth/base/log.h"
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/configured_options.h"
 #include "berth/shell/outside/http_extender.h"
+#include "berth/shell/recording/outside_bodies.h"
+#include "berth/shell/recording/recorder.h"
 #include "berth/shell/runner/debug_dump.h"
 #include "berth/shell/runner/feeds.h"
 #include "berth/shell/runner/output_performer.h"
@@ -22,14 +25,11 @@ namespace {
 
 scheduler::SchedulerOptions CoreOptions(const config::KubeSchedulerConfiguration& configuration,
                                         const ShellOptions& options, const Clock& clock) {
-  scheduler::SchedulerOptions core;
+  scheduler::SchedulerOptions core = scheduler::OptionsOf(configuration);
   core.seed = options.seed;
   core.pods = options.pods;
   core.metrics = options.scheduler_metrics;
   core.stopwatch = options.stopwatch != nullptr ? options.stopwatch : &clock;
-  core.extenders = config::InCallOrder(configuration.extenders);
-  core.queue.initial_backoff = std::chrono::seconds(configuration.pod_initial_backoff_seconds);
-  core.queue.max_backoff = std::chrono::seconds(configuration.pod_max_backoff_seconds);
   core.queue.unschedulable_max = options.unschedulable_max;
   return core;
 }
@@ -71,6 +71,9 @@ Expected<std::unique_ptr<SchedulerShell>> SchedulerShell::Make(const config::Kub
 Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguration& configuration,
                                          client::RestClient& events_rest) {
   BERTH_ASSIGN_OR_RETURN(auto profiles, runtime::MakeProfiles(configuration, options_.plugins, handle_));
+  if (options_.make_recorder) {
+    BERTH_ASSIGN_OR_RETURN(recorder_, options_.make_recorder(profiles));
+  }
   const scheduler::SchedulerOptions core = CoreOptions(configuration, options_, clock_);
   auto scheduler = std::make_unique<scheduler::Scheduler>(core, handle_, std::move(profiles));
 
@@ -79,11 +82,13 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
   const auto run_work = [this](std::function<void()> work) { workers_.Run(std::move(work)); };
   BERTH_ASSIGN_OR_RETURN(extenders_, outside::HttpExtenders::Make(core.extenders, rest_.loop(), make_client, run_work,
                                                                   *options_.metrics, push));
-  BERTH_ASSIGN_OR_RETURN(auto poller, outside::OutsidePoller::Make(
-                                          scheduler->outside_sources(), rest_, make_client, run_work, *options_.metrics,
-                                          core.seed, [push](std::size_t source, outside::OutsidePoller::Data data) {
-                                            push(scheduler::OutsideDone{source, std::move(data)});
-                                          }));
+  std::vector<scheduler::OutsideRequest> sources = scheduler->outside_sources();
+  if (recorder_ != nullptr) sources = recording::KeepBodies(std::move(sources));
+  BERTH_ASSIGN_OR_RETURN(
+      auto poller, outside::OutsidePoller::Make(sources, rest_, make_client, run_work, *options_.metrics, core.seed,
+                                                [push](std::size_t source, outside::OutsidePoller::Data data) {
+                                                  push(scheduler::OutsideDone{source, std::move(data)});
+                                                }));
   performer_ = std::make_unique<OutputPerformer>(rest_, events_rest, *extenders_, workers_,
                                                  OutputPerformer::Options{options_.seed, options_.hostname}, push);
   feeds_ = std::make_unique<Feeds>(
@@ -100,6 +105,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
   turns.on_decision = options_.on_decision;
   turns.waits_for_outside_data = options_.waits_for_outside_data;
   turns.metrics = options_.metrics;
+  turns.recorder = recorder_.get();
   core_ = std::make_unique<SchedulerCore>(std::move(scheduler), clock_, std::move(turns));
   return {};
 }

@@ -28,6 +28,9 @@
 namespace berth::outside {
 class HttpExtenders;
 }
+namespace berth::recording {
+class Recorder;
+}
 
 namespace berth::runner {
 
@@ -59,6 +62,11 @@ struct ShellOptions {
   // Decides nothing before each source of data from outside has answered, or failed, once.
   bool waits_for_outside_data = false;
   LongTurns long_turns = LongTurns::kOnThread;
+  // Makes what writes this run down, when the plugins have been made: they may have read files. Empty: nothing is
+  // recorded.
+  using MakeRecorder = std::function<Expected<std::unique_ptr<recording::Recorder>>(
+      std::span<const std::unique_ptr<runtime::ProfilePlugins>> profiles)>;
+  MakeRecorder make_recorder = {};
   // With leader election: whether this process leads, asked before each turn, by the thread that takes it. It decides
   // nothing before Lead(), nor while this says no. Empty: there is no election. That a standby writes nothing is up to
   // the fence (net/write_fence.h) of `rest`, `events_rest` and what make_client makes.
@@ -141,6 +149,7 @@ class SchedulerShell final {
   scheduler::CoreHandle handle_;
   std::unique_ptr<outside::HttpExtenders> extenders_;
   std::unique_ptr<OutputPerformer> performer_;
+  std::unique_ptr<recording::Recorder> recorder_;  // of core_; null: none
   std::unique_ptr<SchedulerCore> core_;
   std::unique_ptr<Feeds> feeds_;
   // The first to go: what its threads are at pushes inputs.
