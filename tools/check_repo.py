@@ -60,6 +60,8 @@ MAY_INCLUDE = {
     "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "whatif"],
     # Objections, compared with what the real descheduler evicts.
     "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
+    # A recorded run, repeated; and the same history under another configuration.
+    "replay": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "recording", "cli", "whatif"],
     # Explanations of golden cases, compared with the answers of the real kube-scheduler.
     "explain_check": CORE + ["config", "plugins", "runtime", "scheduler", "conformance", "whatif"],
     # What authors of plugins try their work with, on the command line and, through testing, in C++.

@@ -19,6 +19,7 @@
 #include "berth/app/plugin_flags.h"
 #include "berth/app/price_flags.h"
 #include "berth/app/rebalance_flags.h"
+#include "berth/app/replay_flags.h"
 #include "berth/app/shadow_flags.h"
 #include "berth/app/simulate_flags.h"
 #include "berth/app/snapshot_flags.h"
@@ -72,6 +73,9 @@ Commands::Commands(const std::string& program)
   const auto simulate = std::make_shared<SimulateOptions>();
   add(AddSimulateCommand(app, *simulate, plugin_directory_, verbosity_),
       [simulate](KnownPlugins known) { return RunSimulate(*simulate, known); });
+  const auto replay = std::make_shared<ReplayOptions>();
+  add(AddReplayCommand(app, *replay, plugin_directory_),
+      [replay](KnownPlugins known) { return RunReplay(*replay, known); });
   const auto shadow = std::make_shared<ShadowCommandOptions>();
   add(AddShadowCommand(app, *shadow, plugin_directory_, verbosity_),
       [shadow](KnownPlugins known) { return RunShadow(*shadow, known); });

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/configured_options.h"
 #include "berth/framework/guarded.h"
 
 namespace berth::whatif {
@@ -47,8 +48,10 @@ Expected<std::unique_ptr<OfflineCluster>> OfflineCluster::Make(OfflineOptions op
   BERTH_ASSIGN_OR_RETURN(auto profiles,
                          runtime::MakeProfiles(made->options_.configuration, made->options_.plugins, made->handle_));
   for (const auto& profile : profiles) made->profiles_.push_back(profile.get());
-  scheduler::SchedulerOptions core;
+  scheduler::SchedulerOptions core = scheduler::OptionsOf(made->options_.configuration);
+  core.extenders.clear();
   core.seed = made->options_.seed;
+  core.pods = made->options_.pods;
   made->core_ = std::make_unique<scheduler::Scheduler>(core, made->handle_, std::move(profiles));
   return made;
 }
@@ -106,8 +109,11 @@ std::optional<std::string> OfflineCluster::GateOf(const api::Pod& pod) const {
 }
 
 const runtime::ProfilePlugins* OfflineCluster::ProfileOf(const api::Pod& pod) const {
+  if (!options_.pods.Serves(pod.metadata.namespace_name)) return nullptr;
+  const std::string_view annotated = scheduler::AnnotatedScheduler(options_.pods, pod);
+  const std::string_view name = annotated.empty() ? pod.spec.scheduler_name : annotated;
   const auto at = std::find_if(profiles_.begin(), profiles_.end(),
-                               [&](const auto* profile) { return profile->scheduler_name == pod.spec.scheduler_name; });
+                               [&](const auto* profile) { return profile->scheduler_name == name; });
   return at == profiles_.end() ? nullptr : *at;
 }
 

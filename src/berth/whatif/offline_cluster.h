@@ -16,6 +16,7 @@
 
 #include "berth/core/config/types.h"
 #include "berth/core/runtime/profile_plugins.h"
+#include "berth/core/scheduler/pod_choice.h"
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/plugins/registry.h"
 #include "berth/whatif/cluster_state.h"
@@ -31,6 +32,7 @@ struct OfflineOptions {
   std::function<Expected<framework::FileText>(const std::string&)> read_file;
   Time now{};  // the time of day at the beginning
   std::uint64_t seed = 1;
+  scheduler::PodChoice pods{};
 };
 
 class OfflineCluster {
@@ -55,12 +57,20 @@ class OfflineCluster {
   void SetObject(framework::AnyObject object);
   void RemoveNode(const std::string& name);
   void RemovePod(const std::string& uid);
+  void RemoveObject(framework::ObjectKind kind, const std::string& key) {
+    core_->Handle(scheduler::ObjectGone{kind, key}, now_);
+  }
   // What the volume controller and provisioners would do for a claim that waits for no pod.
   void BindNow(const api::PersistentVolumeClaim& claim) { api_.BindNow(claim); }
 
   // Schedules until nothing is left to do, or that much of the cluster's time has gone by. Longer than any wait at
   // Permit, when it is not said.
   void Run(Duration time_max = std::chrono::minutes(16));
+  // Schedules what is due until that time has come, which must not be before now().
+  void AdvanceTo(Time end) {
+    Run(end - now_);
+    now_ = end;
+  }
   // For questions that change nothing; see Overlay.
   std::unique_ptr<scheduler::Overlay> MakeOverlay() { return core_->MakeOverlay(now_); }
 

@@ -5,6 +5,8 @@
 
 #include "berth/base/check.h"
 #include "berth/core/config/default.h"
+#include "berth/core/scheduler/profile_set.h"
+#include "berth/shell/recording/recorder.h"
 
 namespace berth::program_sim {
 namespace {
@@ -53,6 +55,16 @@ Process::Process(Agenda& agenda, Network& network, const Duration& wall_ahead, P
   shell.seed = options_.seed;
   shell.hostname = "host" + std::to_string(options_.life);
   shell.long_turns = runner::LongTurns::kOnLoop;
+  if (!options_.recordings.empty()) {
+    shell.make_recorder = [this, configuration](scheduler::ProfilesInMaking profiles) {
+      recording::RecordingHeader header = recording::MakeHeader(configuration, {}, {});
+      header.started_at = loop_.WallNow() + Duration(options_.life);  // two lives may begin at once
+      header.origin = loop_.Now();
+      header.seed = options_.seed;
+      return recording::Recorder::Start({.directory = options_.recordings}, header,
+                                        {{}, recording::AnnotationFilter(scheduler::AnnotationsRead(profiles))});
+    };
+  }
   auto made = runner::SchedulerShell::Make(configuration, *rest_, *events_rest_, loop_, std::move(shell));
   BERTH_CHECK(made.ok(), made.ok() ? "" : made.error().message);
   shell_ = std::move(*made);

@@ -21,6 +21,7 @@ struct ProcessOptions {
   std::uint64_t seed = 0;
   bool takes_protobuf = false;
   std::string scheduler_name;
+  std::string recordings{};  // the directory that this life is recorded into; empty: it is not
 };
 
 class Process final {

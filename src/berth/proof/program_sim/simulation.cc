@@ -38,9 +38,10 @@ constexpr std::size_t kPendingMax = 64;
 
 class Simulation {
  public:
-  Simulation(const Plan& plan, bool prints_trace)
+  Simulation(const Plan& plan, bool prints_trace, const std::string& recordings)
       : plan_(plan),
         prints_trace_(prints_trace),
+        recordings_(recordings),
         ledger_(agenda_, [this](std::string_view check, const std::string& what) { Violate(check, what); }),
         server_(agenda_, ledger_, {plan.seed, HasReplica(plan)}),
         network_(
@@ -170,7 +171,7 @@ class Simulation {
 
   ProcessOptions Options(const char* name) {
     const Life life = ++lives_;
-    return {life, plan_.seed * 1000 + static_cast<std::uint64_t>(life), plan_.takes_protobuf, name};
+    return {life, plan_.seed * 1000 + static_cast<std::uint64_t>(life), plan_.takes_protobuf, name, recordings_};
   }
 
   void StartMain() {
@@ -288,6 +289,7 @@ class Simulation {
 
   const Plan& plan_;
   const bool prints_trace_;
+  const std::string& recordings_;
   Report report_;
   Agenda agenda_;
   Duration wall_ahead_{0};
@@ -304,6 +306,8 @@ class Simulation {
 
 }  // namespace
 
-Report Simulate(const Plan& plan, bool prints_trace) { return Simulation(plan, prints_trace).Run(); }
+Report Simulate(const Plan& plan, bool prints_trace, const std::string& recordings) {
+  return Simulation(plan, prints_trace, recordings).Run();
+}
 
 }  // namespace berth::program_sim

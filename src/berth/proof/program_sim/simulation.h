@@ -25,7 +25,8 @@ struct Report {
   std::int64_t waiting = 0;  // pods that were told why at the end
 };
 
-// The same plan gives the same run. Thread-safe. With `prints_trace` all that happens goes to standard output.
-Report Simulate(const Plan& plan, bool prints_trace = false);
+// The same plan gives the same run. Thread-safe. With `prints_trace` all that happens goes to standard output. With
+// `recordings` each life of a scheduler is recorded into that directory.
+Report Simulate(const Plan& plan, bool prints_trace = false, const std::string& recordings = {});
 
 }  // namespace berth::program_sim
