@@ -349,7 +349,8 @@ profiles:
                 self.assertRegex(done.stderr, "(?m)" + said)
 
     def test_all_that_policies_are_told(self):
-        """A script that changes, health, load and prices from outside, devices, and pods chosen by an annotation."""
+        """A script that changes, health, load and prices from outside, devices, pods chosen by an annotation; and somebody who
+        asks the running core meanwhile."""
         _, api = self.api_server(4)
         outside = OutsideServer(self)
 
@@ -387,6 +388,16 @@ profiles:
                  "pluginConfig": [{"name": plugin, "args": arguments}]} for name, (plugin, arguments) in plugins.items()]}))
         recorded = folder / "recordings"
         port = SecurePort(self, api.url, "--config", str(config), "--record", str(recorded), "--pods-by-annotation")
+        stopped = threading.Event()
+        asked = []
+
+        def ask() -> None:
+            while not stopped.wait(0.02):
+                asked.append(port.ask("/explain/pods/default/waits")[0])
+
+        asker = threading.Thread(target=ask, daemon=True)
+        create_pod(api, pod("waits", "1000"))
+        asker.start()
         where = {}
 
         def place(name: str, made: dict, **annotations: str) -> None:
@@ -434,6 +445,9 @@ profiles:
                 self.assertEqual(placed(api, f"gpu-{i}"), "node-3")
         refused(api, "gpu-2", "cannot allocate all claims")
 
+        wait_until("somebody has asked", lambda: asked.count(200) > 10)
+        stopped.set()
+        asker.join(10)
         self.assertEqual(port.berth.end(), 0)
         out, err = replay(recorded, "--decisions")
         self.assertEqual(err, "")

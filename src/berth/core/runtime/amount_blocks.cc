@@ -31,19 +31,45 @@ std::size_t AmountBlocks::UpdateCost(const framework::NodeTable& nodes) const {
 }
 
 void AmountBlocks::Update(const framework::NodeTable& nodes) {
-  const auto changed = version_ == 0 || IsLopsided() ? std::nullopt : nodes.ChangedSince(version_);
-  if (changed && changed->size() * kCostOfMove < nodes.row_count() * kCostOfBuild) {
+  if (version_ == 0 || IsLopsided()) {
+    Rebuild(nodes);
+  } else {
     point_of_row_.resize(nodes.row_count(), kNoPoint);
     index_in_point_.resize(nodes.row_count());
-    for (const NodeIndex row : *changed) {
-      if (row < nodes.row_count()) SetRow(row, nodes.columns());
+    FindMoved(nodes);
+    if (moved_.size() * kCostOfMove < nodes.row_count() * kCostOfBuild) {
+      for (const NodeIndex row : moved_) SetRow(row, nodes.columns());
+    } else if (!moved_.empty()) {
+      Rebuild(nodes);
     }
-  } else if (!changed || !changed->empty()) {
-    Rebuild(nodes);
   }
   version_ = nodes.version();
   for (const BlockId block : loose_) Tighten(block);
   loose_.clear();
+}
+
+// Ascending. In which order the rows of a point stand must not follow from rows that did not change in the end, and are
+// in the log because somebody asked what if.
+void AmountBlocks::FindMoved(const framework::NodeTable& nodes) {
+  const auto changed = nodes.ChangedSince(version_);
+  if (changed) {
+    moved_.assign(changed->begin(), changed->end());
+    std::sort(moved_.begin(), moved_.end());
+    moved_.erase(std::unique(moved_.begin(), moved_.end()), moved_.end());
+  } else {
+    moved_.resize(nodes.row_count());
+    std::iota(moved_.begin(), moved_.end(), NodeIndex{0});
+  }
+  std::erase_if(moved_, [&](NodeIndex row) { return row >= nodes.row_count() || !IsMoved(row, nodes.columns()); });
+}
+
+bool AmountBlocks::IsMoved(NodeIndex row, const framework::NodeTable::Columns& columns) const {
+  const bool is_odd = IsOdd(row, columns);
+  if (is_odd != std::binary_search(odd_rows_.begin(), odd_rows_.end(), row)) return true;
+  const Amounts amounts = AmountsOf(columns, row);
+  const PointId point = point_of_row_[row];
+  if (amounts[0] <= 0 || is_odd) return point != kNoPoint;
+  return point == kNoPoint || point_infos_[point].amounts != amounts;
 }
 
 // Points that come with ever larger amounts make the tree deep on one side, and those that go leave empty blocks.

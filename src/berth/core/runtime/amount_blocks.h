@@ -90,6 +90,9 @@ class AmountBlocks {
   static bool IsOdd(framework::NodeIndex row, const framework::NodeTable::Columns& columns) {
     return columns.taint_set[row] != 0 || columns.is_unschedulable[row] != 0 || columns.is_unusual[row] != 0;
   }
+  // Fills moved_ with the rows that SetRow() has something to do for.
+  void FindMoved(const framework::NodeTable& nodes);
+  bool IsMoved(framework::NodeIndex row, const framework::NodeTable::Columns& columns) const;
   void SetRow(framework::NodeIndex row, const framework::NodeTable::Columns& columns);
   void SetOdd(framework::NodeIndex row, bool is_odd);
   void AddRow(framework::NodeIndex row, const Amounts& amounts);
@@ -109,6 +112,7 @@ class AmountBlocks {
   AmountTable points_, emptiest_, fullest_;
   std::vector<Block> blocks_;
   std::vector<BlockId> loose_;
+  std::vector<framework::NodeIndex> moved_;  // of Update()
   std::vector<Split> splits_;
   std::int32_t root_ = 0;
   std::size_t depth_ = 0;  // of the deepest block

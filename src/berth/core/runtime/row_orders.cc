@@ -108,19 +108,28 @@ bool RowOrders::Update(EvaluationCycle& cycle) {
   const Status failed = GuardedCall([&] {
     rows_.clear();
     if (changed) {
-      for (const NodeIndex row : *changed) {
+      // Ascending: which of equal rows comes first must not follow from rows that did not change in the end, and are in
+      // the log because somebody asked what if.
+      rows_.assign(changed->begin(), changed->end());
+      std::sort(rows_.begin(), rows_.end());
+      rows_.erase(std::unique(rows_.begin(), rows_.end()), rows_.end());
+      std::erase_if(rows_, [&](NodeIndex row) {
+        const bool is_out = kept.verdicts[row] != kVerdictOk;
+        if (is_out) order.rows.Remove(row);
+        return is_out;
+      });
+    } else {
+      // With the same marks, rows whose total did not change stay where they are, for the same reason.
+      if (has_other_marks) order.rows.Reset(marks_width_);
+      order.marks = marks_;
+      order.rebuild = kept.rebuild;
+      for (std::size_t i = 0; i < kept.verdicts.size(); ++i) {
+        const auto row = static_cast<NodeIndex>(i);
         if (kept.verdicts[row] == kVerdictOk) {
           rows_.push_back(row);
         } else {
           order.rows.Remove(row);
         }
-      }
-    } else {
-      order.rows.Reset(marks_width_);
-      order.marks = marks_;
-      order.rebuild = kept.rebuild;
-      for (const NodeIndex row : cycle.nodes().rows()) {
-        if (kept.verdicts[row] == kVerdictOk) rows_.push_back(row);
       }
     }
     PutRows(cycle, rows_);

@@ -122,6 +122,35 @@ TEST(OverlayTest, PreemptionIsReportedAndNobodyEvicted) {
   EXPECT_EQ(h.Take(), Lines{});
 }
 
+// Equal nodes are chosen among by chance, and in an order that is kept from pod to pod: it must not show that somebody
+// has asked.
+TEST(OverlayTest, WhichOfEqualNodesAPodGetsDoesNotFollowFromQuestions) {
+  const auto nodes_of_pods = [](bool is_asked) {
+    Harness h;
+    const Lines names = {"a", "b", "c", "d", "e", "f"};
+    for (const std::string& name : names) h.Set(MakeNode(name));
+    Lines chosen;
+    for (int round = 0; round < 20; ++round) {
+      const std::string suffix = "-" + std::to_string(round);
+      if (is_asked) {
+        const auto overlay = h.core.MakeOverlay(h.now);
+        for (const std::string& name : names) overlay->SetNode(MakeNode(name).Label("asked", "1").Build());
+        (void)overlay->Evaluate(overlay->MakePod(MakePod("asked").Request("cpu", "10m").Build()), Detail::kAll);
+        overlay->UndoTo(0);
+      }
+      // In an order that is not that of the rows.
+      for (const char* name : {"e", "b", "f", "a", "d", "c"})
+        h.Set(MakePod(name + suffix).Request("cpu", "10m").Node(name));
+      h.Set(MakePod("ours" + suffix).Request("cpu", "10m"));
+      h.Run();
+      chosen.push_back(h.core.decisions().Newest().node_name);
+      h.Take();
+    }
+    return chosen;
+  };
+  EXPECT_EQ(nodes_of_pods(false), nodes_of_pods(true));
+}
+
 // Makes room at once, as an author's plugin may.
 class Meddler final : public framework::PostFilterPlugin {
  public:
