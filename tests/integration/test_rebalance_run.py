@@ -328,7 +328,7 @@ profiles:
         address = f"127.0.0.1:{free_port()}"
         process = Process(self, "run", "--master", self.api.url, *ELECTION, "--rebalance", policy, "--rebalance-execute",
                           "--rebalance-interval", "1s", "--metrics-bind-address", address)
-        process.wait_for("err", r'Evicted pod="default/web-.* from="node-1" to="node-[23]"')
+        process.wait_for("err", r'"Evicted" pod="default/web-.* from="node-1" to="node-[23]"')
         process.wait_for("err", "The replacement is ready where it was proved to go")
         self.wait_for_ready(2)
         self.assertEqual(len(self.on("node-1")), 1)
@@ -340,7 +340,7 @@ profiles:
 class Page(ShopTest):
     def test_the_page(self):
         """The log of a round, on the cluster of the plan."""
-        _, api = self.api_server(0)
+        _, api = self.api_server(0, "--no-controllers")
         self.shop(api)
         page = PAGE.read_text()
         match = LOG.search(page)
