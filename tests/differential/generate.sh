@@ -14,12 +14,13 @@ number_max=1000000  # keeps the arithmetic of seeds far away from overflow
 usage() {
   cat <<'TEXT'
 ./dev conformance --seeds A..B [--families F,F|all] [--count N] [--nodes MIN..MAX] [--pods MIN..MAX]
-                  [--existing MIN..MAX] [--jobs J]
+                  [--existing MIN..MAX] [--jobs J] [--kubernetes 1.36|1.37]
   --seeds     the generator's seeds, first and last
   --families  which kinds of cases (all of them)
   --count     cases of each family for one seed (1); seed S then stands for the generator's (S-1)*N+1 to S*N
   --nodes, --pods, --existing   nodes, pending pods and running pods of a case, instead of the family's own numbers
   --jobs      how many batches at a time (one a processor)
+  --kubernetes   the kube-scheduler that answers (1.36)
 TEXT
 }
 
@@ -81,7 +82,7 @@ range() { # OPTION VALUE: two numbers, or the end
   ((low >= 1 && low <= high && high <= number_max)) || fail "$1 $2: want 1 <= MIN <= MAX <= $number_max"
 }
 
-seeds='' families=all count=1 jobs=$(nproc) sizes='' asked=''
+seeds='' kubernetes=1.36 families=all count=1 jobs=$(nproc) sizes='' asked=''
 while (($# > 0)); do
   option=$1
   case $option in
@@ -89,8 +90,8 @@ while (($# > 0)); do
       usage
       exit
       ;;
-    --seeds | --families | --count | --nodes | --pods | --existing | --jobs) ;;
-    *) fail "$option: no such argument; with --seeds there are --families, --count, --nodes, --pods, --existing and --jobs" ;;
+    --seeds | --families | --count | --nodes | --pods | --existing | --jobs | --kubernetes) ;;
+    *) fail "$option: no such argument; with --seeds there are --families, --count, --nodes, --pods, --existing, --jobs and --kubernetes" ;;
   esac
   (($# > 1)) || fail "$option: a value is missing"
   value=$2
@@ -98,6 +99,10 @@ while (($# > 0)); do
   case $option in
     --seeds) range --seeds "$value" && seeds=$value first=$low last=$high ;;
     --families) families=$value ;;
+    --kubernetes)
+      [[ $value =~ ^1\.[0-9]{1,3}$ ]] || fail "--kubernetes $value: want a version such as 1.37"
+      kubernetes=$value
+      ;;
     --count) range --count "$value" && [[ $low == "$high" ]] && count=$low || fail "--count $value: want one number" ;;
     --jobs) range --jobs "$value" && [[ $low == "$high" ]] && jobs=$low || fail "--jobs $value: want one number" ;;
     *)
@@ -110,7 +115,7 @@ done
 [[ -n $seeds ]] || fail "--seeds A..B is missing"
 ((last * count <= number_max)) || fail "--seeds $seeds --count $count: more than $number_max seeds"
 
-oracle=$("$here/oracle.sh")
+oracle=$("$here/oracle.sh" oracle "$kubernetes")
 all=$("$oracle" families | awk '{print $1}')
 if [[ $families == all ]]; then
   chosen=$all
@@ -170,7 +175,7 @@ if ((status != 0)); then
     cat "$work/results/$family"-*.report >"$work/report" && head -n 3 "$work/report"
     seed=$((10#$(basename "$case" | cut -d. -f1)))
     echo "  again: ./dev conformance ${case#"$root"/}"
-    echo "  afresh: ./dev conformance --seeds $seed..$seed --families $family$asked"
+    echo "  afresh: ./dev conformance --seeds $seed..$seed --families $family$asked --kubernetes $kubernetes"
   done
 fi
 exit $status

@@ -1,17 +1,27 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# oracle.sh [FOLDER]: builds an oracle, which is the real program in another shape, and prints the path of its own:
-# "oracle", kube-scheduler, unless told otherwise, or "descheduler".
+# oracle.sh [FOLDER [VERSION]]: builds an oracle, which is the real program in another shape, and prints the path of its
+# own: "oracle", kube-scheduler, unless told otherwise, or "descheduler". There are oracles of several versions of
+# Kubernetes, made of the same sources: the one of go.mod, and those of kubernetes-VERSION.mod.
 #
 # The program is a cache like the control plane's (tests/e2e/controlplane.sh), in
 # ${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-~/.cache}/berth}, named after all its sources: it is never stale.
 set -euo pipefail
 
 name=${1:-oracle}
+version=${2:-}
 sources=$(cd "$(dirname "${BASH_SOURCE[0]}")/$name" && pwd)
 cache=${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/berth}
-hash=$(cd "$sources" && cat ./*.go go.mod go.sum | sha256sum | cut -c1-16)
+flags=()
+if [[ -n $version && -e $sources/kubernetes-$version.mod ]]; then
+  flags=("-modfile=kubernetes-$version.mod" -tags "kubernetes_${version//./_}")
+elif [[ -n $version ]] && ! grep -q "k8s.io/kubernetes v$version\." "$sources/go.mod"; then
+  echo "oracle: there is none of Kubernetes $version in $sources (add kubernetes-$version.mod)" >&2
+  exit 2
+fi
+hash=$(cd "$sources" && cat ./*.go ./*.mod ./*.sum | sha256sum | cut -c1-16)
 program=$cache/$name-$hash/oracle
+((${#flags[@]} == 0)) || program+=-$version
 
 # Asked inside the module, so that an older go that may fetch newer toolchains answers with the one it would use.
 go_is_new_enough() {
@@ -35,7 +45,7 @@ build() {
   echo "oracle: building $program (some minutes the first time)" >&2
   mkdir -p "$(dirname "$program")"
   # Without cgo it shares its compiled packages with the control plane.
-  (cd "$sources" && CGO_ENABLED=0 go build -mod=readonly -buildvcs=false -o "$program.new" .) >&2
+  (cd "$sources" && CGO_ENABLED=0 go build "${flags[@]}" -mod=readonly -buildvcs=false -o "$program.new" .) >&2
   mv "$program.new" "$program"
   find "$cache" -maxdepth 1 -name "$name-*" -type d -mtime +30 -exec rm -rf {} +
 }
