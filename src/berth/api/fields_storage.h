@@ -215,7 +215,11 @@ inline constexpr std::string_view kKind<CsiDriver> = "CSIDriver";
 template <>
 inline constexpr auto kFields<CsiDriver> = Fields{
     Field{"metadata", 1, &CsiDriver::metadata},
-    Field{"spec", 2, Fields{Field{"storageCapacity", 4, &CsiDriver::storage_capacity}}},
+    Field{"spec", 2,
+          Fields{
+              Field{"storageCapacity", 4, &CsiDriver::storage_capacity},
+              Field{"preventPodSchedulingIfMissing", 11, &CsiDriver::prevent_pod_scheduling_if_missing},
+          }},
 };
 
 template <>

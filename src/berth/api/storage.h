@@ -86,6 +86,7 @@ struct CsiNode {
 struct CsiDriver {
   ObjectMeta metadata;
   std::optional<bool> storage_capacity;
+  std::optional<bool> prevent_pod_scheduling_if_missing;
   bool operator==(const CsiDriver&) const = default;
 };
 

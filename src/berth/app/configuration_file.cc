@@ -21,8 +21,9 @@ Expected<config::KubeSchedulerConfiguration> ReadConfigurationFile(const std::st
   return loaded;
 }
 
-Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path) {
-  BERTH_ASSIGN_OR_RETURN(config::KubeSchedulerConfiguration loaded, ReadConfigurationFile(path, {}));
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path,
+                                                                   const config::FeatureGates& gates) {
+  BERTH_ASSIGN_OR_RETURN(config::KubeSchedulerConfiguration loaded, ReadConfigurationFile(path, gates));
   if (const auto valid = config::ValidateConfiguration(loaded); !valid.ok())
     return valid.error().Wrap("--config " + path);
   return loaded;

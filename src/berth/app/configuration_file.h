@@ -13,7 +13,8 @@
 namespace berth::app {
 
 // Loads and validates it, without creating plugins. Errors begin with "--config PATH".
-Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path);
+Expected<config::KubeSchedulerConfiguration> LoadConfigurationFile(const std::string& path,
+                                                                   const config::FeatureGates& gates = {});
 
 // Loads it with the defaults that `gates` imply. Does not validate it, since flags may still change it. Errors begin
 // with "--config PATH".

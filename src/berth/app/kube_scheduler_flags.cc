@@ -15,7 +15,9 @@
 #include <arpa/inet.h>
 
 #include "berth/api/quantity.h"
+#include "berth/app/kubernetes_release.h"
 #include "berth/base/go_text.h"
+#include "berth/framework/release.h"
 
 namespace berth::app {
 namespace {
@@ -82,9 +84,9 @@ constexpr auto kNotes = std::to_array<FlagNote>({
     {"leader-elect-resource-namespace", kSame, ""},
     {"leader-elect-retry-period", kSame, ""},
     {"emulated-version", kOther,
-     "decides which gates may be set and what they are by default; berth decides as 1.36 does"},
+     "decides which gates may be set and what they are by default; --kubernetes-version is for the rest"},
     {"feature-gates", kOther, "a value that berth has not is refused by name; they are listed at the end of this page"},
-    {"min-compatibility-version", kNone, "no gate of 1.36 depends on it"},
+    {"min-compatibility-version", kOther, "no gate of 1.36 depends on it; of 1.37 one that berth does not have"},
     {"allow-metric-labels", kNone, kNoLabels},
     {"allow-metric-labels-manifest", kNone, kNoLabels},
     {"disabled-metrics", kNone, kAllMetrics},
@@ -154,7 +156,8 @@ std::optional<std::int32_t> ParseVerbosity(std::string_view text) {
 std::string GatesHelp() {
   std::string text;
   for (const config::GateRow& row : config::FeatureGates::Table()) {
-    const auto spec = config::FeatureGates::SpecAt(row.name, config::kKubernetesMinor);
+    const auto spec = config::FeatureGates::SpecAt(row.name, framework::kNewestRelease);
+    if (!row.IsIn(framework::kNewestRelease)) continue;
     if (spec->stage != config::GateStage::kAlpha && spec->stage != config::GateStage::kBeta) continue;
     text += "\nkube:" + std::string(row.name) + "=true|false (" + std::string(ToString(spec->stage)) +
             " - default=" + (spec->is_on ? "true" : "false") + ')';
@@ -296,11 +299,9 @@ void AddLeaderElection(cli::FlagSet& flags, config::LeaderElection& options) {
 
 void AddFeatureGates(cli::FlagSet& flags, config::FeatureGateSettings& options) {
   flags.BeginGroup("Feature gate");
-  const std::string range =
-      "1." + std::to_string(config::kEmulatedMinorMin) + "..1." + std::to_string(config::kKubernetesMinor);
   flags.Add("emulated-version", options.emulated_versions,
-            "The version whose features are known and on: kube=" + range + " (default 1." +
-                std::to_string(config::kKubernetesMinor) + ")");
+            "The version whose features are known and on: kube=1.N, from three before the version that is followed on "
+            "(default: that version)");
   // Commas stand between gates, and the gates are read when all have been given.
   flags.Add("feature-gates", "gates",
             "Features to switch on and off, NAME=BOOL separated by commas, with or without kube: before the name. May "
@@ -310,9 +311,10 @@ void AddFeatureGates(cli::FlagSet& flags, config::FeatureGateSettings& options) 
               options.gates.emplace_back(value);
               return "";
             });
-  flags.Add("min-compatibility-version", options.min_compatibility_versions,
-            "The oldest version of the control plane's other components: kube=" + range + " (default 1." +
-                std::to_string(config::kKubernetesMinor - 1) + ")");
+  flags.Add(
+      "min-compatibility-version", options.min_compatibility_versions,
+      "The oldest version of the control plane's other components: kube=1.N (default: the one before the emulated "
+      "version)");
 }
 
 // "metric,label=a,b": one pair. More than one "=" in it: several pairs, separated by commas, in quotes where they hold
@@ -349,7 +351,7 @@ void AddMetrics(cli::FlagSet& flags, MetricsOptions& options) {
       "File with the same, as a map of \"METRIC,LABEL\": \"VALUE,VALUE\"; not together with --allow-metric-labels");
   flags.Add("disabled-metrics", options.disabled_metrics, "Names of metrics that are not collected");
   flags.Add("show-hidden-metrics-for-version", options.show_hidden_metrics_for_version,
-            "The version before this one (1." + std::to_string(config::kKubernetesMinor - 1) +
+            "The version before the one that is followed (1." + std::to_string(framework::kOldestRelease - 1) +
                 "): shows the metrics that it has and this one hides");
 }
 
@@ -398,10 +400,14 @@ void AddLogs(cli::FlagSet& flags, LoggingOptions& options) {
             });
 }
 
-// "v1.36.3" with something after it.
+// "v1.36.3", or the version of another release that is followed, with something after it.
 bool IsOurVersion(std::string_view text) {
-  if (!text.starts_with(kKubernetesVersion)) return false;
-  text.remove_prefix(kKubernetesVersion.size());
+  std::string_view ours;
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) {
+    if (text.starts_with(KubernetesVersion(minor))) ours = KubernetesVersion(minor);
+  }
+  if (ours.empty()) return false;
+  text.remove_prefix(ours.size());
   if (text.empty()) return true;
   return text.size() > 1 && (text[0] == '-' || text[0] == '+') && std::all_of(text.begin() + 1, text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' ||
@@ -422,12 +428,12 @@ void AddGlobal(cli::FlagSet& flags, KubeSchedulerOptions& options) {
               return "";
             }
             if (value.starts_with('v')) {
-              if (!IsOurVersion(value)) return "should begin with v1.36.3";
+              if (!IsOurVersion(value)) return "should begin with v1.36.3 or v1.37.2";
               options.reported_version = value;
               return "";
             }
             const auto is_asked = cli::ParseGoBool(value);
-            if (!is_asked) return "should be true, false, raw or a version that begins with v1.36.3";
+            if (!is_asked) return "should be true, false, raw or a version that begins with v1.36.3 or v1.37.2";
             options.version = *is_asked ? VersionRequest::kShort : VersionRequest::kNone;
             return "";
           })

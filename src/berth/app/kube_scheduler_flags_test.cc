@@ -135,8 +135,9 @@ TEST(KubeSchedulerFlags, SaysWhatIsWrong) {
       {{"-v=-1"}, "--v: \"-1\" should be a number from 0 to 2147483647"},
       {{"--vmodule=a"}, "--vmodule: \"a\" should be PATTERN=NUMBER, separated by commas"},
       {{"--kube-api-qps=nan"}, "--kube-api-qps: \"nan\" should be a number of requests a second"},
-      {{"--version=v1.35.0"}, "--version: \"v1.35.0\" should begin with v1.36.3"},
-      {{"--version=new"}, "--version: \"new\" should be true, false, raw or a version that begins with v1.36.3"},
+      {{"--version=v1.35.0"}, "--version: \"v1.35.0\" should begin with v1.36.3 or v1.37.2"},
+      {{"--version=new"},
+       "--version: \"new\" should be true, false, raw or a version that begins with v1.36.3 or v1.37.2"},
   };
   for (const auto& c : cases) EXPECT_EQ(ParseAll(c.arguments).error, c.error) << ::testing::PrintToString(c.arguments);
 }
@@ -177,7 +178,7 @@ std::string FlagsPage() {
   AddRunFlags(flags, options, plugin_directory);
   std::string page =
       "# Flags\n\n"
-      "`berth run` takes every flag of kube-scheduler 1.36. So does berth when it is called `kube-scheduler`, for "
+      "`berth run` takes every flag of kube-scheduler. So does berth when it is called `kube-scheduler`, for "
       "example by a\n"
       "link. Flags are written as for Go programs: `--flag value` or `--flag=value`, switches as `--flag` or "
       "`--flag=false`.\n"
@@ -208,21 +209,25 @@ std::string FlagsPage() {
   }
   page +=
       "\n## Feature gates\n\n"
-      "berth knows every gate of kube-scheduler 1.36, with its stages by version, so that all components can be "
-      "given one list.\n"
+      "berth knows every gate of the kube-scheduler that it follows, with its stages by version, so that all "
+      "components "
+      "can be given one list.\n"
       "The table has the gates of a scheduler's features. All other gates have no effect in berth.\n\n"
-      "| gate | default | in berth |\n|---|---|---|\n";
+      "| gate | default in 1.36 | in 1.37 | in berth |\n|---|---|---|---|\n";
   for (const config::GateRow& row : config::FeatureGates::Table()) {
     const config::GateEffect effect = config::FeatureGates::EffectOf(row.name);
     if (effect == config::GateEffect::kNone) continue;
-    const bool is_on = config::FeatureGates::SpecAt(row.name, config::kKubernetesMinor)->is_on;
+    const auto at = [&row](int release) -> std::string {
+      if (!row.IsIn(release)) return "-";
+      return config::FeatureGates(release).Enabled(row.name) ? "on" : "off";
+    };
     std::string what = "both values take effect";
     if (effect == config::GateEffect::kOnly)
       what = std::string(config::FeatureGates::OnlyValueOf(row.name) ? "`true`" : "`false`") + " only";
     if (effect == config::GateEffect::kEither) what = "makes no difference";
     if (const std::string_view why = config::FeatureGates::WhyOf(row.name); !why.empty())
       what += ": " + std::string(why);
-    page += "| " + std::string(row.name) + " | " + (is_on ? "on" : "off") + " | " + what + " |\n";
+    page += "| " + std::string(row.name) + " | " + at(36) + " | " + at(37) + " | " + what + " |\n";
   }
   return page;
 }

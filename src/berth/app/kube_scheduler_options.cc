@@ -111,8 +111,8 @@ bool IsName(std::string_view text, bool may_have_colons) {
   });
 }
 
-void CheckMetrics(FieldErrors& errors, const MetricsOptions& options) {
-  const std::string previous = "1." + std::to_string(config::kKubernetesMinor - 1);
+void CheckMetrics(FieldErrors& errors, const MetricsOptions& options, int release_minor) {
+  const std::string previous = "1." + std::to_string(release_minor - 1);
   if (!options.show_hidden_metrics_for_version.empty() && options.show_hidden_metrics_for_version != previous)
     errors.Invalid("--show-hidden-metrics-for-version", options.show_hidden_metrics_for_version,
                    "should be " + previous + ", or left out");
@@ -162,7 +162,7 @@ Expected<void> ValidateOptions(const KubeSchedulerOptions& options, const config
   CheckLogging(errors, options.logging, gates);
   CheckServing(errors, options.secure_serving);
   CheckAuthentication(errors, options.authentication, gates);
-  CheckMetrics(errors, options.metrics);
+  CheckMetrics(errors, options.metrics, gates.release_minor());
   return errors.Result();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flags of kube-scheduler 1.36 as plain values. Names, defaults and meanings are upstream's (cmd/kube-scheduler/app
+// The flags of kube-scheduler as plain values. Names, defaults and meanings are upstream's (cmd/kube-scheduler/app
 // options, and the options of apiserver and component-base that it includes). kube_scheduler_flags.h says what berth
 // does with each flag.
 #pragma once
@@ -66,9 +66,6 @@ struct LoggingOptions {
   std::int64_t json_info_buffer_size = 0;  // bytes
   std::int64_t text_info_buffer_size = 0;
 };
-
-// The version of Kubernetes that berth reports and behaves as.
-inline constexpr std::string_view kKubernetesVersion = "v1.36.3";
 
 enum class VersionRequest : std::uint8_t { kNone, kShort, kRaw };
 

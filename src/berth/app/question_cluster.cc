@@ -11,8 +11,10 @@
 
 namespace berth::app {
 
-Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins) {
-  BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded, LoadQuestionConfiguration("--config", config, plugins));
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins,
+                                                   std::string_view server_version) {
+  BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded,
+                         LoadQuestionConfiguration("--config", config, plugins, server_version));
   for (const std::string& line : loaded.unknown) std::fprintf(stderr, "berth: %s\n", cli::Printable(line).c_str());
   whatif::OfflineOptions options;
   options.configuration = std::move(loaded.configuration);

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "berth/base/expected.h"
 #include "berth/plugins/registry.h"
@@ -20,6 +21,8 @@ struct QuestionCluster {
 
 // What makes the core of --config, or of the defaults; its time is that of the state that will be loaded. Errors begin
 // with "--config PATH". Says on standard error which parts of the configuration have no say in an answer.
-Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins);
+// `server_version`: see LoadQuestionConfiguration.
+Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins,
+                                                   std::string_view server_version);
 
 }  // namespace berth::app

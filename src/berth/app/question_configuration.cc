@@ -5,7 +5,9 @@
 #include <string_view>
 
 #include "berth/app/configuration_file.h"
+#include "berth/app/kubernetes_release.h"
 #include "berth/core/config/default.h"
+#include "berth/framework/release.h"
 
 namespace berth::app {
 namespace {
@@ -34,13 +36,20 @@ std::string ExtenderNotAsked(const config::Extender& extender) {
 }
 
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
-                                                          plugins::KnownPlugins known) {
+                                                          plugins::KnownPlugins known,
+                                                          std::string_view server_version) {
   QuestionConfiguration out;
+  const Expected<int> of_server = ReleaseFor(server_version);
+  const int minor = of_server.ok() ? *of_server : framework::kOldestRelease;
   if (path.empty()) {
-    out.configuration = config::DefaultConfiguration();
+    out.configuration = config::DefaultConfiguration(config::FeatureGates(minor));
     return out;
   }
-  auto loaded = LoadConfigurationFile(path);
+  auto loaded = LoadConfigurationFile(path, config::FeatureGates(minor));
+  for (int newer = minor + 1; !loaded.ok() && !of_server.ok() && newer <= framework::kNewestRelease; ++newer) {
+    if (auto by_newer = LoadConfigurationFile(path, config::FeatureGates(newer)); by_newer.ok())
+      loaded = std::move(by_newer);
+  }
   if (!loaded.ok()) {
     Error error = loaded.error();
     if (error.message.starts_with(kConfigFlag)) error.message.replace(0, kConfigFlag.size(), flag);

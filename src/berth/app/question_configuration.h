@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/base/expected.h"
@@ -17,9 +18,11 @@ struct QuestionConfiguration {
   std::vector<std::string> unknown;  // what is not asked, one line each
 };
 
-// `flag` is how the file was named: "--config". An empty path: kube-scheduler's defaults.
+// `flag` is how the file was named: "--config". An empty path: kube-scheduler's defaults. The release is that of
+// `server_version`: "v1.37.2". Before that is known, it may be empty: then the oldest one that the file is right for.
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
-                                                          plugins::KnownPlugins known);
+                                                          plugins::KnownPlugins known,
+                                                          std::string_view server_version = {});
 
 // What is said of an extender that a question does not ask.
 std::string ExtenderNotAsked(const config::Extender& extender);

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include "berth/app/question_configuration.h"
 #include "berth/base/time.h"
 #include "berth/codec/yaml_writer.h"
 #include "berth/shell/cli/exit_codes.h"
@@ -26,10 +27,12 @@ codec::json::object ClusterJson(const whatif::ClusterState& state) {
 
 std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
   // What is wrong with the configuration is said before a large cluster is read.
-  auto offline = OfflineOptionsFor(options.config, plugins);
-  if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
+  if (const auto checked = LoadQuestionConfiguration("--config", options.config, plugins); !checked.ok())
+    return cli::FailWith(checked.error(), cli::kExitUsage);
   auto state = ReadClusterFor(options);
   if (!state.ok()) return cli::FailWith(state.error());
+  auto offline = OfflineOptionsFor(options.config, plugins, state->kubernetes_version);
+  if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
   offline->now = state->read_at;
   auto cluster = whatif::OfflineCluster::Make(std::move(*offline));
   if (!cluster.ok()) return cli::FailWith(cluster.error());

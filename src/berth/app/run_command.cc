@@ -50,14 +50,14 @@
 namespace berth::app {
 namespace {
 
-Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& options) {
+Expected<config::KubeSchedulerConfiguration> Configuration(const RunOptions& options,
+                                                           const config::FeatureGates& gates) {
   const std::string& path = options.flags.config;
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(options.gates);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(gates);
   if (!path.empty()) {
-    BERTH_ASSIGN_OR_RETURN(configuration, ReadConfigurationFile(path, options.gates));
+    BERTH_ASSIGN_OR_RETURN(configuration, ReadConfigurationFile(path, gates));
   } else if (!options.policy.empty()) {
-    BERTH_ASSIGN_OR_RETURN(configuration,
-                           config::LoadConfiguration(demo::PolicyConfiguration(options.policy), options.gates));
+    BERTH_ASSIGN_OR_RETURN(configuration, config::LoadConfiguration(demo::PolicyConfiguration(options.policy), gates));
   }
   if (!options.scheduler_name.empty()) {
     configuration.profiles.front().scheduler_name = options.scheduler_name;
@@ -159,8 +159,9 @@ int ReportUnbound(runner::SchedulerShell& shell) {
 }
 
 // As /configz shows it.
-std::string ConfigurationJson(const RunOptions& options, const config::KubeSchedulerConfiguration& configuration) {
-  const auto value = codec::ParseYaml(config::WriteConfiguration(configuration, options.gates));
+std::string ConfigurationJson(const config::KubeSchedulerConfiguration& configuration,
+                              const config::FeatureGates& gates) {
+  const auto value = codec::ParseYaml(config::WriteConfiguration(configuration, gates));
   return value.ok() ? codec::WriteJson(*value) : "null";
 }
 
@@ -169,7 +170,7 @@ std::vector<metrics::Feature> Features(const config::FeatureGates& gates) {
   std::vector<metrics::Feature> features;
   for (const config::GateRow& row : config::FeatureGates::Table()) {
     const auto spec = config::FeatureGates::SpecAt(row.name, gates.emulated_minor());
-    if (!spec || spec->stage == config::GateStage::kPreAlpha) continue;
+    if (!row.IsIn(gates.release_minor()) || spec->stage == config::GateStage::kPreAlpha) continue;
     const std::string stage(spec->stage == config::GateStage::kGa ? std::string_view() : ToString(spec->stage));
     features.push_back({std::string(row.name), stage, gates.Enabled(row.name)});
   }
@@ -197,6 +198,7 @@ class ClusterRun {
   ClusterRun(const RunOptions& options, plugins::KnownPlugins plugins)
       : options_(options),
         plugins_(plugins),
+        gates_(options.gates),
         stopwatch_(clock_),
         seed_(options.seed.value_or(RandomSeed())),
         scheduler_metrics_(metrics_.registry()) {}
@@ -212,7 +214,10 @@ class ClusterRun {
   int WaitForTheEnd();
 
  private:
+  Expected<void> ReadConfiguration();
+  Expected<void> FollowRelease(int minor);
   Expected<void> Connect();
+  Expected<void> FollowServer();
   Expected<void> MakeShell(runner::ShellOptions shell_options);
   recording::RecordingHeader Header(const scheduler::PodChoice& pods) const;
   void PrepareElection();
@@ -224,6 +229,7 @@ class ClusterRun {
 
   const RunOptions& options_;
   const plugins::KnownPlugins plugins_;
+  config::FeatureGates gates_;
   config::KubeSchedulerConfiguration configuration_;
   const SystemClock clock_;
   const TickClock stopwatch_;
@@ -244,15 +250,18 @@ class ClusterRun {
 };
 
 Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside) {
-  BERTH_ASSIGN_OR_RETURN(configuration_, Configuration(options_));
+  BERTH_RETURN_IF_ERROR(ReadConfiguration());
   runner::ShellOptions shell_options;
   shell_options.pods = {options_.pods_by_annotation, {}, std::move(set_aside)};
   BERTH_ASSIGN_OR_RETURN(shell_options.pods.namespaces, ParseNamespaces(options_.namespaces));
   BERTH_RETURN_IF_ERROR(Connect());
+  if (options_.release.IsAuto() && options_.flags.write_config_to.empty()) BERTH_RETURN_IF_ERROR(FollowServer());
   metrics::AddProcessMetrics(metrics_.registry());
   // Alerts compare the beginning of the version among a cluster's parts.
-  metrics::AddBuildMetrics(metrics_.registry(), {"1", "36", "v1.36.3+berth"});
-  metrics::AddFeatureMetrics(metrics_.registry(), Features(options_.gates));
+  const int minor = gates_.release_minor();
+  metrics::AddBuildMetrics(metrics_.registry(),
+                           {"1", std::to_string(minor), std::string(KubernetesVersion(minor)) + "+berth"});
+  metrics::AddFeatureMetrics(metrics_.registry(), Features(gates_));
   BERTH_RETURN_IF_ERROR(MakeShell(std::move(shell_options)));
   BERTH_RETURN_IF_ERROR(PrepareRebalancing());
   if (election_) PrepareElection();
@@ -268,6 +277,37 @@ Expected<void> ClusterRun::Connect() {
   }
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection_options_, clock_, seed_));
   return {};
+}
+
+// With an automatic release, the file may be right for the newest alone, which the server's will show.
+Expected<void> ClusterRun::ReadConfiguration() {
+  auto configuration = Configuration(options_, gates_);
+  if (!configuration.ok()) {
+    const bool may_be_newer = options_.release.IsAuto() && gates_.release_minor() != framework::kNewestRelease;
+    if (!may_be_newer || !FollowRelease(framework::kNewestRelease).ok()) return configuration.error();
+    return {};
+  }
+  configuration_ = std::move(*configuration);
+  return {};
+}
+
+Expected<void> ClusterRun::FollowRelease(int minor) {
+  config::FeatureGateSettings settings = options_.flags.feature_gates;
+  settings.release_minor = minor;
+  BERTH_ASSIGN_OR_RETURN(config::FeatureGates gates, config::FeatureGates::Parse(settings));
+  BERTH_ASSIGN_OR_RETURN(configuration_, Configuration(options_, gates));
+  gates_ = std::move(gates);
+  return {};
+}
+
+// Flags and file have to be right for the server's release, too.
+Expected<void> ClusterRun::FollowServer() {
+  BERTH_ASSIGN_OR_RETURN(const std::string version, AskServerVersion(connection_->rest(), cli::HasSignal));
+  const auto minor = ReleaseFor(version);
+  if (!minor.ok()) return minor.error().Wrap("GET /version");
+  log::Info("app", TellRelease(version, *minor), {{"server", version}});
+  if (*minor == gates_.release_minor()) return {};
+  return FollowRelease(*minor);
 }
 
 Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
@@ -302,8 +342,7 @@ Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
 }
 
 recording::RecordingHeader ClusterRun::Header(const scheduler::PodChoice& pods) const {
-  recording::RecordingHeader header =
-      recording::MakeHeader(configuration_, options_.flags.feature_gates, options_.gates);
+  recording::RecordingHeader header = recording::MakeHeader(configuration_, options_.flags.feature_gates, gates_);
   const std::string agent = client::DefaultUserAgent();  // "berth/0.1.0"
   header.version = agent.substr(agent.find('/') + 1);
   header.started_at = clock_.WallNow();
@@ -354,7 +393,7 @@ Expected<void> ClusterRun::PrepareRebalancing() {
 std::optional<int> ClusterRun::WriteConfiguration() const {
   const std::string& path = options_.flags.write_config_to;
   if (path.empty() && !log::IsVerbose(2)) return std::nullopt;
-  const std::string text = config::WriteConfiguration(configuration_, options_.gates);
+  const std::string text = config::WriteConfiguration(configuration_, gates_);
   if (log::IsVerbose(2)) log::Info("app", "Using component config", {{"config", text}});
   if (path.empty()) return std::nullopt;
   return WriteConfigurationFile(path, text);
@@ -390,9 +429,9 @@ SecurePortSources ClusterRun::Sources() {
   sources.explain = [explain](const net::Request& request, const net::Target& target, const std::string& path,
                               ExplainEndpoint::Done done) { explain->Answer(request, target, path, std::move(done)); };
   sources.metrics_text = [this] { return metrics_.Text(); };
-  sources.config_json = [this] { return ConfigurationJson(options_, configuration_); };
-  if (options_.gates.Enabled("ComponentFlagz")) sources.flags = [this] { return options_.flags.shown; };
-  sources.has_status_page = options_.gates.Enabled("ComponentStatusz");
+  sources.config_json = [this] { return ConfigurationJson(configuration_, gates_); };
+  if (gates_.Enabled("ComponentFlagz")) sources.flags = [this] { return options_.flags.shown; };
+  sources.has_status_page = gates_.Enabled("ComponentStatusz");
   sources.is_profiling_enabled = configuration_.enable_profiling;
   return sources;
 }

@@ -9,8 +9,10 @@
 
 #include "berth/app/connection.h"
 #include "berth/app/kube_scheduler_options.h"
+#include "berth/app/kubernetes_release.h"
 #include "berth/app/run_recording.h"
 #include "berth/core/config/feature_gates.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/registry.h"
 #include "berth/rebalance/controller.h"
 
@@ -21,7 +23,8 @@ inline constexpr int kShutdownGraceSeconds = 5;
 
 struct RunOptions {
   KubeSchedulerOptions flags;  // kube-scheduler's own
-  config::FeatureGates gates;  // of the same flags
+  config::FeatureGates gates;  // of the same flags; with an automatic release those of one for which they are right
+  ReleaseChoice release{framework::kOldestRelease};
   // The program was called by that name, which changes some defaults: --kubeconfig, for example, does not fill in what
   // a configuration file leaves out.
   bool is_kube_scheduler = false;

@@ -25,14 +25,15 @@ namespace {
 constexpr std::size_t kColumns = 120;
 
 // What upstream builds say without a commit and a date.
-constexpr std::string_view kRaw =
-    R"(version.Info{Major:"1", Minor:"36", EmulationMajor:"", EmulationMinor:"", MinCompatibilityMajor:"", MinCompatibilityMinor:"", GitVersion:")";
+constexpr std::string_view kRaw = R"(version.Info{Major:"1", Minor:")";
+constexpr std::string_view kRawMiddle =
+    R"(", EmulationMajor:"", EmulationMinor:"", MinCompatibilityMajor:"", MinCompatibilityMinor:"", GitVersion:")";
 constexpr std::string_view kRawEnd =
     R"(", GitCommit:"", GitTreeState:"", BuildDate:"1970-01-01T00:00:00Z", GoVersion:"", Compiler:"", Platform:"linux/amd64"})";
 
-std::string Version(const KubeSchedulerOptions& flags) {
-  if (!flags.reported_version.empty()) return flags.reported_version;
-  return std::string(kKubernetesVersion) + "+berth." BERTH_VERSION;
+std::string Version(const RunOptions& options) {
+  if (!options.flags.reported_version.empty()) return options.flags.reported_version;
+  return std::string(KubernetesVersion(options.gates.release_minor())) + "+berth." BERTH_VERSION;
 }
 
 // kube-scheduler's users and scripts know 1 alone.
@@ -44,20 +45,20 @@ int Fail(const RunOptions& options, const Error& error) {
 
 int PrintHelp(const RunOptions& options, const cli::FlagSet& flags) {
   std::printf(
-      "Schedules the pods of a cluster: kube-scheduler %s's flags and configuration, and some of berth's own.\n\n"
+      "Schedules the pods of a cluster: kube-scheduler's flags and configuration, and some of berth's own.\n\n"
       "Usage: %s [flags]\n\n%s\n"
       "SIGINT and SIGTERM end it: bindings under way get %d s to end, and then their events as long again. SIGUSR2\n"
       "writes cache and queue into its log, and goes on.\n",
-      std::string(kKubernetesVersion).c_str(), options.program.c_str(), flags.Help(kColumns).c_str(),
-      kShutdownGraceSeconds);
+      options.program.c_str(), flags.Help(kColumns).c_str(), kShutdownGraceSeconds);
   return cli::kExitOk;
 }
 
-int PrintVersion(const KubeSchedulerOptions& flags) {
-  if (flags.version == VersionRequest::kRaw) {
-    std::printf("%s%s%s\n", std::string(kRaw).c_str(), Version(flags).c_str(), std::string(kRawEnd).c_str());
+int PrintVersion(const RunOptions& options) {
+  if (options.flags.version == VersionRequest::kRaw) {
+    std::printf("%s%d%s%s%s\n", std::string(kRaw).c_str(), options.gates.release_minor(),
+                std::string(kRawMiddle).c_str(), Version(options).c_str(), std::string(kRawEnd).c_str());
   } else {
-    std::printf("Kubernetes %s\n", Version(flags).c_str());
+    std::printf("Kubernetes %s\n", Version(options).c_str());
   }
   return cli::kExitOk;
 }
@@ -123,9 +124,31 @@ void TellWithoutEffect(const RunOptions& options) {
 
 constexpr std::int64_t kRecordBytesMin = std::int64_t{1} << 20;
 
+// Those of an automatic release may be right for one release alone, which the server's will show.
+Expected<config::FeatureGates> ParseGates(const RunOptions& options) {
+  config::FeatureGateSettings settings = options.flags.feature_gates;
+  settings.release_minor = options.release.minor.value_or(framework::kOldestRelease);
+  auto gates = config::FeatureGates::Parse(settings);
+  if (gates.ok() || !options.release.IsAuto()) return gates;
+  settings.release_minor = framework::kNewestRelease;
+  auto newer = config::FeatureGates::Parse(settings);
+  return newer.ok() ? newer : gates;
+}
+
 void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
   flags.BeginGroup("Berth");
   flags.Add("context", options.connection.context, "Context of the kubeconfig; without it, its current-context");
+  flags
+      .Add("kubernetes-version", "version",
+           "The Kubernetes version whose kube-scheduler decides: 1.36, 1.37, or auto, the API server's",
+           [&options](std::string_view value) -> std::string {
+             const auto choice = ParseReleaseChoice(value);
+             if (!choice.ok()) return choice.error().message;
+             options.release = *choice;
+             return "";
+           })
+      .default_text = options.release.IsAuto() ? "auto" : "1." + std::to_string(*options.release.minor);
+  flags.Hint("kubernetes-version", "{auto,1.36,1.37}");
   flags.Add("metrics-bind-address", "address",
             "Address and port of GET /metrics over plain HTTP, with the same metrics as the secure port; without it "
             "they are served there alone",
@@ -223,10 +246,10 @@ std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptio
       options.flags.shown[flag.name] = flag.is_given ? flag.given_text : flag.default_text;
     }
   }
-  auto gates = config::FeatureGates::Parse(options.flags.feature_gates);
+  auto gates = ParseGates(options);
   if (!gates.ok()) return Fail(options, gates.error());
   options.gates = std::move(*gates);
-  if (options.flags.version != VersionRequest::kNone) return PrintVersion(options.flags);
+  if (options.flags.version != VersionRequest::kNone) return PrintVersion(options);
   if (const auto valid = ValidateOptions(options.flags, options.gates); !valid.ok())
     return Fail(options, valid.error());
   if (const auto valid = CheckLabelManifest(options.flags.metrics.allow_metric_labels_manifest); !valid.ok())
@@ -237,9 +260,10 @@ std::optional<int> ReadRunFlags(std::span<const std::string> arguments, RunOptio
   log::Configure(
       {logging.format == "json" ? log::Format::kJson : log::Format::kText, logging.verbosity, logging.vmodule});
   for (const std::string& warning : options.gates.warnings()) log::Warning("app", warning);
-  if (options.gates.emulated_minor() != config::kKubernetesMinor)
-    log::Warning("app", "berth decides as Kubernetes 1." + std::to_string(config::kKubernetesMinor) +
-                            " does; the emulated version decides about feature gates alone");
+  if (options.gates.emulated_minor() != options.gates.release_minor())
+    log::Warning("app",
+                 "The emulated version decides about feature gates alone, as in kube-scheduler: "
+                 "--kubernetes-version is for the rest");
   TellWithoutEffect(options);
   return std::nullopt;
 }

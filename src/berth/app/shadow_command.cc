@@ -8,10 +8,12 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
 
+#include "berth/app/kubernetes_release.h"
 #include "berth/app/metrics_server.h"
 #include "berth/app/process.h"
 #include "berth/app/question_configuration.h"
@@ -78,6 +80,7 @@ class ShadowRun {
   }
 
  private:
+  Expected<void> LoadFor(std::string_view server_version);
   Expected<void> Prepare();
   Expected<void> CheckPage() const;
 
@@ -146,8 +149,10 @@ class ShadowRun {
   cli::ProgressLine progress_;  // the loop's thread, and after its end the main one
 };
 
-Expected<void> ShadowRun::Prepare() {
-  BERTH_ASSIGN_OR_RETURN(configuration_, LoadQuestionConfiguration("--config", options_.config, plugins_));
+// Of a server that has not been asked yet, the version is empty.
+Expected<void> ShadowRun::LoadFor(std::string_view server_version) {
+  BERTH_ASSIGN_OR_RETURN(configuration_,
+                         LoadQuestionConfiguration("--config", options_.config, plugins_, server_version));
   auto& profiles = configuration_.configuration.profiles;
   if (options_.config.empty() && !options_.scheduler_name.empty())
     profiles.front().scheduler_name = options_.scheduler_name;
@@ -157,9 +162,19 @@ Expected<void> ShadowRun::Prepare() {
     return InvalidError("--scheduler-name " + options_.scheduler_name + ": --config " + options_.config +
                         " has no such profile; it has " + names);
   }
+  return {};
+}
+
+Expected<void> ShadowRun::Prepare() {
+  BERTH_RETURN_IF_ERROR(LoadFor(""));
   for (const std::string& line : configuration_.unknown)
     std::fprintf(stderr, "berth: warning: %s\n", cli::Printable(line).c_str());
   BERTH_RETURN_IF_ERROR(CheckPage());
+  ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
+  connection.metrics = &metrics_.registry();
+  BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
+  BERTH_ASSIGN_OR_RETURN(const std::string version, AskServerVersion(connection_->rest(), cli::HasSignal));
+  BERTH_RETURN_IF_ERROR(LoadFor(version));
 
   shadow::ShadowOptions shadow;
   shadow.configuration = configuration_.configuration;
@@ -174,9 +189,6 @@ Expected<void> ShadowRun::Prepare() {
   auto made = shadow::Shadow::Make(std::move(shadow));
   if (!made.ok()) return options_.config.empty() ? made.error() : made.error().Wrap("--config " + options_.config);
 
-  ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
-  connection.metrics = &metrics_.registry();
-  BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
   metrics::AddProcessMetrics(metrics_.registry());
   ShadowShell::Options shell;
   shell.seed = seed_;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -45,6 +46,8 @@ class SimulateCommand {
     if (const auto read = ReadQuestion(); !read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);
     const auto state = ReadClusterFor(options_.question);
     if (!state.ok()) return cli::FailWith(state.error());
+    if (const auto followed = FollowVersion(state->kubernetes_version); !followed.ok())
+      return cli::FailWith(followed.error(), cli::kExitUsage);
     const Time begin = clock_.Now();
     whatif::AdditionOptions adding;
     adding.now = state->read_at;
@@ -85,6 +88,15 @@ class SimulateCommand {
     if (compared_) {
       for (const std::string& line : compared_->unknown) Warn(options_.compare + ": " + line);
     }
+    return {};
+  }
+
+  // What has been read is read again for the cluster's version.
+  Expected<void> FollowVersion(std::string_view version) {
+    BERTH_ASSIGN_OR_RETURN(configuration_,
+                           LoadQuestionConfiguration("--config", options_.question.config, plugins_, version));
+    if (!compared_) return {};
+    BERTH_ASSIGN_OR_RETURN(compared_, LoadQuestionConfiguration("--compare", options_.compare, plugins_, version));
     return {};
   }
 

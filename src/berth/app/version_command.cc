@@ -5,8 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "berth/app/kube_scheduler_options.h"
+#include "berth/app/kubernetes_release.h"
 #include "berth/codec/json.h"
+#include "berth/framework/release.h"
 #include "berth/shell/cli/exit_codes.h"
 
 namespace berth::app {
@@ -20,12 +21,19 @@ CLI::App* AddVersionCommand(CLI::App& app, VersionOptions& options) {
 }
 
 int RunVersion(const VersionOptions& options) {
-  const std::string kubernetes(kKubernetesVersion);
+  codec::json::array versions;
+  std::string listed;
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) {
+    const std::string version(KubernetesVersion(minor));
+    listed += (listed.empty() ? "" : " or ") + version;
+    versions.push_back(codec::json::value(version));
+  }
   if (options.output == "json") {
-    const codec::json::object version = {{"version", BERTH_VERSION}, {"kubernetesVersion", kubernetes}};
+    const codec::json::object version = {
+        {"version", BERTH_VERSION}, {"kubernetesVersion", versions.front()}, {"kubernetesVersions", versions}};
     std::printf("%s\n", codec::WriteJson(version).c_str());
   } else {
-    std::printf("berth " BERTH_VERSION " (as kube-scheduler %s)\n", kubernetes.c_str());
+    std::printf("berth " BERTH_VERSION " (as kube-scheduler %s)\n", listed.c_str());
   }
   return cli::kExitOk;
 }

@@ -53,8 +53,9 @@ class FastFilter : public FilterPlugin, public virtual FastPlugin {
 
 class FastPreScore : public PreScorePlugin, public virtual FastPlugin {
  public:
-  // True when PreScore would return kSkip for this pod whatever nodes are feasible. Asked after PreFilter, before
-  // filters: when no plugin has a score of its own to give, the runtime need not scan all nodes.
+  // True when, whatever nodes are feasible, PreScore would return kSkip for this pod, or the pod's normalised score is
+  // 0 on every node. Asked after PreFilter, before filters: when no plugin has a score of its own to give, the runtime
+  // need not scan all nodes.
   virtual bool PreScoreSkips(const Cycle&, const PodInfo&) const { return false; }
 };
 

@@ -15,6 +15,7 @@
 #include "berth/framework/objects.h"
 #include "berth/framework/operation.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/release.h"
 
 namespace berth::framework {
 
@@ -97,6 +98,10 @@ class Handle {
     return std::dynamic_pointer_cast<T>(it->second);
   }
 
+  // Which of kube-scheduler's releases decides. Plugins are made after it has been set, and it stays.
+  const Release& release() const { return release_; }
+  void SetRelease(const Release& release) { release_ = release; }
+
   // For the fast path. The same nodes with their columns.
   virtual const NodeTable* node_table() const { return nullptr; }
   // The nominations that evaluations respect, by row; null where the handle has none. They follow the nominator when
@@ -105,6 +110,7 @@ class Handle {
 
  private:
   std::map<std::string, std::shared_ptr<SharedState>, std::less<>> shared_;
+  Release release_;
 };
 
 }  // namespace berth::framework

@@ -23,7 +23,7 @@ bool IsResizeInfeasible(const api::Pod& pod) {
   return resize != nullptr && resize->reason == kInfeasible;
 }
 
-std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations) {
+std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations, const Release& release) {
   auto made = std::make_shared<PodClass>();
   made->namespace_name = pod.metadata.namespace_name;
   made->labels = pod.metadata.labels;
@@ -34,6 +34,7 @@ std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annot
   made->container_statuses = pod.status.container_statuses;
   made->pod_resources = pod.status.pod_resources;
   made->is_resize_infeasible = IsResizeInfeasible(pod);
+  made->sums_requests_by_source = release.sums_requests_by_source;
   DerivePodClass(*made);
   return made;
 }

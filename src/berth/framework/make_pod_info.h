@@ -6,11 +6,12 @@
 
 #include "berth/api/pod.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/release.h"
 
 namespace berth::framework {
 
 // The pod's class with all derived fields, but without ids. `annotations` are those that some plugin reads.
-std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations);
+std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annotations, const Release& release = {});
 
 // The rest of the object; `pod_class` is the pod's class.
 PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_class);

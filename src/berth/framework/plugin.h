@@ -144,6 +144,7 @@ class FilterRunner {
 
 struct PostFilterResult {
   Status status;
+  std::string success_message;  // with success: what the pod's message ends with
   // Whether the pod's nomination is set anew (an empty name clears it) or left alone.
   bool has_nomination = false;
   std::string nominated_node_name;
@@ -154,7 +155,8 @@ struct PostFilterResult {
 class PostFilterPlugin : public virtual Plugin {
  public:
   // Success: the pod was helped. kUnschedulable and kPending: the next PostFilter plugin is asked. Any other code ends
-  // PostFilter. The pod stays unschedulable in each case; its message ends with the reasons of a status but success.
+  // PostFilter. The pod stays unschedulable in each case; its message ends with the reasons of a status but success, or
+  // with success_message.
   virtual PostFilterResult PostFilter(const Cycle& cycle, const PodInfo& pod, const NodeStatuses& statuses,
                                       FilterRunner& filters) const = 0;
 };

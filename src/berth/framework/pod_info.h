@@ -38,6 +38,8 @@ struct PodClass {
   std::vector<api::ContainerStatus> container_statuses;
   std::optional<api::ContainerStatus> pod_resources;
   bool is_resize_infeasible = false;
+  // Release::sums_requests_by_source.
+  bool sums_requests_by_source = false;
 
   // Derived when the class is made (framework/pod_requests.h).
   Resource requests;                   // effective: what a node must have free, and what the pod takes from it

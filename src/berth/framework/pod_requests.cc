@@ -101,6 +101,9 @@ bool HasPodLevelRequests(const PodClass& c) {
                      [](const auto& entry) { return IsPodLevelResource(entry.first); });
 }
 
+// Whether anything but the spec can matter.
+bool HasStatus(const PodClass& c) { return !c.container_statuses.empty() || c.pod_resources || c.is_resize_infeasible; }
+
 Amounts EffectiveRequests(const PodClass& c, const api::ResourceList& spec, const api::ContainerStatus& status) {
   Amounts effective = c.is_resize_infeasible ? Amounts() : Amounts(spec);
   effective.Max(Amounts(*status.requests));
@@ -119,15 +122,8 @@ Statuses StatusesOf(const PodClass& c) {
   return statuses;
 }
 
-Amounts ContainerRequests(const PodClass& c, const api::Container& container, const Statuses* statuses,
-                          const Options& options) {
-  const api::ContainerStatus* status = nullptr;
-  if (statuses != nullptr) {
-    const auto it = statuses->find(container.name);
-    if (it != statuses->end()) status = it->second;
-  }
-  Amounts requests =
-      status != nullptr ? EffectiveRequests(c, container.requests, *status) : Amounts(container.requests);
+// A container's requests, with the defaults where it names none.
+Amounts WithDefaults(Amounts requests, const Options& options) {
   if (options.default_cpu && requests.Find(resources::kCpu) == nullptr) {
     requests.Set(resources::kCpu, kDefaultCpuMilliRequest * kNanosPerMilli);
   }
@@ -137,18 +133,18 @@ Amounts ContainerRequests(const PodClass& c, const api::Container& container, co
   return requests;
 }
 
-Amounts PodRequests(const PodClass& c, const Options& options) {
-  const Statuses by_name = options.use_status ? StatusesOf(c) : Statuses();
-  const Statuses* const statuses = by_name.empty() ? nullptr : &by_name;
+// Of all containers, each of which requests what `requests_of` says.
+template <typename RequestsOf>
+Amounts SumOfContainers(const PodClass& c, const Options& options, const RequestsOf& requests_of) {
   Amounts total;
   for (const api::Container& container : c.spec.containers) {
-    total.Add(ContainerRequests(c, container, statuses, options));
+    total.Add(WithDefaults(requests_of(container, true), options));
   }
   // Init containers run one after another, each beside the sidecars that were started before it.
   Amounts sidecars;
   Amounts init_peak;
   for (const api::Container& container : c.spec.init_containers) {
-    const Amounts requests = ContainerRequests(c, container, container.restart_always ? statuses : nullptr, options);
+    const Amounts requests = WithDefaults(requests_of(container, container.restart_always), options);
     if (container.restart_always) {
       total.Add(requests);
       sidecars.Add(requests);
@@ -159,15 +155,74 @@ Amounts PodRequests(const PodClass& c, const Options& options) {
     }
   }
   total.Max(init_peak);
+  return total;
+}
 
-  if (options.use_pod_level) {
-    const bool has_status = options.use_status && c.pod_resources && c.pod_resources->requests;
-    const Amounts effective =
-        has_status ? EffectiveRequests(c, c.spec.requests, *c.pod_resources) : Amounts(c.spec.requests);
-    for (const auto& [name, quantity] : c.spec.requests) {
-      if (IsPodLevelResource(name)) total.Set(name, effective.Get(name));
-    }
+// The sum of each container's largest amounts. Statuses of ordinary init containers do not count.
+Amounts SumOfLargest(const PodClass& c, const Options& options) {
+  const Statuses statuses = options.use_status ? StatusesOf(c) : Statuses();
+  return SumOfContainers(c, options, [&](const api::Container& container, bool stays) {
+    const auto it = stays && !statuses.empty() ? statuses.find(container.name) : statuses.end();
+    return it == statuses.end() ? Amounts(container.requests) : EffectiveRequests(c, container.requests, *it->second);
+  });
+}
+
+// The largest of three sums: what the spec says, what the kubelet has promised, and what the containers have.
+Amounts LargestOfSums(const PodClass& c, const Options& options) {
+  const auto sum_of_specs = [&] {
+    return SumOfContainers(c, options,
+                           [](const api::Container& container, bool) { return Amounts(container.requests); });
+  };
+  if (!options.use_status || !HasStatus(c)) return sum_of_specs();
+  StringViewHashMap<const api::ContainerStatus*> statuses;
+  for (const api::ContainerStatus& status : c.container_statuses) statuses.try_emplace(status.name, &status);
+  const auto sum = [&](bool is_actuated) {
+    return SumOfContainers(c, options, [&](const api::Container& container, bool) {
+      const auto it = statuses.find(container.name);
+      if (it != statuses.end()) {
+        if (is_actuated && it->second->requests) return Amounts(*it->second->requests);
+        if (it->second->allocated_resources) return Amounts(*it->second->allocated_resources);
+      }
+      return c.is_resize_infeasible ? Amounts() : Amounts(container.requests);
+    });
+  };
+  Amounts total = c.is_resize_infeasible ? Amounts() : sum_of_specs();
+  if (c.pod_resources && c.pod_resources->requests && c.pod_resources->allocated_resources) {
+    // The kubelet has added them up.
+    total.Max(Amounts(*c.pod_resources->allocated_resources));
+    total.Max(Amounts(*c.pod_resources->requests));
+  } else {
+    total.Max(sum(false));
+    total.Max(sum(true));
   }
+  return total;
+}
+
+// The pod-level requests in place of the containers'.
+void ApplyPodLevel(const PodClass& c, const Options& options, Amounts& total) {
+  if (c.sums_requests_by_source) {
+    if (!HasPodLevelRequests(c)) return;
+    const bool has_status = options.use_status && c.pod_resources.has_value();
+    Amounts effective = has_status && c.is_resize_infeasible ? Amounts() : Amounts(c.spec.requests);
+    if (has_status && c.pod_resources->requests) effective.Max(Amounts(*c.pod_resources->requests));
+    if (has_status && c.pod_resources->allocated_resources)
+      effective.Max(Amounts(*c.pod_resources->allocated_resources));
+    for (const auto& [name, amount] : effective.entries()) {
+      if (IsPodLevelResource(name)) total.Set(name, amount);
+    }
+    return;
+  }
+  const bool has_status = options.use_status && c.pod_resources && c.pod_resources->requests;
+  const Amounts effective =
+      has_status ? EffectiveRequests(c, c.spec.requests, *c.pod_resources) : Amounts(c.spec.requests);
+  for (const auto& [name, quantity] : c.spec.requests) {
+    if (IsPodLevelResource(name)) total.Set(name, effective.Get(name));
+  }
+}
+
+Amounts PodRequests(const PodClass& c, const Options& options) {
+  Amounts total = c.sums_requests_by_source ? LargestOfSums(c, options) : SumOfLargest(c, options);
+  if (options.use_pod_level) ApplyPodLevel(c, options, total);
   total.Add(Amounts(c.spec.overhead));
   return total;
 }
@@ -222,13 +277,13 @@ void DerivePodClass(PodClass& pod_class) {
 }
 
 Resource PodRequestsFromSpec(const PodClass& pod_class) {
-  if (pod_class.container_statuses.empty() && !pod_class.pod_resources) return pod_class.requests;
+  if (!HasStatus(pod_class)) return pod_class.requests;
   return ToResource(PodRequests(pod_class, {.use_pod_level = true}));
 }
 
 std::int64_t PodRequestForScoring(const PodClass& pod_class, std::string_view resource, bool with_defaults) {
   // Most pods have nothing that the two ways see differently from the class.
-  if (pod_class.container_statuses.empty() && !pod_class.pod_resources && pod_class.spec.requests.empty()) {
+  if (!HasStatus(pod_class) && pod_class.spec.requests.empty()) {
     if (resource == resources::kCpu) return with_defaults ? pod_class.nonzero_cpu_milli : pod_class.requests.cpu_milli;
     if (resource == resources::kMemory)
       return with_defaults ? pod_class.nonzero_memory_bytes : pod_class.requests.memory_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The requests of a pod, as kube-scheduler 1.36 counts them (component-helpers resource.PodRequests; framework.md 2.10
-// of the behaviour inventory). Pure functions.
+// The requests of a pod, as kube-scheduler counts them (component-helpers resource.PodRequests). Where containers have
+// statuses, PodClass::sums_requests_by_source says how. Pure functions.
 #pragma once
 
 #include <string_view>

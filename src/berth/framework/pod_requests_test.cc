@@ -151,6 +151,41 @@ TEST(PodRequests, Table) {
   }
 }
 
+TEST(PodRequests, From137OnTheLargestOfThreeSumsCounts) {
+  PodClass c = Class({Container("a", List({{"cpu", "1"}})), Container("b", List({{"cpu", "3"}}))},
+                     {Container("i", List({{"cpu", "1"}}))});
+  // Specs 4, allocated 2 + 2, actuated 3 + 1: 4, where the sum of the largest is 3 + 3.
+  c.container_statuses = {{"a", List({{"cpu", "3"}}), List({{"cpu", "2"}})},
+                          {"b", List({{"cpu", "1"}}), List({{"cpu", "2"}})}};
+  const auto cpu = [&c](bool sums_by_source) {
+    c.sums_requests_by_source = sums_by_source;
+    DerivePodClass(c);
+    return c.requests.cpu_milli;
+  };
+  EXPECT_EQ(cpu(false), 6000);
+  EXPECT_EQ(cpu(true), 4000);
+  c.spec.containers[1].requests = List({{"cpu", "9"}});
+  EXPECT_EQ(cpu(true), 10'000);
+  c.is_resize_infeasible = true;
+  EXPECT_EQ(cpu(true), 4000) << "the wish does not count";
+  // Without an actuated amount what is allocated is taken; statuses of init containers count.
+  c.container_statuses = {{"a", {}, List({{"cpu", "2"}})}, {"i", List({{"cpu", "5"}}), {}}};
+  EXPECT_EQ(cpu(true), 5000);
+  // The kubelet's own sums are taken as they are.
+  c.pod_resources = api::ContainerStatus{"", List({{"cpu", "1"}}), List({{"cpu", "7"}})};
+  EXPECT_EQ(cpu(true), 7000);
+}
+
+TEST(PodRequests, From137OnPodLevelStatusesAreTakenToo) {
+  PodClass c = Class({Container("a", {})});
+  c.sums_requests_by_source = true;
+  c.spec.requests = List({{"cpu", "1"}});
+  c.pod_resources = api::ContainerStatus{"", {}, List({{"cpu", "2"}, {"memory", "1Mi"}})};
+  DerivePodClass(c);
+  EXPECT_EQ(c.requests.cpu_milli, 2000);
+  EXPECT_EQ(c.requests.memory_bytes, kMi) << "which the spec does not name";
+}
+
 TEST(PodRequests, FromSpecLeavesStatusOut) {
   PodClass c = Class({Container("a", List({{"cpu", "1"}}))});
   c.container_statuses = {{"a", List({{"cpu", "2"}}), {}}};

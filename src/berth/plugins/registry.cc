@@ -92,6 +92,15 @@ PluginRegistration WithoutArgs(std::string_view name) {
           }};
 }
 
+// Without arguments, for a plugin that only wants to know which release decides: Plugin(const Release&).
+template <typename Plugin>
+PluginRegistration WithRelease(std::string_view name) {
+  return {std::string(name), [name](const config::PluginArgs& args, framework::Handle& handle) -> Created {
+            if (!std::holds_alternative<std::monostate>(args)) return WrongArgs(name, "none");
+            return Created(std::make_unique<Plugin>(handle.release()));
+          }};
+}
+
 std::vector<WeightedResource> ToResources(const std::vector<config::ResourceSpec>& specs) {
   std::vector<WeightedResource> resources;
   for (const config::ResourceSpec& spec : specs) resources.push_back({spec.name, spec.weight == 0 ? 1 : spec.weight});
@@ -174,7 +183,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       WithArgsAndHandle<DefaultPreemption, config::DefaultPreemptionArgs>(names::kDefaultPreemption),
       WithArgs<config::NodeResourcesBalancedAllocationArgs>(names::kNodeResourcesBalancedAllocation,
                                                             MakeBalancedAllocation),
-      WithoutArgs<ImageLocality>(names::kImageLocality),
+      WithRelease<ImageLocality>(names::kImageLocality),
       WithoutArgs<DefaultBinder>(names::kDefaultBinder),
       WithoutArgs<NodeDeclaredFeatures>(names::kNodeDeclaredFeatures),
       WithoutArgs<RandomScore>(names::kRandom),

@@ -296,7 +296,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
     if (auto known = latest_.lock()) return known;
   }
   if (key.size() > kSharedKeyMax) {
-    const std::shared_ptr<PodClass> own = framework::MakePodClass(pod, std::move(annotations));
+    const std::shared_ptr<PodClass> own = framework::MakePodClass(pod, std::move(annotations), release_);
     own->id = own->placement_id = next_id_++;
     own->bytes = BytesOf(key);
     if (buffer_.size() > kBufferKept) buffer_ = {};
@@ -308,7 +308,7 @@ std::shared_ptr<const PodClass> PodClasses::Classify(const api::Pod& pod) {
     latest_ = slot;
     return known;
   }
-  const std::shared_ptr<PodClass> made = framework::MakePodClass(pod, std::move(annotations));
+  const std::shared_ptr<PodClass> made = framework::MakePodClass(pod, std::move(annotations), release_);
   made->id = next_id_++;
   made->bytes = BytesOf(key);
   Placement& placement = placements_[key.substr(0, placement_size)];

@@ -17,13 +17,16 @@
 #include "berth/api/pod.h"
 #include "berth/base/text_hash.h"
 #include "berth/framework/pod_info.h"
+#include "berth/framework/release.h"
 
 namespace berth::cache {
 
 class PodClasses {
  public:
-  // `annotations`: the keys of those that plugins read, and prefixes, which end with a slash.
-  explicit PodClasses(std::vector<std::string> annotations = {}) : annotations_(std::move(annotations)) {}
+  // `annotations`: the keys of those that plugins read, and prefixes, which end with a slash. `release` says how
+  // requests are counted.
+  explicit PodClasses(std::vector<std::string> annotations = {}, const framework::Release& release = {})
+      : annotations_(std::move(annotations)), release_(release) {}
 
   // The pod as the core keeps it. A class lives as long as one of its pods.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
@@ -49,6 +52,7 @@ class PodClasses {
   api::StringMap AnnotationsOf(const api::Pod& pod) const;
 
   const std::vector<std::string> annotations_;
+  const framework::Release release_;
   // Keyed by the exact bytes of all that makes the class, so that equal keys are equal classes.
   Table<std::weak_ptr<const framework::PodClass>> classes_;
   struct Placement {

@@ -19,8 +19,8 @@ Plugins DefaultPlugins(const FeatureGates& gates) {
   plugins.multi_point.enabled = {
       {"SchedulingGates"},
       {"PrioritySort"},
-      {"NodeUnschedulable"},
       {"NodeName"},
+      {"NodeUnschedulable"},
       {"TaintToleration", 3},
       {"NodeAffinity", 2},
       {"NodePorts"},
@@ -38,6 +38,11 @@ Plugins DefaultPlugins(const FeatureGates& gates) {
       {"ImageLocality", 1},
       {"DefaultBinder"},
   };
+  if (!gates.FollowedRelease().is_node_name_first) {
+    auto& enabled = plugins.multi_point.enabled;
+    std::swap(*std::find(enabled.begin(), enabled.end(), PluginRef{"NodeName"}),
+              *std::find(enabled.begin(), enabled.end(), PluginRef{"NodeUnschedulable"}));
+  }
   if (gates.Enabled("NodeDeclaredFeatures")) plugins.multi_point.enabled.push_back({"NodeDeclaredFeatures"});
   return plugins;
 }
@@ -77,7 +82,12 @@ PluginArgs DefaultArgs(std::string_view plugin, const FeatureGates& gates) {
   if (plugin == "InterPodAffinity") return InterPodAffinityArgs{};
   if (plugin == "PodTopologySpread") return PodTopologySpreadArgs{};
   if (plugin == "DefaultPreemption") return DefaultPreemptionArgs{};
-  if (plugin == "VolumeBinding") return VolumeBindingArgs{};
+  if (plugin == "VolumeBinding") {
+    VolumeBindingArgs args;
+    // Nodes with room score high, which spreads volumes.
+    if (gates.Enabled("StorageCapacityScoring")) args.shape = {{0, 10}, {100, 0}};
+    return args;
+  }
   if (plugin == "DynamicResources") {
     DynamicResourcesArgs args;
     if (!gates.Enabled("DRASchedulerFilterTimeout")) args.filter_timeout = Duration::zero();
@@ -106,6 +116,7 @@ void ApplyDefaults(Profile& profile, const FeatureGates& gates) {
 
 KubeSchedulerConfiguration DefaultConfiguration(const FeatureGates& gates) {
   KubeSchedulerConfiguration configuration;
+  configuration.release = gates.FollowedRelease();
   Profile& profile = configuration.profiles.emplace_back();
   profile.scheduler_name = api::kDefaultSchedulerName;
   ApplyDefaults(profile, gates);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upstream's defaults (1.36): the default plugins, their order, weights and arguments, and how a
+// Upstream's defaults: the default plugins, their order, weights and arguments, and how a
 // profile's own sets are merged over them. Pure functions.
 #pragma once
 
@@ -11,7 +11,7 @@
 namespace berth::config {
 
 // The default plugins: all of them in multiPoint, in their order, the scoring ones with their weights.
-// `gates` decide about NodeDeclaredFeatures.
+// `gates` decide about NodeDeclaredFeatures, and their release about the order.
 Plugins DefaultPlugins(const FeatureGates& gates = {});
 
 // A user's set over a default one: defaults that are disabled go, a default that is enabled again is replaced in place,

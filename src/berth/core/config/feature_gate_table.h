@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rows of FeatureGates: printed by tests/e2e/gates, a program that is linked with kube-scheduler.
+// The rows of FeatureGates, of all releases that berth follows together. tests/e2e/gates, a program that is linked with
+// kube-scheduler, prints those of one release.
 #pragma once
 
 #include <span>
@@ -14,6 +15,10 @@ std::span<const GateRow> FeatureGateTable();
 struct GateDependency {
   std::string_view name;
   std::string_view needs;  // gates, separated by spaces
+  int first_release = framework::kOldestRelease;
+  int last_release = framework::kNewestRelease;
+
+  bool IsIn(int release_minor) const { return first_release <= release_minor && release_minor <= last_release; }
 };
 std::span<const GateDependency> FeatureGateDependencies();
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <utility>
 
 #include "berth/base/edit_distance.h"
@@ -38,15 +39,20 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"AtomicFIFO", kEither, false, "it is about a queue inside client-go"},
     {"ComponentFlagz", kSwitched},
     {"ComponentStatusz", kSwitched},
+    {"CompositePodGroup", kOnly, false, kPodGroups},
     {"ContextualLogging", kEither, false, "berth's lines name pod, node and profile in any case"},
     {"CoordinatedLeaderElection", kOnly, false, kNotHere},
     {"DRAConsumableCapacity", kOnly, true, kDevices},
     {"DRADeviceBindingConditions", kOnly, true, kDevices},
+    {"DRADerivedAttributes", kOnly, false, kNotHere},
+    {"DRADeviceCompatibilityGroups", kOnly, false, kNotHere},
     {"DRADeviceTaintRules", kOnly, false, kNotHere},
     {"DRADeviceTaints", kOnly, true, kDevices},
     {"DRAExtendedResource", kOnly, true, kDevices},
+    {"DRAFractionalCapacityRange", kOnly, false, kNotHere},
     {"DRAListTypeAttributes", kOnly, false, kNotHere},
     {"DRANodeAllocatableResources", kOnly, false, kNotHere},
+    {"DRAOptionalNodeOperations", kOnly, false, kNotHere},
     {"DRAPartitionableDevices", kOnly, true, kDevices},
     {"DRAPrioritizedList", kOnly, true, kDevices},
     {"DRAResourceClaimDeviceStatus", kOnly, true, kDevices},
@@ -56,6 +62,8 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"GenericWorkload", kOnly, false, kPodGroups},
     {"InOrderInformersBatchProcess", kEither, false, "it is about a queue inside client-go"},
     {"InPlacePodLevelResourcesVerticalScaling", kOnly, true, "berth counts what a pod has been given as a whole"},
+    {"InPlacePodVerticalScalingSchedulerPreemption", kOnly, false, kNotHere},
+    {"InterPodAffinityHostnameFastPath", kEither, false, kSameDecisions},
     {"LoggingAlphaOptions", kSwitched},
     {"LoggingBetaOptions", kSwitched},
     {"MatchLabelKeysInPodTopologySpread", kOnly, true, "berth reads matchLabelKeys"},
@@ -63,15 +71,17 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"NominatedNodeNameForExpectation", kOnly, true, "berth announces where a pod that binds slowly will run"},
     {"OpportunisticBatching", kEither, false, kSameDecisions},
     {"PodLevelResources", kOnly, true, "berth counts the requests of a pod as a whole"},
+    {"PodGroupPreemptionPolicy", kOnly, false, kPodGroups},
     {"RemoteRequestHeaderUID", kSwitched},
     {"SchedulerAsyncAPICalls", kEither, false, "berth's decisions never wait for the API server"},
     {"SchedulerAsyncPreemption", kOnly, true, "berth deletes victims beside its decisions"},
+    {"SchedulerPreQueueingHints", kEither, false, kSameDecisions},
     {"SchedulerPopFromBackoffQ", kOnly, true, "berth takes a pod from back-off when nothing else is ready"},
-    {"StorageCapacityScoring", kOnly, false, kNotHere},
+    {"StorageCapacityScoring", kSwitched},
     {"TaintTolerationComparisonOperators", kOnly, false, kNotHere},
     {"TopologyAwareWorkloadScheduling", kOnly, false, kPodGroups},
     {"UnlockWhileProcessingFIFO", kEither, false, "it is about a queue inside client-go"},
-    {"VolumeLimitScaling", kOnly, false, kNotHere},
+    {"VolumeLimitScaling", kSwitched},
     {"WatchListClient", kEither, false, "berth asks for a streaming list, and lists where the server has none"},
     {"WorkloadAwarePreemption", kOnly, false, kPodGroups},
 });
@@ -110,7 +120,7 @@ int MinorOf(std::string_view version) {
   return minor;
 }
 
-// "1.36 beta on locked"
+// "1.36 beta on locked", "1.37 beta on min 1.37"
 GateSpec ParseSpec(std::string_view text) {
   GateSpec spec;
   spec.minor = MinorOf(NextWord(text, ' '));
@@ -121,15 +131,18 @@ GateSpec ParseSpec(std::string_view text) {
                : stage == "deprecated" ? GateStage::kDeprecated
                                        : GateStage::kPreAlpha;
   spec.is_on = NextWord(text, ' ') == "on";
-  spec.is_locked = NextWord(text, ' ') == "locked";
+  const std::string_view next = NextWord(text, ' ');
+  spec.is_locked = next == "locked";
+  if (next == "min") spec.compatible_minor = MinorOf(NextWord(text, ' '));
   return spec;
 }
 
-GateSpec SpecOf(const GateRow& row, int minor) {
+// `compatible_minor` is the version of the oldest component.
+GateSpec SpecOf(const GateRow& row, int minor, int compatible_minor = std::numeric_limits<int>::max()) {
   GateSpec at;
   for (std::string_view stages = row.stages; !stages.empty();) {
     const GateSpec spec = ParseSpec(Trimmed(NextWord(stages, ',')));
-    if (spec.minor > minor) break;
+    if (spec.minor > minor || spec.compatible_minor > compatible_minor) break;
     at = spec;
   }
   return at;
@@ -138,7 +151,7 @@ GateSpec SpecOf(const GateRow& row, int minor) {
 std::string Quoted(std::string_view text) { return '"' + std::string(text.substr(0, 100)) + '"'; }
 
 // A version with an optional component: "kube=1.35", "1.35", "v1.35.0".
-Expected<int> ParseVersion(std::string_view flag, std::string_view typed) {
+Expected<int> ParseVersion(std::string_view flag, std::string_view typed, int example_minor) {
   const auto wrong = [&](const std::string& why) {
     return InvalidError(std::string(flag) + ": " + Quoted(typed) + ' ' + why);
   };
@@ -162,7 +175,7 @@ Expected<int> ParseVersion(std::string_view flag, std::string_view typed) {
     is_version = is_read;
     ++count;
   }
-  if (!is_version || count < 2) return wrong("should be a version such as 1." + std::to_string(kKubernetesMinor));
+  if (!is_version || count < 2) return wrong("should be a version such as 1." + std::to_string(example_minor));
   if (parts[2] != 0) return wrong("should have no patch version");
   if (parts[0] != 1) return wrong("should be a version of Kubernetes 1.x");
   return parts[1];
@@ -241,7 +254,7 @@ std::string_view ToString(GateStage stage) {
 }
 
 Expected<FeatureGates> FeatureGates::Parse(const FeatureGateSettings& settings) {
-  FeatureGates gates;
+  FeatureGates gates(settings.release_minor);
   BERTH_RETURN_IF_ERROR(gates.ReadVersions(settings));
   BERTH_ASSIGN_OR_RETURN(const auto typed, ReadAssignments(settings.gates));
   BERTH_RETURN_IF_ERROR(gates.ReadGates(typed));
@@ -253,10 +266,11 @@ Expected<FeatureGates> FeatureGates::Parse(const FeatureGateSettings& settings) 
 Expected<void> FeatureGates::ReadVersions(const FeatureGateSettings& settings) {
   constexpr std::string_view kEmulated = "--emulated-version";
   constexpr std::string_view kCompatible = "--min-compatibility-version";
-  const auto range = [](std::string_view flag, int minor, int max) -> Expected<void> {
-    if (minor >= kEmulatedMinorMin && minor <= max) return {};
+  const int emulated_minor_min = release_minor_ - kEmulatedMinorsBefore;
+  const auto range = [emulated_minor_min](std::string_view flag, int minor, int max) -> Expected<void> {
+    if (minor >= emulated_minor_min && minor <= max) return {};
     return InvalidError(std::string(flag) + ": 1." + std::to_string(minor) + " should be from 1." +
-                        std::to_string(kEmulatedMinorMin) + " to 1." + std::to_string(max));
+                        std::to_string(emulated_minor_min) + " to 1." + std::to_string(max));
   };
   const auto single = [](std::string_view flag, const std::vector<std::string>& values) -> Expected<void> {
     if (values.size() <= 1) return {};
@@ -265,14 +279,15 @@ Expected<void> FeatureGates::ReadVersions(const FeatureGateSettings& settings) {
   BERTH_RETURN_IF_ERROR(single(kEmulated, settings.emulated_versions));
   BERTH_RETURN_IF_ERROR(single(kCompatible, settings.min_compatibility_versions));
   if (!settings.emulated_versions.empty()) {
-    BERTH_ASSIGN_OR_RETURN(emulated_minor_, ParseVersion(kEmulated, settings.emulated_versions.front()));
-    min_compatibility_minor_ = std::max(kEmulatedMinorMin, emulated_minor_ - 1);
+    BERTH_ASSIGN_OR_RETURN(emulated_minor_,
+                           ParseVersion(kEmulated, settings.emulated_versions.front(), release_minor_));
+    min_compatibility_minor_ = std::max(emulated_minor_min, emulated_minor_ - 1);
   }
   if (!settings.min_compatibility_versions.empty()) {
     BERTH_ASSIGN_OR_RETURN(min_compatibility_minor_,
-                           ParseVersion(kCompatible, settings.min_compatibility_versions.front()));
+                           ParseVersion(kCompatible, settings.min_compatibility_versions.front(), release_minor_));
   }
-  BERTH_RETURN_IF_ERROR(range(kEmulated, emulated_minor_, kKubernetesMinor));
+  BERTH_RETURN_IF_ERROR(range(kEmulated, emulated_minor_, release_minor_));
   return range(kCompatible, min_compatibility_minor_, emulated_minor_);
 }
 
@@ -280,9 +295,11 @@ Expected<void> FeatureGates::ReadGates(const std::map<std::string, bool, std::le
   std::vector<std::string> errors;
   for (const auto& [name, is_on] : typed) {
     const GateRow* const row = FindRow(name);
-    if (row == nullptr) {
+    if (row == nullptr || !row->IsIn(release_minor_)) {
       std::vector<std::string_view> known;
-      for (const GateRow& each : FeatureGateTable()) known.push_back(each.name);
+      for (const GateRow& each : FeatureGateTable()) {
+        if (each.IsIn(release_minor_)) known.push_back(each.name);
+      }
       std::string text = "unrecognized feature gate: " + name.substr(0, 100);
       if (const std::string_view nearest = NearestName(name, known); !nearest.empty())
         text += "; the nearest is " + std::string(nearest);
@@ -309,7 +326,8 @@ Expected<void> FeatureGates::ReadGates(const std::map<std::string, bool, std::le
     const auto found = typed.find(all);
     if (found == typed.end()) continue;
     for (const GateRow& row : FeatureGateTable()) {
-      if (row.name == kAllAlpha || row.name == kAllBeta || SpecOf(row, emulated_minor_).stage != stage) continue;
+      if (row.name == kAllAlpha || row.name == kAllBeta || !row.IsIn(release_minor_)) continue;
+      if (SpecOf(row, emulated_minor_).stage != stage) continue;
       set_.try_emplace(std::string(row.name), found->second);
     }
   }
@@ -319,7 +337,7 @@ Expected<void> FeatureGates::ReadGates(const std::map<std::string, bool, std::le
 std::vector<std::string> FeatureGates::MissingDependencies() const {
   std::vector<std::string> errors;
   for (const GateDependency& dependency : FeatureGateDependencies()) {
-    if (!Enabled(dependency.name)) continue;
+    if (!dependency.IsIn(release_minor_) || !Enabled(dependency.name)) continue;
     std::string missing;
     for (std::string_view needs = dependency.needs; !needs.empty();) {
       const std::string_view gate = NextWord(needs, ' ');
@@ -345,7 +363,14 @@ std::vector<std::string> FeatureGates::NotInBerth() const {
 bool FeatureGates::Enabled(std::string_view gate) const {
   if (const auto set = set_.find(gate); set != set_.end()) return set->second;
   const GateRow* const row = FindRow(gate);
-  return row != nullptr && SpecOf(*row, emulated_minor_).is_on;
+  return row != nullptr && row->IsIn(release_minor_) && SpecOf(*row, emulated_minor_, min_compatibility_minor_).is_on;
+}
+
+framework::Release FeatureGates::FollowedRelease() const {
+  framework::Release release = framework::ReleaseOf(release_minor_);
+  release.scores_storage_capacity = Enabled("StorageCapacityScoring");
+  release.scales_volume_limits = Enabled("VolumeLimitScaling");
+  return release;
 }
 
 std::span<const GateRow> FeatureGates::Table() { return FeatureGateTable(); }

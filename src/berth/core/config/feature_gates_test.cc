@@ -11,6 +11,7 @@
 #include "berth/core/config/default.h"
 #include "berth/core/config/feature_gate_table.h"
 #include "berth/core/config/load.h"
+#include "berth/core/config/validate.h"
 
 namespace berth::config {
 namespace {
@@ -22,8 +23,8 @@ std::string ErrorOf(const FeatureGateSettings& settings) {
   return gates.ok() ? "" : gates.error().message;
 }
 
-FeatureGates GatesOf(const Words& gates) {
-  const auto parsed = FeatureGates::Parse({gates, {}, {}});
+FeatureGates GatesOf(const Words& gates, int release_minor = 36) {
+  const auto parsed = FeatureGates::Parse({.release_minor = release_minor, .gates = gates});
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
   return parsed.ok() ? *parsed : FeatureGates();
 }
@@ -35,7 +36,7 @@ TEST(FeatureGates, DefaultsAreThoseOfTheVersion) {
   EXPECT_FALSE(gates.Enabled("GangScheduling"));
   EXPECT_FALSE(gates.Enabled("SchedulerAsyncAPICalls"));
   EXPECT_FALSE(gates.Enabled("NoSuchGate"));
-  const auto older = FeatureGates::Parse({{}, {"1.34"}, {}});
+  const auto older = FeatureGates::Parse({.emulated_versions = {"1.34"}});
   ASSERT_TRUE(older.ok());
   EXPECT_FALSE(older->Enabled("NodeDeclaredFeatures"));
   EXPECT_EQ(older->emulated_minor(), 34);
@@ -56,7 +57,7 @@ TEST(FeatureGates, AcceptsWhatUpstreamAccepts) {
            {"AllBeta=true,CoordinatedLeaderElection=false,DRADeviceTaintRules=false"},
            {"GangScheduling=false,DRADeviceTaints=true"},
        })
-    EXPECT_EQ(ErrorOf({gates, {}, {}}), "") << ::testing::PrintToString(gates);
+    EXPECT_EQ(ErrorOf({.gates = gates}), "") << ::testing::PrintToString(gates);
 }
 
 TEST(FeatureGates, SaysWhatIsWrong) {
@@ -64,39 +65,40 @@ TEST(FeatureGates, SaysWhatIsWrong) {
     FeatureGateSettings settings;
     std::string error;
   } const cases[] = {
-      {{{"NodeDeclaredFeature=true"}, {}, {}},
+      {{.gates = {"NodeDeclaredFeature=true"}},
        "--feature-gates: unrecognized feature gate: NodeDeclaredFeature; the nearest is NodeDeclaredFeatures"},
-      {{{"SchedulerQueueingHints=false"}, {}, {}},
+      {{.gates = {"SchedulerQueueingHints=false"}},
        "--feature-gates: cannot set feature gate SchedulerQueueingHints=false: it is locked to true"},
-      {{{"OpportunisticBatching"}, {}, {}},
+      {{.gates = {"OpportunisticBatching"}},
        "--feature-gates: \"OpportunisticBatching\" should be NAME=true or NAME=false"},
-      {{{"OpportunisticBatching=maybe"}, {}, {}},
+      {{.gates = {"OpportunisticBatching=maybe"}},
        "--feature-gates: \"OpportunisticBatching=maybe\" should be OpportunisticBatching=true or "
        "OpportunisticBatching=false"},
-      {{{"wardle:A=true"}, {}, {}},
+      {{.gates = {"wardle:A=true"}},
        "--feature-gates: \"wardle:A=true\" is of the component \"wardle\", which there is not: should be kube"},
-      {{{"kube:AllBeta=true", "AllAlpha=false"}, {}, {}},
+      {{.gates = {"kube:AllBeta=true", "AllAlpha=false"}},
        "--feature-gates: some gates have the prefix kube: and some have not; it should be all or none"},
-      {{{"DynamicResourceAllocation=true,DRADeviceTaints=false,DRADeviceTaintRules=true"}, {}, {}},
+      {{.gates = {"DynamicResourceAllocation=true,DRADeviceTaints=false,DRADeviceTaintRules=true"}},
        "--feature-gates: DRADeviceTaintRules is enabled, but depends on features that are disabled: [DRADeviceTaints]"},
-      {{{"AtomicFIFO=true"}, {"1.35"}, {}},
+      {{.gates = {"AtomicFIFO=true"}, .emulated_versions = {"1.35"}},
        "--feature-gates: cannot set feature gate AtomicFIFO=true: it came after the emulated version 1.35"},
-      {{{"StorageCapacityScoring=true"}, {}, {}},
-       "--feature-gates: StorageCapacityScoring=true cannot be had: berth does not have this feature"},
-      {{{"PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false,PodLevelResourceManagers=false"},
-        {},
-        {}},
+      {{.gates = {"DRAListTypeAttributes=true"}},
+       "--feature-gates: DRAListTypeAttributes=true cannot be had: berth does not have this feature"},
+      {{.gates =
+            {"PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false,PodLevelResourceManagers=false"}},
        "--feature-gates: [InPlacePodLevelResourcesVerticalScaling=false cannot be had: berth counts what a pod has "
        "been given "
        "as a whole, PodLevelResources=false cannot be had: berth counts the requests of a pod as a whole]"},
-      {{{}, {"1.32"}, {}}, "--emulated-version: 1.32 should be from 1.33 to 1.36"},
-      {{{}, {"1.37"}, {}}, "--emulated-version: 1.37 should be from 1.33 to 1.36"},
-      {{{}, {"1.35.2"}, {}}, "--emulated-version: \"1.35.2\" should have no patch version"},
-      {{{}, {"new"}, {}}, "--emulated-version: \"new\" should be a version such as 1.36"},
-      {{{}, {"wardle=1.2"}, {}},
+      {{.emulated_versions = {"1.32"}}, "--emulated-version: 1.32 should be from 1.33 to 1.36"},
+      {{.emulated_versions = {"1.37"}}, "--emulated-version: 1.37 should be from 1.33 to 1.36"},
+      {{.emulated_versions = {"1.35.2"}}, "--emulated-version: \"1.35.2\" should have no patch version"},
+      {{.emulated_versions = {"new"}}, "--emulated-version: \"new\" should be a version such as 1.36"},
+      {{.emulated_versions = {"wardle=1.2"}},
        "--emulated-version: \"wardle=1.2\" is of the component \"wardle\", which there is not: should be kube"},
-      {{{}, {"1.35", "kube=1.34"}, {}}, "--emulated-version: \"kube=1.34\" is a second version: should be given once"},
-      {{{}, {"1.34"}, {"1.35"}}, "--min-compatibility-version: 1.35 should be from 1.33 to 1.34"},
+      {{.emulated_versions = {"1.35", "kube=1.34"}},
+       "--emulated-version: \"kube=1.34\" is a second version: should be given once"},
+      {{.emulated_versions = {"1.34"}, .min_compatibility_versions = {"1.35"}},
+       "--min-compatibility-version: 1.35 should be from 1.33 to 1.34"},
   };
   for (const auto& c : cases) EXPECT_EQ(ErrorOf(c.settings), c.error);
 }
@@ -106,7 +108,7 @@ TEST(FeatureGates, AllBetaLeavesWhatWasSet) {
       GatesOf({"AllBeta=true,OpportunisticBatching=false,CoordinatedLeaderElection=false,DRADeviceTaintRules=false"});
   EXPECT_FALSE(gates.Enabled("OpportunisticBatching"));
   EXPECT_TRUE(gates.Enabled("SELinuxMount"));
-  EXPECT_NE(ErrorOf({{"AllAlpha=true"}, {}, {}}).find("GangScheduling=true cannot be had"), std::string::npos);
+  EXPECT_NE(ErrorOf({.gates = {"AllAlpha=true"}}).find("GangScheduling=true cannot be had"), std::string::npos);
 }
 
 TEST(FeatureGates, WarnsOfGatesThatWillGo) {
@@ -117,27 +119,90 @@ TEST(FeatureGates, WarnsOfGatesThatWillGo) {
              "it"}));
 }
 
+TEST(FeatureGates, EachReleaseHasItsOwn) {
+  EXPECT_FALSE(FeatureGates(36).FollowedRelease().scores_storage_capacity);
+  EXPECT_TRUE(FeatureGates(37).FollowedRelease().scores_storage_capacity);
+  EXPECT_TRUE(FeatureGates(37).FollowedRelease().scales_volume_limits);
+  EXPECT_TRUE(GatesOf({"StorageCapacityScoring=true"}).FollowedRelease().scores_storage_capacity);
+  EXPECT_FALSE(GatesOf({"StorageCapacityScoring=false"}, 37).FollowedRelease().scores_storage_capacity);
+  EXPECT_EQ(FeatureGates(37).FollowedRelease().minor, 37);
+
+  const auto error = [](const char* gate) { return ErrorOf({.release_minor = 37, .gates = {gate}}); };
+  EXPECT_EQ(
+      error("SchedulerQueueingHints=true").find("--feature-gates: unrecognized feature gate: SchedulerQueueingHints"),
+      0u);
+  EXPECT_EQ(error("GangScheduling=false").find("--feature-gates: unrecognized feature gate: GangScheduling"), 0u);
+  EXPECT_EQ(error("CompositePodGroup=false"), "");
+  EXPECT_EQ(ErrorOf({.gates = {"CompositePodGroup=false"}}).find("--feature-gates: unrecognized feature gate"), 0u);
+  EXPECT_EQ(error("GenericWorkload=true"),
+            "--feature-gates: GenericWorkload=true cannot be had: berth does not schedule groups of pods");
+  // Only the emulated version counts for defaults.
+  const auto emulating = FeatureGates::Parse({.release_minor = 37, .emulated_versions = {"1.36"}});
+  ASSERT_TRUE(emulating.ok());
+  EXPECT_FALSE(emulating->FollowedRelease().scores_storage_capacity);
+  EXPECT_EQ(emulating->FollowedRelease().minor, 37);
+  EXPECT_EQ(ErrorOf({.release_minor = 37, .emulated_versions = {"1.33"}}),
+            "--emulated-version: 1.33 should be from 1.34 to 1.37");
+  // One that needs all components to be of 1.37.
+  EXPECT_FALSE(FeatureGates(37).Enabled("DRAFractionalCapacityRange"));
+}
+
 TEST(FeatureGates, TheTableIsInOrderAndComplete) {
   const auto table = FeatureGates::Table();
-  EXPECT_EQ(table.size(), 241u);
+  const auto known = [&](int release) {
+    return std::count_if(table.begin(), table.end(), [release](const GateRow& row) { return row.IsIn(release); });
+  };
+  EXPECT_EQ(known(36), 241);
+  EXPECT_EQ(known(37), 253);
   EXPECT_TRUE(
       std::is_sorted(table.begin(), table.end(), [](const GateRow& a, const GateRow& b) { return a.name < b.name; }));
   for (const GateRow& row : table) {
-    const auto spec = FeatureGates::SpecAt(row.name, kKubernetesMinor);
-    ASSERT_TRUE(spec) << row.name;
-    EXPECT_NE(spec->stage, GateStage::kPreAlpha) << row.name;
-    // What berth has is what the gate is by default.
-    if (FeatureGates::EffectOf(row.name) == GateEffect::kOnly) {
-      EXPECT_EQ(FeatureGates::OnlyValueOf(row.name), spec->is_on) << row.name;
+    for (int release = row.first_release; release <= row.last_release; ++release) {
+      const auto spec = FeatureGates::SpecAt(row.name, release);
+      ASSERT_TRUE(spec) << row.name;
+      EXPECT_NE(spec->stage, GateStage::kPreAlpha) << row.name;
+      // What berth has is what the gate is by default, but for what docs/reference/versions.md says is missing.
+      if (FeatureGates::EffectOf(row.name) != GateEffect::kOnly) continue;
       EXPECT_NE(FeatureGates::WhyOf(row.name), "") << row.name;
+      if (release == 37 && row.name == "DRADeviceTaintRules") continue;
+      EXPECT_EQ(FeatureGates::OnlyValueOf(row.name), FeatureGates(release).Enabled(row.name)) << row.name;
     }
   }
-  for (const GateDependency& dependency : FeatureGateDependencies())
-    EXPECT_TRUE(FeatureGates::SpecAt(dependency.name, kKubernetesMinor)) << dependency.name;
+  for (const GateDependency& dependency : FeatureGateDependencies()) {
+    const auto row =
+        std::find_if(table.begin(), table.end(), [&](const GateRow& r) { return r.name == dependency.name; });
+    ASSERT_TRUE(row != table.end()) << dependency.name;
+    EXPECT_TRUE(row->IsIn(dependency.first_release) && row->IsIn(dependency.last_release)) << dependency.name;
+  }
+}
+
+TEST(FeatureGates, DefaultsOfTheConfigurationFollowTheRelease) {
+  const auto second_to_fourth = [](int release) {
+    std::string names;
+    const Plugins plugins = DefaultPlugins(FeatureGates(release));
+    for (std::size_t i = 2; i < 4; ++i) names += plugins.multi_point.enabled[i].name + " ";
+    return names;
+  };
+  EXPECT_EQ(second_to_fourth(36), "NodeUnschedulable NodeName ");
+  EXPECT_EQ(second_to_fourth(37), "NodeName NodeUnschedulable ");
+  constexpr std::string_view kFile =
+      "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration,"
+      " profiles: [{plugins: {podGroupPostFilter: {enabled: [{name: DefaultPreemption}]}}, pluginConfig: [{name: "
+      "VolumeBinding, args: {shape: [{utilization: 0, score: 3}]}}]}]}";
+  EXPECT_FALSE(LoadConfiguration(kFile).ok()) << "1.36 has no such extension point";
+  auto loaded = LoadConfiguration(kFile, FeatureGates(37));
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_TRUE(ValidateConfiguration(*loaded).ok());
+  EXPECT_EQ(loaded->release, FeatureGates(37).FollowedRelease());
+  EXPECT_EQ(std::get<VolumeBindingArgs>(*loaded->profiles[0].FindArgs("VolumeBinding")).shape,
+            (std::vector<UtilizationShapePoint>{{0, 3}}));
+  const auto by_default = DefaultConfiguration(FeatureGates(37));
+  EXPECT_EQ(std::get<VolumeBindingArgs>(*by_default.profiles[0].FindArgs("VolumeBinding")).shape,
+            (std::vector<UtilizationShapePoint>{{0, 10}, {100, 0}}));
 }
 
 TEST(FeatureGates, DefaultsOfTheConfigurationFollowThem) {
-  const auto older = FeatureGates::Parse({{}, {"1.34"}, {}});
+  const auto older = FeatureGates::Parse({.emulated_versions = {"1.34"}});
   ASSERT_TRUE(older.ok());
   const Plugins plugins = DefaultPlugins(*older);
   EXPECT_TRUE(std::none_of(plugins.multi_point.enabled.begin(), plugins.multi_point.enabled.end(),

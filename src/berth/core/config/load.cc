@@ -125,7 +125,10 @@ void ReadArgs(ObjectReader& reader, DefaultPreemptionArgs& out) {
 
 void ReadArgs(ObjectReader& reader, VolumeBindingArgs& out) {
   reader.Read("bindTimeoutSeconds", out.bind_timeout_seconds);
-  ReadShape(reader, "shape", out.shape);
+  // An empty one leaves the default, where there is one.
+  std::optional<std::vector<UtilizationShapePoint>> shape;
+  ReadShape(reader, "shape", shape);
+  if (shape && !(shape->empty() && out.shape)) out.shape = std::move(shape);
 }
 
 void ReadArgs(ObjectReader& reader, DynamicResourcesArgs& out) {
@@ -198,6 +201,8 @@ bool ReadProfile(const json::value& item, const std::string& path, const Feature
       ReadPluginSet(plugins, FieldName(static_cast<ExtensionPoint>(i)), out.plugins.points.values[i]);
     }
     ReadPluginSet(plugins, "multiPoint", out.plugins.multi_point);
+    // Without effect: groups of pods are not scheduled.
+    if (PluginSet groups; gates.release_minor() >= 37) ReadPluginSet(plugins, "podGroupPostFilter", groups);
     ReadGatedPluginSet(plugins, "placementGenerate");
     ReadGatedPluginSet(plugins, "placementScore");
   });
@@ -266,6 +271,7 @@ void ReadConfiguration(const json::value& document, const FeatureGates& gates, F
 Expected<KubeSchedulerConfiguration> LoadConfiguration(std::string_view text, const FeatureGates& gates) {
   BERTH_ASSIGN_OR_RETURN(const json::value document, codec::ParseYaml(text));
   KubeSchedulerConfiguration configuration;
+  configuration.release = gates.FollowedRelease();
   FieldErrors errors;
   ReadConfiguration(document, gates, errors, configuration);
   BERTH_RETURN_IF_ERROR(errors.Result());

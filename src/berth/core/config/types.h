@@ -15,6 +15,7 @@
 #include "berth/base/time.h"
 #include "berth/core/config/args.h"
 #include "berth/core/config/extenders.h"
+#include "berth/framework/release.h"
 
 namespace berth::config {
 
@@ -117,6 +118,7 @@ struct KubeSchedulerConfiguration {
   bool delay_cache_until_active = false;
   std::vector<Profile> profiles;
   std::vector<Extender> extenders;  // as the file has them
+  framework::Release release;       // by the version of Kubernetes and its feature gates, not from a file
 };
 
 }  // namespace berth::config

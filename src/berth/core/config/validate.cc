@@ -50,6 +50,7 @@ void CheckShape(FieldErrors& errors, std::string_view path, const std::vector<Ut
 
 void CheckArgs(FieldErrors&, const std::string&, const std::monostate&) {}
 void CheckArgs(FieldErrors&, const std::string&, const RawArgs&) {}
+void CheckArgs(FieldErrors&, const std::string&, const VolumeBindingArgs&) {}  // CheckVolumeBindingArgs
 
 void CheckArgs(FieldErrors& errors, const std::string& path, const NodeResourcesFitArgs& args) {
   for (std::size_t i = 0; i < args.ignored_resources.size(); ++i) {
@@ -152,12 +153,15 @@ void CheckArgs(FieldErrors& errors, const std::string& path, const DefaultPreemp
   }
 }
 
-void CheckArgs(FieldErrors& errors, const std::string& path, const VolumeBindingArgs& args) {
+void CheckVolumeBindingArgs(FieldErrors& errors, const std::string& path, const VolumeBindingArgs& args,
+                            bool scores_storage_capacity) {
   if (args.bind_timeout_seconds < 0) {
     errors.Invalid(At(path, "bindTimeoutSeconds"), args.bind_timeout_seconds,
                    "invalid BindTimeoutSeconds, should not be a negative value");
   }
-  if (args.shape) {
+  if (scores_storage_capacity) {
+    if (args.shape) CheckShape(errors, At(path, "shape"), *args.shape);
+  } else if (args.shape) {
     errors.Forbidden(At(path, "shape"),
                      "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring");
   }
@@ -184,7 +188,8 @@ void CheckNotRemoved(FieldErrors& errors, std::string_view path, std::string_vie
                  "was invalid in version " + version + " (KubeSchedulerConfiguration is version " + version + ")");
 }
 
-void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& profile) {
+void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& profile,
+                  const framework::Release& release) {
   if (profile.scheduler_name.empty()) errors.Required(At(path, "schedulerName"));
   if (profile.percentage_of_nodes_to_score) {
     CheckPercentage(errors, At(path, "percentageOfNodesToScore"), *profile.percentage_of_nodes_to_score);
@@ -202,7 +207,11 @@ void CheckProfile(FieldErrors& errors, const std::string& path, const Profile& p
     const std::string at = At(At(path, "pluginConfig"), i);
     if (!seen.insert(config.name).second) errors.Duplicate(at, config.name);
     CheckNotRemoved(errors, at, config.name);
-    std::visit([&](const auto& args) { CheckArgs(errors, At(at, "args"), args); }, config.args);
+    if (const auto* volume_binding = std::get_if<VolumeBindingArgs>(&config.args)) {
+      CheckVolumeBindingArgs(errors, At(at, "args"), *volume_binding, release.scores_storage_capacity);
+    } else {
+      std::visit([&](const auto& args) { CheckArgs(errors, At(at, "args"), args); }, config.args);
+    }
   }
 }
 
@@ -264,7 +273,7 @@ Expected<void> ValidateConfiguration(const KubeSchedulerConfiguration& configura
     std::map<std::string_view, std::size_t> seen;
     for (std::size_t i = 0; i < configuration.profiles.size(); ++i) {
       const std::string path = At("profiles", i);
-      CheckProfile(errors, path, configuration.profiles[i]);
+      CheckProfile(errors, path, configuration.profiles[i], configuration.release);
       const auto [first, is_new] = seen.emplace(configuration.profiles[i].scheduler_name, i);
       if (!is_new) errors.Duplicate(At(path, "schedulerName"), At(At("profiles", first->second), "schedulerName"));
       first->second = i;

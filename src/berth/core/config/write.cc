@@ -208,6 +208,7 @@ json::object ProfileFields(const Profile& profile, const FeatureGates& gates) {
                        // Points of a gate that is off: a file may name them, but nothing at them.
                        {"placementGenerate", json::object()},
                        {"placementScore", json::object()}};
+  if (gates.release_minor() >= 37) plugins["podGroupPostFilter"] = json::object();
   for (std::size_t i = 0; i < kExtensionPointCount; ++i)
     plugins[FieldName(static_cast<ExtensionPoint>(i))] = Set(profile.plugins.points.values[i]);
   out["plugins"] = std::move(plugins);

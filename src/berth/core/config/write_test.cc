@@ -80,7 +80,7 @@ TEST(WriteConfiguration, ResourcesThatExtendersTakeAwayAreIgnored) {
 }
 
 TEST(WriteConfiguration, FollowsTheGates) {
-  const auto gates = FeatureGates::Parse({{"DRASchedulerFilterTimeout=false"}, {}, {}});
+  const auto gates = FeatureGates::Parse({.gates = {"DRASchedulerFilterTimeout=false"}});
   ASSERT_TRUE(gates.ok());
   EXPECT_TRUE(Has(WriteConfiguration(DefaultConfiguration(*gates), *gates), "filterTimeout: null\n"));
 }

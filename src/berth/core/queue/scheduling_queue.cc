@@ -48,6 +48,7 @@ class SchedulingQueue::Impl {
  public:
   Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
       : unschedulable_max(options.unschedulable_max),
+        nominates_gated_pods(options.nominates_gated_pods),
         backoff_policy{options.initial_backoff, options.max_backoff},
         order(sort),
         rejectors(std::move(profiles)),
@@ -240,7 +241,8 @@ class SchedulingQueue::Impl {
     }
     Entry* const entry = Create(std::move(pod), uid_hash, name_hash);
     entry->info.timestamp = now;
-    if (MoveToActive(entry, now, Cause::kPodAdd) && !entry->info.pod->nominated_node_name.empty()) {
+    const bool is_active = MoveToActive(entry, now, Cause::kPodAdd);
+    if ((is_active || nominates_gated_pods) && !entry->info.pod->nominated_node_name.empty()) {
       nominator.AddNominatedPod(entry->info.pod);
     }
   }
@@ -524,6 +526,7 @@ class SchedulingQueue::Impl {
 
   QueueMetrics metrics;
   const Duration unschedulable_max;
+  const bool nominates_gated_pods;
   const Backoff backoff_policy;
   Sort order;
   Rejectors rejectors;

@@ -756,6 +756,14 @@ TEST_F(SchedulingQueueTest, NominationsFollowThePods) {
   EXPECT_TRUE(queue->nominator().empty());
 }
 
+TEST_F(SchedulingQueueTest, AReleaseNominatesPodsAtTheGate) {
+  Reset({.nominates_gated_pods = true});
+  Add({.name = "gated", .nominated_node_name = "n1", .gates = {"GateA"}});
+  EXPECT_EQ(queue->nominator().NominatedNode("uid-gated"), "n1");
+  Add({.name = "b"});
+  EXPECT_FALSE(queue->nominator().NominatedNode("uid-b"));
+}
+
 TEST_F(SchedulingQueueTest, DumpIsSortedByName) {
   Add({.name = "b"});
   Add({.name = "a"});

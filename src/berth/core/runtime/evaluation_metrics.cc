@@ -122,8 +122,11 @@ void EvaluationMetrics::FindAskedScores(const EvaluationCycle& cycle, Asked& ask
     const bool is_idle = s < plan.is_score_idle.size() && plan.is_score_idle[s] != 0;
     const bool is_inactive = s < plan.is_score_active.size() && plan.is_score_active[s] == 0;
     const auto& kept = cycle.kept->pre_score;
-    const bool has_kept_skip = pre_score < kept.size() && kept[pre_score] && kept[pre_score]->IsSkip();
-    if (is_idle || is_inactive || has_kept_skip) asked.before[pre_score] = asked.main[s] = false;
+    const bool is_kept = pre_score < kept.size() && kept[pre_score];
+    const bool has_kept_skip = is_kept && kept[pre_score]->IsSkip();
+    // One that is idle without skipping counts as asked.
+    const bool has_idle_skip = is_idle && !(is_kept && kept[pre_score]->IsSuccess());
+    if (has_idle_skip || is_inactive || has_kept_skip) asked.before[pre_score] = asked.main[s] = false;
   }
 }
 

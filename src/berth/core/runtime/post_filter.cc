@@ -58,7 +58,7 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
     }
     if (result.preemption) together.preemption = result.preemption;
     if (result.status.IsSuccess()) {
-      cycle.post_filter_message.clear();
+      cycle.post_filter_message = result.success_message;
       return result;
     }
     const std::string message = result.status.Message();

@@ -86,6 +86,7 @@ class Instances {
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     const config::KubeSchedulerConfiguration& given, std::span<const plugins::PluginRegistration> registry,
     framework::Handle& handle) {
+  handle.SetRelease(given.release);
   config::KubeSchedulerConfiguration configuration = given;
   BERTH_RETURN_IF_ERROR(config::IgnoreResources(configuration.extenders, configuration.profiles));
   std::vector<std::unique_ptr<ProfilePlugins>> profiles;

@@ -14,10 +14,10 @@
 
 namespace berth::runtime {
 
-// `handle` must outlive the plugins. Resources that extenders manage and the scheduler is to ignore reach
-// NodeResourcesFit. The errors are upstream's: an unknown plugin, arguments that the plugin refuses, a
-// profile without a bind plugin and the like, with the profile's name. After the name of an unknown plugin comes the
-// nearest one of the registry.
+// `handle` must outlive the plugins, and learns which release the configuration follows. Resources that extenders
+// manage and the scheduler is to ignore reach NodeResourcesFit. The errors are upstream's: an unknown plugin, arguments
+// that the plugin refuses, a profile without a bind plugin and the like, with the profile's name. After the name of an
+// unknown plugin comes the nearest one of the registry.
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     const config::KubeSchedulerConfiguration& configuration, std::span<const plugins::PluginRegistration> registry,
     framework::Handle& handle);

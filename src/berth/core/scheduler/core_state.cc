@@ -5,14 +5,23 @@
 #include <utility>
 
 namespace berth::scheduler {
+namespace {
 
-CoreState::CoreState(SchedulerOptions given, framework::Objects& objects_read, ProfileSet::Owned owned)
-    : options(std::move(given)),
+SchedulerOptions For(const framework::Release& release, SchedulerOptions options) {
+  options.queue.nominates_gated_pods = release.nominates_gated_pods;
+  return options;
+}
+
+}  // namespace
+
+CoreState::CoreState(SchedulerOptions given, const framework::Release& release, framework::Objects& objects_read,
+                     ProfileSet::Owned owned)
+    : options(For(release, std::move(given))),
       unread_metrics(options.metrics == nullptr ? std::make_unique<UnreadMetrics>() : nullptr),
       metrics(options.metrics == nullptr ? unread_metrics->metrics : *options.metrics),
       stopwatch(options.stopwatch),
       objects(objects_read),
-      classes(AnnotationsRead(owned)),
+      classes(AnnotationsRead(owned), release),
       profiles(std::move(owned), options.evaluator, metrics, stopwatch),
       queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty())),
       decisions(options.decisions_max) {

@@ -24,8 +24,9 @@
 namespace berth::scheduler {
 
 struct CoreState {
-  // `objects` must outlive it. See ProfileSet for `profiles`.
-  CoreState(SchedulerOptions options, framework::Objects& objects, ProfileSet::Owned profiles);
+  // `objects` must outlive it. `release` is what the profiles were made for; see ProfileSet for them.
+  CoreState(SchedulerOptions options, const framework::Release& release, framework::Objects& objects,
+            ProfileSet::Owned profiles);
   CoreState(const CoreState&) = delete;
   CoreState& operator=(const CoreState&) = delete;
 

@@ -37,7 +37,7 @@ constexpr Duration kSizesNotedEvery = std::chrono::seconds(1);
 // In the order in which they are made: the intake asks plugins, which may use the handle, for their sources.
 struct Scheduler::Parts {
   Parts(SchedulerOptions&& options, CoreHandle& core_handle, ProfileSet::Owned&& profiles)
-      : state(std::move(options), core_handle.mutable_objects(), std::move(profiles)),
+      : state(std::move(options), core_handle.release(), core_handle.mutable_objects(), std::move(profiles)),
         joined(core_handle, {state, background, bindings}) {}
 
   // Brings the metrics up to date that are not written as things happen. While many pods are decided, now and then.

@@ -63,6 +63,11 @@ std::string FitErrorText(std::size_t node_count, CandidateChoice& choice) {
   return entries.empty() ? text : text + ".";
 }
 
+std::string PlacementMessage(const std::string& node_name, std::size_t victim_count) {
+  return "preemption: found a potential placement for pod on node " + node_name + ", preempting " +
+         std::to_string(victim_count) + " victims";
+}
+
 framework::PostFilterResult Refuse(Code code, const std::string& message, bool clears_nomination) {
   framework::PostFilterResult result;
   result.status = Status(code, {"preemption: " + message});
@@ -129,6 +134,8 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   framework::PostFilterResult result;
   result.has_nomination = true;
   result.nominated_node_name = node_name;
+  if (handle_.release().tells_placement_after_preemption)
+    result.success_message = PlacementMessage(node_name, chosen->victims.size());
   result.preemption = std::move(report);
   return result;
 }

@@ -98,6 +98,14 @@ TEST_F(DefaultPreemptionTest, NominatesTheBestNode) {
   EXPECT_EQ(cluster_.Node("n1").pods().size(), 1u);
 }
 
+TEST_F(DefaultPreemptionTest, AReleaseTellsThePlacement) {
+  EXPECT_EQ(Run(MakePod("p").Priority(9)).success_message, "");
+  handle_.SetRelease(framework::ReleaseOf(37));
+  cluster_.Add(MakePod("c").Node("n0").Priority(1));
+  EXPECT_EQ(Run(MakePod("p").Priority(9)).success_message,
+            "preemption: found a potential placement for pod on node n1, preempting 1 victims");
+}
+
 TEST_F(DefaultPreemptionTest, EqualNodesAreTakenByChance) {
   std::set<std::string> chosen;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {

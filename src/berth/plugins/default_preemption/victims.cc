@@ -69,7 +69,9 @@ std::vector<bool> DisruptionBudgets::Violations(std::span<const PodInfoPtr> pods
       if (std::binary_search(budget->disrupted_pods.begin(), budget->disrupted_pods.end(), pods[i]->name)) continue;
       auto it = std::find_if(left.begin(), left.end(), [&](const auto& entry) { return entry.first == budget; });
       if (it == left.end()) it = left.insert(left.end(), {budget, budget->disruptions_allowed});
-      if (--it->second < 0) violations[i] = true;
+      if (--it->second >= 0) continue;
+      violations[i] = true;
+      if (stops_at_first_) break;
     }
   }
   return violations;

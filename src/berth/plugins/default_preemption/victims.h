@@ -25,8 +25,10 @@ bool IsMoreImportant(const framework::PodInfo& a, const framework::PodInfo& b, T
 // The PodDisruptionBudgets, prepared for one cycle. Upstream: filterPodsWithPDBViolation.
 class DisruptionBudgets {
  public:
-  // `store` must outlive the object and not change meanwhile.
-  explicit DisruptionBudgets(const framework::ObjectStore<api::PodDisruptionBudget>& store) : store_(store) {}
+  // `store` must outlive the object and not change meanwhile. `stops_at_first`:
+  // Release::stops_at_first_violated_budget, with the budgets in the order of their names, where upstream's is chance.
+  explicit DisruptionBudgets(const framework::ObjectStore<api::PodDisruptionBudget>& store, bool stops_at_first = false)
+      : store_(store), stops_at_first_(stops_at_first) {}
 
   // For each pod, whether evicting it after those before it in the list overdraws one of its budgets.
   std::vector<bool> Violations(std::span<const framework::PodInfoPtr> pods);
@@ -39,6 +41,7 @@ class DisruptionBudgets {
   const std::vector<Budget>& BudgetsOf(const framework::PodClass& pod_class);
 
   const framework::ObjectStore<api::PodDisruptionBudget>& store_;
+  const bool stops_at_first_;
   // Valid budgets by namespace; filled when first asked for.
   std::optional<std::map<std::string_view, std::vector<Budget>>> by_namespace_;
   absl::flat_hash_map<std::uint64_t, std::vector<Budget>> by_class_;  // by PodClass::id
@@ -61,8 +64,8 @@ class DryRun {
  public:
   // All must outlive it.
   DryRun(const framework::Cycle& cycle, const framework::PodInfo& preemptor, framework::FilterRunner& filters,
-         const framework::ObjectStore<api::PodDisruptionBudget>& budgets)
-      : cycle_(cycle), preemptor_(preemptor), filters_(filters), budgets_(budgets) {}
+         const framework::ObjectStore<api::PodDisruptionBudget>& budgets, bool stops_at_first_budget = false)
+      : cycle_(cycle), preemptor_(preemptor), filters_(filters), budgets_(budgets, stops_at_first_budget) {}
 
   // The smallest set of pods on the row's node, found greedily, without which the preemptor fits. The node itself stays
   // as it is.

@@ -103,6 +103,17 @@ TEST(Victims, Budgets) {
   }
 }
 
+// A pod of two budgets, the first of which it overdraws: the second is left as it is in the release that stops there.
+TEST(Victims, TheFirstViolatedBudgetMayEndTheCount) {
+  const std::vector<PodInfoPtr> pods = {MakePod("p0").Label("app", "a").Label("x", "y").Info(),
+                                        MakePod("p1").Label("x", "y").Info()};
+  framework::ObjectStore<api::PodDisruptionBudget> store;
+  store.Set(Budget("b", testing::Labels({{"app", "a"}}), 0));
+  store.Set(Budget("c", testing::Labels({{"x", "y"}}), 1));
+  EXPECT_EQ(DisruptionBudgets(store).Violations(pods), (std::vector<bool>{true, true}));
+  EXPECT_EQ(DisruptionBudgets(store, /*stops_at_first=*/true).Violations(pods), (std::vector<bool>{true, false}));
+}
+
 // A node of 4 CPUs; the filters are a count of CPUs.
 class DryRunTest : public ::testing::Test {
  protected:

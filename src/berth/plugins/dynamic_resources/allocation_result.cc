@@ -60,8 +60,13 @@ api::NodeSelectorTerm OnlyNode(std::string_view node_name) {
   return term;
 }
 
+bool Concerns(const std::vector<std::string>& requests, const ResolvedRequest& resolved) {
+  return std::find(requests.begin(), requests.end(), resolved.request_name) != requests.end() ||
+         std::find(requests.begin(), requests.end(), resolved.full_name) != requests.end();
+}
+
 // The configurations of the classes in use, each once, then those of the claim that concern a request in use.
-void AddConfigs(const FoundClaim& found, api::AllocationResult& result) {
+void AddConfigs(const FoundClaim& found, bool shortens, api::AllocationResult& result) {
   struct Range {
     std::size_t begin, end;
   };
@@ -83,15 +88,21 @@ void AddConfigs(const FoundClaim& found, api::AllocationResult& result) {
     by_class.emplace(device_class.metadata.name, Range{begin, result.configs.size()});
   }
   for (const api::DeviceClaimConfiguration& config : found.claim.claim->spec.configs) {
-    const auto concerns = [&](const std::string& name) {
-      return std::find(config.requests.begin(), config.requests.end(), name) != config.requests.end();
-    };
     // As upstream, once for each request that the configuration names.
     std::size_t count = config.requests.empty() ? 1 : 0;
     for (const ResolvedRequest* resolved : found.chosen) {
-      if (concerns(resolved->request_name) || concerns(resolved->full_name)) ++count;
+      if (Concerns(config.requests, *resolved)) ++count;
     }
+    if (shortens) count = std::min<std::size_t>(count, 1);
     for (; count > 0; --count) result.configs.push_back({"FromClaim", config.requests, config.config});
+  }
+  if (!shortens) return;
+  // Without requests it is for all of them.
+  for (auto& config : result.configs) {
+    const bool is_for_all = std::all_of(found.chosen.begin(), found.chosen.end(), [&](const ResolvedRequest* resolved) {
+      return Concerns(config.requests, *resolved);
+    });
+    if (is_for_all) config.requests.clear();
   }
 }
 
@@ -125,7 +136,8 @@ std::string NodeSelectorError(const NodePools& pools, const ResolvedClaim& claim
   return {};
 }
 
-api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed) {
+api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed,
+                                           bool shortens_configurations) {
   api::AllocationResult result;
   Random random(seed ^ std::hash<std::string>{}(found.claim.claim->metadata.uid));
   api::NodeSelectorTerm merged;
@@ -151,7 +163,7 @@ api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_
       AddNew(selector->front().match_expressions, merged.match_expressions);
     }
   }
-  AddConfigs(found, result);
+  AddConfigs(found, shortens_configurations, result);
   if (is_tied) {
     result.node_selector.emplace({OnlyNode(node_name)});
   } else if (!merged.match_fields.empty() || !merged.match_expressions.empty()) {

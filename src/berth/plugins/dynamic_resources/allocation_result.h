@@ -36,7 +36,9 @@ std::int64_t PriorityScoreOf(const ResolvedClaim& claim, const std::vector<Picke
 std::string NodeSelectorError(const NodePools& pools, const ResolvedClaim& claim,
                               const std::vector<PickedDevice>& picked);
 
-// `seed` makes the ids of shares, which are unique as long as seeds and claims' uids are.
-api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed);
+// `seed` makes the ids of shares, which are unique as long as seeds and claims' uids are. `shortens_configurations`:
+// Release::Devices.
+api::AllocationResult MakeAllocationResult(const FoundClaim& found, std::string_view node_name, std::uint64_t seed,
+                                           bool shortens_configurations = false);
 
 }  // namespace berth::plugins

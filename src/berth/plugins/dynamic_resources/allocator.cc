@@ -33,6 +33,18 @@ std::int64_t SaturatingAdd(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
+// What the error of a selector ends with.
+std::string SelectorError(const std::string& error, const std::string& device_id, bool names_device) {
+  if (!names_device || !error.starts_with("CEL runtime error")) return ": " + error;
+  std::string text = " on device " + device_id + ": " + error;
+  if (error.find("no such key:") != std::string::npos) {
+    text +=
+        ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() for "
+        "optional fields";
+  }
+  return text;
+}
+
 }  // namespace
 
 void DeviceAllocator::Begin(const NodePools& pools, std::vector<const ResolvedClaim*> claims) {
@@ -99,6 +111,11 @@ std::string DeviceAllocator::CheckClaim(std::size_t claim) {
       if (std::string error = CheckRequest(claim, wanted); !error.empty()) return error;
       request_count = std::min(request_count, wanted.device_count);
     }
+    if (rules_.checks_limit_by_request && request_count > kDevicesPerClaimMax - device_count) {
+      return "claim " + resolved.key + ", request " + resolved.requests[r].alternatives.front().request_name +
+             ": adding " + std::to_string(request_count) + " devices exceeds the claim limit of " +
+             std::to_string(kDevicesPerClaimMax) + ", with " + std::to_string(device_count) + " already accounted for";
+    }
     device_count = SaturatingAdd(device_count, request_count);
   }
   if (device_count > kDevicesPerClaimMax) {
@@ -111,7 +128,7 @@ std::string DeviceAllocator::CheckClaim(std::size_t claim) {
       return "claim " + resolved.key + ", constraint #" + std::to_string(i) +
              ": empty constraint (unsupported constraint type?)";
     }
-    constraints_[claim].emplace_back(constraints[i]);
+    constraints_[claim].emplace_back(constraints[i], rules_.are_distinct_in_request);
   }
   return {};
 }
@@ -133,13 +150,16 @@ std::string DeviceAllocator::CollectAll(const std::string& prefix, std::size_t c
   for (std::size_t p = 0; p < pools_->pools.size(); ++p) {
     const DevicePool& pool = pools_->pools[p];
     if (pool.is_incomplete || pool.is_invalid) {
-      return prefix + "asks for all devices, but resource pool " + pool.Id() + " is currently " +
+      return prefix + "asks for all devices, but resource pool " + pool.id + " is currently " +
              (pool.is_incomplete ? "being updated" : "invalid");
     }
     for (; device < pools_->devices.size() && pools_->devices[device].pool == p; ++device) {
       const Search selectable = IsSelectable(claim, wanted, device);
       if (selectable == Search::kError) return error_;
-      if (selectable == Search::kFound && Fits(*wanted.resolved, device)) wanted.all_devices.push_back(device);
+      if (selectable != Search::kFound) continue;
+      const Search fits = Fits(claim, *wanted.resolved, device, !rules_.collects_all_by_static_capacity);
+      if (fits == Search::kError) return error_;
+      if (fits == Search::kFound) wanted.all_devices.push_back(device);
     }
   }
   wanted.device_count = static_cast<std::int64_t>(wanted.all_devices.size());
@@ -204,7 +224,10 @@ DeviceAllocator::Search DeviceAllocator::AllocateAny(const Position& at, bool in
     if (is_admin ? IsAllocatingFor(device, at.claim) : IsInUse(device)) continue;
     const Search selectable = IsSelectable(at.claim, wanted, device);
     if (selectable == Search::kError) return Search::kError;
-    if (selectable != Search::kFound || !Fits(resolved, device)) continue;
+    if (selectable != Search::kFound) continue;
+    const Search fits = Fits(at.claim, resolved, device);
+    if (fits == Search::kError) return fits;
+    if (fits != Search::kFound) continue;
     Change change;
     const Taking taking = Take(at, device, false, change);
     if (taking == Taking::kError) return Search::kError;
@@ -244,7 +267,8 @@ DeviceAllocator::Search DeviceAllocator::SelectorsMatch(const std::vector<Device
     const auto matches = use_verdicts_ ? selectors[i]->Matches(slice, device.index, device.slice->memory)
                                        : selectors[i]->Matches(slice.driver, device.device());
     if (!matches.ok()) {
-      error_ = std::string(kind) + owner + ": selector #" + std::to_string(i) + ": " + matches.error().message;
+      error_ = std::string(kind) + owner + ": selector #" + std::to_string(i) +
+               SelectorError(matches.error().message, device.id(), rules_.names_device_in_selector_errors);
       return Search::kError;
     }
     if (!*matches) return Search::kNone;
@@ -288,9 +312,9 @@ DeviceAllocator::Taking DeviceAllocator::Take(const Position& at, std::uint32_t 
     marked_.emplace_back(device, at.claim);
     change.is_marked = true;
   }
-  if (!Fits(resolved, device)) {
+  if (const Search fits = Fits(at.claim, resolved, device); fits != Search::kFound) {
     Undo(at, device, change);
-    return Taking::kRefused;
+    return fits == Search::kError ? Taking::kError : Taking::kRefused;
   }
   Picked picked{&resolved, device, is_shared, {}};
   if (is_shared) {
@@ -331,23 +355,30 @@ bool DeviceAllocator::IsAllocatingFor(std::uint32_t device, std::size_t claim) c
 bool DeviceAllocator::IsCapacityInUse(std::uint32_t device) const {
   if (allocating_capacity_.contains(device)) return true;
   const DeviceUsage* usage = usage_.UsageOf(pools_->devices[device].id());
-  return usage != nullptr && usage->consuming_share_count > 0;
+  if (usage == nullptr) return false;
+  return rules_.counts_shares_without_capacity ? usage->share_count > 0 : usage->consuming_share_count > 0;
 }
 
-bool DeviceAllocator::Fits(const ResolvedRequest& request, std::uint32_t device) const {
+DeviceAllocator::Search DeviceAllocator::Fits(std::size_t claim, const ResolvedRequest& request, std::uint32_t device,
+                                              bool counts_use) {
   const ReachableDevice& reachable = pools_->devices[device];
   const auto& requests = request.request->capacity_requests;
-  if (!requests && reachable.device().capacity.empty()) return true;
-  const DeviceUsage* usage = usage_.UsageOf(reachable.id());
-  const auto allocating = allocating_capacity_.find(device);
-  return FitsCapacity(requests, reachable.device(), usage == nullptr ? nullptr : &usage->consumed,
-                      allocating == allocating_capacity_.end() ? nullptr : &allocating->second);
+  if (!requests && reachable.device().capacity.empty()) return Search::kFound;
+  const DeviceUsage* usage = counts_use ? usage_.UsageOf(reachable.id()) : nullptr;
+  const auto allocating = counts_use ? allocating_capacity_.find(device) : allocating_capacity_.end();
+  const auto fits = FitsCapacity(requests, reachable.device(), usage == nullptr ? nullptr : &usage->consumed,
+                                 allocating == allocating_capacity_.end() ? nullptr : &allocating->second,
+                                 rules_.refuses_odd_capacities);
+  if (fits.ok()) return *fits ? Search::kFound : Search::kNone;
+  error_ = "claim " + claims_[claim]->key + ", request " + request.own_name + ": checking capacity for device " +
+           (counts_use ? reachable.id() : reachable.device().name) + ": " + fits.error().message;
+  return Search::kError;
 }
 
 const DeviceAllocator::CounterAmounts& DeviceAllocator::AvailableCounters(const DevicePool& pool) {
-  const auto known = available_counters_.find(pool.name);
+  const auto known = available_counters_.find(CountersKey(pool));
   if (known != available_counters_.end()) return known->second;
-  CounterAmounts& available = available_counters_[pool.name];
+  CounterAmounts& available = available_counters_[CountersKey(pool)];
   for (const auto& [name, set] : pool.counter_sets) {
     DeviceAmounts& amounts = available[name];
     for (const auto& [counter, amount] : set->counters) amounts[counter] = amount.nanos();
@@ -376,7 +407,7 @@ const DeviceAllocator::CounterAmounts& DeviceAllocator::AvailableCounters(const 
 bool DeviceAllocator::ReserveCounters(const ReachableDevice& device) {
   const DevicePool& pool = pools_->pools[device.pool];
   const CounterAmounts& available = AvailableCounters(pool);
-  CounterAmounts& consumed = consumed_counters_[pool.name];
+  CounterAmounts& consumed = consumed_counters_[CountersKey(pool)];
   for (const api::CounterSet& set : device.device().consumes_counters) {
     for (const auto& [counter, amount] : set.counters) consumed[set.name][counter] += amount.nanos();
   }
@@ -397,7 +428,7 @@ bool DeviceAllocator::ReserveCounters(const ReachableDevice& device) {
 }
 
 void DeviceAllocator::ReturnCounters(const ReachableDevice& device) {
-  CounterAmounts& consumed = consumed_counters_[pools_->pools[device.pool].name];
+  CounterAmounts& consumed = consumed_counters_[CountersKey(pools_->pools[device.pool])];
   for (const api::CounterSet& set : device.device().consumes_counters) {
     for (const auto& [counter, amount] : set.counters) consumed[set.name][counter] -= amount.nanos();
   }
@@ -430,7 +461,8 @@ std::int64_t DeviceAllocator::PriorityScore(std::size_t claim) const {
 
 std::vector<api::AllocationResult> DeviceAllocator::Results(std::string_view node_name, std::uint64_t seed) const {
   std::vector<api::AllocationResult> results;
-  for (std::size_t c = 0; c < claims_.size(); ++c) results.push_back(MakeAllocationResult(Found(c), node_name, seed));
+  for (std::size_t c = 0; c < claims_.size(); ++c)
+    results.push_back(MakeAllocationResult(Found(c), node_name, seed, rules_.shortens_configurations));
   return results;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/framework/release.h"
 #include "berth/plugins/dynamic_resources/allocation_result.h"
 #include "berth/plugins/dynamic_resources/constraints.h"
 #include "berth/plugins/dynamic_resources/resolved_claim.h"
@@ -35,7 +36,8 @@ class DeviceAllocator {
   };
 
   // `usage` must outlive it. A search that looks at more than `steps_max` devices on one node is given up.
-  DeviceAllocator(const DeviceClaims& usage, std::int64_t steps_max) : usage_(usage), steps_max_(steps_max) {}
+  DeviceAllocator(const DeviceClaims& usage, std::int64_t steps_max, const framework::Release::Devices& rules = {})
+      : usage_(usage), steps_max_(steps_max), rules_(rules) {}
 
   // `claims` and `pools` must live until the next call. With `use_verdicts`, what selectors said before is not asked
   // again.
@@ -100,7 +102,9 @@ class DeviceAllocator {
   bool IsInUse(std::uint32_t device) const;
   bool IsAllocatingFor(std::uint32_t device, std::size_t claim) const;
   bool IsCapacityInUse(std::uint32_t device) const;
-  bool Fits(const ResolvedRequest& request, std::uint32_t device) const;
+  // Without `counts_use` as if nobody had any of it. An error's text is put into error_.
+  Search Fits(std::size_t claim, const ResolvedRequest& request, std::uint32_t device, bool counts_use = true);
+  const std::string& CountersKey(const DevicePool& pool) const { return rules_.counts_by_driver ? pool.id : pool.name; }
   const CounterAmounts& AvailableCounters(const DevicePool& pool);
   bool ReserveCounters(const ReachableDevice& device);
   void ReturnCounters(const ReachableDevice& device);
@@ -111,8 +115,8 @@ class DeviceAllocator {
 
   const DeviceClaims& usage_;
   const std::int64_t steps_max_;
-  // By name of the pool alone: upstream mixes up the counters of pools that have the same name and different drivers.
-  // It also fills in what it meets first for all later nodes of the cycle.
+  const framework::Release::Devices rules_;
+  // By CountersKey(). Upstream fills in what it meets first for all later nodes of the cycle.
   std::map<std::string, CounterAmounts, std::less<>> available_counters_;
 
   // This node.
@@ -123,7 +127,7 @@ class DeviceAllocator {
   std::vector<std::vector<Picked>> picked_;                     // by claim
   std::vector<std::pair<std::uint32_t, std::size_t>> marked_;   // devices that are being taken, and for which claim
   std::map<std::uint32_t, DeviceAmounts> allocating_capacity_;  // by device; an entry says that it is shared already
-  std::map<std::string, CounterAmounts, std::less<>> consumed_counters_;  // by name of the pool
+  std::map<std::string, CounterAmounts, std::less<>> consumed_counters_;  // by CountersKey()
   bool use_verdicts_ = true;
   std::int64_t steps_ = 0;
   std::string error_;

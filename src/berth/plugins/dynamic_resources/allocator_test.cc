@@ -32,6 +32,12 @@ struct Bench {
   framework::Objects objects;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;  // to be allocated
   std::int64_t steps_max = 100'000;
+  int minor = 36;  // of the release
+
+  Bench& Release(int of) {
+    minor = of;
+    return *this;
+  }
 
   Bench& Slice(const std::string& name, const std::string& where, const std::string& devices,
                const std::string& more = "", const std::string& pool = "") {
@@ -71,12 +77,13 @@ struct Bench {
 
   void Solve(const testing::NodeBuilder& builder) {
     if (objects.Of<api::DeviceClass>().Find("c") == nullptr) objects.Set(MakeClass("c"));
-    DeviceState state(objects);
+    const framework::Release::Devices rules = framework::ReleaseOf(minor).devices;
+    DeviceState state(objects, rules);
     std::vector<ResolvedClaim> resolved;
     std::vector<const ResolvedClaim*> wanted;
     for (const auto& claim : claims) resolved.push_back(ResolveClaim(claim, state.class_store(), state.selectors));
     for (const ResolvedClaim& claim : resolved) wanted.push_back(&claim);
-    DeviceAllocator allocator(state.claims, steps_max);
+    DeviceAllocator allocator(state.claims, steps_max, rules);
     const auto node = builder.Build();
     answer = allocator.Allocate(state.slices.PoolsOf(node), wanted);
     if (answer.result != DeviceAllocator::Result::kAllocated) return;
@@ -107,6 +114,43 @@ TEST(DeviceAllocator, Counts) {
   EXPECT_EQ(Bench().Slice("s", kN1, three).Want(Requests(Exactly(33))).OnN1(),
             "error: claim default/claim0: number of requested devices 33 exceeds the claim limit of 32");
   EXPECT_EQ(Bench().Slice("s", kN1, three).Want("").OnN1(), "");
+}
+
+// What 1.37 does otherwise, switch by switch (docs/reference/versions.md).
+TEST(DeviceAllocator, ReleasesDiffer) {
+  const auto each = [](Bench bench, const std::string& in_136, const std::string& in_137) {
+    EXPECT_EQ(Bench(bench).Release(36).OnN1(), in_136);
+    EXPECT_EQ(Bench(bench).Release(37).OnN1(), in_137);
+  };
+  const std::string distinct = Requests(Exactly(3)) + ", 'constraints': [{'distinctAttribute': 'd/x'}]";
+  each(Bench()
+           .Slice("s", kN1, Having({{"a", "'x': {'int': 1}"}, {"b", "'x': {'int': 2}"}, {"c", "'x': {'int': 1}"}}))
+           .Want(distinct),
+       "r:s/a r:s/b r:s/c", "none");
+
+  each(Bench().Slice("s", kN1, Plain({"a"})).Want(Requests(Exactly(30) + "," + Exactly(3, "", "q"))),
+       "error: claim default/claim0: number of requested devices 33 exceeds the claim limit of 32",
+       "error: claim default/claim0, request q: adding 3 devices exceeds the claim limit of 32, with 30 already "
+       "accounted for");
+
+  each(
+      Bench()
+          .Slice("s", kN1, Having({{"a", ""}}))
+          .Want(Requests(Exactly(1, Cel(R"(device.attributes[\u0022d\u0022].n == 3)")))),
+      "error: claim default/claim0: selector #0: CEL runtime error: no such key: n",
+      "error: claim default/claim0: selector #0 on device d/s/a: CEL runtime error: no such key: n. consider using CEL "
+      "optional chaining (.? followed by orValue()) or guarding the check with has() for optional fields");
+
+  const std::string steps =
+      "{'name': 'a', 'allowMultipleAllocations': true, 'capacity': {'m': {'value': '9Ei', 'requestPolicy': {'default': "
+      "'1', 'validRange': {'min': '0', 'step': '8Ei'}}}}}";
+  const auto asks = [](const std::string& amount) {
+    return Requests(Exactly(1, "'capacity': {'requests': {'m': '" + amount + "'}}"));
+  };
+  each(Bench().Slice("s", kN1, steps).Want(asks("7Ei")), "none",
+       "error: claim default/claim0, request r: checking capacity for device d/s/a: capacity \"m\": capacity request "
+       "cannot be represented in the device's range arithmetic: rounding request 7Ei up to the next step passes "
+       "MaxInt64");
 }
 
 TEST(DeviceAllocator, DevicesInUse) {

@@ -28,10 +28,11 @@ const api::DeviceAttribute* FindDeviceAttribute(const api::Device& device, std::
   return Find(device, name.substr(slash + 1));
 }
 
-AttributeConstraint::AttributeConstraint(const api::DeviceConstraint& constraint)
+AttributeConstraint::AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request)
     : constraint_(&constraint),
       is_distinct_(!constraint.match_attribute),
-      attribute_name_(is_distinct_ ? *constraint.distinct_attribute : *constraint.match_attribute) {}
+      attribute_name_(is_distinct_ ? *constraint.distinct_attribute : *constraint.match_attribute),
+      are_distinct_in_request_(are_distinct_in_request) {}
 
 bool AttributeConstraint::Concerns(const Request& request) const {
   const auto& names = constraint_->requests;
@@ -48,20 +49,27 @@ bool AttributeConstraint::Add(const Request& request, std::string_view driver, c
   } else {
     value_ = attribute;
   }
-  // Upstream remembers one value a request: of several devices for one request, only the last is compared with.
-  if (is_distinct_) values_by_request_[request.name] = attribute;
+  if (is_distinct_) {
+    if (!are_distinct_in_request_)
+      std::erase_if(values_, [&](const auto& value) { return value.first == request.name; });
+    values_.emplace_back(request.name, attribute);
+  }
   ++device_count_;
   return true;
 }
 
 void AttributeConstraint::Remove(const Request& request) {
   if (!Concerns(request)) return;
-  if (is_distinct_) values_by_request_.erase(request.name);
+  if (is_distinct_ && are_distinct_in_request_) {
+    values_.pop_back();
+  } else if (is_distinct_) {
+    std::erase_if(values_, [&](const auto& value) { return value.first == request.name; });
+  }
   --device_count_;
 }
 
 bool AttributeConstraint::IsDistinct(const api::DeviceAttribute& attribute) const {
-  return std::all_of(values_by_request_.begin(), values_by_request_.end(),
+  return std::all_of(values_.begin(), values_.end(),
                      [&](const auto& other) { return IsComparable(attribute) && attribute != *other.second; });
 }
 

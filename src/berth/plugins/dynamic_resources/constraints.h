@@ -5,9 +5,10 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "berth/api/resource_claim.h"
 
@@ -26,12 +27,12 @@ class AttributeConstraint {
     std::string_view full_name;
   };
 
-  // `constraint` must outlive it, and name an attribute.
-  explicit AttributeConstraint(const api::DeviceConstraint& constraint);
+  // `constraint` must outlive it, and name an attribute. `are_distinct_in_request`: Release::Devices.
+  explicit AttributeConstraint(const api::DeviceConstraint& constraint, bool are_distinct_in_request = false);
 
   // Counts the device in if it satisfies the constraint or is not concerned.
   bool Add(const Request& request, std::string_view driver, const api::Device& device);
-  // For each Add that succeeded, in any order.
+  // For each Add that succeeded, the last one first.
   void Remove(const Request& request);
 
  private:
@@ -43,7 +44,9 @@ class AttributeConstraint {
   std::string_view attribute_name_;
   std::size_t device_count_ = 0;
   const api::DeviceAttribute* value_ = nullptr;  // to be matched: the first device's
-  std::map<std::string_view, const api::DeviceAttribute*> values_by_request_;
+  bool are_distinct_in_request_;
+  // To be distinct from, with the request that has it: all values, or the last one of each request.
+  std::vector<std::pair<std::string_view, const api::DeviceAttribute*>> values_;
 };
 
 }  // namespace berth::plugins

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/api/resource_claim.h"
+#include "berth/base/expected.h"
 #include "berth/plugins/helper/device_claims.h"
 
 namespace berth::plugins {
@@ -16,17 +17,16 @@ namespace berth::plugins {
 // Of an ExactDeviceRequest: amounts by name of the capacity; absent: it asks for none.
 using CapacityRequests = std::optional<std::vector<std::pair<std::string, api::Quantity>>>;
 
-// What the request takes: the amount it asks for, rounded up as the policy says; without one the policy's default, or
-// all.
-api::Quantity ConsumedCapacity(const api::Quantity* requested, const api::DeviceCapacity& capacity);
-
-// By name, for every capacity of the device.
+// What the request takes of every capacity of the device, by name: the amount it asks for, rounded up as the policy
+// says; without one the policy's default, or all.
 std::vector<std::pair<std::string, api::Quantity>> ConsumedCapacities(const CapacityRequests& requests,
                                                                       const api::Device& device);
 
 // Whether the device has what the request takes, beside what claims consume already and what the same allocation
-// takes (either may be null), and its policies allow the amounts. Devices that are not shared are checked as well.
-bool FitsCapacity(const CapacityRequests& requests, const api::Device& device, const DeviceAmounts* consumed,
-                  const DeviceAmounts* allocating);
+// takes (either may be null), and its policies allow the amounts. Devices that are not shared are checked as well. An
+// error, where `refuses_odd` (Release::Devices::refuses_odd_capacities): an amount that cannot be represented, or is
+// negative.
+Expected<bool> FitsCapacity(const CapacityRequests& requests, const api::Device& device, const DeviceAmounts* consumed,
+                            const DeviceAmounts* allocating, bool refuses_odd);
 
 }  // namespace berth::plugins

@@ -147,7 +147,8 @@ framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& c
     if (claim.allocation) state->allocated_score += PriorityScoreOf(claim);
   }
   if (needs_allocator) {
-    state->allocator = std::make_unique<DeviceAllocator>(devices_->claims, StepsOf(filter_timeout_));
+    state->allocator =
+        std::make_unique<DeviceAllocator>(devices_->claims, StepsOf(filter_timeout_), handle_.release().devices);
     for (std::size_t i = 0; i < state->user_count(); ++i) {
       if (state->claims[i].claim->allocation) continue;
       state->resolved.push_back(ResolveClaim(state->claims[i].claim, devices_->class_store(), devices_->selectors));
@@ -319,7 +320,7 @@ framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle&
     return result;
   }
   if (state->claims.empty()) {
-    result.status = Status::Unschedulable("no new claims to deallocate");
+    result.status = NothingReleased("no new claims to deallocate");
     return result;
   }
   // There is no telling which of them helps most: the cycle's seed picks one, as upstream picks any.
@@ -338,9 +339,14 @@ framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle&
     if (!is_dry_run) handle_.Start(DeleteClaim(state->extended_claim()));
     result.status = Status::Unschedulable("deletion of ResourceClaim completed");
   } else {
-    result.status = Status::Unschedulable("still not schedulable");
+    result.status = NothingReleased("still not schedulable");
   }
   return result;
+}
+
+Status DynamicResources::NothingReleased(std::string_view why) const {
+  if (handle_.release().is_claim_release_silent) return Status(framework::Code::kUnschedulable, {});
+  return Status::Unschedulable(std::string(why));
 }
 
 bool DynamicResources::ScoresNothing(const framework::Cycle& cycle, const framework::PodInfo&) const {
@@ -460,7 +466,7 @@ framework::QueueingHint DynamicResources::AfterClaimChange(const framework::PodI
                                                            const framework::EventObjects& event) const {
   const auto* before = event.Old<api::ResourceClaim>();
   const auto* after = event.New<api::ResourceClaim>();
-  if (after == nullptr) return framework::QueueingHint::kQueue;
+  if (after == nullptr) return QueueIf(before == nullptr || before->allocation.has_value());
   const PodClaims found = FindPodClaims(pod, devices_->claims);
   if (!found.error.empty()) return framework::QueueingHint::kSkip;
   // Devices became free.
@@ -483,7 +489,7 @@ std::vector<framework::ClusterEventWithHint> DynamicResources::EventsToRegister(
   using enum framework::EventResource;
   return {
       OnNode(kAdd | kUpdateNodeLabel | kUpdateNodeAllocatable),
-      {{kResourceClaim, kAdd | kUpdate},
+      {{kResourceClaim, kAdd | kUpdate | (handle_.release().hears_of_deleted_claims ? kDelete : 0)},
        [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
          return AfterClaimChange(pod, event);
        }},

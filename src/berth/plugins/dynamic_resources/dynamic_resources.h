@@ -87,7 +87,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
 
   framework::Status FilterNode(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
                                bool is_column) const;
-  framework::Status AddExtendedResources(State& state, const framework::PodInfo& pod) const;
+  framework::Status NothingReleased(std::string_view why) const;
   framework::Status CheckClaim(State& state, std::size_t index, Time wall_now) const;
   framework::Status CheckDeviceClass(const std::string& class_name, const std::string& request) const;
   framework::Status ExtendedClaimFor(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,

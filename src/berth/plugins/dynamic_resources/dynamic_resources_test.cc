@@ -74,6 +74,8 @@ TEST(DynamicResources, PodsWithoutClaims) {
   EXPECT_TRUE(cluster.plugin.Reserve(cluster.Cycle(), *pod, "n1").IsSuccess());
   EXPECT_TRUE(cluster.plugin.PreBindPreFlight(*pod).IsSkip());
   EXPECT_EQ(PostFilter(cluster, *pod), "Unschedulable: no new claims to deallocate");
+  cluster.handle.SetRelease(framework::ReleaseOf(37));
+  EXPECT_EQ(PostFilter(cluster, *pod), "Unschedulable");
   cluster.plugin.Unreserve(*pod, "n1");
   EXPECT_TRUE(cluster.handle.started.empty());
 }
@@ -396,6 +398,24 @@ TEST(DynamicResources, Hints) {
   }
   EXPECT_EQ(HintFor(cluster.plugin, {EventResource::kNode, kUpdateNodeLabel}, *pod, none), QueueingHint::kQueue);
   EXPECT_EQ(HintFor(cluster.plugin, {EventResource::kNode, kUpdateNodeTaint}, *pod, none), QueueingHint::kSkip);
+}
+
+TEST(DynamicResources, AReleaseHearsOfDeletedClaims) {
+  using namespace framework::action;
+  DeviceCluster cluster;
+  const auto pod = MakePod("p").Info();
+  const auto hint = [&](const std::shared_ptr<const api::ResourceClaim>& claim) {
+    const framework::AnyObject old_object = claim;
+    framework::EventObjects objects;
+    objects.old_object = &old_object;
+    return HintFor(cluster.plugin, {framework::EventResource::kResourceClaim, kDelete}, *pod, objects);
+  };
+  const auto free = MakeClaim("x", Requests(Exactly()));
+  const auto taken = MakeClaim("x", Requests(Exactly()), Allocated("s", {"a"}));
+  EXPECT_EQ(hint(taken), QueueingHint::kSkip) << "not registered for";
+  cluster.handle.SetRelease(framework::ReleaseOf(37));
+  EXPECT_EQ(hint(taken), QueueingHint::kQueue);
+  EXPECT_EQ(hint(free), QueueingHint::kSkip);
 }
 
 TEST(DynamicResources, HintsOfNodeResourcesFit) {

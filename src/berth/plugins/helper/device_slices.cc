@@ -11,34 +11,8 @@
 namespace berth::plugins {
 namespace {
 
-bool IsLocal(const api::ResourceSlice& slice) {
-  return slice.nodes.node_name && !slice.nodes.node_name->empty() && slice.shared_counters.empty();
-}
-
 bool HasSelection(const api::DeviceNodes& nodes) {
   return (nodes.node_name && !nodes.node_name->empty()) || nodes.all_nodes || nodes.node_selector;
-}
-
-// Whether the slice matters to the node; nullopt: it says nothing that we know about nodes, and is passed over.
-Expected<std::optional<bool>> IsRelevant(const api::ResourceSlice& slice, const api::Node& node) {
-  // Counters are needed wherever the pool is used.
-  if (!slice.shared_counters.empty()) return std::optional<bool>(true);
-  if (HasSelection(slice.nodes)) {
-    const auto match = AreForNode(slice.nodes, node);
-    if (match.ok()) return std::optional<bool>(*match);
-    return InvalidError("failed to perform node selection for slice " + slice.metadata.name + ": " +
-                        match.error().message);
-  }
-  if (!slice.per_device_node_selection) return std::optional<bool>();
-  for (const api::Device& device : slice.devices) {
-    const auto match = AreForNode(device.nodes, node);
-    if (!match.ok()) {
-      return InvalidError("failed to perform node selection for device " + device.name + " in slice " +
-                          slice.metadata.name + ": " + match.error().message);
-    }
-    if (*match) return std::optional<bool>(true);
-  }
-  return std::optional<bool>(false);
 }
 
 void SortByName(std::vector<PublishedSlicePtr>& slices) {
@@ -122,8 +96,38 @@ Expected<bool> AreForNode(const api::DeviceNodes& nodes, const api::Node& node) 
   return NodeSelector(*nodes.node_selector).Matches(node.metadata.name, node.metadata.labels);
 }
 
-DeviceSlices::DeviceSlices(const Store& store) {
+DeviceSlices::DeviceSlices(const Store& store, bool selects_counter_slices)
+    : selects_counter_slices_(selects_counter_slices) {
   for (const auto& [key, slice] : store) Changed(nullptr, slice);
+}
+
+// For one node alone.
+bool DeviceSlices::IsLocal(const api::ResourceSlice& slice) const {
+  return slice.nodes.node_name && !slice.nodes.node_name->empty() &&
+         (slice.shared_counters.empty() || selects_counter_slices_);
+}
+
+// Whether the slice matters to the node; nullopt: it says nothing that we know about nodes, and is passed over.
+Expected<std::optional<bool>> DeviceSlices::IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const {
+  // Counters are needed wherever the pool is used. Where they are selected like devices, a pool with devices for the
+  // node gets them with the rest of its slices.
+  if (!slice.shared_counters.empty() && !selects_counter_slices_) return std::optional<bool>(true);
+  if (HasSelection(slice.nodes)) {
+    const auto match = AreForNode(slice.nodes, node);
+    if (match.ok()) return std::optional<bool>(*match);
+    return InvalidError("failed to perform node selection for slice " + slice.metadata.name + ": " +
+                        match.error().message);
+  }
+  if (!slice.per_device_node_selection) return std::optional<bool>();
+  for (const api::Device& device : slice.devices) {
+    const auto match = AreForNode(device.nodes, node);
+    if (!match.ok()) {
+      return InvalidError("failed to perform node selection for device " + device.name + " in slice " +
+                          slice.metadata.name + ": " + match.error().message);
+    }
+    if (*match) return std::optional<bool>(true);
+  }
+  return std::optional<bool>(false);
 }
 
 void DeviceSlices::Changed(const Ptr& before, const Ptr& after) {
@@ -216,9 +220,7 @@ NodePools DeviceSlices::GatherPools(const api::Node& node) const {
       }
       if (is_obsolete) continue;
       if (all.size() != wanted) {
-        DevicePool incomplete;
-        incomplete.driver = id.first;
-        incomplete.name = id.second;
+        DevicePool incomplete(id.first, id.second);
         incomplete.is_incomplete = true;
         result.pools.push_back(std::move(incomplete));
         continue;
@@ -236,22 +238,20 @@ NodePools DeviceSlices::GatherPools(const api::Node& node) const {
 // `all` is the whole pool where `slices` are only what matters to the node, and empty otherwise.
 DevicePool DeviceSlices::MakePool(const PoolId& id, std::vector<PublishedSlicePtr> slices,
                                   const std::vector<PublishedSlicePtr>& all) const {
-  DevicePool pool;
-  pool.driver = id.first;
-  pool.name = id.second;
+  DevicePool pool(id.first, id.second);
   SortByName(slices);
   for (const PublishedSlicePtr& slice : slices) {
     (slice->object->shared_counters.empty() ? pool.slices : pool.counter_slices).push_back(slice);
   }
   for (const PublishedSlicePtr& slice : all) {
-    if (std::find(slices.begin(), slices.end(), slice) == slices.end()) pool.other_slices.push_back(slice);
+    if (std::find(slices.begin(), slices.end(), slice) != slices.end()) continue;
+    const bool is_of_counters = selects_counter_slices_ && !slice->object->shared_counters.empty();
+    (is_of_counters ? pool.counter_slices : pool.other_slices).push_back(slice);
   }
   pool.is_invalid = HasDuplicateDevices(pool.slices) || !CollectCounterSets(pool) || !AreCountersKnown(pool, slices) ||
                     !AreCountersKnown(pool, pool.other_slices);
   if (!pool.is_invalid) return pool;
-  DevicePool invalid;
-  invalid.driver = id.first;
-  invalid.name = id.second;
+  DevicePool invalid(id.first, id.second);
   invalid.is_invalid = true;
   return invalid;
 }

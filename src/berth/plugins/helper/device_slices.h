@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,16 +48,19 @@ struct ReachableDevice {
 
 // A pool as one node sees it.
 struct DevicePool {
+  DevicePool() = default;
+  DevicePool(std::string driver_in, std::string name_in)
+      : driver(std::move(driver_in)), name(std::move(name_in)), id(driver + "/" + name) {}
+
   std::string driver;
   std::string name;
+  std::string id;                               // "driver/name"
   bool is_incomplete = false;                   // not all of its slices are there
   bool is_invalid = false;                      // it contradicts itself
   std::vector<PublishedSlicePtr> slices;        // with devices for the node, by name
   std::vector<PublishedSlicePtr> other_slices;  // where counters are shared: the rest of the pool
   std::map<std::string, const api::CounterSet*, std::less<>> counter_sets;
   std::vector<PublishedSlicePtr> counter_slices;  // they own the counter sets
-
-  std::string Id() const { return driver + "/" + name; }
 };
 
 struct NodePools {
@@ -76,7 +80,8 @@ class DeviceSlices {
   // Nodes whose pools are kept. All are forgotten when there are more.
   static constexpr std::size_t kNodesMax = std::size_t{1} << 16;
 
-  explicit DeviceSlices(const Store& store);
+  // `selects_counter_slices`: Release::Devices.
+  explicit DeviceSlices(const Store& store, bool selects_counter_slices = false);
 
   // The store's listener.
   void Changed(const Ptr& before, const Ptr& after);
@@ -109,7 +114,11 @@ class DeviceSlices {
   DevicePool MakePool(const PoolId& id, std::vector<PublishedSlicePtr> slices,
                       const std::vector<PublishedSlicePtr>& all) const;
 
-  StringHashMap<ByName> on_node_;  // by node; those with shared counters are not here
+  bool IsLocal(const api::ResourceSlice& slice) const;
+  Expected<std::optional<bool>> IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const;
+
+  const bool selects_counter_slices_;
+  StringHashMap<ByName> on_node_;  // by node: IsLocal()
   ByName shared_;                  // the others
   std::map<PoolId, ByName> by_pool_;
   StringHashMap<KeptPools> kept_;  // by node

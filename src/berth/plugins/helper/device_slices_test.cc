@@ -32,8 +32,8 @@ struct Fixture {
   static std::string Show(const NodePools& pools) {
     std::string text;
     for (const DevicePool& pool : pools.pools) {
-      if (pool.is_incomplete) text += "(" + pool.Id() + " incomplete)";
-      if (pool.is_invalid) text += "(" + pool.Id() + " invalid)";
+      if (pool.is_incomplete) text += "(" + pool.id + " incomplete)";
+      if (pool.is_invalid) text += "(" + pool.id + " invalid)";
     }
     for (const ReachableDevice& device : pools.devices) {
       if (device.is_for_node) text += (text.empty() ? "" : " ") + device.id();

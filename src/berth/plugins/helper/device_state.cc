@@ -36,7 +36,7 @@ Expected<bool> MatchesForCount(const DeviceSelector& selector, const PublishedSl
 
 std::shared_ptr<DeviceState> DeviceState::Of(framework::Handle& handle) {
   return handle.Shared<DeviceState>(kKey, [&handle] {
-    const auto state = std::make_shared<DeviceState>(handle.objects());
+    const auto state = std::make_shared<DeviceState>(handle.objects(), handle.release().devices);
     Follow<api::DeviceClass>(handle.objects(), state, &DeviceState::classes);
     Follow<api::ResourceClaim>(handle.objects(), state, &DeviceState::claims);
     Follow<api::ResourceSlice>(handle.objects(), state, &DeviceState::slices);
@@ -44,9 +44,9 @@ std::shared_ptr<DeviceState> DeviceState::Of(framework::Handle& handle) {
   });
 }
 
-DeviceState::DeviceState(const framework::Objects& objects)
+DeviceState::DeviceState(const framework::Objects& objects, const framework::Release::Devices& rules)
     : claims(objects.Of<api::ResourceClaim>()),
-      slices(objects.Of<api::ResourceSlice>()),
+      slices(objects.Of<api::ResourceSlice>(), rules.selects_counter_slices),
       class_store_(objects.Of<api::DeviceClass>()) {
   for (const auto& [key, device_class] : class_store_) classes.Changed(nullptr, device_class);
 }

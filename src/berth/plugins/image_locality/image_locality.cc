@@ -15,7 +15,7 @@ using framework::NodeIndex;
 constexpr std::size_t kRowsByNodeMax = 16;
 constexpr std::int64_t kMi = 1024 * 1024;
 constexpr std::int64_t kSumMin = 23 * kMi;
-constexpr std::int64_t kSumMaxPerContainer = 1000 * kMi;
+constexpr std::int64_t kSumMaxPerImage = 1000 * kMi;
 
 // Without a tag an image is its ":latest".
 std::string NormalizedName(const std::string& image) {
@@ -45,10 +45,12 @@ std::int64_t ScaledSize(const framework::NodeTable& nodes, std::string_view imag
   return static_cast<std::int64_t>(static_cast<double>(nodes.ImageSizeBytes(image)) * spread);
 }
 
-std::int64_t ToScore(std::int64_t sum, const api::PodSpec& spec) {
-  // Image volumes count in the sum, but not here.
-  const auto container_count = static_cast<std::int64_t>(spec.init_containers.size() + spec.containers.size());
-  const std::int64_t sum_max = kSumMaxPerContainer * container_count;
+}  // namespace
+
+std::int64_t ImageLocality::ToScore(std::int64_t sum, const api::PodSpec& spec) const {
+  std::size_t count = spec.init_containers.size() + spec.containers.size();
+  if (counts_image_volumes_) count += spec.image_volumes.size();
+  const std::int64_t sum_max = kSumMaxPerImage * static_cast<std::int64_t>(count);
   if (sum < kSumMin) {
     sum = kSumMin;
   } else if (sum > sum_max) {
@@ -56,8 +58,6 @@ std::int64_t ToScore(std::int64_t sum, const api::PodSpec& spec) {
   }
   return framework::kNodeScoreMax * (sum - kSumMin) / (sum_max - kSumMin);
 }
-
-}  // namespace
 
 std::int64_t ImageLocality::Score(const framework::Cycle& cycle, const framework::PodInfo& pod, NodeIndex,
                                   const framework::NodeInfo& node, framework::Status&) const {

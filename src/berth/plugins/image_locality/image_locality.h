@@ -4,12 +4,16 @@
 #pragma once
 
 #include "berth/framework/fast_path.h"
+#include "berth/framework/release.h"
 #include "berth/plugins/names.h"
 
 namespace berth::plugins {
 
 class ImageLocality final : public framework::FastScore {
  public:
+  explicit ImageLocality(const framework::Release& release = {})
+      : counts_image_volumes_(release.counts_image_volumes) {}
+
   std::string_view Name() const override { return names::kImageLocality; }
   bool ReadsPlacementOnly() const override { return true; }
 
@@ -21,6 +25,11 @@ class ImageLocality final : public framework::FastScore {
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
   std::optional<std::int64_t> ScoreOfAll(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
+
+ private:
+  std::int64_t ToScore(std::int64_t sum, const api::PodSpec& spec) const;
+
+  const bool counts_image_volumes_;
 };
 
 }  // namespace berth::plugins

@@ -51,6 +51,13 @@ TEST(ImageLocality, Score) {
   }
 }
 
+TEST(ImageLocality, ImageVolumesRaiseTheThresholdFrom137On) {
+  TestCluster cluster({MakeNode("n").Image({"images.example/app:1"}, 1000 * kMi), MakeNode("m")});
+  const auto pod = MakePod("p").Image("images.example/other:1").ImageVolume("images.example/app:1").Info();
+  EXPECT_EQ(cluster.Score(ImageLocality(framework::ReleaseOf(36)), *pod, "n"), 100 * (500 - 23) / (1000 - 23));
+  EXPECT_EQ(cluster.Score(ImageLocality(framework::ReleaseOf(37)), *pod, "n"), 100 * (500 - 23) / (2000 - 23));
+}
+
 TEST(ImageLocality, TheFirstNodesSizeCountsForAll) {
   TestCluster cluster({MakeNode("n").Image({"images.example/app:1"}, 400 * kMi),
                        MakeNode("m").Image({"images.example/app:1"}, 900 * kMi)});

@@ -15,7 +15,7 @@ void AffinityIndex::Reset() {
   topology_ = Topology();
   pods_by_row_.clear();
   is_row_used_.clear();
-  kinds_ = PodKinds(namespaces_);
+  kinds_ = PodKinds(namespaces_, kinds_.resolves_selectors());
   slots_.clear();
   live_class_count_ = class_bytes_ = live_class_bytes_ = 0;
   carried_term_count_ = live_term_count_ = 0;

@@ -39,9 +39,10 @@ class AffinityIndex {
 
   // `namespaces` must outlive the index. Required affinity terms of running pods count `hard_weight` in scores, if that
   // is above 0.
-  // `id` tells it from others.
-  AffinityIndex(const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight, std::uint64_t id)
-      : namespaces_(namespaces), hard_weight_(hard_weight), id_(id), kinds_(namespaces) {}
+  // `id` tells it from others. `resolves_selectors`: Release::resolves_namespace_selectors.
+  AffinityIndex(const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight, std::uint64_t id,
+                bool resolves_selectors = false)
+      : namespaces_(namespaces), hard_weight_(hard_weight), id_(id), kinds_(namespaces, resolves_selectors) {}
 
   // Brings the index up to date. The table must not change as long as anything below is asked.
   void Sync(const framework::NodeTable& nodes);

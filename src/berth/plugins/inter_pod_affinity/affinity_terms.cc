@@ -47,12 +47,13 @@ bool ParseList(std::string_view name, const std::vector<Spec>& specs, std::vecto
   return true;
 }
 
-void Merge(AffinityTerm& term, const framework::ObjectStore<api::Namespace>& namespaces) {
+void Merge(AffinityTerm& term, const framework::ObjectStore<api::Namespace>& namespaces, bool resolves) {
   if (!term.spec->namespace_selector || term.spec->namespace_selector->requirements.empty()) return;
   for (const auto& [name, object] : namespaces) {
     if (term.spec->namespace_selector->Matches(object->metadata.labels)) term.namespaces.push_back(name);
   }
   SortAndDeduplicate(term.namespaces);
+  term.has_resolved_selector = resolves;
 }
 
 }  // namespace
@@ -64,8 +65,9 @@ const api::StringMap& NoLabels() {
 
 bool AffinityTerm::Matches(const framework::PodClass& pod, const api::StringMap& namespace_labels) const {
   if (!spec->selector) return false;
-  const bool is_in_namespaces = std::binary_search(namespaces.begin(), namespaces.end(), pod.namespace_name) ||
-                                (spec->namespace_selector && spec->namespace_selector->Matches(namespace_labels));
+  const bool is_in_namespaces =
+      std::binary_search(namespaces.begin(), namespaces.end(), pod.namespace_name) ||
+      (spec->namespace_selector && !has_resolved_selector && spec->namespace_selector->Matches(namespace_labels));
   return is_in_namespaces && spec->selector->Matches(pod.labels);
 }
 
@@ -88,16 +90,21 @@ PodTerms ParseTerms(const framework::PodClass& pod) {
   return terms;
 }
 
-void MergeNamespaces(PodTerms& terms, const framework::ObjectStore<api::Namespace>& namespaces) {
-  for (AffinityTerm& term : terms.required_affinity) Merge(term, namespaces);
-  for (AffinityTerm& term : terms.required_anti_affinity) Merge(term, namespaces);
-  for (WeightedAffinityTerm& weighted : terms.preferred_affinity) Merge(weighted.term, namespaces);
-  for (WeightedAffinityTerm& weighted : terms.preferred_anti_affinity) Merge(weighted.term, namespaces);
+void MergeNamespaces(PodTerms& terms, const framework::ObjectStore<api::Namespace>& namespaces, bool resolves) {
+  for (AffinityTerm& term : terms.required_affinity) Merge(term, namespaces, resolves);
+  for (AffinityTerm& term : terms.required_anti_affinity) Merge(term, namespaces, resolves);
+  for (WeightedAffinityTerm& weighted : terms.preferred_affinity) Merge(weighted.term, namespaces, resolves);
+  for (WeightedAffinityTerm& weighted : terms.preferred_anti_affinity) Merge(weighted.term, namespaces, resolves);
 }
 
 bool MatchesAll(const std::vector<AffinityTerm>& terms, const framework::PodClass& pod) {
   return !terms.empty() && std::all_of(terms.begin(), terms.end(),
                                        [&](const AffinityTerm& term) { return term.Matches(pod, NoLabels()); });
+}
+
+bool MatchesAny(const std::vector<AffinityTerm>& terms, const framework::PodClass& pod) {
+  return std::any_of(terms.begin(), terms.end(),
+                     [&](const AffinityTerm& term) { return term.Matches(pod, NoLabels()); });
 }
 
 }  // namespace berth::plugins

@@ -15,6 +15,7 @@ namespace berth::plugins {
 struct AffinityTerm {
   const api::PodAffinityTerm* spec = nullptr;  // part of the pod's class, which must outlive the term
   std::vector<std::string> namespaces;         // sorted
+  bool has_resolved_selector = false;          // `namespaces` has all that the namespace selector means
   bool operator==(const AffinityTerm&) const = default;
 
   const std::string& topology_key() const { return spec->topology_key; }
@@ -50,15 +51,16 @@ struct PodTerms {
 PodTerms ParseTerms(const framework::PodClass& pod);
 
 // For terms of an incoming pod: adds the names of the namespaces that a namespace selector chooses, because the labels
-// of the namespaces of existing pods are not looked up then. Upstream means to drop the selector with that but drops it
-// from a copy, so it goes on matching as if those namespaces had no labels: one of NotIn or DoesNotExist alone matches
-// in every namespace.
-void MergeNamespaces(PodTerms& terms, const framework::ObjectStore<api::Namespace>& namespaces);
+// of the namespaces of existing pods are not looked up then. Without `resolves`
+// (Release::resolves_namespace_selectors) the selector goes on matching as if those namespaces had no labels: one of
+// NotIn or DoesNotExist alone matches in every namespace.
+void MergeNamespaces(PodTerms& terms, const framework::ObjectStore<api::Namespace>& namespaces, bool resolves);
 
 // Labels of a namespace that nobody looked up.
 const api::StringMap& NoLabels();
 
-// Whether the pod matches each of the terms; false when there is none. Namespaces count as without labels.
+// Whether the pod matches each of the terms, or any; false when there is none. Namespaces count as without labels.
 bool MatchesAll(const std::vector<AffinityTerm>& terms, const framework::PodClass& pod);
+bool MatchesAny(const std::vector<AffinityTerm>& terms, const framework::PodClass& pod);
 
 }  // namespace berth::plugins

@@ -16,7 +16,7 @@ using framework::QueueingHint;
 bool IsWithoutNode(const PodInfo* pod) { return pod != nullptr && !WasAssignedOrNominated(*pod); }
 
 // Namespace selectors are not looked up here: upstream matches them as if no namespace had labels.
-QueueingHint AfterPodChange(const PodInfo& pod, const EventObjects& event) {
+QueueingHint AfterPodChange(const PodInfo& pod, const EventObjects& event, bool by_any_term) {
   const PodInfo* before = event.old_pod;
   const PodInfo* after = event.new_pod;
   // The only update that is registered is one of labels: some other pod's anti-affinity may have meant the old ones.
@@ -26,16 +26,19 @@ QueueingHint AfterPodChange(const PodInfo& pod, const EventObjects& event) {
   if (terms.is_required_affinity_broken || terms.is_required_anti_affinity_broken) return QueueingHint::kQueue;
   const auto& affinity = terms.required_affinity;
   const auto& anti_affinity = terms.required_anti_affinity;
+  const auto matches_anti_affinity = by_any_term ? MatchesAny : MatchesAll;
   if (before != nullptr && after != nullptr) {
     const bool matches_now = !MatchesAll(affinity, *before->pod_class) && MatchesAll(affinity, *after->pod_class);
-    const bool is_gone = MatchesAll(anti_affinity, *before->pod_class) && !MatchesAll(anti_affinity, *after->pod_class);
+    const bool is_gone = matches_anti_affinity(anti_affinity, *before->pod_class) &&
+                         !matches_anti_affinity(anti_affinity, *after->pod_class);
     return QueueIf(matches_now || is_gone);
   }
   if (after != nullptr) return QueueIf(MatchesAll(affinity, *after->pod_class));
   if (before == nullptr) return QueueingHint::kQueue;
-  if (MatchesAll(anti_affinity, *before->pod_class)) return QueueingHint::kQueue;
+  if (matches_anti_affinity(anti_affinity, *before->pod_class)) return QueueingHint::kQueue;
   const PodTerms others = ParseTerms(*before->pod_class);
-  return QueueIf(others.is_required_anti_affinity_broken || MatchesAll(others.required_anti_affinity, *pod.pod_class));
+  return QueueIf(others.is_required_anti_affinity_broken ||
+                 matches_anti_affinity(others.required_anti_affinity, *pod.pod_class));
 }
 
 QueueingHint AfterNodeChange(const PodInfo& pod, const EventObjects& event) {
@@ -65,9 +68,12 @@ QueueingHint AfterNodeChange(const PodInfo& pod, const EventObjects& event) {
 
 }  // namespace
 
-std::vector<framework::ClusterEventWithHint> PodAffinityEvents() {
+std::vector<framework::ClusterEventWithHint> PodAffinityEvents(bool by_any_term) {
   using namespace framework::action;
-  return {OfClass(OnPod(kAdd | kUpdatePodLabel | kDelete, AfterPodChange)),
+  return {OfClass(OnPod(kAdd | kUpdatePodLabel | kDelete,
+                        [by_any_term](const PodInfo& pod, const EventObjects& event) {
+                          return AfterPodChange(pod, event, by_any_term);
+                        })),
           OfClass(OnNode(kAdd | kUpdateNodeLabel, AfterNodeChange))};
 }
 

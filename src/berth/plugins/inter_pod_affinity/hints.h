@@ -9,6 +9,7 @@
 
 namespace berth::plugins {
 
-std::vector<framework::ClusterEventWithHint> PodAffinityEvents();
+// `by_any_term`: Release::hints_by_any_anti_affinity_term.
+std::vector<framework::ClusterEventWithHint> PodAffinityEvents(bool by_any_term);
 
 }  // namespace berth::plugins

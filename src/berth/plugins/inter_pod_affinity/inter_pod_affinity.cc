@@ -243,8 +243,9 @@ InterPodAffinity::Prepared InterPodAffinity::Prepare(const Cycle& cycle, const P
   is_used_ = true;
   if (it == indexes_.end()) {
     if (indexes_.size() == kTablesMax) indexes_.pop_back();
-    indexes_.insert(indexes_.begin(), std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(),
-                                                                      hard_affinity_weight_, ++indexes_made_));
+    indexes_.insert(indexes_.begin(),
+                    std::make_shared<AffinityIndex>(handle_.objects().Of<api::Namespace>(), hard_affinity_weight_,
+                                                    ++indexes_made_, handle_.release().resolves_namespace_selectors));
   } else if (it != indexes_.begin()) {
     std::rotate(indexes_.begin(), it, it + 1);
   }
@@ -519,6 +520,8 @@ Status InterPodAffinity::PreScoreGroups(const Cycle& cycle, const PodInfo& pod, 
   return PreScore(cycle, pod, feasible);
 }
 
-std::vector<framework::ClusterEventWithHint> InterPodAffinity::EventsToRegister() const { return PodAffinityEvents(); }
+std::vector<framework::ClusterEventWithHint> InterPodAffinity::EventsToRegister() const {
+  return PodAffinityEvents(handle_.release().hints_by_any_anti_affinity_term);
+}
 
 }  // namespace berth::plugins

@@ -39,9 +39,10 @@ struct PlainCounts {
   Pairs existing, affinity, anti_affinity, score;
 
   PlainCounts(const PodInfo& pod, const std::vector<Placement>& placements,
-              const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight)
+              const framework::ObjectStore<api::Namespace>& namespaces, std::int32_t hard_weight,
+              bool resolves_selectors)
       : terms(ParseTerms(*pod.pod_class)) {
-    MergeNamespaces(terms, namespaces);
+    MergeNamespaces(terms, namespaces, resolves_selectors);
     const api::Namespace* found = namespaces.Find(pod.namespace_name());
     const api::StringMap labels = found == nullptr ? api::StringMap() : found->metadata.labels;
     const framework::PodClass& incoming = *pod.pod_class;
@@ -277,7 +278,8 @@ void CheckFilter(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo
                  Seen& seen) {
   const auto& namespaces = cluster.handle.store.Of<api::Namespace>();
   std::vector<Placement> placements = cluster.Placements();
-  const PlainCounts want(pod, placements, namespaces, hard_weight);
+  const PlainCounts want(pod, placements, namespaces, hard_weight,
+                         cluster.handle.release().resolves_namespace_selectors);
   framework::CycleState state;
   const framework::Cycle cycle{cluster.table, state, 1, Time{}};
   const Status prepared = plugin.PreFilter(cycle, pod).status;
@@ -320,7 +322,8 @@ void CheckFilter(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo
       placements.push_back({coming, node.node_ptr()});
     }
   }
-  const PlainCounts changed(pod, placements, namespaces, hard_weight);
+  const PlainCounts changed(pod, placements, namespaces, hard_weight,
+                            cluster.handle.release().resolves_namespace_selectors);
   for (const NodeIndex row : cluster.table.rows()) {
     const auto& node = cluster.table.Info(row);
     ASSERT_EQ(Reason(plugin.Filter(other, pod, node)), changed.Filter(pod, node.node())) << node.name();
@@ -330,7 +333,8 @@ void CheckFilter(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo
 
 void CheckScore(Cluster& cluster, const InterPodAffinity& plugin, const PodInfo& pod, std::int32_t hard_weight,
                 Seen& seen) {
-  const PlainCounts want(pod, cluster.Placements(), cluster.handle.store.Of<api::Namespace>(), hard_weight);
+  const PlainCounts want(pod, cluster.Placements(), cluster.handle.store.Of<api::Namespace>(), hard_weight,
+                         cluster.handle.release().resolves_namespace_selectors);
   if (!want.terms.error.empty()) return;
   framework::CycleState state;
   const framework::Cycle cycle{cluster.table, state, 1, Time{}};
@@ -354,6 +358,8 @@ class InterPodAffinityProperty : public ::testing::TestWithParam<std::uint64_t> 
 TEST_P(InterPodAffinityProperty, KeptCountsAreCountsMadeAnew) {
   Cluster cluster(GetParam());
   const std::int32_t hard_weight = cluster.generator.Below(3);
+  // Half of the seeds follow each release.
+  cluster.handle.SetRelease(framework::ReleaseOf(GetParam() % 2 == 0 ? 37 : 36));
   const InterPodAffinity plugin(config::InterPodAffinityArgs{.hard_pod_affinity_weight = hard_weight}, cluster.handle);
   Seen seen;
   for (int round = 0; round < 60; ++round) {

@@ -610,6 +610,29 @@ TEST(InterPodAffinity, HintsAfterPodChanges) {
   }
 }
 
+TEST(InterPodAffinity, HintsByAnyAntiAffinityTermFrom137On) {
+  using namespace framework::action;
+  const auto tier = Term("zone", Labels({{"tier", "1"}}));
+  const auto far = MakePod("p").AntiAffinity(WebIn("zone")).AntiAffinity(tier).Info();
+  const auto plain = MakePod("p").Label("app", "p").Info();
+  const auto web = WebPod("e").Node("a1").Info();
+  const auto other = MakePod("e").Node("a1").Info();
+  const auto half_hater =
+      MakePod("e").Node("a1").AntiAffinity(Term("zone", Labels({{"app", "p"}}))).AntiAffinity(WebIn("zone")).Info();
+  for (const int minor : {36, 37}) {
+    SCOPED_TRACE(minor);
+    Fixture fixture;
+    fixture.handle.SetRelease(framework::ReleaseOf(minor));
+    const auto want = minor == 36 ? QueueingHint::kSkip : QueueingHint::kQueue;
+    EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kAssignedPod, kDelete}, *far, {.old_pod = web.get()}), want);
+    EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kAssignedPod, kUpdatePodLabel}, *far,
+                      {.old_pod = web.get(), .new_pod = other.get()}),
+              want);
+    EXPECT_EQ(HintFor(fixture.plugin, {EventResource::kAssignedPod, kDelete}, *plain, {.old_pod = half_hater.get()}),
+              want);
+  }
+}
+
 TEST(InterPodAffinity, HintsAfterNodeChanges) {
   using namespace framework::action;
   Fixture fixture;

@@ -164,7 +164,7 @@ std::uint32_t PodKinds::SetFor(const std::shared_ptr<const PodClass>& pod_class)
   text += carried.parsed.error;
   const auto [it, is_new] = set_ids_.try_emplace(std::move(text), static_cast<std::uint32_t>(sets_.size()));
   if (!is_new) return it->second;
-  MergeNamespaces(carried.parsed, *namespaces_);
+  MergeNamespaces(carried.parsed, *namespaces_, resolves_selectors_);
   const auto note = [&](TermId term) {
     std::vector<std::uint32_t>& sets = terms_[term].sets;
     if (sets.empty() || sets.back() != it->second) sets.push_back(it->second);
@@ -190,7 +190,7 @@ PodKinds::TermId PodKinds::TermFor(const AffinityTerm& carried, const std::share
   has_namespace_selectors_ |= carried.spec->namespace_selector.has_value();
   PodTerms merged;
   merged.required_affinity = {carried};
-  MergeNamespaces(merged, *namespaces_);
+  MergeNamespaces(merged, *namespaces_, resolves_selectors_);
   terms_.push_back({carried, std::move(merged.required_affinity.front()), pod_class, {}});
   ForBuckets(carried, bucket_, [&] { term_buckets_[bucket_].push_back(it->second); });
   Split(it->second);
@@ -337,7 +337,7 @@ bool PodKinds::HaveNamespacesChanged() {
     if (!term.carried.spec->namespace_selector) return false;
     PodTerms merged;
     merged.required_affinity = {term.carried};
-    MergeNamespaces(merged, *namespaces_);
+    MergeNamespaces(merged, *namespaces_, resolves_selectors_);
     return merged.required_affinity.front() != term.own;
   });
 }

@@ -44,9 +44,11 @@ class PodKinds {
   using KindId = std::uint32_t;
   using TermId = CarriedTerms::TermId;
 
-  // `namespaces` must outlive it.
-  explicit PodKinds(const framework::ObjectStore<api::Namespace>& namespaces) : namespaces_(&namespaces) {}
+  // `namespaces` must outlive it. `resolves_selectors`: Release::resolves_namespace_selectors.
+  explicit PodKinds(const framework::ObjectStore<api::Namespace>& namespaces, bool resolves_selectors = false)
+      : namespaces_(&namespaces), resolves_selectors_(resolves_selectors) {}
 
+  bool resolves_selectors() const { return resolves_selectors_; }
   // The number of a class, which is known from now on. A class that carries a new term may move other classes to other
   // kinds. When one kind becomes two, earlier counts of both stay right.
   ClassId Add(const std::shared_ptr<const framework::PodClass>& pod_class);
@@ -130,6 +132,7 @@ class PodKinds {
   const api::StringMap& NamespaceLabels(const std::string& name) const;
 
   const framework::ObjectStore<api::Namespace>* namespaces_;
+  bool resolves_selectors_;
   std::uint64_t namespaces_version_ = 0;
   bool has_namespace_selectors_ = false;
   // Of the namespaces that were asked about.

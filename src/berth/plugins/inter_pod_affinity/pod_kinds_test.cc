@@ -150,7 +150,7 @@ TEST_F(PodKindsTest, KindsAreWhatTermsTellApart) {
       PodTerms terms = ParseTerms(*carrier);
       met.push_back(terms.required_anti_affinity.front().Matches(
           *classes[id], found == nullptr ? NoLabels() : found->metadata.labels));
-      MergeNamespaces(terms, handle.store.Of<api::Namespace>());
+      MergeNamespaces(terms, handle.store.Of<api::Namespace>(), false);
       met.push_back(terms.required_anti_affinity.front().Matches(*classes[id], NoLabels()));
     }
     kinds_of[met].insert(kinds.KindOf(id));

@@ -49,7 +49,31 @@ std::map<std::string, std::int64_t> CountByDriver(const AttachableVolumes& volum
 struct Brought {
   Status status;
   std::map<std::string, std::int64_t> count_by_driver;
+  std::vector<std::string> to_be_installed;
 };
+
+// The drivers of new volumes whose CSIDriver wants nodes without them left out. A driver without that object may be
+// none.
+std::vector<std::string> DriversToBeInstalled(const framework::Objects& objects,
+                                              const std::map<std::string, std::int64_t>& count_by_driver) {
+  std::vector<std::string> drivers;
+  for (const auto& [name, count] : count_by_driver) {
+    const api::CsiDriver* driver = objects.Of<api::CsiDriver>().Find(name);
+    if (driver != nullptr && driver->prevent_pod_scheduling_if_missing.value_or(false)) drivers.push_back(name);
+  }
+  return drivers;
+}
+
+// Upstream names any of several missing drivers; this the first by name.
+Status MissingDriver(const std::vector<std::string>& drivers, const api::CsiNode* csi_node) {
+  for (const std::string& name : drivers) {
+    const bool is_there =
+        csi_node != nullptr && std::any_of(csi_node->drivers.begin(), csi_node->drivers.end(),
+                                           [&](const api::CsiNodeDriver& driver) { return driver.name == name; });
+    if (!is_there) return Status::Unschedulable(name + " CSI driver is not installed on the node");
+  }
+  return {};
+}
 
 // How many volumes may be on a node for all that the pod brings to fit, whatever their drivers; nullopt: no limit is
 // about the pod.
@@ -83,6 +107,10 @@ Status NodeVolumeLimits::Filter(const Cycle&, const PodInfo& pod, const NodeInfo
   AttachableVolumes brought;
   if (Status status = AddAttachableVolumes(objects, pod, csi_node, true, brought); !status.IsSuccess()) return status;
   if (brought.empty()) return {};
+  if (handle_.release().scales_volume_limits) {
+    Status missing = MissingDriver(DriversToBeInstalled(objects, CountByDriver(brought)), csi_node);
+    if (!missing.IsSuccess()) return missing;
+  }
   const VolumeLimits limits = VolumeLimitsOf(csi_node);
   if (limits.empty()) return {};
 
@@ -116,6 +144,8 @@ void NodeVolumeLimits::FilterRows(const Cycle& cycle, const PodInfo& pod, std::s
     Brought& brought = brought_to[has_csi_node ? 1 : 0];
     brought.status = AddAttachableVolumes(objects, pod, has_csi_node ? &kSomeCsiNode : nullptr, true, volumes);
     brought.count_by_driver = CountByDriver(volumes);
+    if (handle_.release().scales_volume_limits)
+      brought.to_be_installed = DriversToBeInstalled(objects, brought.count_by_driver);
   }
   std::vector<std::optional<std::int64_t>> room;
   for (std::uint32_t id = 0; id < attachments_->limit_set_count(); ++id) {
@@ -131,13 +161,20 @@ void NodeVolumeLimits::FilterRows(const Cycle& cycle, const PodInfo& pod, std::s
       verdicts[row] = statuses.Intern(brought.status);
       continue;
     }
+    if (!brought.to_be_installed.empty()) {
+      const auto* csi_node = objects.Of<api::CsiNode>().Find(cycle.nodes.Info(row).name());
+      if (const Status missing = MissingDriver(brought.to_be_installed, csi_node); !missing.IsSuccess()) {
+        verdicts[row] = statuses.Intern(missing);
+        continue;
+      }
+    }
     if (brought.count_by_driver.empty() || facts[row].limit_set == 0) continue;
     if (volume_counts[row] < kMayFail) {
       const std::optional<std::int64_t>& most = room[facts[row].limit_set];
       if (!most || volume_counts[row] + static_cast<std::int64_t>(facts[row].attachment_count) <= *most) continue;
     }
     const Status status = Filter(cycle, pod, cycle.nodes.Info(row));
-    if (status.code() == framework::Code::kUnschedulable) {
+    if (status.code() == framework::Code::kUnschedulable) {  // the driver is there
       verdicts[row] = refusal.Get();
     } else if (!status.IsSuccess()) {
       verdicts[row] = statuses.Intern(status);
@@ -147,7 +184,10 @@ void NodeVolumeLimits::FilterRows(const Cycle& cycle, const PodInfo& pod, std::s
 
 std::vector<framework::ObjectKind> NodeVolumeLimits::ObjectsRead() const {
   using enum framework::ObjectKind;
-  return {kPersistentVolume, kPersistentVolumeClaim, kStorageClass, kCsiNode, kVolumeAttachment};
+  std::vector<framework::ObjectKind> kinds{kPersistentVolume, kPersistentVolumeClaim, kStorageClass, kCsiNode,
+                                           kVolumeAttachment};
+  if (handle_.release().scales_volume_limits) kinds.push_back(kCsiDriver);
+  return kinds;
 }
 
 std::vector<framework::ClusterEventWithHint> NodeVolumeLimits::EventsToRegister() const { return VolumeLimitEvents(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeVolumeLimits: no more volumes of a CSI driver on a node than the driver says it can attach. Upstream:
-// pkg/scheduler/framework/plugins/nodevolumelimits. Its gate VolumeLimitScaling is off in 1.36: a node without the
-// driver is not refused.
+// pkg/scheduler/framework/plugins/nodevolumelimits. With Release::scales_volume_limits a node without the driver of a
+// new volume is refused, if the driver asks for that.
 #pragma once
 
 #include <memory>

@@ -102,6 +102,38 @@ struct Fixture {
   NodeVolumeLimits plugin;
 };
 
+TEST(NodeVolumeLimits, ADriverMayKeepPodsFromNodesWithoutIt) {
+  const std::string missing = std::string("Unschedulable: ") + kDriver + " CSI driver is not installed on the node";
+  const auto pod = MakePod("p").Claim("c0");
+  Fixture fixture;
+  fixture.CsiClaims(1);
+  const auto wants = [&](std::optional<bool> prevents) {
+    api::CsiDriver driver;
+    driver.metadata.name = kDriver;
+    driver.prevent_pod_scheduling_if_missing = prevents;
+    fixture.Set(driver);
+  };
+  wants(true);
+  EXPECT_EQ(fixture.Decide(pod), "ok") << "the gate VolumeLimitScaling is off";
+  framework::Release release;
+  release.scales_volume_limits = true;
+  fixture.handle.SetRelease(release);
+  EXPECT_EQ(fixture.Decide(pod), missing);
+  EXPECT_EQ(fixture.Decide(MakePod("p")), "skip");
+  fixture.Limits({{kEbs, 5}});
+  EXPECT_EQ(fixture.Decide(pod), missing);
+  fixture.Limits({{kEbs, 5}, {kDriver, -1}});
+  EXPECT_EQ(fixture.Decide(pod), "ok");
+  EXPECT_EQ(fixture.Decide(pod, "bare"), missing);
+  fixture.Limits({{kDriver, 0}});
+  EXPECT_EQ(fixture.Decide(pod), kFull);
+  wants(false);
+  EXPECT_EQ(fixture.Decide(pod, "bare"), "ok");
+  wants(std::nullopt);
+  EXPECT_EQ(fixture.Decide(pod, "bare"), "ok");
+  EXPECT_EQ(fixture.plugin.ObjectsRead().back(), framework::ObjectKind::kCsiDriver);
+}
+
 TEST(NodeVolumeLimits, CountsVolumesOfADriver) {
   const auto on_n = [](std::vector<std::string> claims) {
     auto pod = MakePod("e").Node("n");

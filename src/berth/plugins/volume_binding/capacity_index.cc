@@ -40,7 +40,8 @@ void CapacityIndex::Add(const api::CsiStorageCapacity& capacity) {
   const auto& requirements = capacity.node_topology->requirements;
   // A selector that is none selects no node.
   if (!std::all_of(requirements.begin(), requirements.end(), [](const auto& r) { return r.Validate().ok(); })) return;
-  classes_[capacity.storage_class_name].insert_or_assign(KeyOf(capacity), Entry{*limit, {requirements, {}}});
+  classes_[capacity.storage_class_name].insert_or_assign(
+      KeyOf(capacity), Entry{*limit, capacity.capacity ? capacity.capacity->Value() : 0, {requirements, {}}});
 }
 
 void CapacityIndex::Remove(const api::CsiStorageCapacity& capacity) {

@@ -24,6 +24,8 @@ class CapacityIndex {
 
   struct Entry {
     std::int64_t limit_bytes = 0;
+    // What is left, for scoring. Without a word about it, which kube-scheduler 1.37.2 crashes of, 0.
+    std::int64_t capacity_bytes = 0;
     api::NodeSelectorTerm nodes;  // from which it can be used; no expressions: all
   };
   using Class = std::map<std::string, Entry>;

@@ -60,11 +60,6 @@ Binding BindingOf(const Sources& sources, const PersistentVolumeClaim& claim) {
   return *storage_class->volume_binding_mode == kWaitForFirstConsumer ? Binding::kDelayed : Binding::kImmediate;
 }
 
-api::Quantity RequestOf(const PersistentVolumeClaim& claim) {
-  const api::Quantity* request = api::FindResource(claim.requests, "storage");
-  return request == nullptr ? api::Quantity() : *request;
-}
-
 // What a claim asks of volumes, looked up once. The index has compared the class.
 struct Wanted {
   explicit Wanted(const PersistentVolumeClaim& claim_in)
@@ -138,21 +133,21 @@ void FindCandidates(const Sources& sources, DelayedClaim& out) {
 }
 
 // Nodes from which the class has room for the claim. Upstream: hasEnoughCapacity.
-std::optional<std::vector<const api::NodeSelectorTerm*>> FindCapacities(const Sources& sources,
-                                                                        const PersistentVolumeClaim& claim,
-                                                                        const api::StorageClass& storage_class) {
+std::optional<std::vector<const CapacityIndex::Entry*>> FindCapacities(const Sources& sources,
+                                                                       const PersistentVolumeClaim& claim,
+                                                                       const api::StorageClass& storage_class) {
   const api::Quantity* request = api::FindResource(claim.requests, "storage");
   const api::CsiDriver* driver = sources.objects.Of<api::CsiDriver>().Find(storage_class.provisioner);
   // A provisioner without CSIDriver object is no CSI driver, or does not take part.
   if (request == nullptr || driver == nullptr || !driver->storage_capacity.value_or(false)) return std::nullopt;
-  std::vector<const api::NodeSelectorTerm*> nodes;
+  std::vector<const CapacityIndex::Entry*> enough;
   const std::int64_t bytes = request->Value();
   if (const CapacityIndex::Class* in_class = sources.capacities->Find(storage_class.metadata.name)) {
     for (const auto& [key, capacity] : *in_class) {
-      if (capacity.limit_bytes >= bytes) nodes.push_back(&capacity.nodes);
+      if (capacity.limit_bytes >= bytes) enough.push_back(&capacity);
     }
   }
-  return nodes;
+  return enough;
 }
 
 Provisioning FindProvisioning(const Sources& sources, const PersistentVolumeClaim& claim) {
@@ -192,57 +187,49 @@ bool AllMatch(const std::vector<api::Requirement>& requirements, const api::Stri
                      [&](const api::Requirement& r) { return r.Matches(labels.Find(r.key)); });
 }
 
-// Decide's view of a node object.
-class PlainNode {
- public:
-  PlainNode(const Sources& sources, const PodVolumes& pod, const api::Node& node)
-      : pod_(pod),
-        node_(node),
-        labels_(node.metadata.labels),
-        csi_node_(sources.objects.Of<api::CsiNode>().Find(node.metadata.name)) {}
-
-  BoundVerdict Bound(std::size_t i, std::string& error) const {
-    const Expected<bool> matches = pod_.bound[i].affinity.Matches(labels_, csi_node_);
-    if (!matches.ok()) {
-      error = matches.error().message;
-      return BoundVerdict::kError;
-    }
-    return *matches ? BoundVerdict::kFits : BoundVerdict::kMismatch;
-  }
-
-  bool IsNamed(const std::string& name) const { return name == node_.metadata.name; }
-
-  const PersistentVolume* Find(std::size_t i, const NodeDecision& decision) const {
-    for (const Candidate& candidate : pod_.delayed[i].prebound) {
-      if (decision.IsTaken(candidate.volume)) continue;
-      return candidate.affinity->Matches(labels_) ? candidate.volume : nullptr;
-    }
-    for (const Candidate& candidate : pod_.delayed[i].free) {
-      if (!decision.IsTaken(candidate.volume) && candidate.affinity->Matches(labels_)) return candidate.volume;
-    }
-    return nullptr;
-  }
-
-  bool IsInTopology(std::size_t i) const {
-    const auto& terms = pod_.delayed[i].provisioning.topologies;
-    return !terms ||
-           std::any_of(terms->begin(), terms->end(), [&](const auto& term) { return AllMatch(term, labels_); });
-  }
-
-  bool HasCapacity(std::size_t i) const {
-    const auto& terms = pod_.delayed[i].provisioning.capacities;
-    return !terms || std::any_of(terms->begin(), terms->end(),
-                                 [&](const auto& term) { return AllMatch(term->match_expressions, labels_); });
-  }
-
- private:
-  const PodVolumes& pod_;
-  const api::Node& node_;
-  const api::StringMap& labels_;
-  const api::CsiNode* csi_node_;
-};
-
 }  // namespace
+
+PlainNode::PlainNode(const Sources& sources, const PodVolumes& pod, const api::Node& node)
+    : pod_(pod),
+      node_(node),
+      labels_(node.metadata.labels),
+      csi_node_(sources.objects.Of<api::CsiNode>().Find(node.metadata.name)) {}
+
+BoundVerdict PlainNode::Bound(std::size_t i, std::string& error) const {
+  const Expected<bool> matches = pod_.bound[i].affinity.Matches(labels_, csi_node_);
+  if (!matches.ok()) {
+    error = matches.error().message;
+    return BoundVerdict::kError;
+  }
+  return *matches ? BoundVerdict::kFits : BoundVerdict::kMismatch;
+}
+
+bool PlainNode::IsNamed(const std::string& name) const { return name == node_.metadata.name; }
+
+const PersistentVolume* PlainNode::Find(std::size_t i, const NodeDecision& decision) const {
+  for (const Candidate& candidate : pod_.delayed[i].prebound) {
+    if (decision.IsTaken(candidate.volume)) continue;
+    return candidate.affinity->Matches(labels_) ? candidate.volume : nullptr;
+  }
+  for (const Candidate& candidate : pod_.delayed[i].free) {
+    if (!decision.IsTaken(candidate.volume) && candidate.affinity->Matches(labels_)) return candidate.volume;
+  }
+  return nullptr;
+}
+
+bool PlainNode::IsInTopology(std::size_t i) const {
+  const auto& terms = pod_.delayed[i].provisioning.topologies;
+  return !terms || std::any_of(terms->begin(), terms->end(), [&](const auto& term) { return AllMatch(term, labels_); });
+}
+
+const CapacityIndex::Entry* PlainNode::FindCapacity(std::size_t i) const {
+  const auto& capacities = pod_.delayed[i].provisioning.capacities;
+  if (!capacities) return nullptr;
+  for (const CapacityIndex::Entry* capacity : *capacities) {
+    if (AllMatch(capacity->nodes.match_expressions, labels_)) return capacity;
+  }
+  return nullptr;
+}
 
 Status RefusalFor(ReasonSet reasons) {
   std::vector<std::string> texts;
@@ -292,6 +279,11 @@ bool IsBoundTo(const PersistentVolume& volume, const PersistentVolumeClaim& clai
 
 std::string KeyOf(const PersistentVolumeClaim& claim) {
   return claim.metadata.namespace_name + "/" + claim.metadata.name;
+}
+
+api::Quantity RequestOf(const PersistentVolumeClaim& claim) {
+  const api::Quantity* request = api::FindResource(claim.requests, "storage");
+  return request == nullptr ? api::Quantity() : *request;
 }
 
 PreparedVolumes Prepare(const Sources& sources, const PodInfo& pod) {

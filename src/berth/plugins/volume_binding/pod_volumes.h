@@ -59,6 +59,8 @@ bool AreAllBound(const Sources& sources, const framework::PodInfo& pod);
 // spec.claimRef names the claim, by uid too if it has one.
 bool IsBoundTo(const api::PersistentVolume& volume, const api::PersistentVolumeClaim& claim);
 std::string KeyOf(const api::PersistentVolumeClaim& claim);
+// spec.resources.requests.storage; 0 when it says nothing.
+api::Quantity RequestOf(const api::PersistentVolumeClaim& claim);
 
 struct BoundClaim {
   const api::PersistentVolume* volume = nullptr;  // null: it is not there
@@ -76,8 +78,8 @@ struct Provisioning {
   bool is_supported = false;
   // allowedTopologies: alternatives; nullopt: everywhere.
   std::optional<std::vector<std::vector<api::Requirement>>> topologies;
-  // Nodes from which a driver that publishes its capacity has enough of it; nullopt: it is not checked.
-  std::optional<std::vector<const api::NodeSelectorTerm*>> capacities;
+  // Of a driver that publishes its capacity: what is enough, and from which nodes; nullopt: it is not checked.
+  std::optional<std::vector<const CapacityIndex::Entry*>> capacities;
 };
 
 struct DelayedClaim {
@@ -130,7 +132,8 @@ enum class BoundVerdict : std::uint8_t { kFits, kMismatch, kError };
 //   BoundVerdict Bound(std::size_t bound, std::string& error)
 //   bool IsNamed(const std::string& name)
 //   const api::PersistentVolume* Find(std::size_t delayed, const NodeDecision& decision)   an untaken volume, or null
-//   bool IsInTopology(std::size_t delayed), bool HasCapacity(std::size_t delayed)
+//   bool IsInTopology(std::size_t delayed)
+//   const CapacityIndex::Entry* FindCapacity(std::size_t delayed)   null: there is none, or it is not checked
 template <typename Node>
 void Decide(const PodVolumes& pod, Node& node, NodeDecision& decision) {
   decision.reasons = 0;
@@ -170,12 +173,30 @@ void Decide(const PodVolumes& pod, Node& node, NodeDecision& decision) {
       decision.reasons |= kBindConflict;
       return;
     }
-    if (!node.HasCapacity(i)) {
+    if (pod.delayed[i].provisioning.capacities && node.FindCapacity(i) == nullptr) {
       decision.reasons |= kNotEnoughSpace;
       return;
     }
   }
 }
+
+// Decide's view of a node object. All must outlive it.
+class PlainNode {
+ public:
+  PlainNode(const Sources& sources, const PodVolumes& pod, const api::Node& node);
+
+  BoundVerdict Bound(std::size_t i, std::string& error) const;
+  bool IsNamed(const std::string& name) const;
+  const api::PersistentVolume* Find(std::size_t i, const NodeDecision& decision) const;
+  bool IsInTopology(std::size_t i) const;
+  const CapacityIndex::Entry* FindCapacity(std::size_t i) const;
+
+ private:
+  const PodVolumes& pod_;
+  const api::Node& node_;
+  const api::StringMap& labels_;
+  const api::CsiNode* csi_node_;
+};
 
 // The plain form: one node by its object.
 NodeDecision DecideNode(const Sources& sources, const PodVolumes& pod, const api::Node& node);

@@ -102,7 +102,8 @@ void RowMatcher::BindClaim(const DelayedClaim& claim, std::size_t claim_count) {
   }
   if (claim.provisioning.capacities) {
     std::size_t i = 0;
-    for (const api::NodeSelectorTerm* term : *claim.provisioning.capacities) out.capacities.Add(i++, *term);
+    for (const CapacityIndex::Entry* capacity : *claim.provisioning.capacities)
+      out.capacities.Add(i++, capacity->nodes);
     out.capacities.Finish();
   }
 }
@@ -136,9 +137,11 @@ bool RowMatcher::IsInTopology(std::size_t i) const {
   return AnyMatches(claims_[i].topologies, row_);
 }
 
-bool RowMatcher::HasCapacity(std::size_t i) const {
-  return !pod_.delayed[i].provisioning.capacities ||
-         claims_[i].capacities.First(row_, [](std::size_t) { return true; }) != TermIndex::npos;
+const CapacityIndex::Entry* RowMatcher::FindCapacity(std::size_t i) const {
+  const auto& capacities = pod_.delayed[i].provisioning.capacities;
+  if (!capacities) return nullptr;
+  const std::size_t found = claims_[i].capacities.First(row_, [](std::size_t) { return true; });
+  return found == TermIndex::npos ? nullptr : (*capacities)[found];
 }
 
 }  // namespace berth::plugins::volumes

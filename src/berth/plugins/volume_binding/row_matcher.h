@@ -84,7 +84,7 @@ class RowMatcher {
   bool IsNamed(const std::string& name) const { return nodes_.Info(row_).name() == name; }
   const api::PersistentVolume* Find(std::size_t i, const NodeDecision& decision) const;
   bool IsInTopology(std::size_t i) const;
-  bool HasCapacity(std::size_t i) const;
+  const CapacityIndex::Entry* FindCapacity(std::size_t i) const;
 
  private:
   struct Affinity {

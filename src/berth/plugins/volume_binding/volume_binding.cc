@@ -8,6 +8,7 @@
 
 #include "berth/core/config/args.h"
 #include "berth/core/instruments/plugin_metrics.h"
+#include "berth/plugins/helper/row_runs.h"
 #include "berth/plugins/volume_binding/bind_operation.h"
 #include "berth/plugins/volume_binding/hints.h"
 #include "berth/plugins/volume_binding/row_matcher.h"
@@ -41,7 +42,9 @@ VolumeBinding::VolumeBinding(const config::VolumeBindingArgs& args, const framew
                volumes::VolumeCache::Make(handle.objects().Of<api::PersistentVolume>(), "persistentvolumes"),
                volumes::ClaimCache::Make(handle.objects().Of<api::PersistentVolumeClaim>(), "persistentvolumeclaims"),
                volumes::VolumeIndex::Make(handle.objects().Of<api::PersistentVolume>()),
-               volumes::CapacityIndex::Make(handle.objects().Of<api::CsiStorageCapacity>())} {}
+               volumes::CapacityIndex::Make(handle.objects().Of<api::CsiStorageCapacity>())},
+      score_(handle.release().scores_storage_capacity ? std::optional<volumes::CapacityScore>(args.shape)
+                                                      : std::nullopt) {}
 
 std::vector<framework::ObjectKind> VolumeBinding::ObjectsRead() const {
   using enum framework::ObjectKind;
@@ -94,6 +97,43 @@ void VolumeBinding::FilterRows(const framework::Cycle& cycle, const PodInfo&, st
     }
   }
   if (errors > 0) CountErrors(handle_.metrics(), "predicate", errors);
+}
+
+bool VolumeBinding::PreScoreSkips(const framework::Cycle& cycle, const PodInfo& pod) const {
+  if (!score_ || !volumes::HasClaims(pod)) return true;
+  const auto* state = cycle.state.Read<volumes::PodVolumes>(kStateKey);
+  return state != nullptr && state->delayed.empty();
+}
+
+std::int64_t VolumeBinding::Score(const framework::Cycle& cycle, const PodInfo& pod, NodeIndex,
+                                  const framework::NodeInfo& node, Status& status) const {
+  if (PreScoreSkips(cycle, pod)) return 0;
+  const auto* state = cycle.state.Read<volumes::PodVolumes>(kStateKey);
+  if (state == nullptr) {
+    status = Status::Error(std::string(kNoState));
+    return 0;
+  }
+  volumes::PlainNode view(sources_, *state, node.node());
+  volumes::NodeDecision decision;
+  volumes::Decide(*state, view, decision);
+  return score_->Of(*state, view, decision);
+}
+
+void VolumeBinding::ScoreRows(const framework::Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> rows,
+                              std::span<std::int64_t> scores, Status& status) const {
+  if (PreScoreSkips(cycle, pod)) return FillRows(rows, scores, std::int64_t{0});
+  const auto* state = cycle.state.Read<volumes::PodVolumes>(kStateKey);
+  if (state == nullptr) {
+    status = Status::Error(std::string(kNoState));
+    return;
+  }
+  volumes::RowMatcher matcher(sources_, *state, cycle.table);
+  volumes::NodeDecision decision;
+  for (const NodeIndex row : rows) {
+    matcher.SetRow(row);
+    volumes::Decide(*state, matcher, decision);
+    scores[row] = score_->Of(*state, matcher, decision);
+  }
 }
 
 Status VolumeBinding::Reserve(const framework::Cycle& cycle, const PodInfo& pod, std::string_view node_name) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
 #include "berth/plugins/names.h"
+#include "berth/plugins/volume_binding/capacity_score.h"
 #include "berth/plugins/volume_binding/reservation.h"
 
 namespace berth::config {
@@ -24,7 +26,7 @@ namespace berth::plugins {
 class VolumeBinding final : public framework::PreFilterPlugin,
                             public framework::FastFilter,
                             public framework::FastPreScore,
-                            public framework::ScorePlugin,
+                            public framework::FastScore,
                             public framework::ReservePlugin,
                             public framework::PreBindPlugin,
                             public framework::ObjectReader,
@@ -44,19 +46,20 @@ class VolumeBinding final : public framework::PreFilterPlugin,
                   std::span<const framework::NodeIndex> rows, std::span<framework::VerdictId> verdicts,
                   framework::StatusTable& statuses) const override;
 
-  // Nodes are scored by their storage only with the feature gate StorageCapacityScoring, which is off in 1.36: PreScore
-  // always skips.
+  // Nodes are scored by their storage with Release::scores_storage_capacity, and not at all without it. A pod that no
+  // claim is to be bound for has 0 on every node.
   framework::Dependency PreScoreDependsOn() const override { return framework::Dependency::kNode; }
-  bool PreScoreSkips(const framework::Cycle&, const framework::PodInfo&) const override { return true; }
+  bool PreScoreSkips(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
   framework::Status PreScore(const framework::Cycle&, const framework::PodInfo&,
                              std::span<const framework::NodeIndex>) const override {
-    return framework::Status::Skip();
+    return score_ ? framework::Status::Success() : framework::Status::Skip();
   }
-  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kNode; }
-  std::int64_t Score(const framework::Cycle&, const framework::PodInfo&, framework::NodeIndex,
-                     const framework::NodeInfo&, framework::Status&) const override {
-    return 0;
-  }
+  framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
+  std::int64_t Score(const framework::Cycle& cycle, const framework::PodInfo& pod, framework::NodeIndex row,
+                     const framework::NodeInfo& node, framework::Status& status) const override;
+  void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
+                 std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
+                 framework::Status& status) const override;
 
   framework::Status Reserve(const framework::Cycle& cycle, const framework::PodInfo& pod,
                             std::string_view node_name) override;
@@ -76,6 +79,7 @@ class VolumeBinding final : public framework::PreFilterPlugin,
   const framework::Handle& handle_;
   const Duration bind_timeout_;
   const volumes::Sources sources_;
+  const std::optional<volumes::CapacityScore> score_;
   // By pod uid: those between Reserve and the end of PreBind.
   StringHashMap<std::shared_ptr<volumes::Reservation>> reservations_;
 };

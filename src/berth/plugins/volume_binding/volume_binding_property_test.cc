@@ -178,12 +178,16 @@ void ExpectMatchesPlainly(VolumeCluster& cluster, const PodVolumes& pod, const N
 }
 
 // Asks both forms about every node; returns the feasible ones.
-std::vector<std::string> Compare(VolumeCluster& cluster, const framework::PodInfo& pod) {
+std::vector<std::string> Compare(VolumeCluster& cluster, const framework::PodInfo& pod, std::int64_t& score_sum) {
   const framework::NodeTable& nodes = cluster.table();
   const auto* state = cluster.state().Read<PodVolumes>("VolumeBinding");
   framework::StatusTable statuses;
   std::vector<VerdictId> verdicts(nodes.row_count(), framework::kVerdictOk);
   cluster.plugin().FilterRows(cluster.cycle(), pod, nodes.rows(), verdicts, statuses);
+  std::vector<std::int64_t> scores(nodes.row_count());
+  framework::Status scored;
+  cluster.plugin().ScoreRows(cluster.cycle(), pod, nodes.rows(), scores, scored);
+  EXPECT_TRUE(scored.IsSuccess());
   std::vector<std::string> feasible;
   for (const NodeIndex row : nodes.rows()) {
     const framework::NodeInfo& node = nodes.Info(row);
@@ -193,6 +197,9 @@ std::vector<std::string> Compare(VolumeCluster& cluster, const framework::PodInf
     const NodeDecision decision = DecideNode(cluster.plugin().sources(), *state, node.node());
     if (plain.IsSuccess()) {
       feasible.push_back(node.name());
+      EXPECT_EQ(scores[row], cluster.plugin().Score(cluster.cycle(), pod, row, node, scored));
+      EXPECT_TRUE(scores[row] >= 0 && scores[row] <= framework::kNodeScoreMax) << scores[row];
+      score_sum += scores[row];
       ExpectMatchesPlainly(cluster, *state, decision, node.node());
     }
   }
@@ -200,17 +207,18 @@ std::vector<std::string> Compare(VolumeCluster& cluster, const framework::PodInf
 }
 
 TEST(VolumeBindingProperty, ColumnFormIsThePlainForm) {
+  std::int64_t score_sum = 0;
   int feasible_count = 0;
   int reserved_count = 0;
   for (std::uint64_t seed = 1; seed <= 400; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Generator generator(seed);
-    VolumeCluster cluster;
+    VolumeCluster cluster({}, {}, seed % 2 == 0 ? ScoringStorage() : framework::Release());
     generator.Fill(cluster);
     for (int i = 0; i < 6; ++i) {
       const auto pod = generator.Pod("p" + std::to_string(i)).Info();
       if (cluster.PreFilter(*pod) != "ok") continue;
-      const std::vector<std::string> feasible = Compare(cluster, *pod);
+      const std::vector<std::string> feasible = Compare(cluster, *pod, score_sum);
       if (feasible.empty()) continue;
       ++feasible_count;
       // Assumed volumes stay assumed for the next pods.
@@ -224,6 +232,7 @@ TEST(VolumeBindingProperty, ColumnFormIsThePlainForm) {
   }
   // The clusters are neither all too full nor all too empty to say something.
   EXPECT_GT(feasible_count, 300);
+  EXPECT_GT(score_sum, 1000);
   EXPECT_GT(reserved_count, 100);
 }
 

@@ -560,5 +560,67 @@ TEST(VolumeBinding, ScoresNothing) {
   EXPECT_EQ(cluster.Score(cluster.plugin(), *pod, "n1"), 0);
 }
 
+TEST(VolumeBinding, ScoresByWhatStorageHasRoomFor) {
+  const auto score = [](const std::vector<std::pair<std::string, std::string>>& claims,  // class and size
+                        std::optional<std::vector<config::UtilizationShapePoint>> shape = {}) {
+    config::VolumeBindingArgs args;
+    args.shape = std::move(shape);
+    VolumeCluster cluster({MakeNode("n").Label("kubernetes.io/hostname", "n")}, args, ScoringStorage());
+    cluster.Set(ObjectBuilder<api::CsiDriver>("csi.example.com").With([](auto& d) { d.storage_capacity = true; }));
+    cluster.Set(MakeClass("other"));
+    cluster.Set(MakeClass("unchecked", "WaitForFirstConsumer", "plain.example.com"));
+    const auto capacity = [&](std::string name, const char* room, const char* largest) {
+      cluster.Set(ObjectBuilder<api::CsiStorageCapacity>(name).With([&](api::CsiStorageCapacity& c) {
+        c.storage_class_name = std::move(name);
+        c.node_topology.emplace();
+        if (room != nullptr) c.capacity = api::Quantity::Parse(room).value();
+        if (largest != nullptr) c.maximum_volume_size = api::Quantity::Parse(largest).value();
+      }));
+    };
+    capacity("make", "100Gi", nullptr);
+    capacity("other", nullptr, "50Gi");
+    cluster.Set(MakeVolume("v", "20Gi"));
+    auto pod = MakePod("p");
+    for (std::size_t i = 0; i < claims.size(); ++i) {
+      cluster.Set(MakeClaim("c" + std::to_string(i), claims[i].second).With([&](auto& claim) {
+        claim.storage_class_name = claims[i].first;
+      }));
+      pod.Claim("c" + std::to_string(i));
+    }
+    const auto info = pod.Info();
+    EXPECT_EQ(cluster.Try(*info, "n"), "ok");
+    EXPECT_TRUE(cluster.plugin().PreScore(cluster.cycle(), *info, {}).IsSuccess());
+    framework::Status status;
+    return cluster.plugin().Score(cluster.cycle(), *info, 0, cluster.Node("n"), status);
+  };
+  const std::vector<config::UtilizationShapePoint> packing{{0, 0}, {50, 2}, {100, 10}};
+  EXPECT_EQ(score({{"make", "10Gi"}}), 90);
+  EXPECT_EQ(score({{"make", "100Gi"}}), 0);
+  EXPECT_EQ(score({{"make", "10Gi"}, {"make", "15Gi"}}), 75) << "the claims of a class share its capacity";
+  EXPECT_EQ(score({{"make", "60Gi"}, {"make", "60Gi"}}), 0) << "more than there is";
+  EXPECT_EQ(score({{"other", "10Gi"}}), 0) << "only the largest volume is known";
+  EXPECT_EQ(score({{"make", "25Gi"}, {"other", "10Gi"}}), 38) << "the mean of 75 and 0, rounded";
+  EXPECT_EQ(score({{"unchecked", "10Gi"}}), 0) << "nothing is known";
+  EXPECT_EQ(score({{"make", "25Gi"}, {"unchecked", "10Gi"}}), 75) << "what is unknown is left out";
+  EXPECT_EQ(score({{"wait", "5Gi"}}), 75) << "a volume that is there, of 20Gi";
+  EXPECT_EQ(score({{"wait", "5Gi"}, {"make", "90Gi"}}), 75) << "beside one, what is to be made does not count";
+  EXPECT_EQ(score({{"make", "25Gi"}}, packing), 10);
+  EXPECT_EQ(score({{"make", "75Gi"}}, packing), 60);
+}
+
+TEST(VolumeBinding, APodWithoutClaimsToBindScoresNothing) {
+  VolumeCluster cluster({MakeNode("n")}, {}, ScoringStorage());
+  cluster.Set(Bound(MakeClaim("bound"), "v"));
+  cluster.Set(MakeVolume("v"));
+  for (const auto& pod : {MakePod("p").Info(), MakePod("p").Claim("bound").Info()}) {
+    static_cast<void>(cluster.PreFilter(*pod));
+    EXPECT_TRUE(cluster.plugin().PreScoreSkips(cluster.cycle(), *pod));
+    EXPECT_TRUE(cluster.plugin().PreScore(cluster.cycle(), *pod, {}).IsSuccess())
+        << "it is among the scores all the same";
+    framework::Status status;
+    EXPECT_EQ(cluster.plugin().Score(cluster.cycle(), *pod, 0, cluster.Node("n"), status), 0);
+  }
+}
+
 }  // namespace
 }  // namespace berth::plugins::volumes

@@ -96,11 +96,21 @@ inline ObjectBuilder<api::StorageClass> MakeClass(std::string name, std::string 
   });
 }
 
+// Nodes are scored by their storage.
+inline framework::Release ScoringStorage() {
+  framework::Release release;
+  release.scores_storage_capacity = true;
+  return release;
+}
+
 // The class "wait" has no provisioner, "make" has one, "now" binds immediately.
 class VolumeCluster : public TestCluster {
  public:
   explicit VolumeCluster(std::vector<testing::NodeBuilder> nodes = {}, const config::VolumeBindingArgs& args = {})
-      : TestCluster(std::move(nodes)), plugin_(args, handle) {
+      : VolumeCluster(std::move(nodes), args, {}) {}
+  VolumeCluster(std::vector<testing::NodeBuilder> nodes, const config::VolumeBindingArgs& args,
+                const framework::Release& release)
+      : TestCluster(std::move(nodes)), plugin_(args, Following(release)) {
     handle.table = &table();
     Set(MakeClass("wait", "WaitForFirstConsumer", "kubernetes.io/no-provisioner"));
     Set(MakeClass("make"));
@@ -149,6 +159,11 @@ class VolumeCluster : public TestCluster {
   testing::FakeHandle handle;
 
  private:
+  testing::FakeHandle& Following(const framework::Release& release) {
+    handle.SetRelease(release);
+    return handle;
+  }
+
   VolumeBinding plugin_;
 };
 

@@ -2,6 +2,8 @@
 #include "berth/proof/conformance/case.h"
 
 #include <algorithm>
+#include <charconv>
+#include <system_error>
 
 #include <simdjson.h>
 
@@ -158,6 +160,19 @@ Expected<void> LoadObjects(element parent, std::vector<framework::AnyObject>& to
   return {};
 }
 
+// The minor version of "v1.37.2".
+Expected<int> ReleaseMinorOf(const std::string& version) {
+  int minor = 0;
+  constexpr std::string_view kMajor = "v1.";
+  const char* const end = version.data() + version.size();
+  const bool is_version =
+      version.starts_with(kMajor) && std::from_chars(version.data() + kMajor.size(), end, minor).ec == std::errc();
+  if (is_version && minor >= framework::kOldestRelease && minor <= framework::kNewestRelease) return minor;
+  return InvalidError("expected.kubernetes: \"" + version.substr(0, 100) + "\" should be a version from v1." +
+                      std::to_string(framework::kOldestRelease) + " to v1." +
+                      std::to_string(framework::kNewestRelease));
+}
+
 }  // namespace
 
 Expected<Case> LoadCase(const std::string& path) {
@@ -168,6 +183,12 @@ Expected<Case> LoadCase(const std::string& path) {
   }
   Case loaded;
   loaded.name = Text(document, "name");
+  object gates;
+  if (document["gates"].get(gates) == simdjson::SUCCESS) {
+    for (const auto [gate, is_on] : gates)
+      loaded.gates.push_back(std::string(gate) +
+                             (is_on.is_bool() && is_on.get_bool().value_unsafe() ? "=true" : "=false"));
+  }
   element config;
   if (document["config"].get(config) == simdjson::SUCCESS && !config.is_null()) {
     loaded.config = config.is_string() ? Text(document, "config") : std::string(simdjson::minify(config));
@@ -189,6 +210,11 @@ Expected<Case> LoadCase(const std::string& path) {
   array attempts;
   if (document["expected"]["attempts"].get(attempts) != simdjson::SUCCESS) {
     return InvalidError(path + ": no expected.attempts: let the oracle answer the case first");
+  }
+  if (const std::string version = Text(document["expected"].value_unsafe(), "kubernetes"); !version.empty()) {
+    const auto minor = ReleaseMinorOf(version);
+    if (!minor.ok()) return minor.error().Wrap(path);
+    loaded.release_minor = *minor;
   }
   bool any_total = false, any_scores = false;
   for (const element attempt : attempts) {

@@ -14,6 +14,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/expected.h"
 #include "berth/framework/objects.h"
+#include "berth/framework/release.h"
 
 namespace berth::conformance {
 
@@ -65,7 +66,9 @@ struct Attempt {
 
 struct Case {
   std::string name;
-  std::string config;  // YAML or JSON; empty: the default
+  int release_minor = framework::kOldestRelease;  // of the kube-scheduler that answered
+  std::vector<std::string> gates;                 // that differ from its defaults: "Name=bool"
+  std::string config;                             // YAML or JSON; empty: the default
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
   std::vector<std::shared_ptr<const api::Pod>> pending;
@@ -74,7 +77,8 @@ struct Case {
   std::vector<Attempt> expected;
 };
 
-// Fills in the namespace, uid and schedulerName of pods where they are empty, as the oracle does.
+// `expected.kubernetes` has to be of a release that berth follows. Fills in the namespace, uid and schedulerName of
+// pods where they are empty, as the oracle does.
 Expected<Case> LoadCase(const std::string& path);
 
 }  // namespace berth::conformance

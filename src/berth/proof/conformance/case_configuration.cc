@@ -4,6 +4,7 @@
 #include <string>
 
 #include "berth/core/config/default.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/plugins/names.h"
@@ -23,9 +24,11 @@ void PreemptEverywhere(config::KubeSchedulerConfiguration& configuration) {
 }  // namespace
 
 Expected<config::KubeSchedulerConfiguration> ConfigurationOf(const Case& test) {
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  BERTH_ASSIGN_OR_RETURN(const config::FeatureGates gates,
+                         config::FeatureGates::Parse({.release_minor = test.release_minor, .gates = test.gates}));
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(gates);
   if (!test.config.empty()) {
-    BERTH_ASSIGN_OR_RETURN(configuration, config::LoadConfiguration(test.config));
+    BERTH_ASSIGN_OR_RETURN(configuration, config::LoadConfiguration(test.config, gates));
     if (const auto valid = config::ValidateConfiguration(configuration); !valid.ok()) return valid.error();
   }
   PreemptEverywhere(configuration);

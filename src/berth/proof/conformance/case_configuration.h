@@ -8,8 +8,8 @@
 
 namespace berth::conformance {
 
-// The case's own, or the default one. All nodes are looked at for preemption, as the oracle does: production stops when
-// it has enough.
+// The case's own, or the default one, for the release and gates that the case was answered with. All nodes are looked
+// at for preemption, as the oracle does: production stops when it has enough.
 Expected<config::KubeSchedulerConfiguration> ConfigurationOf(const Case& test);
 
 }  // namespace berth::conformance

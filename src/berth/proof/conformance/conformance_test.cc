@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -167,6 +168,21 @@ TEST(Runner, APlantedDifferenceIsFound) {
   }
 }
 
+// A switch that nothing turns would pass otherwise.
+TEST(Runner, ACaseOfOneReleaseFailsUnderTheOther) {
+  std::map<std::string, int> differing;  // by family
+  for (const auto& entry : fs::recursive_directory_iterator(testing::SourcePath("tests/golden"))) {
+    if (entry.path().extension() != ".json") continue;
+    auto test = LoadCase(entry.path().string());
+    ASSERT_TRUE(test.ok()) << test.error().message;
+    if (test->release_minor != 37) continue;
+    test->release_minor = 36;
+    differing[entry.path().parent_path().filename()] += RunCase(*test, runtime::Form::kReuse).empty() ? 0 : 1;
+  }
+  EXPECT_GT(differing.size(), 25u);
+  for (const auto& [family, count] : differing) EXPECT_GT(count, 0) << family;
+}
+
 TEST(Runner, MissingAndSurplusAttempts) {
   Case planted = GoldenCases().front();
   planted.expected.pop_back();
@@ -204,6 +220,12 @@ TEST_F(CaseFile, BadFilesAreRefused) {
   const auto unanswered = LoadCase(Write(R"({"name": "x", "objects": {}, "pending": []})"));
   ASSERT_FALSE(unanswered.ok());
   EXPECT_NE(unanswered.error().message.find("no expected.attempts"), std::string::npos);
+  for (const char* version : {"v1.99.0", "v1.35.1", "1.37.2", "newest"}) {
+    const auto other =
+        LoadCase(Write(R"({"expected": {"kubernetes": ")" + std::string(version) + R"(", "attempts": []}})"));
+    ASSERT_FALSE(other.ok()) << version;
+    EXPECT_NE(other.error().message.find("should be a version from v1.36 to v1.37"), std::string::npos);
+  }
   EXPECT_FALSE(LoadCase(Write(R"({"objects": {"nodes": [{"metadata": 7}]}, "expected": {"attempts": []}})")).ok());
   EXPECT_FALSE(LoadCase(Write(R"({"pending": [{"metadata": 7}], "expected": {"attempts": []}})")).ok());
 }

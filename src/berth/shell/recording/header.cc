@@ -51,6 +51,20 @@ Time FindTime(element object, std::string_view key) { return Time(Duration(codec
 
 std::string Find(element object, std::string_view key) { return std::string(codec::StringOrEmpty(object, key)); }
 
+// Of "1.37". Recordings of a berth that followed 1.36 alone may say what was emulated, which is older, or nothing.
+Expected<int> ReleaseOf(std::string_view kubernetes) {
+  if (kubernetes.empty()) return framework::kOldestRelease;
+  for (int minor = framework::kNewestRelease; minor > framework::kOldestRelease; --minor) {
+    if (kubernetes == "1." + std::to_string(minor)) return minor;
+  }
+  for (int minor = framework::kOldestRelease; minor >= framework::kOldestRelease - config::kEmulatedMinorsBefore;
+       --minor) {
+    if (kubernetes == "1." + std::to_string(minor)) return framework::kOldestRelease;
+  }
+  return InvalidError("it follows Kubernetes " + std::string(kubernetes.substr(0, 20)) + "; this berth follows 1." +
+                      std::to_string(framework::kOldestRelease) + " to 1." + std::to_string(framework::kNewestRelease));
+}
+
 // dl_iterate_phdr tells of the program first.
 int FindBuildId(dl_phdr_info* info, std::size_t, void* out) {
   for (int i = 0; i < info->dlpi_phnum; ++i) {
@@ -104,7 +118,8 @@ RecordingHeader MakeHeader(const config::KubeSchedulerConfiguration& configurati
   header.layout = Layout();
   header.configuration = ConfigurationText(configuration, gates);
   header.gates = settings;
-  header.kubernetes = "1." + std::to_string(gates.emulated_minor());
+  header.gates.release_minor = gates.release_minor();
+  header.kubernetes = "1." + std::to_string(gates.release_minor());
   return header;
 }
 
@@ -161,9 +176,10 @@ Expected<RecordingHeader> ReadHeader(std::string_view text) {
   const std::string seed = Find(*parsed, "seed");
   std::from_chars(seed.data(), seed.data() + seed.size(), header.seed);
   header.configuration = Find(*parsed, "configuration");
-  header.gates = {FindTexts(*parsed, "featureGates"), FindTexts(*parsed, "emulatedVersions"),
-                  FindTexts(*parsed, "minCompatibilityVersions")};
   header.kubernetes = Find(*parsed, "kubernetes");
+  BERTH_ASSIGN_OR_RETURN(const int release_minor, ReleaseOf(header.kubernetes));
+  header.gates = {release_minor, FindTexts(*parsed, "featureGates"), FindTexts(*parsed, "emulatedVersions"),
+                  FindTexts(*parsed, "minCompatibilityVersions")};
   header.pods.by_annotation = codec::FindBool(*parsed, "podsByAnnotation").value_or(false);
   header.pods.namespaces = FindSet(*parsed, "namespaces");
   header.pods.set_aside = FindSet(*parsed, "setAside");

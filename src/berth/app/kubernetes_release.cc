@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/kubernetes_release.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <system_error>
+#include <thread>
+
+#include "berth/base/log.h"
+#include "berth/codec/json.h"
+#include "berth/framework/release.h"
+
+namespace berth::app {
+namespace {
+
+constexpr Duration kAskEvery = std::chrono::seconds(1);
+constexpr Duration kAnswerTimeout = std::chrono::seconds(10);
+constexpr std::string_view kAuto = "auto";
+
+std::string Shown(int minor) { return "1." + std::to_string(minor); }
+
+// Of "1.37", "v1.37.2-eks-1".
+std::optional<int> MinorOf(std::string_view version) {
+  if (version.starts_with('v')) version.remove_prefix(1);
+  if (!version.starts_with("1.")) return std::nullopt;
+  version.remove_prefix(2);
+  int minor = 0;
+  const auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), minor);
+  if (error != std::errc() || minor < 0) return std::nullopt;
+  const bool ends = end == version.data() + version.size() || *end == '.' || *end == '-' || *end == '+';
+  return ends ? std::optional(minor) : std::nullopt;
+}
+
+// No answer has come, or one that says to come back: the server may be starting.
+bool IsForLater(ErrorCode code) {
+  return code != ErrorCode::kUnauthorized && code != ErrorCode::kForbidden && code != ErrorCode::kNotFound &&
+         code != ErrorCode::kInvalid;
+}
+
+}  // namespace
+
+std::string_view KubernetesVersion(int release_minor) { return release_minor >= 37 ? "v1.37.2" : "v1.36.3"; }
+
+Expected<ReleaseChoice> ParseReleaseChoice(std::string_view text) {
+  if (text == kAuto) return ReleaseChoice{};
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) {
+    if (text == Shown(minor)) return ReleaseChoice{minor};
+  }
+  std::string wanted;
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor)
+    wanted += Shown(minor) + ", ";
+  return InvalidError("should be " + wanted + "or auto");
+}
+
+Expected<int> ReleaseFor(std::string_view server_version) {
+  const std::optional<int> minor = MinorOf(server_version);
+  if (!minor)
+    return InvalidError("\"" + std::string(server_version.substr(0, 100)) + "\" is no version such as v1.37.0");
+  return std::clamp(*minor, framework::kOldestRelease, framework::kNewestRelease);
+}
+
+std::string TellRelease(std::string_view server_version, int release_minor) {
+  std::string text = "Deciding as kube-scheduler " + Shown(release_minor) + " does";
+  const std::optional<int> minor = MinorOf(server_version);
+  if (minor && *minor > release_minor) text += ", the newest that is followed";
+  if (minor && *minor < release_minor) text += ", the oldest that is followed";
+  return text;
+}
+
+Expected<std::string> AskServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
+  for (bool is_first = true;; is_first = false) {
+    client::RestOptions how;
+    how.timeout = kAnswerTimeout;
+    how.tries = 1;
+    const auto answer = rest.DoSync({"GET", "/version", {}, {}}, how);
+    if (answer.ok()) {
+      const auto document = codec::ParseJson(answer->body);
+      const auto* const object = document.ok() ? document->if_object() : nullptr;
+      const auto* const version = object == nullptr ? nullptr : object->if_contains("gitVersion");
+      if (version == nullptr || !version->is_string())
+        return InvalidError("GET /version: the answer has no gitVersion");
+      return std::string(version->as_string());
+    }
+    if (!IsForLater(answer.error().code)) return answer.error().Wrap("GET /version");
+    if (is_interrupted()) return Error{ErrorCode::kCancelled, "interrupted before the API server told its version"};
+    if (is_first) log::Warning("app", "The API server has not told its version yet", {{"err", answer.error().message}});
+    std::this_thread::sleep_for(kAskEvery);
+  }
+}
+
+}  // namespace berth::app

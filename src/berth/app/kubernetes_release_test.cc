@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/kubernetes_release.h"
+
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace berth::app {
+namespace {
+
+TEST(KubernetesRelease, TheFlagTakesWhatIsFollowed) {
+  EXPECT_TRUE(ParseReleaseChoice("auto")->IsAuto());
+  EXPECT_EQ(ParseReleaseChoice("1.36")->minor, 36);
+  EXPECT_EQ(ParseReleaseChoice("1.37")->minor, 37);
+  for (const std::string_view text : {"", "1.35", "1.38", "v1.37", "1.37.2", "37", "newest"}) {
+    const auto choice = ParseReleaseChoice(text);
+    ASSERT_FALSE(choice.ok()) << text;
+    EXPECT_EQ(choice.error().message, "should be 1.36, 1.37, or auto");
+  }
+}
+
+TEST(KubernetesRelease, FollowsTheServer) {
+  const struct {
+    std::string_view server;
+    int minor;  // 0: refused
+    std::string_view told;
+  } cases[] = {
+      {"v1.36.3", 36, "Deciding as kube-scheduler 1.36 does"},
+      {"v1.37.2", 37, "Deciding as kube-scheduler 1.37 does"},
+      {"v1.37.0-eks-1a2b", 37, "Deciding as kube-scheduler 1.37 does"},
+      {"v1.37.2+berth", 37, "Deciding as kube-scheduler 1.37 does"},
+      {"v1.38.0", 37, "Deciding as kube-scheduler 1.37 does, the newest that is followed"},
+      {"v1.35.9", 36, "Deciding as kube-scheduler 1.36 does, the oldest that is followed"},
+      {"", 0, ""},
+      {"v2.0.0", 0, ""},
+      {"v1.x", 0, ""},
+      {"v1.37beta", 0, ""},
+      {"v1.99999999999999999999", 0, ""},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.server);
+    const auto minor = ReleaseFor(test.server);
+    ASSERT_EQ(minor.ok(), test.minor != 0);
+    if (!minor.ok()) {
+      EXPECT_NE(minor.error().message.find("is no version such as v1.37.0"), std::string::npos);
+      continue;
+    }
+    EXPECT_EQ(*minor, test.minor);
+    EXPECT_EQ(TellRelease(test.server, *minor), test.told);
+  }
+}
+
+TEST(KubernetesRelease, ReportsTheVersionThatIsFollowed) {
+  EXPECT_EQ(KubernetesVersion(36), "v1.36.3");
+  EXPECT_EQ(KubernetesVersion(37), "v1.37.2");
+}
+
+}  // namespace
+}  // namespace berth::app
