@@ -761,7 +761,7 @@ TEST_F(SchedulingQueueTest, AReleaseNominatesPodsAtTheGate) {
   Add({.name = "gated", .nominated_node_name = "n1", .gates = {"GateA"}});
   EXPECT_EQ(queue->nominator().NominatedNode("uid-gated"), "n1");
   Add({.name = "b"});
-  EXPECT_FALSE(queue->nominator().NominatedNode("uid-b"));
+  EXPECT_EQ(queue->nominator().NominatedNode("uid-b"), "");
 }
 
 TEST_F(SchedulingQueueTest, DumpIsSortedByName) {
