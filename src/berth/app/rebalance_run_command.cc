@@ -84,7 +84,8 @@ class RebalanceRun {
 Expected<void> RebalanceRun::Prepare() {
   RebalanceClusterOptions cluster;
   BERTH_ASSIGN_OR_RETURN(cluster.policy, LoadPolicy("--policy", options_.policy));
-  BERTH_ASSIGN_OR_RETURN(cluster.core, OfflineOptionsFor(options_.config, plugins_));
+  // It may start before the API server, whose version is not asked for.
+  BERTH_ASSIGN_OR_RETURN(cluster.core, OfflineOptionsFor(options_.config, plugins_, /*server_version=*/{}));
   cluster.core.seed = seed_;
   cluster.namespace_name = options_.election.resource_namespace;
   cluster.name = options_.election.resource_name;

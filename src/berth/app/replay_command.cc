@@ -256,9 +256,6 @@ class ReplayCommand {
   }
 
   int Compare() const {
-    auto other = LoadQuestionConfiguration("--config", options_.config, plugins_);
-    if (!other.ok()) return cli::FailWith(other.error(), cli::kExitUsage);
-    for (const std::string& line : other->unknown) Warn(line);
     std::vector<std::unique_ptr<History>> histories;
     Replayer* recorded = nullptr;
     std::map<std::string, std::pair<std::string, Time>> placed;  // node and time, by uid
@@ -274,6 +271,9 @@ class ReplayCommand {
     auto replayer = Open(std::move(watcher));
     if (!replayer.ok()) return cli::FailWith(replayer.error());
     recorded = replayer->get();
+    auto other = LoadQuestionConfiguration("--config", options_.config, plugins_, recorded->header().kubernetes);
+    if (!other.ok()) return cli::FailWith(other.error(), cli::kExitUsage);
+    for (const std::string& line : other->unknown) Warn(line);
     auto again = recorded->Configuration();
     if (!again.ok()) return cli::FailWith(again.error());
     whatif::OfflineOptions same = Offline(*std::move(again), *recorded, recorded->header().started_at);

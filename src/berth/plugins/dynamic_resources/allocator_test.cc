@@ -143,7 +143,7 @@ TEST(DeviceAllocator, ReleasesDiffer) {
 
   const std::string steps =
       "{'name': 'a', 'allowMultipleAllocations': true, 'capacity': {'m': {'value': '9Ei', 'requestPolicy': {'default': "
-      "'1', 'validRange': {'min': '0', 'step': '8Ei'}}}}}";
+      "'1', 'validRange': {'min': '0', 'step': '5Ei'}}}}}";
   const auto asks = [](const std::string& amount) {
     return Requests(Exactly(1, "'capacity': {'requests': {'m': '" + amount + "'}}"));
   };
