@@ -318,7 +318,7 @@ TEST_P(EvaluatorTest, Messages) {
     return node.name() == "b" || node.name() == "c" ? Status::Unschedulable("z") : Status::Unschedulable("x");
   };
   p.post_filter = [](const PodInfo&) {
-    return framework::PostFilterResult{Status(Code::kUnschedulable, {"nobody to evict"}), true, ""};
+    return framework::PostFilterResult{Status(Code::kUnschedulable, {"nobody to evict"}), "", true, ""};
   };
   ASSERT_EQ(Evaluate().result, Result::kRefused);
   // Entries are sorted as strings.
@@ -332,7 +332,7 @@ TEST_P(EvaluatorTest, ThePreemptionThatFoundNothingIsReported) {
   first.filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("x"); };
   const auto report = std::make_shared<const framework::PreemptionReport>();
   first.post_filter = [&](const PodInfo&) {
-    return framework::PostFilterResult{Status::Unschedulable("nobody"), true, "", report};
+    return framework::PostFilterResult{Status::Unschedulable("nobody"), "", true, "", report};
   };
   Add("Second");
   ASSERT_EQ(Evaluate().result, Result::kRefused);

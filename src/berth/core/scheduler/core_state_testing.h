@@ -27,7 +27,8 @@ class CoreStateTest : public ::testing::Test {
   CoreState& state() {
     if (!state_) {
       ProfileSet::Owned owned = std::move(static_cast<ProfileSet::Owned&>(profiles_));
-      state_ = std::make_unique<CoreState>(options_, profiles_.handle->mutable_objects(), std::move(owned));
+      state_ = std::make_unique<CoreState>(options_, profiles_.handle->release(), profiles_.handle->mutable_objects(),
+                                           std::move(owned));
       state_->now = Time{std::chrono::seconds(1'000'000)};
     }
     return *state_;
