@@ -294,7 +294,7 @@ class Kubectl(BerthTest):
         done = subprocess.run([KUBECTL, "--server", self.api.url, "create", "cronjob", "c", "--image=i", "--schedule=@hourly"],
                               capture_output=True, text=True, timeout=TIMEOUT_S,
                               env={**clean_environment(), "HOME": self.home, "KUBECONFIG": os.devnull})
-        self.assertIn("Warning: berth's embedded cluster stores this CronJob, but no controller makes Jobs of it", done.stderr)
+        self.assertIn("Warning: berth's embedded cluster stores this CronJob, but none of its controllers makes Jobs of it", done.stderr)
         self.kubectl("delete", "cronjob", "c")
 
     def test_a_kind_that_is_not_served(self):

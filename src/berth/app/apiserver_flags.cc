@@ -16,7 +16,7 @@ CLI::App* AddApiServerCommand(CLI::App& app, ApiServerCommandOptions& options, i
                                  ->capture_default_str();
   AddNodesFile(*command, options.nodes_file)->excludes(nodes);
   command->add_flag("--no-controllers", options.no_controllers,
-                    "run none of its own, as beside a kube-controller-manager: no pods are made or collected");
+                    "as beside a kube-controller-manager: no pods are made or collected, but volumes are");
   AddWriteKubeconfig(*command, options.write_kubeconfig);
   command->add_option("--host-name", options.host_names,
                       "a name that clients reach it by, beside its address and localhost; may be repeated");

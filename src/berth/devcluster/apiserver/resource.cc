@@ -516,9 +516,9 @@ const json::value* SelectableField(const json::object& object, std::string_view 
 // Kinds that are stored and that nobody of the embedded cluster looks after.
 std::string Unattended(std::string_view kind) {
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"CronJob", "no controller makes Jobs of it"},
-      {"HorizontalPodAutoscaler", "no controller scales by it"},
-      {"ReplicationController", "no controller makes its pods (a ReplicaSet's it does)"},
+      {"CronJob", "none of its controllers makes Jobs of it"},
+      {"HorizontalPodAutoscaler", "none of its controllers scales by it"},
+      {"ReplicationController", "none of its controllers makes the pods (a ReplicaSet's they do)"},
       {"Ingress", "nothing routes by it"},
       {"NetworkPolicy", "nothing enforces it"},
       {"ResourceQuota", "nothing enforces it"},

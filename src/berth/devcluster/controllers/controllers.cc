@@ -44,12 +44,13 @@ class Controllers::Impl {
   }
 
   void Start() {
+    volumes_.Start();
+    if (context_->options.provisions_only) return;
     deployment_informer_->Start();
     set_informer_->Start();
     pod_informer_->Start();
     node_informer_->Start();
     for (const auto& each : workload_informers_) each->Start();
-    volumes_.Start();
   }
 
   void Stop() {

@@ -18,6 +18,7 @@ struct ControllersOptions {
   std::string hostname;    // in events
   int in_flight_max = 16;  // pod writes under way at once
   bool collects_garbage = true;
+  bool provisions_only = false;  // volumes for claims, as a CSI driver would, and nothing else
 };
 
 struct ControllersStats {

@@ -82,6 +82,22 @@ TEST_F(VolumeProvisionerTest, WaitsForTheSchedulersNode) {
   }));
 }
 
+// Beside a kube-controller-manager.
+TEST_F(VolumeProvisionerTest, MayBeAllThatRuns) {
+  controllers = std::make_unique<Controllers>(cluster.rest, cluster.events,
+                                              ControllersOptions{.hostname = "test", .provisions_only = true});
+  controllers->Start();
+  CreateClass("");
+  CreateClaim();
+  Create("/apis/apps/v1/namespaces/default/replicasets",
+         R"({"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"r"},"spec":{"replicas":1,
+             "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},
+             "spec":{"containers":[{"name":"c","image":"i"}]}}}})");
+  ASSERT_TRUE(IsBound());
+  cluster.Pass(std::chrono::seconds(5));
+  EXPECT_TRUE(cluster.List("/api/v1/namespaces/default/pods").empty());
+}
+
 TEST_F(VolumeProvisionerTest, LeavesOtherProvisionersClaimsAlone) {
   CreateClass("", "example.org/other");
   CreateClaim();

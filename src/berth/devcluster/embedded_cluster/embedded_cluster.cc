@@ -88,8 +88,8 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
     cluster->kubelets_->Start();
     BERTH_RETURN_IF_ERROR(CreateDefaultStorageClass(*cluster->rest_));
   }
-  if (!options.has_controllers) return cluster;
   controllers::ControllersOptions controllers;
+  controllers.provisions_only = !options.has_controllers;
   controllers.seed = options.seed;
   controllers.hostname = options.hostname;
   cluster->controllers_ = std::make_unique<controllers::Controllers>(*cluster->rest_, *cluster->events_, controllers);
