@@ -351,18 +351,18 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
     bool has_nomination;
     const char* message;
   } cases[] = {
-      {"success ends it", say({Status(), true, "a"}), say({Status::Unschedulable("second"), true, ""}), Code::kSuccess,
-       "a", true, ""},
-      {"both are asked", say({Status::Unschedulable("first"), false, ""}),
-       say({Status::Unschedulable("second"), true, ""}), Code::kUnschedulable, "", true, " first, second"},
-      {"the last nomination is kept", say({Status::Unschedulable("first"), true, "a"}),
-       say({Status::Unschedulable("second"), false, ""}), Code::kUnschedulable, "a", true, " first, second"},
-      {"unresolvable ends it", say({Status::UnschedulableAndUnresolvable("first"), false, ""}),
-       say({Status(), true, "b"}), Code::kUnschedulableAndUnresolvable, "", false, " first"},
-      {"an error ends it", say({Status::Error("first"), false, ""}), say({Status(), true, "b"}), Code::kError, "",
-       false, " first"},
+      {"success ends it", say({Status(), "", true, "a"}), say({Status::Unschedulable("second"), "", true, ""}),
+       Code::kSuccess, "a", true, ""},
+      {"both are asked", say({Status::Unschedulable("first"), "", false, ""}),
+       say({Status::Unschedulable("second"), "", true, ""}), Code::kUnschedulable, "", true, " first, second"},
+      {"the last nomination is kept", say({Status::Unschedulable("first"), "", true, "a"}),
+       say({Status::Unschedulable("second"), "", false, ""}), Code::kUnschedulable, "a", true, " first, second"},
+      {"unresolvable ends it", say({Status::UnschedulableAndUnresolvable("first"), "", false, ""}),
+       say({Status(), "", true, "b"}), Code::kUnschedulableAndUnresolvable, "", false, " first"},
+      {"an error ends it", say({Status::Error("first"), "", false, ""}), say({Status(), "", true, "b"}), Code::kError,
+       "", false, " first"},
       {"so does an exception", [](const PodInfo&) -> PostFilterResult { throw std::runtime_error("oops"); },
-       say({Status(), true, "b"}), Code::kError, "", false, " running PostFilter plugin \"First\": panic: oops"},
+       say({Status(), "", true, "b"}), Code::kError, "", false, " running PostFilter plugin \"First\": panic: oops"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
