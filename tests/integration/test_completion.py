@@ -203,7 +203,7 @@ class CompletionTest(BerthTest):
         self.assertIn("Usage: berth", output(berth_binary(), "-v", "4", "help"))
         version = json.loads(output(berth_binary(), "version", "-o", "json"))
         self.assertEqual(version["kubernetesVersion"], "v1.36.3")
-        self.assertEqual(output(berth_binary(), "version"), f"berth {version['version']} (as kube-scheduler v1.36.3)\n")
+        self.assertEqual(output(berth_binary(), "version"), f"berth {version['version']} (as kube-scheduler v1.36.3 or v1.37.2)\n")
         self.assertEqual(output(berth_binary(), "--version"), f"berth {version['version']}\n")
 
 

@@ -203,7 +203,7 @@ class OwnPlugin(BerthTest):
                      "share/berth/best-price.yaml"]:
             self.assertIn(name, names)
         for name in names:
-            self.assertRegex(name, r"^(bin/berth|lib/libberth(_testing)?\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|"
+            self.assertRegex(name, r"^(bin/berth|lib/libberth(_testing)?\.a|lib/cmake/berth/[\w.]+|share/berth/[\w.-]+\.yaml|share/man/man1/berth[\w-]*\.1|"
                              r"include/berth/(plugin\.h|(base|api|framework)/\w+\.h|testing/(builders|small_cluster)\.h))$")
         # Nothing leads back to where it was built.
         for path in [*self.prefix.rglob("*.cmake"), *self.prefix.rglob("*.h")]:

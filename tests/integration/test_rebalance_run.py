@@ -12,7 +12,7 @@ import threading
 import unittest
 import urllib.request
 
-from support import Api, BerthTest, Process, free_port, node_of, pod, wait_until
+from support import ROOT, Api, BerthTest, Process, free_port, node_of, pod, wait_until
 from test_rebalance import PAGE, ShopTest
 
 NAMESPACE = "/api/v1/namespaces/default"
@@ -344,7 +344,8 @@ class Page(ShopTest):
         self.shop(api)
         page = PAGE.read_text()
         match = LOG.search(page)
-        process = Process(self, *match.group(1).split()[1:], "--master", api.url)
+        words = [str(ROOT / word) if word.startswith("examples/") else word for word in match.group(1).split()[1:]]
+        process = Process(self, *words, "--master", api.url)
         process.wait_for("err", '"Round" result')
         lines = [line for line in process.lines("err") if "rebalance]" in line]
         text = "".join(re.sub(r' uid="[^"]*"', "", re.sub(r"^.*? rebalance\] ", "", line)) + "\n" for line in lines)

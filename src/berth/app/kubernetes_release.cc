@@ -83,7 +83,7 @@ Expected<std::string> AskServerVersion(client::RestClient& rest, const std::func
       return std::string(version->as_string());
     }
     if (!IsForLater(answer.error().code)) return answer.error().Wrap("GET /version");
-    if (is_interrupted()) return Error{ErrorCode::kCancelled, "interrupted before the API server told its version"};
+    if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};
     if (is_first) log::Warning("app", "The API server has not told its version yet", {{"err", answer.error().message}});
     std::this_thread::sleep_for(kAskEvery);
   }

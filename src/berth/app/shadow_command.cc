@@ -58,7 +58,8 @@ class ShadowRun {
       : options_(options), plugins_(plugins), stopwatch_(clock_), seed_(RandomSeed()) {}
 
   int Go() {
-    if (const auto prepared = Prepare(); !prepared.ok()) return cli::FailWith(prepared.error(), cli::kExitUsage);
+    if (const auto prepared = Prepare(); !prepared.ok())
+      return cli::FailWith(prepared.error(), StatusOf(prepared.error()));
     auto served = ServeMetrics(metrics_io_, options_.metrics_bind_address, metrics_);
     if (!served.ok()) return cli::FailWith(served.error());
     metrics_server_ = *std::move(served);
@@ -82,6 +83,9 @@ class ShadowRun {
  private:
   Expected<void> LoadFor(std::string_view server_version);
   Expected<void> Prepare();
+  static cli::ExitCode StatusOf(const Error& error) {
+    return error.code == ErrorCode::kCancelled ? cli::kExitFailed : cli::kExitUsage;
+  }
   Expected<void> CheckPage() const;
 
   std::string SchedulerNames() const {
@@ -173,7 +177,9 @@ Expected<void> ShadowRun::Prepare() {
   ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
   connection.metrics = &metrics_.registry();
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
-  BERTH_ASSIGN_OR_RETURN(const std::string version, AskServerVersion(connection_->rest(), cli::HasSignal));
+  const auto until = options_.duration ? std::optional(clock_.Now() + *options_.duration) : std::nullopt;
+  const auto is_over = [&] { return cli::HasSignal() || (until && clock_.Now() >= *until); };
+  BERTH_ASSIGN_OR_RETURN(const std::string version, AskServerVersion(connection_->rest(), is_over));
   BERTH_RETURN_IF_ERROR(LoadFor(version));
 
   shadow::ShadowOptions shadow;

@@ -276,6 +276,7 @@ constexpr PathRule kRules[] = {
     {"CSINode.spec.drivers.nodeID", Rule::kText},
     {"CSINode.spec.drivers.topologyKeys", Rule::kKey},
     {"CSINode.spec.drivers.allocatable.count", Rule::kKeep},
+    {"CSIDriver.spec.preventPodSchedulingIfMissing", Rule::kKeep},
     {"CSIDriver.spec.storageCapacity", Rule::kKeep},
     {"CSIStorageCapacity.capacity", Rule::kKeep},
     {"CSIStorageCapacity.maximumVolumeSize", Rule::kKeep},
