@@ -104,7 +104,7 @@ class ValueWriter {
       Put(value.second);
     } else if constexpr (kIsOf<T, std::variant>) {
       out_.Byte(static_cast<std::uint8_t>(value.index()));
-      std::visit([this](const auto& alternative) { Put(alternative); }, value);
+      std::visit([this](const auto& alternative) { this->Put(alternative); }, value);
     } else {
       static_assert(kIsStruct<T>);
       boost::pfr::for_each_field(value, [&](const auto& field) { PutField(value, field); });
@@ -222,7 +222,7 @@ class ValueReader {
     } else if constexpr (kIsOf<T, std::variant>) {
       GetAlternative(value, in_.Byte());
     } else {
-      boost::pfr::for_each_field(value, [this](auto& field) { Get(field); });
+      boost::pfr::for_each_field(value, [this](auto& field) { this->Get(field); });
     }
   }
 
