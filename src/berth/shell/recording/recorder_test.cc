@@ -201,7 +201,8 @@ TEST_F(RecorderTest, OlderRecordingsMakeRoomAndThenItEnds) {
   EXPECT_TRUE(recorder->has_ended());
   EXPECT_EQ(count(), 1u);
   std::uint64_t total = 0;
-  for (const RecordingFile& file : *ListRecordings(directory.path())) total += file.bytes;
+  const auto files = ListRecordings(directory.path());
+  for (const RecordingFile& file : *files) total += file.bytes;
   EXPECT_LT(total, 4 * kMax);
   EXPECT_EQ(PodsIn(recorder->path()).size(), 0u);
   EXPECT_FALSE(times.empty()) << "what it has can be read";
