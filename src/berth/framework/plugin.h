@@ -144,11 +144,11 @@ class FilterRunner {
 
 struct PostFilterResult {
   Status status;
-  std::string success_message;  // with success: what the pod's message ends with
   // Whether the pod's nomination is set anew (an empty name clears it) or left alone.
   bool has_nomination = false;
   std::string nominated_node_name;
   std::shared_ptr<const PreemptionReport> preemption;  // for people to read; null: none was tried
+  std::string success_message;                         // with success: what the pod's message ends with
 };
 
 // PostFilter: can room be made for the pod? Asked when no node is feasible, also after PreFilter refused.

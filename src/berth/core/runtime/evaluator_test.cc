@@ -318,7 +318,7 @@ TEST_P(EvaluatorTest, Messages) {
     return node.name() == "b" || node.name() == "c" ? Status::Unschedulable("z") : Status::Unschedulable("x");
   };
   p.post_filter = [](const PodInfo&) {
-    return framework::PostFilterResult{Status(Code::kUnschedulable, {"nobody to evict"}), "", true, ""};
+    return framework::PostFilterResult{Status(Code::kUnschedulable, {"nobody to evict"}), true, ""};
   };
   ASSERT_EQ(Evaluate().result, Result::kRefused);
   // Entries are sorted as strings.
@@ -332,7 +332,7 @@ TEST_P(EvaluatorTest, ThePreemptionThatFoundNothingIsReported) {
   first.filter = [](const Cycle&, const PodInfo&, const NodeInfo&) { return Status::Unschedulable("x"); };
   const auto report = std::make_shared<const framework::PreemptionReport>();
   first.post_filter = [&](const PodInfo&) {
-    return framework::PostFilterResult{Status::Unschedulable("nobody"), "", true, "", report};
+    return framework::PostFilterResult{Status::Unschedulable("nobody"), true, "", report};
   };
   Add("Second");
   ASSERT_EQ(Evaluate().result, Result::kRefused);
@@ -351,18 +351,18 @@ TEST_P(EvaluatorTest, PostFilterOrder) {
     bool has_nomination;
     const char* message;
   } cases[] = {
-      {"success ends it", say({Status(), "", true, "a"}), say({Status::Unschedulable("second"), "", true, ""}),
-       Code::kSuccess, "a", true, ""},
-      {"both are asked", say({Status::Unschedulable("first"), "", false, ""}),
-       say({Status::Unschedulable("second"), "", true, ""}), Code::kUnschedulable, "", true, " first, second"},
-      {"the last nomination is kept", say({Status::Unschedulable("first"), "", true, "a"}),
-       say({Status::Unschedulable("second"), "", false, ""}), Code::kUnschedulable, "a", true, " first, second"},
-      {"unresolvable ends it", say({Status::UnschedulableAndUnresolvable("first"), "", false, ""}),
-       say({Status(), "", true, "b"}), Code::kUnschedulableAndUnresolvable, "", false, " first"},
-      {"an error ends it", say({Status::Error("first"), "", false, ""}), say({Status(), "", true, "b"}), Code::kError,
-       "", false, " first"},
+      {"success ends it", say({Status(), true, "a"}), say({Status::Unschedulable("second"), true, ""}), Code::kSuccess,
+       "a", true, ""},
+      {"both are asked", say({Status::Unschedulable("first"), false, ""}),
+       say({Status::Unschedulable("second"), true, ""}), Code::kUnschedulable, "", true, " first, second"},
+      {"the last nomination is kept", say({Status::Unschedulable("first"), true, "a"}),
+       say({Status::Unschedulable("second"), false, ""}), Code::kUnschedulable, "a", true, " first, second"},
+      {"unresolvable ends it", say({Status::UnschedulableAndUnresolvable("first"), false, ""}),
+       say({Status(), true, "b"}), Code::kUnschedulableAndUnresolvable, "", false, " first"},
+      {"an error ends it", say({Status::Error("first"), false, ""}), say({Status(), true, "b"}), Code::kError, "",
+       false, " first"},
       {"so does an exception", [](const PodInfo&) -> PostFilterResult { throw std::runtime_error("oops"); },
-       say({Status(), "", true, "b"}), Code::kError, "", false, " running PostFilter plugin \"First\": panic: oops"},
+       say({Status(), true, "b"}), Code::kError, "", false, " running PostFilter plugin \"First\": panic: oops"},
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);

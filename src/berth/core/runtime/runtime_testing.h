@@ -171,7 +171,7 @@ class Puppet : public framework::PreFilterPlugin,
   framework::PostFilterResult PostFilter(const framework::Cycle&, const framework::PodInfo& pod,
                                          const framework::NodeStatuses&, framework::FilterRunner&) const override {
     return post_filter ? post_filter(pod)
-                       : framework::PostFilterResult{framework::Status::Unschedulable(""), "", false, {}};
+                       : framework::PostFilterResult{framework::Status::Unschedulable(""), false, {}};
   }
   framework::Status PreScore(const framework::Cycle& cycle, const framework::PodInfo& pod,
                              std::span<const framework::NodeIndex>) const override {

@@ -495,10 +495,10 @@ class PlanB final : public framework::PostFilterPlugin {
   PostFilterResult PostFilter(const Cycle&, const PodInfo& pod, const framework::NodeStatuses& statuses,
                               framework::FilterRunner&) const override {
     calls_.push_back(name_ + " of a node that says: " + statuses.Get(0).Message());
-    if (breaks) return {breaks(), "", false, {}, nullptr};
+    if (breaks) return {breaks(), false, {}, nullptr};
     const std::string* node = pod.labels().Find("plan-b");
-    if (node == nullptr) return {Status::Unschedulable(name_ + " has no plan"), "", false, {}, nullptr};
-    return {Status(), "", true, *node, nullptr};
+    if (node == nullptr) return {Status::Unschedulable(name_ + " has no plan"), false, {}, nullptr};
+    return {Status(), true, *node, nullptr};
   }
 
   std::function<Status()> breaks;
