@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "berth/base/log.h"
-#include "berth/codec/json.h"
+#include "berth/codec/json_reader.h"
 #include "berth/framework/release.h"
 
 namespace berth::app {
@@ -68,6 +68,12 @@ std::string TellRelease(std::string_view server_version, int release_minor) {
   return text;
 }
 
+std::string VersionIn(const std::string& body) {
+  codec::JsonReader reader({.bytes_max = std::size_t{64} << 10});
+  const auto document = reader.Parse(body);
+  return document.ok() ? std::string(codec::StringOrEmpty(*document, "gitVersion")) : std::string();
+}
+
 Expected<std::string> AskServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
   for (bool is_first = true;; is_first = false) {
     client::RestOptions how;
@@ -75,12 +81,9 @@ Expected<std::string> AskServerVersion(client::RestClient& rest, const std::func
     how.tries = 1;
     const auto answer = rest.DoSync({"GET", "/version", {}, {}}, how);
     if (answer.ok()) {
-      const auto document = codec::ParseJson(answer->body);
-      const auto* const object = document.ok() ? document->if_object() : nullptr;
-      const auto* const version = object == nullptr ? nullptr : object->if_contains("gitVersion");
-      if (version == nullptr || !version->is_string())
-        return InvalidError("GET /version: the answer has no gitVersion");
-      return std::string(version->as_string());
+      std::string version = VersionIn(answer->body);
+      if (version.empty()) return InvalidError("GET /version: the answer has no gitVersion");
+      return version;
     }
     if (!IsForLater(answer.error().code)) return answer.error().Wrap("GET /version");
     if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};

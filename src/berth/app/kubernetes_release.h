@@ -28,6 +28,9 @@ Expected<int> ReleaseFor(std::string_view server_version);
 // One line on that choice.
 std::string TellRelease(std::string_view server_version, int release_minor);
 
+// The gitVersion in the body of /version; empty when there is none.
+std::string VersionIn(const std::string& body);
+
 // gitVersion of GET /version. Asks until the server answers; `is_interrupted` ends that. An answer that cannot be
 // understood is an error at once.
 Expected<std::string> AskServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted);

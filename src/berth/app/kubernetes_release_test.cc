@@ -55,5 +55,9 @@ TEST(KubernetesRelease, ReportsTheVersionThatIsFollowed) {
   EXPECT_EQ(KubernetesVersion(37), "v1.37.2");
 }
 
+TEST(KubernetesRelease, AVersionThatIsNone) {
+  for (const char* body : {"", "[]", "{}", R"({"gitVersion":7})", "no JSON"}) EXPECT_EQ(VersionIn(body), "") << body;
+}
+
 }  // namespace
 }  // namespace berth::app

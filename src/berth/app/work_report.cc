@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include "berth/app/kubernetes_release.h"
 #include "berth/base/log.h"
-#include "berth/codec/json.h"
 
 namespace berth::app {
 namespace {
@@ -50,13 +50,6 @@ void WorkReport::TellMinute() {
   told_ = now;
   if (minute.scheduled + minute.unschedulable + minute.errors > 0) sinks_.minute(minute);
   After(kInterval, &WorkReport::TellMinute);
-}
-
-std::string VersionIn(const std::string& body) {
-  const auto document = codec::ParseJson(body, {.bytes_max = std::size_t{64} << 10});
-  if (!document.ok() || !document->is_object()) return {};
-  const codec::json::value* version = document->get_object().if_contains("gitVersion");
-  return version != nullptr && version->is_string() ? std::string(version->get_string()) : std::string();
 }
 
 WorkReport::Sinks LogReports(std::string schedulers) {

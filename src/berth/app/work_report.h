@@ -64,9 +64,6 @@ class WorkReport : public std::enable_shared_from_this<WorkReport> {
   scheduler::Counts told_;
 };
 
-// The gitVersion in the body of /version; empty when there is none.
-std::string VersionIn(const std::string& body);
-
 // Sinks that write into the log; `schedulers` are the profiles' names.
 WorkReport::Sinks LogReports(std::string schedulers);
 

@@ -48,9 +48,5 @@ TEST(WorkReport, SaysWhenItHasSyncedAndWhatAMinuteBrought) {
   EXPECT_EQ(synced.size(), 1u);
 }
 
-TEST(WorkReport, AVersionThatIsNone) {
-  for (const char* body : {"", "[]", "{}", R"({"gitVersion":7})", "no JSON"}) EXPECT_EQ(VersionIn(body), "") << body;
-}
-
 }  // namespace
 }  // namespace berth::app
