@@ -7,6 +7,7 @@
 
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
+#include "berth/codec/json_reader.h"
 #include "berth/rebalance/plan_answer.h"
 #include "berth/whatif/cluster_reader.h"
 
@@ -122,13 +123,11 @@ Expected<net::Response> RebalanceCluster::SendLedger(const char* method, std::st
 }
 
 Expected<void> RebalanceCluster::KeepVersion(const net::Response& response, std::string* text) {
-  BERTH_ASSIGN_OR_RETURN(const codec::json::value document, codec::ParseJson(response.body));
-  const auto find = [&](const char* part, const char* key) -> std::string {
-    const auto* const whole = document.if_object();
-    const auto* const member = whole == nullptr ? nullptr : whole->if_contains(part);
-    const auto* const value =
-        member == nullptr || !member->is_object() ? nullptr : member->get_object().if_contains(key);
-    return value == nullptr || !value->is_string() ? std::string() : std::string(value->get_string());
+  codec::JsonReader reader({.bytes_max = std::size_t{3} << 20});
+  BERTH_ASSIGN_OR_RETURN(const auto document, reader.Parse(response.body));
+  const auto find = [&document](std::string_view part, std::string_view key) {
+    const auto member = codec::FindMember(document, part);
+    return member ? std::string(codec::StringOrEmpty(*member, key)) : std::string();
   };
   version_ = find("metadata", "resourceVersion");
   if (version_.empty()) return Error{ErrorCode::kInternal, "the answer is no ConfigMap: it has no resourceVersion"};
