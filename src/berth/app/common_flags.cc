@@ -40,6 +40,13 @@ void AddDuration(CLI::App& command, const std::string& flag, Duration& duration,
       ->default_str(FormatGoDuration(duration));
 }
 
+void AddMetricsAddress(CLI::App& command, std::string& address, const std::string& paths) {
+  command
+      .add_option("--metrics-bind-address", address,
+                  "address and port of GET " + paths + " over plain HTTP, for example 127.0.0.1:8080")
+      ->check(CheckAddress, "");
+}
+
 std::string CheckAddress(const std::string& text) {
   const auto address = net::SplitHostPort(text);
   return address.ok() ? "" : address.error().message;

@@ -33,6 +33,9 @@ struct DurationRange {
 void AddDuration(CLI::App& command, const std::string& flag, Duration& duration, const std::string& what,
                  DurationRange range);
 
+// --metrics-bind-address; `paths` are those that are served there.
+void AddMetricsAddress(CLI::App& command, std::string& address, const std::string& paths);
+
 std::string CheckAddress(const std::string& text);
 std::string CheckSeed(const std::string& text);
 

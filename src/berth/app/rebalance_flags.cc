@@ -110,9 +110,7 @@ void AddRun(CLI::App& rebalance, RebalanceOptions& options, std::optional<std::s
   run->add_flag("--execute", to.controller.executes, "evict; without it, the log says what would be evicted");
   AddLimits(*run, to.controller);
   AddElection(*run, to.election);
-  run->add_option("--metrics-bind-address", to.metrics_bind_address,
-                  "address and port of GET /metrics and /healthz over plain HTTP, for example 127.0.0.1:8080")
-      ->check(CheckAddress, "");
+  AddMetricsAddress(*run, to.metrics_bind_address, "/metrics and /healthz");
   AddPluginDirectory(*run, plugin_directory);
   AddVerbosity(*run, verbosity);
   run->footer(

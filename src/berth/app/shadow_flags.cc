@@ -44,10 +44,7 @@ CLI::App* AddShadowCommand(CLI::App& app, ShadowCommandOptions& options, std::op
       ->check(CheckDuration, "");
   shadow->add_option("--pods", options.pods, "end after so many decisions")
       ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max() / 2));
-  shadow
-      ->add_option("--metrics-bind-address", options.metrics_bind_address,
-                   "address and port of GET /metrics over plain HTTP, for example 127.0.0.1:8080")
-      ->check(CheckAddress, "");
+  AddMetricsAddress(*shadow, options.metrics_bind_address, "/metrics");
   AddPluginDirectory(*shadow, plugin_directory);
   AddVerbosity(*shadow, verbosity);
   shadow->footer(
