@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/devcluster/controllers/daemon_set_decision.h"
 #include "berth/plugins/helper/required_node_affinity.h"
 #include "berth/plugins/helper/tolerations.h"
 
@@ -21,14 +22,10 @@ void Tolerate(api::Pod& pod, std::string_view key, api::TaintEffect effect) {
 }  // namespace
 
 void AddDaemonTolerations(api::Pod& pod) {
-  using enum api::TaintEffect;
-  Tolerate(pod, "node.kubernetes.io/not-ready", kNoExecute);
-  Tolerate(pod, "node.kubernetes.io/unreachable", kNoExecute);
-  Tolerate(pod, "node.kubernetes.io/disk-pressure", kNoSchedule);
-  Tolerate(pod, "node.kubernetes.io/memory-pressure", kNoSchedule);
-  Tolerate(pod, "node.kubernetes.io/pid-pressure", kNoSchedule);
-  Tolerate(pod, "node.kubernetes.io/unschedulable", kNoSchedule);
-  if (pod.spec.host_network) Tolerate(pod, "node.kubernetes.io/network-unavailable", kNoSchedule);
+  for (const controllers::DaemonToleration& each : controllers::kDaemonTolerations) {
+    Tolerate(pod, each.key, each.effect);
+  }
+  if (pod.spec.host_network) Tolerate(pod, "node.kubernetes.io/network-unavailable", api::TaintEffect::kNoSchedule);
 }
 
 bool RunsDaemonPod(const api::Pod& pod, const api::Node& node) {

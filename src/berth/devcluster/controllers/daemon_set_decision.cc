@@ -16,29 +16,18 @@ namespace {
 constexpr const char* kHashLabel = "controller-revision-hash";
 constexpr std::size_t kNameMax = 63 - 6;
 
-struct DaemonToleration {
-  const char* key;
-  const char* effect;
-};
-constexpr DaemonToleration kTolerations[] = {
-    {"node.kubernetes.io/not-ready", "NoExecute"},      {"node.kubernetes.io/unreachable", "NoExecute"},
-    {"node.kubernetes.io/disk-pressure", "NoSchedule"}, {"node.kubernetes.io/memory-pressure", "NoSchedule"},
-    {"node.kubernetes.io/pid-pressure", "NoSchedule"},  {"node.kubernetes.io/unschedulable", "NoSchedule"}};
-
 // The template as the set's pods have it: with the daemon's tolerations and the labels that tell one revision from the
 // other.
 json::object DaemonTemplate(const WorkloadView& set, const std::string& hash) {
   json::object copy = set.Template();
-  json::object& spec = copy["spec"].is_object() ? copy["spec"].as_object() : copy["spec"].emplace_object();
+  json::object& spec = ObjectIn(copy, "spec");
   if (!spec["tolerations"].is_array()) spec["tolerations"].emplace_array();
   json::array& tolerations = spec["tolerations"].as_array();
-  for (const DaemonToleration& each : kTolerations) {
-    tolerations.push_back(json::object{{"key", each.key}, {"operator", "Exists"}, {"effect", each.effect}});
+  for (const DaemonToleration& each : kDaemonTolerations) {
+    const char* const effect = each.effect == api::TaintEffect::kNoExecute ? "NoExecute" : "NoSchedule";
+    tolerations.push_back(json::object{{"key", each.key}, {"operator", "Exists"}, {"effect", effect}});
   }
-  json::object& metadata =
-      copy["metadata"].is_object() ? copy["metadata"].as_object() : copy["metadata"].emplace_object();
-  json::object& labels =
-      metadata["labels"].is_object() ? metadata["labels"].as_object() : metadata["labels"].emplace_object();
+  json::object& labels = ObjectIn(ObjectIn(copy, "metadata"), "labels");
   labels[kHashLabel] = hash;
   labels["pod-template-generation"] = std::to_string(set.generation);
   return copy;
@@ -55,11 +44,8 @@ PodDecision::New NewPod(const WorkloadView& set, const json::object& daemon_temp
                         const std::string& node) {
   PodDecision::New pod{name, PodFromTemplate(set, "DaemonSet", daemon_template, name, name.substr(0, name.size() - 5))};
   json::object& spec = pod.document["spec"].as_object();
-  json::value& affinity = spec["affinity"];
-  if (!affinity.is_object()) affinity.emplace_object();
-  json::value& of_node = affinity.as_object()["nodeAffinity"];
-  if (!of_node.is_object()) of_node.emplace_object();
-  of_node.as_object()["requiredDuringSchedulingIgnoredDuringExecution"] = NodeAffinityTo(node);
+  json::object& of_node = ObjectIn(ObjectIn(spec, "affinity"), "nodeAffinity");
+  of_node["requiredDuringSchedulingIgnoredDuringExecution"] = NodeAffinityTo(node);
   return pod;
 }
 

@@ -26,13 +26,7 @@ struct Tally {
 
 std::int64_t IndexOf(const PodView& pod) {
   const std::string* text = pod.labels.Find(kIndexKey);
-  if (text == nullptr || text->empty() || text->size() > 9) return -1;
-  std::int64_t index = 0;
-  for (const char c : *text) {
-    if (c < '0' || c > '9') return -1;
-    index = index * 10 + (c - '0');
-  }
-  return index;
+  return text == nullptr ? -1 : NumberIn(*text);
 }
 
 Tally Count(const Pods& pods, bool is_indexed) {
@@ -107,10 +101,7 @@ PodDecision::New NewPod(const WorkloadView& job, const std::string& name, std::i
   PodDecision::New pod{name, PodFromTemplate(job, "Job", job.Template(), name, base)};
   if (index < 0) return pod;
   json::object& metadata = pod.document["metadata"].as_object();
-  for (const char* map : {"labels", "annotations"}) {
-    if (Member(metadata, map) == nullptr) metadata[map] = json::object();
-    metadata[map].as_object()[kIndexKey] = std::to_string(index);
-  }
+  for (const char* map : {"labels", "annotations"}) ObjectIn(metadata, map)[kIndexKey] = std::to_string(index);
   json::object& spec = pod.document["spec"].as_object();
   if (StringOf(spec, "hostname").empty()) spec["hostname"] = job.name + '-' + std::to_string(index);
   return pod;

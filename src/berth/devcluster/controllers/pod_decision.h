@@ -4,6 +4,7 @@
 // each pod once.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,12 @@ struct PodDecision {
 
 using Pods = std::vector<std::shared_ptr<const PodView>>;
 using Nodes = std::vector<std::shared_ptr<const api::Node>>;
+
+// The object that is the member of this name; an empty one is put there where there is none.
+json::object& ObjectIn(json::object& owner, const char* name);
+
+// Of up to nine digits; -1: it is no such number.
+std::int64_t NumberIn(std::string_view digits);
 
 // False where the update strategy is OnDelete.
 bool UpdatesByItself(const WorkloadView& set);

@@ -17,13 +17,7 @@ constexpr const char* kHashLabel = "controller-revision-hash";
 std::int64_t OrdinalOf(const WorkloadView& set, std::string_view name) {
   if (!name.starts_with(set.name + '-')) return -1;
   const std::string_view digits = name.substr(set.name.size() + 1);
-  if (digits.empty() || digits.size() > 9 || (digits.size() > 1 && digits.front() == '0')) return -1;
-  std::int64_t number = 0;
-  for (const char c : digits) {
-    if (c < '0' || c > '9') return -1;
-    number = number * 10 + (c - '0');
-  }
-  return number;
+  return digits.size() > 1 && digits.front() == '0' ? -1 : NumberIn(digits);
 }
 
 std::vector<const json::object*> ClaimTemplates(const WorkloadView& set) {
@@ -39,11 +33,6 @@ std::vector<const json::object*> ClaimTemplates(const WorkloadView& set) {
 std::string ClaimTemplateName(const json::object& claim) {
   const json::object* metadata = ObjectOf(claim, "metadata");
   return metadata == nullptr ? std::string() : std::string(StringOf(*metadata, "name"));
-}
-
-json::object& ObjectIn(json::object& owner, const char* name) {
-  json::value& member = owner[name];
-  return member.is_object() ? member.as_object() : member.emplace_object();
 }
 
 PodDecision::New NewClaim(const WorkloadView& set, const json::object& from, const std::string& pod_name) {
