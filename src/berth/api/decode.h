@@ -18,6 +18,7 @@
 
 #include "berth/api/decode_node.h"
 #include "berth/api/decode_pod.h"
+#include "berth/api/decode_pod_group.h"
 #include "berth/api/decode_resource_claim.h"
 #include "berth/api/decode_storage.h"
 #include "berth/api/decode_workloads.h"

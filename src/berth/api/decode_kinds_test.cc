@@ -4,6 +4,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <protozero/pbf_writer.hpp>
 
 #include "berth/api/decode.h"
 
@@ -430,6 +431,83 @@ TEST(DecodeKindsTest, ErrorsNameThePlace) {
       EXPECT_TRUE(got.starts_with(std::string(c.kind) + " x: " + c.want)) << got;
     }
   }
+}
+
+std::string Message(std::uint32_t tag, const std::string& bytes) {
+  std::string out;
+  protozero::pbf_writer(out).add_message(tag, bytes);
+  return out;
+}
+std::string Text(std::uint32_t tag, const std::string& text) { return Message(tag, text); }
+std::string Number(std::uint32_t tag, std::int64_t value) {
+  std::string out;
+  protozero::pbf_writer(out).add_int64(tag, value);
+  return out;
+}
+
+TEST(DecodePodTest, SchedulingGroup) {
+  EXPECT_EQ(PodOf(R"({"schedulingGroup": {"podGroupName": "training-1"}})").spec.pod_group_name, "training-1");
+  EXPECT_EQ(PodOf(R"({"schedulingGroup": null})").spec.pod_group_name, "");
+  const auto pod = DecodePodProtobuf(Message(1, Text(1, "p")) + Message(2, Message(43, Text(1, "training-1"))));
+  ASSERT_TRUE(pod.ok()) << pod.error().message;
+  EXPECT_EQ((*pod)->spec.pod_group_name, "training-1");
+}
+
+TEST(DecodeKindsTest, PodGroup) {
+  PodGroup want;
+  want.metadata.name = "g";
+  want.parent_name = "top";
+  want.min_count = 3;
+  want.topology_keys = {"rack"};
+  want.is_disrupted_whole = true;
+  want.priority = 7;
+  want.preemption_policy = PreemptionPolicy::kNever;
+  want.conditions = {{"PodGroupInitiallyScheduled", "False", "Unschedulable", "no room", 4}};
+  const PodGroup json = Decoded(DecodePodGroup, R"({"metadata": {"name": "g"}, "spec": {
+    "parentCompositePodGroupName": "top", "schedulingPolicy": {"gang": {"minCount": 3}},
+    "schedulingConstraints": {"topology": [{"key": "rack"}]}, "disruptionMode": {"all": {}},
+    "priorityClassName": "high", "priority": 7, "preemptionPolicy": "Never",
+    "workloadRef": {"workloadName": "w", "templateName": "t"}},
+    "status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable",
+      "message": "no room", "observedGeneration": 4, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
+  EXPECT_TRUE(json == want);
+  const std::string condition = Text(1, "PodGroupInitiallyScheduled") + Text(2, "False") + Number(3, 4) +
+                                Text(5, "Unschedulable") + Text(6, "no room");
+  const std::string spec = Text(1, "top") + Message(3, Message(2, Number(1, 3))) +
+                           Message(4, Message(1, Text(1, "rack"))) + Message(6, Message(2, "")) + Number(8, 7) +
+                           Text(9, "Never");
+  const auto protobuf =
+      DecodePodGroupProtobuf(Message(1, Text(1, "g")) + Message(2, spec) + Message(3, Message(1, condition)));
+  ASSERT_TRUE(protobuf.ok()) << protobuf.error().message;
+  EXPECT_TRUE(**protobuf == want);
+
+  const PodGroup basic = Decoded(
+      DecodePodGroup, R"({"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}},
+                          "disruptionMode": {"single": {}}}})");
+  EXPECT_FALSE(basic.min_count);
+  EXPECT_FALSE(basic.is_disrupted_whole);
+}
+
+TEST(DecodeKindsTest, CompositePodGroup) {
+  CompositePodGroup want;
+  want.metadata.name = "top";
+  want.min_group_count = 2;
+  want.topology_keys = {"zone"};
+  want.is_disrupted_whole = true;
+  want.priority = 9;
+  want.preemption_policy = PreemptionPolicy::kPreemptLowerPriority;
+  want.parent_name = "root";
+  const CompositePodGroup json = Decoded(DecodeCompositePodGroup, R"({"metadata": {"name": "top"}, "spec": {
+    "parentCompositePodGroupName": "root", "schedulingPolicy": {"gang": {"minGroupCount": 2}},
+    "schedulingConstraints": {"topology": [{"key": "zone"}]}, "disruptionMode": {"all": {}}, "priority": 9,
+    "preemptionPolicy": "PreemptLowerPriority"}})");
+  EXPECT_TRUE(json == want);
+  const std::string spec = Text(1, "root") + Message(3, Message(2, Number(1, 2))) +
+                           Message(4, Message(1, Text(1, "zone"))) + Message(5, Message(2, "")) + Number(7, 9) +
+                           Text(8, "PreemptLowerPriority");
+  const auto protobuf = DecodeCompositePodGroupProtobuf(Message(1, Text(1, "top")) + Message(2, spec));
+  ASSERT_TRUE(protobuf.ok()) << protobuf.error().message;
+  EXPECT_TRUE(**protobuf == want);
 }
 
 }  // namespace

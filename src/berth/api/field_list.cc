@@ -7,6 +7,7 @@
 #include "berth/api/fields_node.h"
 #include "berth/api/fields_pod.h"
 #include "berth/api/fields_pod_details.h"
+#include "berth/api/fields_pod_group.h"
 #include "berth/api/fields_resource_claim.h"
 #include "berth/api/fields_storage.h"
 #include "berth/api/fields_workloads.h"
@@ -98,7 +99,7 @@ struct Kinds {
 using AllKinds =
     Kinds<Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver, CsiStorageCapacity,
           VolumeAttachment, PodDisruptionBudget, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet,
-          ResourceSlice, DeviceClass, ResourceClaim, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
+          ResourceSlice, DeviceClass, ResourceClaim, PodGroup, CompositePodGroup, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
 
 }  // namespace
 }  // namespace internal

@@ -182,6 +182,7 @@ inline constexpr auto kFields<PodSpec> = Fields{
     Field{"schedulingGates", 38, ListOf<PodSchedulingGate>(&PodSpec::scheduling_gates)},
     Field{"resourceClaims", 39, &PodSpec::resource_claims},
     Field{"resources", 40, As<ResourceRequirements>(&PodSpec::requests)},
+    Field{"schedulingGroup", 43, Fields{Field{"podGroupName", 1, &PodSpec::pod_group_name}}},
 };
 
 // --- Status ----------------------------------------------------------------------------------------------------------

@@ -165,6 +165,7 @@ struct PodSpec {
   ResourceList overhead;
   ResourceList requests;  // pod-level spec.resources.requests
   std::vector<std::string> scheduling_gates;
+  std::string pod_group_name;  // schedulingGroup.podGroupName; empty: the pod is in no group
   PodAffinity pod_affinity;
   PodAffinity pod_anti_affinity;
   std::vector<TopologySpreadConstraint> topology_spread_constraints;

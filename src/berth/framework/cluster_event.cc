@@ -16,7 +16,7 @@ bool ClusterEvent::Matches(const ClusterEvent& registered, const ClusterEvent& i
 }
 
 std::string ClusterEvent::Label() const {
-  static constexpr std::array<std::string_view, 16> kResources = {"Pod",
+  static constexpr std::array<std::string_view, 18> kResources = {"Pod",
                                                                   "AssignedPod",
                                                                   "UnschedulablePod",
                                                                   "Node",
@@ -30,6 +30,8 @@ std::string ClusterEvent::Label() const {
                                                                   "resource.k8s.io/ResourceClaim",
                                                                   "resource.k8s.io/ResourceSlice",
                                                                   "resource.k8s.io/DeviceClass",
+                                                                  "scheduling.k8s.io/PodGroup",
+                                                                  "scheduling.k8s.io/CompositePodGroup",
                                                                   "OutsideData",
                                                                   "*"};
   static constexpr std::array<std::pair<ActionType, std::string_view>, 15> kActions = {

@@ -29,6 +29,8 @@ enum class EventResource : std::uint8_t {
   kResourceClaim,
   kResourceSlice,
   kDeviceClass,
+  kPodGroup,
+  kCompositePodGroup,
   kOutsideData,  // berth's own, see outside_data.h
   kWildcard,
 };
@@ -103,6 +105,9 @@ struct ClusterEventWithHint {
   // True when all that the hint reads of the pod is its class, and by the uid whether the event is about this pod. The
   // queue then asks once for all pods of a class that the event is not about.
   bool is_hint_of_class = false;
+  // True when the hint helps no pod but those of the pod group that the event's pod or object belongs to (its whole
+  // hierarchy of groups). The queue then asks about that group alone.
+  bool is_hint_of_pod_group = false;
 };
 
 }  // namespace berth::framework

@@ -31,6 +31,7 @@ std::shared_ptr<PodClass> MakePodClass(const api::Pod& pod, api::StringMap annot
   made->controller = pod.metadata.controller;
   made->spec = pod.spec;
   made->spec.node_name.clear();
+  made->spec.pod_group_name.clear();
   made->container_statuses = pod.status.container_statuses;
   made->pod_resources = pod.status.pod_resources;
   made->is_resize_infeasible = IsResizeInfeasible(pod);
@@ -46,6 +47,7 @@ PodInfoPtr MakePodInfo(const api::Pod& pod, std::shared_ptr<const PodClass> pod_
   info->resource_version = pod.metadata.resource_version;
   if (!pod.spec.node_name.empty()) info->node_name = pod.spec.node_name;
   if (!pod.status.nominated_node_name.empty()) info->nominated_node_name = pod.status.nominated_node_name;
+  if (!pod.spec.pod_group_name.empty()) info->pod_group_name = pod.spec.pod_group_name;
   info->generation = pod.metadata.generation;
   info->creation_time = pod.metadata.creation_time;
   info->start_time = pod.status.start_time;
@@ -82,6 +84,7 @@ api::Pod PodOf(const PodInfo& info) {
   pod.metadata.deletion_time = info.deletion_time;
   pod.spec = of.spec;
   pod.spec.node_name = info.node_name;
+  pod.spec.pod_group_name = info.pod_group_name;
   pod.status.phase = info.is_terminal ? api::PodPhase::kFailed : api::PodPhase::kPending;
   pod.status.nominated_node_name = info.nominated_node_name;
   pod.status.start_time = info.start_time;

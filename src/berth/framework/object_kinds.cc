@@ -13,6 +13,8 @@ constexpr std::string_view kApps = "apps/v1";
 constexpr std::string_view kStorage = "storage.k8s.io/v1";
 constexpr std::string_view kPolicy = "policy/v1";
 constexpr std::string_view kResource = "resource.k8s.io/v1";
+constexpr std::string_view kScheduling = "scheduling.k8s.io/v1beta1";
+constexpr std::string_view kSchedulingAlpha = "scheduling.k8s.io/v1alpha3";
 
 using Decode = Expected<AnyObject> (*)(const simdjson::dom::element& object);
 using DecodeProtobuf = Expected<AnyObject> (*)(std::string_view message);
@@ -97,6 +99,14 @@ constexpr std::array<Entry, kObjectKindCount> kEntries = {{
      {"ResourceClaim", kResource, "resourceclaims"},
      Erased<api::DecodeResourceClaim>,
      Erased<api::DecodeResourceClaimProtobuf>},
+    {ObjectKind::kPodGroup,
+     {"PodGroup", kScheduling, "podgroups"},
+     Erased<api::DecodePodGroup>,
+     Erased<api::DecodePodGroupProtobuf>},
+    {ObjectKind::kCompositePodGroup,
+     {"CompositePodGroup", kSchedulingAlpha, "compositepodgroups"},
+     Erased<api::DecodeCompositePodGroup>,
+     Erased<api::DecodeCompositePodGroupProtobuf>},
 }};
 
 constexpr bool IsInOrder() {

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "berth/api/pod_group.h"
 #include "berth/api/resource_claim.h"
 #include "berth/api/storage.h"
 #include "berth/api/workloads.h"
@@ -38,8 +39,10 @@ enum class ObjectKind : std::uint8_t {
   kResourceSlice,
   kDeviceClass,
   kResourceClaim,
+  kPodGroup,
+  kCompositePodGroup,
 };
-inline constexpr std::size_t kObjectKindCount = 16;
+inline constexpr std::size_t kObjectKindCount = 18;
 
 template <typename... T>
 struct ObjectTypes {
@@ -51,7 +54,7 @@ using AllObjectTypes =
     ObjectTypes<api::PersistentVolume, api::PersistentVolumeClaim, api::StorageClass, api::CsiNode, api::CsiDriver,
                 api::CsiStorageCapacity, api::VolumeAttachment, api::PodDisruptionBudget, api::Namespace, api::Service,
                 api::ReplicationController, api::ReplicaSet, api::StatefulSet, api::ResourceSlice, api::DeviceClass,
-                api::ResourceClaim>;
+                api::ResourceClaim, api::PodGroup, api::CompositePodGroup>;
 
 // One object of any of the kinds; never a null pointer.
 using AnyObject = AllObjectTypes::Any;

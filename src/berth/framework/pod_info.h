@@ -33,7 +33,7 @@ struct PodClass {
   api::StringMap labels;
   api::StringMap annotations;  // those that some plugin reads (AnnotationReader)
   std::optional<api::OwnerReference> controller;
-  api::PodSpec spec;  // without node_name; scheduler_name and priority included
+  api::PodSpec spec;  // without node_name and pod_group_name; scheduler_name and priority included
   // Only where they change what the pod requests (in-place resize).
   std::vector<api::ContainerStatus> container_statuses;
   std::optional<api::ContainerStatus> pod_resources;
@@ -64,6 +64,7 @@ struct PodInfo {
   std::string resource_version;
   std::string node_name;            // where it runs or is assumed; empty while pending
   std::string nominated_node_name;  // status.nominatedNodeName
+  std::string pod_group_name;       // of the PodGroup in its namespace; empty: it is in no group
   std::int64_t generation = 0;
   std::optional<Time> creation_time;
   std::optional<Time> start_time;

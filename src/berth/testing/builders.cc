@@ -211,6 +211,11 @@ PodBuilder& PodBuilder::Gate(std::string name) {
   pod_.spec.scheduling_gates.push_back(std::move(name));
   return *this;
 }
+
+PodBuilder& PodBuilder::InGroup(std::string pod_group_name) {
+  pod_.spec.pod_group_name = std::move(pod_group_name);
+  return *this;
+}
 PodBuilder& PodBuilder::Affinity(api::PodAffinityTerm term) {
   pod_.spec.pod_affinity.required.push_back(std::move(term));
   return *this;

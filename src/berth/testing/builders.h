@@ -72,6 +72,7 @@ class PodBuilder {
   PodBuilder& Toleration(std::string key, std::string op, std::string value = "",
                          api::TaintEffect effect = api::TaintEffect::kNone);
   PodBuilder& Gate(std::string name);
+  PodBuilder& InGroup(std::string pod_group_name);
   PodBuilder& Affinity(api::PodAffinityTerm term);      // podAffinity, required
   PodBuilder& AntiAffinity(api::PodAffinityTerm term);  // podAntiAffinity, required
   PodBuilder& PreferredAffinity(std::int32_t weight, api::PodAffinityTerm term);

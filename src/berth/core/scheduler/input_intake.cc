@@ -38,6 +38,8 @@ std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
     case kResourceSlice: return EventResource::kResourceSlice;
     case kDeviceClass: return EventResource::kDeviceClass;
     case kResourceClaim: return EventResource::kResourceClaim;
+    case kPodGroup: return EventResource::kPodGroup;
+    case kCompositePodGroup: return EventResource::kCompositePodGroup;
     case kPodDisruptionBudget:
     case kNamespace:
     case kService:

@@ -44,6 +44,7 @@ const SchemaField* FindField(const SchemaType* type, std::string_view path) {
 // The tables of src/berth/api name some of the same fields, for the scheduler's own values: name and number agree.
 TEST(Schema, AgreesWithWhatTheSchedulerDecodes) {
   for (const std::string_view kind : api::ListKinds()) {
+    if (kind == "PodGroup" || kind == "CompositePodGroup") continue;  // not served
     const SchemaType* schema = nullptr;
     for (const ResourceType& type : ResourceTypes()) {
       if (type.kind == kind && type.version == "v1") schema = FindSchema(type.group, type.version, type.kind);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds that group pods. Private to this folder.
+#pragma once
+
+#include "berth/api/fields.h"
+#include "berth/api/fields_meta.h"
+#include "berth/api/fields_pod.h"
+#include "berth/api/pod_group.h"
+
+namespace berth::api::internal {
+
+template <>
+inline constexpr auto kFields<GroupCondition> = Fields{
+    Field{"type", 1, &GroupCondition::type},
+    Field{"status", 2, &GroupCondition::status},
+    Field{"observedGeneration", 3, &GroupCondition::observed_generation},
+    Field{"reason", 5, &GroupCondition::reason},
+    Field{"message", 6, &GroupCondition::message},
+};
+
+// Kept as its key.
+struct GroupTopologyConstraint;
+template <>
+inline constexpr auto kFields<GroupTopologyConstraint> = Fields{Field{"key", 1, Self{}}};
+
+// A message without fields: that it is there is what it says.
+struct AllDisruptionMode;
+template <>
+inline constexpr auto kBefore<AllDisruptionMode> = [](bool& out) { out = true; };
+template <>
+inline constexpr auto kFields<AllDisruptionMode> = Fields{};
+
+template <>
+inline constexpr std::string_view kKind<PodGroup> = "PodGroup";
+template <>
+inline constexpr auto kFields<PodGroup> = Fields{
+    Field{"metadata", 1, &PodGroup::metadata},
+    Field{"spec", 2,
+          Fields{
+              Field{"parentCompositePodGroupName", 1, &PodGroup::parent_name},
+              Field{"schedulingPolicy", 3,
+                    Fields{Field{"gang", 2, Fields{Field{"minCount", 1, &PodGroup::min_count}}}}},
+              Field{"schedulingConstraints", 4,
+                    Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&PodGroup::topology_keys)}}},
+              Field{"disruptionMode", 6,
+                    Fields{Field{"all", 2, As<AllDisruptionMode>(&PodGroup::is_disrupted_whole)}}},
+              Field{"priority", 8, &PodGroup::priority},
+              Field{"preemptionPolicy", 9, &PodGroup::preemption_policy},
+          }},
+    Field{"status", 3, Fields{Field{"conditions", 1, &PodGroup::conditions}}},
+};
+
+template <>
+inline constexpr std::string_view kKind<CompositePodGroup> = "CompositePodGroup";
+template <>
+inline constexpr auto kFields<CompositePodGroup> = Fields{
+    Field{"metadata", 1, &CompositePodGroup::metadata},
+    Field{"spec", 2,
+          Fields{
+              Field{"parentCompositePodGroupName", 1, &CompositePodGroup::parent_name},
+              Field{"schedulingPolicy", 3,
+                    Fields{Field{"gang", 2, Fields{Field{"minGroupCount", 1, &CompositePodGroup::min_group_count}}}}},
+              Field{"schedulingConstraints", 4,
+                    Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&CompositePodGroup::topology_keys)}}},
+              Field{"disruptionMode", 5,
+                    Fields{Field{"all", 2, As<AllDisruptionMode>(&CompositePodGroup::is_disrupted_whole)}}},
+              Field{"priority", 7, &CompositePodGroup::priority},
+              Field{"preemptionPolicy", 8, &CompositePodGroup::preemption_policy},
+          }},
+};
+
+}  // namespace berth::api::internal

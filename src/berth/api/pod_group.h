@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodGroup and CompositePodGroup: what scheduling reads of the kinds that group pods (scheduling.k8s.io/v1beta1 and
+// v1alpha3). Plain values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "berth/api/meta.h"
+#include "berth/api/pod.h"
+
+namespace berth::api {
+
+// The type of the condition that the scheduler writes into a PodGroup's status.
+inline constexpr std::string_view kPodGroupInitiallyScheduled = "PodGroupInitiallyScheduled";
+
+// A metav1.Condition.
+struct GroupCondition {
+  std::string type;
+  std::string status;
+  std::string reason;
+  std::string message;
+  std::int64_t observed_generation = 0;
+  bool operator==(const GroupCondition&) const = default;
+};
+
+struct PodGroup {
+  ObjectMeta metadata;
+  std::string parent_name;                // parentCompositePodGroupName; empty: it is in no other group
+  std::optional<std::int32_t> min_count;  // of the policy gang; absent: the policy is basic
+  std::vector<std::string> topology_keys;
+  bool is_disrupted_whole = false;  // disruptionMode all: one victim of preemption makes all of them victims
+  std::optional<std::int32_t> priority;
+  std::optional<PreemptionPolicy> preemption_policy;
+  std::vector<GroupCondition> conditions;
+
+  const GroupCondition* FindCondition(std::string_view type) const;
+  bool operator==(const PodGroup&) const = default;
+};
+
+// A group of PodGroups and CompositePodGroups, which name it as their parent.
+struct CompositePodGroup {
+  ObjectMeta metadata;
+  std::string parent_name;
+  std::optional<std::int32_t> min_group_count;  // of the policy gang; absent: the policy is basic
+  std::vector<std::string> topology_keys;
+  bool is_disrupted_whole = false;
+  std::optional<std::int32_t> priority;
+  std::optional<PreemptionPolicy> preemption_policy;
+  bool operator==(const CompositePodGroup&) const = default;
+};
+
+}  // namespace berth::api
