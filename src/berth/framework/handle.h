@@ -22,6 +22,7 @@ namespace berth::framework {
 class NodeList;       // node_list.h
 class NodeTable;      // fast_path.h
 class NominatedRows;  // nominated_rows.h
+class PodGroups;      // pod_groups.h
 
 // A plugin's decision about a pod that it made wait at Permit.
 struct PermitDecision {
@@ -107,6 +108,9 @@ class Handle {
   // The nominations that evaluations respect, by row; null where the handle has none. They follow the nominator when
   // the next scheduling cycle begins.
   virtual const NominatedRows* nominated_rows() const { return nullptr; }
+
+  // The pod groups of the cluster; null where pods are scheduled one by one.
+  virtual PodGroups* pod_groups() const { return nullptr; }
 
  private:
   std::map<std::string, std::shared_ptr<SharedState>, std::less<>> shared_;

@@ -63,6 +63,14 @@ struct Release {
 
   // By feature gate StorageCapacityScoring: VolumeBinding scores nodes by what their storage has room for.
   bool scores_storage_capacity = false;
+  // By feature gates. GenericWorkload: pods that name a PodGroup are scheduled as a group, and preempted as one.
+  bool has_pod_groups = false;
+  // TopologyAwareWorkloadScheduling: a group with topology constraints is placed within one domain.
+  bool places_pod_groups_by_topology = false;
+  // CompositePodGroup: groups of groups.
+  bool has_composite_pod_groups = false;
+  // PodGroupPreemptionPolicy: whether a group may preempt is the group's to say.
+  bool has_pod_group_preemption_policy = false;
   // By feature gate VolumeLimitScaling: a node without the driver of a new volume is refused, if the driver wants that.
   bool scales_volume_limits = false;
 

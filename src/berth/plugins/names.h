@@ -26,6 +26,9 @@ inline constexpr std::string_view kVolumeZone = "VolumeZone";
 inline constexpr std::string_view kPodTopologySpread = "PodTopologySpread";
 inline constexpr std::string_view kInterPodAffinity = "InterPodAffinity";
 inline constexpr std::string_view kNodeDeclaredFeatures = "NodeDeclaredFeatures";
+inline constexpr std::string_view kGangScheduling = "GangScheduling";
+inline constexpr std::string_view kTopologyPlacementGenerator = "TopologyPlacementGenerator";
+inline constexpr std::string_view kPodGroupPodsCount = "PodGroupPodsCount";
 
 inline constexpr std::string_view kRandom = "Random";
 inline constexpr std::string_view kRoundRobin = "RoundRobin";

@@ -9,6 +9,7 @@
 #include "berth/plugins/default_preemption/default_preemption.h"
 #include "berth/plugins/dynamic_resources/dynamic_resources.h"
 #include "berth/plugins/external_health/external_health.h"
+#include "berth/plugins/gang_scheduling/gang_scheduling.h"
 #include "berth/plugins/image_locality/image_locality.h"
 #include "berth/plugins/inter_pod_affinity/inter_pod_affinity.h"
 #include "berth/plugins/load_aware/load_aware.h"
@@ -22,6 +23,7 @@
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
 #include "berth/plugins/node_unschedulable/node_unschedulable.h"
 #include "berth/plugins/node_volume_limits/node_volume_limits.h"
+#include "berth/plugins/pod_group_pods_count/pod_group_pods_count.h"
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/plugins/priority_sort/priority_sort.h"
 #include "berth/plugins/random/random.h"
@@ -30,6 +32,7 @@
 #include "berth/plugins/script/script.h"
 #include "berth/plugins/spot_first/spot_first.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
+#include "berth/plugins/topology_placement_generator/topology_placement_generator.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
 #include "berth/plugins/volume_restrictions/volume_restrictions.h"
 #include "berth/plugins/volume_zone/volume_zone.h"
@@ -166,6 +169,9 @@ const PluginRegistration* FindPlugin(std::span<const PluginRegistration> plugins
 const std::vector<PluginRegistration>& InTreePlugins() {
   static const std::vector<PluginRegistration> kPlugins = {
       WithoutArgs<SchedulingGates>(names::kSchedulingGates),
+      WithHandle<GangScheduling>(names::kGangScheduling),
+      WithHandle<TopologyPlacementGenerator>(names::kTopologyPlacementGenerator),
+      WithHandle<PodGroupPodsCount>(names::kPodGroupPodsCount),
       WithoutArgs<PrioritySort>(names::kPrioritySort),
       WithoutArgs<NodeUnschedulable>(names::kNodeUnschedulable),
       WithoutArgs<NodeName>(names::kNodeName),

@@ -29,15 +29,25 @@ void Cache::Assume(PodInfoPtr pod, framework::NodeIndex row) {
   const auto [it, added] = pods_.insert({hash, std::move(pod), row, true});
   BERTH_CHECK(added, it->pod->uid);
   ++assumed_count_;
+  if (PodGroupStates* const groups = GroupsOf(*it->pod)) groups->SetScheduled(it->pod);
 }
 
 void Cache::ForgetPod(std::string_view uid) {
-  BERTH_CHECK(IsAssumed(uid), uid);
-  RemovePod(uid);
+  const auto entry = pods_.find(ProbeFor(uid));
+  BERTH_CHECK(entry != pods_.end() && entry->is_assumed, uid);
+  if (PodGroupStates* const groups = GroupsOf(*entry->pod)) groups->SetUnscheduled(entry->pod);
+  Erase(entry);
+}
+
+void Cache::Erase(Pods::iterator entry) {
+  nodes_.RemovePod(entry->row, entry->pod);
+  if (entry->is_assumed) --assumed_count_;
+  pods_.erase(entry);
 }
 
 Cache::PodChange Cache::SetPod(PodInfoPtr pod, PodInfoPtr* before) {
   const Probe probe = ProbeFor(pod->uid);
+  if (PodGroupStates* const groups = GroupsOf(*pod)) groups->SetScheduled(pod);
   const auto it = pods_.find(probe);
   if (it == pods_.end()) {
     const framework::NodeIndex row = nodes_.AddPod(pod);
@@ -60,11 +70,10 @@ Cache::PodChange Cache::SetPod(PodInfoPtr pod, PodInfoPtr* before) {
 }
 
 bool Cache::RemovePod(std::string_view uid) {
-  const auto it = pods_.find(ProbeFor(uid));
-  if (it == pods_.end()) return false;
-  nodes_.RemovePod(it->row, it->pod);
-  if (it->is_assumed) --assumed_count_;
-  pods_.erase(it);
+  const auto entry = pods_.find(ProbeFor(uid));
+  if (entry == pods_.end()) return false;
+  if (PodGroupStates* const groups = GroupsOf(*entry->pod)) groups->Remove(uid);
+  Erase(entry);
   return true;
 }
 

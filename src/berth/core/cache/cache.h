@@ -21,6 +21,7 @@
 
 #include "berth/base/text_hash.h"
 #include "berth/core/cache/column_node_table.h"
+#include "berth/core/cache/pod_group_states.h"
 #include "berth/framework/pod_info.h"
 
 namespace berth::cache {
@@ -30,6 +31,9 @@ class Cache {
   enum class PodChange { kAdded, kConfirmed, kMoved, kUpdated };
 
   const ColumnNodeTable& nodes() const { return nodes_; }
+
+  // They are told of each pod that gets or loses a node from now on. Must outlive the cache.
+  void SetPodGroups(PodGroupStates& groups) { groups_ = &groups; }
 
   framework::NodeIndex SetNode(std::shared_ptr<const api::Node> node) { return nodes_.SetNode(std::move(node)); }
   void RemoveNode(std::string_view name) { nodes_.RemoveNode(name); }
@@ -86,10 +90,17 @@ class Cache {
   static Probe ProbeFor(std::string_view uid) { return {HashText(uid), uid}; }
   const Entry* Find(std::string_view uid) const;
   void Assume(framework::PodInfoPtr pod, framework::NodeIndex row);
+  // Null: nobody looks at groups, or the pod is in none.
+  PodGroupStates* GroupsOf(const framework::PodInfo& pod) const {
+    return groups_ == nullptr || pod.pod_group_name.empty() ? nullptr : groups_;
+  }
+  using Pods = absl::flat_hash_set<Entry, EntryHash, EntryEqual>;
+  void Erase(Pods::iterator entry);
 
   ColumnNodeTable nodes_;
-  absl::flat_hash_set<Entry, EntryHash, EntryEqual> pods_;
+  Pods pods_;
   std::size_t assumed_count_ = 0;
+  PodGroupStates* groups_ = nullptr;
 };
 
 }  // namespace berth::cache

@@ -44,6 +44,11 @@ Plugins DefaultPlugins(const FeatureGates& gates) {
               *std::find(enabled.begin(), enabled.end(), PluginRef{"NodeUnschedulable"}));
   }
   if (gates.Enabled("NodeDeclaredFeatures")) plugins.multi_point.enabled.push_back({"NodeDeclaredFeatures"});
+  if (gates.Enabled("GenericWorkload")) plugins.multi_point.enabled.push_back({"GangScheduling"});
+  if (gates.Enabled("TopologyAwareWorkloadScheduling")) {
+    plugins.multi_point.enabled.push_back({"TopologyPlacementGenerator"});
+    plugins.multi_point.enabled.push_back({"PodGroupPodsCount", 1});
+  }
   return plugins;
 }
 

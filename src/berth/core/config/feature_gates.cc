@@ -22,6 +22,7 @@ struct Effect {
   GateEffect effect;
   bool only = false;
   std::string_view why;
+  int first_release = framework::kOldestRelease;  // kSwitched: in older ones the gate is not to be had
 };
 
 constexpr GateEffect kEither = GateEffect::kEither;
@@ -29,7 +30,8 @@ constexpr GateEffect kSwitched = GateEffect::kSwitched;
 constexpr GateEffect kOnly = GateEffect::kOnly;
 constexpr std::string_view kSameDecisions = "it saves upstream work; berth decides the same without it";
 constexpr std::string_view kDevices = "berth allocates devices by the rules that are on by default";
-constexpr std::string_view kPodGroups = "berth does not schedule groups of pods";
+constexpr std::string_view kPodGroups = "berth does not have this part of pod groups";
+constexpr std::string_view kOldPodGroups = "berth has pod groups as in Kubernetes 1.37, and not those of 1.36";
 constexpr std::string_view kNotHere = "berth does not have this feature";
 
 // Of the gates that kube-scheduler's own code reads; all others have no effect on it. By name.
@@ -58,8 +60,8 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"DRAResourceClaimDeviceStatus", kOnly, true, kDevices},
     {"DRASchedulerFilterTimeout", kSwitched},
     {"DRAWorkloadResourceClaims", kOnly, false, kPodGroups},
-    {"GangScheduling", kOnly, false, kPodGroups},
-    {"GenericWorkload", kOnly, false, kPodGroups},
+    {"GangScheduling", kOnly, false, kOldPodGroups},
+    {"GenericWorkload", kSwitched, false, kOldPodGroups, 37},
     {"InOrderInformersBatchProcess", kEither, false, "it is about a queue inside client-go"},
     {"InPlacePodLevelResourcesVerticalScaling", kOnly, true, "berth counts what a pod has been given as a whole"},
     {"InPlacePodVerticalScalingSchedulerPreemption", kOnly, false, kNotHere},
@@ -71,7 +73,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"NominatedNodeNameForExpectation", kOnly, true, "berth announces where a pod that binds slowly will run"},
     {"OpportunisticBatching", kEither, false, kSameDecisions},
     {"PodLevelResources", kOnly, true, "berth counts the requests of a pod as a whole"},
-    {"PodGroupPreemptionPolicy", kOnly, false, kPodGroups},
+    {"PodGroupPreemptionPolicy", kSwitched},
     {"RemoteRequestHeaderUID", kSwitched},
     {"SchedulerAsyncAPICalls", kEither, false, "berth's decisions never wait for the API server"},
     {"SchedulerAsyncPreemption", kOnly, true, "berth deletes victims beside its decisions"},
@@ -79,11 +81,11 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"SchedulerPopFromBackoffQ", kOnly, true, "berth takes a pod from back-off when nothing else is ready"},
     {"StorageCapacityScoring", kSwitched},
     {"TaintTolerationComparisonOperators", kOnly, false, kNotHere},
-    {"TopologyAwareWorkloadScheduling", kOnly, false, kPodGroups},
+    {"TopologyAwareWorkloadScheduling", kSwitched, false, kOldPodGroups, 37},
     {"UnlockWhileProcessingFIFO", kEither, false, "it is about a queue inside client-go"},
     {"VolumeLimitScaling", kSwitched},
     {"WatchListClient", kEither, false, "berth asks for a streaming list, and lists where the server has none"},
-    {"WorkloadAwarePreemption", kOnly, false, kPodGroups},
+    {"WorkloadAwarePreemption", kOnly, false, kOldPodGroups},
 });
 
 const Effect* FindEffect(std::string_view gate) {
@@ -354,7 +356,8 @@ std::vector<std::string> FeatureGates::NotInBerth() const {
   std::vector<std::string> errors;
   for (const Effect& effect : kEffects) {
     const auto set = set_.find(effect.gate);
-    if (effect.effect != GateEffect::kOnly || set == set_.end() || set->second == effect.only) continue;
+    const bool is_had = effect.effect != GateEffect::kOnly && effect.first_release <= release_minor_;
+    if (is_had || set == set_.end() || set->second == effect.only) continue;
     errors.push_back(Assigned(effect.gate, set->second) + " cannot be had: " + std::string(effect.why));
   }
   return errors;
@@ -370,6 +373,10 @@ framework::Release FeatureGates::FollowedRelease() const {
   framework::Release release = framework::ReleaseOf(release_minor_);
   release.scores_storage_capacity = Enabled("StorageCapacityScoring");
   release.scales_volume_limits = Enabled("VolumeLimitScaling");
+  release.has_pod_groups = Enabled("GenericWorkload");
+  release.places_pod_groups_by_topology = Enabled("TopologyAwareWorkloadScheduling");
+  release.has_composite_pod_groups = Enabled("CompositePodGroup");
+  release.has_pod_group_preemption_policy = Enabled("PodGroupPreemptionPolicy");
   return release;
 }
 

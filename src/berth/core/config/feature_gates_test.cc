@@ -134,8 +134,12 @@ TEST(FeatureGates, EachReleaseHasItsOwn) {
   EXPECT_EQ(error("GangScheduling=false").find("--feature-gates: unrecognized feature gate: GangScheduling"), 0u);
   EXPECT_EQ(error("CompositePodGroup=false"), "");
   EXPECT_EQ(ErrorOf({.gates = {"CompositePodGroup=false"}}).find("--feature-gates: unrecognized feature gate"), 0u);
-  EXPECT_EQ(error("GenericWorkload=true"),
-            "--feature-gates: GenericWorkload=true cannot be had: berth does not schedule groups of pods");
+  EXPECT_EQ(error("GenericWorkload=true"), "");
+  EXPECT_TRUE(GatesOf({"GenericWorkload=true"}, 37).FollowedRelease().has_pod_groups);
+  EXPECT_FALSE(FeatureGates(37).FollowedRelease().has_pod_groups);
+  EXPECT_EQ(ErrorOf({.gates = {"GenericWorkload=true"}}),
+            "--feature-gates: GenericWorkload=true cannot be had: berth has pod groups as in Kubernetes 1.37, and not "
+            "those of 1.36");
   // Only the emulated version counts for defaults.
   const auto emulating = FeatureGates::Parse({.release_minor = 37, .emulated_versions = {"1.36"}});
   ASSERT_TRUE(emulating.ok());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/queue/backoff.h"
 
+#include <cmath>
 #include <limits>
 
 namespace berth::queue {
@@ -15,6 +16,15 @@ Duration Backoff::Length(std::int32_t count) const {
 Time Backoff::Expiration(Time timestamp, std::int32_t count) const {
   if (max == Duration(0) || count <= 0) return Time::min();
   return AlignToWindow(timestamp + Length(count));
+}
+
+Time Backoff::ExpirationOfGroup(Time timestamp, std::int32_t count, std::size_t size) const {
+  Backoff longer = *this;
+  if (size > 1) {
+    const double most = static_cast<double>(max.count()) * std::sqrt(static_cast<double>(size));
+    longer.max = Duration(static_cast<Duration::rep>(most));
+  }
+  return longer.Expiration(timestamp, count);
 }
 
 }  // namespace berth::queue

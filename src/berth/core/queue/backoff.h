@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 #include "berth/base/time.h"
@@ -21,6 +22,8 @@ struct Backoff {
 
   // When a pod ends its back-off that failed at `timestamp` for the count-th time. Time::min() when it has none.
   Time Expiration(Time timestamp, std::int32_t count) const;
+  // The same for a group of `size` pods: its longest back-off grows with the square root of its size.
+  Time ExpirationOfGroup(Time timestamp, std::int32_t count, std::size_t size) const;
 
   // A back-off lasts to the end of the window that it expires in: up to a second longer than it says.
   static bool IsOver(Time expiration, Time now) { return expiration < AlignToWindow(now); }

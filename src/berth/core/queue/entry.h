@@ -19,6 +19,15 @@ namespace berth::queue {
 
 // An entry that is between two places.
 inline constexpr Place kNowhere = static_cast<Place>(255);
+// Of pods that are scheduled as a group (pod_group_queue.h): in one that waits, or none that is known, or beside one in
+// flight.
+inline constexpr Place kInGroup = static_cast<Place>(254);
+inline constexpr Place kIncomplete = static_cast<Place>(253);
+inline constexpr Place kPending = static_cast<Place>(252);
+
+inline bool IsPlaceOfMembers(Place place) { return place == kInGroup || place == kIncomplete || place == kPending; }
+
+struct PodGroupEntity;
 
 struct Entry {
   QueuedPodInfo info;
@@ -28,13 +37,14 @@ struct Entry {
   std::size_t uid_hash = 0;             // as the indexes have them
   std::size_t name_hash = 0;
   Place place = kNowhere;
-  std::uint32_t position = 0;  // in a heap
+  std::uint32_t position = 0;  // in a heap, or among a group's members
   Time backoff_expiration{};   // in the back-off heaps
   framework::Status gate;      // why it is gated
   // In flight the neighbours in the order of popping, waiting those of the same class and rejector set.
   Entry* earlier = nullptr;
   Entry* later = nullptr;
   std::uint64_t event_sequence = 0;  // in flight: of the first event that happened after it was popped
+  PodGroupEntity* group = nullptr;   // that it stands for, or is a waiting member of
 };
 
 // Entries in stable places, used again after they are freed.

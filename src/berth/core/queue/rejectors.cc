@@ -176,6 +176,7 @@ const Relevance& Rejectors::RelevanceOf(RejectorSet& set, EventId event) {
     const bool is_of_class = !registered.hint || registered.is_hint_of_class;
     slot->matches.push_back({&registered.hint, is_pending, is_of_class, UseOf(plugin, event)});
     slot->is_of_class &= is_of_class;
+    slot->is_of_pod_group = registered.is_hint_of_pod_group && (slot->matches.size() == 1 || slot->is_of_pod_group);
   }
   // The order cannot change the answer, only how soon it is found.
   std::ranges::sort(slot->matches, {}, [](const Relevance::Match& match) {

@@ -63,6 +63,8 @@ struct Relevance {
   std::vector<Match> matches;  // pending ones first; within each kind those without a hint first
   bool reaches_gate = true;    // false: the set is gated, and its gating plugin has not registered for the event
   bool is_of_class = true;     // all matches are
+  // All matches help the pod group that the event is about, and no other pod.
+  bool is_of_pod_group = false;
 };
 
 // The pods of one class that wait in one rejector set, chained by Entry::earlier and later.

@@ -10,6 +10,7 @@
 #include "berth/core/queue/in_flight.h"
 #include "berth/core/queue/indexed_heap.h"
 #include "berth/core/queue/order.h"
+#include "berth/core/queue/pod_group_queue.h"
 #include "berth/core/queue/queue_metrics.h"
 #include "berth/core/queue/rejectors.h"
 #include "berth/core/queue/run_and_heap.h"
@@ -44,7 +45,7 @@ Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
 
 }  // namespace
 
-class SchedulingQueue::Impl {
+class SchedulingQueue::Impl final : private EntityPlaces {
  public:
   Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
       : unschedulable_max(options.unschedulable_max),
@@ -106,7 +107,9 @@ class SchedulingQueue::Impl {
       case Place::kUnschedulable:
       case Place::kGated: Unpark(entry); break;
       case Place::kInFlight: in_flight.Remove(entry); break;
-      default: break;
+      default:
+        if (IsPlaceOfMembers(entry->place)) groups->Leave(entry);
+        break;
     }
     entry->place = kNowhere;
   }
@@ -146,24 +149,28 @@ class SchedulingQueue::Impl {
     return passes;
   }
 
-  // Asks the PreEnqueue plugins, the one that gated the pod last time first.
+  // Asks the PreEnqueue plugins, the one that gated the pod last time first. A group passes with all its members.
   bool AskGate(Entry* entry) {
+    if (entry->group != nullptr) return AskGate(entry, entry->group->members);
+    return AskGate(entry, {&entry, 1});
+  }
+  bool AskGate(Entry* entry, std::span<Entry* const> pods) {
     const PluginId gating = entry->rejector_set == nullptr ? kNoPlugin : entry->rejector_set->gating;
-    if (entry->profile != nullptr) {
-      const auto& plugins = entry->profile->hooks.pre_enqueue;
-      const auto& ids = entry->profile->pre_enqueue_ids;
-      const auto is_refused_by = [&](std::size_t i) {
-        Status status = Ask(*plugins[i], *entry->info.pod);
-        if (status.IsSuccess()) return false;
-        SetRejectors(entry, rejectors.WithGate(entry->profile, entry->rejector_set, ids[i]));
-        entry->gate = std::move(status);
-        return true;
-      };
-      for (std::size_t i = 0; gating != kNoPlugin && i < plugins.size(); ++i) {
-        if (ids[i] == gating && is_refused_by(i)) return false;
-      }
-      for (std::size_t i = 0; i < plugins.size(); ++i) {
-        if (ids[i] != gating && is_refused_by(i)) return false;
+    const auto is_refused_by = [&](const Entry& pod, std::size_t i) {
+      Status status = Ask(*pod.profile->hooks.pre_enqueue[i], *pod.info.pod);
+      if (status.IsSuccess()) return false;
+      SetRejectors(entry, rejectors.WithGate(pod.profile, entry->rejector_set, pod.profile->pre_enqueue_ids[i]));
+      entry->gate = std::move(status);
+      return true;
+    };
+    for (const bool asks_gating : {true, false}) {
+      if (asks_gating && gating == kNoPlugin) continue;
+      for (const Entry* const pod : pods) {
+        if (pod->profile == nullptr) continue;
+        const auto& ids = pod->profile->pre_enqueue_ids;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          if ((ids[i] == gating) == asks_gating && is_refused_by(*pod, i)) return false;
+        }
       }
     }
     if (gating != kNoPlugin) {
@@ -221,7 +228,10 @@ class SchedulingQueue::Impl {
     const QueuedPodInfo& info = entry->info;
     const std::int32_t count =
         info.consecutive_errors_count > 0 ? info.consecutive_errors_count : info.unschedulable_count;
-    const Time expiration = backoff_policy.Expiration(info.timestamp, count);
+    const Time expiration =
+        entry->group == nullptr
+            ? backoff_policy.Expiration(info.timestamp, count)
+            : backoff_policy.ExpirationOfGroup(info.timestamp, count, entry->group->members.size());
     if (strategy == Strategy::kAfterBackoff && !Backoff::IsOver(expiration, now))
       return MoveToBackoff(entry, expiration, cause);
     MoveToActive(entry, now, cause);
@@ -241,6 +251,10 @@ class SchedulingQueue::Impl {
     }
     Entry* const entry = Create(std::move(pod), uid_hash, name_hash);
     entry->info.timestamp = now;
+    if (IsMember(*entry->info.pod)) {
+      if (!entry->info.pod->nominated_node_name.empty()) nominator.AddNominatedPod(entry->info.pod);
+      return groups->Add(entry, false, now);
+    }
     const bool is_active = MoveToActive(entry, now, Cause::kPodAdd);
     if ((is_active || nominates_gated_pods) && !entry->info.pod->nominated_node_name.empty()) {
       nominator.AddNominatedPod(entry->info.pod);
@@ -263,13 +277,23 @@ class SchedulingQueue::Impl {
       case Place::kActive: SetPod(entry, std::move(pod)); return active.Reorder(entry, KeyOf(*entry));
       case Place::kBackoff: SetPod(entry, std::move(pod)); return backoff.Reorder(entry, KeyOf(*entry));
       case Place::kErrorBackoff: return SetPod(entry, std::move(pod));
-      default: return UpdateWaiting(entry, before, std::move(pod), now);
+      default: break;
     }
+    if (!IsPlaceOfMembers(entry->place)) return UpdateWaiting(entry, entry, before, std::move(pod), now);
+    if (entry->place == kInGroup) return UpdateMember(entry, before, std::move(pod), now);
+    SetPod(entry, std::move(pod));
+  }
+
+  void UpdateMember(Entry* member, const PodInfoPtr& before, PodInfoPtr pod, Time now) {
+    Entry* const group = member->group->entry;
+    if (!IsParked(*group)) return SetPod(member, std::move(pod));
+    UpdateWaiting(member, group, before, std::move(pod), now);
   }
 
   // The update itself may be what the pod waited for: its rejectors, a gating plugin among them, are asked about it.
-  void UpdateWaiting(Entry* entry, const PodInfoPtr& before, PodInfoPtr pod, Time now) {
-    SetPod(entry, pod);
+  // `entry` waits, because of it: the pod's own record, or its group's.
+  void UpdateWaiting(Entry* updated, Entry* entry, const PodInfoPtr& before, PodInfoPtr pod, Time now) {
+    SetPod(updated, pod);
     const EventSource source{.old_pod = before, .new_pod = pod};
     for (const ClusterEvent& event : PodUpdateEvents(*before, *pod)) {
       const EventId id = rejectors.InternEvent(event);
@@ -294,6 +318,17 @@ class SchedulingQueue::Impl {
     if (active.empty()) metrics.NoteIncoming(Place::kActive, Cause::kPopFromBackoff);
     Entry* const entry = active.empty() ? backoff.front() : active.front();
     Detach(entry);
+    if (entry->group != nullptr) [[unlikely]] {
+      ++entry->info.attempts;
+      SetRejectors(entry, nullptr);
+      popped_group = groups->Pop(entry);
+      return popped_group.own;
+    }
+    return Fly(entry);
+  }
+
+  // The pod is in flight from now on.
+  const QueuedPodInfo& Fly(Entry* entry) {
     by_name.Erase(entry);
     ++entry->info.attempts;
     SetRejectors(entry, nullptr);
@@ -301,6 +336,72 @@ class SchedulingQueue::Impl {
     entry->info.record = entry;
     entry->info.record_sequence = entry->sequence;
     return entry->info;
+  }
+
+  // ---- Groups ----
+
+  void ScheduleGroups(const framework::PodGroups& all) { groups = std::make_unique<PodGroupQueue>(static_cast<EntityPlaces&>(*this), all); }
+  bool IsMember(const PodInfo& pod) const { return groups != nullptr && !pod.pod_group_name.empty(); }
+
+  QueuedPodGroup TakePoppedGroup() {
+    for (Entry* const member : groups->TakeMembers()) popped_group.members.push_back(Fly(member));
+    return std::exchange(popped_group, {});
+  }
+
+  Entry* NewRecord(PodInfoPtr pod) override {
+    Entry* const entry = pool.Take();
+    entry->profile = rejectors.FindProfile(pod->spec().scheduler_name);
+    entry->info.pod = std::move(pod);
+    entry->sequence = ++last_sequence;
+    return entry;
+  }
+  void FreeRecord(Entry* entry) override {
+    SetRejectors(entry, nullptr);
+    pool.Give(entry);
+  }
+  void LeavePlace(Entry* entry) override { Detach(entry); }
+  void EnterPlace(Entry* entry, Strategy strategy, Time now, Cause cause) override {
+    Requeue(entry, strategy, now, cause);
+  }
+  bool AdmitMember(PodGroupEntity& group, Entry* member) override {
+    if (AskGate(group.entry, {&member, 1})) return true;
+    Detach(group.entry);
+    Park(group.entry);
+    metrics.NoteIncoming(group.entry->place, Cause::kPodAdd);
+    return false;
+  }
+
+  // How worthwhile the event makes what waits: a group is as worth requeuing as the best of its pods.
+  Strategy WorthOf(const Entry& entry, EventId event, const EventSource& source) {
+    if (entry.group == nullptr)
+      return rejectors.IsWorthRequeuing(*entry.info.pod, *entry.rejector_set, event, source);
+    Strategy best = Strategy::kSkip;
+    for (const Entry* const member : entry.group->members) {
+      best = std::max(best, rejectors.IsWorthRequeuing(*member->info.pod, *entry.rejector_set, event, source));
+      if (best == Strategy::kImmediately || (best != Strategy::kSkip && entry.rejector_set->pending.empty())) break;
+    }
+    return best;
+  }
+
+  // The group that the event is about, if it waits for an event of this kind.
+  void ChooseGroup(EventId event, const EventSource& source) {
+    PodGroupEntity* group = nullptr;
+    for (const PodInfoPtr& pod : {source.new_pod, source.old_pod}) {
+      if (group == nullptr && pod != nullptr && !pod->pod_group_name.empty())
+        group = groups->FindWaiting(framework::GroupOf(*pod));
+    }
+    for (const auto& object : {source.new_object, source.old_object}) {
+      if (group != nullptr || !object) continue;
+      if (const auto* of = std::get_if<std::shared_ptr<const api::PodGroup>>(&*object))
+        group = groups->FindWaiting({(*of)->metadata.namespace_name, (*of)->metadata.name, false});
+      if (const auto* of = std::get_if<std::shared_ptr<const api::CompositePodGroup>>(&*object))
+        group = groups->FindWaiting({(*of)->metadata.namespace_name, (*of)->metadata.name, true});
+    }
+    if (group == nullptr || !IsParked(*group->entry)) return;
+    const Relevance& relevance = rejectors.RelevanceOf(*group->entry->rejector_set, event);
+    if (!relevance.reaches_gate || !relevance.is_of_pod_group) return;
+    const Strategy strategy = WorthOf(*group->entry, event, source);
+    if (strategy != Strategy::kSkip) to_move.emplace_back(group->entry, strategy);
   }
 
   bool AddUnschedulable(QueuedPodInfo info, const std::set<std::string>& unschedulable,
@@ -317,6 +418,7 @@ class SchedulingQueue::Impl {
     const bool is_error = unschedulable.empty() && pending.empty();
     info.consecutive_errors_count = is_error ? info.consecutive_errors_count + 1 : 0;
     if (!is_error) ++info.unschedulable_count;
+    const bool is_member = IsMember(*info.pod);
     info.timestamp = now;
     info.was_flushed_from_unschedulable = false;
 
@@ -325,7 +427,7 @@ class SchedulingQueue::Impl {
     RejectorSet* const set = rejectors.Intern(profile, unschedulable, pending);
     if (entry == nullptr) {
       entry = Create(info.pod, uid_hash, name_hash);
-    } else if (set != nullptr) {
+    } else if (set != nullptr && !is_member) {
       strategy = StrategyAfterFlight(*entry, *info.pod, *set);
     }
     Detach(entry);
@@ -335,7 +437,11 @@ class SchedulingQueue::Impl {
     entry->profile = profile;
     SetRejectors(entry, set);
     entry->sequence = ++last_sequence;
-    Requeue(entry, strategy, now, Cause::kScheduleAttemptFailure);
+    if (is_member) {
+      groups->Add(entry, true, now);
+    } else {
+      Requeue(entry, strategy, now, Cause::kScheduleAttemptFailure);
+    }
     return true;
   }
 
@@ -373,15 +479,17 @@ class SchedulingQueue::Impl {
       const Relevance& relevance = rejectors.RelevanceOf(*set, id);
       if (!relevance.reaches_gate) continue;
       if (relevance.matches.empty() && set->profile != nullptr && !event.IsWildcard()) continue;
+      if (relevance.is_of_pod_group && groups != nullptr && !event.IsWildcard()) continue;  // ChooseGroup()
       const bool is_of_class = relevance.is_of_class && !event.IsWildcard();
       for (const WaitingClass& waiting : set->waiting) {
         if (limit.priority_max && waiting.pod_class->priority() > *limit.priority_max) continue;
-        if (is_of_class && !MayHelp(waiting, happening)) continue;
+        if (is_of_class && waiting.first->group == nullptr && !MayHelp(waiting, happening)) continue;
         for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
           if (!happening.IsExcluded(*entry)) ChooseOne(entry, happening);
         }
       }
     }
+    if (groups != nullptr) ChooseGroup(id, source);
     metrics.TakeHints(rejectors);
     for (const auto& [entry, strategy] : to_move) Requeue(entry, strategy, now, EventCause(id));
     in_flight.Record(id, source);
@@ -405,8 +513,7 @@ class SchedulingQueue::Impl {
   }
 
   void ChooseOne(Entry* entry, const Happening& happening) {
-    const Strategy strategy =
-        rejectors.IsWorthRequeuing(*entry->info.pod, *entry->rejector_set, happening.id, happening.source);
+    const Strategy strategy = WorthOf(*entry, happening.id, happening.source);
     if (strategy != Strategy::kSkip) to_move.emplace_back(entry, strategy);
   }
 
@@ -422,8 +529,10 @@ class SchedulingQueue::Impl {
   }
 
   void Activate(std::string_view uid, Time now) {
-    Entry* const entry = by_uid.Find(uid);
+    Entry* entry = by_uid.Find(uid);
+    if (entry != nullptr && entry->place == kInGroup) entry = entry->group->entry;
     if (entry == nullptr || entry->place == Place::kActive) return;
+    if (entry->place == kIncomplete || entry->place == kPending) return;
     if (entry->place == Place::kInFlight) {
       in_flight.Record(rejectors.InternEvent(kWildcardEvent), {.new_pod = entry->info.pod});
     } else {
@@ -479,8 +588,19 @@ class SchedulingQueue::Impl {
     return next == Time::max() ? std::nullopt : std::optional(next);
   }
 
-  PodStanding Standing(const Entry& entry) const {
-    PodStanding standing{.pod = entry.info.pod, .place = entry.place, .timestamp = entry.info.timestamp};
+  // Of a member: where its group is.
+  PodStanding Standing(const Entry& pod) const {
+    if (pod.place == kPending) return {.pod = pod.info.pod, .place = Place::kInFlight, .timestamp = pod.info.timestamp};
+    if (pod.place == kIncomplete) {
+      return {.pod = pod.info.pod,
+              .place = Place::kGated,
+              .timestamp = pod.info.timestamp,
+              .gating_plugin = "PodGroup",
+              .gating_message = "waiting for PodGroup " + pod.info.pod->pod_group_name + ", or a group that it is in",
+              .lacks_pod_group = true};
+    }
+    const Entry& entry = pod.place == kInGroup ? *pod.group->entry : pod;
+    PodStanding standing{.pod = pod.info.pod, .place = entry.place, .timestamp = entry.info.timestamp};
     if (entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff) {
       standing.backoff_expiration = entry.backoff_expiration;
     }
@@ -547,6 +667,9 @@ class SchedulingQueue::Impl {
   Time oldest_waiting = Time::max();  // at most the least timestamp of the pods that the flush may move
   std::optional<Time> last_flush;
   std::vector<std::pair<Entry*, Strategy>> to_move;  // of one call; kept for its memory
+
+  std::unique_ptr<PodGroupQueue> groups;  // null: pods are scheduled one by one
+  QueuedPodGroup popped_group;            // until TakePoppedGroup()
 };
 
 SchedulingQueue::SchedulingQueue(Options options, const framework::QueueSortPlugin& sort,
@@ -557,6 +680,17 @@ SchedulingQueue::~SchedulingQueue() = default;
 void SchedulingQueue::SetMetrics(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch) {
   impl_->metrics.Begin(metrics, stopwatch, impl_->rejectors);
   impl_->rejectors.SetStopwatch(stopwatch);
+}
+
+void SchedulingQueue::SetPodGroups(const framework::PodGroups& groups) { impl_->ScheduleGroups(groups); }
+QueuedPodGroup SchedulingQueue::TakePoppedGroup() { return impl_->TakePoppedGroup(); }
+void SchedulingQueue::EndGroup(PodGroupEnd end, Time now) { impl_->groups->End(end, now); }
+std::size_t SchedulingQueue::refused_group_count() const { return impl_->groups ? impl_->groups->CountRefused() : 0; }
+void SchedulingQueue::PodGroupAdded(const framework::PodGroupKey& group, Time now) {
+  if (impl_->groups) impl_->groups->ObjectAdded(group, now);
+}
+void SchedulingQueue::PodGroupGone(const framework::PodGroupKey& old_root) {
+  if (impl_->groups) impl_->groups->ObjectGone(old_root);
 }
 
 void SchedulingQueue::Add(PodInfoPtr pod, Time now) { impl_->Add(std::move(pod), now); }

@@ -23,6 +23,7 @@
 #include "berth/core/queue/nominator.h"
 #include "berth/core/queue/registrations.h"
 #include "berth/framework/cluster_event.h"
+#include "berth/framework/pod_groups.h"
 #include "berth/framework/plugin.h"
 
 namespace berth::instruments {
@@ -54,6 +55,7 @@ struct QueuedPodInfo {
   std::int32_t consecutive_errors_count = 0;      // attempts that ended with an error, since the last refusal
   std::optional<Time> initial_attempt_timestamp;  // when it first entered activeQ
   bool was_flushed_from_unschedulable = false;    // it comes from the unschedulable time-out, not from an event
+  bool is_pod_group = false;                      // it stands for a group: TakePoppedGroup() has its members
   StatusTold told;
   // For metrics alone: when it was last popped, by the stopwatch, and whether single plugins are timed in this attempt.
   Time attempt_began{};
@@ -62,6 +64,16 @@ struct QueuedPodInfo {
   const void* record = nullptr;
   std::uint64_t record_sequence = 0;
 };
+
+// A root group on its way through the queue, as Pop hands it out.
+struct QueuedPodGroup {
+  framework::PodGroupKey root;
+  QueuedPodInfo own;                   // the group's timestamps and counters; its pod only stands for the group
+  std::vector<QueuedPodInfo> members;  // in the order in which they are tried, those of one PodGroup together
+};
+
+// How a cycle ended for a group.
+enum class PodGroupEnd : std::uint8_t { kScheduled, kRefused, kError };
 
 // The objects of an event, kept alive while a pod in flight may still need them. Those that do not apply are null.
 struct EventSource {
@@ -102,6 +114,7 @@ struct PodStanding {
   std::vector<std::string> pending_plugins;        // sorted
   std::string gating_plugin;                       // of kGated
   std::string gating_message;                      // of kGated: what that plugin said
+  bool lacks_pod_group = false;                    // of kGated: its PodGroup, or a group above that, does not exist
 };
 
 // A part of all pods in the order of namespace and name: the first ones behind a name, which need not exist.
@@ -134,6 +147,9 @@ class SchedulingQueue {
   // Counts and times from now on; without effect on anything else. Before the first pod; both must outlive the queue.
   void SetMetrics(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch);
 
+  // Pods that name a PodGroup are scheduled as groups from now on. Before the first pod; must outlive the queue.
+  void SetPodGroups(const framework::PodGroups& groups);
+
   // A new pending pod. It enters activeQ, or is gated by a PreEnqueue plugin. A queued pod of the same namespace and
   // name with another uid is dropped; a pod that is here already is updated.
   void Add(framework::PodInfoPtr pod, Time now);
@@ -147,6 +163,19 @@ class SchedulingQueue {
   // The next pod to schedule: the head of activeQ or, when that is empty, of the back-off heap of refused pods, even if
   // its back-off is not over. The pod is in flight until Done or AddUnschedulable.
   std::optional<QueuedPodInfo> Pop(Time now);
+
+  // The group that Pop has just handed out (QueuedPodInfo::is_pod_group), with its members, each of which is in flight
+  // until Done or AddUnschedulable. Once for each such Pop; the group's cycle ends with EndGroup, before the next Pop.
+  QueuedPodGroup TakePoppedGroup();
+  // Members that came back meanwhile make up the group that waits again; without any, it leaves the queue.
+  void EndGroup(PodGroupEnd end, Time now);
+
+  // Groups in back-off that were refused, and met no error: they are tried again though nothing may have changed.
+  std::size_t refused_group_count() const;
+  // The object of a group has come: pods that waited for it join their groups. Follow it with Move().
+  void PodGroupAdded(const framework::PodGroupKey& group, Time now);
+  // The object of a group is gone; `old_root` was its root.
+  void PodGroupGone(const framework::PodGroupKey& old_root);
 
   // The attempt failed. `info` is what Pop returned, with the pod's newest object in `info.pod`; the caller has made
   // sure that the pod still exists and has no node. Both sets empty: an error, tried again after its own back-off. Also

@@ -63,6 +63,27 @@ const Outcome& Evaluator::Evaluate(const framework::PodInfoPtr& pod, const frame
   return outcome;
 }
 
+Status Evaluator::FitsOn(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
+                         const framework::NominatedRows* nominated, NodeIndex row, std::uint64_t seed, Time wall_now) {
+  cycle_.Begin({pod, &nodes, nominated, nullptr, seed, wall_now});
+  if (metrics_) metrics_->Begin();
+  Outcome& outcome = cycle_.outcome;
+  const std::optional<std::uint64_t> epoch = options_.form == Form::kReuse ? EpochOfAll(&outcome.error) : 0;
+  if (!epoch) return Status::Error(outcome.error);
+  const ClassStore::Found found = classes_.Find(*pod, cycle_.do_nominations_matter, *epoch);
+  cycle_.kept = found.kept;
+  cycle_.kept_key = found.key;
+  cycle_.is_first_sight = found.is_first_sight;
+  const bool is_refused = !RunPreFilter(cycle_);
+  PlanFilters(cycle_);
+  if (is_refused) return outcome.result == Result::kError ? Status::Error(outcome.error) : outcome.pre_filter_status;
+  const NodeInfo& node = nodes.Info(row);
+  if (outcome.narrowed_to && !outcome.narrowed_to->contains(node.name()))
+    return Status::UnschedulableAndUnresolvable("node(s) didn't satisfy plugin(s)");
+  CycleState state = cycle_.state.Clone();
+  return RunFiltersWithNominated(cycle_, state, *pod, node, cycle_.PodsNominatedFor(row));
+}
+
 // nullopt, and why, when a plugin fails.
 std::optional<std::uint64_t> Evaluator::EpochOfAll(std::string* error) const {
   std::uint64_t epoch = 0;

@@ -43,6 +43,12 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
                           const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                           const ExtenderVerdicts* extenders = nullptr);
 
+  // Whether the pod may run on the node in `row`, as things are now: PreFilter and the filters, with nominated pods, and
+  // no other node. Nothing may be asked about the last outcome any more.
+  framework::Status FitsOn(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
+                           const framework::NominatedRows* nominated, framework::NodeIndex row, std::uint64_t seed,
+                           Time wall_now);
+
   // After an outcome of kRefused: asks the PostFilter plugins. Their reasons become part of Message(). With a `review`
   // that is not answered, kWait when there are candidates to ask extenders about.
   framework::PostFilterResult RunPostFilter(framework::PreemptionReview* review = nullptr);

@@ -46,6 +46,10 @@ class BindingCycles final : public BindingStarter, public BindingCycleInputs {
   // So many of the namespace's bindings have no answer, or no known outcome, that its other pods should wait; why.
   std::optional<std::string> HoldsBack(const framework::PodInfo& pod) const override;
 
+  void AllowPermitted(const std::string& uid, const std::string& plugin) override {
+    PermitDecided({uid, plugin, true, {}});
+  }
+
   // Ends the Permit waits that have timed out, posts the reads that are due, and tells of what has had no answer.
   void Tick();
   std::optional<Time> NextWake() const { return table_.NextDeadline(); }

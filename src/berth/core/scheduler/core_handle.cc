@@ -42,6 +42,8 @@ const framework::NominatedRows* CoreHandle::nominated_rows() const {
   return core_ ? &core_->state.nominations.rows() : nullptr;
 }
 
+framework::PodGroups* CoreHandle::pod_groups() const { return core_ ? core_->state.pod_groups.get() : nullptr; }
+
 std::vector<PodInfoPtr> CoreHandle::NominatedPods(std::string_view node_name) const {
   if (!core_) return {};
   const auto pods = core_->state.queue.nominator().PodsForNode(node_name);

@@ -36,6 +36,7 @@ class CoreHandle final : public framework::Handle {
   framework::Metrics& metrics() const override { return metrics_; }
   const framework::NodeTable* node_table() const override;
   const framework::NominatedRows* nominated_rows() const override;
+  framework::PodGroups* pod_groups() const override;
   void Start(framework::Operation operation) override;
   void Emit(framework::PodEvent event) override;
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override;

@@ -32,6 +32,8 @@ class BindingStarter {
   // Why the pod should not be assumed now: too many others of its namespace have bindings whose outcome is not known.
   // nullopt: it may be.
   virtual std::optional<std::string> HoldsBack(const framework::PodInfo& pod) const = 0;
+  // A pod that waits at Permit for the plugin waits for it no longer. Without effect on any other pod.
+  virtual void AllowPermitted(const std::string& uid, const std::string& plugin) = 0;
 };
 
 // What a scheduling cycle that waits for extenders is told.

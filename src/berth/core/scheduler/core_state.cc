@@ -14,18 +14,25 @@ SchedulerOptions For(const framework::Release& release, SchedulerOptions options
 
 }  // namespace
 
-CoreState::CoreState(SchedulerOptions given, const framework::Release& release, framework::Objects& objects_read,
+CoreState::CoreState(SchedulerOptions given, const framework::Release& followed, framework::Objects& objects_read,
                      ProfileSet::Owned owned)
-    : options(For(release, std::move(given))),
+    : options(For(followed, std::move(given))),
       unread_metrics(options.metrics == nullptr ? std::make_unique<UnreadMetrics>() : nullptr),
       metrics(options.metrics == nullptr ? unread_metrics->metrics : *options.metrics),
       stopwatch(options.stopwatch),
       objects(objects_read),
-      classes(AnnotationsRead(owned), release),
+      pod_groups(followed.has_pod_groups
+                     ? std::make_unique<cache::PodGroupStates>(objects_read, followed.has_composite_pod_groups)
+                     : nullptr),
+      release(followed),
+      classes(AnnotationsRead(owned), followed),
       profiles(std::move(owned), options.evaluator, metrics, stopwatch),
       queue(options.queue, profiles.queue_sort(), profiles.QueueHooks(!options.extenders.empty())),
       decisions(options.decisions_max) {
   queue.SetMetrics(metrics, stopwatch);
+  if (pod_groups == nullptr) return;
+  cache.SetPodGroups(*pod_groups);
+  queue.SetPodGroups(*pod_groups);
 }
 
 // Whoever asks for a pod's scheduler afterwards asks its class.

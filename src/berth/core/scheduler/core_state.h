@@ -9,6 +9,7 @@
 #include "berth/base/time.h"
 #include "berth/core/cache/cache.h"
 #include "berth/core/cache/pod_classes.h"
+#include "berth/core/cache/pod_group_states.h"
 #include "berth/core/instruments/scheduler_metrics.h"
 #include "berth/core/instruments/stopwatch.h"
 #include "berth/core/queue/row_nominations.h"
@@ -53,6 +54,8 @@ struct CoreState {
   framework::Objects& objects;
   Time now{};              // of the turn: set when it begins
   Duration wall_ahead{0};  // how far the time of day is ahead of `now`
+  const std::unique_ptr<cache::PodGroupStates> pod_groups;  // null: pods are scheduled one by one
+  const framework::Release release;
   cache::Cache cache;
   cache::PodClasses classes;
   ProfileSet profiles;

@@ -125,6 +125,7 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   const bool is_ours = state_.profiles.Find(*pod) != nullptr;
   if (!is_ours || !state_.options.pods.Serves(pod->namespace_name())) {
     if (!is_ours) unclaimed_.Note(pod, state_.now);
+    groups_.PodGone(pod->uid);
     state_.queue.Delete(pod->uid);
     return;
   }
@@ -132,9 +133,11 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
     TellSetAside(*pod);
     return;
   }
+  groups_.PodPending(pod);
   const PodInfoPtr* const waiting = state_.queue.FindWaiting(pod->uid);
   if (waiting == nullptr) {
     state_.queue.Add(pod, state_.now);
+    groups_.PodAdded(pod);
     Handled({EventResource::kUnschedulablePod, action::kAdd});
     return;
   }
@@ -173,6 +176,7 @@ void InputIntake::RemovePod(std::string_view uid) {
   unclaimed_.Forget(uid);
   scheduling_.PodDeleted(uid);
   bindings_.PodDeleted(uid);
+  groups_.PodGone(uid);
   if (const PodInfoPtr* known = state_.cache.FindPod(uid)) {
     const PodInfoPtr pod = *known;
     NoteGone(*pod);
@@ -225,7 +229,9 @@ void InputIntake::On(NodeGone&& input) {
 }
 
 void InputIntake::On(ObjectSet&& input) {
+  groups_.BeforeObject(input.object);
   const framework::AnyObject before = state_.objects.Set(input.object);
+  groups_.AfterObject(before, input.object);
   const auto resource = EventResourceOf(framework::KindOf(input.object));
   if (!resource) return;
   queue::EventSource source;
@@ -237,7 +243,9 @@ void InputIntake::On(ObjectSet&& input) {
 }
 
 void InputIntake::On(ObjectGone&& input) {
+  groups_.BeforeGone(input.kind, input.key);
   framework::AnyObject before = state_.objects.Remove(input.kind, input.key);
+  groups_.AfterGone(before);
   const auto resource = EventResourceOf(input.kind);
   if (!resource || IsNull(before)) return;
   queue::EventSource source;

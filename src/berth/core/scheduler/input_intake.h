@@ -16,6 +16,7 @@
 #include "berth/core/scheduler/idle_sweep.h"
 #include "berth/core/scheduler/io.h"
 #include "berth/core/scheduler/outside_sources.h"
+#include "berth/core/scheduler/pod_group_intake.h"
 #include "berth/core/scheduler/unclaimed_pods.h"
 #include "berth/framework/pod_info.h"
 
@@ -31,6 +32,7 @@ class InputIntake {
         bindings_(bindings),
         background_(background),
         idle_sweep_(idle_sweep),
+        groups_(state),
         outside_(state),
         unclaimed_(state.profiles.Names()) {}
 
@@ -68,6 +70,7 @@ class InputIntake {
   BindingCycleInputs& bindings_;
   BackgroundOperations& background_;
   IdleSweep& idle_sweep_;
+  PodGroupIntake groups_;
   OutsideSources outside_;
   UnclaimedPods unclaimed_;
   Time began_{};  // of the input, by the stopwatch

@@ -14,6 +14,8 @@
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/idle_sweep.h"
 #include "berth/core/scheduler/input_intake.h"
+#include "berth/core/scheduler/pod_group_conditions.h"
+#include "berth/core/scheduler/pod_group_cycle.h"
 #include "berth/core/scheduler/scheduling_cycle.h"
 
 namespace berth::scheduler {
@@ -38,7 +40,9 @@ constexpr Duration kSizesNotedEvery = std::chrono::seconds(1);
 struct Scheduler::Parts {
   Parts(SchedulerOptions&& options, CoreHandle& core_handle, ProfileSet::Owned&& profiles)
       : state(std::move(options), core_handle.release(), core_handle.mutable_objects(), std::move(profiles)),
-        joined(core_handle, {state, background, bindings}) {}
+        joined(core_handle, {state, background, bindings}) {
+    if (state.pod_groups != nullptr) scheduling.SetPodGroupCycle(group_cycle);
+  }
 
   // Brings the metrics up to date that are not written as things happen. While many pods are decided, now and then.
   void NoteSizes() {
@@ -65,6 +69,8 @@ struct Scheduler::Parts {
   BindingCycles bindings{state, background};
   IdleSweep idle_sweep{state};
   SchedulingCycle scheduling{state, bindings, idle_sweep};
+  PodGroupConditions group_conditions{state, background};
+  PodGroupCycle group_cycle{state, bindings, group_conditions};
   JoinedHandle joined;
   InputIntake intake{state, scheduling, bindings, background, idle_sweep};
   Time sizes_noted{};
@@ -128,11 +134,12 @@ const std::vector<OutsideRequest>& Scheduler::outside_sources() const { return p
 bool Scheduler::HasHeardOutside() const { return parts_->intake.outside().HaveAllAnswered(); }
 
 // Refused pods back off in a heap from which Pop takes them as soon as activeQ is empty; those that met an error wait
-// there. A nominated pod waits for its victims to go.
+// there, as refused groups do. A nominated pod waits for its victims to go.
 bool Scheduler::IsIdle() const {
   const queue::SchedulingQueue& queue = parts_->state.queue;
   return !IsWaitingForExtenders() && parts_->bindings.empty() && parts_->background.empty() &&
-         queue.active_count() == 0 && queue.backoff_count() == 0 && queue.nominator().empty();
+         queue.active_count() == 0 && queue.backoff_count() == queue.refused_group_count() &&
+         queue.nominator().empty();
 }
 
 std::vector<UnboundPod> Scheduler::Unbound(const queue::PodRange& range) const {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/scheduling_cycle.h"
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -10,10 +9,8 @@
 
 #include "berth/base/check.h"
 #include "berth/base/subject.h"
-#include "berth/core/runtime/guarded.h"
-#include "berth/core/scheduler/attempt_timing.h"
 #include "berth/core/scheduler/nomination_moves.h"
-#include "berth/core/scheduler/plugin_errors.h"
+#include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
 namespace berth::scheduler {
@@ -21,8 +18,6 @@ namespace berth::scheduler {
 using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::Status;
-using instruments::Point;
-using runtime::Guarded;
 using runtime::Outcome;
 using runtime::Result;
 
@@ -30,8 +25,6 @@ namespace {
 
 // A large pod that waits for its turn for so long is told why.
 constexpr Duration kLargePodToldAfter = std::chrono::seconds(5);
-
-constexpr Duration kPermitTimeoutMax = std::chrono::minutes(15);
 
 }  // namespace
 
@@ -41,6 +34,11 @@ bool SchedulingCycle::ScheduleOne() {
   if (!popped) return false;
   ++state_.counts.cycles;
   popped->attempt_began = state_.stopwatch.latest();
+  if (popped->is_pod_group) {
+    idle_sweep_.NoteCycle(false);
+    group_cycle_->Run(random_);
+    return true;
+  }
   SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &state_.decisions.Append(), 0};
   const PodInfo& pod = *attempt.queued.pod;
   const Subject subject(pod.uid);
@@ -173,66 +171,29 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
 }
 
 void SchedulingCycle::AssumeAndReserve(SchedulingAttempt&& attempt, framework::NodeIndex row) {
-  auto with_node = std::make_shared<PodInfo>(*attempt.queued.pod);
-  with_node->node_name = state_.cache.nodes().Info(row).name();
-  const PodInfoPtr assumed = std::move(with_node);
+  Profile& profile = *attempt.profile;
+  const PodInfoPtr assumed = WithNode(*attempt.queued.pod, state_.cache.nodes().Info(row).name());
   state_.cache.AssumePod(assumed, row);
   EndNomination(state_, *assumed);
 
-  const auto& plugins = *attempt.profile->plugins;
-  const framework::Cycle cycle = attempt.profile->evaluator.cycle();
+  const framework::Cycle cycle = profile.evaluator.cycle();
   const bool is_sampled = attempt.queued.is_sampled;
-  PointTiming timing(state_, *attempt.profile);
-  for (framework::ReservePlugin* plugin : plugins.reserve) {
-    const CallTiming call(state_, is_sampled);
-    const Status status = Guarded([&] { return plugin->Reserve(cycle, *assumed, assumed->node_name); });
-    call.End(Point::kReserve, plugin->Name(), status.code());
-    if (status.IsSuccess()) continue;
-    timing.End(Point::kReserve, status.code());
-    RejectReserved(std::move(attempt), *assumed, NamedFailure("Reserve", plugin->Name(), status));
+  if (const Status status = RunReserve(state_, profile, cycle, *assumed, is_sampled); !status.IsSuccess()) {
+    RejectReserved(std::move(attempt), *assumed, status);
     return;
   }
-  timing.End(Point::kReserve, plugins.reserve);
-  std::vector<PermitWait> permits;
-  for (framework::PermitPlugin* plugin : plugins.permit) {
-    Duration timeout{0};
-    const CallTiming call(state_, is_sampled);
-    const Status status = Guarded([&] {
-      framework::PermitResult result = plugin->Permit(cycle, *assumed, assumed->node_name);
-      timeout = result.timeout;
-      return result.status;
-    });
-    call.End(Point::kPermit, plugin->Name(), status.code());
-    if (status.IsSuccess()) continue;
-    if (!status.IsWait()) {
-      timing.End(Point::kPermit, status.code());
-      RejectReserved(std::move(attempt), *assumed, NamedFailure("Permit", plugin->Name(), status));
-      return;
-    }
-    timeout = std::clamp(timeout, Duration{0}, kPermitTimeoutMax);
-    permits.push_back({std::string(plugin->Name()), timeout, state_.now + timeout});
+  PermitAnswers answers = RunPermit(state_, profile, cycle, *assumed, is_sampled);
+  if (!answers.refusal.IsSuccess()) {
+    RejectReserved(std::move(attempt), *assumed, answers.refusal);
+    return;
   }
-  if (permits.empty()) {
-    timing.End(Point::kPermit, plugins.permit);
-  } else {
-    timing.End(Point::kPermit, framework::Code::kWait);
-  }
-  bindings_.StartBinding(*attempt.profile, std::move(attempt.queued), assumed, row, std::move(permits));
+  bindings_.StartBinding(profile, std::move(attempt.queued), assumed, row, std::move(answers.waits));
 }
 
-// Reserve or Permit refused the node. As in upstream the message counts one node: the chosen one.
+// Reserve or Permit refused the node.
 void SchedulingCycle::RejectReserved(SchedulingAttempt&& attempt, const PodInfo& assumed, const Status& status) {
   Unreserve(state_, *attempt.profile, assumed);
-  SchedulingFailure failure;
-  failure.nomination.is_set = true;
-  failure.is_refusal = status.IsRejected();
-  failure.message = status.IsRejected() ? "0/1 nodes are available: 1 " + status.Message() + "." : status.Message();
-  if (status.IsRejected()) {
-    auto& plugins =
-        status.code() == framework::Code::kPending ? failure.pending_plugins : failure.unschedulable_plugins;
-    plugins.insert(std::string(status.plugin()));
-  }
-  HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), std::move(failure));
+  HandleSchedulingFailure(state_, *attempt.profile, std::move(attempt.queued), FailureOfChosenNode(status));
 }
 
 void SchedulingCycle::CancelWaiting(std::string_view why) {

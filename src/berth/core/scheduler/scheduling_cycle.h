@@ -9,6 +9,8 @@
 //    |      waits (ExtenderCycle) --- decided ---+--> none: PostFilter --> back into the queue, condition, event
 //    v
 //   one that is deleted or assigned by now: dropped
+//
+// What Pop gives may stand for a pod group: PodGroupCycle takes it.
 #pragma once
 
 #include <cstddef>
@@ -21,6 +23,7 @@
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/extender_cycle.h"
 #include "berth/core/scheduler/idle_sweep.h"
+#include "berth/core/scheduler/pod_group_cycle.h"
 #include "berth/core/scheduler/scheduling_attempt.h"
 #include "berth/framework/status.h"
 
@@ -31,6 +34,9 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   // All three must outlive it.
   SchedulingCycle(CoreState& state, BindingStarter& bindings, IdleSweep& idle_sweep)
       : state_(state), bindings_(bindings), idle_sweep_(idle_sweep), random_(state.options.seed) {}
+
+  // Groups that Pop gives are its to schedule. Must outlive it.
+  void SetPodGroupCycle(PodGroupCycle& group_cycle) { group_cycle_ = &group_cycle; }
 
   // One cycle, if a pod is ready. False when none is, or while the last one waits for extenders.
   bool ScheduleOne();
@@ -61,6 +67,7 @@ class SchedulingCycle final : public SchedulingCycleInputs {
   BindingStarter& bindings_;
   IdleSweep& idle_sweep_;
   Random random_;
+  PodGroupCycle* group_cycle_ = nullptr;  // null: pods are scheduled one by one
   queue::LargePods large_pods_;
   std::unique_ptr<ExtenderCycle> waiting_;  // null: no cycle waits for extenders
 };

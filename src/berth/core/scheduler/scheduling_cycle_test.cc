@@ -29,6 +29,7 @@ class FakeBindings final : public BindingStarter {
   std::optional<std::string> HoldsBack(const PodInfo& pod) const override {
     return held_namespace == pod.namespace_name() ? std::optional<std::string>("held back") : std::nullopt;
   }
+  void AllowPermitted(const std::string&, const std::string&) override {}
   Lines started;
   std::string held_namespace;
 };

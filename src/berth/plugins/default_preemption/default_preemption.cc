@@ -12,6 +12,7 @@
 #include "berth/framework/preemption_review.h"
 #include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
+#include "berth/plugins/default_preemption/pod_group_preemption.h"
 #include "berth/plugins/helper/events.h"
 
 namespace berth::plugins {
@@ -68,6 +69,38 @@ std::string PlacementMessage(const std::string& node_name, std::size_t victim_co
          std::to_string(victim_count) + " victims";
 }
 
+// Of the group's object; its name where that has none, as in tests.
+std::string UidOf(const framework::PodGroups& groups, const framework::PodGroupKey& group) {
+  std::string uid;
+  if (group.is_composite) {
+    if (const auto* composite = groups.FindComposite(group)) uid = composite->metadata.uid;
+  } else if (const auto* pod_group = groups.FindPodGroup(group)) {
+    uid = pod_group->metadata.uid;
+  }
+  return uid.empty() ? group.Text() : uid;
+}
+
+bool MayGroupPreempt(const framework::PodGroups& groups, const framework::PodGroupKey& group,
+                     std::span<const framework::PodGroupMember> members, bool has_own_policy) {
+  constexpr api::PreemptionPolicy kNever = api::PreemptionPolicy::kNever;
+  if (!has_own_policy) {
+    return std::ranges::none_of(
+        members, [](const auto& member) { return member.pod->spec().preemption_policy == kNever; });
+  }
+  if (group.is_composite) {
+    const auto* composite = groups.FindComposite(group);
+    return composite == nullptr || composite->preemption_policy != kNever;
+  }
+  const auto* pod_group = groups.FindPodGroup(group);
+  return pod_group == nullptr || pod_group->preemption_policy != kNever;
+}
+
+framework::PodGroupPostFilterResult GroupAnswer(Code code, const std::string& message) {
+  const std::string text = message.empty() ? std::string() : "pod group preemption: " + message;
+  if (code == Code::kSuccess) return {{}, {}, text};
+  return {Status(code, text.empty() ? std::vector<std::string>() : std::vector<std::string>{text}), {}, {}};
+}
+
 framework::PostFilterResult Refuse(Code code, const std::string& message, bool clears_nomination) {
   framework::PostFilterResult result;
   result.status = Status(code, {"preemption: " + message});
@@ -86,8 +119,44 @@ DefaultPreemption::DefaultPreemption(const config::DefaultPreemptionArgs& args, 
 DefaultPreemption::~DefaultPreemption() = default;
 
 Status DefaultPreemption::PreEnqueue(const PodInfo& pod) const {
+  if (const framework::PodGroups* const groups = handle_.pod_groups();
+      groups != nullptr && !pod.pod_group_name.empty()) {
+    const auto root = groups->RootOf(framework::GroupOf(pod));
+    if (!root || !executor_->IsRunning(UidOf(*groups, *root))) return {};
+    return Status::UnschedulableAndUnresolvable("waiting for the preemption for this pod group to be finished");
+  }
   if (!executor_->IsRunning(pod.uid)) return {};
   return Status::UnschedulableAndUnresolvable("waiting for the preemption for this pod to be finished");
+}
+
+framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
+    const framework::PodGroupKey& group, std::span<const framework::PodGroupMember> members,
+    framework::PodGroupDryRun& dry_run) const {
+  const framework::PodGroups& groups = *handle_.pod_groups();
+  const framework::Release& release = handle_.release();
+  if (!MayGroupPreempt(groups, group, members, release.has_pod_group_preemption_policy))
+    return GroupAnswer(Code::kUnschedulable, "not eligible due to preemptionPolicy=Never.");
+  const std::int32_t priority = framework::PriorityOf(groups, group);
+  if (IsPreemptionOngoing(groups, priority, members, dry_run)) {
+    framework::PodGroupPostFilterResult result = GroupAnswer(Code::kSuccess, "ongoing preemption on nominated nodes");
+    for (const framework::PodGroupMember& member : members)
+      result.nominations[member.pod->uid] = member.pod->nominated_node_name;
+    return result;
+  }
+  DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(),
+                            release.stops_at_first_violated_budget);
+  PodGroupVictims found = SelectPodGroupVictims(groups, priority, budgets, dry_run);
+  if (!found.status.IsSuccess()) return GroupAnswer(found.status.code(), found.status.Message());
+  if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(found.victims); !victims.empty()) {
+    executor_->PreemptForGroup({UidOf(groups, group), group.is_composite ? "compositepodgroup" : "podgroup", priority},
+                               *members.front().pod, std::move(victims));
+  }
+  framework::PodGroupPostFilterResult result = GroupAnswer(
+      Code::kSuccess,
+      "found a placement for podgroup, preempting " + std::to_string(found.victims.size()) + " victims");
+  for (const framework::PodGroupAssignment& assignment : dry_run.assignments())
+    result.nominations[assignment.pod->uid] = assignment.node_name;
+  return result;
 }
 
 framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle& cycle, const PodInfo& pod,

@@ -7,6 +7,7 @@
 
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/pod_group_post_filter.h"
 #include "berth/plugins/names.h"
 
 namespace berth::config {
@@ -20,6 +21,7 @@ class PreemptionExecutor;
 
 class DefaultPreemption final : public framework::PreEnqueuePlugin,
                                 public framework::PostFilterPlugin,
+                                public framework::PodGroupPostFilterPlugin,
                                 public framework::ObjectReader,
                                 public framework::EnqueueExtensions,
                                 public virtual framework::FastPlugin {
@@ -33,6 +35,9 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
   framework::PostFilterResult PostFilter(const framework::Cycle& cycle, const framework::PodInfo& pod,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
+  framework::PodGroupPostFilterResult PodGroupPostFilter(const framework::PodGroupKey& group,
+                                                         std::span<const framework::PodGroupMember> members,
+                                                         framework::PodGroupDryRun& dry_run) const override;
   std::vector<framework::ObjectKind> ObjectsRead() const override {
     return {framework::ObjectKind::kPodDisruptionBudget};
   }

@@ -48,12 +48,13 @@ ObjectRef ObjectOf(const PodInfo& pod) { return {"v1", "pods", pod.namespace_nam
 
 // A strategic merge patch of the status: the victim is told why it has to go. The uid keeps another pod of that name
 // out of it.
-std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, Time wall_now) {
+std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, const std::string& kind,
+                           Time wall_now) {
   codec::json::object condition;
   condition["type"] = "DisruptionTarget";
   condition["status"] = "True";
   condition["reason"] = "PreemptionByScheduler";
-  condition["message"] = scheduler_name + ": preempting to accommodate a higher priority pod";
+  condition["message"] = scheduler_name + ": preempting to accommodate a higher priority " + kind;
   condition["lastProbeTime"] = nullptr;
   // Where the condition is there already, it keeps its time.
   if (!victim.is_preempted) condition["lastTransitionTime"] = FormatRfc3339(wall_now);
@@ -67,7 +68,9 @@ std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_n
 }  // namespace
 
 struct PreemptionExecutor::Job {
-  PodRef preemptor;
+  PodRef preemptor;  // of a group: one of its pods
+  std::string kind = "pod";
+  std::string preemptor_uid;  // by which it is known; of a group the group's own
   std::string scheduler_name;
   std::int32_t priority = 0;
   std::string node_name;
@@ -95,7 +98,25 @@ void PreemptionExecutor::Preempt(const PodInfo& preemptor, std::string_view node
   job->priority = preemptor.priority();
   job->node_name = node_name;
   job->victims = std::move(victims);
-  running_[preemptor.uid] = job;
+  job->preemptor_uid = preemptor.uid;
+  StartJob(job);
+}
+
+void PreemptionExecutor::PreemptForGroup(const GroupPreemptor& group, const PodInfo& member,
+                                         std::vector<PodInfoPtr> victims) {
+  auto job = std::make_shared<Job>();
+  job->preemptor = RefTo(member);
+  job->kind = group.kind;
+  job->preemptor_uid = group.uid;
+  job->scheduler_name = member.spec().scheduler_name;
+  job->priority = group.priority;
+  job->node_name = "cluster";
+  job->victims = std::move(victims);
+  StartJob(job);
+}
+
+void PreemptionExecutor::StartJob(const JobPtr& job) {
+  running_[job->preemptor_uid] = job;
   // Not within the scheduling cycle that decided it: that one still reads nominations and nodes.
   handle_.Start(Operation::After(Duration{0}, [self = shared_from_this(), job](const StepResult& result) {
     self->Begin(job, result);
@@ -136,7 +157,7 @@ void PreemptionExecutor::Evict(const JobPtr& job, const PodInfoPtr& victim, cons
 
 Operation PreemptionExecutor::WriteCondition(const JobPtr& job, const PodInfoPtr& victim, Time wall_now, int tries) {
   framework::ObjectPatch patch{ObjectOf(*victim), "status", framework::PatchType::kStrategicMerge,
-                               ConditionPatch(*victim, job->scheduler_name, wall_now)};
+                               ConditionPatch(*victim, job->scheduler_name, job->kind, wall_now)};
   return Operation::Write(std::move(patch), [self = shared_from_this(), job, victim, tries](const StepResult& result) {
     if (!result.error) return self->Delete(job, victim, 1, false);
     const Error& error = *result.error;
@@ -192,7 +213,7 @@ void PreemptionExecutor::Announce(const Job& job, const PodInfo& victim, bool is
   event.reporting_controller = job.scheduler_name;
   event.reason = "Preempted";
   event.action = "Preempting";
-  event.note = "Preempted by pod " + job.preemptor.uid + " on node " + job.node_name;
+  event.note = "Preempted by " + job.kind + " " + job.preemptor_uid + " on node " + job.node_name;
   if (is_in_memory) event.note += " (in kube-scheduler memory).";
   handle_.Emit(std::move(event));
 }
@@ -234,7 +255,7 @@ void PreemptionExecutor::End(const JobPtr& job, Time now) {
   cells.count->Add();
   cells.duration->Observe(instruments::Seconds(now - job->began));
   // The preemptor may have been let go when its last victim went, and preempt again already.
-  const auto it = running_.find(job->preemptor.uid);
+  const auto it = running_.find(job->preemptor_uid);
   if (it != running_.end() && it->second == job) running_.erase(it);
   // The events that would have brought the preemptor back may have come while it was held back, and one that failed
   // with an error waits for none. Upstream leaves such a pod to the next event.

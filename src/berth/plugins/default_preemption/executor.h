@@ -36,7 +36,16 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   void Preempt(const framework::PodInfo& preemptor, std::string_view node_name,
                std::vector<framework::PodInfoPtr> victims);
 
-  // Whether the pod's victims are still being evicted. False already when the last one is gone or going, though the
+  // The same for a group, of which `member` waits: it is activated when the group should be tried again.
+  struct GroupPreemptor {
+    std::string uid;
+    std::string kind;  // "podgroup" or "compositepodgroup", as messages name it
+    std::int32_t priority = 0;
+  };
+  void PreemptForGroup(const GroupPreemptor& group, const framework::PodInfo& member,
+                       std::vector<framework::PodInfoPtr> victims);
+
+  // Whether the pod's, or the group's, victims are still being evicted. False already when the last one is gone or going, though the
   // answer to its DELETE may not be there: the event of its end is what brings the preemptor back.
   bool IsRunning(std::string_view preemptor_uid) const;
   std::size_t running_count() const { return running_.size(); }
@@ -51,6 +60,7 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
     framework::Histogram* duration = nullptr;
   };
 
+  void StartJob(const JobPtr& job);
   // `at`: the step that has just ended, with the time.
   void Begin(const JobPtr& job, const framework::StepResult& at);
   void Evict(const JobPtr& job, const PodInfoPtr& victim, const framework::StepResult& at);

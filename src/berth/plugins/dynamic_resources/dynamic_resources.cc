@@ -315,33 +315,46 @@ framework::PostFilterResult DynamicResources::PostFilter(const framework::Cycle&
   // Then it says what it would do.
   const bool is_dry_run = review != nullptr && review->is_dry_run;
   const auto* state = cycle.state.Read<State>(kStateKey);
-  if (state == nullptr) {
-    result.status = Status::Error("not found");
-    return result;
-  }
-  if (state->claims.empty()) {
-    result.status = NothingReleased("no new claims to deallocate");
-    return result;
-  }
+  result.status = state == nullptr ? Status::Error("not found") : ReleaseOne(*state, pod, cycle.seed, is_dry_run);
+  return result;
+}
+
+Status DynamicResources::ReleaseOne(const State& state, const framework::PodInfo& pod, std::uint64_t seed,
+                                    bool is_dry_run) const {
+  if (state.claims.empty()) return NothingReleased("no new claims to deallocate");
   // There is no telling which of them helps most: the cycle's seed picks one, as upstream picks any.
   std::vector<DeviceClaims::Ptr> candidates;
-  for (const std::size_t index : state->unavailable) {
-    const DeviceClaims::Ptr& claim = state->claims[index].claim;
-    const bool is_last = state->has_extended && index + 1 == state->claims.size();
+  for (const std::size_t index : state.unavailable) {
+    const DeviceClaims::Ptr& claim = state.claims[index].claim;
+    const bool is_last = state.has_extended && index + 1 == state.claims.size();
     const auto& consumers = claim->reserved_for;
     const bool is_only_ours = consumers.empty() || (consumers.size() == 1 && consumers.front().uid == pod.uid);
     if (!is_last && is_only_ours) candidates.push_back(claim);
   }
   if (!candidates.empty()) {
-    if (!is_dry_run) handle_.Start(DeallocateClaim(*candidates[Random(cycle.seed).Below(candidates.size())]));
-    result.status = Status::Unschedulable("deallocation of ResourceClaim completed");
-  } else if (state->has_extended && !IsInMemoryClaim(*state->extended_claim())) {
-    if (!is_dry_run) handle_.Start(DeleteClaim(state->extended_claim()));
-    result.status = Status::Unschedulable("deletion of ResourceClaim completed");
-  } else {
-    result.status = NothingReleased("still not schedulable");
+    if (!is_dry_run) handle_.Start(DeallocateClaim(*candidates[Random(seed).Below(candidates.size())]));
+    return Status::Unschedulable("deallocation of ResourceClaim completed");
   }
-  return result;
+  if (state.has_extended && !IsInMemoryClaim(*state.extended_claim())) {
+    if (!is_dry_run) handle_.Start(DeleteClaim(state.extended_claim()));
+    return Status::Unschedulable("deletion of ResourceClaim completed");
+  }
+  return NothingReleased("still not schedulable");
+}
+
+framework::PodGroupPostFilterResult DynamicResources::PodGroupPostFilter(
+    const framework::PodGroupKey& group, std::span<const framework::PodGroupMember> members,
+    framework::PodGroupDryRun&) const {
+  const Status nothing(framework::Code::kUnschedulable, {});
+  if (group.is_composite) return {nothing, {}, {}};
+  const api::PodGroup* const pod_group = handle_.pod_groups()->FindPodGroup(group);
+  const bool has_constraints = pod_group != nullptr && !pod_group->topology_keys.empty();
+  if (has_constraints && handle_.release().places_pod_groups_by_topology) return {nothing, {}, {}};
+  for (const framework::PodGroupMember& member : members) {
+    const State* const state = member.state == nullptr ? nullptr : member.state->Read<State>(kStateKey);
+    if (state != nullptr) static_cast<void>(ReleaseOne(*state, *member.pod, member.seed, false));
+  }
+  return {Status::Unschedulable("deallocation and deletion of ResourceClaims completed"), {}, {}};
 }
 
 Status DynamicResources::NothingReleased(std::string_view why) const {

@@ -13,6 +13,7 @@
 
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/pod_group_post_filter.h"
 #include "berth/plugins/names.h"
 
 namespace berth::config {
@@ -28,6 +29,7 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                public framework::PreFilterPlugin,
                                public framework::FastFilter,
                                public framework::PostFilterPlugin,
+                               public framework::PodGroupPostFilterPlugin,
                                public framework::FastScore,
                                public framework::ReservePlugin,
                                public framework::PreBindPlugin,
@@ -62,6 +64,11 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
 
+  // The same for each waiting member of a group. Claims of the group itself are not looked at.
+  framework::PodGroupPostFilterResult PodGroupPostFilter(const framework::PodGroupKey& group,
+                                                         std::span<const framework::PodGroupMember> members,
+                                                         framework::PodGroupDryRun& dry_run) const override;
+
   framework::Dependency ScoreDependsOn() const override { return framework::Dependency::kCycle; }
   framework::Normalization ScoreNormalization() const override { return framework::Normalization::kMax; }
   bool ScoresNothing(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
@@ -87,6 +94,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
 
   framework::Status FilterNode(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
                                bool is_column) const;
+  framework::Status ReleaseOne(const State& state, const framework::PodInfo& pod, std::uint64_t seed,
+                               bool is_dry_run) const;
   framework::Status NothingReleased(std::string_view why) const;
   framework::Status CheckClaim(State& state, std::size_t index, Time wall_now) const;
   framework::Status CheckDeviceClass(const std::string& class_name, const std::string& request) const;

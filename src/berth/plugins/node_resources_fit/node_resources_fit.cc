@@ -378,6 +378,40 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   });
 }
 
+namespace {
+
+// All nodes of a placement as one.
+struct SummedAmounts {
+  std::vector<ScoredResources::Amounts> amounts;
+  const ScoredResources::Amounts& Of(std::size_t i) const { return amounts[i]; }
+};
+
+}  // namespace
+
+std::int64_t NodeResourcesFit::ScorePlacement(const framework::PodGroupKey&,
+                                              const framework::PodGroupPlacement& placement,
+                                              std::span<const framework::PodGroupAssignment> assignments,
+                                              const framework::NodeList& nodes) const {
+  const std::size_t count = scored_.entries().size();
+  std::vector<std::int64_t> requests(count);
+  for (const framework::PodGroupAssignment& assignment : assignments) {
+    const std::vector<std::int64_t> own = scored_.PodRequests(*assignment.pod->pod_class);
+    for (std::size_t i = 0; i < count; ++i) requests[i] = framework::WrappingAdd(requests[i], own[i]);
+  }
+  SummedAmounts sums{std::vector<ScoredResources::Amounts>(count)};
+  for (const std::string& name : placement.node_names) {
+    const NodeIndex row = nodes.Find(name);
+    if (row == framework::kNoNode) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      const ScoredResources::Amounts own = scored_.Of(i, nodes.Info(row));
+      if (own.allocatable == 0) continue;
+      sums.amounts[i].allocatable = framework::WrappingAdd(sums.amounts[i].allocatable, own.allocatable);
+      sums.amounts[i].allocated = framework::WrappingAdd(sums.amounts[i].allocated, own.allocated);
+    }
+  }
+  return ScoreOf(sums, requests);
+}
+
 bool NodeResourcesFit::RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo&) const {
   const auto* wanted = cycle.state.Read<Wanted>(kPreFilterKey);
   const auto* state = cycle.state.Read<PreScoreState>(kPreScoreKey);

@@ -11,6 +11,7 @@
 
 #include "berth/framework/fast_path.h"
 #include "berth/framework/handle.h"
+#include "berth/framework/pod_group_placement.h"
 #include "berth/plugins/helper/scored_resources.h"
 #include "berth/plugins/names.h"
 
@@ -37,6 +38,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                                public framework::PreScorePlugin,
                                public framework::FastScore,
                                public framework::AmountsPlugin,
+                               public framework::PlacementScorePlugin,
                                public framework::ObjectReader,
                                public framework::EnqueueExtensions {
  public:
@@ -69,6 +71,11 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
   void ScoreRows(const framework::Cycle& cycle, const framework::PodInfo& pod,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
+
+  // By the same strategy, as if the placement's nodes were one.
+  std::int64_t ScorePlacement(const framework::PodGroupKey& group, const framework::PodGroupPlacement& placement,
+                              std::span<const framework::PodGroupAssignment> assignments,
+                              const framework::NodeList& nodes) const override;
 
   bool RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo& pod) const override;
   void ScoreBounds(const framework::Cycle& emptiest, const framework::Cycle& fullest, const framework::PodInfo& pod,

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/cache/pod_group_states.h"
+
+#include <utility>
+
+namespace berth::cache {
+
+using framework::PodInfo;
+using framework::PodInfoPtr;
+
+std::optional<framework::PodGroupKey> PodGroupStates::RootOf(const Key& group) const {
+  Key key = group;
+  for (int depth = 0; depth < kDepthMax; ++depth) {
+    const std::string* parent = nullptr;
+    if (key.is_composite) {
+      const api::CompositePodGroup* const composite = FindComposite(key);
+      if (composite == nullptr) return std::nullopt;
+      parent = &composite->parent_name;
+    } else {
+      const api::PodGroup* const pod_group = FindPodGroup(key);
+      if (pod_group == nullptr) return std::nullopt;
+      parent = &pod_group->parent_name;
+    }
+    if (!has_composites_ || parent->empty()) return key;
+    key = {key.namespace_name, *parent, true};
+  }
+  return std::nullopt;
+}
+
+std::vector<framework::PodGroupKey> PodGroupStates::ChildrenOf(const Key& composite) const {
+  std::vector<Key> children;
+  const auto found = children_.find(composite);
+  if (found == children_.end()) return children;
+  for (const bool is_composite : {false, true}) {
+    for (const Key& child : found->second) {
+      if (child.is_composite == is_composite) children.push_back(child);
+    }
+  }
+  return children;
+}
+
+const api::PodGroup* PodGroupStates::FindPodGroup(const Key& group) const {
+  return objects_.Of<api::PodGroup>().Find(group.namespace_name, group.name);
+}
+
+const api::CompositePodGroup* PodGroupStates::FindComposite(const Key& composite) const {
+  return objects_.Of<api::CompositePodGroup>().Find(composite.namespace_name, composite.name);
+}
+
+const PodGroupStates::State* PodGroupStates::Find(const Key& group) const {
+  const auto found = states_.find(group);
+  return found == states_.end() ? nullptr : &found->second;
+}
+
+framework::PodGroups::Counts PodGroupStates::CountsOf(const Key& group) const {
+  const State* const state = Find(group);
+  return state == nullptr ? Counts{} : Counts{state->scheduled.size(), state->unscheduled.size()};
+}
+
+std::vector<PodInfoPtr> PodGroupStates::ListOf(const Pods& pods) {
+  std::vector<PodInfoPtr> list;
+  list.reserve(pods.size());
+  for (const auto& [uid, pod] : pods) list.push_back(pod);
+  return list;
+}
+
+std::vector<PodInfoPtr> PodGroupStates::ScheduledPods(const Key& group) const {
+  const State* const state = Find(group);
+  return state == nullptr ? std::vector<PodInfoPtr>() : ListOf(state->scheduled);
+}
+
+std::vector<PodInfoPtr> PodGroupStates::UnscheduledPods(const Key& group) const {
+  const State* const state = Find(group);
+  return state == nullptr ? std::vector<PodInfoPtr>() : ListOf(state->unscheduled);
+}
+
+void PodGroupStates::SetScheduled(const PodInfoPtr& pod) {
+  if (trial_count_ > 0) return;
+  State& state = states_[framework::GroupOf(*pod)];
+  state.unscheduled.erase(pod->uid);
+  state.scheduled.insert_or_assign(pod->uid, pod);
+  group_of_uid_.try_emplace(pod->uid, framework::GroupOf(*pod));
+}
+
+void PodGroupStates::SetUnscheduled(const PodInfoPtr& pod) {
+  if (trial_count_ > 0) return;
+  State& state = states_[framework::GroupOf(*pod)];
+  state.scheduled.erase(pod->uid);
+  state.unscheduled.insert_or_assign(pod->uid, pod);
+  group_of_uid_.try_emplace(pod->uid, framework::GroupOf(*pod));
+}
+
+void PodGroupStates::Remove(std::string_view uid) {
+  if (trial_count_ > 0) return;
+  const auto group = group_of_uid_.find(uid);
+  if (group == group_of_uid_.end()) return;
+  const auto found = states_.find(group->second);
+  State& state = found->second;
+  for (Pods* pods : {&state.scheduled, &state.unscheduled}) {
+    if (const auto pod = pods->find(uid); pod != pods->end()) pods->erase(pod);
+  }
+  group_of_uid_.erase(group);
+  if (state.scheduled.empty() && state.unscheduled.empty()) states_.erase(found);
+}
+
+void PodGroupStates::NoteParent(const Key& child, const std::string* parent_before, const std::string* parent_after) {
+  const auto parent_key = [&](const std::string& name) { return Key{child.namespace_name, name, true}; };
+  if (parent_before != nullptr && !parent_before->empty()) {
+    if (const auto found = children_.find(parent_key(*parent_before)); found != children_.end()) {
+      found->second.erase(child);
+      if (found->second.empty()) children_.erase(found);
+    }
+  }
+  if (parent_after != nullptr && !parent_after->empty()) children_[parent_key(*parent_after)].insert(child);
+}
+
+void PodGroupStates::NoteWaiting(const PodInfo& pod, std::string_view plugin) {
+  states_[framework::GroupOf(pod)].waiting.push_back({pod.uid, std::string(plugin)});
+}
+
+void PodGroupStates::AllowWaiting(const Key& group, std::string_view plugin) {
+  const auto found = states_.find(group);
+  if (found == states_.end()) return;
+  std::vector<Allowed> others;
+  for (Allowed& waiting : std::exchange(found->second.waiting, {}))
+    (waiting.plugin == plugin ? allowed_ : others).push_back(std::move(waiting));
+  found->second.waiting = std::move(others);
+}
+
+}  // namespace berth::cache

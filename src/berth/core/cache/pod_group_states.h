@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodGroupStates: which pods each pod group has, and which of them have a node, and the tree that groups form. It
+// follows the cache by itself; of pods without a node and of groups it is told. Within turns only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/hash_map.h"
+#include "berth/framework/objects.h"
+#include "berth/framework/pod_groups.h"
+
+namespace berth::cache {
+
+class PodGroupStates final : public framework::PodGroups {
+ public:
+  using Key = framework::PodGroupKey;
+
+  // Groups that are deeper within others than this are taken for a cycle. The API allows four levels.
+  static constexpr int kDepthMax = 16;
+
+  // `objects` must outlive it. Without `has_composites` each PodGroup stands for itself.
+  PodGroupStates(const framework::Objects& objects, bool has_composites)
+      : objects_(objects), has_composites_(has_composites) {}
+
+  // framework::PodGroups
+  std::optional<Key> RootOf(const Key& group) const override;
+  std::vector<Key> ChildrenOf(const Key& composite) const override;
+  const api::PodGroup* FindPodGroup(const Key& group) const override;
+  const api::CompositePodGroup* FindComposite(const Key& composite) const override;
+  Counts CountsOf(const Key& group) const override;
+  std::vector<framework::PodInfoPtr> ScheduledPods(const Key& group) const override;
+  std::vector<framework::PodInfoPtr> UnscheduledPods(const Key& group) const override;
+  void AllowWaiting(const Key& group, std::string_view plugin) override;
+
+  // A pod of a group: it has, or has not, a node; or it is gone. Each may be repeated.
+  void SetScheduled(const framework::PodInfoPtr& pod);
+  void SetUnscheduled(const framework::PodInfoPtr& pod);
+  void Remove(std::string_view uid);
+
+  // The object of a group has been added, changed or removed: what names its parent may be null, before or after.
+  void NoteParent(const Key& child, const std::string* parent_before, const std::string* parent_after);
+
+  // While a trial lasts, pods that the cache assumes and forgets count as before: none of it need come true.
+  // Trials may be within each other.
+  void BeginTrial() { ++trial_count_; }
+  void EndTrial() { --trial_count_; }
+
+  // A pod has been assumed and waits at Permit for the plugin.
+  void NoteWaiting(const framework::PodInfo& pod, std::string_view plugin);
+  // Uid and plugin of those that have been allowed since the last call.
+  struct Allowed {
+    std::string uid;
+    std::string plugin;
+  };
+  std::vector<Allowed> TakeAllowed() { return std::exchange(allowed_, {}); }
+
+  // Groups with a pod.
+  std::size_t size() const { return states_.size(); }
+
+ private:
+  // By uid, so that lists are in the same order each time.
+  using Pods = std::map<std::string, framework::PodInfoPtr, std::less<>>;
+  struct State {
+    Pods scheduled;
+    Pods unscheduled;
+    std::vector<Allowed> waiting;
+  };
+
+  const State* Find(const Key& group) const;
+  static std::vector<framework::PodInfoPtr> ListOf(const Pods& pods);
+
+  const framework::Objects& objects_;
+  const bool has_composites_;
+  absl::flat_hash_map<Key, State> states_;
+  StringHashMap<Key> group_of_uid_;                   // of the pods in states_
+  absl::flat_hash_map<Key, std::set<Key>> children_;  // of composite groups, whether their objects exist or not
+  std::vector<Allowed> allowed_;
+  int trial_count_ = 0;
+};
+
+}  // namespace berth::cache

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/cache/pod_group_states.h"
+
+#include <gtest/gtest.h>
+
+#include "berth/core/cache/cache.h"
+#include "berth/core/cache/pod_classes.h"
+#include "berth/testing/builders.h"
+
+namespace berth::cache {
+namespace {
+
+using framework::PodGroupKey;
+using framework::PodInfoPtr;
+
+class PodGroupStatesTest : public ::testing::Test {
+ protected:
+  PodGroupStatesTest() {
+    cache_.SetPodGroups(states_);
+    for (const char* node : {"n1", "n2"}) cache_.SetNode(testing::MakeNode(node).Build());
+  }
+
+  PodInfoPtr Pod(const std::string& name, const std::string& node = "") {
+    return classes_.MakePodInfo(testing::MakePod(name).InGroup("gang").Node(node).Build());
+  }
+  std::pair<std::size_t, std::size_t> Counts() const {
+    const auto counts = states_.CountsOf({"default", "gang"});
+    return {counts.scheduled, counts.unscheduled};
+  }
+  void AddGroup(const std::string& name, const std::string& parent) {
+    auto group = std::make_shared<api::PodGroup>();
+    group->metadata.namespace_name = "default";
+    group->metadata.name = name;
+    group->parent_name = parent;
+    objects_.Of<api::PodGroup>().Set(group);
+    states_.NoteParent({"default", name}, nullptr, &group->parent_name);
+  }
+  void AddComposite(const std::string& name, const std::string& parent) {
+    auto group = std::make_shared<api::CompositePodGroup>();
+    group->metadata.namespace_name = "default";
+    group->metadata.name = name;
+    group->parent_name = parent;
+    objects_.Of<api::CompositePodGroup>().Set(group);
+    states_.NoteParent({"default", name, true}, nullptr, &group->parent_name);
+  }
+
+  framework::Objects objects_;
+  PodGroupStates states_{objects_, true};
+  PodClasses classes_;
+  Cache cache_;
+};
+
+using Pair = std::pair<std::size_t, std::size_t>;
+
+TEST_F(PodGroupStatesTest, FollowsTheCache) {
+  const PodInfoPtr waiting = Pod("a");
+  states_.SetUnscheduled(waiting);
+  EXPECT_EQ(Counts(), Pair(0, 1));
+  const PodInfoPtr placed = Pod("a", "n1");
+  cache_.AssumePod(placed);
+  EXPECT_EQ(Counts(), Pair(1, 0));
+  cache_.ForgetPod(placed->uid);
+  EXPECT_EQ(Counts(), Pair(0, 1));
+  cache_.SetPod(placed);
+  cache_.SetPod(Pod("b", "n2"));
+  EXPECT_EQ(Counts(), Pair(2, 0));
+  ASSERT_EQ(states_.ScheduledPods({"default", "gang"}).size(), 2u);
+  cache_.RemovePod(placed->uid);
+  EXPECT_EQ(Counts(), Pair(1, 0));
+  states_.Remove(Pod("b")->uid);
+  EXPECT_EQ(states_.size(), 0u) << "a group without pods takes no room";
+}
+
+TEST_F(PodGroupStatesTest, TrialsDoNotCount) {
+  const PodInfoPtr pod = Pod("a");
+  states_.SetUnscheduled(pod);
+  const PodInfoPtr placed = Pod("a", "n1");
+  states_.BeginTrial();
+  cache_.AssumePod(placed);
+  EXPECT_EQ(Counts(), Pair(0, 1));
+  cache_.ForgetPod(placed->uid);
+  states_.EndTrial();
+  EXPECT_EQ(Counts(), Pair(0, 1));
+}
+
+TEST_F(PodGroupStatesTest, RootsFollowParents) {
+  const PodGroupKey leaf{"default", "leaf"};
+  EXPECT_FALSE(states_.RootOf(leaf));
+  AddGroup("leaf", "middle");
+  EXPECT_FALSE(states_.RootOf(leaf)) << "its parent is not known";
+  AddComposite("middle", "top");
+  AddComposite("top", "");
+  EXPECT_EQ(states_.RootOf(leaf), PodGroupKey("default", "top", true));
+  AddGroup("alone", "");
+  EXPECT_EQ(states_.RootOf({"default", "alone"}), PodGroupKey("default", "alone"));
+  EXPECT_EQ(states_.ChildrenOf({"default", "top", true}),
+            std::vector<PodGroupKey>({PodGroupKey("default", "middle", true)}));
+  EXPECT_EQ(framework::LeavesOf(states_, {"default", "top", true}), std::vector<PodGroupKey>({leaf}));
+}
+
+TEST_F(PodGroupStatesTest, GroupsInACircleHaveNoRoot) {
+  AddGroup("leaf", "a");
+  AddComposite("a", "b");
+  AddComposite("b", "a");
+  EXPECT_FALSE(states_.RootOf({"default", "leaf"}));
+}
+
+TEST_F(PodGroupStatesTest, WaitingPodsAreAllowedOnce) {
+  states_.NoteWaiting(*Pod("a"), "GangScheduling");
+  states_.NoteWaiting(*Pod("b"), "Other");
+  states_.AllowWaiting({"default", "gang"}, "GangScheduling");
+  const auto allowed = states_.TakeAllowed();
+  ASSERT_EQ(allowed.size(), 1u);
+  EXPECT_EQ(allowed.front().uid, Pod("a")->uid);
+  states_.AllowWaiting({"default", "gang"}, "GangScheduling");
+  EXPECT_TRUE(states_.TakeAllowed().empty());
+}
+
+}  // namespace
+}  // namespace berth::cache

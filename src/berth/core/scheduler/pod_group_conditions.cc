@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/scheduler/pod_group_conditions.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "berth/base/log.h"
+#include "berth/base/time.h"
+#include "berth/codec/json.h"
+
+namespace berth::scheduler {
+
+using framework::Operation;
+using framework::PodGroupKey;
+
+namespace {
+
+constexpr Duration kRetryInitial = std::chrono::milliseconds(200);
+constexpr Duration kRetryMax = std::chrono::seconds(10);
+
+bool MayPass(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kConflict:
+    case ErrorCode::kTooManyRequests: return true;
+    default: return error.outcome_unknown;
+  }
+}
+
+}  // namespace
+
+void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const std::string& reason,
+                             const std::string& message) {
+  const api::PodGroup* const object = state_.pod_groups->FindPodGroup(group);
+  if (object == nullptr) return;
+  const api::GroupCondition* const old = object->FindCondition(api::kPodGroupInitiallyScheduled);
+  Told& told = told_[group];
+  if (told.uid != object->metadata.uid) told = {object->metadata.uid, 0, false};
+  const bool was_scheduled = told.is_scheduled || (old != nullptr && old->status == "True");
+  if (was_scheduled && !is_scheduled) return;
+  const std::string status = is_scheduled ? "True" : "False";
+  const bool is_same = old != nullptr && old->status == status && old->reason == reason && old->message == message &&
+                       old->observed_generation == object->metadata.generation;
+  if (is_same) return;
+  told.is_scheduled = is_scheduled;
+  told.write = ++last_write_;
+  codec::json::object condition{{"type", api::kPodGroupInitiallyScheduled},
+                                {"status", status},
+                                {"observedGeneration", object->metadata.generation},
+                                {"reason", reason},
+                                {"message", message}};
+  // Merged by type: without a time, the one that is there stays.
+  if (old == nullptr || old->status != status) condition["lastTransitionTime"] = FormatRfc3339(state_.WallNow());
+  codec::json::object body{
+      {"status", codec::json::object{{"conditions", codec::json::array{std::move(condition)}}}}};
+  // The uid keeps the write from a later group of the same name.
+  if (!object->metadata.uid.empty()) body["metadata"] = codec::json::object{{"uid", object->metadata.uid}};
+  background_.Start(Post(group, codec::WriteJson(body), told.write, 1), state_.now);
+  if (told_.size() >= forget_at_) Forget();
+}
+
+Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& body, std::uint64_t write, int tries) {
+  framework::ObjectPatch patch;
+  patch.object = {"scheduling.k8s.io/v1beta1", "podgroups", group.namespace_name, group.name};
+  patch.subresource = "status";
+  patch.type = framework::PatchType::kStrategicMerge;
+  patch.body = body;
+  return Operation::Write(std::move(patch), [this, group, body, write, tries](const framework::StepResult& result) {
+    if (!result.error || result.error->code == ErrorCode::kNotFound) return Operation::Done();
+    const auto told = told_.find(group);
+    const bool is_newest = told != told_.end() && told->second.write == write;
+    if (!is_newest || !MayPass(*result.error) || tries == kTriesMax) {
+      log::Warning("scheduler", "The condition of a pod group could not be written",
+                   {{"podGroup", group.Text()}, {"error", result.error->message}});
+      return Operation::Done();
+    }
+    const Duration delay = std::min(kRetryMax, kRetryInitial * (1 << tries));
+    return Operation::After(delay, [this, group, body, write, tries](const framework::StepResult&) {
+      return Post(group, body, write, tries + 1);
+    });
+  });
+}
+
+void PodGroupConditions::Forget() {
+  absl::erase_if(told_, [this](const auto& each) {
+    const api::PodGroup* const object = state_.pod_groups->FindPodGroup(each.first);
+    return object == nullptr || object->metadata.uid != each.second.uid;
+  });
+  forget_at_ = std::max<std::size_t>(1024, 2 * told_.size());
+}
+
+}  // namespace berth::scheduler

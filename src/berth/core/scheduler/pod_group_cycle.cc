@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/scheduler/pod_group_cycle.h"
+
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/extender_cycle.h"
+#include "berth/core/scheduler/nomination_moves.h"
+#include "berth/core/scheduler/pod_group_dry_run.h"
+#include "berth/core/scheduler/reserve_and_permit.h"
+#include "berth/core/scheduler/scheduling_failure.h"
+#include "berth/framework/pod_group_post_filter.h"
+
+namespace berth::scheduler {
+
+using framework::PodGroupKey;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+
+namespace {
+
+std::string_view TextOf(api::PreemptionPolicy policy) {
+  return policy == api::PreemptionPolicy::kNever ? "Never" : "PreemptLowerPriority";
+}
+
+std::optional<api::PreemptionPolicy> PolicyOf(const framework::PodGroups& groups, const PodGroupKey& group) {
+  if (group.is_composite) {
+    const api::CompositePodGroup* const composite = groups.FindComposite(group);
+    return composite == nullptr ? std::nullopt : composite->preemption_policy;
+  }
+  const api::PodGroup* const pod_group = groups.FindPodGroup(group);
+  return pod_group == nullptr ? std::nullopt : pod_group->preemption_policy;
+}
+
+queue::PodGroupEnd EndOf(const GroupVerdict& verdict) {
+  switch (verdict.result) {
+    case GroupVerdict::Result::kScheduled: return queue::PodGroupEnd::kScheduled;
+    case GroupVerdict::Result::kRefused: return queue::PodGroupEnd::kRefused;
+    case GroupVerdict::Result::kError: break;
+  }
+  return queue::PodGroupEnd::kError;
+}
+
+}  // namespace
+
+void PodGroupCycle::Run(Random& random) {
+  queue::QueuedPodGroup group = state_.queue.TakePoppedGroup();
+  std::vector<GroupMember> members;
+  members.reserve(group.members.size());
+  for (queue::QueuedPodInfo& queued : group.members) {
+    GroupMember& member = members.emplace_back();
+    member.queued = std::move(queued);
+    member.queued.attempt_began = state_.stopwatch.latest();
+  }
+  if (const std::string why = WhyInvalid(group.root, members); !why.empty()) {
+    FailAll(std::move(members), why);
+    for (const PodGroupKey& leaf : framework::LeavesOf(*state_.pod_groups, group.root))
+      SetCondition(leaf, GroupVerdict::Failed(why));
+    state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
+    return;
+  }
+  Profile& profile = *state_.profiles.Find(*members.front().queued.pod);
+  DropStale(profile, members);
+  if (members.empty()) {
+    state_.queue.EndGroup(queue::PodGroupEnd::kScheduled, state_.now);
+    return;
+  }
+  if (const std::string why = WhyLater(members); !why.empty()) {
+    FailAll(std::move(members), why);
+    state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
+    return;
+  }
+  PodGroupTrial trial(state_, profile, random);
+  const GroupVerdict tried = trial.Place(group.root, members);
+  GroupVerdict verdict = tried;
+  const bool is_waiting = MakeRoom(profile, random, group.root, members, verdict);
+  for (GroupMember& member : members) Submit(profile, tried, verdict, is_waiting, std::move(member));
+  SetCondition(group.root, verdict);
+  state_.queue.EndGroup(EndOf(tried), state_.now);
+}
+
+// Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdict. True when
+// one of them has helped, and the group waits for that.
+bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey& root,
+                             std::span<GroupMember> members, GroupVerdict& verdict) {
+  if (verdict.result != GroupVerdict::Result::kRefused) return false;
+  std::vector<framework::PodGroupMember> views;
+  views.reserve(members.size());
+  for (const GroupMember& member : members) {
+    const bool was_tried = member.result != GroupMember::Result::kNotTried;
+    views.push_back({member.queued.pod, was_tried ? &member.state : nullptr, member.seed});
+  }
+  std::vector<std::string> reasons;
+  for (const framework::PostFilterPlugin* plugin : profile.plugins->post_filter) {
+    const auto* const of_groups = dynamic_cast<const framework::PodGroupPostFilterPlugin*>(plugin);
+    if (of_groups == nullptr) continue;
+    framework::PodGroupPostFilterResult result;
+    {
+      PodGroupTrialRun dry_run(state_, profile, random, root, members);
+      const framework::Status thrown = runtime::GuardedCall(
+          [&] { result = of_groups->PodGroupPostFilter(root, views, dry_run); });
+      if (!thrown.IsSuccess()) result.status = thrown;
+    }
+    const framework::Code code = result.status.code();
+    if (code == framework::Code::kUnschedulable) {
+      for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
+      continue;
+    }
+    const bool has_helped = result.status.IsSuccess();
+    if (!has_helped && code != framework::Code::kUnschedulableAndUnresolvable) {
+      verdict = GroupVerdict::Failed("error in \"" + std::string(plugin->Name()) +
+                                     "\" PodGroupPostFilter plugins: " + result.status.Message());
+      return false;
+    }
+    verdict.reasons.push_back(has_helped ? result.message : result.status.Message());
+    for (GroupMember& member : members) {
+      const auto nomination = result.nominations.find(member.queued.pod->uid);
+      if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};
+    }
+    return has_helped;
+  }
+  std::string text;
+  for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
+  verdict.reasons.push_back(std::move(text));
+  return false;
+}
+
+// Why no cycle can be right for these pods: some of the group contradict each other, or the group. Empty: one can.
+std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const GroupMember> members) const {
+  const PodInfo& first = *members.front().queued.pod;
+  const std::int32_t priority = framework::PriorityOf(*state_.pod_groups, root);
+  std::string whose = "";
+  api::PreemptionPolicy policy = first.spec().preemption_policy;
+  if (state_.release.has_pod_group_preemption_policy) {
+    whose = " as the pod group's preemption policy";
+    policy = PolicyOf(*state_.pod_groups, root).value_or(api::PreemptionPolicy::kPreemptLowerPriority);
+  }
+  const auto why = [&](const PodInfo& pod) -> std::string {
+    if (pod.spec().scheduler_name != first.spec().scheduler_name) {
+      return "all pods in a single pod group should have the same .spec.schedulerName set, got: \"" +
+             pod.spec().scheduler_name + "\" and \"" + first.spec().scheduler_name + "\"";
+    }
+    if (pod.priority() != priority) {
+      return "all pods in a single pod group should have the same priority as the pod group's priority, got " +
+             std::to_string(pod.priority()) + " and " + std::to_string(priority);
+    }
+    if (pod.spec().preemption_policy != policy) {
+      return "all pods in a single pod group should have the same preemption policy" + whose + ", got " +
+             std::string(TextOf(pod.spec().preemption_policy)) + " and " + std::string(TextOf(policy));
+    }
+    return "";
+  };
+  for (const GroupMember& member : members) {
+    if (std::string text = why(*member.queued.pod); !text.empty()) return text;
+  }
+  for (const PodGroupKey& leaf : framework::LeavesOf(*state_.pod_groups, root)) {
+    for (const PodInfoPtr& pod : state_.pod_groups->ScheduledPods(leaf)) {
+      if (std::string text = why(*pod); !text.empty()) return text;
+    }
+  }
+  if (state_.profiles.Find(first) == nullptr)
+    return "profile not found for scheduler name \"" + first.spec().scheduler_name + "\"";
+  return "";
+}
+
+// Why not now; empty: now. An extender's answer would have to be waited for, once for each member in turn, while the
+// rest of the group holds its room.
+std::string PodGroupCycle::WhyLater(std::span<const GroupMember> members) const {
+  for (const GroupMember& member : members) {
+    const PodInfo& pod = *member.queued.pod;
+    if (ExtenderCycle::IsWantedFor(pod, state_.options.extenders))
+      return "pod " + pod.Key() + " is managed by an extender, and extenders are not asked about pods of a pod group";
+    if (std::optional<std::string> why = bindings_.HoldsBack(pod)) {
+      ++state_.counts.held_back;
+      return *std::move(why);
+    }
+  }
+  return "";
+}
+
+void PodGroupCycle::FailAll(std::vector<GroupMember>&& members, const std::string& why) {
+  for (GroupMember& member : members) {
+    const Profile* const profile = state_.profiles.Find(*member.queued.pod);
+    if (profile == nullptr) {
+      state_.queue.Done(member.queued);
+      continue;
+    }
+    NoteDecision(member, why);
+    SchedulingFailure failure;
+    failure.nomination.is_set = true;
+    failure.message = why;
+    HandleSchedulingFailure(state_, *profile, std::move(member.queued), std::move(failure));
+  }
+}
+
+// Members that there is nothing to decide about any more.
+void PodGroupCycle::DropStale(const Profile& profile, std::vector<GroupMember>& members) {
+  std::erase_if(members, [&](const GroupMember& member) {
+    const PodInfo& pod = *member.queued.pod;
+    const bool is_assumed = state_.cache.FindPod(pod.uid) != nullptr;
+    if (!pod.deletion_time && !is_assumed) return false;
+    if (pod.deletion_time) {
+      const std::string message = "skip schedule deleting pod: " + pod.Key();
+      NoteDecision(member, message);
+      state_.outputs.AddEvent(profile.scheduler_name(), pod, true, "FailedScheduling", "Scheduling", message);
+    }
+    state_.queue.Done(member.queued);
+    return true;
+  });
+}
+
+// `tried`: what the trial said. `verdict`: that, and what came of making room, which the group may be waiting for.
+void PodGroupCycle::Submit(Profile& profile, const GroupVerdict& tried, const GroupVerdict& verdict, bool is_waiting,
+                           GroupMember&& member) {
+  using Result = GroupMember::Result;
+  if (verdict.IsScheduled() && member.result == Result::kPlaced) {
+    Bind(profile, std::move(member));
+    return;
+  }
+  SchedulingFailure failure = std::move(member.failure);
+  if (verdict.result == GroupVerdict::Result::kError) {
+    if (member.result != Result::kFailed) failure = {.message = verdict.Message()};
+    failure.nomination = {.is_set = true, .node_name = ""};
+  } else if (member.result == Result::kPlaced && is_waiting) {
+    failure.is_refusal = true;
+    failure.message = verdict.Message();
+  } else if (member.result == Result::kPlaced) {
+    failure.is_refusal = true;
+    failure.message = std::string(kPodGroupUnschedulable) + ", " + verdict.Message();
+    failure.nomination = {.is_set = true, .node_name = ""};
+  } else if (member.result == Result::kNotTried) {
+    failure.is_refusal = true;
+    failure.message = tried.Message();
+  }
+  NoteDecision(member, failure.message);
+  HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));
+}
+
+// The member is assumed and reserved. Others of its group that wait at Permit may go on with it.
+void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
+  const PodInfoPtr& assumed = member.assumed;
+  if (!member.nominated_before.empty() && member.nominated_before != assumed->node_name)
+    MoveForNomination(state_, *assumed, member.nominated_before);
+  state_.pod_groups->SetScheduled(assumed);
+  const framework::Cycle cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow());
+  PermitAnswers answers = RunPermit(state_, profile, cycle, *assumed, member.queued.is_sampled);
+  if (!answers.refusal.IsSuccess()) {
+    Unreserve(state_, profile, *assumed);
+    SchedulingFailure failure = FailureOfChosenNode(answers.refusal);
+    NoteDecision(member, failure.message);
+    HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));
+    return;
+  }
+  NoteDecision(member, {});
+  for (const PermitWait& wait : answers.waits) state_.pod_groups->NoteWaiting(*assumed, wait.plugin);
+  bindings_.StartBinding(profile, std::move(member.queued), assumed, member.row, std::move(answers.waits));
+  for (const auto& [uid, plugin] : state_.pod_groups->TakeAllowed()) bindings_.AllowPermitted(uid, plugin);
+}
+
+void PodGroupCycle::NoteDecision(const GroupMember& member, const std::string& message) {
+  const PodInfo& pod = *member.queued.pod;
+  Decision& decision = state_.decisions.Append();
+  decision.cycle = state_.counts.cycles;
+  decision.seed = member.seed;
+  decision.time = state_.now;
+  decision.attempt = member.queued.attempts;
+  decision.pod_namespace = pod.namespace_name();
+  decision.pod_name = pod.name;
+  decision.pod_uid = pod.uid;
+  decision.pod = member.queued.pod;
+  decision.node_count = member.node_count;
+  decision.feasible_count = member.feasible_count;
+  decision.refusals = member.refusals;
+  decision.message = message;
+  if (!message.empty() || member.assumed == nullptr) return;
+  decision.node_name = member.assumed->node_name;
+  decision.total = member.total;
+}
+
+void PodGroupCycle::SetCondition(const PodGroupKey& group, const GroupVerdict& verdict) {
+  switch (verdict.result) {
+    case GroupVerdict::Result::kScheduled: return conditions_.Set(group, true, "Scheduled", verdict.Message());
+    case GroupVerdict::Result::kRefused: return conditions_.Set(group, false, "Unschedulable", verdict.Message());
+    case GroupVerdict::Result::kError: return conditions_.Set(group, false, "SchedulerError", verdict.Message());
+  }
+}
+
+}  // namespace berth::scheduler

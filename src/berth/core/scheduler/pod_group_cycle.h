@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodGroupCycle: one scheduling cycle of a pod group that the queue has handed out: all its waiting members are tried,
+// and bound, or none is. Within turns only.
+//
+//   TakePoppedGroup --> valid? --> members that are deleted or assumed are dropped --> PodGroupTrial
+//                         | no                                                           |
+//                         v                             refused: room is made            | placed: Permit, then
+//        every member fails, condition SchedulerError   for the group (PostFilter)       | BindingStarter
+//                         |                                   v                          v
+//                         +-----------------------------> condition of the group, EndGroup
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "berth/base/random.h"
+#include "berth/core/scheduler/core_interfaces.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/pod_group_conditions.h"
+#include "berth/core/scheduler/pod_group_trial.h"
+
+namespace berth::scheduler {
+
+class PodGroupCycle {
+ public:
+  // All must outlive it.
+  PodGroupCycle(CoreState& state, BindingStarter& bindings, PodGroupConditions& conditions)
+      : state_(state), bindings_(bindings), conditions_(conditions) {}
+
+  // The queue has just popped a group.
+  void Run(Random& random);
+
+ private:
+  std::string WhyInvalid(const framework::PodGroupKey& root, std::span<const GroupMember> members) const;
+  std::string WhyLater(std::span<const GroupMember> members) const;
+  void FailAll(std::vector<GroupMember>&& members, const std::string& why);
+  void DropStale(const Profile& profile, std::vector<GroupMember>& members);
+  bool MakeRoom(Profile& profile, Random& random, const framework::PodGroupKey& root, std::span<GroupMember> members,
+                GroupVerdict& verdict);
+  void Submit(Profile& profile, const GroupVerdict& tried, const GroupVerdict& verdict, bool is_waiting,
+              GroupMember&& member);
+  void Bind(Profile& profile, GroupMember&& member);
+  void NoteDecision(const GroupMember& member, const std::string& message);
+  void SetCondition(const framework::PodGroupKey& group, const GroupVerdict& verdict);
+
+  CoreState& state_;
+  BindingStarter& bindings_;
+  PodGroupConditions& conditions_;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/scheduler/pod_group_dry_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "berth/base/check.h"
+#include "berth/core/scheduler/reserve_and_permit.h"
+#include "berth/core/scheduler/scheduling_failure.h"
+
+namespace berth::scheduler {
+
+using framework::PodInfoPtr;
+using framework::Status;
+
+PodGroupTrialRun::PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, framework::PodGroupKey group,
+                                   std::span<const GroupMember> members)
+    : state_(state), profile_(profile), random_(random), group_(std::move(group)), members_(members) {
+  state_.pod_groups->BeginTrial();
+}
+
+// In the order of uids, so that nodes list their pods in the same order each time.
+PodGroupTrialRun::~PodGroupTrialRun() {
+  std::vector<Removed> left;
+  for (auto& [uid, removed] : removed_) left.push_back(std::move(removed));
+  std::ranges::sort(left, {}, [](const Removed& removed) { return std::string_view(removed.pod->uid); });
+  for (const Removed& removed : left) Restore(removed);
+  state_.pod_groups->EndTrial();
+}
+
+void PodGroupTrialRun::RemovePod(const PodInfoPtr& pod) {
+  const PodInfoPtr* const known = state_.cache.FindPod(pod->uid);
+  if (known == nullptr) return;
+  Removed removed{*known, state_.cache.IsAssumed(pod->uid)};
+  state_.cache.RemovePod(pod->uid);
+  removed_.insert_or_assign(pod->uid, std::move(removed));
+}
+
+void PodGroupTrialRun::RestorePod(const PodInfoPtr& pod) {
+  const auto found = removed_.find(pod->uid);
+  if (found == removed_.end()) return;
+  Restore(found->second);
+  removed_.erase(found);
+}
+
+void PodGroupTrialRun::Restore(const Removed& removed) {
+  if (removed.was_assumed) {
+    state_.cache.AssumePod(removed.pod);
+  } else {
+    state_.cache.SetPod(removed.pod);
+  }
+}
+
+Status PodGroupTrialRun::TryGroup() {
+  std::vector<GroupMember> members;
+  members.reserve(members_.size());
+  for (const GroupMember& member : members_) members.emplace_back().queued = member.queued;
+  PodGroupTrial trial(state_, profile_, random_);
+  const GroupVerdict verdict = trial.Place(group_, members);
+  if (verdict.result == GroupVerdict::Result::kError) return Status::Error(verdict.Message());
+  if (!verdict.IsScheduled()) return Status::Unschedulable(verdict.Message());
+  assignments_.clear();
+  for (auto member = members.rbegin(); member != members.rend(); ++member) {
+    if (member->result == GroupMember::Result::kPlaced) Unreserve(state_, profile_, *member->assumed);
+  }
+  for (const GroupMember& member : members) {
+    if (member.result == GroupMember::Result::kPlaced)
+      assignments_.push_back({member.queued.pod, member.assumed->node_name});
+  }
+  return {};
+}
+
+bool PodGroupTrialRun::DoAssignmentsFit() {
+  std::vector<PodInfoPtr> placed;
+  bool do_fit = true;
+  for (const framework::PodGroupAssignment& assignment : assignments_) {
+    const framework::NodeIndex row = state_.cache.nodes().Find(assignment.node_name);
+    state_.UpdateNominations();
+    const std::uint64_t seed = random_.Next();
+    const Status fits = profile_.evaluator.FitsOn(assignment.pod, state_.cache.nodes(), &state_.nominations.rows(),
+                                                  row, seed, state_.WallNow());
+    do_fit = fits.IsSuccess();
+    if (!do_fit) break;
+    placed.push_back(WithNode(*assignment.pod, assignment.node_name));
+    state_.cache.AssumePod(placed.back(), row);
+    // As upstream, whatever the plugins say.
+    static_cast<void>(RunReserve(state_, profile_, profile_.evaluator.cycle(), *placed.back(), false));
+  }
+  for (auto pod = placed.rbegin(); pod != placed.rend(); ++pod) Unreserve(state_, profile_, **pod);
+  return do_fit;
+}
+
+}  // namespace berth::scheduler

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodGroupTrialRun: the trial that plugins of PodGroupPostFilter run, on the live cache. Its destructor puts everything
+// back. Within turns only; nothing else may use the cache while it lives.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <absl/container/flat_hash_map.h>
+
+#include "berth/base/random.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/pod_group_trial.h"
+#include "berth/framework/pod_group_post_filter.h"
+
+namespace berth::scheduler {
+
+class PodGroupTrialRun final : public framework::PodGroupDryRun {
+ public:
+  // All must outlive it. `members` are those of the cycle, none of which is placed.
+  PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, framework::PodGroupKey group,
+                   std::span<const GroupMember> members);
+  ~PodGroupTrialRun() override;
+  PodGroupTrialRun(const PodGroupTrialRun&) = delete;
+  PodGroupTrialRun& operator=(const PodGroupTrialRun&) = delete;
+
+  const framework::NodeList& nodes() const override { return state_.cache.nodes(); }
+  Time wall_now() const override { return state_.WallNow(); }
+  void RemovePod(const framework::PodInfoPtr& pod) override;
+  void RestorePod(const framework::PodInfoPtr& pod) override;
+  framework::Status TryGroup() override;
+  const std::vector<framework::PodGroupAssignment>& assignments() const override { return assignments_; }
+  bool DoAssignmentsFit() override;
+
+ private:
+  struct Removed {
+    framework::PodInfoPtr pod;
+    bool was_assumed = false;
+  };
+
+  void Restore(const Removed& removed);
+
+  CoreState& state_;
+  Profile& profile_;
+  Random& random_;
+  const framework::PodGroupKey group_;
+  const std::span<const GroupMember> members_;
+  absl::flat_hash_map<std::string, Removed> removed_;  // by uid
+  std::vector<framework::PodGroupAssignment> assignments_;
+};
+
+}  // namespace berth::scheduler

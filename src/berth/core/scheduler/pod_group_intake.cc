@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/core/scheduler/pod_group_intake.h"
+
+#include <memory>
+#include <string>
+#include <variant>
+
+namespace berth::scheduler {
+
+using framework::AnyObject;
+using framework::PodGroupKey;
+
+namespace {
+
+// What there is to know of an object that is a group.
+struct GroupView {
+  PodGroupKey key;
+  const std::string* parent_name = nullptr;
+  std::string_view uid;
+};
+
+template <typename Group>
+std::optional<GroupView> ViewAs(const AnyObject& object, bool is_composite) {
+  const auto* const group = std::get_if<std::shared_ptr<const Group>>(&object);
+  if (group == nullptr || *group == nullptr) return std::nullopt;
+  return GroupView{{(*group)->metadata.namespace_name, (*group)->metadata.name, is_composite},
+                   &(*group)->parent_name,
+                   (*group)->metadata.uid};
+}
+
+std::optional<GroupView> ViewOf(const AnyObject& object) {
+  if (auto view = ViewAs<api::PodGroup>(object, false)) return view;
+  return ViewAs<api::CompositePodGroup>(object, true);
+}
+
+}  // namespace
+
+void PodGroupIntake::PodPending(const framework::PodInfoPtr& pod) {
+  if (state_.pod_groups != nullptr && !pod->pod_group_name.empty()) state_.pod_groups->SetUnscheduled(pod);
+}
+
+// Its group may have enough pods now.
+void PodGroupIntake::PodAdded(const framework::PodInfoPtr& pod) {
+  if (state_.pod_groups == nullptr) return;
+  constexpr framework::ClusterEvent kAdded{framework::EventResource::kUnschedulablePod, framework::action::kAdd};
+  state_.queue.Move(kAdded, {.new_pod = pod}, state_.now);
+}
+
+void PodGroupIntake::PodGone(std::string_view uid) {
+  if (state_.pod_groups != nullptr && !state_.cache.FindPod(uid)) state_.pod_groups->Remove(uid);
+}
+
+void PodGroupIntake::BeforeObject(const AnyObject& object) {
+  if (state_.pod_groups == nullptr) return;
+  const auto view = ViewOf(object);
+  old_root_ = view ? state_.pod_groups->RootOf(view->key) : std::nullopt;
+}
+
+void PodGroupIntake::AfterObject(const AnyObject& before, const AnyObject& after) {
+  if (state_.pod_groups == nullptr) return;
+  const auto now = ViewOf(after);
+  if (!now) return;
+  const auto then = ViewOf(before);
+  state_.pod_groups->NoteParent(now->key, then ? then->parent_name : nullptr, now->parent_name);
+  // One of the same name that is another group, whose deletion was missed.
+  if (then && *then->parent_name != *now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_);
+  if (!then || *then->parent_name != *now->parent_name) state_.queue.PodGroupAdded(now->key, state_.now);
+}
+
+void PodGroupIntake::BeforeGone(framework::ObjectKind kind, std::string_view key) {
+  if (state_.pod_groups == nullptr) return;
+  const AnyObject object = state_.objects.Get(kind, key);
+  BeforeObject(object);
+}
+
+void PodGroupIntake::AfterGone(const AnyObject& before) {
+  if (state_.pod_groups == nullptr) return;
+  const auto then = ViewOf(before);
+  if (!then) return;
+  state_.pod_groups->NoteParent(then->key, then->parent_name, nullptr);
+  if (old_root_) state_.queue.PodGroupGone(*old_root_);
+}
+
+}  // namespace berth::scheduler

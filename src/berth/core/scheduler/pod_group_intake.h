@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodGroupIntake: what inputs mean to pod groups: which pods a group has, and what becomes of waiting pods when a
+// group's object comes, changes or goes. Without pod groups it does nothing. Within turns only.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "berth/core/scheduler/core_state.h"
+#include "berth/framework/objects.h"
+#include "berth/framework/pod_groups.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::scheduler {
+
+class PodGroupIntake {
+ public:
+  // `state` must outlive it.
+  explicit PodGroupIntake(CoreState& state) : state_(state) {}
+
+  // A pod of ours without a node, before the queue gets it, and after, if it is new there.
+  void PodPending(const framework::PodInfoPtr& pod);
+  void PodAdded(const framework::PodInfoPtr& pod);
+  // A pod that is deleted, has ended or is not ours any more.
+  void PodGone(std::string_view uid);
+
+  // Around the change of an object of any kind.
+  void BeforeObject(const framework::AnyObject& object);
+  void AfterObject(const framework::AnyObject& before, const framework::AnyObject& after);
+  void BeforeGone(framework::ObjectKind kind, std::string_view key);
+  void AfterGone(const framework::AnyObject& before);
+
+ private:
+  CoreState& state_;
+  std::optional<framework::PodGroupKey> old_root_;  // of the object that is about to change
+};
+
+}  // namespace berth::scheduler

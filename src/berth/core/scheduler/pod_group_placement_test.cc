@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Topology placements of pod groups, from end to end in the core.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "berth/core/scheduler/pod_group_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using Strings = std::vector<std::string>;
+
+class PodGroupPlacementTest : public ::testing::Test {
+ protected:
+  // Nodes of 4 CPUs each, named after their rack.
+  void AddRack(const std::string& rack, int nodes) {
+    for (int i = 0; i < nodes; ++i) h_.Set(MakeNode(rack + "-" + std::to_string(i)).Label("rack", rack));
+  }
+  void AddGang(int size, const std::string& cpu = "4") {
+    api::PodGroup group = Gang("g", size);
+    group.topology_keys = {"rack"};
+    h_.Set(group);
+    h_.AddMembers("g", size, cpu);
+  }
+  static std::set<std::string> Racks(const Written& written) {
+    std::set<std::string> racks;
+    for (const auto& [pod, node] : written.bound) racks.insert(node.substr(0, node.find('-')));
+    return racks;
+  }
+
+  GroupHarness h_{{"TopologyAwareWorkloadScheduling=true"}};
+};
+
+TEST_F(PodGroupPlacementTest, AGangStaysInOneRack) {
+  AddRack("a", 2);
+  AddRack("b", 3);
+  AddRack("c", 2);
+  AddGang(3);
+  const Written written = h_.Cycle();
+  EXPECT_EQ(written.bound.size(), 3u);
+  EXPECT_EQ(Racks(written), (std::set<std::string>{"b"}));
+  EXPECT_EQ(h_.core.cache().nodes().node_count(), 7u) << "no node stays hidden";
+  EXPECT_EQ(h_.core.cache().pod_count(), 3u);
+}
+
+TEST_F(PodGroupPlacementTest, NoRackIsLargeEnough) {
+  AddRack("a", 2);
+  AddRack("b", 2);
+  AddGang(3);
+  const Written written = h_.Cycle();
+  EXPECT_TRUE(written.bound.empty());
+  ASSERT_EQ(written.conditions.size(), 1u);
+  EXPECT_EQ(written.conditions[0].find("g False Unschedulable: pod group is unschedulable, 0/2 placements are "
+                                       "available, first placement status: minCount (3) cannot be satisfied: 2 "
+                                       "scheduled, 0 remaining, "),
+            0u)
+      << written.conditions[0];
+  EXPECT_EQ(written.failed.at("g-2").find("Unschedulable: 0/2 nodes are available"), 0u) << written.failed.at("g-2");
+  EXPECT_EQ(h_.core.cache().nodes().node_count(), 4u);
+}
+
+TEST_F(PodGroupPlacementTest, NodesWithoutTheLabelAreLeftOut) {
+  h_.Set(MakeNode("plain"));
+  AddGang(1);
+  const Written written = h_.Cycle();
+  ASSERT_EQ(written.conditions.size(), 1u);
+  EXPECT_EQ(written.conditions[0].find("g False Unschedulable: no feasible placements found, "), 0u)
+      << written.conditions[0];
+}
+
+TEST_F(PodGroupPlacementTest, TheRackOfRunningMembersIsTheGroups) {
+  AddRack("a", 4);
+  AddRack("b", 2);
+  api::PodGroup group = Gang("g", 1);
+  group.topology_keys = {"rack"};
+  h_.Set(group);
+  h_.Set(h_.Member("g", 0, "4").Node("b-0"));
+  h_.AddMembers("g", 1, "4", 1);
+  EXPECT_EQ(Racks(h_.Cycle()), (std::set<std::string>{"b"}));
+}
+
+TEST_F(PodGroupPlacementTest, MorePodsAreBetterThanFewer) {
+  AddRack("a", 1);
+  AddRack("b", 2);
+  AddRack("c", 1);
+  api::PodGroup group = Gang("g", 1);
+  group.topology_keys = {"rack"};
+  h_.Set(group);
+  h_.AddMembers("g", 2, "4");
+  EXPECT_EQ(Racks(h_.Cycle()), (std::set<std::string>{"b"}));
+}
+
+TEST_F(PodGroupPlacementTest, WithoutAConstraintAllNodesAreOnePlacement) {
+  AddRack("a", 2);
+  AddRack("b", 2);
+  h_.Set(Gang("g", 3));
+  h_.AddMembers("g", 3, "4");
+  EXPECT_EQ(h_.Cycle().bound.size(), 3u);
+}
+
+}  // namespace
+}  // namespace berth::scheduler

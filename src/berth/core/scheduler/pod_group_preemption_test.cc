@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preemption by pod groups, from end to end in the core.
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "berth/core/scheduler/pod_group_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using Map = std::map<std::string, std::string>;
+using Strings = std::vector<std::string>;
+
+const char* const kClaims = "deallocation and deletion of ResourceClaims completed";
+
+class PodGroupPreemptionTest : public ::testing::Test {
+ protected:
+  // Nodes of 4 CPUs each.
+  void AddNodes(int count) {
+    for (int i = 0; i < count; ++i) h_.Set(MakeNode("n" + std::to_string(i)));
+  }
+  testing::PodBuilder Running(const std::string& name, const std::string& node, const std::string& cpu,
+                              std::int32_t priority = 0) {
+    return MakePod(name).Node(node).Request("cpu", cpu).Priority(priority);
+  }
+  // A gang of that many members, each of which needs a node of its own.
+  void AddGang(int size, std::int32_t priority = 10) {
+    api::PodGroup group = Gang("g", size);
+    group.priority = priority;
+    h_.Set(group);
+    h_.priority = priority;
+    h_.AddMembers("g", size, "4");
+  }
+  std::set<std::string> Evicted(const Written& written) { return {written.evicted.begin(), written.evicted.end()}; }
+
+  GroupHarness h_;
+};
+
+TEST_F(PodGroupPreemptionTest, MakesRoomForTheWholeGroup) {
+  AddNodes(3);
+  h_.Set(Running("a", "n0", "3"));
+  h_.Set(Running("b", "n1", "3"));
+  AddGang(3);
+  const Written written = h_.Cycle();
+  const std::string text =
+      "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining, pod group preemption: found a placement for "
+      "podgroup, preempting 2 victims";
+  EXPECT_EQ(written.conditions, (Strings{"g False Unschedulable: " + text}));
+  EXPECT_TRUE(written.bound.empty());
+  EXPECT_EQ(written.nominated.size(), 3u);
+  h_.now += 1s;
+  EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"a", "b"}));
+  h_.Remove(Running("a", "n0", "3"));
+  h_.Remove(Running("b", "n1", "3"));
+  h_.now += 5s;
+  EXPECT_EQ(h_.Cycle().bound.size(), 3u);
+}
+
+TEST_F(PodGroupPreemptionTest, SparesWhoNeedNotGo) {
+  // Empty, the two large nodes are the best.
+  for (const char* node : {"n0", "n2"}) h_.Set(MakeNode(node).Allocatable("cpu", "8"));
+  h_.Set(MakeNode("n1"));
+  h_.Set(Running("a", "n0", "3"));
+  h_.Set(Running("also-a", "n0", "4", 5));
+  h_.Set(Running("b", "n1", "3"));
+  h_.Set(Running("c", "n2", "7"));
+  AddGang(2);
+  h_.Cycle();
+  h_.now += 1s;
+  EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"a", "c"}));
+}
+
+TEST_F(PodGroupPreemptionTest, NoneIsEvictedForAPartOfTheGroup) {
+  AddNodes(2);
+  h_.Set(Running("a", "n0", "3"));
+  h_.Set(Running("b", "n1", "3", 20));
+  AddGang(2);
+  const Written written = h_.Cycle();
+  ASSERT_EQ(written.conditions.size(), 1u);
+  EXPECT_EQ(written.conditions[0],
+            std::string("g False Unschedulable: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, ") + kClaims +
+                ", pod group preemption: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining");
+  h_.now += 1s;
+  EXPECT_TRUE(h_.Cycle().evicted.empty());
+  EXPECT_EQ(h_.core.cache().pod_count(), 2u) << "the trial put everything back";
+}
+
+TEST_F(PodGroupPreemptionTest, WithoutVictimsItSaysSo) {
+  AddNodes(1);
+  AddGang(2);
+  const Written written = h_.Cycle();
+  EXPECT_EQ(written.conditions,
+            (Strings{"g False Unschedulable: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining, pod group "
+                     "preemption: No preemption victims found for incoming preemptor"}));
+}
+
+TEST_F(PodGroupPreemptionTest, AGroupThatIsDisruptedWholeGoesWhole) {
+  AddNodes(2);
+  h_.Set(MakeNode("n2").Allocatable("cpu", "3"));
+  api::PodGroup running = Gang("r", 1);
+  running.is_disrupted_whole = true;
+  h_.Set(running);
+  h_.Set(Running("r-0", "n0", "3").InGroup("r"));
+  h_.Set(Running("r-1", "n1", "3").InGroup("r"));
+  h_.Set(Running("x", "n2", "3", 5));
+  AddGang(1);
+  h_.Cycle();
+  h_.now += 1s;
+  EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"r-0", "r-1"}));
+}
+
+TEST_F(PodGroupPreemptionTest, NeverMeansNever) {
+  AddNodes(1);
+  h_.Set(Running("a", "n0", "3"));
+  api::PodGroup group = Gang("g", 1);
+  group.priority = 10;
+  h_.Set(group);
+  h_.priority = 10;
+  h_.Set(h_.Member("g", 0, "4").NeverPreempts());
+  const Written written = h_.Cycle();
+  ASSERT_EQ(written.conditions.size(), 1u);
+  EXPECT_NE(written.conditions[0].find("pod group preemption: not eligible due to preemptionPolicy=Never."),
+            std::string::npos);
+}
+
+TEST_F(PodGroupPreemptionTest, TheGroupSaysWhetherItPreempts) {
+  GroupHarness h({"PodGroupPreemptionPolicy=true"});
+  h.Set(MakeNode("n0"));
+  h.Set(Running("a", "n0", "3"));
+  api::PodGroup group = Gang("g", 1);
+  group.priority = 10;
+  group.preemption_policy = api::PreemptionPolicy::kNever;
+  h.Set(group);
+  h.priority = 10;
+  h.Set(h.Member("g", 0, "4"));
+  EXPECT_EQ(h.Cycle().failed.at("g-0"),
+            "SchedulerError: all pods in a single pod group should have the same preemption policy as the pod group's "
+            "preemption policy, got PreemptLowerPriority and Never");
+}
+
+TEST_F(PodGroupPreemptionTest, TheGroupIsHeldBackMeanwhile) {
+  AddNodes(1);
+  h_.Set(Running("a", "n0", "3"));
+  AddGang(1);
+  h_.Cycle();
+  EXPECT_EQ(h_.PodsIn(queue::Place::kGated), 1u);
+  EXPECT_EQ(h_.core.queue().Find("uid-default-g-0")->gating_message,
+            "waiting for the preemption for this pod group to be finished");
+}
+
+}  // namespace
+}  // namespace berth::scheduler

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// A core with pod groups, and what it wrote, told by pod. Tests only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/codec/json.h"
+#include "berth/core/config/feature_gates.h"
+#include "berth/core/scheduler/scheduler_testing.h"
+
+namespace berth::scheduler {
+
+inline Profiles GroupProfiles(std::vector<std::string> gates = {}) {
+  gates.emplace_back("GenericWorkload=true");
+  const auto parsed = config::FeatureGates::Parse({.release_minor = 37, .gates = gates});
+  BERTH_CHECK(parsed.ok(), parsed.error().message);
+  Profiles profiles;
+  auto made = runtime::MakeProfiles(config::DefaultConfiguration(*parsed), plugins::InTreePlugins(), *profiles.handle);
+  BERTH_CHECK(made.ok(), made.error().message);
+  static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
+  return profiles;
+}
+
+inline api::PodGroup Gang(const std::string& name, std::int32_t min_count) {
+  api::PodGroup group;
+  group.metadata.name = name;
+  group.metadata.namespace_name = "default";
+  group.metadata.uid = "uid-" + name;
+  group.metadata.generation = 1;
+  group.min_count = min_count;
+  return group;
+}
+inline api::PodGroup Basic(const std::string& name) {
+  api::PodGroup group = Gang(name, 1);
+  group.min_count.reset();
+  return group;
+}
+
+// What came out of a core.
+struct Written {
+  std::map<std::string, std::string> bound;      // pod -> node
+  std::map<std::string, std::string> failed;     // pod -> "reason: message"
+  std::map<std::string, std::string> nominated;  // pod -> node, "" clears
+  std::vector<std::string> conditions;           // "group status reason: message"
+  std::vector<std::string> evicted;              // pods told that they are preempted
+};
+
+class GroupHarness : public Harness {
+ public:
+  explicit GroupHarness(const std::vector<std::string>& gates = {}) : Harness(GroupProfiles(gates)) {}
+
+  using Harness::Set;
+  void Set(const api::PodGroup& group) {
+    core.Handle(ObjectSet{std::make_shared<const api::PodGroup>(group)}, now);
+    groups_[group.metadata.name] = group;
+  }
+  void Set(const api::CompositePodGroup& group) {
+    core.Handle(ObjectSet{std::make_shared<const api::CompositePodGroup>(group)}, now);
+  }
+  void RemoveGroup(const std::string& name) {
+    core.Handle(ObjectGone{framework::ObjectKind::kPodGroup, "default/" + name}, now);
+    groups_.erase(name);
+  }
+  // Members group-0, group-1 ... with that request of CPU.
+  void AddMembers(const std::string& group, int count, const std::string& cpu = "1", int first = 0) {
+    for (int i = first; i < first + count; ++i) Set(Member(group, i, cpu));
+  }
+  testing::PodBuilder Member(const std::string& group, int i, const std::string& cpu = "1") const {
+    return testing::MakePod(group + "-" + std::to_string(i)).InGroup(group).Request("cpu", cpu).Priority(priority);
+  }
+
+  // One cycle, and what it wrote; the API server takes bindings and conditions.
+  Written Cycle() {
+    core.Tick(now);
+    is_ready = core.ScheduleOne(now);
+    return Collect();
+  }
+  Written Collect() {
+    Written written;
+    for (bool is_new = true; is_new;) {
+      std::vector<Output> outputs;
+      core.TakeOutputs(outputs);
+      is_new = !outputs.empty();
+      for (Output& output : outputs) {
+        if (auto* write = std::get_if<Write>(&output)) Take(*write, written);
+      }
+    }
+    return written;
+  }
+  std::size_t PodsIn(queue::Place place) const {
+    std::size_t count = 0;
+    for (const queue::PodStanding& standing : core.queue().Dump()) count += standing.place == place ? 1 : 0;
+    return count;
+  }
+
+  std::int32_t priority = 0;
+  bool is_ready = false;                 // whether the last Cycle() had something to schedule
+  std::optional<Error> condition_error;  // what writes of conditions fail with
+
+ private:
+  void Take(Write& write, Written& written) {
+    if (auto* bind = std::get_if<framework::BindWrite>(&write.write)) {
+      written.bound[bind->pod.name] = bind->node_name;
+      core.Handle(WriteDone{write.operation, {}}, now);
+    } else if (auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
+      if (status->has_condition)
+        written.failed[status->pod.name] = status->condition_reason + ": " + status->condition_message;
+      if (status->has_nomination) written.nominated[status->pod.name] = status->nominated_node_name;
+    } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write.write)) {
+      if (patch->object.resource == "podgroups") {
+        TakeCondition(*patch, written);
+        core.Handle(WriteDone{write.operation, condition_error}, now);
+      } else {
+        written.evicted.push_back(patch->object.name);
+        core.Handle(WriteDone{write.operation, {}}, now);
+      }
+    } else {
+      core.Handle(WriteDone{write.operation, {}}, now);
+    }
+  }
+  void TakeCondition(const framework::ObjectPatch& patch, Written& written) {
+    const auto body = codec::ParseJson(patch.body);
+    const auto& condition = body->as_object().at("status").as_object().at("conditions").as_array().at(0).as_object();
+    const auto text = [&](const char* key) { return std::string(condition.at(key).as_string()); };
+    written.conditions.push_back(patch.object.name + " " + text("status") + " " + text("reason") + ": " +
+                                 text("message"));
+    if (condition_error) return;
+    const auto group = groups_.find(patch.object.name);
+    if (group == groups_.end()) return;
+    api::PodGroup changed = group->second;
+    changed.conditions = {{text("type"), text("status"), text("reason"), text("message"),
+                           condition.at("observedGeneration").as_int64()}};
+    Set(changed);
+  }
+
+  std::map<std::string, api::PodGroup> groups_;
+};
+
+}  // namespace berth::scheduler

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodGroupTrial: tries to place the members of a pod group, one after the other, each as a scheduling cycle does, on the
+// live cache: a member that fits is assumed and reserved, so that the next one sees it. What did not lead to a placing
+// of the group is taken back, the last one first. With topology placements (gate TopologyAwareWorkloadScheduling) it
+// does so on each placement by itself, with all other nodes hidden, and places the group where that scores best.
+// Upstream: podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm. Within turns only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "berth/base/random.h"
+#include "berth/core/scheduler/core_state.h"
+#include "berth/core/scheduler/scheduling_failure.h"
+#include "berth/framework/cycle_state.h"
+#include "berth/framework/pod_group_placement.h"
+#include "berth/framework/pod_groups.h"
+
+namespace berth::scheduler {
+
+// What a cycle comes to for a group, as upstream's Status.
+struct GroupVerdict {
+  enum class Result : std::uint8_t { kScheduled, kRefused, kError };
+
+  Result result = Result::kScheduled;
+  std::string error;  // of kError: what went wrong; of kRefused: what stands before the reasons, if anything does
+  std::vector<std::string> reasons;
+
+  bool IsScheduled() const { return result == Result::kScheduled; }
+  std::string Message() const;
+
+  static GroupVerdict Refused(std::vector<std::string> reasons, std::string_view in_front = {});
+  static GroupVerdict Failed(std::string error);
+};
+
+// What stands before the reasons of a group that was refused as a whole.
+inline constexpr std::string_view kPodGroupUnschedulable = "pod group is unschedulable";
+
+// A member in a cycle.
+struct GroupMember {
+  enum class Result : std::uint8_t { kNotTried, kPlaced, kRefused, kFailed };
+
+  queue::QueuedPodInfo queued;
+  std::string nominated_before;  // its node before the cycle; empty: none
+  Result result = Result::kNotTried;
+  framework::CycleState state;  // what plugins wrote for it
+  // Of kPlaced:
+  framework::PodInfoPtr assumed;
+  framework::NodeIndex row = framework::kNoNode;
+  // Of kRefused and kFailed: what the pod is told.
+  SchedulingFailure failure;
+  // For the decision log.
+  std::uint64_t seed = 0;
+  std::int64_t total = 0;
+  std::uint32_t node_count = 0;
+  std::uint32_t feasible_count = 0;
+  std::vector<std::pair<framework::Status, std::size_t>> refusals;
+};
+
+class PodGroupTrial {
+ public:
+  // All must outlive it.
+  PodGroupTrial(CoreState& state, Profile& profile, Random& random);
+
+  // Tries the members of a PodGroup in order. Where the verdict is not kScheduled, none of them stays placed, and those
+  // that fitted say kPlaced all the same. A group of which no member is new to its node is not scheduled.
+  GroupVerdict Place(const framework::PodGroupKey& group, std::span<GroupMember> members);
+
+ private:
+  // A placement on which the group was tried.
+  struct Tried {
+    GroupVerdict verdict;
+    std::vector<GroupMember> members;
+    std::vector<framework::PodGroupAssignment> assignments;
+  };
+
+  GroupVerdict PlaceHere(const framework::PodGroupKey& group, std::span<GroupMember> members);
+  GroupVerdict PlaceBest(const framework::PodGroupKey& group, std::span<GroupMember> members);
+  std::vector<Tried> TryPlacements(const framework::PodGroupKey& group, std::span<const GroupMember> members,
+                                   std::span<const framework::PodGroupPlacement> placements);
+  framework::Status ChooseBest(const framework::PodGroupKey& group,
+                               std::span<const framework::PodGroupPlacement> placements, std::span<const Tried> tried,
+                               std::size_t& best);
+  void Assume(GroupMember& member);
+  void TakeBack(std::span<GroupMember> members);
+  GroupVerdict TryMembers(const framework::PodGroupKey& group, std::span<GroupMember> members);
+  framework::Status AskFeasible(const framework::PodGroupKey& group, const framework::PlacementProgress& progress) const;
+  void PlaceMember(GroupMember& member);
+
+  CoreState& state_;
+  Profile& profile_;
+  Random& random_;
+  const framework::PlacementFeasiblePlugin* feasible_ = nullptr;    // null: any number is enough
+  const framework::PlacementGeneratePlugin* generator_ = nullptr;  // null: all nodes are one placement
+};
+
+}  // namespace berth::scheduler

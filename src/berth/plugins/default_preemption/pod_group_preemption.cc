@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/plugins/default_preemption/pod_group_preemption.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "berth/plugins/default_preemption/victim_units.h"
+
+namespace berth::plugins {
+
+using framework::PodInfoPtr;
+using framework::Status;
+
+namespace {
+
+// A unit overdraws a budget if one of its pods does. Those that do come first, each part in the order that it had.
+void PutViolatingFirst(std::vector<VictimUnit>& units, DisruptionBudgets& budgets) {
+  std::vector<PodInfoPtr> pods;
+  for (const VictimUnit& unit : units) pods.insert(pods.end(), unit.pods.begin(), unit.pods.end());
+  const std::vector<bool> violations = budgets.Violations(pods);
+  std::vector<VictimUnit> violating;
+  std::vector<VictimUnit> others;
+  std::size_t next = 0;
+  for (VictimUnit& unit : units) {
+    bool is_violating = false;
+    for (std::size_t i = 0; i < unit.pods.size(); ++i) is_violating = violations[next++] || is_violating;
+    (is_violating ? violating : others).push_back(std::move(unit));
+  }
+  units = std::move(violating);
+  std::ranges::move(others, std::back_inserter(units));
+}
+
+}  // namespace
+
+PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::int32_t priority,
+                                      DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run) {
+  std::vector<VictimUnit> units = UnitsBelow(dry_run.nodes(), groups, priority);
+  if (units.empty()) {
+    return {Status::UnschedulableAndUnresolvable("No preemption victims found for incoming preemptor"), {}};
+  }
+  for (const VictimUnit& unit : units) {
+    for (const PodInfoPtr& pod : unit.pods) dry_run.RemovePod(pod);
+  }
+  if (Status status = dry_run.TryGroup(); !status.IsSuccess()) return {std::move(status), {}};
+  const Time now = dry_run.wall_now();
+  const auto is_more_important = [now](const VictimUnit& a, const VictimUnit& b) {
+    return IsMoreImportantUnit(a, b, now);
+  };
+  std::ranges::stable_sort(units, is_more_important);
+  PutViolatingFirst(units, budgets);
+  std::vector<VictimUnit> victims;
+  for (VictimUnit& unit : units) {
+    for (const PodInfoPtr& pod : unit.pods) dry_run.RestorePod(pod);
+    if (dry_run.DoAssignmentsFit()) continue;
+    for (const PodInfoPtr& pod : unit.pods) dry_run.RemovePod(pod);
+    victims.push_back(std::move(unit));
+  }
+  std::ranges::stable_sort(victims, is_more_important);
+  PodGroupVictims found;
+  for (const VictimUnit& unit : victims) found.victims.insert(found.victims.end(), unit.pods.begin(), unit.pods.end());
+  return found;
+}
+
+bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
+                         std::span<const framework::PodGroupMember> members,
+                         const framework::PodGroupDryRun& dry_run) {
+  std::set<std::string_view> nominated;
+  for (const framework::PodGroupMember& member : members) {
+    if (!member.pod->nominated_node_name.empty()) nominated.insert(member.pod->nominated_node_name);
+  }
+  for (const std::string_view name : nominated) {
+    const framework::NodeIndex row = dry_run.nodes().Find(name);
+    if (row == framework::kNoNode) continue;
+    for (const PodInfoPtr& pod : dry_run.nodes().Info(row).pods()) {
+      if (pod->deletion_time && pod->is_preempted && VictimPriority(groups, *pod) < priority) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace berth::plugins

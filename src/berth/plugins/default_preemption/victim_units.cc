@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/plugins/default_preemption/victim_units.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace berth::plugins {
+
+using framework::PodGroupKey;
+using framework::PodGroups;
+using framework::PodInfo;
+using framework::PodInfoPtr;
+
+namespace {
+
+// The group itself, and those above it as far as they are known.
+std::vector<PodGroupKey> Ancestry(const PodGroups& groups, const PodGroupKey& leaf) {
+  std::vector<PodGroupKey> keys{leaf};
+  const std::optional<PodGroupKey> root = groups.RootOf(leaf);
+  const api::PodGroup* const pod_group = groups.FindPodGroup(leaf);
+  if (!root || *root == leaf || pod_group == nullptr) return keys;
+  const std::string* parent = &pod_group->parent_name;
+  while (keys.back() != *root) {
+    keys.push_back({leaf.namespace_name, *parent, true});
+    const api::CompositePodGroup* const composite = groups.FindComposite(keys.back());
+    if (composite == nullptr) break;
+    parent = &composite->parent_name;
+  }
+  return keys;
+}
+
+bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& key) {
+  if (key.is_composite) {
+    const api::CompositePodGroup* const composite = groups.FindComposite(key);
+    return composite != nullptr && composite->is_disrupted_whole;
+  }
+  const api::PodGroup* const pod_group = groups.FindPodGroup(key);
+  return pod_group != nullptr && pod_group->is_disrupted_whole;
+}
+
+Time EarliestStart(const VictimUnit& unit, Time now) {
+  Time earliest = Time::max();
+  for (const PodInfoPtr& pod : unit.pods) earliest = std::min(earliest, pod->start_time.value_or(now));
+  return earliest;
+}
+
+}  // namespace
+
+std::int32_t VictimPriority(const PodGroups& groups, const PodInfo& pod) {
+  if (pod.pod_group_name.empty()) return pod.priority();
+  const std::optional<PodGroupKey> root = groups.RootOf(framework::GroupOf(pod));
+  return root ? framework::PriorityOf(groups, *root) : pod.priority();
+}
+
+std::vector<VictimUnit> UnitsBelow(const framework::NodeList& nodes, const PodGroups& groups,
+                                   std::int32_t priority_limit) {
+  std::vector<VictimUnit> units;
+  absl::flat_hash_map<PodGroupKey, std::size_t> unit_of;  // by the group that is disrupted whole
+  for (const framework::NodeIndex row : nodes.rows()) {
+    for (const PodInfoPtr& pod : nodes.Info(row).pods()) {
+      const std::int32_t priority = VictimPriority(groups, *pod);
+      if (priority >= priority_limit) continue;
+      std::optional<PodGroupKey> whole;
+      if (!pod->pod_group_name.empty()) {
+        for (PodGroupKey& key : Ancestry(groups, framework::GroupOf(*pod))) {
+          if (IsDisruptedWhole(groups, key)) whole = std::move(key);
+        }
+      }
+      if (!whole) {
+        units.push_back({VictimUnit::Kind::kPod, priority, {pod}});
+        continue;
+      }
+      const auto [found, is_new] = unit_of.try_emplace(*whole, units.size());
+      if (is_new) {
+        units.push_back(
+            {whole->is_composite ? VictimUnit::Kind::kCompositePodGroup : VictimUnit::Kind::kPodGroup, priority, {}});
+      }
+      units[found->second].pods.push_back(pod);
+    }
+  }
+  return units;
+}
+
+bool IsMoreImportantUnit(const VictimUnit& a, const VictimUnit& b, Time now) {
+  if (a.priority != b.priority) return a.priority > b.priority;
+  if (a.kind != b.kind) return a.kind > b.kind;
+  if (a.pods.size() != b.pods.size()) return a.pods.size() > b.pods.size();
+  return EarliestStart(a, now) < EarliestStart(b, now);
+}
+
+}  // namespace berth::plugins

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Victim units: what preemption evicts at once. A pod of a group that is disrupted whole goes with all its group's pods;
+// any other pod goes alone. Within turns only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "berth/base/time.h"
+#include "berth/framework/node_list.h"
+#include "berth/framework/pod_groups.h"
+#include "berth/framework/pod_info.h"
+
+namespace berth::plugins {
+
+struct VictimUnit {
+  enum class Kind : std::uint8_t { kPod, kPodGroup, kCompositePodGroup };
+
+  Kind kind = Kind::kPod;
+  std::int32_t priority = 0;  // of the root group, if the pods are in one
+  std::vector<framework::PodInfoPtr> pods;
+};
+
+// The priority that counts when the pod may become a victim.
+std::int32_t VictimPriority(const framework::PodGroups& groups, const framework::PodInfo& pod);
+
+// All units of the cluster whose priority is below the limit, in the order of nodes and pods.
+std::vector<VictimUnit> UnitsBelow(const framework::NodeList& nodes, const framework::PodGroups& groups,
+                                   std::int32_t priority_limit);
+
+// True when evicting `a` is worse than evicting `b`: higher priority, then the kind, then more pods, then running
+// longer. A pod that has not started counts as started `now`. Upstream: MoreImportantVictim.
+bool IsMoreImportantUnit(const VictimUnit& a, const VictimUnit& b, Time now);
+
+}  // namespace berth::plugins

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/plugins/gang_scheduling/gang_scheduling.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "berth/plugins/helper/events.h"
+
+namespace berth::plugins {
+
+using framework::ClusterEventWithHint;
+using framework::EventObjects;
+using framework::EventResource;
+using framework::PodGroupKey;
+using framework::PodGroups;
+using framework::PodInfo;
+using framework::Status;
+
+namespace {
+
+constexpr Duration kPermitTimeout = std::chrono::minutes(5);
+
+std::size_t AllOf(const PodGroups::Counts& counts) { return counts.all(); }
+std::size_t ScheduledOf(const PodGroups::Counts& counts) { return counts.scheduled; }
+
+// How many members a group wants; without a gang's policy one.
+std::int64_t MinCountOf(const PodGroups& groups, const PodGroupKey& group) {
+  if (group.is_composite) {
+    const api::CompositePodGroup* const composite = groups.FindComposite(group);
+    return composite == nullptr ? 1 : composite->min_group_count.value_or(1);
+  }
+  const api::PodGroup* const pod_group = groups.FindPodGroup(group);
+  return pod_group == nullptr ? 1 : pod_group->min_count.value_or(1);
+}
+
+std::string TreeText(const PodGroupKey& root) {
+  return "waiting for composite pod group \"" + root.name + "\" tree to meet quorum";
+}
+
+}  // namespace
+
+bool GangScheduling::IsReady(const PodGroups& groups, const PodGroupKey& group, Count count) {
+  const std::int64_t wanted = MinCountOf(groups, group);
+  if (!group.is_composite)
+    return groups.FindPodGroup(group) != nullptr &&
+           static_cast<std::int64_t>(count(groups.CountsOf(group))) >= wanted;
+  const std::vector<PodGroupKey> children = groups.ChildrenOf(group);
+  return std::ranges::count_if(children, [&](const PodGroupKey& child) { return IsReady(groups, child, count); }) >=
+         wanted;
+}
+
+Status GangScheduling::PreEnqueue(const PodInfo& pod) const {
+  const PodGroups* const groups = handle_.pod_groups();
+  if (groups == nullptr || pod.pod_group_name.empty()) return {};
+  const PodGroupKey group = framework::GroupOf(pod);
+  const std::optional<PodGroupKey> root = groups->RootOf(group);
+  if (!root) {
+    return Status::UnschedulableAndUnresolvable("waiting for pods's pod group \"" + group.name +
+                                                "\" to appear in scheduling queue");
+  }
+  if (IsReady(*groups, *root, AllOf)) return {};
+  return Status::UnschedulableAndUnresolvable(
+      root->is_composite ? TreeText(*root) : "waiting for minCount pods from a gang to appear in scheduling queue");
+}
+
+// Upstream also activates the gang's pods without a node here. They are in the same cycle, or wait for its end and are
+// then active at once.
+framework::PermitResult GangScheduling::Permit(const framework::Cycle&, const PodInfo& pod, std::string_view) {
+  PodGroups* const groups = handle_.pod_groups();
+  if (groups == nullptr || pod.pod_group_name.empty()) return {};
+  const PodGroupKey group = framework::GroupOf(pod);
+  const std::optional<PodGroupKey> root = groups->RootOf(group);
+  if (!root) {
+    return {Status::Error("failed to get podGroup " + group.Text() + ": podgroup.scheduling.k8s.io \"" + group.name +
+                          "\" not found"),
+            {}};
+  }
+  if (!IsReady(*groups, *root, ScheduledOf)) {
+    const std::string why =
+        root->is_composite ? TreeText(*root) : "waiting for minCount pods from a gang to be scheduled";
+    return {Status(framework::Code::kWait, {why}), kPermitTimeout};
+  }
+  for (const PodGroupKey& leaf : framework::LeavesOf(*groups, *root)) groups->AllowWaiting(leaf, Name());
+  return {};
+}
+
+Status GangScheduling::PlacementFeasible(const PodGroupKey& group,
+                                         const framework::PlacementProgress& progress) const {
+  const PodGroups* const groups = handle_.pod_groups();
+  if (groups == nullptr) return {};
+  const std::int64_t wanted = MinCountOf(*groups, group);
+  const auto scheduled = static_cast<std::int64_t>(progress.scheduled);
+  const auto remaining = static_cast<std::int64_t>(progress.remaining);
+  if (scheduled >= wanted) return {};
+  const bool is_possible = remaining + scheduled >= wanted;
+  const std::string text = "minCount (" + std::to_string(wanted) + ") " +
+                           (is_possible ? "is not yet satisfied: " : "cannot be satisfied: ") +
+                           std::to_string(scheduled) + " scheduled, " + std::to_string(remaining) + " remaining";
+  return is_possible ? Status(framework::Code::kWait, {text}) : Status::Unschedulable(text);
+}
+
+std::vector<framework::ObjectKind> GangScheduling::ObjectsRead() const {
+  if (!handle_.release().has_pod_groups) return {};
+  if (!handle_.release().has_composite_pod_groups) return {framework::ObjectKind::kPodGroup};
+  return {framework::ObjectKind::kPodGroup, framework::ObjectKind::kCompositePodGroup};
+}
+
+bool GangScheduling::AreOneHierarchy(const PodInfo& pod, const PodGroupKey& group) const {
+  const PodGroups* const groups = handle_.pod_groups();
+  if (groups == nullptr || pod.pod_group_name.empty()) return false;
+  const std::optional<PodGroupKey> root = groups->RootOf(framework::GroupOf(pod));
+  return root && root == groups->RootOf(group);
+}
+
+std::vector<ClusterEventWithHint> GangScheduling::EventsToRegister() const {
+  using namespace framework::action;
+  const auto on = [](EventResource resource, framework::ActionType actions, framework::QueueingHintFn hint) {
+    ClusterEventWithHint event{{resource, actions}, std::move(hint)};
+    event.is_hint_of_pod_group = true;
+    return event;
+  };
+  const auto pod_added = [this](const PodInfo& pod, const EventObjects& event) {
+    return QueueIf(event.new_pod != nullptr && !event.new_pod->pod_group_name.empty() &&
+                   AreOneHierarchy(pod, framework::GroupOf(*event.new_pod)));
+  };
+  const auto group_added = [this](const PodInfo& pod, const EventObjects& event) {
+    if (const auto* group = event.New<api::PodGroup>())
+      return QueueIf(AreOneHierarchy(pod, {group->metadata.namespace_name, group->metadata.name, false}));
+    const auto* composite = event.New<api::CompositePodGroup>();
+    return QueueIf(composite != nullptr &&
+                   AreOneHierarchy(pod, {composite->metadata.namespace_name, composite->metadata.name, true}));
+  };
+  // A gang that wants fewer pods than before may have enough.
+  const auto group_updated = [this](const PodInfo& pod, const EventObjects& event) {
+    const auto* before = event.Old<api::PodGroup>();
+    const auto* after = event.New<api::PodGroup>();
+    const bool is_less = before != nullptr && after != nullptr && before->min_count && after->min_count &&
+                         *after->min_count < *before->min_count;
+    return QueueIf(is_less && AreOneHierarchy(pod, {after->metadata.namespace_name, after->metadata.name, false}));
+  };
+  std::vector<ClusterEventWithHint> events;
+  events.push_back(on(EventResource::kUnschedulablePod, kAdd, pod_added));
+  events.push_back(on(EventResource::kAssignedPod, kAdd, pod_added));
+  events.push_back(on(EventResource::kPodGroup, kAdd, group_added));
+  events.push_back(on(EventResource::kPodGroup, kUpdate, group_updated));
+  if (handle_.release().has_composite_pod_groups)
+    events.push_back(on(EventResource::kCompositePodGroup, kAdd, group_added));
+  return events;
+}
+
+}  // namespace berth::plugins
