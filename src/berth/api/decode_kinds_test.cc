@@ -481,8 +481,8 @@ TEST(DecodeKindsTest, PodGroup) {
   ASSERT_TRUE(protobuf.ok()) << protobuf.error().message;
   EXPECT_TRUE(**protobuf == want);
 
-  const PodGroup basic = Decoded(
-      DecodePodGroup, R"({"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}},
+  const PodGroup basic =
+      Decoded(DecodePodGroup, R"({"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}},
                           "disruptionMode": {"single": {}}}})");
   EXPECT_FALSE(basic.min_count);
   EXPECT_FALSE(basic.is_disrupted_whole);

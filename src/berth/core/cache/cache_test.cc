@@ -105,8 +105,8 @@ TEST_F(CacheDeathTest, WhatTheCoreMustNotDo) {
   EXPECT_DEATH(cache_.AssumePod(On("b")), "added");
   cache_.SetPod(On("a"));
   EXPECT_DEATH(cache_.AssumePod(On("a")), "added");
-  EXPECT_DEATH(cache_.ForgetPod("u"), "IsAssumed");
-  EXPECT_DEATH(cache_.ForgetPod("nobody"), "IsAssumed");
+  EXPECT_DEATH(cache_.ForgetPod("u"), "is_assumed");
+  EXPECT_DEATH(cache_.ForgetPod("nobody"), "is_assumed");
 }
 
 }  // namespace

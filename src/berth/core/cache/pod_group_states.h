@@ -48,10 +48,23 @@ class PodGroupStates final : public framework::PodGroups {
   // The object of a group has been added, changed or removed: what names its parent may be null, before or after.
   void NoteParent(const Key& child, const std::string* parent_before, const std::string* parent_after);
 
-  // While a trial lasts, pods that the cache assumes and forgets count as before: none of it need come true.
-  // Trials may be within each other.
-  void BeginTrial() { ++trial_count_; }
-  void EndTrial() { --trial_count_; }
+  // While a trial lives, pods that the cache adds, assumes, forgets and removes count as before: none of it need come
+  // true. Trials may be within each other.
+  class Trial {
+   public:
+    // Null: there are no groups. `states` must outlive it.
+    explicit Trial(PodGroupStates* states) : states_(states) {
+      if (states_ != nullptr) ++states_->trial_count_;
+    }
+    ~Trial() {
+      if (states_ != nullptr) --states_->trial_count_;
+    }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
+
+   private:
+    PodGroupStates* const states_;
+  };
 
   // A pod has been assumed and waits at Permit for the plugin.
   void NoteWaiting(const framework::PodInfo& pod, std::string_view plugin);

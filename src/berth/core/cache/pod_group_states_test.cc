@@ -75,11 +75,12 @@ TEST_F(PodGroupStatesTest, TrialsDoNotCount) {
   const PodInfoPtr pod = Pod("a");
   states_.SetUnscheduled(pod);
   const PodInfoPtr placed = Pod("a", "n1");
-  states_.BeginTrial();
-  cache_.AssumePod(placed);
-  EXPECT_EQ(Counts(), Pair(0, 1));
-  cache_.ForgetPod(placed->uid);
-  states_.EndTrial();
+  {
+    const PodGroupStates::Trial trial(&states_);
+    cache_.AssumePod(placed);
+    EXPECT_EQ(Counts(), Pair(0, 1));
+    cache_.ForgetPod(placed->uid);
+  }
   EXPECT_EQ(Counts(), Pair(0, 1));
 }
 

@@ -52,8 +52,8 @@ struct CoreState {
   instruments::SchedulerMetrics& metrics;
   instruments::Stopwatch stopwatch;
   framework::Objects& objects;
-  Time now{};              // of the turn: set when it begins
-  Duration wall_ahead{0};  // how far the time of day is ahead of `now`
+  Time now{};                                               // of the turn: set when it begins
+  Duration wall_ahead{0};                                   // how far the time of day is ahead of `now`
   const std::unique_ptr<cache::PodGroupStates> pod_groups;  // null: pods are scheduled one by one
   const framework::Release release;
   cache::Cache cache;

@@ -32,6 +32,7 @@ Overlay::Answer Overlay::Evaluate(const PodInfoPtr& pod, Detail detail, std::uin
 
 Status Overlay::Place(const PodInfoPtr& pod, NodeIndex row) {
   BERTH_CHECK(evaluator_ != nullptr && state_.profiles.Find(*pod) == profile_, pod->Key());
+  const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
   auto with_node = std::make_shared<PodInfo>(*pod);
   with_node->node_name = state_.cache.nodes().Info(row).name();
   const PodInfoPtr assumed = std::move(with_node);
@@ -50,6 +51,7 @@ Status Overlay::Place(const PodInfoPtr& pod, NodeIndex row) {
 void Overlay::AddPod(PodInfoPtr pod) {
   BERTH_CHECK(!pod->node_name.empty() && state_.cache.FindPod(pod->uid) == nullptr, pod->Key(), pod->node_name);
   changes_.emplace_back(PodAdded{pod->uid});
+  const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
   state_.cache.SetPod(std::move(pod));
 }
 
@@ -58,6 +60,7 @@ bool Overlay::RemovePod(std::string_view uid) {
   if (known == nullptr) return false;
   const PodInfoPtr pod = *known;
   const bool was_assumed = state_.cache.IsAssumed(uid);
+  const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
   state_.cache.RemovePod(pod->uid);
   changes_.emplace_back(PodRemoved{pod, was_assumed});
   return true;
@@ -90,6 +93,7 @@ bool Overlay::RemoveNode(std::string_view name) {
 
 void Overlay::UndoTo(Mark mark) {
   BERTH_CHECK(mark <= changes_.size(), mark, changes_.size());
+  const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
   while (changes_.size() > mark) {
     const Change change = std::move(changes_.back());
     changes_.pop_back();

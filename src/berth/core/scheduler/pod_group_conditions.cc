@@ -53,8 +53,7 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
                                 {"message", message}};
   // Merged by type: without a time, the one that is there stays.
   if (old == nullptr || old->status != status) condition["lastTransitionTime"] = FormatRfc3339(state_.WallNow());
-  codec::json::object body{
-      {"status", codec::json::object{{"conditions", codec::json::array{std::move(condition)}}}}};
+  codec::json::object body{{"status", codec::json::object{{"conditions", codec::json::array{std::move(condition)}}}}};
   // The uid keeps the write from a later group of the same name.
   if (!object->metadata.uid.empty()) body["metadata"] = codec::json::object{{"uid", object->metadata.uid}};
   background_.Start(Post(group, codec::WriteJson(body), told.write, 1), state_.now);

@@ -84,8 +84,8 @@ void PodGroupCycle::Run(Random& random) {
 
 // Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdict. True when
 // one of them has helped, and the group waits for that.
-bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey& root,
-                             std::span<GroupMember> members, GroupVerdict& verdict) {
+bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey& root, std::span<GroupMember> members,
+                             GroupVerdict& verdict) {
   if (verdict.result != GroupVerdict::Result::kRefused) return false;
   std::vector<framework::PodGroupMember> views;
   views.reserve(members.size());
@@ -100,8 +100,8 @@ bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey
     framework::PodGroupPostFilterResult result;
     {
       PodGroupTrialRun dry_run(state_, profile, random, root, members);
-      const framework::Status thrown = runtime::GuardedCall(
-          [&] { result = of_groups->PodGroupPostFilter(root, views, dry_run); });
+      const framework::Status thrown =
+          runtime::GuardedCall([&] { result = of_groups->PodGroupPostFilter(root, views, dry_run); });
       if (!thrown.IsSuccess()) result.status = thrown;
     }
     const framework::Code code = result.status.code();

@@ -15,9 +15,12 @@ using framework::Status;
 
 PodGroupTrialRun::PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, framework::PodGroupKey group,
                                    std::span<const GroupMember> members)
-    : state_(state), profile_(profile), random_(random), group_(std::move(group)), members_(members) {
-  state_.pod_groups->BeginTrial();
-}
+    : state_(state),
+      profile_(profile),
+      random_(random),
+      group_(std::move(group)),
+      members_(members),
+      groups_(state.pod_groups.get()) {}
 
 // In the order of uids, so that nodes list their pods in the same order each time.
 PodGroupTrialRun::~PodGroupTrialRun() {
@@ -25,7 +28,6 @@ PodGroupTrialRun::~PodGroupTrialRun() {
   for (auto& [uid, removed] : removed_) left.push_back(std::move(removed));
   std::ranges::sort(left, {}, [](const Removed& removed) { return std::string_view(removed.pod->uid); });
   for (const Removed& removed : left) Restore(removed);
-  state_.pod_groups->EndTrial();
 }
 
 void PodGroupTrialRun::RemovePod(const PodInfoPtr& pod) {
@@ -40,6 +42,9 @@ void PodGroupTrialRun::RestorePod(const PodInfoPtr& pod) {
   const auto found = removed_.find(pod->uid);
   if (found == removed_.end()) return;
   Restore(found->second);
+  restored_on_.push_back(found->second.pod->node_name);
+  // Other pods' anti-affinity reaches further than their node.
+  has_restored_repellent_ |= !found->second.pod->spec().pod_anti_affinity.required.empty();
   removed_.erase(found);
 }
 
@@ -56,29 +61,41 @@ Status PodGroupTrialRun::TryGroup() {
   members.reserve(members_.size());
   for (const GroupMember& member : members_) members.emplace_back().queued = member.queued;
   PodGroupTrial trial(state_, profile_, random_);
+  trial.NoteLocality();
   const GroupVerdict verdict = trial.Place(group_, members);
   if (verdict.result == GroupVerdict::Result::kError) return Status::Error(verdict.Message());
   if (!verdict.IsScheduled()) return Status::Unschedulable(verdict.Message());
   assignments_.clear();
+  assigned_nodes_.clear();
+  restored_on_.clear();
+  are_filters_local_ = trial.is_local();
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
     if (member->result == GroupMember::Result::kPlaced) Unreserve(state_, profile_, *member->assumed);
   }
   for (const GroupMember& member : members) {
-    if (member.result == GroupMember::Result::kPlaced)
-      assignments_.push_back({member.queued.pod, member.assumed->node_name});
+    if (member.result != GroupMember::Result::kPlaced) continue;
+    assignments_.push_back({member.queued.pod, member.assumed->node_name});
+    assigned_nodes_.insert(member.assumed->node_name);
   }
   return {};
 }
 
+// Where each rests on its node alone, those on nodes without a change fit as they did.
 bool PodGroupTrialRun::DoAssignmentsFit() {
+  const std::vector<std::string> restored_on = std::exchange(restored_on_, {});
+  const auto is_assigned = [this](const std::string& node_name) { return assigned_nodes_.contains(node_name); };
+  const bool is_local = are_filters_local_ && !std::exchange(has_restored_repellent_, false);
+  if (is_local && std::ranges::none_of(restored_on, is_assigned)) return true;
   std::vector<PodInfoPtr> placed;
   bool do_fit = true;
   for (const framework::PodGroupAssignment& assignment : assignments_) {
+    const bool is_changed = std::ranges::find(restored_on, assignment.node_name) != restored_on.end();
+    if (is_local && !is_changed) continue;
     const framework::NodeIndex row = state_.cache.nodes().Find(assignment.node_name);
     state_.UpdateNominations();
     const std::uint64_t seed = random_.Next();
-    const Status fits = profile_.evaluator.FitsOn(assignment.pod, state_.cache.nodes(), &state_.nominations.rows(),
-                                                  row, seed, state_.WallNow());
+    const Status fits = profile_.evaluator.FitsOn(assignment.pod, state_.cache.nodes(), &state_.nominations.rows(), row,
+                                                  seed, state_.WallNow());
     do_fit = fits.IsSuccess();
     if (!do_fit) break;
     placed.push_back(WithNode(*assignment.pod, assignment.node_name));

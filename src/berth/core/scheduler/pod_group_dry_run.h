@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 
 #include "berth/base/random.h"
 #include "berth/core/scheduler/core_state.h"
@@ -46,8 +47,13 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
   Random& random_;
   const framework::PodGroupKey group_;
   const std::span<const GroupMember> members_;
+  const cache::PodGroupStates::Trial groups_;
   absl::flat_hash_map<std::string, Removed> removed_;  // by uid
   std::vector<framework::PodGroupAssignment> assignments_;
+  absl::flat_hash_set<std::string> assigned_nodes_;
+  bool are_filters_local_ = false;        // each assignment rests on its node alone
+  bool has_restored_repellent_ = false;   // one of the pods below has anti-affinity
+  std::vector<std::string> restored_on_;  // nodes of pods that came back since the last DoAssignmentsFit()
 };
 
 }  // namespace berth::scheduler

@@ -81,8 +81,8 @@ TEST_F(PodGroupPreemptionTest, NoneIsEvictedForAPartOfTheGroup) {
   const Written written = h_.Cycle();
   ASSERT_EQ(written.conditions.size(), 1u);
   EXPECT_EQ(written.conditions[0],
-            std::string("g False Unschedulable: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, ") + kClaims +
-                ", pod group preemption: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining");
+            std::string("g False Unschedulable: minCount (2) cannot be satisfied: 0 scheduled, 1 remaining, ") +
+                kClaims + ", pod group preemption: minCount (2) cannot be satisfied: 1 scheduled, 0 remaining");
   h_.now += 1s;
   EXPECT_TRUE(h_.Cycle().evicted.empty());
   EXPECT_EQ(h_.core.cache().pod_count(), 2u) << "the trial put everything back";
@@ -110,6 +110,24 @@ TEST_F(PodGroupPreemptionTest, AGroupThatIsDisruptedWholeGoesWhole) {
   h_.Cycle();
   h_.now += 1s;
   EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"r-0", "r-1"}));
+}
+
+// Anti-affinity of a running pod reaches the whole zone: putting the pod back on its own node would refuse the group.
+TEST_F(PodGroupPreemptionTest, APodThatRepelsTheGroupFromAfarHasToGo) {
+  for (const char* node : {"n0", "n1"}) h_.Set(MakeNode(node).Label("zone", "a"));
+  api::PodAffinityTerm term;
+  term.topology_key = "zone";
+  term.selector = api::LabelSelector{{{"job", api::SelectorOperator::kIn, {"g"}, {}}}};
+  h_.Set(Running("a", "n0", "3"));
+  h_.Set(Running("hermit", "n1", "3").AntiAffinity(term));
+  api::PodGroup group = Gang("g", 1);
+  group.priority = 10;
+  h_.Set(group);
+  h_.priority = 10;
+  h_.Set(h_.Member("g", 0, "4").Label("job", "g"));
+  h_.Cycle();
+  h_.now += 1s;
+  EXPECT_EQ(Evicted(h_.Cycle()).count("hermit"), 1u);
 }
 
 TEST_F(PodGroupPreemptionTest, NeverMeansNever) {

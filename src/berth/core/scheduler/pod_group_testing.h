@@ -132,8 +132,8 @@ class GroupHarness : public Harness {
     const auto group = groups_.find(patch.object.name);
     if (group == groups_.end()) return;
     api::PodGroup changed = group->second;
-    changed.conditions = {{text("type"), text("status"), text("reason"), text("message"),
-                           condition.at("observedGeneration").as_int64()}};
+    changed.conditions = {
+        {text("type"), text("status"), text("reason"), text("message"), condition.at("observedGeneration").as_int64()}};
     Set(changed);
   }
 

@@ -51,12 +51,11 @@ PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
 GroupVerdict PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMember> members) {
   for (GroupMember& member : members)
     member.nominated_before = state_.queue.nominator().NominatedNode(member.queued.pod->uid);
-  state_.pod_groups->BeginTrial();
+  const cache::PodGroupStates::Trial trial(state_.pod_groups.get());
   GroupVerdict verdict =
       state_.release.places_pod_groups_by_topology ? PlaceBest(group, members) : PlaceHere(group, members);
   if (verdict.IsScheduled() && std::ranges::none_of(members, IsPlaced))
     verdict = GroupVerdict::Refused({}, kPodGroupUnschedulable);
-  state_.pod_groups->EndTrial();
   return verdict;
 }
 
@@ -77,8 +76,8 @@ GroupVerdict PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupM
   if (generator_ == nullptr) {
     placements.emplace_back();
   } else {
-    const Status made = runtime::Guarded(
-        [&] { return generator_->GeneratePlacements(group, state_.cache.nodes(), placements); });
+    const Status made =
+        runtime::Guarded([&] { return generator_->GeneratePlacements(group, state_.cache.nodes(), placements); });
     if (!made.IsSuccess()) return GroupVerdict::Failed(made.Message());
   }
   if (placements.empty()) return GroupVerdict::Refused({"no feasible placements found"});
@@ -93,9 +92,9 @@ GroupVerdict PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupM
     const GroupVerdict& first = tried.front().verdict;
     const std::string status = first.error.empty() ? first.Message() : first.error;
     take(tried.front());
-    return GroupVerdict::Refused({"0/" + std::to_string(placements.size()) +
-                                  " placements are available, first placement status: " + status},
-                                 kPodGroupUnschedulable);
+    return GroupVerdict::Refused(
+        {"0/" + std::to_string(placements.size()) + " placements are available, first placement status: " + status},
+        kPodGroupUnschedulable);
   }
   std::size_t best = 0;
   if (const Status chosen = ChooseBest(group, placements, tried, best); !chosen.IsSuccess())
@@ -112,7 +111,8 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
                                                                std::span<const GroupMember> members,
                                                                std::span<const PodGroupPlacement> placements) {
   Overlay overlay(state_);
-  std::map<std::string, std::shared_ptr<const api::Node>> hidden;  // in order, so that rows are given back in the same one
+  std::map<std::string, std::shared_ptr<const api::Node>>
+      hidden;  // in order, so that rows are given back in the same one
   const framework::NodeTable& nodes = state_.cache.nodes();
   const bool is_everywhere = placements.size() == 1 && (placements.front().node_names.empty() ||
                                                         placements.front().node_names.size() == nodes.node_count());
@@ -228,6 +228,7 @@ void PodGroupTrial::PlaceMember(GroupMember& member) {
       evaluator.Evaluate(pod, state_.cache.nodes(), &state_.nominations.rows(), member.seed, state_.WallNow());
   state_.metrics.cycles.algorithm_duration.Observe(
       instruments::Seconds(state_.stopwatch.latest() - member.queued.attempt_began));
+  if (is_local_ && *is_local_) is_local_ = evaluator.NodeEpoch().has_value();
   member.node_count = static_cast<std::uint32_t>(outcome.node_count);
   member.feasible_count = static_cast<std::uint32_t>(outcome.feasible_count);
   if (outcome.result == runtime::Result::kError) {
@@ -251,8 +252,7 @@ void PodGroupTrial::PlaceMember(GroupMember& member) {
   member.state = evaluator.cycle().state.Clone();
   state_.cache.AssumePod(member.assumed, member.row);
   state_.queue.nominator().DeleteNominated(pod->uid);
-  const Status reserved =
-      RunReserve(state_, profile_, evaluator.cycle(), *member.assumed, member.queued.is_sampled);
+  const Status reserved = RunReserve(state_, profile_, evaluator.cycle(), *member.assumed, member.queued.is_sampled);
   if (reserved.IsSuccess()) {
     member.result = GroupMember::Result::kPlaced;
     return;

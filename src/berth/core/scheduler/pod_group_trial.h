@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroupTrial: tries to place the members of a pod group, one after the other, each as a scheduling cycle does, on the
-// live cache: a member that fits is assumed and reserved, so that the next one sees it. What did not lead to a placing
-// of the group is taken back, the last one first. With topology placements (gate TopologyAwareWorkloadScheduling) it
-// does so on each placement by itself, with all other nodes hidden, and places the group where that scores best.
-// Upstream: podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm. Within turns only.
+// PodGroupTrial: tries to place the members of a pod group, one after the other, each as a scheduling cycle does, on
+// the live cache: a member that fits is assumed and reserved, so that the next one sees it. What did not lead to a
+// placing of the group is taken back, the last one first. With topology placements (gate
+// TopologyAwareWorkloadScheduling) it does so on each placement by itself, with all other nodes hidden, and places the
+// group where that scores best. Upstream: podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm.
+// Within turns only.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -69,6 +71,10 @@ class PodGroupTrial {
   // that fitted say kPlaced all the same. A group of which no member is new to its node is not scheduled.
   GroupVerdict Place(const framework::PodGroupKey& group, std::span<GroupMember> members);
 
+  // Notes from now on whether the filters of the members that are tried look at one node alone.
+  void NoteLocality() { is_local_ = true; }
+  bool is_local() const { return is_local_.value_or(false); }
+
  private:
   // A placement on which the group was tried.
   struct Tried {
@@ -87,14 +93,16 @@ class PodGroupTrial {
   void Assume(GroupMember& member);
   void TakeBack(std::span<GroupMember> members);
   GroupVerdict TryMembers(const framework::PodGroupKey& group, std::span<GroupMember> members);
-  framework::Status AskFeasible(const framework::PodGroupKey& group, const framework::PlacementProgress& progress) const;
+  framework::Status AskFeasible(const framework::PodGroupKey& group,
+                                const framework::PlacementProgress& progress) const;
   void PlaceMember(GroupMember& member);
 
   CoreState& state_;
   Profile& profile_;
   Random& random_;
-  const framework::PlacementFeasiblePlugin* feasible_ = nullptr;    // null: any number is enough
+  const framework::PlacementFeasiblePlugin* feasible_ = nullptr;   // null: any number is enough
   const framework::PlacementGeneratePlugin* generator_ = nullptr;  // null: all nodes are one placement
+  std::optional<bool> is_local_;                                   // nullopt: nobody asks
 };
 
 }  // namespace berth::scheduler

@@ -46,8 +46,8 @@ Status RunReserve(CoreState& state, const Profile& profile, const framework::Cyc
   return {};
 }
 
-PermitAnswers RunPermit(CoreState& state, const Profile& profile, const framework::Cycle& cycle,
-                        const PodInfo& assumed, bool is_sampled) {
+PermitAnswers RunPermit(CoreState& state, const Profile& profile, const framework::Cycle& cycle, const PodInfo& assumed,
+                        bool is_sampled) {
   const auto& plugins = profile.plugins->permit;
   PermitAnswers answers;
   PointTiming timing(state, profile);

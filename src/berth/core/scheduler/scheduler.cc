@@ -138,8 +138,7 @@ bool Scheduler::HasHeardOutside() const { return parts_->intake.outside().HaveAl
 bool Scheduler::IsIdle() const {
   const queue::SchedulingQueue& queue = parts_->state.queue;
   return !IsWaitingForExtenders() && parts_->bindings.empty() && parts_->background.empty() &&
-         queue.active_count() == 0 && queue.backoff_count() == queue.refused_group_count() &&
-         queue.nominator().empty();
+         queue.active_count() == 0 && queue.backoff_count() == queue.refused_group_count() && queue.nominator().empty();
 }
 
 std::vector<UnboundPod> Scheduler::Unbound(const queue::PodRange& range) const {
