@@ -180,8 +180,8 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   if (const auto created = demo::CreateWorkload(cluster.rest(), nginx, scheduler_name); !created.ok())
     return fail(created.error().message);
 
-  // The pods wait for a scheduler of their name; then berth starts.
-  const auto has_pods = [&] { return board.pod_count() == options.replicas; };
+  // The pods wait for a scheduler of their name; then berth starts. Somebody may have created others meanwhile.
+  const auto has_pods = [&] { return board.pod_count() >= options.replicas; };
   if (!show_until(
           "Deployment nginx, " + std::to_string(options.replicas) + " replicas, schedulerName: " + scheduler_name,
           has_pods)) {
@@ -191,16 +191,16 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   std::vector<scheduler::UnboundPod> unbound;
   // All that fit are running, and the scheduler has refused the others.
   const auto is_over = [&] {
-    if (board.running() == options.replicas) return true;
+    if (board.running() >= options.replicas) return true;
     if (!(*shell)->IsIdle()) return false;
     unbound = (*shell)->Unbound();
-    return !unbound.empty() && board.running() + static_cast<int>(unbound.size()) == options.replicas;
+    return !unbound.empty() && board.running() + static_cast<int>(unbound.size()) >= options.replicas;
   };
   if (!show_until("Deployment nginx, berth at work", is_over)) {
     return fail(std::to_string(board.running()) + " of " + std::to_string(options.replicas) +
                 " pods were running after " + std::to_string(kTimeLimit.count()) + " s");
   }
-  const bool all_running = board.running() == options.replicas;
+  const bool all_running = board.running() >= options.replicas;
   screen.Finish();
   if (!terminal.IsTty()) {  // The screen ends with this; a file has seen its lines one by one.
     for (const std::string& line : board.Lines(demo::StyleOf(terminal))) terminal.Write(line + "\n");
