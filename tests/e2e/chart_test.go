@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -69,13 +70,34 @@ func TestChartValues(t *testing.T) {
 		{"existingConfigMap=mine,profiles[0].schedulerName=x", "existingConfigMap: it takes the place of profiles"},
 		{"serviceAccount.create=false", "serviceAccount.name: which account?"},
 		{"rebalancer.enabled=true", "rebalancer.policy: what should be moved?"},
+		{"rebalancer.runIn=here", "/rebalancer/runIn"},
 		{"rebalancer.policy.profilez=x", "/rebalancer/policy"},
 		{"metrics.serviceMonitor.enabled=true,service.enabled=false", "set service.enabled: true"},
+		// Each value is right by itself.
+		{"schedulerName=mine,profiles[0].schedulerName=x", "schedulerName: profiles name the schedulers themselves"},
+		{"mode=default,profiles[0].plugins.a=b", "profiles: each needs a schedulerName"},
+		{"mode=default,profiles[0].schedulerName=x", "in mode default one of them is default-scheduler, or nobody places its pods"},
+		{"mode=shadow,replicas=2", "replicas: in mode shadow 1 or 0"},
+		{"mode=shadow,metrics.prometheusRule.enabled=true", "metrics.prometheusRule: its alerts are about a scheduler"},
+		{"rebalancer.execute=true", "nothing is moved while rebalancer.enabled is false"},
+		{"mode=shadow,rebalancer.enabled=true,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a", "mode shadow has no scheduler of berth's"},
+		{"mode=rebalancer", "rebalancer.policy: what should be moved?"},
+		{"mode=rebalancer,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a", "mode rebalancer has no scheduler of berth's"},
+		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,profiles[0].schedulerName=x", "profiles: mode rebalancer schedules nothing"},
+		{"mode=rebalancer,rebalancer.policy.nodeSelector=a,networkPolicy.enabled=true", "mode rebalancer installs none"},
+		{"rebalancer.enabled=true,rebalancer.runIn=scheduler,rebalancer.policy.nodeSelector=a,rebalancer.extraArgs[0]=--moves-per-hour=2", "rebalancer.extraArgs: is for runIn: controller"},
+		{"extraArgs[0]=--config=mine", "extraArgs: --config is the chart's to set"},
+		{"extraArgs[0]=-v=4", "extraArgs: --v is the chart's to set"},
+		{"podLabels.app\\.kubernetes\\.io/name=other", "podLabels: app.kubernetes.io/name is one of the chart's own labels"},
 	} {
 		output, err := h.run(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set", c.set)
 		if err == nil || !strings.Contains(strings.ReplaceAll(output, ".", "/"), strings.ReplaceAll(c.wanted, ".", "/")) {
 			t.Errorf("--set %s: %v\n%s\nshould say %s", c.set, err, output, c.wanted)
 		}
+	}
+	// A cluster that is too old.
+	if output, err := h.run(t, "template", "berth", chart, "--kube-version", "1.35.0"); err == nil || !strings.Contains(output, "kubeVersion") {
+		t.Errorf("Kubernetes 1.35: %v\n%s", err, output)
 	}
 	all := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
 		"metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboard.enabled=true,networkPolicy.enabled=true,rbac.metricsServer=true")
@@ -86,6 +108,23 @@ func TestChartValues(t *testing.T) {
 			t.Errorf("no %q among\n%s", part, rebalancer)
 		}
 	}
+	within := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set",
+		"existingConfigMap=mine,rebalancer.enabled=true,rebalancer.runIn=scheduler,rebalancer.execute=true,rebalancer.policy.profiles[0].name=default")
+	for _, part := range []string{"- --rebalance=/etc/berth/policy.yaml\n", "- --rebalance-execute\n", "- configMap: {name: mine}\n", "- configMap: {name: berth}\n",
+		"resources: [pods/eviction], verbs: [create]", "resourceNames: [berth-rebalancer], verbs: [get, patch]"} {
+		if !strings.Contains(within, part) {
+			t.Errorf("no %q among\n%s", part, within)
+		}
+	}
+	if strings.Contains(within, "kind: Deployment\nmetadata:\n  name: berth-rebalancer") {
+		t.Errorf("a controller beside the scheduler that moves pods itself\n%s", within)
+	}
+	shadow := h.ok(t, "template", "berth", chart, "--kube-version", "1.36.0", "--set", "mode=shadow")
+	for _, wrong := range []string{"leases", "[create", "patch", "update", "delete", "PodDisruptionBudget", "system-cluster-critical", "kind: ConfigMap"} {
+		if strings.Contains(shadow, wrong) {
+			t.Errorf("mode shadow has %q:\n%s", wrong, shadow)
+		}
+	}
 	for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "NetworkPolicy", "PodDisruptionBudget", "Service", "ConfigMap", "Deployment"} {
 		if !strings.Contains(all, "\nkind: "+kind+"\n") {
 			t.Errorf("no %s among\n%s", kind, all)
@@ -93,23 +132,37 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
-// deploy/kustomize is what the chart makes of its default values, without what helm alone reads.
-// BERTH_WRITE_DOCS=1 writes it.
+// Each base of deploy/kustomize is what the chart makes of some values, without what helm alone reads.
+// BERTH_WRITE_DOCS=1 writes them.
 func TestKustomizeIsTheChart(t *testing.T) {
 	harness.NeedsBerth(t)
 	t.Parallel()
 	h := helm{home: harness.TempDir(t)}
-	made := h.ok(t, "template", "berth", folderOf(t, "deploy/chart"), "--kube-version", "1.36.0", "--namespace", "berth-system")
-	made = regexp.MustCompile(`(?m)^(# Source: .*| +(app\.kubernetes\.io/managed-by|helm\.sh/chart): .*)\n`).ReplaceAllString(made, "")
-	made = "# SPDX-License-Identifier: Apache-2.0\n" + strings.TrimPrefix(made, "---\n")
-	const path = "../../deploy/kustomize/berth.yaml"
-	if os.Getenv("BERTH_WRITE_DOCS") != "" {
-		if err := os.WriteFile(path, []byte(made), 0o644); err != nil {
-			t.Fatal(err)
+	for _, base := range []struct {
+		folder, release, namespace string
+		values                     []string
+	}{
+		{"", "berth", "berth-system", nil},
+		{"default", "berth", "kube-system", []string{"--set", "mode=default"}},
+		{"shadow", "berth-shadow", "berth-system", []string{"--set", "mode=shadow"}},
+		{"rebalancer", "berth", "berth-system", []string{"--values", "../../deploy/kustomize/rebalancer/values.yaml"}},
+	} {
+		made := h.ok(t, append([]string{"template", base.release, folderOf(t, "deploy/chart"), "--kube-version", "1.36.0", "--namespace", base.namespace}, base.values...)...)
+		made = regexp.MustCompile(`(?m)^(# Source: .*| +(app\.kubernetes\.io/managed-by|helm\.sh/chart): .*)\n`).ReplaceAllString(made, "")
+		made = "# SPDX-License-Identifier: Apache-2.0\n" + strings.TrimPrefix(made, "---\n")
+		path := filepath.Join("../../deploy/kustomize", base.folder, "berth.yaml")
+		if os.Getenv("BERTH_WRITE_DOCS") != "" {
+			if err := os.WriteFile(path, []byte(made), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if there, err := os.ReadFile(path); err != nil || string(there) != made {
-		t.Errorf("%s is not what the chart makes: run this test with BERTH_WRITE_DOCS=1 (%v)", path, err)
+		if there, err := os.ReadFile(path); err != nil || string(there) != made {
+			t.Errorf("%s is not what the chart makes: run this test with BERTH_WRITE_DOCS=1 (%v)", path, err)
+		}
+		k := kubectl{dir: h.home}
+		if objects := k.ok(t, "kustomize", filepath.Join(folderOf(t, "deploy/kustomize"), base.folder)); !strings.Contains(objects, "kind: Deployment\n") {
+			t.Errorf("kubectl kustomize makes no Deployment of %s:\n%s", path, objects)
+		}
 	}
 }
 
@@ -147,7 +200,7 @@ func TestChart(t *testing.T) {
 		})
 		return pods.Items[0]
 	}
-	schedules := func(own corev1.Pod, scheduler, pod string) {
+	schedules := func(own corev1.Pod, scheduler, pod string, says ...string) {
 		t.Helper()
 		port := harness.FreePort(t)
 		berth := startFromPod(t, c, &own, fmt.Sprintf("--secure-port=%d", port), "--bind-address=127.0.0.1")
@@ -167,6 +220,12 @@ func TestChart(t *testing.T) {
 				t.Errorf("%s: %d, not %d\n%s", path, answer.StatusCode, wanted, berth.Output())
 			}
 		}
+		for _, words := range says {
+			harness.Eventually(t, 30*time.Second, "its log has "+words, func() (bool, string) {
+				output := berth.Output()
+				return strings.Contains(output, words), output
+			})
+		}
 		if output := berth.Output(); strings.Contains(output, "forbidden") {
 			t.Errorf("the service account's rights are not enough:\n%s", output)
 		}
@@ -182,6 +241,11 @@ func TestChart(t *testing.T) {
 	schedules(ready(1), "spot-first", "second")
 	h.ok(t, "rollback", "berth", "1", "--namespace", space)
 	schedules(ready(2), "berth", "third")
+	const strategy = "RemovePodsViolatingNodeTaints"
+	h.ok(t, "upgrade", "berth", folderOf(t, "deploy/chart"), "--namespace", space, "--set", "replicas=1,rebalancer.enabled=true,rebalancer.runIn=scheduler,"+
+		"rebalancer.execute=true,rebalancer.interval=1s,rebalancer.policy.profiles[0].name=default,rebalancer.policy.profiles[0].pluginConfig[0].name="+strategy+
+		",rebalancer.policy.profiles[0].plugins.deschedule.enabled[0]="+strategy)
+	schedules(ready(1), "berth", "fourth", `"Round" result="quiet"`)
 	h.ok(t, "uninstall", "berth", "--namespace", space, "--wait")
 
 	ours := metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=berth"}

@@ -5,7 +5,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -51,15 +50,15 @@ func startFromPod(t *testing.T, c *harness.Cluster, own *corev1.Pod, flags ...st
 	if err := os.Mkdir(etc, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mount := slices.IndexFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.MountPath == "/etc/berth" })
-	volume := slices.IndexFunc(own.Spec.Volumes, func(v corev1.Volume) bool { return v.Name == container.VolumeMounts[mount].Name })
-	config, err := c.Admin.CoreV1().ConfigMaps(own.Namespace).Get(ctx, own.Spec.Volumes[volume].ConfigMap.Name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for file, text := range config.Data {
-		if err := os.WriteFile(filepath.Join(etc, file), []byte(text), 0o644); err != nil {
+	for _, name := range configMapsAt(own, "/etc/berth") {
+		config, err := c.Admin.CoreV1().ConfigMaps(own.Namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
 			t.Fatal(err)
+		}
+		for file, text := range config.Data {
+			if err := os.WriteFile(filepath.Join(etc, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	token, err := c.Admin.CoreV1().ServiceAccounts(own.Namespace).CreateToken(ctx, own.Spec.ServiceAccountName, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -74,4 +73,23 @@ func startFromPod(t *testing.T, c *harness.Cluster, own *corev1.Pod, flags ...st
 	}
 	args = append(append(args, "--kubeconfig", kubeconfig), flags...)
 	return harness.Start(t, harness.Command{Name: "berth-" + own.Name, Dir: c.Dir, Args: args, MayEnd: true})
+}
+
+// configMapsAt are the config maps that the pod's first container has in a folder.
+func configMapsAt(own *corev1.Pod, folder string) []string {
+	var names []string
+	for _, mount := range own.Spec.Containers[0].VolumeMounts {
+		for _, volume := range own.Spec.Volumes {
+			switch {
+			case mount.MountPath != folder || mount.Name != volume.Name:
+			case volume.ConfigMap != nil:
+				names = append(names, volume.ConfigMap.Name)
+			case volume.Projected != nil:
+				for _, source := range volume.Projected.Sources {
+					names = append(names, source.ConfigMap.Name)
+				}
+			}
+		}
+	}
+	return names
 }
