@@ -53,6 +53,7 @@ LICENCES = {
     "re2": "BSD-3-Clause",
     "simdjson": "Apache-2.0",
     "spdlog": "MIT",
+    "sqlite3": "blessing",
     "yaml-cpp": "MIT",
 }
 UNIT = """[Unit]

@@ -26,21 +26,33 @@ struct Subresource {
 };
 
 std::vector<std::string> Verbs(const ResourceType& type) {
+  if (!type.is_stored) return {"create"};
   std::vector<std::string> verbs = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
   // Nobody deletes all namespaces at once.
-  if (type.kind == "Namespace") verbs.erase(verbs.begin() + 2);
+  if (type.kind == "Namespace" && type.structural == nullptr) verbs.erase(verbs.begin() + 2);
   return verbs;
 }
 
 std::vector<Subresource> Subresources(const ResourceType& type) {
   std::vector<Subresource> all;
-  if (type.kind == "Pod") {
+  const bool is_ours = type.structural == nullptr;
+  if (is_ours && type.kind == "Pod") {
     all.push_back({"binding", "", "", "Binding", {"create"}});
     all.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
+  }
+  if (is_ours && type.kind == "ServiceAccount") {
+    all.push_back({"token", "authentication.k8s.io", "v1", "TokenRequest", {"create"}});
   }
   if (type.has_scale) all.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
   if (type.has_status) all.push_back({"status", "", "", type.kind, {"get", "patch", "update"}});
   return all;
+}
+
+// Kubernetes' own types, then those of custom resources.
+template <typename Visit>
+void ForEachType(const CustomCatalog& custom, const Visit& visit) {
+  for (const ResourceType& type : ResourceTypes()) visit(type);
+  for (const ResourceType* type : custom.types) visit(*type);
 }
 
 struct GroupVersion {
@@ -49,14 +61,14 @@ struct GroupVersion {
   std::string text() const { return group.empty() ? version : group + "/" + version; }
 };
 
-std::vector<GroupVersion> GroupVersions() {
+std::vector<GroupVersion> GroupVersions(const CustomCatalog& custom) {
   std::vector<GroupVersion> all;
-  for (const ResourceType& type : ResourceTypes()) {
+  ForEachType(custom, [&](const ResourceType& type) {
     const bool is_known = std::any_of(all.begin(), all.end(), [&](const GroupVersion& each) {
       return each.group == type.group && each.version == type.version;
     });
     if (!is_known) all.push_back({type.group, type.version});
-  }
+  });
   return all;
 }
 
@@ -75,12 +87,12 @@ json::object Version(const GroupVersion& version) {
   return object;
 }
 
-json::object Group(const std::string& group) {
+json::object Group(const CustomCatalog& custom, const std::string& group) {
   json::object object;
   object["name"] = group;
   json::array versions;
   json::object preferred;
-  for (const GroupVersion& each : GroupVersions()) {
+  for (const GroupVersion& each : GroupVersions(custom)) {
     if (each.group != group) continue;
     if (versions.empty()) preferred = Version(each);
     versions.push_back(Version(each));
@@ -90,9 +102,9 @@ json::object Group(const std::string& group) {
   return object;
 }
 
-std::vector<std::string> Groups() {
+std::vector<std::string> Groups(const CustomCatalog& custom) {
   std::vector<std::string> groups;
-  for (const GroupVersion& each : GroupVersions()) {
+  for (const GroupVersion& each : GroupVersions(custom)) {
     if (!each.group.empty() && std::find(groups.begin(), groups.end(), each.group) == groups.end()) {
       groups.push_back(each.group);
     }
@@ -113,9 +125,9 @@ json::object ApiVersions(std::string_view server_address) {
   return document;
 }
 
-json::object GroupList() {
+json::object GroupList(const CustomCatalog& custom) {
   json::array groups;
-  for (const std::string& group : Groups()) groups.push_back(Group(group));
+  for (const std::string& group : Groups(custom)) groups.push_back(Group(custom, group));
   json::object document;
   document["kind"] = "APIGroupList";
   document["apiVersion"] = "v1";
@@ -123,18 +135,18 @@ json::object GroupList() {
   return document;
 }
 
-json::object GroupDocument(const std::string& group) {
+json::object GroupDocument(const CustomCatalog& custom, const std::string& group) {
   json::object document;
   document["kind"] = "APIGroup";
   document["apiVersion"] = "v1";
-  for (auto&& pair : Group(group)) document[pair.key()] = pair.value();
+  for (auto&& pair : Group(custom, group)) document[pair.key()] = pair.value();
   return document;
 }
 
-json::object ResourceList(const GroupVersion& version) {
+json::object ResourceList(const CustomCatalog& custom, const GroupVersion& version) {
   json::array resources;
-  for (const ResourceType& type : ResourceTypes()) {
-    if (type.group != version.group || type.version != version.version) continue;
+  ForEachType(custom, [&](const ResourceType& type) {
+    if (type.group != version.group || type.version != version.version) return;
     json::object resource;
     resource["name"] = type.plural;
     resource["singularName"] = type.singular;
@@ -157,7 +169,7 @@ json::object ResourceList(const GroupVersion& version) {
       subresource["verbs"] = Strings(each.verbs);
       resources.push_back(std::move(subresource));
     }
-  }
+  });
   json::object document;
   document["kind"] = "APIResourceList";
   document["apiVersion"] = "v1";
@@ -176,10 +188,10 @@ json::object ResponseKind(std::string_view group, std::string_view version, std:
   return object;
 }
 
-json::object AggregatedVersion(const GroupVersion& version) {
+json::object AggregatedVersion(const CustomCatalog& custom, const GroupVersion& version) {
   json::array resources;
-  for (const ResourceType& type : ResourceTypes()) {
-    if (type.group != version.group || type.version != version.version) continue;
+  ForEachType(custom, [&](const ResourceType& type) {
+    if (type.group != version.group || type.version != version.version) return;
     json::object resource;
     resource["resource"] = type.plural;
     resource["responseKind"] = ResponseKind(type.group, type.version, type.kind);
@@ -199,7 +211,7 @@ json::object AggregatedVersion(const GroupVersion& version) {
     }
     if (!subresources.empty()) resource["subresources"] = std::move(subresources);
     resources.push_back(std::move(resource));
-  }
+  });
   json::object object;
   object["version"] = version.version;
   object["resources"] = std::move(resources);
@@ -207,15 +219,15 @@ json::object AggregatedVersion(const GroupVersion& version) {
   return object;
 }
 
-json::object Aggregated(bool is_core, std::string_view version) {
+json::object Aggregated(const CustomCatalog& custom, bool is_core, std::string_view version) {
   json::array items;
-  const std::vector<std::string> groups = is_core ? std::vector<std::string>{""} : Groups();
+  const std::vector<std::string> groups = is_core ? std::vector<std::string>{""} : Groups(custom);
   for (const std::string& group : groups) {
     json::object metadata;
     if (!group.empty()) metadata["name"] = group;
     json::array versions;
-    for (const GroupVersion& each : GroupVersions()) {
-      if (each.group == group) versions.push_back(AggregatedVersion(each));
+    for (const GroupVersion& each : GroupVersions(custom)) {
+      if (each.group == group) versions.push_back(AggregatedVersion(custom, each));
     }
     json::object item;
     item["metadata"] = std::move(metadata);
@@ -267,18 +279,18 @@ DiscoveryAnswer PlainText(std::string body, int status = 200) {
 }
 DiscoveryAnswer NotFoundPage() { return PlainText("404 page not found\n", 404); }
 
-DiscoveryAnswer OpenApi(const std::string& document, std::string_view accept) {
+DiscoveryAnswer OpenApi(const CustomCatalog& custom, const std::string& document, std::string_view accept) {
   if (!AcceptsJson(accept)) return {406, "text/plain; charset=utf-8", "only application/json is served\n", {}};
   DiscoveryAnswer answer = Json(document);
-  answer.etag = "\"" + OpenApiHash() + "\"";
+  answer.etag = "\"" + OpenApiHash() + custom.version + "\"";
   return answer;
 }
 
-DiscoveryAnswer AggregatedAnswer(bool is_core, std::string_view version) {
-  DiscoveryAnswer answer = Json(Aggregated(is_core, version));
+DiscoveryAnswer AggregatedAnswer(const CustomCatalog& custom, bool is_core, std::string_view version) {
+  DiscoveryAnswer answer = Json(Aggregated(custom, is_core, version));
   answer.content_type =
       std::string(kJson) + ";g=apidiscovery.k8s.io;v=" + std::string(version) + ";as=APIGroupDiscoveryList";
-  answer.etag = "\"" + OpenApiHash() + (is_core ? "-api" : "-apis") + "\"";
+  answer.etag = "\"" + OpenApiHash() + custom.version + (is_core ? "-api" : "-apis") + "\"";
   return answer;
 }
 
@@ -296,9 +308,9 @@ json::object VersionDocument() {
   return document;
 }
 
-json::object RootPaths() {
+json::object RootPaths(const CustomCatalog& custom) {
   std::vector<std::string> paths = {"/api", "/api/v1", "/apis"};
-  for (const GroupVersion& each : GroupVersions()) {
+  for (const GroupVersion& each : GroupVersions(custom)) {
     if (each.group.empty()) continue;
     paths.push_back("/apis/" + each.group);
     paths.push_back("/apis/" + each.text());
@@ -309,16 +321,16 @@ json::object RootPaths() {
 }
 
 // "/apis/apps/v1" and "/apis/apps"; nullopt for longer paths, which are resources.
-std::optional<DiscoveryAnswer> GroupAnswer(std::string_view rest) {
+std::optional<DiscoveryAnswer> GroupAnswer(const CustomCatalog& custom, std::string_view rest) {
   const std::size_t slash = rest.find('/');
   const std::string group(rest.substr(0, slash));
-  const std::vector<std::string> groups = Groups();
+  const std::vector<std::string> groups = Groups(custom);
   const bool is_served = std::find(groups.begin(), groups.end(), group) != groups.end();
-  if (slash == std::string_view::npos) return is_served ? Json(GroupDocument(group)) : NotFoundPage();
+  if (slash == std::string_view::npos) return is_served ? Json(GroupDocument(custom, group)) : NotFoundPage();
   const std::string_view version = rest.substr(slash + 1);
   if (version.find('/') != std::string_view::npos) return std::nullopt;
-  for (const GroupVersion& each : GroupVersions()) {
-    if (each.group == group && each.version == version) return Json(ResourceList(each));
+  for (const GroupVersion& each : GroupVersions(custom)) {
+    if (each.group == group && each.version == version) return Json(ResourceList(custom, each));
   }
   return NotFoundPage();
 }
@@ -326,9 +338,9 @@ std::optional<DiscoveryAnswer> GroupAnswer(std::string_view rest) {
 }  // namespace
 
 std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string_view accept,
-                                              std::string_view server_address) {
+                                              std::string_view server_address, const CustomCatalog& custom) {
   while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
-  if (path == "/" || path.empty()) return Json(RootPaths());
+  if (path == "/" || path.empty()) return Json(RootPaths(custom));
   if (path == "/version") return Json(VersionDocument());
   for (const std::string_view health : {"/healthz", "/livez", "/readyz"}) {
     if (path == health || (path.starts_with(health) && path[health.size()] == '/')) return PlainText("ok");
@@ -336,20 +348,21 @@ std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string
   if (path == "/api" || path == "/apis") {
     const bool is_core = path == "/api";
     if (const std::string_view version = AggregatedVersionOf(accept); !version.empty()) {
-      return AggregatedAnswer(is_core, version);
+      return AggregatedAnswer(custom, is_core, version);
     }
-    return Json(is_core ? ApiVersions(server_address) : GroupList());
+    return Json(is_core ? ApiVersions(server_address) : GroupList(custom));
   }
-  if (path == "/api/v1") return Json(ResourceList({"", "v1"}));
+  if (path == "/api/v1") return Json(ResourceList(custom, {"", "v1"}));
   constexpr std::string_view kApis = "/apis/";
-  if (path.starts_with(kApis)) return GroupAnswer(path.substr(kApis.size()));
+  if (path.starts_with(kApis)) return GroupAnswer(custom, path.substr(kApis.size()));
   if (path == "/openapi/v2") {
     // kubectl asks for the protobuf form alone. Who takes JSON too gets that.
     if (AcceptsJson(accept) || accept.find("proto-openapi") == std::string_view::npos)
-      return OpenApi(OpenApiV2(), accept);
-    return DiscoveryAnswer{200, kOpenApiV2MediaType, OpenApiV2Protobuf(), '"' + OpenApiHash() + "-protobuf\""};
+      return OpenApi(custom, *OpenApiV2(custom), accept);
+    return DiscoveryAnswer{200, kOpenApiV2MediaType, *OpenApiV2Protobuf(custom),
+                           '"' + OpenApiHash() + custom.version + "-protobuf\""};
   }
-  if (path == "/openapi/v3") return OpenApi(OpenApiV3Index(), accept);
+  if (path == "/openapi/v3") return OpenApi(custom, OpenApiV3Index(custom), accept);
   constexpr std::string_view kV3 = "/openapi/v3/";
   if (!path.starts_with(kV3)) return std::nullopt;
   std::string_view rest = path.substr(kV3.size());
@@ -364,8 +377,8 @@ std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string
   } else {
     return NotFoundPage();
   }
-  const std::string& document = OpenApiV3(group, rest);
-  return document.empty() ? NotFoundPage() : OpenApi(document, accept);
+  const std::string document = OpenApiV3(custom, group, rest);
+  return document.empty() ? NotFoundPage() : OpenApi(custom, document, accept);
 }
 
 }  // namespace berth::apiserver

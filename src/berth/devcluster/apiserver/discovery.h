@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "berth/devcluster/apiserver/custom_resources.h"
+
 namespace berth::apiserver {
 
 struct DiscoveryAnswer {
@@ -22,7 +24,7 @@ struct DiscoveryAnswer {
 // /openapi/v2, /openapi/v3, /openapi/v3/... The REST code asks here first, for GET (and HEAD).
 // `accept` is the Accept header; `server_address` ("127.0.0.1:8001") goes into /api.
 std::optional<DiscoveryAnswer> ServeDiscovery(std::string_view path, std::string_view accept,
-                                              std::string_view server_address);
+                                              std::string_view server_address, const CustomCatalog& custom = {});
 
 // What /version says of us: gitVersion.
 inline constexpr std::string_view kGitVersion = "v1.36.0+berth";

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/apiserver/openapi.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <mutex>
 #include <set>
 #include <utility>
+#include <vector>
 
+#include "berth/devcluster/apiserver/custom_openapi.h"
 #include "berth/devcluster/apiserver/discovery.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/openapi_protobuf.h"
@@ -141,14 +144,26 @@ void AddCommonSchemas(const Dialect& dialect, json::object& schemas) {
   }
 }
 
+// What the schema of a kind is called; empty: there is none.
+std::string KindName(const ResourceType& type) {
+  if (type.structural != nullptr) return CustomSchemaName(type);
+  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
+  return schema == nullptr ? std::string() : FullName(*schema);
+}
+
 // The kind itself with its tag, and its list.
 void AddKind(const Dialect& dialect, const ResourceType& type, json::object& schemas) {
-  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
-  if (schema == nullptr) return;
-  AddSchemas(dialect, *schema, schemas);
-  const std::string name = FullName(*schema);
+  const std::string name = KindName(type);
+  if (name.empty()) return;
+  if (type.structural != nullptr) {
+    schemas[name] = CustomKindSchema(type, dialect.is_v3, FieldReference(dialect, MetaName("ObjectMeta")));
+    AddSchemas(dialect, *FindMetaSchema("ObjectMeta"), schemas);
+  } else {
+    AddSchemas(dialect, *FindSchema(type.group, type.version, type.kind), schemas);
+  }
   schemas[name].as_object()["x-kubernetes-group-version-kind"] =
       json::array{KindTag(type.group, type.version, type.kind)};
+  if (!type.is_stored) return;
   json::object items;
   items["type"] = "array";
   items["items"] = FieldReference(dialect, name);
@@ -205,15 +220,17 @@ json::object Operation(const Dialect& dialect, const ResourceType& type, const V
     for (const char* name : {"dryRun", "fieldManager", "fieldValidation"}) {
       parameters.push_back(Parameter(dialect, name, "query", "string"));
     }
+    if (method == "patch") parameters.push_back(Parameter(dialect, "force", "query", "boolean"));
   }
   const std::string body = method == "patch" ? MetaName("Patch") : kind_name;
   if (is_write && dialect.is_v3) {
     json::object content;
     if (method == "patch") {
-      for (const char* media :
-           {"application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"}) {
-        content[media] = json::object{{"schema", Reference(dialect, body)}};
-      }
+      std::vector<const char*> types = {"application/apply-patch+yaml", "application/json-patch+json",
+                                        "application/merge-patch+json"};
+      // kubectl sends what it finds here.
+      if (type.structural == nullptr) types.push_back("application/strategic-merge-patch+json");
+      for (const char* media : types) content[media] = json::object{{"schema", Reference(dialect, body)}};
     } else {
       content["application/json"] = json::object{{"schema", Reference(dialect, body)}};
     }
@@ -247,9 +264,8 @@ json::object Operation(const Dialect& dialect, const ResourceType& type, const V
 
 void AddPath(const Dialect& dialect, const ResourceType& type, const std::string& path, const std::vector<Verb>& verbs,
              json::object& paths) {
-  const SchemaType* schema = FindSchema(type.group, type.version, type.kind);
-  if (schema == nullptr) return;
-  const std::string kind_name = FullName(*schema);
+  const std::string kind_name = KindName(type);
+  if (kind_name.empty()) return;
   json::object item;
   for (const Verb& verb : verbs) item[verb.method] = Operation(dialect, type, verb, kind_name);
   json::array parameters;
@@ -266,12 +282,17 @@ void AddPaths(const Dialect& dialect, const ResourceType& type, json::object& pa
   const std::string root = type.group.empty() ? "/api/v1" : "/apis/" + type.group + "/" + type.version;
   const Verb list = {"get", "list", true};
   const Verb delete_all = {"delete", "deletecollection", false, true};
-  const std::vector<Verb> collection = type.kind == "Namespace" ? std::vector<Verb>{list, {"post", "post"}}
-                                                                : std::vector<Verb>{list, {"post", "post"}, delete_all};
+  const std::vector<Verb> collection = type.kind == "Namespace" && type.structural == nullptr
+                                           ? std::vector<Verb>{list, {"post", "post"}}
+                                           : std::vector<Verb>{list, {"post", "post"}, delete_all};
   const std::vector<Verb> single = {
       {"get", "get"}, {"put", "put"}, {"patch", "patch"}, {"delete", "delete", false, true}};
   const std::vector<Verb> part = {{"get", "get"}, {"put", "put"}, {"patch", "patch"}};
   const std::string base = root + (type.namespaced ? "/namespaces/{namespace}/" : "/") + type.plural;
+  if (!type.is_stored) {
+    AddPath(dialect, type, base, {{"post", "post"}}, paths);
+    return;
+  }
   if (type.namespaced) AddPath(dialect, type, root + "/" + type.plural, {list}, paths);
   AddPath(dialect, type, base, collection, paths);
   AddPath(dialect, type, base + "/{name}", single, paths);
@@ -280,15 +301,17 @@ void AddPaths(const Dialect& dialect, const ResourceType& type, json::object& pa
 
 json::object Info() { return {{"title", "Kubernetes"}, {"version", std::string(kGitVersion)}}; }
 
-std::string MakeV3(std::string_view group, std::string_view version) {
+std::string MakeV3(const CustomCatalog& custom, std::string_view group, std::string_view version) {
   const Dialect dialect{true};
   json::object paths;
   json::object schemas;
-  for (const ResourceType& type : ResourceTypes()) {
-    if (type.group != group || type.version != version) continue;
+  const auto add = [&](const ResourceType& type) {
+    if (type.group != group || type.version != version) return;
     AddPaths(dialect, type, paths);
     AddKind(dialect, type, schemas);
-  }
+  };
+  for (const ResourceType& type : ResourceTypes()) add(type);
+  for (const ResourceType* type : custom.types) add(*type);
   if (paths.empty()) return {};
   AddCommonSchemas(dialect, schemas);
   json::object document;
@@ -299,14 +322,16 @@ std::string MakeV3(std::string_view group, std::string_view version) {
   return json::serialize(document);
 }
 
-json::object MakeV2() {
+json::object MakeV2(const CustomCatalog& custom) {
   const Dialect dialect{false};
   json::object paths;
   json::object definitions;
-  for (const ResourceType& type : ResourceTypes()) {
+  const auto add = [&](const ResourceType& type) {
     AddPaths(dialect, type, paths);
     AddKind(dialect, type, definitions);
-  }
+  };
+  for (const ResourceType& type : ResourceTypes()) add(type);
+  for (const ResourceType* type : custom.types) add(*type);
   AddCommonSchemas(dialect, definitions);
   json::object document;
   document["swagger"] = "2.0";
@@ -316,30 +341,49 @@ json::object MakeV2() {
   return document;
 }
 
+// The document of the last catalog that was asked for: it takes a while to be made.
+class Kept {
+ public:
+  template <typename Make>
+  std::shared_ptr<const std::string> Get(const std::string& version, const Make& make) {
+    const std::lock_guard lock(mutex_);
+    if (document_ == nullptr || version != version_) {
+      document_ = std::make_shared<const std::string>(make());
+      version_ = version;
+    }
+    return document_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::string version_;
+  std::shared_ptr<const std::string> document_;
+};
+
 }  // namespace
 
-const std::string& OpenApiV2() {
-  static const std::string kDocument = json::serialize(MakeV2());
-  return kDocument;
+std::shared_ptr<const std::string> OpenApiV2(const CustomCatalog& custom) {
+  static Kept kept;
+  return kept.Get(custom.version, [&] { return json::serialize(MakeV2(custom)); });
 }
 
-const std::string& OpenApiV2Protobuf() {
-  static const std::string kDocument = EncodeOpenApiV2(MakeV2());
-  return kDocument;
+std::shared_ptr<const std::string> OpenApiV2Protobuf(const CustomCatalog& custom) {
+  static Kept kept;
+  return kept.Get(custom.version, [&] { return EncodeOpenApiV2(MakeV2(custom)); });
 }
 
-const std::string& OpenApiV3(std::string_view group, std::string_view version) {
-  static const std::string kNone;
-  static std::mutex mutex;  // guards `documents`
+std::string OpenApiV3(const CustomCatalog& custom, std::string_view group, std::string_view version) {
+  static std::mutex mutex;  // guards `documents`, those that have no custom resources
   static std::map<std::pair<std::string, std::string>, std::string> documents;
-  bool is_served = false;
-  for (const ResourceType& type : ResourceTypes()) {
-    is_served = is_served || (type.group == group && type.version == version);
-  }
-  if (!is_served) return kNone;
+  const auto is_of = [&](const ResourceType& type) { return type.group == group && type.version == version; };
+  const bool is_ours = std::any_of(ResourceTypes().begin(), ResourceTypes().end(), is_of);
+  const bool is_custom =
+      std::any_of(custom.types.begin(), custom.types.end(), [&](const ResourceType* type) { return is_of(*type); });
+  if (is_custom) return MakeV3(custom, group, version);
+  if (!is_ours) return {};
   const std::lock_guard lock(mutex);
   std::string& document = documents[{std::string(group), std::string(version)}];
-  if (document.empty()) document = MakeV3(group, version);
+  if (document.empty()) document = MakeV3({}, group, version);
   return document;
 }
 
@@ -349,7 +393,7 @@ const std::string& OpenApiHash() {
     const auto add = [&](std::string_view text) {
       for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
     };
-    add("1");  // to be counted up when the documents are generated in another way
+    add("2");  // to be counted up when the documents are generated in another way
     add(kGitVersion);
     for (const std::string_view text : internal::SchemaTexts()) add(text);
     for (const ResourceType& type : ResourceTypes()) add(type.group + "/" + type.plural);
@@ -360,16 +404,16 @@ const std::string& OpenApiHash() {
   return kHash;
 }
 
-const std::string& OpenApiV3Index() {
-  static const std::string kIndex = [] {
-    json::object paths;
-    for (const ResourceType& type : ResourceTypes()) {
-      const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/" + type.version;
-      paths[path] = json::object{{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + OpenApiHash()}};
-    }
-    return json::serialize(json::object{{"paths", std::move(paths)}});
-  }();
-  return kIndex;
+std::string OpenApiV3Index(const CustomCatalog& custom) {
+  json::object paths;
+  const auto add = [&](const ResourceType& type) {
+    const std::string path = type.group.empty() ? "api/v1" : "apis/" + type.group + "/" + type.version;
+    const std::string hash = OpenApiHash() + (type.structural == nullptr ? "" : custom.version);
+    paths[path] = json::object{{"serverRelativeURL", "/openapi/v3/" + path + "?hash=" + hash}};
+  };
+  for (const ResourceType& type : ResourceTypes()) add(type);
+  for (const ResourceType* type : custom.types) add(*type);
+  return json::serialize(json::object{{"paths", std::move(paths)}});
 }
 
 }  // namespace berth::apiserver

@@ -3,21 +3,24 @@
 // and its check that the server validates fields. Each document is made when first asked for and kept. Thread-safe.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
+
+#include "berth/devcluster/apiserver/custom_resources.h"
 
 namespace berth::apiserver {
 
 // Swagger 2.0 of everything, as JSON.
-const std::string& OpenApiV2();
+std::shared_ptr<const std::string> OpenApiV2(const CustomCatalog& custom = {});
 // The same as kubectl asks for it, which takes nothing else.
-const std::string& OpenApiV2Protobuf();
+std::shared_ptr<const std::string> OpenApiV2Protobuf(const CustomCatalog& custom = {});
 
 // OpenAPI 3.0 of one group and version ("" and "v1" for core); empty when it is not served.
-const std::string& OpenApiV3(std::string_view group, std::string_view version);
+std::string OpenApiV3(const CustomCatalog& custom, std::string_view group, std::string_view version);
 
 // The list of OpenAPI 3.0 documents with their addresses.
-const std::string& OpenApiV3Index();
+std::string OpenApiV3Index(const CustomCatalog& custom = {});
 
 // Differs between builds whose documents differ; clients cache by it.
 const std::string& OpenApiHash();

@@ -110,7 +110,6 @@ class Decoder {
   }
 
   void Fields(const SchemaType& type, int inline_number, std::string_view bytes, json::object& object) {
-    if (IsJsonOnly(type) && error_.empty()) error_ = std::string(type.name) + ", which is taken in JSON alone";
     WireReader reader(bytes);
     for (WireField wire; error_.empty() && reader.Next(wire);) {
       const SchemaField* found = nullptr;
@@ -124,6 +123,8 @@ class Decoder {
         Field(type, *found, wire, object);
       } else if (is_inline_message) {
         Fields(type, wire.number, wire.bytes, object);
+      } else if (IsJsonOnly(type)) {
+        error_ = std::string(type.name) + ", a part of which is taken in JSON alone";
       }
     }
     if (reader.is_malformed()) Fail(type, "");

@@ -6,12 +6,13 @@
 
 #include "berth/base/uuid.h"
 #include "berth/devcluster/apiserver/autoscaler_conversion.h"
+#include "berth/devcluster/apiserver/body_check.h"
 #include "berth/devcluster/apiserver/default_storage_class.h"
 #include "berth/devcluster/apiserver/event_conversion.h"
+#include "berth/devcluster/apiserver/managed_fields.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/priority.h"
 #include "berth/devcluster/apiserver/runtime_class.h"
-#include "berth/devcluster/apiserver/schema.h"
 
 namespace berth::apiserver {
 namespace {
@@ -32,7 +33,9 @@ std::string PathKey(std::string_view group, std::string_view version, std::strin
 }
 
 // Objects that upstream creates by PUT as well.
-bool MayCreateOnUpdate(const ResourceType& type) { return type.plural == "leases" || type.plural == "events"; }
+bool MayCreateOnUpdate(const ResourceType& type) {
+  return type.structural == nullptr && (type.plural == "leases" || type.plural == "events");
+}
 
 void CopyMember(json::object& to, const json::object& from, std::string_view name) {
   if (const json::value* value = FindMember(from, name)) {
@@ -78,6 +81,12 @@ std::int64_t PodGracePeriod(const json::object& pod, const DeleteOptions& option
   const std::string_view phase = status == nullptr ? std::string_view() : StringMember(*status, "phase");
   if (phase == "Succeeded" || phase == "Failed") period = 0;
   return period < 0 ? 1 : std::min(period, kGracePeriodMax);
+}
+
+// Of an object whose fields are tracked: its managedFields are written anew each time, in another place.
+bool IsSameTracked(const json::object& old, const json::object& document) {
+  const json::object* metadata = ObjectMember(old, "metadata");
+  return metadata != nullptr && metadata->contains("managedFields") && document == old;
 }
 
 enum class Removal : std::uint8_t { kNow, kLater, kAlreadyPending };
@@ -132,15 +141,16 @@ std::vector<TableOptions> Registry::Tables(const std::vector<ResourceType>& type
   std::vector<TableOptions> tables;
   absl::flat_hash_map<std::string, TableId> seen;
   for (const ResourceType& type : types) {
-    if (seen.try_emplace(StorageKey(type), tables.size()).second)
-      tables.push_back(type.kind == "Event" ? events : usual);
+    if (!seen.try_emplace(StorageKey(type), tables.size()).second) continue;
+    tables.push_back(type.kind == "Event" ? events : usual);
+    tables.back().name = StorageKey(type);
   }
   return tables;
 }
 
 Registry::Registry(const std::vector<ResourceType>& types, Store& store, const Clock& clock, std::uint64_t seed,
-                   std::function<void(TableId)> changed)
-    : store_(store), clock_(clock), changed_(std::move(changed)), random_(seed) {
+                   const TableOptions& usual, std::function<void(TableId)> changed)
+    : store_(store), clock_(clock), changed_(std::move(changed)), custom_(store, usual), random_(seed) {
   absl::flat_hash_map<std::string, TableId> tables;
   served_.resize(types.size());
   for (std::size_t i = 0; i < types.size(); ++i) {
@@ -176,58 +186,87 @@ const ServedType* Registry::Find(std::string_view group, std::string_view versio
   return found == index_.end() ? nullptr : &served_[found->second];
 }
 
+std::shared_ptr<const ServedType> Registry::FindAny(std::string_view group, std::string_view version,
+                                                    std::string_view plural) const {
+  // The registry owns its own types: nothing is counted.
+  if (const ServedType* own = Find(group, version, plural)) return {std::shared_ptr<const void>(), own};
+  const std::shared_ptr<const CustomCatalog> catalog = custom_.catalog();
+  const auto found = catalog->by_path.find(PathKey(group, version, plural));
+  return found == catalog->by_path.end() ? nullptr : found->second;
+}
+
+Outcome<Done> Registry::CheckLog() const {
+  const std::string why = store_.LogFailure();
+  if (why.empty()) return Done();
+  return StatusError{.code = 500, .reason = "InternalError", .message = "Internal error occurred: not kept: " + why};
+}
+
+std::size_t Registry::Restore(const std::vector<SavedObject>& objects, std::int64_t resource_version) {
+  std::size_t passed_over = 0;
+  const auto restore = [&](const SavedObject& saved, const ServedType& stored) {
+    auto document = codec::ParseJson(saved.document, {.bytes_max = 2 * kObjectBytesMax});
+    if (!document.ok() || !document->is_object() || ObjectMember(document->get_object(), "metadata") == nullptr) {
+      ++passed_over;
+      return;
+    }
+    store_.Restore(stored.table, MakeDraft(*stored.type, document->get_object()), saved.resource_version, clock_.Now());
+  };
+  absl::flat_hash_map<std::string, const ServedType*> stored;
+  for (const ServedType* each : by_table_) stored[StorageKey(*each->type)] = each;
+  std::vector<const SavedObject*> others;
+  for (const SavedObject& each : objects) {
+    const auto found = stored.find(each.type);
+    if (found != stored.end()) {
+      restore(each, *found->second);
+    } else {
+      others.push_back(&each);
+    }
+  }
+  // Definitions come first: they make the tables of all others.
+  UpdateCustomResources();
+  const auto storing = StoringTypes();
+  for (const auto& each : storing) stored[StorageKey(*each->type)] = each.get();
+  for (const SavedObject* each : others) {
+    const auto found = stored.find(each->type);
+    if (found != stored.end()) {
+      restore(*each, *found->second);
+    } else {
+      ++passed_over;
+    }
+  }
+  store_.RestoreVersion(resource_version);
+  // The same seed must not give the uids of another life again.
+  const std::lock_guard lock(random_mutex_);
+  random_ = Random(random_.Next() + static_cast<std::uint64_t>(resource_version));
+  return passed_over;
+}
+
+void Registry::UpdateCustomResources() {
+  std::vector<TableId> gone;
+  {
+    const std::lock_guard lock(definitions_mutex_);
+    gone = custom_.Update(AllOf("apiextensions.k8s.io", "customresourcedefinitions"));
+  }
+  // Objects of a definition go with it; nobody's finalizers are waited for.
+  for (const TableId table : gone) {
+    for (const ObjectPtr& object : store_.List(table, {}).objects) {
+      if (store_.Remove(table, object, *object) != nullptr) changed_(table);
+    }
+  }
+}
+
+std::vector<std::shared_ptr<const ServedType>> Registry::StoringTypes() const {
+  std::vector<std::shared_ptr<const ServedType>> types;
+  for (const ServedType* each : by_table_) types.emplace_back(std::shared_ptr<const void>(), each);
+  for (const auto& definition : custom_.catalog()->definitions) types.emplace_back(definition, &definition->storing());
+  return types;
+}
+
 Outcome<ObjectPtr> Registry::Get(const ServedType& served, std::string_view namespace_name,
                                  std::string_view name) const {
   ObjectPtr object = store_.Get(served.table, ObjectKey(namespace_name, name));
   if (object == nullptr) return NotFound(*served.type, name);
   return object;
-}
-
-Outcome<Done> Registry::CheckTypeMeta(const ResourceType& type, json::object& document) const {
-  const std::string api_version = type.group.empty() ? type.version : type.group + '/' + type.version;
-  for (const auto& [key, want] : {std::pair<std::string_view, const std::string&>{"kind", type.kind},
-                                  std::pair<std::string_view, const std::string&>{"apiVersion", api_version}}) {
-    const json::value* got = FindMember(document, key);
-    if (got != nullptr && !got->is_null() && !got->is_string()) {
-      return BadRequest(std::string(key) + " must be a string, and here \"" + want + '"');
-    }
-    const std::string_view text = StringMember(document, key);
-    if (text.empty()) {
-      document[json::string_view(key.data(), key.size())] = want;
-    } else if (text != want) {
-      if (key == "apiVersion") {
-        return BadRequest("the API version in the data (" + std::string(text) +
-                          ") does not match the expected API version (" + want + ')');
-      }
-      return BadRequest("the kind in the data (" + std::string(text) + ") does not match the expected kind (" + want +
-                        ')');
-    }
-  }
-  return Done();
-}
-
-Outcome<Done> Registry::CheckBody(const ResourceType& type, json::object& document, const WriteOptions& options) const {
-  BERTH_RETURN_IF_ERROR(CheckTypeMeta(type, document));
-  const json::value* metadata = FindMember(document, "metadata");
-  if (metadata != nullptr && !metadata->is_object() && !metadata->is_null()) {
-    return BadRequest("metadata must be an object");
-  }
-  if (const auto wrong = WrongType(type, document)) return BadRequest(WrongTypeMessage(type, *wrong));
-  if (options.field_validation != FieldValidation::kIgnore) {
-    const std::vector<std::string> unknown = UnknownFields(type, document);
-    if (!unknown.empty() && options.field_validation == FieldValidation::kStrict) {
-      std::string joined;
-      for (const std::string& each : unknown) joined += (joined.empty() ? "" : ", ") + each;
-      return BadRequest(WrongTypeMessage(type, "strict decoding error: " + joined));
-    }
-    if (options.warnings != nullptr) options.warnings->insert(options.warnings->end(), unknown.begin(), unknown.end());
-  }
-  DropUnknownFields(type, document);
-  DropNulls(document);
-  json::object& kept = MutableObject(document, "metadata");
-  kept.erase("managedFields");
-  kept.erase("selfLink");
-  return Done();
 }
 
 Outcome<Done> Registry::CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const {
@@ -312,16 +351,24 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   if (type.has_status && type.plural != "nodes") document.erase("status");
 
   if (served.IsPods()) BERTH_RETURN_IF_ERROR(AdmitPod(document));
-  if (type.kind == "PersistentVolumeClaim") {
+  if (type.kind == "PersistentVolumeClaim" && type.group.empty()) {
     const std::vector<json::object> classes = AllOf("storage.k8s.io", "storageclasses");
     ApplyDefaultStorageClass(document, PointersTo(classes));
   }
   if (type.set_defaults) type.set_defaults(document);
   if (type.prepare_create) type.prepare_create(document);
+  if (served.IsDefinitions()) {
+    const bool has_room = custom_.HasRoomFor(StringMember(MutableObject(document, "metadata"), "name"));
+    EstablishDefinition(
+        document, AllOf(type.group, type.plural),
+        has_room ? ""
+                 : "this server keeps no more than " + std::to_string(kCustomTablesMax) + " definitions: restart it");
+  }
   std::vector<FieldError> errors = ValidateMetadata(type, MutableObject(document, "metadata"));
   if (errors.empty() && type.validate) errors = type.validate(document, nullptr);
   if (!errors.empty()) return Invalid(type, StringMember(MutableObject(document, "metadata"), "name"), errors);
   BERTH_RETURN_IF_ERROR(CheckNamespaceExists(served, namespace_name));
+  if (!options.writer.is_apply) TrackFields({type, options.writer, clock_.WallNow()}, nullptr, document);
 
   for (int attempt = 0;; ++attempt) {
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
@@ -333,8 +380,10 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
     }
     if (ObjectPtr object = store_.Put(served.table, nullptr, std::move(draft), clock_.Now())) {
       changed_(served.table);
+      if (served.IsDefinitions()) UpdateCustomResources();
       return Written{std::move(object), true};
     }
+    BERTH_RETURN_IF_ERROR(CheckLog());
     if (!is_generated || attempt + 1 >= kGenerateNameAttemptsMax) return AlreadyExists(type, name);
     MutableObject(document, "metadata")["name"] = prefix.substr(0, 58) + NewNameSuffix();
   }
@@ -367,7 +416,7 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
   if (!version.empty() && version != "0" && version != std::to_string(current.resource_version)) {
     return ModifiedConflict(type, current.name());
   }
-  if (version.empty() && type.plural == "leases" && options.mode == UpdateMode::kObject) {
+  if (version.empty() && type.plural == "leases" && type.structural == nullptr && options.mode == UpdateMode::kObject) {
     return Invalid(
         type, current.name(),
         {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: \"\": must be specified for an update"}});
@@ -381,6 +430,7 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
     json::object& merged_metadata = MutableObject(merged, "metadata");
     for (const char* each : {"labels", "annotations", "finalizers"}) CopyMember(merged_metadata, metadata, each);
     CopyMember(merged, document, "status");
+    if (options.write.writer.is_apply) CopyMember(merged_metadata, metadata, "managedFields");
     document = std::move(merged);
   } else {
     if (type.has_status) CopyMember(document, old, "status");
@@ -404,6 +454,8 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
   }
   if (errors.empty() && type.validate) errors = type.validate(document, &old);
   if (!errors.empty()) return Invalid(type, current.name(), errors);
+  if (!options.write.writer.is_apply) TrackFields({type, options.write.writer, clock_.WallNow()}, &old, document);
+  KeepTimesOfNothing(old, document);
   return document;
 }
 
@@ -414,7 +466,8 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     const json::storage_ptr storage = RequestStorage();
     const ObjectPtr current = store_.Get(served.table, key);
     if (current == nullptr) {
-      if (!options.may_create || !MayCreateOnUpdate(*served.type)) return NotFound(*served.type, name);
+      const bool may_create = options.may_create && (options.write.writer.is_apply || MayCreateOnUpdate(*served.type));
+      if (!may_create) return NotFound(*served.type, name);
       BERTH_ASSIGN_OR_RETURN(json::object document, change(nullptr, storage));
       json::object& metadata = MutableObject(document, "metadata");
       const std::string_view own = StringMember(metadata, "name");
@@ -432,14 +485,16 @@ Outcome<Written> Registry::Update(const ServedType& served, std::string_view nam
     }
     const bool is_finished = MayBeRemoved(MutableObject(document, "metadata"));
     BERTH_ASSIGN_OR_RETURN(StoredObject draft, Draft(served, document));
-    if (!is_finished && SameContent(draft, *current)) return Written{current};
+    if (!is_finished && (SameContent(draft, *current) || IsSameTracked(old, document))) return Written{current};
     if (options.write.is_dry_run) return Written{Seal(std::move(draft), current->resource_version)};
     ObjectPtr written = is_finished ? store_.Remove(served.table, current, std::move(draft))
                                     : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
       changed_(served.table);
+      if (served.IsDefinitions()) UpdateCustomResources();
       return Written{std::move(written)};
     }
+    BERTH_RETURN_IF_ERROR(CheckLog());
   }
   return ModifiedConflict(*served.type, name);
 }
@@ -477,15 +532,17 @@ Outcome<Deleted> Registry::Delete(const ServedType& served, std::string_view nam
                                                  : store_.Put(served.table, current, std::move(draft), clock_.Now());
     if (written != nullptr) {
       changed_(served.table);
+      if (served.IsDefinitions()) UpdateCustomResources();
       return Deleted{std::move(written), removal == Removal::kNow};
     }
+    BERTH_RETURN_IF_ERROR(CheckLog());
   }
   return ModifiedConflict(*served.type, name);
 }
 
 // Without a namespace controller the server empties the namespace itself. No kubelet is waited for.
 void Registry::DeleteNamespaceContents(std::string_view namespace_name) {
-  for (const ServedType* stored : by_table_) {
+  for (const auto& stored : StoringTypes()) {
     if (!stored->type->namespaced) continue;
     Store::ListQuery query;
     query.selector.namespace_name = namespace_name;
@@ -498,7 +555,7 @@ void Registry::DeleteNamespaceContents(std::string_view namespace_name) {
 void Registry::ForEachDependent(std::string_view owner_uid,
                                 const std::function<void(const ServedType&, const ObjectPtr&)>& visit) {
   if (owner_uid.empty()) return;
-  for (const ServedType* stored : by_table_) {
+  for (const auto& stored : StoringTypes()) {
     for (const ObjectPtr& object : store_.List(stored->table, {}).objects) {
       if (std::find(object->owner_uids.begin(), object->owner_uids.end(), owner_uid) != object->owner_uids.end()) {
         visit(*stored, object);

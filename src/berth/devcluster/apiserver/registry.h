@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,10 +16,13 @@
 #include "absl/container/flat_hash_map.h"
 #include "berth/base/random.h"
 #include "berth/base/time.h"
+#include "berth/devcluster/apiserver/custom_resources.h"
 #include "berth/devcluster/apiserver/object.h"
 #include "berth/devcluster/apiserver/resource.h"
+#include "berth/devcluster/apiserver/served_type.h"
 #include "berth/devcluster/apiserver/status_error.h"
 #include "berth/devcluster/apiserver/store.h"
+#include "berth/devcluster/apiserver/write_options.h"
 
 namespace berth::apiserver {
 
@@ -28,28 +32,6 @@ inline constexpr int kWriteAttemptsMax = 100;
 inline constexpr std::size_t kObjectBytesMax = std::size_t{3} << 20;
 // Names that generateName tries before it gives up, as upstream.
 inline constexpr int kGenerateNameAttemptsMax = 8;
-
-// A type as it is served: where its objects lie, and how they are spelled there.
-struct ServedType {
-  const ResourceType* type = nullptr;
-  const ResourceType* stored = nullptr;  // the type whose spelling the store holds; mostly the same
-  TableId table = 0;
-  void (*to_stored)(json::object& object) = nullptr;  // null: nothing to do
-  void (*from_stored)(json::object& object) = nullptr;
-  std::string (*field_to_stored)(std::string_view field) = nullptr;
-
-  bool IsPods() const { return type->group.empty() && type->plural == "pods"; }
-  bool IsNamespaces() const { return type->group.empty() && type->plural == "namespaces"; }
-};
-
-// How strictly bodies are read, from the parameter fieldValidation.
-enum class FieldValidation : std::uint8_t { kIgnore, kWarn, kStrict };
-
-struct WriteOptions {
-  bool is_dry_run = false;
-  FieldValidation field_validation = FieldValidation::kIgnore;
-  std::vector<std::string>* warnings = nullptr;  // of kWarn
-};
 
 struct Preconditions {
   std::string uid;
@@ -81,15 +63,21 @@ struct Deleted {
 
 class Registry {
  public:
-  // All outlive the registry. `changed` is called after each write to a table, outside of locks.
+  // All outlive the registry. `changed` is called after each write to a table, outside of locks. Tables of custom
+  // resources are like `usual`.
   Registry(const std::vector<ResourceType>& types, Store& store, const Clock& clock, std::uint64_t seed,
-           std::function<void(TableId)> changed);
+           const TableOptions& usual, std::function<void(TableId)> changed);
 
   // One entry a table, in the order of TableIds, as the Store wants them.
   static std::vector<TableOptions> Tables(const std::vector<ResourceType>& types, const TableOptions& usual,
                                           const TableOptions& events);
 
+  // Of Kubernetes' own types; lives as long as the registry.
   const ServedType* Find(std::string_view group, std::string_view version, std::string_view plural) const;
+  // The same, and custom resources; null when there is none.
+  std::shared_ptr<const ServedType> FindAny(std::string_view group, std::string_view version,
+                                            std::string_view plural) const;
+  std::shared_ptr<const CustomCatalog> custom_catalog() const { return custom_.catalog(); }
   Store& store() const { return store_; }
   Time WallNow() const { return clock_.WallNow(); }
 
@@ -116,16 +104,27 @@ class Registry {
   bool UpdateText(const ServedType& served, std::string_view namespace_name, std::string_view name,
                   const TextChange& change);
 
+  // Begins with what an earlier server has kept; before the first request. Gives how many objects were passed over:
+  // their type is not served any more, or they cannot be read.
+  std::size_t Restore(const std::vector<SavedObject>& objects, std::int64_t resource_version);
+
+  // A uid that no other object has.
+  std::string NewUid();
+
   Outcome<Deleted> Delete(const ServedType& served, std::string_view namespace_name, std::string_view name,
                           const DeleteOptions& options);
 
  private:
-  Outcome<Done> CheckTypeMeta(const ResourceType& type, json::object& document) const;
-  Outcome<Done> CheckBody(const ResourceType& type, json::object& document, const WriteOptions& options) const;
   Outcome<Done> CheckNamespaceExists(const ServedType& served, std::string_view namespace_name) const;
   // What the pod's PriorityClass means for its spec; 403 when there is no such class.
   // What the admission plugins RuntimeClass and Priority do.
   Outcome<Done> AdmitPod(json::object& pod) const;
+  // 500 when the last write was not kept.
+  Outcome<Done> CheckLog() const;
+  // After a write to CustomResourceDefinitions.
+  void UpdateCustomResources();
+  // Of each table the type that stores there.
+  std::vector<std::shared_ptr<const ServedType>> StoringTypes() const;
   std::vector<json::object> AllOf(std::string_view group, std::string_view plural) const;
   // The store's spelling of a document, ready to be put.
   static Outcome<StoredObject> Draft(const ServedType& served, const json::object& document);
@@ -140,7 +139,6 @@ class Registry {
   void ForEachDependent(std::string_view owner_uid,
                         const std::function<void(const ServedType&, const ObjectPtr&)>& visit);
 
-  std::string NewUid();
   std::string NewNameSuffix();
 
   Store& store_;
@@ -150,7 +148,9 @@ class Registry {
   std::vector<const ServedType*> by_table_;  // the type that stores
   absl::flat_hash_map<std::string, std::size_t> index_;
   const ServedType* namespaces_ = nullptr;
-  std::mutex random_mutex_;  // guards random_
+  CustomResources custom_;
+  std::mutex definitions_mutex_;  // held while the definitions are read and made a catalog
+  std::mutex random_mutex_;       // guards random_
   Random random_;
 };
 

@@ -11,6 +11,7 @@
 
 #include "berth/base/base64.h"
 #include "berth/devcluster/apiserver/canonical_quantity.h"
+#include "berth/devcluster/apiserver/custom_definition.h"
 #include "berth/devcluster/apiserver/resources_defaults.h"
 #include "berth/devcluster/apiserver/resources_prepare.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
@@ -20,6 +21,7 @@
 #include "berth/devcluster/apiserver/resources_validate_claim.h"
 #include "berth/devcluster/apiserver/resources_validate_cluster.h"
 #include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_validate_review.h"
 #include "berth/devcluster/apiserver/resources_validate_slice.h"
 #include "berth/devcluster/apiserver/resources_validate_storage.h"
 #include "berth/devcluster/apiserver/resources_validate_workload.h"
@@ -49,6 +51,7 @@ struct Entry {
   PrepareTraits prepare = {};
   std::vector<std::string> fields = {};
   const char* version = "v1";
+  bool is_stored = true;
 };
 
 constexpr bool kNamespaced = true;
@@ -462,7 +465,7 @@ std::vector<Entry> MoreEntries() {
                                  kCluster, {"crd", "crds"});
   definition.defaults = DefaultCustomResourceDefinition;
   definition.validate = ValidateCustomResourceDefinition;
-  definition.prepare = OnCreate(WithStatus(true), PrepareCustomResourceDefinitionCreate);
+  definition.prepare = WithStatus(true);  // its status is the registry's to write (custom_definition.h)
   return {
       job,
       cron_job,
@@ -493,6 +496,30 @@ std::vector<Entry> MoreEntries() {
   };
 }
 
+// Questions that are answered and not kept (access_reviews.h).
+std::vector<Entry> Reviews() {
+  using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
+  constexpr const char* kAuthentication = "authentication.k8s.io";
+  constexpr const char* kAuthorization = "authorization.k8s.io";
+  const auto review = [](const char* group, const char* kind, const char* plural, bool namespaced,
+                         Validate validate = nullptr) {
+    Entry entry{group, kind, plural, {}, namespaced};
+    entry.validate = validate;
+    entry.is_stored = false;
+    return entry;
+  };
+  return {
+      review(kAuthentication, "SelfSubjectReview", "selfsubjectreviews", kCluster),
+      review(kAuthentication, "TokenReview", "tokenreviews", kCluster),
+      review(kAuthorization, "LocalSubjectAccessReview", "localsubjectaccessreviews", kNamespaced,
+             ValidateSubjectAccessReview),
+      review(kAuthorization, "SelfSubjectAccessReview", "selfsubjectaccessreviews", kCluster,
+             ValidateSelfSubjectAccessReview),
+      review(kAuthorization, "SelfSubjectRulesReview", "selfsubjectrulesreviews", kCluster),
+      review(kAuthorization, "SubjectAccessReview", "subjectaccessreviews", kCluster, ValidateSubjectAccessReview),
+  };
+}
+
 // The member that a field selector's field stands for; null counts as "".
 const json::value* SelectableField(const json::object& object, std::string_view field) {
   static const json::value kFalse = false;
@@ -516,7 +543,6 @@ const json::value* SelectableField(const json::object& object, std::string_view 
 // Kinds that are stored and that nobody of the embedded cluster looks after.
 std::string Unattended(std::string_view kind) {
   constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
-      {"CronJob", "none of its controllers makes Jobs of it"},
       {"HorizontalPodAutoscaler", "none of its controllers scales by it"},
       {"ReplicationController", "none of its controllers makes the pods (a ReplicaSet's they do)"},
       {"Ingress", "nothing routes by it"},
@@ -524,7 +550,6 @@ std::string Unattended(std::string_view kind) {
       {"ResourceQuota", "nothing enforces it"},
       {"LimitRange", "nothing enforces it"},
       {"CertificateSigningRequest", "nothing signs it"},
-      {"CustomResourceDefinition", "no objects of it are served"},
       {"APIService", "no requests are passed on to it"},
       {"MutatingWebhookConfiguration", "its webhooks are not called"},
       {"ValidatingWebhookConfiguration", "its webhooks are not called"},
@@ -554,10 +579,13 @@ void SetFunctions(ResourceType& type, const Entry& entry) {
     if (defaults != nullptr) defaults(object);
   };
   const bool is_service = type.kind == "Service";
+  const bool is_definition = type.kind == "CustomResourceDefinition";
   type.prepare_create = [traits = entry.prepare](json::object& object) { internal::PrepareCreate(traits, object); };
-  type.prepare_update = [traits = entry.prepare, is_service](json::object& object, const json::object& old) {
+  type.prepare_update = [traits = entry.prepare, is_service, is_definition](json::object& object,
+                                                                            const json::object& old) {
     if (is_service) internal::PrepareServiceUpdate(object, old);
     internal::PrepareUpdate(traits, object, old);
+    if (is_definition) NoteStoredVersion(object);
   };
   type.validate = [validate = entry.validate](const json::object& object, const json::object* old) {
     Errors errors;
@@ -578,6 +606,7 @@ ResourceType MakeType(const Entry& entry) {
   type.namespaced = entry.namespaced;
   type.has_status = entry.has_status;
   type.has_scale = entry.has_scale;
+  type.is_stored = entry.is_stored;
   type.unattended = Unattended(type.kind);
   if (type.group == "events.k8s.io") {
     type.storage_group = "";
@@ -602,6 +631,7 @@ const std::vector<ResourceType>& ResourceTypes() {
     std::vector<ResourceType> types;
     for (const Entry& entry : Entries()) types.push_back(MakeType(entry));
     for (const Entry& entry : MoreEntries()) types.push_back(MakeType(entry));
+    for (const Entry& entry : Reviews()) types.push_back(MakeType(entry));
     return types;
   }();
   return kTypes;

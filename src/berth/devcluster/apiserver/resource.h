@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,15 @@ struct TableColumn {
   int priority = 0;  // above 0: only with -o wide
 };
 
+class CustomSchema;  // custom_schema.h
+
+// Where a custom resource keeps what its scale subresource shows, as ".spec.replicas"; the selector's may be empty.
+struct ScalePaths {
+  std::string replicas;
+  std::string status_replicas;
+  std::string selector;
+};
+
 struct ResourceType {
   std::string group;    // "" for core
   std::string version;  // "v1"
@@ -40,6 +50,9 @@ struct ResourceType {
   bool namespaced = true;
   bool has_status = false;  // a status subresource; writes to the object itself then ignore .status
   bool has_scale = false;
+  ScalePaths scale_paths;                          // of custom resources
+  std::shared_ptr<const CustomSchema> structural;  // null for the kinds of Kubernetes, which the schema tables describe
+  bool is_stored = true;   // false: a question, which a create answers and nothing keeps (access_reviews.h)
   std::string unattended;  // what is said to who creates one: that nothing comes of it; empty for most
   // Types that share one store under several group/versions (Events): the group/version that stores.
   std::string storage_group;

@@ -202,29 +202,6 @@ void PrepareJobCreate(json::object& job) {
   MutableObject(MutableObject(spec, "selector"), "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;
 }
 
-void PrepareCustomResourceDefinitionCreate(json::object& definition) {
-  const std::string now(StringAt(definition, {"metadata", "creationTimestamp"}));
-  const json::object names = Part(Part(definition, "spec"), "names");
-  const auto condition = [&](const char* type, bool is_true, const char* reason, const char* message) {
-    return json::object{{"type", type},
-                        {"status", is_true ? "True" : "False"},
-                        {"lastTransitionTime", now},
-                        {"reason", reason},
-                        {"message", message}};
-  };
-  json::array stored;
-  for (const json::object* version : ObjectsOf(Part(definition, "spec"), "versions")) {
-    if (BoolMember(*version, "storage")) stored.push_back(json::string(StringMember(*version, "name")));
-  }
-  json::object& status = MutableObject(definition, "status");
-  status["acceptedNames"] = names;
-  status["storedVersions"] = std::move(stored);
-  status["conditions"] = json::array{
-      condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
-      condition("Established", false, "NotServed",
-                "berth's embedded API server stores CustomResourceDefinitions and serves no objects of them")};
-}
-
 void PrepareCreate(const PrepareTraits& traits, json::object& object) {
   if (traits.drops_status) {
     object.erase("status");

@@ -16,8 +16,6 @@ void PreparePodCreate(json::object& pod);
 void PrepareServiceCreate(json::object& service);
 // Unless the job's author chose a selector, its pods are told from others' by the job's uid.
 void PrepareJobCreate(json::object& job);
-// Its conditions say that the server stores the definition and serves no objects of it.
-void PrepareCustomResourceDefinitionCreate(json::object& definition);
 void PrepareServiceUpdate(json::object& service, const json::object& old);
 
 // How a type treats its status and its generation on writes to the object itself.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/apiserver/resources_validate_cluster.h"
 
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "berth/api/names.h"
+#include "berth/devcluster/apiserver/custom_schema.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_validation.h"
 
@@ -103,7 +107,38 @@ void ValidateIngress(const json::object& object, const json::object*, Errors& er
   }
 }
 
-void ValidateCustomResourceDefinition(const json::object& object, const json::object*, Errors& errors) {
+namespace {
+
+void ValidateDefinitionVersions(const json::object& spec, Errors& errors) {
+  std::set<std::string_view> seen;
+  ForEachIn(spec, "versions", "spec", [&](const json::object& version, const std::string& field) {
+    const std::string_view name = StringMember(version, "name");
+    AddInvalid(errors, field + ".name", name, api::NotDnsLabel(name));
+    if (!seen.insert(name).second) errors.push_back(Duplicate(field + ".name", json::string(name)));
+    const std::string schema_field = field + ".schema.openAPIV3Schema";
+    const json::object* schema = ObjectMember(Part(version, "schema"), "openAPIV3Schema");
+    if (schema == nullptr) {
+      errors.push_back(Required(schema_field, "schemas are required"));
+    } else {
+      for (FieldError& each : CheckStructural(*schema, schema_field)) errors.push_back(std::move(each));
+    }
+    const json::object* scale = ObjectMember(Part(version, "subresources"), "scale");
+    if (scale == nullptr) return;
+    for (const auto& [member, root] :
+         {std::pair<std::string_view, std::string_view>{"specReplicasPath", ".spec."},
+          std::pair<std::string_view, std::string_view>{"statusReplicasPath", ".status."}}) {
+      const std::string_view path = StringMember(*scale, member);
+      if (!path.starts_with(root)) {
+        errors.push_back(Invalid(field + ".subresources.scale." + std::string(member), json::string(path),
+                                 "should be a json path under " + std::string(root.substr(0, root.size() - 1))));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void ValidateCustomResourceDefinition(const json::object& object, const json::object* old, Errors& errors) {
   const json::object& spec = Part(object, "spec");
   const json::object& names = Part(spec, "names");
   const std::string_view group = StringMember(spec, "group");
@@ -127,6 +162,14 @@ void ValidateCustomResourceDefinition(const json::object& object, const json::ob
     errors.push_back(Invalid("spec.versions", ValueOrNull(spec, "versions"),
                              "must have exactly one version marked as storage version"));
   }
+  for (const char* each : {"plural", "singular"}) {
+    const std::string_view text = StringMember(names, each);
+    if (!text.empty()) AddInvalid(errors, std::string("spec.names.") + each, text, api::NotDnsLabel(text));
+  }
+  ValidateDefinitionVersions(spec, errors);
+  if (old == nullptr) return;
+  ValidateImmutable(spec, Part(*old, "spec"), "scope", "spec.scope", errors);
+  ValidateImmutable(spec, Part(*old, "spec"), "group", "spec.group", errors);
 }
 
 }  // namespace berth::apiserver::internal

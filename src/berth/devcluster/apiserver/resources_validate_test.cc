@@ -533,7 +533,8 @@ TEST(Validate, AnAutoscalerAndACustomResourceDefinition) {
                                 nullptr)),
       "metadata.name: Invalid value: \"boats\": must be spec.names.plural+\".\"+spec.group\n"
       "spec.scope: Unsupported value: \"Galaxy\": supported values: \"Cluster\", \"Namespaced\"\n"
-      "spec.versions: Invalid value: [{\"name\":\"v1\"}]: must have exactly one version marked as storage version");
+      "spec.versions: Invalid value: [{\"name\":\"v1\"}]: must have exactly one version marked as storage version\n"
+      "spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required");
 }
 
 }  // namespace

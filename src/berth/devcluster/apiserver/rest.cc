@@ -48,7 +48,8 @@ void Rest::Handle(const net::Request& request, const std::shared_ptr<net::Respon
     return;
   }
   if (IsRead(request)) {
-    if (auto document = ServeDiscovery(target->path, HeaderValue(request, "Accept"), HeaderValue(request, "Host"))) {
+    if (auto document = ServeDiscovery(target->path, HeaderValue(request, "Accept"), HeaderValue(request, "Host"),
+                                       *registry_.custom_catalog())) {
       net::Response response;
       response.status = document->status;
       response.headers.push_back({"Content-Type", document->content_type});
@@ -107,7 +108,8 @@ Outcome<Rest::Route> Rest::FindRoute(const net::Target& target) const {
     if (route.served == nullptr) return NoSuchPath();
     return route;
   }
-  route.served = registry_.Find(group, version, path[0]);
+  route.keeper = registry_.FindAny(group, version, path[0]);
+  route.served = route.keeper.get();
   if (route.served == nullptr) return NoSuchPath();
   if (path.size() > 1) route.name = path[1];
   if (path.size() > 2) route.subresource = path[2];
@@ -131,6 +133,10 @@ Outcome<net::Response> Rest::Answer(const Call& call, const std::shared_ptr<net:
 Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_ptr<net::ResponseWriter>& writer,
                                           bool& is_streaming) {
   const Route& route = call.route;
+  if (!route.served->type->is_stored) {
+    const bool lacks_namespace = route.served->type->namespaced && route.namespace_name.empty();
+    return call.request.method == "POST" && !lacks_namespace ? reviews_.Review(call) : MethodNotAllowed();
+  }
   if (IsRead(call.request)) {
     BERTH_ASSIGN_OR_RETURN(ListParameters list, ParseListParameters(call.target, *route.served, route.namespace_name));
     if (!list.is_watch) return ListObjects(registry_, call, list);
@@ -146,6 +152,7 @@ Outcome<net::Response> Rest::OnCollection(const Call& call, const std::shared_pt
 }
 
 Outcome<net::Response> Rest::OnObject(const Call& call) {
+  if (!call.route.served->type->is_stored) return NoSuchPath();
   if (IsRead(call.request)) return Get(call);
   if (call.request.method == "PUT") return write_.Replace(call, UpdateMode::kObject);
   if (call.request.method == "PATCH") return write_.Patch(call, UpdateMode::kObject);
@@ -166,6 +173,9 @@ Outcome<net::Response> Rest::OnSubresource(const Call& call) {
   if (route.served->IsPods() && (route.subresource == "binding" || route.subresource == "eviction")) {
     if (method != "POST") return MethodNotAllowed();
     return route.subresource == "binding" ? write_.Bind(call) : write_.Evict(call);
+  }
+  if (route.subresource == "token" && route.served->IsServiceAccounts()) {
+    return method == "POST" ? reviews_.RequestToken(call) : MethodNotAllowed();
   }
   if (route.served->IsPods() && IsOfContainers(route.subresource)) {
     BERTH_RETURN_IF_ERROR(registry_.Get(*route.served, route.namespace_name, route.name));

@@ -6,7 +6,9 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "berth/devcluster/apiserver/access_reviews.h"
 #include "berth/devcluster/apiserver/registry.h"
 #include "berth/devcluster/apiserver/rest_call.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
@@ -19,8 +21,15 @@ namespace berth::apiserver {
 
 class Rest {
  public:
-  // Both outlive this.
-  Rest(Registry& registry, WatchHub& watches) : registry_(registry), watches_(watches), write_(registry) {}
+  // Both outlive this. `token_key` signs the tokens of TokenRequests; for `admin_token` see AccessReviews.
+  Rest(Registry& registry, WatchHub& watches, std::string token_key, std::string admin_token)
+      : registry_(registry),
+        watches_(watches),
+        write_(registry),
+        reviews_(registry, std::move(token_key), std::move(admin_token)) {}
+
+  // Whether somebody known sends the request.
+  bool IsAuthenticated(const net::Request& request) const { return reviews_.Authenticate(request).has_value(); }
 
   void Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer);
 
@@ -41,6 +50,7 @@ class Rest {
   Registry& registry_;
   WatchHub& watches_;
   RestWrite write_;
+  AccessReviews reviews_;
 };
 
 }  // namespace berth::apiserver

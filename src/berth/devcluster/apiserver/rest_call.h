@@ -2,6 +2,7 @@
 // One request to the REST API, and where its path leads. Plain values that live as long as the request is answered.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "berth/devcluster/apiserver/registry.h"
@@ -11,6 +12,7 @@
 namespace berth::apiserver {
 
 struct RestRoute {
+  std::shared_ptr<const ServedType> keeper;  // of `served`
   const ServedType* served = nullptr;
   std::string namespace_name;
   std::string name;         // empty: the collection

@@ -56,6 +56,7 @@ Outcome<net::Response> ListObjects(Registry& registry, const RestCall& call, con
 Outcome<Done> WatchObjects(Registry& registry, WatchHub& watches, const RestCall& call, ListParameters list,
                            const std::shared_ptr<net::ResponseWriter>& writer) {
   WatchRequest watch;
+  watch.keeper = call.route.keeper;
   BERTH_ASSIGN_OR_RETURN(watch.rendering,
                          NegotiateRendering(call.request, call.target, *call.route.served, registry.WallNow()));
   watch.selector = std::move(list.selector);

@@ -5,8 +5,10 @@
 #include <charconv>
 #include <utility>
 
+#include "berth/base/utf8.h"
 #include "berth/codec/json.h"
 #include "berth/codec/yaml.h"
+#include "berth/devcluster/apiserver/base64_url.h"
 #include "berth/devcluster/apiserver/protobuf.h"
 
 namespace berth::apiserver {
@@ -28,16 +30,6 @@ std::optional<bool> ParseBool(std::string_view text) {
     if (text == no) return false;
   }
   return std::nullopt;
-}
-
-Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name) {
-  if (!target.Has(name)) return std::optional<bool>();
-  const auto value = ParseBool(target.Query(name));
-  if (!value) {
-    return BadRequest("the query parameter " + std::string(name) + " must be true or false, and is \"" +
-                      std::string(target.Query(name)) + '"');
-  }
-  return value;
 }
 
 Outcome<std::optional<std::int64_t>> IntegerParameter(const net::Target& target, std::string_view name) {
@@ -101,6 +93,34 @@ Outcome<bool> ReadDryRun(const std::vector<std::string>& values, std::string_vie
   return !values.empty();
 }
 
+bool IsPrintable(char c) { return static_cast<unsigned char>(c) >= ' ' && c != 0x7f; }
+
+Outcome<FieldWriter> ReadFieldWriter(const net::Request& request, const net::Target& target, std::string_view kind) {
+  FieldWriter writer;
+  writer.manager = target.Query("fieldManager");
+  writer.is_named = !writer.manager.empty();
+  if (!writer.is_named) {
+    const std::string_view agent = HeaderValue(request, "User-Agent");
+    for (const char c : agent.substr(0, agent.find('/'))) {
+      if (IsPrintable(c) && writer.manager.size() < kFieldManagerBytesMax) writer.manager += c;
+    }
+    if (!IsValidUtf8(writer.manager)) writer.manager.clear();
+    return writer;
+  }
+  std::vector<FieldError> errors;
+  if (writer.manager.size() > kFieldManagerBytesMax) {
+    errors.push_back({"fieldManager", "FieldValueTooLong",
+                      "Too long: may not be more than " + std::to_string(kFieldManagerBytesMax) + " bytes"});
+  }
+  if (!std::all_of(writer.manager.begin(), writer.manager.end(), IsPrintable)) {
+    errors.push_back({"fieldManager", "FieldValueInvalid",
+                      "Invalid value: " + json::serialize(json::string(writer.manager)) +
+                          ": it must have printable characters only"});
+  }
+  if (!errors.empty()) return InvalidKind("meta.k8s.io", kind, "", errors);
+  return writer;
+}
+
 std::vector<std::string> QueryAll(const net::Target& target, std::string_view name) {
   std::vector<std::string> values;
   for (const auto& [key, value] : target.query) {
@@ -118,38 +138,17 @@ Outcome<std::string> CheckPropagation(std::string_view policy) {
                            ": supported values: \"Background\", \"Foreground\", \"Orphan\""}});
 }
 
-constexpr std::string_view kBase64Url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-std::string EncodeBase64Url(std::string_view bytes) {
-  std::string text;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : bytes) {
-    bits = (bits << 8) | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6; count -= 6) text += kBase64Url[(bits >> (count - 6)) & 63];
-  }
-  if (count > 0) text += kBase64Url[(bits << (6 - count)) & 63];
-  return text;
-}
-
-std::optional<std::string> DecodeBase64Url(std::string_view text) {
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const std::size_t digit = kBase64Url.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    bits = (bits << 6) | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count >= 8) {
-      count -= 8;
-      bytes += static_cast<char>((bits >> count) & 255);
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
+
+Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name) {
+  if (!target.Has(name)) return std::optional<bool>();
+  const auto value = ParseBool(target.Query(name));
+  if (!value) {
+    return BadRequest("the query parameter " + std::string(name) + " must be true or false, and is \"" +
+                      std::string(target.Query(name)) + '"');
+  }
+  return value;
+}
 
 std::string_view HeaderValue(const net::Request& request, std::string_view name) {
   for (const net::Header& header : request.headers) {
@@ -236,8 +235,9 @@ Outcome<ListParameters> ParseListParameters(const net::Target& target, const Ser
   return list;
 }
 
-Outcome<WriteOptions> ParseWriteOptions(const net::Target& target, std::string_view kind) {
+Outcome<WriteOptions> ParseWriteOptions(const net::Request& request, const net::Target& target, std::string_view kind) {
   WriteOptions options;
+  BERTH_ASSIGN_OR_RETURN(options.writer, ReadFieldWriter(request, target, kind));
   BERTH_ASSIGN_OR_RETURN(options.is_dry_run, ReadDryRun(QueryAll(target, "dryRun"), kind));
   const std::string_view validation = target.Query("fieldValidation");
   if (validation == "Strict") {

@@ -35,6 +35,9 @@ Outcome<json::object> DecodeObject(const net::Request& request, const json::stor
 // Parses JSON of a given media type that has its own Content-Type (patches).
 Outcome<json::value> DecodeJson(std::string_view text, const json::storage_ptr& storage = {});
 
+// A parameter that is true or false, or not there.
+Outcome<std::optional<bool>> BoolParameter(const net::Target& target, std::string_view name);
+
 // From the Accept header and includeObject; 406.
 Outcome<Rendering> NegotiateRendering(const net::Request& request, const net::Target& target, const ServedType& served,
                                       Time now);
@@ -53,8 +56,11 @@ struct ListParameters {
 Outcome<ListParameters> ParseListParameters(const net::Target& target, const ServedType& served,
                                             std::string_view namespace_name);
 
-// dryRun and fieldValidation.
-Outcome<WriteOptions> ParseWriteOptions(const net::Target& target, std::string_view kind);
+// dryRun, fieldValidation and fieldManager; without the last, the writer is called as its User-Agent begins.
+Outcome<WriteOptions> ParseWriteOptions(const net::Request& request, const net::Target& target, std::string_view kind);
+
+// Bytes of a field manager's name, as upstream.
+inline constexpr std::size_t kFieldManagerBytesMax = 128;
 
 // From the body (DeleteOptions) and the query; the body wins.
 Outcome<DeleteOptions> ParseDeleteOptions(const net::Request& request, const net::Target& target);

@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "berth/codec/yaml.h"
 #include "berth/devcluster/apiserver/duplicate_fields.h"
+#include "berth/devcluster/apiserver/managed_fields.h"
 #include "berth/devcluster/apiserver/patch.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
 #include "berth/devcluster/apiserver/schema.h"
@@ -15,8 +17,13 @@
 namespace berth::apiserver {
 namespace {
 
+constexpr std::string_view kApplyMediaType = "application/apply-patch+yaml";
 constexpr std::string_view kPatchMediaTypes =
-    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json";
+    "application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, "
+    "application/apply-patch+yaml";
+
+constexpr std::string_view kCustomPatchMediaTypes =
+    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
 
 // Upstream's deletions answer with the object for these types and with a Status for all others.
 bool ReturnsDeletedObject(const ResourceType& type) {
@@ -55,11 +62,40 @@ Outcome<Done> CheckDuplicates(const net::Request& request, const ResourceType& t
 }
 
 struct ParsedPatch {
-  enum class Kind { kJson, kMerge, kStrategic } kind = Kind::kJson;
+  enum class Kind { kJson, kMerge, kStrategic, kApply } kind = Kind::kJson;
   json::value document;
+  bool is_forced = false;  // of kApply
 };
 
-Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target) {
+StatusError InvalidPatchOptions(const char* field, const char* reason, const char* message) {
+  return InvalidKind("meta.k8s.io", "PatchOptions", "", {{field, reason, message}});
+}
+
+// The configuration of a server-side apply: YAML, of which JSON is a part.
+Outcome<ParsedPatch> ParseApply(const net::Request& request, const net::Target& target) {
+  if (target.Query("fieldManager").empty()) {
+    return InvalidPatchOptions("fieldManager", "FieldValueRequired", "Required value: is required for apply patch");
+  }
+  ParsedPatch patch;
+  patch.kind = ParsedPatch::Kind::kApply;
+  BERTH_ASSIGN_OR_RETURN(const auto force, BoolParameter(target, "force"));
+  patch.is_forced = force.value_or(false);
+  if (request.body.size() > kBodyBytesMax) {
+    return TooLarge("Request entity too large: limit is " + std::to_string(kBodyBytesMax));
+  }
+  if (request.body.starts_with('{')) {
+    BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(request.body));
+  } else {
+    auto parsed = codec::ParseYaml(request.body, {.bytes_max = kBodyBytesMax});
+    if (!parsed.ok()) return BadRequest("error decoding patch: " + parsed.error().message);
+    // What YAML can hold and JSON cannot ends here.
+    BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(json::serialize(*parsed)));
+  }
+  if (!patch.document.is_object()) return BadRequest("error decoding patch: it must be an object");
+  return patch;
+}
+
+Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& target, const ResourceType& of) {
   const std::string type = MediaType(HeaderValue(request, "Content-Type"));
   ParsedPatch patch;
   if (type == "application/json-patch+json") {
@@ -67,18 +103,16 @@ Outcome<ParsedPatch> ParsePatch(const net::Request& request, const net::Target& 
   } else if (type == "application/merge-patch+json") {
     patch.kind = ParsedPatch::Kind::kMerge;
   } else if (type == "application/strategic-merge-patch+json") {
+    // No schema of theirs says how lists merge in it.
+    if (of.structural != nullptr) return UnsupportedMediaType(kCustomPatchMediaTypes);
     patch.kind = ParsedPatch::Kind::kStrategic;
-  } else if (type == "application/apply-patch+yaml") {
-    StatusError error = UnsupportedMediaType(kPatchMediaTypes);
-    error.message = "server-side apply is not supported by this server: use client-side apply, or a patch of one of " +
-                    std::string(kPatchMediaTypes);
-    return error;
+  } else if (type == kApplyMediaType) {
+    return ParseApply(request, target);
   } else {
     return UnsupportedMediaType(kPatchMediaTypes);
   }
   if (target.Has("force")) {
-    return InvalidKind("meta.k8s.io", "PatchOptions", "",
-                       {{"force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch"}});
+    return InvalidPatchOptions("force", "FieldValueForbidden", "Forbidden: may not be specified for non-apply patch");
   }
   BERTH_ASSIGN_OR_RETURN(patch.document, DecodeJson(request.body));
   return patch;
@@ -93,6 +127,7 @@ Outcome<json::object> ApplyPatch(const ParsedPatch& patch, const json::object& c
       case ParsedPatch::Kind::kMerge: return ApplyMergePatch(std::move(document), patch.document);
       case ParsedPatch::Kind::kStrategic:
         return ApplyStrategicMergePatch(std::move(document), patch.document, kind, &PatchMergeKey);
+      case ParsedPatch::Kind::kApply: break;  // ApplyConfiguration(), which has to know the writer
     }
     return BadRequest("no such patch");
   };
@@ -107,13 +142,16 @@ Outcome<net::Response> RestWrite::Create(const RestCall& call) {
   const RestRoute& route = call.route;
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
-  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   std::vector<std::string> warnings;
   options.warnings = &warnings;
   BERTH_ASSIGN_OR_RETURN(json::object document, DecodeObject(call.request, RequestStorage()));
   BERTH_RETURN_IF_ERROR(CheckDuplicates(call.request, *route.served->type, options));
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Create(*route.served, route.namespace_name, std::move(document), options));
+  if (route.served->IsDefinitions()) {
+    for (std::string& each : UnservedParts(ParseStored(*written.object))) warnings.push_back(std::move(each));
+  }
   if (const std::string& unattended = route.served->type->unattended; !unattended.empty())
     warnings.push_back(unattended);
   return WriteResponse(rendering, written, warnings);
@@ -124,7 +162,8 @@ Outcome<net::Response> RestWrite::Replace(const RestCall& call, UpdateMode mode)
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   Registry::UpdateOptions options{.mode = mode, .may_create = mode == UpdateMode::kObject};
-  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "UpdateOptions"));
+  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "UpdateOptions"));
+  options.write.writer.subresource = route.subresource;
   std::vector<std::string> warnings;
   options.write.warnings = &warnings;
   BERTH_ASSIGN_OR_RETURN(const json::object document, DecodeObject(call.request));
@@ -144,13 +183,19 @@ Outcome<net::Response> RestWrite::Patch(const RestCall& call, UpdateMode mode) {
   BERTH_ASSIGN_OR_RETURN(const Rendering rendering,
                          NegotiateRendering(call.request, call.target, *route.served, registry_.WallNow()));
   Registry::UpdateOptions options{.mode = mode};
-  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "PatchOptions"));
+  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "PatchOptions"));
   std::vector<std::string> warnings;
   options.write.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(const ParsedPatch patch, ParsePatch(call.request, call.target));
+  BERTH_ASSIGN_OR_RETURN(const ParsedPatch patch, ParsePatch(call.request, call.target, *route.served->type));
+  const bool is_apply = patch.kind == ParsedPatch::Kind::kApply;
+  options.write.writer.subresource = route.subresource;
+  options.write.writer.is_apply = is_apply;
+  options.may_create = is_apply && mode == UpdateMode::kObject;
   const auto change = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
     warnings.clear();
-    return ApplyPatch(patch, *current, storage, route.served->type->kind);
+    if (!is_apply) return ApplyPatch(patch, *current, storage, route.served->type->kind);
+    return ApplyConfiguration({*route.served->type, options.write.writer, registry_.WallNow()}, current,
+                              patch.document.get_object(), patch.is_forced);
   };
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Update(*route.served, route.namespace_name, route.name, change, options));
@@ -195,7 +240,7 @@ Outcome<net::Response> RestWrite::DeleteCollection(const RestCall& call) {
 }
 
 Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   BERTH_ASSIGN_OR_RETURN(const json::object binding, DecodeObject(call.request, RequestStorage()));
   BERTH_RETURN_IF_ERROR(
       BindPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, binding, options.is_dry_run));
@@ -203,7 +248,7 @@ Outcome<net::Response> RestWrite::Bind(const RestCall& call) {
 }
 
 Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
-  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.target, "CreateOptions"));
+  BERTH_ASSIGN_OR_RETURN(const WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   BERTH_ASSIGN_OR_RETURN(const json::object eviction, DecodeObject(call.request));
   BERTH_RETURN_IF_ERROR(EvictPod(registry_, *call.route.served, call.route.namespace_name, call.route.name, eviction,
                                  options.is_dry_run));
@@ -213,31 +258,36 @@ Outcome<net::Response> RestWrite::Evict(const RestCall& call) {
 Outcome<net::Response> RestWrite::Scale(const RestCall& call) {
   const RestRoute& route = call.route;
   const auto respond = [&](const StoredObject& object) {
-    return JsonResponse(200, json::serialize(ScaleOf(ParseStored(object), object.resource_version)));
+    return JsonResponse(200,
+                        json::serialize(ScaleOf(*route.served->type, ParseStored(object), object.resource_version)));
   };
   if (call.request.method == "GET" || call.request.method == "HEAD") {
     BERTH_ASSIGN_OR_RETURN(const ObjectPtr object, registry_.Get(*route.served, route.namespace_name, route.name));
     return respond(*object);
   }
   Registry::UpdateOptions options;
-  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.target, "UpdateOptions"));
+  BERTH_ASSIGN_OR_RETURN(options.write, ParseWriteOptions(call.request, call.target, "UpdateOptions"));
   options.write.field_validation = FieldValidation::kIgnore;
+  options.write.writer.subresource = "scale";
   ParsedPatch patch;
   json::object body;
   const bool is_patch = call.request.method == "PATCH";
   if (is_patch) {
-    BERTH_ASSIGN_OR_RETURN(patch, ParsePatch(call.request, call.target));
+    BERTH_ASSIGN_OR_RETURN(patch, ParsePatch(call.request, call.target, *route.served->type));
+    if (patch.kind == ParsedPatch::Kind::kApply) {
+      return BadRequest("the subresource scale is not applied to here: use another patch, or apply to the object");
+    }
   } else if (call.request.method == "PUT") {
     BERTH_ASSIGN_OR_RETURN(body, DecodeObject(call.request));
   } else {
     return MethodNotAllowed();
   }
   const auto change = [&](const json::object* current, const json::storage_ptr& storage) -> Outcome<json::object> {
-    if (!is_patch) return WithScale(*current, body, storage);
+    if (!is_patch) return WithScale(*route.served->type, *current, body, storage);
     const std::string_view version = StringMember(*ObjectMember(*current, "metadata"), "resourceVersion");
-    const json::object scale = ScaleOf(*current, std::stoll(std::string(version)));
+    const json::object scale = ScaleOf(*route.served->type, *current, std::stoll(std::string(version)));
     BERTH_ASSIGN_OR_RETURN(const json::object patched, ApplyPatch(patch, scale, storage, "Scale"));
-    return WithScale(*current, patched, storage);
+    return WithScale(*route.served->type, *current, patched, storage);
   };
   BERTH_ASSIGN_OR_RETURN(const Written written,
                          registry_.Update(*route.served, route.namespace_name, route.name, change, options));

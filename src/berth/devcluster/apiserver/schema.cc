@@ -120,7 +120,7 @@ Tables ReadTables() {
       if (line.front() != ' ') {
         const std::string_view name = TakeUntil(line, " ");
         tables.by_name[{package, name}] = tables.types.size();
-        tables.types.push_back(SchemaType{package_path, name, {}});
+        tables.types.push_back(SchemaType{package_path, package, name, {}});
         drafts.push_back(Draft{package, {}});
       }
       while (!line.empty()) {

@@ -75,6 +75,7 @@ struct SchemaField {
 
 struct SchemaType {
   std::string_view package;         // "io.k8s.api.core.v1"
+  std::string_view short_package;   // "core"
   std::string_view name;            // "PodSpec"
   std::vector<SchemaField> fields;  // sorted by name
   const SchemaField* Find(std::string_view field) const;

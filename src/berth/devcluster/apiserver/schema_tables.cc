@@ -549,6 +549,7 @@ Condition lastTransitionTime:time!#4 message:string!#6 observedGeneration:int64#
 DeleteOptions apiVersion:string dryRun:[]string#5 gracePeriodSeconds:*int64#1
   ignoreStoreReadErrorWithClusterBreakingPotential:*bool#6 kind:string orphanDependents:*bool#3
   preconditions:Preconditions#2 propagationPolicy:*string#4
+FieldSelectorRequirement key:string!#1 operator:string!#2 values:[]string#3
 LabelSelector matchExpressions:[]LabelSelectorRequirement#2 matchLabels:{}string#1
 LabelSelectorRequirement key:string!#1 operator:string!#2 values:[]string#3
 ListMeta continue:string#3 remainingItemCount:*int64#4 resourceVersion:string#2 selfLink:string#1

@@ -108,6 +108,47 @@ APIServiceStatus conditions:[]APIServiceCondition/type#1
 ServiceReference name:string#2 namespace:string#1 port:*int32#3
 )";
 
+static constexpr std::string_view kAuthentication = R"(
+@authentication io.k8s.api.authentication.v1
+BoundObjectReference apiVersion:string#2 kind:string#1 name:string#3 uid:string#4
+SelfSubjectReview apiVersion:string kind:string metadata:meta.ObjectMeta#1 status:SelfSubjectReviewStatus#2
+SelfSubjectReviewStatus userInfo:UserInfo#1
+TokenRequest apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:TokenRequestSpec!#2
+  status:TokenRequestStatus#3
+TokenRequestSpec audiences:[]string!#1 boundObjectRef:BoundObjectReference#3 expirationSeconds:*int64#4
+TokenRequestStatus expirationTimestamp:time!#2 token:string!#1
+TokenReview apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:TokenReviewSpec!#2 status:TokenReviewStatus#3
+TokenReviewSpec audiences:[]string#2 token:string#1
+TokenReviewStatus audiences:[]string#4 authenticated:bool#1 error:string#3 user:UserInfo#2
+UserInfo extra:any groups:[]string#3 uid:string#2 username:string#1
+)";
+
+static constexpr std::string_view kAuthorization = R"(
+@authorization io.k8s.api.authorization.v1
+FieldSelectorAttributes rawSelector:string#1 requirements:[]meta.FieldSelectorRequirement#2
+LabelSelectorAttributes rawSelector:string#1 requirements:[]meta.LabelSelectorRequirement#2
+LocalSubjectAccessReview apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:SubjectAccessReviewSpec!#2
+  status:SubjectAccessReviewStatus#3
+NonResourceAttributes path:string#1 verb:string#2
+NonResourceRule nonResourceURLs:[]string#2 verbs:[]string!#1
+ResourceAttributes fieldSelector:FieldSelectorAttributes#8 group:string#3 labelSelector:LabelSelectorAttributes#9
+  name:string#7 namespace:string#1 resource:string#5 subresource:string#6 verb:string#2 version:string#4
+ResourceRule apiGroups:[]string#2 resourceNames:[]string#4 resources:[]string#3 verbs:[]string!#1
+SelfSubjectAccessReview apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:SelfSubjectAccessReviewSpec!#2
+  status:SubjectAccessReviewStatus#3
+SelfSubjectAccessReviewSpec nonResourceAttributes:NonResourceAttributes#2 resourceAttributes:ResourceAttributes#1
+SelfSubjectRulesReview apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:SelfSubjectRulesReviewSpec!#2
+  status:SubjectRulesReviewStatus#3
+SelfSubjectRulesReviewSpec namespace:string#1
+SubjectAccessReview apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:SubjectAccessReviewSpec!#2
+  status:SubjectAccessReviewStatus#3
+SubjectAccessReviewSpec extra:any groups:[]string#4 nonResourceAttributes:NonResourceAttributes#2
+  resourceAttributes:ResourceAttributes#1 uid:string#6 user:string#3
+SubjectAccessReviewStatus allowed:bool!#1 denied:bool#4 evaluationError:string#3 reason:string#2
+SubjectRulesReviewStatus evaluationError:string#4 incomplete:bool!#3 nonResourceRules:[]NonResourceRule!#2
+  resourceRules:[]ResourceRule!#1
+)";
+
 static constexpr std::string_view kAutoscalingV2 = R"(
 @autoscalingv2 io.k8s.api.autoscaling.v2
 ContainerResourceMetricSource container:string!#3 name:string!#1 target:MetricTarget!#2
@@ -275,9 +316,10 @@ RoleRef apiGroup:string#1 kind:string!#2 name:string!#3
 Subject apiGroup:string#2 kind:string!#1 name:string!#3 namespace:string#4
 )";
 
-std::array<std::string_view, 10> ClusterSchemaTexts() {
-  return {kAdmissionRegistration, kApiExtensions, kApiRegistration, kAutoscalingV2, kBatch,
-          kCertificates,          kDiscovery,     kFlowControl,     kNetworking,    kRbac};
+std::array<std::string_view, 12> ClusterSchemaTexts() {
+  return {
+      kAdmissionRegistration, kApiExtensions, kApiRegistration, kAuthentication, kAuthorization, kAutoscalingV2, kBatch,
+      kCertificates,          kDiscovery,     kFlowControl,     kNetworking,     kRbac};
 }
 
 }  // namespace berth::apiserver::internal

@@ -2,6 +2,7 @@
 #include "berth/devcluster/apiserver/server.h"
 
 #include <atomic>
+#include <string>
 #include <utility>
 
 #include "berth/base/check.h"
@@ -22,14 +23,29 @@ constexpr Duration kTickInterval = std::chrono::seconds(1);
 
 struct ApiServer::Core {
   Core(const std::vector<ResourceType>& types, const Clock& clock_in, const ApiServerOptions& options,
-       const std::vector<TableOptions>& tables)
+       const std::vector<TableOptions>& tables, const TableOptions& usual)
       : clock(clock_in),
         io(options.io),
         host_names(options.host_names),
-        store(tables),
+        store(tables, options.log),
         watches(std::make_shared<WatchHub>(store, clock, io, tables.size())),
-        registry(types, store, clock, options.seed, [this](TableId table) { watches->Notify(table); }),
-        rest(registry, *watches) {}
+        registry(types, store, clock, options.seed, usual, [this](TableId table) { watches->Notify(table); }),
+        rest(registry, *watches, options.token_key.empty() ? "seed " + std::to_string(options.seed) : options.token_key,
+             options.admin_token) {}
+
+  // As upstream lets anonymous users ask.
+  static bool IsForEverybody(std::string_view target) {
+    const std::string_view path = target.substr(0, target.find('?'));
+    return path == "/healthz" || path == "/livez" || path == "/readyz" || path == "/version";
+  }
+
+  void HandleFromOutside(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
+    if (!IsForEverybody(request.target) && !rest.IsAuthenticated(request)) {
+      writer->Send(StatusError{.code = 401, .reason = "Unauthorized", .message = "Unauthorized"}.ToResponse());
+      return;
+    }
+    Handle(request, writer);
+  }
 
   void Handle(const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
     if (is_closed.load()) {
@@ -66,9 +82,15 @@ ApiServer::ApiServer(const std::vector<ResourceType>& types, const Clock& clock,
   TableOptions events = usual;
   events.objects_max = options.event_objects_max;
   events.time_to_live = options.event_time_to_live;
-  core_ = std::make_shared<Core>(types, clock, options, Registry::Tables(types, usual, events));
+  core_ = std::make_shared<Core>(types, clock, options, Registry::Tables(types, usual, events), usual);
+  if (options.saved_version > 0) {
+    if (const std::size_t count = core_->registry.Restore(options.saved, options.saved_version); count > 0) {
+      log::Warning("apiserver", "Passed over objects that cannot be served", {{"objects", count}});
+    }
+  }
   if (const ServedType* namespaces = core_->registry.Find("", "v1", "namespaces")) {
     for (const std::string& name : options.namespaces) {
+      if (core_->registry.Get(*namespaces, "", name).ok()) continue;
       const auto created = core_->registry.Create(
           *namespaces, "",
           {{"metadata", json::object{{"name", name}, {"labels", json::object{{"kubernetes.io/metadata.name", name}}}}}},
@@ -97,6 +119,12 @@ void ApiServer::ScheduleTick(const std::shared_ptr<Core>& core) {
 net::Handler ApiServer::handler() const {
   return [core = core_](const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
     core->Handle(request, writer);
+  };
+}
+
+net::Handler ApiServer::outside_handler() const {
+  return [core = core_](const net::Request& request, const std::shared_ptr<net::ResponseWriter>& writer) {
+    core->HandleFromOutside(request, writer);
   };
 }
 

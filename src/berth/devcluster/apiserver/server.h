@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "berth/base/time.h"
+#include "berth/devcluster/apiserver/object_log.h"
 #include "berth/devcluster/apiserver/resource.h"
 #include "berth/shell/net/http_server.h"
 #include "berth/shell/net/io_context.h"
@@ -31,6 +32,17 @@ struct ApiServerOptions {
   // Events (the objects): the oldest go first; those not written for so long go as well.
   std::size_t event_objects_max = 50'000;
   Duration event_time_to_live = std::chrono::hours(1);
+  // Signs the tokens of TokenRequests, which TokenReviews recognise by it. Empty: made of the seed, so that anybody
+  // could make such tokens; nothing is protected by them.
+  std::string token_key;
+  // What clients of outside_handler() have to send as bearer token, unless they have a service account's; empty:
+  // nothing.
+  std::string admin_token;
+  // Keeps each write; outlives the server. Null: nothing is kept. The objects of an earlier server with the version
+  // that it had come with it.
+  ObjectLog* log = nullptr;
+  std::vector<SavedObject> saved;
+  std::int64_t saved_version = 0;
   // Beside addresses and localhost: what clients may call the server (request_origin.h).
   std::vector<std::string> host_names;
 };
@@ -46,6 +58,8 @@ class ApiServer {
 
   // May outlive the server.
   net::Handler handler() const;
+  // The same for clients of whom the server wants to know who they are (options.admin_token).
+  net::Handler outside_handler() const;
 
   // A client of this server without sockets, whose callbacks come on `io`'s threads.
   std::unique_ptr<net::Transport> InProcessTransport(net::IoContext& io) const;

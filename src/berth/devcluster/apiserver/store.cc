@@ -20,9 +20,58 @@ std::string FirstKey(const Selector& selector) {
 
 }  // namespace
 
-Store::Store(std::vector<TableOptions> tables) {
+Store::Store(std::vector<TableOptions> tables, ObjectLog* log) : log_(log) {
   tables_.resize(tables.size());
   for (std::size_t i = 0; i < tables.size(); ++i) tables_[i].options = tables[i];
+}
+
+void Store::CountIn(Table& table, std::string_view namespace_name) {
+  const auto count = table.namespace_counts.find(namespace_name);
+  if (count != table.namespace_counts.end()) {
+    ++count->second;
+  } else {
+    table.namespace_counts.emplace(namespace_name, 1);
+  }
+}
+
+void Store::Restore(TableId id, StoredObject draft, std::int64_t resource_version, Time now) {
+  const std::lock_guard lock(mutex_);
+  Table& table = tables_[id];
+  ObjectPtr object = Seal(std::move(draft), resource_version);
+  if (!table.objects.try_emplace(object->key, object).second) return;
+  CountIn(table, object->namespace_name());
+  if (table.options.objects_max != SIZE_MAX || table.options.time_to_live) {
+    table.uses.push_back({resource_version, now, object->key});
+  }
+}
+
+void Store::RestoreVersion(std::int64_t resource_version) {
+  const std::lock_guard lock(mutex_);
+  version_ = std::max(version_, resource_version);
+  for (Table& table : tables_) table.compacted_version = version_;
+}
+
+std::string Store::LogFailure() const {
+  const std::lock_guard lock(mutex_);
+  return has_failed_ ? log_->WhyNot() : std::string();
+}
+
+bool Store::Keep(const Table& table, const StoredObject& object) {
+  has_failed_ = log_ != nullptr && !log_->Put(table.options.name, object.key, object.resource_version, object.bytes);
+  return !has_failed_;
+}
+
+bool Store::KeepRemoval(const Table& table, const StoredObject& object, std::int64_t resource_version) {
+  has_failed_ = log_ != nullptr && !log_->Remove(table.options.name, object.key, resource_version);
+  return !has_failed_;
+}
+
+TableId Store::AddTable(const TableOptions& options) {
+  const std::lock_guard lock(mutex_);
+  Table& table = tables_.emplace_back();
+  table.options = options;
+  table.compacted_version = version_;  // before it there was nothing
+  return tables_.size() - 1;
 }
 
 std::int64_t Store::resource_version() const {
@@ -124,15 +173,12 @@ ObjectPtr Store::Put(TableId id, const ObjectPtr& expected, StoredObject draft, 
   const auto found = table.objects.lower_bound(draft.key);
   const bool is_new = found == table.objects.end() || found->first != draft.key;
   if (is_new ? expected != nullptr : found->second != expected) return nullptr;
-  ObjectPtr object = Seal(std::move(draft), ++version_);
+  ObjectPtr object = Seal(std::move(draft), version_ + 1);
+  if (!Keep(table, *object)) return nullptr;
+  ++version_;
   if (is_new) {
     table.objects.emplace_hint(found, object->key, object);
-    const auto count = table.namespace_counts.find(object->namespace_name());
-    if (count != table.namespace_counts.end()) {
-      ++count->second;
-    } else {
-      table.namespace_counts.emplace(object->namespace_name(), 1);
-    }
+    CountIn(table, object->namespace_name());
   } else {
     found->second = object;
   }
@@ -153,6 +199,7 @@ ObjectPtr Store::Remove(TableId id, const ObjectPtr& expected, StoredObject last
   Table& table = tables_[id];
   const auto found = table.objects.find(expected->key);
   if (found == table.objects.end() || found->second != expected) return nullptr;
+  if (!KeepRemoval(table, *expected, version_ + 1)) return nullptr;
   ObjectPtr object = Seal(std::move(last), ++version_);
   RemoveLocked(table, expected, object);
   return object;
@@ -286,6 +333,7 @@ void Store::DropLeastRecent(Table& table) {
     table.uses.pop_front();
     if (IsStale(table, use)) continue;
     const ObjectPtr object = table.objects.find(use.key)->second;
+    (void)KeepRemoval(table, *object, version_ + 1);  // what stays in the file goes the next time
     StoredObject last = *object;
     RemoveLocked(table, object, Seal(std::move(last), ++version_));
     return;

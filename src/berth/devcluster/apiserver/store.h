@@ -17,6 +17,7 @@
 
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/object.h"
+#include "berth/devcluster/apiserver/object_log.h"
 #include "berth/devcluster/apiserver/selectors.h"
 
 namespace berth::apiserver {
@@ -31,6 +32,7 @@ struct StoreEvent {
 };
 
 struct TableOptions {
+  std::string name;  // for the log: SavedObject::type
   // Events kept for watches, and the bytes of the objects they hold. The oldest go first; watches that need them get
   // 410.
   std::size_t history_events_max = 100'000;
@@ -49,7 +51,19 @@ using TableId = std::size_t;
 
 class Store {
  public:
-  explicit Store(std::vector<TableOptions> tables);
+  // `log` outlives the store; null: nothing is kept.
+  explicit Store(std::vector<TableOptions> tables, ObjectLog* log = nullptr);
+
+  // Puts an object that was kept where it was, without an event; before the first write.
+  void Restore(TableId table, StoredObject draft, std::int64_t resource_version, Time now);
+  // The last version that was given before: later ones are above it, and watches of earlier ones get 410.
+  void RestoreVersion(std::int64_t resource_version);
+  // Why a write was not kept, when Put() or Remove() gave null for that reason; else empty. Until the next write that
+  // is kept.
+  std::string LogFailure() const;
+
+  // One more table, which is there for good.
+  TableId AddTable(const TableOptions& options);
 
   std::int64_t resource_version() const;
 
@@ -124,6 +138,9 @@ class Store {
     std::deque<Use> uses;  // writes in their order, for tables with bounds; entries of older versions are stale
   };
 
+  bool Keep(const Table& table, const StoredObject& object);
+  bool KeepRemoval(const Table& table, const StoredObject& object, std::int64_t resource_version);
+  static void CountIn(Table& table, std::string_view namespace_name);
   void ExpireHistory(Time now);
   void Append(Table& table, StoreEvent event);
   void DropOldestEvent(Table& table);
@@ -133,6 +150,8 @@ class Store {
   ListResult ListAt(const Table& table, const ListQuery& query) const;
 
   mutable std::mutex mutex_;  // guards all below
+  ObjectLog* const log_;
+  bool has_failed_ = false;  // the last write was not kept
   std::int64_t version_ = 1;
   std::vector<Table> tables_;
   struct Mark {

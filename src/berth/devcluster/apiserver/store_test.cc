@@ -159,7 +159,7 @@ TEST(StoreTest, HistoryIsBoundedInBytes) {
 }
 
 TEST(StoreTest, HistoryGoesWithTime) {
-  Store store({{}, {}});
+  Store store(std::vector<TableOptions>(2));
   Time now{std::chrono::hours(1)};
   const auto put = [&](TableId table, const std::string& name) {
     return store.Put(table, nullptr, Draft("n", name, "x"), now)->resource_version;

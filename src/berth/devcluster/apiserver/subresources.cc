@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/api/selector.h"
+#include "berth/devcluster/apiserver/custom_columns.h"
 #include "berth/devcluster/apiserver/rest_parameters.h"
 
 namespace berth::apiserver {
@@ -39,6 +40,22 @@ void SetPodCondition(json::object& status, std::string_view type, std::string_vi
 std::int64_t Integer(const json::object* object, std::string_view name) {
   const json::value* member = object == nullptr ? nullptr : FindMember(*object, name);
   return member != nullptr && member->is_int64() ? member->get_int64() : 0;
+}
+
+// At a path of plain names, ".spec.replicas".
+std::int64_t IntegerAt(const json::object& document, std::string_view path) {
+  const json::value* value = FindByJsonPath(document, path);
+  return value != nullptr && value->is_int64() ? value->get_int64() : 0;
+}
+
+void SetAt(json::object& document, std::string_view path, std::int64_t number) {
+  json::object* at = &document;
+  path.remove_prefix(std::min<std::size_t>(1, path.size()));
+  for (std::size_t dot = path.find('.'); dot != std::string_view::npos; dot = path.find('.')) {
+    at = &MutableObject(*at, path.substr(0, dot));
+    path.remove_prefix(dot + 1);
+  }
+  (*at)[path] = number;
 }
 
 void CopyStrings(json::object& metadata, const json::object* from, std::string_view name) {
@@ -347,7 +364,7 @@ std::string SelectorText(const json::object* selector, bool is_plain_map) {
 
 }  // namespace
 
-json::object ScaleOf(const json::object& document, std::int64_t resource_version) {
+json::object ScaleOf(const ResourceType& type, const json::object& document, std::int64_t resource_version) {
   const json::object* metadata = ObjectMember(document, "metadata");
   const json::object* spec = ObjectMember(document, "spec");
   const json::object* status = ObjectMember(document, "status");
@@ -356,18 +373,28 @@ json::object ScaleOf(const json::object& document, std::int64_t resource_version
     scale_metadata[each] = StringMember(*metadata, each);
   }
   scale_metadata["resourceVersion"] = std::to_string(resource_version);
-  json::object scale_status{{"replicas", Integer(status, "replicas")}};
+  const bool is_custom = type.structural != nullptr;
+  const ScalePaths& paths = type.scale_paths;
+  json::object scale_status{
+      {"replicas", is_custom ? IntegerAt(document, paths.status_replicas) : Integer(status, "replicas")}};
+  const std::int64_t replicas = is_custom ? IntegerAt(document, paths.replicas) : Integer(spec, "replicas");
   const bool is_plain_map = StringMember(document, "kind") == "ReplicationController";
-  const std::string selector = SelectorText(spec == nullptr ? nullptr : ObjectMember(*spec, "selector"), is_plain_map);
+  const json::value* custom_selector = paths.selector.empty() ? nullptr : FindByJsonPath(document, paths.selector);
+  std::string selector;
+  if (!is_custom) {
+    selector = SelectorText(spec == nullptr ? nullptr : ObjectMember(*spec, "selector"), is_plain_map);
+  } else if (custom_selector != nullptr && custom_selector->is_string()) {
+    selector = View(custom_selector->get_string());
+  }
   if (!selector.empty()) scale_status["selector"] = selector;
   return {{"kind", "Scale"},
           {"apiVersion", "autoscaling/v1"},
           {"metadata", std::move(scale_metadata)},
-          {"spec", json::object{{"replicas", Integer(spec, "replicas")}}},
+          {"spec", json::object{{"replicas", replicas}}},
           {"status", std::move(scale_status)}};
 }
 
-Outcome<json::object> WithScale(const json::object& document, const json::object& scale,
+Outcome<json::object> WithScale(const ResourceType& type, const json::object& document, const json::object& scale,
                                 const json::storage_ptr& storage) {
   const std::string_view kind = StringMember(scale, "kind");
   if (!kind.empty() && kind != "Scale") return BadRequest("the body must be a Scale, and is a " + std::string(kind));
@@ -383,7 +410,11 @@ Outcome<json::object> WithScale(const json::object& document, const json::object
                          "Invalid value: " + std::to_string(wanted) + ": must be greater than or equal to 0"}});
   }
   json::object scaled(document, storage);
-  MutableObject(scaled, "spec")["replicas"] = wanted;
+  if (type.structural != nullptr) {
+    SetAt(scaled, type.scale_paths.replicas, wanted);
+  } else {
+    MutableObject(scaled, "spec")["replicas"] = wanted;
+  }
   json::object& target = MutableObject(scaled, "metadata");
   // The preconditions that the Scale carries; the update checks them against the object.
   for (const char* each : {"name", "namespace", "uid", "resourceVersion"}) {

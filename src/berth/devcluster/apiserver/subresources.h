@@ -21,10 +21,11 @@ Outcome<Done> BindPod(Registry& registry, const ServedType& pods, std::string_vi
 Outcome<Done> EvictPod(Registry& registry, const ServedType& pods, std::string_view namespace_name,
                        std::string_view pod_name, const json::object& eviction, bool is_dry_run);
 
-// autoscaling/v1 Scale of a Deployment, ReplicaSet, StatefulSet or ReplicationController.
-json::object ScaleOf(const json::object& document, std::int64_t resource_version);
+// autoscaling/v1 Scale of a Deployment, ReplicaSet, StatefulSet, ReplicationController, or of a custom resource by its
+// paths.
+json::object ScaleOf(const ResourceType& type, const json::object& document, std::int64_t resource_version);
 // The document with the Scale's replicas; 400 and 422 for a Scale that is none.
-Outcome<json::object> WithScale(const json::object& document, const json::object& scale,
+Outcome<json::object> WithScale(const ResourceType& type, const json::object& document, const json::object& scale,
                                 const json::storage_ptr& storage);
 
 }  // namespace berth::apiserver

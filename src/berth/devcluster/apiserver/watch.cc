@@ -93,6 +93,7 @@ void WatchHub::Start(WatchRequest request, std::shared_ptr<net::ResponseWriter> 
     is_refused = is_shut_;
     if (!is_refused) {
       new_watches_.push_back(std::move(watch));
+      if (table >= is_dirty_.size()) is_dirty_.resize(table + 1);
       is_dirty_[table] = true;
     }
   }
@@ -108,6 +109,7 @@ void WatchHub::Notify(TableId table) {
   if (count_.load() == 0) return;
   {
     const std::lock_guard lock(mutex_);
+    if (table >= is_dirty_.size()) is_dirty_.resize(table + 1);
     is_dirty_[table] = true;
   }
   Schedule();
@@ -140,10 +142,14 @@ void WatchHub::Dispatch(bool is_tick) {
   std::vector<bool> dirty(watches_.size());
   {
     const std::lock_guard lock(mutex_);
+    const std::size_t tables = std::max(is_dirty_.size(), watches_.size());
+    is_dirty_.resize(tables);
+    dirty.resize(tables);
     is_dirty_.swap(dirty);
     for (auto& watch : new_watches_) {
-      auto& list = watches_[watch->request.rendering.served->table];
-      list.push_back(std::move(watch));
+      const TableId table = watch->request.rendering.served->table;
+      if (table >= watches_.size()) watches_.resize(table + 1);
+      watches_[table].push_back(std::move(watch));
     }
     new_watches_.clear();
   }
@@ -156,7 +162,8 @@ void WatchHub::Dispatch(bool is_tick) {
     for (auto at = list.begin(); at != list.end();) {
       Watch& watch = **at;
       bool goes_on = !watch.is_closed->load();
-      if (goes_on && (dirty[table] || is_tick || watch.is_paused)) goes_on = Pump(watch, cached);
+      if (goes_on && ((table < dirty.size() && dirty[table]) || is_tick || watch.is_paused))
+        goes_on = Pump(watch, cached);
       if (goes_on && is_tick) goes_on = SendTimed(watch, now);
       any_paused = any_paused || (goes_on && watch.is_paused);
       if (goes_on) {

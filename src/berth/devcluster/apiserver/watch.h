@@ -39,6 +39,7 @@ inline constexpr Duration kWatchPollInterval = std::chrono::milliseconds(10);  /
 inline constexpr Duration kWatchGatherTime = std::chrono::milliseconds(1);
 
 struct WatchRequest {
+  std::shared_ptr<const ServedType> keeper;  // of rendering.served
   Rendering rendering;
   Selector selector;
   std::optional<std::int64_t> after_version;  // nullopt: the objects as they are now come first, as ADDED
@@ -55,7 +56,7 @@ class WatchHub : public std::enable_shared_from_this<WatchHub> {
   // Answers the request: a stream of events, or a refusal.
   void Start(WatchRequest request, std::shared_ptr<net::ResponseWriter> writer);
 
-  // There are new events in the table.
+  // There are new events in the table, which may be a new one.
   void Notify(TableId table);
 
   // Sends due bookmarks and ends watches whose time is up. To be called about once a second.

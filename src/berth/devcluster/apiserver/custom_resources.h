@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// CustomResources: the types that CustomResourceDefinitions add to the server, as they are now. Thread-safe: readers
+// get a catalog that does not change any more.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "berth/devcluster/apiserver/custom_definition.h"
+#include "berth/devcluster/apiserver/store.h"
+
+namespace berth::apiserver {
+
+// Names that definitions may have had since the server began: each has a table of the store for good.
+inline constexpr std::size_t kCustomTablesMax = 2'000;
+
+// The definitions at one time.
+struct CustomCatalog {
+  std::vector<std::shared_ptr<const CustomDefinition>> definitions;
+  // By "group/version/plural"; each keeps its definition.
+  absl::flat_hash_map<std::string, std::shared_ptr<const ServedType>> by_path;
+  // In the order of discovery: groups by name, the most stable version first.
+  std::vector<const ResourceType*> types;
+  // Another one for another catalog, the same for the same definitions; empty when there are none.
+  std::string version;
+};
+
+class CustomResources {
+ public:
+  // `store` outlives it. New tables are like `usual`.
+  CustomResources(Store& store, TableOptions usual);
+
+  std::shared_ptr<const CustomCatalog> catalog() const;
+
+  // Whether a definition of this name can be served.
+  bool HasRoomFor(std::string_view name) const;
+
+  // Takes the established ones of `definitions` (all that there are) for the new catalog. Gives the tables of those
+  // that are gone, or that are others under the same name: their objects have to go.
+  std::vector<TableId> Update(const std::vector<json::object>& definitions);
+
+ private:
+  std::shared_ptr<const CustomDefinition> Make(const json::object& definition);
+
+  Store& store_;
+  const TableOptions usual_;
+  mutable std::mutex mutex_;  // guards all below
+  std::map<std::string, TableId, std::less<>> tables_;
+  std::shared_ptr<const CustomCatalog> catalog_ = std::make_shared<CustomCatalog>();
+};
+
+}  // namespace berth::apiserver
