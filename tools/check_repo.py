@@ -58,7 +58,7 @@ MAY_INCLUDE = {
     # Another scheduler's decisions beside the core's.
     "shadow": CORE + ["config", "cache", "plugins", "runtime", "scheduler", "cli", "whatif"],
     # Which pods should move, and where to, proved on the core that whatif has.
-    "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "whatif"],
+    "rebalance": CORE + ["config", "plugins", "runtime", "scheduler", "cli", "net", "whatif"],
     # Objections, compared with what the real descheduler evicts.
     "deschedule_check": ["base", "codec", "api", "rebalance", "whatif"],
     # A recorded run, repeated; and the same history under another configuration.

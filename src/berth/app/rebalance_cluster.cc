@@ -8,6 +8,7 @@
 #include "berth/base/log.h"
 #include "berth/codec/json.h"
 #include "berth/codec/json_reader.h"
+#include "berth/rebalance/consolidate.h"
 #include "berth/rebalance/plan_answer.h"
 #include "berth/whatif/cluster_reader.h"
 
@@ -54,21 +55,26 @@ void LogMove(std::string_view message, const PlannedMove& move) {
 
 }  // namespace
 
-RebalanceCluster::RebalanceCluster(Connection& connection, const Clock& clock, framework::Metrics& metrics,
+RebalanceCluster::RebalanceCluster(Server server, const Clock& clock, framework::Metrics& metrics,
                                    RebalanceClusterOptions options)
-    : connection_(connection),
+    : server_(std::move(server)),
       clock_(clock),
       options_(std::move(options)),
-      writer_(connection.rest()),
-      events_(connection.events(), RecorderOptions(options_.hostname)),
-      metrics_(metrics) {}
+      writer_(server_.rest),
+      events_(server_.events, RecorderOptions(options_.hostname)),
+      metrics_(metrics),
+      sources_(server_.rest, server_.io, options_.policy.prometheus) {}
 
 Expected<whatif::ClusterState> RebalanceCluster::Read() {
   whatif::ClusterReadOptions how;
-  how.source = connection_.server();
+  how.source = server_.name;
   how.keeps_pod_details = true;
   how.is_interrupted = options_.is_ending;
-  return whatif::ReadCluster(connection_.rest(), clock_, how);
+  return whatif::ReadCluster(server_.rest, clock_, how);
+}
+
+Expected<rebalance::Measurements> RebalanceCluster::Measure(Time now) {
+  return rebalance::ReadMeasurements(options_.policy, sources_, now);
 }
 
 Expected<rebalance::RebalancePlan> RebalanceCluster::Plan(const whatif::ClusterState& state,
@@ -85,7 +91,7 @@ Expected<rebalance::RebalancePlan> RebalanceCluster::Plan(const whatif::ClusterS
 Expected<std::string> RebalanceCluster::LoadLedger() {
   net::Request request;
   request.target = client::ObjectPath("/api/v1", options_.namespace_name, kConfigMaps, options_.name);
-  const auto response = connection_.rest().DoSync(std::move(request));
+  const auto response = server_.rest.DoSync(std::move(request));
   if (!response.ok() && response.error().code == ErrorCode::kNotFound) {
     version_.clear();
     return std::string();
@@ -119,7 +125,7 @@ Expected<net::Response> RebalanceCluster::SendLedger(const char* method, std::st
                                          {"kind", "ConfigMap"},
                                          {"metadata", std::move(metadata)},
                                          {"data", object{{kLedgerKey, text}}}});
-  return connection_.rest().DoSync(std::move(request));
+  return server_.rest.DoSync(std::move(request));
 }
 
 Expected<void> RebalanceCluster::KeepVersion(const net::Response& response, std::string* text) {
@@ -150,6 +156,23 @@ Expected<void> RebalanceCluster::EvictNow(const PlannedMove& move) {
   writer_.EvictPod({pod.namespace_name, pod.name, pod.uid}, options_.policy.grace_period_seconds,
                    [promise](Expected<void> done) { promise->set_value(std::move(done)); });
   return promise->get_future().get();
+}
+
+Expected<void> RebalanceCluster::SetCordon(const std::string& node, bool is_cordoned) {
+  object annotations;
+  annotations[std::string(rebalance::kConsolidatingAnnotation)] =
+      is_cordoned ? codec::json::value("true") : codec::json::value(nullptr);
+  net::Request request;
+  request.method = "PATCH";
+  request.target = client::ObjectPath("/api/v1", "", "nodes", node);
+  request.headers.push_back({"Content-Type", "application/merge-patch+json"});
+  request.body = codec::WriteJson(object{{"metadata", object{{"annotations", std::move(annotations)}}},
+                                         {"spec", object{{"unschedulable", is_cordoned}}}});
+  const auto response = server_.rest.DoSync(std::move(request));
+  if (!response.ok()) return response.error();
+  log::Info("rebalance", is_cordoned ? "Cordoned, to be emptied" : "Uncordoned: it is not emptied any more",
+            {{"node", node}});
+  return {};
 }
 
 // On the pod, and on its owner, which outlives it.
@@ -188,6 +211,7 @@ void RebalanceCluster::OnChange(const MoveChange& change) {
   metrics_.OnChange(change);
   const rebalance::MoveRecord& record = change.record;
   const auto tell = [&](log::Level level, std::string_view message) {
+    if (!log::Enabled(level)) return;
     log::Write(level, "rebalance", message,
                {{"pod", record.key},
                 {"workload", record.workload},
@@ -208,8 +232,24 @@ void RebalanceCluster::OnChange(const MoveChange& change) {
   }
 }
 
+// Once for each cause, on the ConfigMap of the moves: no other object stands for the rebalancer.
+void RebalanceCluster::TellWaiting(const rebalance::Hold& wait) {
+  const bool is_new = waits_for_ != wait.cause;
+  waits_for_ = wait.cause;
+  if (!is_new || wait.cause.empty() || !options_.writes_events) return;
+  client::Event event;
+  event.is_warning = true;
+  event.reason = "RebalancePaused";
+  event.action = "Planning";
+  event.scheduler_name = kComponent;
+  event.note = "Nothing is moved: " + wait.why;
+  event.regarding = {"v1", "ConfigMap", options_.namespace_name, options_.name, {}, {}};
+  events_.Record(std::move(event));
+}
+
 void RebalanceCluster::OnRound(const rebalance::RoundReport& report, Duration took) {
   metrics_.OnRound(report, took);
+  TellWaiting(report.wait);
   const bool would = report.result == rebalance::RoundReport::Result::kWouldMove;
   for (const PlannedMove& move : report.moves) {
     if (would) LogMove("Would evict", move);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // RebalanceCluster: the cluster as the controller of `berth rebalance run` has it. Reads all of it for each round,
 // evicts through the Eviction API, keeps the ledger in a ConfigMap, and tells of evictions in the log, as events and as
-// metrics. One thread, which is not that of the connection's loop.
+// metrics. One thread, which is not the loop's.
 #pragma once
 
 #include <functional>
 #include <string>
 
-#include "berth/app/connection.h"
+#include "berth/app/rebalance_metrics.h"
 #include "berth/rebalance/controller.h"
 #include "berth/rebalance/controller_metrics.h"
 #include "berth/shell/client/api_writer.h"
@@ -23,6 +23,7 @@ struct RebalanceClusterOptions {
   std::string name;
   std::string hostname;
   std::function<bool()> is_ending;
+  bool writes_events = false;  // of why nothing moves, too
   // Keeps a place for the replacement before the pod is evicted, and gives it back if it was not; false: there is none
   // to be had. Empty: the pods are another scheduler's, which sends replacements where it likes.
   std::function<bool(const rebalance::PlannedMove& move)> reserve = {};
@@ -34,16 +35,25 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   // Of its events.
   static constexpr char kComponent[] = "berth-rebalancer";
 
-  // All three must outlive it.
-  RebalanceCluster(Connection& connection, const Clock& clock, framework::Metrics& metrics,
-                   RebalanceClusterOptions options);
+  // The clients of the API server, with the loop that their callbacks come on.
+  struct Server {
+    client::RestClient& rest;
+    client::RestClient& events;
+    net::IoContext& io;
+    std::string name;  // its address
+  };
+
+  // All three, and what `server` refers to, must outlive it.
+  RebalanceCluster(Server server, const Clock& clock, framework::Metrics& metrics, RebalanceClusterOptions options);
 
   Expected<whatif::ClusterState> Read() override;
+  Expected<rebalance::Measurements> Measure(Time now) override;
   Expected<rebalance::RebalancePlan> Plan(const whatif::ClusterState& state,
                                           const rebalance::PlanOptions& options) override;
   Expected<std::string> LoadLedger() override;
   Expected<void> SaveLedger(const std::string& text) override;
   Expected<void> Evict(const rebalance::PlannedMove& move) override;
+  Expected<void> SetCordon(const std::string& node, bool is_cordoned) override;
   bool IsEnding() override { return options_.is_ending(); }
   void OnEvicted(const rebalance::PlannedMove& move) override;
   void OnNotEvicted(const rebalance::PlannedMove& move, const Error& error) override;
@@ -55,18 +65,21 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   void Flush(Duration timeout) { events_.Flush(timeout); }
 
  private:
+  void TellWaiting(const rebalance::Hold& wait);
   Expected<void> EvictNow(const rebalance::PlannedMove& move);
   Expected<net::Response> SendLedger(const char* method, std::string target, codec::json::object metadata,
                                      const std::string& text);
   Expected<void> KeepVersion(const net::Response& response, std::string* text);
 
-  Connection& connection_;
+  const Server server_;
   const Clock& clock_;
   const RebalanceClusterOptions options_;
   client::ApiWriter writer_;
   client::EventRecorder events_;
   rebalance::ControllerMetrics metrics_;
-  std::string version_;  // resourceVersion of the ConfigMap as it was read or written last; empty: there is none
+  RebalanceMetrics sources_;
+  std::string waits_for_;  // the cause of the last round; empty: none
+  std::string version_;    // resourceVersion of the ConfigMap as it was read or written last; empty: there is none
 };
 
 }  // namespace berth::app

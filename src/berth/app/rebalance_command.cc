@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include "berth/app/connection.h"
+#include "berth/app/process.h"
 #include "berth/app/question_output.h"
+#include "berth/app/rebalance_metrics.h"
 #include "berth/rebalance/plan.h"
 #include "berth/rebalance/plan_answer.h"
 #include "berth/rebalance/policy_reader.h"
@@ -29,6 +32,23 @@ Expected<rebalance::Policy> LoadPolicy(const std::string& flag, const std::strin
   return policy;
 }
 
+namespace {
+
+// For a policy that has use measured.
+Expected<rebalance::Measurements> MeasureOnce(const rebalance::Policy& policy, const QuestionOptions& question,
+                                              Time now) {
+  if (rebalance::MetricsNeedsOf(policy).empty()) return rebalance::Measurements{};
+  if (!question.snapshot.empty())
+    return InvalidError("it goes by measurements, and a snapshot has none: ask a cluster in place of --snapshot");
+  const SystemClock clock;
+  BERTH_ASSIGN_OR_RETURN(const auto connection,
+                         Connection::Make(WithHomeKubeconfig(question.connection), clock, RandomSeed()));
+  RebalanceMetrics sources(connection->rest(), connection->io(), policy.prometheus);
+  return rebalance::ReadMeasurements(policy, sources, now);
+}
+
+}  // namespace
+
 int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins) {
   const auto policy = LoadPolicy("--policy", options.policy);
   if (!policy.ok()) return FailUsage(policy.error());
@@ -39,7 +59,15 @@ int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins 
   rebalance::PlanOptions how;
   how.now = asked.state.read_at;
   how.is_interrupted = [] { return cli::HasSignal(); };
+  how.chooses_target = options.within_scheduler;
+  const auto measurements = MeasureOnce(*policy, question, asked.state.read_at);
+  if (!measurements.ok() && measurements.error().code == ErrorCode::kInvalid)
+    return FailUsage(measurements.error().Wrap("--policy " + options.policy));
+  if (!measurements.ok()) return cli::FailWith(measurements.error().Wrap("nothing would move"));
+  how.measurements = &*measurements;
   const auto plan = rebalance::PlanRebalance(*asked.cluster, asked.state, *policy, how);
+  if (!plan.ok() && plan.error().code == ErrorCode::kUnavailable)
+    return cli::FailWith(plan.error().Wrap("nothing would move"));
   if (!plan.ok()) return FailUsage(plan.error().Wrap("--policy " + options.policy));
   PrintAnswer(
       question.output, asked.state,

@@ -14,7 +14,8 @@ namespace berth::app {
 
 struct RebalancePlanOptions {
   QuestionOptions question;
-  std::string policy;  // the DeschedulerPolicy's file
+  std::string policy;             // the DeschedulerPolicy's file
+  bool within_scheduler = false;  // as berth run --rebalance plans
 };
 
 int RunRebalancePlan(const RebalancePlanOptions& options, plugins::KnownPlugins plugins);

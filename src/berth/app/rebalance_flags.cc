@@ -46,6 +46,8 @@ void AddPlan(CLI::App& rebalance, RebalancePlanOptions& options, std::optional<s
   AddQuestionFlags(*plan, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
   AddPolicy(*plan, options.policy);
+  plan->add_flag("--within-scheduler", options.within_scheduler,
+                 "plan as berth run --rebalance does, which chooses each target and keeps the place");
   AddPluginDirectory(*plan, plugin_directory);
   plan->footer(
       "Nothing is done to the cluster. Ends with 0 when there is a plan, even an empty one, 1 when the cluster could\n"

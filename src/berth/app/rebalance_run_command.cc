@@ -91,6 +91,7 @@ Expected<void> RebalanceRun::Prepare() {
   cluster.name = options_.election.resource_name;
   cluster.hostname = HostName();
   cluster.is_ending = [this] { return rounds_.IsEnding(); };
+  cluster.writes_events = options_.controller.executes;
 
   ConnectionOptions connection = WithHomeKubeconfig(options_.connection);
   connection.metrics = &metrics_.registry();
@@ -101,7 +102,9 @@ Expected<void> RebalanceRun::Prepare() {
   }
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
   metrics::AddProcessMetrics(metrics_.registry());
-  cluster_ = std::make_unique<RebalanceCluster>(*connection_, clock_, metrics_, std::move(cluster));
+  cluster_ = std::make_unique<RebalanceCluster>(
+      RebalanceCluster::Server{connection_->rest(), connection_->events(), connection_->io(), connection_->server()},
+      clock_, metrics_, std::move(cluster));
   if (election_) {
     const std::string& lease = options_.election.resource_name;
     metrics::SetLeader(metrics_.registry(), lease, false);

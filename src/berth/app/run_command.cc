@@ -382,11 +382,14 @@ Expected<void> ClusterRun::PrepareRebalancing() {
   cluster.name = configuration_.leader_election.resource_name + "-rebalancer";
   cluster.hostname = HostName();
   cluster.is_ending = [this] { return rebalance_loop_.IsEnding(); };
+  cluster.writes_events = options_.rebalancer.executes;
   cluster.reserve = [this](const rebalance::PlannedMove& move) {
     return shell_->reservations().Reserve(*move.pod, move.to, options_.rebalancer.placement_max);
   };
   cluster.cancel = [this](const std::string& uid) { shell_->reservations().Cancel(uid); };
-  rebalance_cluster_ = std::make_unique<RebalanceCluster>(*connection_, clock_, metrics_, std::move(cluster));
+  rebalance_cluster_ = std::make_unique<RebalanceCluster>(
+      RebalanceCluster::Server{connection_->rest(), connection_->events(), connection_->io(), connection_->server()},
+      clock_, metrics_, std::move(cluster));
   return {};
 }
 

@@ -28,6 +28,21 @@ void Account(NodeView& node, const PodView& pod, int sign) {
     node.requested.Subtract(pod.requests);
   }
   node.requested.pods += sign;
+  for (std::size_t i = 0; i < node.measured.size(); ++i) {
+    node.measured[i].cpu_milli += sign * pod.measured[i].cpu_milli;
+    node.measured[i].memory_bytes += sign * pod.measured[i].memory_bytes;
+    node.measured[i].percent += sign * pod.measured[i].percent;
+  }
+}
+
+// A share of one node as a share of the other.
+double Scaled(double percent, const NodeView& from, const NodeView& to) {
+  if (from.allocatable.cpu_milli <= 0 || to.allocatable.cpu_milli <= 0) return percent;
+  return percent * static_cast<double>(from.allocatable.cpu_milli) / static_cast<double>(to.allocatable.cpu_milli);
+}
+
+void GoTo(PodView& pod, const NodeView& from, const NodeView& to) {
+  for (MeasuredUse& use : pod.measured) use.percent = Scaled(use.percent, from, to);
 }
 
 }  // namespace
@@ -35,7 +50,7 @@ void Account(NodeView& node, const PodView& pod, int sign) {
 ClusterView::ClusterView(const whatif::ClusterState& state) {
   BERTH_CHECK(state.pods.size() == state.pod_details.size(), state.pods.size(), state.pod_details.size());
   for (const auto& node : state.nodes)
-    nodes_.push_back({node, framework::Resource::FromList(node->allocatable), IsReady(*node), {}, {}});
+    nodes_.push_back({node, framework::Resource::FromList(node->allocatable), IsReady(*node), {}, {}, {}});
   std::ranges::sort(nodes_, {}, [](const NodeView& each) { return std::string_view(each.name()); });
   for (const framework::AnyObject& object : state.objects) {
     if (const auto* name_space = std::get_if<std::shared_ptr<const api::Namespace>>(&object)) {
@@ -64,8 +79,14 @@ void ClusterView::AddPod(const std::shared_ptr<const api::Pod>& pod,
   if (!node) return;
   nodes_[*node].pods.push_back(static_cast<PodNumber>(pods_.size()));
   const auto pod_class = framework::MakePodClass(*pod, {});
-  pods_.push_back({pod, details, *node, framework::PodRequestsFromSpec(*pod_class),
-                   std::make_shared<const plugins::RequiredNodeAffinity>(pod->spec), is_finished, false});
+  pods_.push_back({pod,
+                   details,
+                   *node,
+                   framework::PodRequestsFromSpec(*pod_class),
+                   {},
+                   std::make_shared<const plugins::RequiredNodeAffinity>(pod->spec),
+                   is_finished,
+                   false});
   if (!is_finished) Account(nodes_[*node], pods_.back(), 1);
 }
 
@@ -104,6 +125,35 @@ std::optional<std::int32_t> ClusterView::PriorityOfClass(std::string_view name) 
   return at->second;
 }
 
+void ClusterView::AddSource(MetricsUse use, const std::vector<MeasuredUse>& of_nodes,
+                            const std::vector<MeasuredUse>& of_pods) {
+  BERTH_CHECK(of_nodes.size() == nodes_.size() && of_pods.size() == pods_.size(), of_nodes.size(), of_pods.size());
+  BERTH_CHECK(originals_.empty());
+  sources_.push_back(std::move(use));
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i].measured.push_back(of_nodes[i]);
+  for (std::size_t i = 0; i < pods_.size(); ++i) pods_[i].measured.push_back(of_pods[i]);
+}
+
+UseSource ClusterView::FindSource(const std::optional<MetricsUse>& use) const {
+  if (!use) return std::nullopt;
+  const auto at = std::ranges::find(sources_, *use);
+  if (at == sources_.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - sources_.begin());
+}
+
+std::size_t ClusterView::CountLeft(NodeNumber node) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(originals_, [node](const auto& each) { return each.second.node == node; }));
+}
+
+NodeView ClusterView::With(NodeNumber node, const PodView& pod) const {
+  NodeView with = nodes_[node];
+  PodView there = pod;
+  GoTo(there, nodes_[pod.node], with);
+  Account(with, there, 1);
+  return with;
+}
+
 void ClusterView::Insert(PodNumber number, NodeNumber node) {
   std::vector<PodNumber>& pods = nodes_[node].pods;
   const auto at = std::ranges::lower_bound(
@@ -137,6 +187,7 @@ void ClusterView::MovePod(PodNumber number, std::optional<NodeNumber> to) {
   pod.pod = std::make_shared<const api::Pod>(std::move(moved));
   pod.details = std::move(details);
   pod.is_moved = true;
+  GoTo(pod, nodes_[pod.node], nodes_[*to]);
   Insert(number, *to);
 }
 

@@ -22,6 +22,7 @@
 #include "berth/base/time.h"
 #include "berth/framework/resource.h"
 #include "berth/plugins/helper/required_node_affinity.h"
+#include "berth/rebalance/policy.h"
 #include "berth/whatif/cluster_state.h"
 
 namespace berth::rebalance {
@@ -29,12 +30,24 @@ namespace berth::rebalance {
 using NodeNumber = std::uint32_t;
 using PodNumber = std::uint32_t;
 
+// What a node or a pod uses, as one source measures it.
+struct MeasuredUse {
+  double cpu_milli = 0;
+  double memory_bytes = 0;
+  double percent = 0;  // of its node: a query's answer for the node, of which each pod has a part
+  bool is_known = false;
+};
+
+// Which use is meant: what pods request (nullopt), or what the view's source of that number has measured.
+using UseSource = std::optional<std::size_t>;
+
 struct NodeView {
   std::shared_ptr<const api::Node> node;
   framework::Resource allocatable;
-  bool is_ready = true;           // no condition Ready says otherwise
-  std::vector<PodNumber> pods;    // of all phases, in order
-  framework::Resource requested;  // of pods that are not finished; `pods` is how many they are
+  bool is_ready = true;               // no condition Ready says otherwise
+  std::vector<PodNumber> pods;        // of all phases, in order
+  framework::Resource requested;      // of pods that are not finished; `pods` is how many they are
+  std::vector<MeasuredUse> measured;  // by source
   const std::string& name() const { return node->metadata.name; }
 };
 
@@ -42,7 +55,8 @@ struct PodView {
   std::shared_ptr<const api::Pod> pod;
   std::shared_ptr<const api::PodDetails> details;
   NodeNumber node = 0;
-  framework::Resource requests;  // from the spec alone
+  framework::Resource requests;       // from the spec alone
+  std::vector<MeasuredUse> measured;  // by source
   std::shared_ptr<const plugins::RequiredNodeAffinity> required;
   bool is_finished = false;
   // A pod that a plan has put here: it is as young as can be, and has never restarted.
@@ -72,6 +86,17 @@ class ClusterView {
   // As some pod has them: a class by name and its value. nullopt: no pod is of the class.
   std::optional<std::int32_t> PriorityOfClass(std::string_view name) const;
 
+  // Measurements, by node and by pod. What a pod uses goes with it.
+  void AddSource(MetricsUse use, const std::vector<MeasuredUse>& of_nodes, const std::vector<MeasuredUse>& of_pods);
+  // nullopt, too, where nobody has added that source.
+  UseSource FindSource(const std::optional<MetricsUse>& use) const;
+
+  // The node as it would be with the pod's replacement on it.
+  NodeView With(NodeNumber node, const PodView& pod) const;
+
+  // Pods that a plan has taken off the node.
+  std::size_t CountLeft(NodeNumber node) const;
+
   // The pod's replacement is on another node, or it is gone for good (nullopt).
   void MovePod(PodNumber number, std::optional<NodeNumber> to);
   // As if the pod had never moved from the node, where it was in the beginning.
@@ -85,6 +110,7 @@ class ClusterView {
 
   std::vector<NodeView> nodes_;
   std::vector<PodView> pods_;
+  std::vector<MetricsUse> sources_;
   std::map<PodNumber, PodView> originals_;                                               // of those that have moved
   StringHashMap<std::size_t> owned_;                                                     // by the owner's uid
   StringHashMap<std::int32_t> priority_of_class_;                                        // by name

@@ -66,12 +66,16 @@ RoundReport Controller::RunRound(Time now) {
   whatif::ClusterState state;
   if (Hold hold = Prepare(now, state); !hold.cause.empty()) return wait(std::move(hold));
   const MoveAllowance allowance(state, ledger_, options_.limits, Refused(), now);
+  const auto measurements = outside_.Measure(now);
+  if (!measurements.ok()) return wait({"metrics", measurements.error().message});
   PlanOptions how;
   how.now = now;
+  how.measurements = &*measurements;
   how.allowance = &allowance;
   how.is_interrupted = [this] { return outside_.IsEnding(); };
   auto plan = outside_.Plan(state, how);
-  if (!plan.ok()) return wait({"policy", plan.error().message});
+  if (!plan.ok())
+    return wait({plan.error().code == ErrorCode::kUnavailable ? "metrics" : "policy", plan.error().message});
   if (plan->is_interrupted) return wait({});
 
   report.looked_at = plan->looked_at;
@@ -80,6 +84,9 @@ RoundReport Controller::RunRound(Time now) {
   const std::size_t at_once = CountAtOnce(report.moves);
   report.later = report.moves.size() - at_once;
   report.moves.resize(at_once);
+  if (options_.executes && !plan->given_up.empty()) {
+    if (Hold hold = GiveUp(plan->given_up); !hold.cause.empty()) return wait(std::move(hold));
+  }
   if (report.moves.empty()) return report;
   report.result = Result::kWouldMove;
   if (!options_.executes) return report;
@@ -107,6 +114,14 @@ Hold Controller::Prepare(Time now, whatif::ClusterState& state) {
   state = std::move(*read);
   for (const MoveChange& change : ledger_.Observe(state, now, options_.placement_max)) outside_.OnChange(change);
   return WhyUnwell(state, options_.health);
+}
+
+Hold Controller::GiveUp(const std::vector<std::string>& nodes) {
+  for (const std::string& node : nodes) {
+    if (const auto done = outside_.SetCordon(node, false); !done.ok())
+      return {"api_errors", "node " + node + " cannot be uncordoned: " + done.error().message};
+  }
+  return {};
 }
 
 // Leaves in `moves` those that were made.
@@ -139,8 +154,15 @@ Hold Controller::Execute(const whatif::ClusterState& state, std::vector<PlannedM
   Hold wait;
   std::size_t made = 0;
   std::size_t tried = 0;  // those whose eviction may have taken effect: the next look finds out
+  std::set<std::string_view> cordoned;
   for (; made < moves.size() && !outside_.IsEnding(); tried = ++made) {
     const PlannedMove& move = moves[made];
+    if (move.empties && cordoned.insert(move.from).second) {
+      if (const auto done = outside_.SetCordon(move.from, true); !done.ok()) {
+        wait = {"api_errors", "node " + move.from + " cannot be cordoned: " + done.error().message};
+        break;
+      }
+    }
     const auto evicted = outside_.Evict(move);
     if (evicted.ok()) {
       ledger_.SetEvicted(move.uid);

@@ -4,7 +4,8 @@
 // in the cluster (move_ledger.h), from which it goes on after a new beginning. All that is outside is behind an
 // interface; time is an argument. One thread, blocking.
 //
-//   read --> observe moves --> well? --> plan --> write the ledger --> evict, one after the other --> report
+//   read --> observe moves --> well? --> measure --> plan --> write the ledger --> evict, one after the other -->
+//   report
 //
 // The first eviction that does not succeed ends the round: what comes after it was proved with that pod away.
 #pragma once
@@ -40,6 +41,8 @@ class ControllerOutside {
   virtual ~ControllerOutside() = default;
   // With pod details.
   virtual Expected<whatif::ClusterState> Read() = 0;
+  // What the policy's strategies go by that use is measured for.
+  virtual Expected<Measurements> Measure(Time now) = 0;
   virtual Expected<RebalancePlan> Plan(const whatif::ClusterState& state, const PlanOptions& options) = 0;
   // The text that was saved last; empty: none was.
   virtual Expected<std::string> LoadLedger() = 0;
@@ -47,6 +50,8 @@ class ControllerOutside {
   virtual Expected<void> SaveLedger(const std::string& text) = 0;
   // Through the Eviction API, once, with the pod's uid as precondition.
   virtual Expected<void> Evict(const PlannedMove& move) = 0;
+  // Before pods leave a node that is to be emptied, or when that is given up.
+  virtual Expected<void> SetCordon(const std::string& node, bool is_cordoned) = 0;
   virtual bool IsEnding() = 0;
 
   virtual void OnEvicted(const PlannedMove& move) = 0;
@@ -97,6 +102,7 @@ class Controller {
 
   Hold Prepare(Time now, whatif::ClusterState& state);
   Hold Execute(const whatif::ClusterState& state, std::vector<PlannedMove>& moves, Time now);
+  Hold GiveUp(const std::vector<std::string>& nodes);
   void OnRefused(const std::string& workload, const Error& error, Time now);
   RefusedUntil Refused() const;
 

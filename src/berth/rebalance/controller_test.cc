@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "berth/rebalance/consolidate.h"
 #include "berth/rebalance/controller_metrics.h"
 #include "berth/rebalance/rebalance_testing.h"
 
@@ -59,6 +60,10 @@ class FakeOutside final : public ControllerOutside {
     if (read_error) return *read_error;
     return state;
   }
+  Expected<Measurements> Measure(Time) override {
+    if (measure_error) return *measure_error;
+    return measurements;
+  }
   Expected<RebalancePlan> Plan(const whatif::ClusterState& of, const PlanOptions& options) override {
     const auto cluster = whatif::ClusterOf(of);
     return PlanRebalance(*cluster, of, policy, options);
@@ -78,6 +83,17 @@ class FakeOutside final : public ControllerOutside {
     }
     Delete(move.uid);
     evicted.push_back(move);
+    return {};
+  }
+  Expected<void> SetCordon(const std::string& node, bool is_cordoned) override {
+    cordons.push_back(node + (is_cordoned ? " cordoned" : " uncordoned"));
+    for (auto& each : state.nodes) {
+      if (each->metadata.name != node) continue;
+      api::Node changed = *each;
+      changed.unschedulable = is_cordoned;
+      if (is_cordoned) changed.metadata.annotations.Set(kConsolidatingAnnotation, "true");
+      each = std::make_shared<const api::Node>(changed);
+    }
     return {};
   }
   bool IsEnding() override { return is_ending; }
@@ -115,7 +131,9 @@ class FakeOutside final : public ControllerOutside {
   Policy policy;
   whatif::ClusterState state;
   std::string ledger;
-  std::optional<Error> read_error, save_error;
+  Measurements measurements;
+  std::vector<std::string> cordons;
+  std::optional<Error> read_error, measure_error, save_error;
   std::function<std::optional<Error>(const PlannedMove&)> on_evict;
   bool is_ending = false;
   int reads = 0, saves = 0;
@@ -459,6 +477,50 @@ TEST(ControllerTest, FinishedPodsAreRemovedWhateverBecomesOfTheirOwner) {
   outside.state.finished_pod_details.clear();
   EXPECT_EQ(controller.RunRound(kTestNow + kMinute).result, Result::kQuiet);
   EXPECT_THAT(outside.outcomes, ElementsAre("default/web-1 gone"));
+}
+
+// --- Measurements and cordons
+// -----------------------------------------------------------------------------------------
+
+TEST(ControllerTest, NothingMovesWithoutMeasurements) {
+  FakeOutside outside({Gpu("n1"), MakeNode("n2")}, {RunningPod("web", "web-1", "n1")});
+  outside.measure_error = Error{ErrorCode::kTimeout, "Prometheus: no answer within 10s"};
+  Controller controller(outside, Executing());
+  const RoundReport report = controller.RunRound(kTestNow);
+  EXPECT_EQ(report.result, Result::kWaiting);
+  EXPECT_EQ(report.wait.cause, "metrics");
+  EXPECT_EQ(report.wait.why, "Prometheus: no answer within 10s");
+  EXPECT_THAT(outside.evicted, IsEmpty());
+  outside.measure_error.reset();
+  EXPECT_EQ(controller.RunRound(kTestNow + kMinute).result, Result::kMoved);
+}
+
+TEST(ControllerTest, ANodeIsCordonedBeforeItsPodsLeaveAndUncordonedWhenThatIsGivenUp) {
+  const Policy policy =
+      PolicyOf("[{name: Consolidate, args: {thresholds: {cpu: 30}}}]", "balance: {enabled: [Consolidate]}");
+  FakeOutside outside(
+      {MakeNode("n1"), MakeNode("n2")},
+      {RunningPod("web", "web-1", "n1").Request("cpu", "500m"), RunningPod("web", "web-2", "n1").Request("cpu", "500m"),
+       RunningPod("db", "db-1", "n2").Request("cpu", "2")},
+      policy);
+  outside.on_evict = [&](const PlannedMove&) -> std::optional<Error> {
+    EXPECT_THAT(outside.cordons, ElementsAre("n1 cordoned"));
+    return std::nullopt;
+  };
+  ControllerOptions options = Executing();
+  options.limits.per_workload = {1, false};
+  Controller controller(outside, options);
+  EXPECT_EQ(controller.RunRound(kTestNow).result, Result::kMoved);
+  EXPECT_THAT(outside.evicted, ::testing::SizeIs(1)) << "one of its owner at once";
+  outside.ReplaceAll();
+  // Meanwhile somebody has put a pod there that nobody makes anew: the node cannot be emptied any more.
+  outside.Add([] {
+    api::Pod bare = MakePod("bare").Node("n1").Build();
+    bare.status.phase = api::PodPhase::kRunning;
+    return bare;
+  }());
+  controller.RunRound(kTestNow + 10 * kMinute);
+  EXPECT_THAT(outside.cordons, ElementsAre("n1 cordoned", "n1 uncordoned"));
 }
 
 }  // namespace

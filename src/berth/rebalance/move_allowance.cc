@@ -88,11 +88,12 @@ MoveAllowance::MoveAllowance(const whatif::ClusterState& state, const MoveLedger
   facts_ = std::move(facts);
 }
 
-Hold MoveAllowance::WhyNot(const api::Pod& pod, std::string_view strategy, bool is_for_itself, bool is_finished) const {
+Hold MoveAllowance::WhyNot(const api::Pod& pod, std::string_view strategy, bool is_for_itself, bool is_finished,
+                           bool is_urgent) const {
   const AllowanceLimits& limits = facts_->limits;
   if (taken_in_hour_ >= limits.per_hour)
     return {"per_hour", std::to_string(limits.per_hour) + " pods have moved within an hour (--moves-per-hour)"};
-  if (is_finished) return {};
+  if (is_finished || is_urgent) return {};
   const auto came = facts_->came_for.find(pod.metadata.uid);
   if (came != facts_->came_for.end() && came->second == strategy && !is_for_itself)
     return {"same_reason", "it came here for the same reason less than an hour ago"};

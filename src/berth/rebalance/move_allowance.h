@@ -47,8 +47,9 @@ class MoveAllowance {
                 const RefusedUntil& refused, Time now);
 
   // `is_for_itself`: the strategy objects to the pod, and not to where it is. A finished pod's removal disturbs nobody:
-  // for it only the limit of the hour counts.
-  Hold WhyNot(const api::Pod& pod, std::string_view strategy, bool is_for_itself, bool is_finished) const;
+  // for it only the limit of the hour counts. `is_urgent`: neither pauses nor shares hold it back.
+  Hold WhyNot(const api::Pod& pod, std::string_view strategy, bool is_for_itself, bool is_finished,
+              bool is_urgent = false) const;
   void Take(const api::Pod& pod, bool is_finished);
 
  private:

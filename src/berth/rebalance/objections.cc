@@ -6,6 +6,11 @@
 #include <variant>
 
 #include "berth/rebalance/anti_affinity.h"
+#include "berth/rebalance/back_to_spot.h"
+#include "berth/rebalance/better_score.h"
+#include "berth/rebalance/cheaper_node.h"
+#include "berth/rebalance/consolidate.h"
+#include "berth/rebalance/custom_metric.h"
 #include "berth/rebalance/duplicates.h"
 #include "berth/rebalance/evictor.h"
 #include "berth/rebalance/node_strategies.h"
@@ -13,6 +18,7 @@
 #include "berth/rebalance/spread.h"
 #include "berth/rebalance/strategy_run.h"
 #include "berth/rebalance/utilization.h"
+#include "berth/rebalance/zone_repair.h"
 
 namespace berth::rebalance {
 namespace {
@@ -38,8 +44,17 @@ Expected<std::vector<Objection>> FindObjections(const Policy& policy, const Clus
     for (std::size_t i = 0; i < policy.profiles.size(); ++i) {
       const PolicyProfile& profile = policy.profiles[i];
       for (const StrategyArgs& strategy : profile.*strategies) {
-        const StrategyRun run{view,    nodes,    evictors[i],     counter,   options.now,
-                              profile, strategy, options.refused, objections};
+        const StrategyRun run{view,
+                              nodes,
+                              evictors[i],
+                              counter,
+                              options.now,
+                              profile,
+                              strategy,
+                              options.refused,
+                              objections,
+                              options.measurements,
+                              options.nodes_emptied};
         std::visit([&run](const auto& args) { Run(args, run); }, strategy);
       }
     }

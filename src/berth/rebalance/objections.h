@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
 #include "berth/rebalance/cluster_view.h"
+#include "berth/rebalance/measurements.h"
 #include "berth/rebalance/policy.h"
 
 namespace berth::rebalance {
@@ -24,6 +26,12 @@ struct Objection {
   const PolicyProfile* profile = nullptr;  // the policy's
   const StrategyArgs* strategy = nullptr;  // the profile's
   std::string reason;                      // "it does not tolerate the taint gpu=true:NoSchedule of its node"
+  // It has to be away soon: pauses and shares of its owner do not hold it back.
+  bool is_urgent = false;
+  // Of a node that is to be emptied: all objections with the same node belong together, in their order.
+  std::optional<NodeNumber> empties;
+  // Where its replacement best goes; nullopt: the scheduler knows.
+  std::optional<NodeNumber> wanted;
 };
 
 struct ObjectionOptions {
@@ -32,6 +40,9 @@ struct ObjectionOptions {
   EvictionLimits limits;
   // Pods whose eviction fails: strategies go on to the next one.
   std::set<PodNumber> refused;
+  // For strategies that go by a query; null: nothing is measured.
+  const Measurements* measurements = nullptr;
+  std::size_t nodes_emptied = 0;  // by the plan so far
 };
 
 // As the descheduler runs them: all strategies that deschedule, of each profile, then all that balance. A pod may be

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,28 +11,27 @@
 
 #include "berth/base/check.h"
 #include "berth/core/scheduler/overlay.h"
+#include "berth/plugins/helper/tolerations.h"
 #include "berth/rebalance/cluster_view.h"
+#include "berth/rebalance/consolidate.h"
+#include "berth/rebalance/custom_metric.h"
 #include "berth/rebalance/evictor.h"
+#include "berth/rebalance/move_prover.h"
 #include "berth/rebalance/objections.h"
-#include "berth/rebalance/utilization.h"
 #include "berth/whatif/eviction_budgets.h"
-#include "berth/whatif/placement.h"
 #include "berth/whatif/replacement.h"
 
 namespace berth::rebalance {
 namespace {
 
-using framework::NodeIndex;
 using scheduler::Overlay;
-using Detail = scheduler::Overlay::Detail;
 using whatif::BudgetAnswer;
 using whatif::PodKind;
+using Wants = Violations::Wants;
 
-// Strategies that object to the pod itself: a new one in its place is as good as elsewhere.
-bool IsAboutPod(const StrategyArgs& strategy) {
-  return std::holds_alternative<PodLifeTimeArgs>(strategy) || std::holds_alternative<TooManyRestartsArgs>(strategy) ||
-         std::holds_alternative<FailedPodsArgs>(strategy);
-}
+// Of one plan, and of one pod: nodes that are looked at, and pods on them that could make room.
+constexpr std::size_t kChainsMax = 500;
+constexpr std::size_t kChainTargetsMax = 8;
 
 // Whether the pod would be objected to again as soon as it is there, whatever its age.
 bool ComesBackAtOnce(const StrategyArgs& strategy) {
@@ -47,21 +45,22 @@ bool ComesBackAtOnce(const StrategyArgs& strategy) {
 class Planner {
  public:
   Planner(whatif::OfflineCluster& cluster, const whatif::ClusterState& state, const Policy& policy,
-          const PlanOptions& options)
+          const PlanOptions& options, ClusterView view)
       : policy_(policy),
         options_(options),
-        view_(state),
-        violations_(policy, view_, ReadyNodes(view_, policy.node_selector)),
+        view_(std::move(view)),
+        violations_(policy, view_, ReadyNodes(view_, policy.node_selector), options.now, options.measurements),
         budgets_(state),
         counter_(policy.limits),
         allowance_(options.allowance == nullptr ? std::nullopt : std::optional(*options.allowance)),
-        overlay_(cluster.MakeOverlay()) {
+        prover_(cluster.MakeOverlay(), view_, violations_, options.chooses_target) {
     for (const NodeNumber node : violations_.nodes()) plan_.looked_at += view_.node(node).pods.size();
     plan_.pending = static_cast<std::size_t>(
         std::ranges::count_if(state.pods, [](const auto& pod) { return pod->spec.node_name.empty(); }));
   }
 
   Expected<RebalancePlan> Run() {
+    const std::vector<NodeNumber> consolidating = ConsolidatingNodes();
     bool has_moved = true;
     for (std::size_t pass = 0; has_moved; ++pass) {
       if (pass == kPlanPassesMax) {
@@ -71,7 +70,12 @@ class Planner {
       BERTH_ASSIGN_OR_RETURN(has_moved, Pass());
     }
     for (auto& each : staying_) plan_.staying.push_back(std::move(each.second));
+    for (StayingPod& pod : later_) plan_.staying.push_back(std::move(pod));
     std::ranges::sort(plan_.staying, {}, &StayingPod::key);
+    for (const NodeNumber node : consolidating) {
+      // It still has pods, and nothing is done about them: it is as good as any other node.
+      if (CountMovable(view_, node) > 0 && !plan_.is_interrupted) plan_.given_up.push_back(view_.node(node).name());
+    }
     return std::move(plan_);
   }
 
@@ -82,8 +86,10 @@ class Planner {
     ObjectionOptions options;
     options.now = options_.now;
     options.refused = moved_;
+    options.measurements = options_.measurements;
     const std::size_t moved_before = moved_.size();
     while (true) {
+      options.nodes_emptied = plan_.emptied.size();
       BERTH_ASSIGN_OR_RETURN(const std::vector<Objection> objections, FindObjections(policy_, view_, options));
       if (objections.empty()) break;
       for (std::size_t i = 0; i < objections.size();) {
@@ -99,9 +105,10 @@ class Planner {
     return moved_.size() > moved_before;
   }
 
-  // Tries one objection, or, of HighNodeUtilization, all of a node. Returns the index behind them.
+  // Tries one objection, or all that belong together. Returns the index behind them.
   std::size_t Try(const std::vector<Objection>& objections, std::size_t i) {
     const Objection& objection = objections[i];
+    if (objection.empties) return TryEmptying(objections, i);
     if (!std::holds_alternative<HighNodeUtilizationArgs>(*objection.strategy)) {
       if (!moved_.contains(objection.pod)) TryOne(objection);
       return i + 1;
@@ -121,14 +128,17 @@ class Planner {
   }
 
   void Stay(const Objection& objection, std::string why) {
+    staying_[objection.pod] = Staying(objection, std::move(why));
+  }
+  StayingPod Staying(const Objection& objection, std::string why) const {
     const PodView& pod = view_.pod(objection.pod);
-    staying_[objection.pod] = {pod.Key(),
-                               view_.node(pod.node).name(),
-                               std::string(NameOf(*objection.strategy)),
-                               objection.profile->name,
-                               objection.reason,
-                               std::move(why),
-                               hold_};
+    return {pod.Key(),
+            view_.node(pod.node).name(),
+            std::string(NameOf(*objection.strategy)),
+            objection.profile->name,
+            objection.reason,
+            std::move(why),
+            hold_};
   }
 
   void TryOne(const Objection& objection) {
@@ -139,14 +149,67 @@ class Planner {
       Commit(objection, std::nullopt, {});
       return;
     }
-    const Overlay::Mark mark = overlay_->mark();
-    if (why.empty()) why = Prove(objection, Violations::Wants::kBetter);
-    if (!why.empty()) {
-      overlay_->UndoTo(mark);
-      Stay(objection, std::move(why));
-      return;
+    bool fits_nowhere = false;
+    if (why.empty()) {
+      const Overlay::Mark mark = prover_.mark();
+      ProvedMove proved = prover_.Prove(objection, Wants::kBetter);
+      if (proved.why_not.empty()) return Commit(objection, proved.to, std::move(proved));
+      prover_.UndoTo(mark);
+      why = std::move(proved.why_not);
+      fits_nowhere = proved.fits_nowhere;
     }
-    Commit(objection, target_, violations_.ChangesOf(view_.pod(objection.pod), target_));
+    if (!fits_nowhere || !TryChain(objection)) Stay(objection, std::move(why));
+  }
+
+  // Where a pod fits nowhere: another pod makes room for it, which goes elsewhere first and is no worse off there.
+  bool TryChain(const Objection& objection) {
+    const PodView& pod = view_.pod(objection.pod);
+    std::size_t targets = 0;
+    for (const NodeNumber to : violations_.nodes()) {
+      if (chains_tried_ >= kChainsMax || targets >= kChainTargetsMax) return false;
+      if (to == pod.node || view_.node(to).node->unschedulable || !pod.required->Matches(*view_.node(to).node) ||
+          plugins::HasUntoleratedHardTaint(view_.node(to).node->taints, pod.pod->spec.tolerations) ||
+          !violations_.WhyWorse(*objection.strategy, pod, to).empty()) {
+        continue;
+      }
+      ++targets;
+      const std::vector<PodNumber> others = view_.node(to).pods;
+      for (const PodNumber other : others) {
+        if (chains_tried_ >= kChainsMax) return false;
+        if (!moved_.contains(other) && !view_.pod(other).is_finished && TryLinks(objection, other)) return true;
+      }
+    }
+    return false;
+  }
+
+  bool TryLinks(const Objection& objection, PodNumber other) {
+    Objection first = objection;
+    first.pod = other;
+    first.is_urgent = false;
+    first.reason = "it makes room for " + view_.pod(objection.pod).Key();
+    if (!WhyNever(first).empty() || !WhyNotNow(first).empty()) return false;
+    ++chains_tried_;
+    const Overlay::Mark mark = prover_.mark();
+    const Kept kept = Keep();
+    const NodeNumber node = view_.pod(other).node;
+    ProvedMove proved = prover_.Prove(first, Wants::kNoWorse);
+    if (!proved.why_not.empty()) {
+      prover_.UndoTo(mark);
+      return false;
+    }
+    Commit(first, proved.to, std::move(proved));
+    hold_ = {};
+    ProvedMove second;
+    // Its owner may have no more to give.
+    if (second.why_not = WhyNotNow(objection); second.why_not.empty())
+      second = prover_.Prove(objection, Wants::kBetter);
+    if (second.why_not.empty()) {
+      Commit(objection, second.to, std::move(second));
+      return true;
+    }
+    prover_.UndoTo(mark);
+    Restore(kept, {{other, node}});
+    return false;
   }
 
   // All pods of the node, or none: a node that keeps one is not freed. Since a move changes the view that later ones
@@ -157,20 +220,22 @@ class Planner {
       for (const Objection* objection : group) Stay(*objection, "its node would not be empty: other pods stay there");
       return;
     }
-    const Overlay::Mark mark = overlay_->mark();
-    const Kept kept{plan_.moves.size(), budgets_, counter_, allowance_, moved_};
+    const Overlay::Mark mark = prover_.mark();
+    const Kept kept = Keep();
     std::vector<std::pair<PodNumber, NodeNumber>> done;
     for (const Objection* objection : group) {
       hold_ = {};
       std::string why = WhyNever(*objection);
       if (why.empty()) why = WhyNotNow(*objection);
-      if (why.empty()) why = Prove(*objection, Violations::Wants::kNoWorse);
+      ProvedMove proved;
+      if (why.empty()) proved = prover_.Prove(*objection, Wants::kNoWorse);
+      if (why.empty()) why = proved.why_not;
       if (why.empty()) {
-        Commit(*objection, target_, violations_.ChangesOf(view_.pod(objection->pod), target_));
+        Commit(*objection, proved.to, std::move(proved));
         done.emplace_back(objection->pod, node);
         continue;
       }
-      overlay_->UndoTo(mark);
+      prover_.UndoTo(mark);
       Restore(kept, done);
       const std::string key = view_.pod(objection->pod).Key();
       for (const Objection* other : group)
@@ -179,16 +244,72 @@ class Planner {
     }
   }
 
+  // The objections from `i` on that empty one node, made as one: with the node cordoned, and pods that may not move yet
+  // on their way as well, since what they will need must stay free. Returns the index behind them.
+  std::size_t TryEmptying(const std::vector<Objection>& objections, std::size_t i) {
+    const NodeNumber node = *objections[i].empties;
+    std::size_t end = i;
+    while (end < objections.size() && objections[end].empties == node) ++end;
+    const Overlay::Mark mark = prover_.mark();
+    const Kept kept = Keep();
+    std::vector<std::pair<PodNumber, NodeNumber>> done;
+    std::string why;
+    prover_.Cordon(node);
+    for (std::size_t at = i; at < end && why.empty(); ++at) {
+      const Objection& objection = objections[at];
+      hold_ = {};
+      why = moved_.contains(objection.pod) ? "it has moved" : WhyNever(objection);
+      std::string not_yet = why.empty() ? WhyNotNow(objection) : "";
+      if (!not_yet.empty() && hold_.empty()) why = not_yet;
+      if (!why.empty()) break;
+      ProvedMove proved = prover_.Prove(objection, Wants::kNoWorse);
+      why = proved.why_not;
+      if (!why.empty()) break;
+      done.emplace_back(objection.pod, view_.pod(objection.pod).node);
+      if (not_yet.empty()) {
+        const bool leaves_it = view_.pod(objection.pod).node == node;
+        Commit(objection, proved.to, std::move(proved));
+        plan_.moves.back().empties = leaves_it;
+      } else {
+        CommitForLater(objection, proved.to, std::move(not_yet));
+      }
+    }
+    if (why.empty() && CountMovable(view_, node) > 0) why = "other pods stay there";
+    if (why.empty()) {
+      plan_.emptied.push_back(view_.node(node).name());
+      return end;
+    }
+    prover_.UndoTo(mark);
+    Restore(kept, done);
+    hold_ = {};
+    for (std::size_t at = i; at < end; ++at) {
+      if (!moved_.contains(objections[at].pod))
+        Stay(objections[at], view_.node(node).name() + " would not be empty: " + why);
+    }
+    return end;
+  }
+
+  std::vector<NodeNumber> ConsolidatingNodes() const {
+    std::vector<NodeNumber> nodes;
+    for (NodeNumber node = 0; node < view_.nodes().size(); ++node) {
+      if (IsConsolidating(view_.node(node))) nodes.push_back(node);
+    }
+    return nodes;
+  }
+
   // What a group that fails puts back, beside the overlay.
   struct Kept {
     std::size_t move_count;
+    std::size_t later_count;
     whatif::EvictionBudgets budgets;
     EvictionCounter counter;
     std::optional<MoveAllowance> allowance;
     std::set<PodNumber> moved;
   };
+  Kept Keep() const { return {plan_.moves.size(), later_.size(), budgets_, counter_, allowance_, moved_}; }
   void Restore(const Kept& kept, const std::vector<std::pair<PodNumber, NodeNumber>>& done) {
     plan_.moves.resize(kept.move_count);
+    later_.resize(kept.later_count);
     budgets_ = kept.budgets;
     counter_ = kept.counter;
     allowance_ = kept.allowance;
@@ -197,7 +318,7 @@ class Planner {
       violations_.Move(view_.pod(at->first), at->second);
       view_.TakeBack(at->first, at->second);
     }
-    grouped_by_ = nullptr;
+    prover_.OnViewChanged();
   }
 
   // What no plan can change.
@@ -211,12 +332,12 @@ class Planner {
     return {};
   }
 
-  // `hold_` says whether it is the allowance.
+  // `hold_` says that it is one of the limits which another round need not have.
   std::string WhyNotNow(const Objection& objection) {
     const PodView& pod = view_.pod(objection.pod);
     if (allowance_) {
-      Hold hold =
-          allowance_->WhyNot(*pod.pod, NameOf(*objection.strategy), IsAboutPod(*objection.strategy), pod.is_finished);
+      Hold hold = allowance_->WhyNot(*pod.pod, NameOf(*objection.strategy), IsAboutPod(*objection.strategy),
+                                     pod.is_finished, objection.is_urgent);
       hold_ = hold.cause;
       if (!hold.cause.empty()) return std::move(hold.why);
     }
@@ -226,6 +347,7 @@ class Planner {
       case EvictionCounter::Answer::kRefused: return "maxNoOfPodsToEvictPerNamespace is reached";
       case EvictionCounter::Answer::kTotalLimit: return "maxNoOfPodsToEvictTotal is reached";
     }
+    if (std::string why = WhyOverNodeLimit(objection); !why.empty()) return why;
     if (pod.is_finished) return {};
     const whatif::EvictionBudgets::Told told = budgets_.Ask(*pod.pod);
     switch (told.answer) {
@@ -239,102 +361,24 @@ class Planner {
     return {};
   }
 
-  // Moves the pod on the overlay; `target_` says where it went. Why that is not good; the caller undoes it then.
-  std::string Prove(const Objection& objection, Violations::Wants wants) {
-    const PodView& pod = view_.pod(objection.pod);
-    const std::string node = view_.node(pod.node).name();
-    overlay_->RemovePod(pod.pod->metadata.uid);
-    const whatif::Replacement replacement = whatif::MakeReplacement(*overlay_, *pod.pod);
-    if (!replacement.pod) return "where it would go is not known: " + replacement.why_unknown;
-    if (options_.chooses_target) return ProveOfOurs(objection, replacement.pod, wants);
-    const auto answer = overlay_->Evaluate(replacement.pod, Detail::kChoice, ++seed_);
-    if (answer.outcome.result != runtime::Result::kFeasible) return WhyNowhere(replacement.pod);
-    std::string why = WhyNotThere(objection, answer.outcome.node, wants);
-    if (!why.empty()) return why;
-    // Any of the best nodes may be the scheduler's choice.
-    const auto all = overlay_->Evaluate(replacement.pod, Detail::kAll, seed_);
-    ties_.clear();
-    for (const NodeIndex best : all.outcome.best) {
-      why = WhyNotThere(objection, best, wants);
-      if (!why.empty()) return why;
-      if (best != all.outcome.node && ties_.size() <= kTiesMax) ties_.push_back(overlay_->nodes().Info(best).name());
-    }
-    why = WhyNotThere(objection, all.outcome.node, wants);
-    return why.empty() ? Place(replacement.pod, all.outcome.node) : why;
+  // LowNodeUtilization's own limit; and, where a query tells how full nodes are and nothing of pods, one pod of a node
+  // between two measurements.
+  std::string WhyOverNodeLimit(const Objection& objection) const {
+    const auto* const low = std::get_if<LowNodeUtilizationArgs>(objection.strategy);
+    if (low == nullptr) return {};
+    const bool is_by_query = low->metrics && low->metrics->source == MetricsSource::kPrometheus;
+    if (!low->node_limit && !is_by_query) return {};
+    const std::string& node = view_.node(view_.pod(objection.pod).node).name();
+    const auto gone = std::ranges::count_if(plan_.moves, [&](const PlannedMove& move) {
+      return move.from == node && move.profile == objection.profile->name &&
+             move.strategy == NameOf(*objection.strategy);
+    });
+    if (static_cast<std::uint64_t>(gone) < low->node_limit.value_or(1)) return {};
+    return low->node_limit ? "evictionLimits.node is reached"
+                           : "one pod of a node moves, and then the node is measured again";
   }
 
-  // The same where we choose: of the nodes that are better, the one that the scheduler likes best.
-  std::string ProveOfOurs(const Objection& objection, const framework::PodInfoPtr& replacement,
-                          Violations::Wants wants) {
-    ties_.clear();
-    const auto all = overlay_->Evaluate(replacement, Detail::kAll, ++seed_);
-    if (all.outcome.result != runtime::Result::kFeasible) return WhyNowhere(replacement);
-    const std::vector<NodeIndex>& feasible = all.outcome.feasible;
-    std::vector<std::size_t> order(feasible.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const std::vector<std::int64_t>& totals = all.outcome.totals;
-    if (totals.size() == feasible.size()) {
-      std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return totals[a] > totals[b]; });
-    }
-    std::string first;
-    for (const std::size_t i : order) {
-      const std::string why = WhyNotThere(objection, feasible[i], wants);
-      if (why.empty()) return Place(replacement, feasible[i]);
-      if (first.empty()) first = why;
-    }
-    return first;
-  }
-
-  std::string WhyNowhere(const framework::PodInfoPtr& replacement) {
-    whatif::Placer placer(*overlay_);
-    placer.Place(replacement);
-    return "it fits nowhere else: " + placer.Explain(replacement, false).message;
-  }
-
-  std::string Place(const framework::PodInfoPtr& replacement, NodeIndex row) {
-    const auto to = view_.FindNode(overlay_->nodes().Info(row).name());
-    BERTH_CHECK(to.has_value());
-    const framework::Status placed = overlay_->Place(replacement, row);
-    if (!placed.IsSuccess()) return "it fits nowhere else: " + placed.Message();
-    target_ = *to;
-    return {};
-  }
-
-  std::string WhyNotThere(const Objection& objection, NodeIndex row, Violations::Wants wants) {
-    const PodView& pod = view_.pod(objection.pod);
-    const std::string& name = overlay_->nodes().Info(row).name();
-    const auto to = view_.FindNode(name);
-    BERTH_CHECK(to.has_value(), name);
-    if (*to == pod.node && !IsAboutPod(*objection.strategy)) return "the scheduler would put it back on " + name;
-    std::string why = WhyNotTarget(*objection.strategy, pod, *to);
-    if (why.empty()) why = violations_.WhyWorse(*objection.strategy, pod, *to, wants);
-    return why.empty() ? "" : "the scheduler would put it on " + name + ", where " + why;
-  }
-
-  // What the two strategies about use ask of a node beside being better.
-  std::string WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to) {
-    if (const auto* const low = std::get_if<LowNodeUtilizationArgs>(&strategy)) {
-      NodeView after = view_.node(to);
-      after.requested.Add(pod.requests);
-      ++after.requested.pods;
-      if (!IsWithin(after, GroupsOf(strategy, *low).high)) return "the node would be too full";
-    }
-    if (const auto* const high = std::get_if<HighNodeUtilizationArgs>(&strategy)) {
-      const std::vector<NodeNumber>& targets = GroupsOf(strategy, *high).targets;
-      if (std::ranges::find(targets, to) == targets.end()) return "the node is nearly empty itself";
-    }
-    return {};
-  }
-
-  // All nodes are looked at for it: once until a pod moves, and not for each candidate.
-  template <typename Args>
-  const UtilizationGroups& GroupsOf(const StrategyArgs& strategy, const Args& args) {
-    if (grouped_by_ != &strategy) groups_ = GroupNodes(args, view_, violations_.nodes());
-    grouped_by_ = &strategy;
-    return groups_;
-  }
-
-  void Commit(const Objection& objection, std::optional<NodeNumber> to, std::vector<ViolationChange> changes) {
+  void Commit(const Objection& objection, std::optional<NodeNumber> to, ProvedMove proved) {
     const PodView& pod = view_.pod(objection.pod);
     PlannedMove& move = plan_.moves.emplace_back();
     move.pod = pod.pod;
@@ -344,24 +388,36 @@ class Planner {
     move.from = view_.node(pod.node).name();
     if (to) {
       move.to = view_.node(*to).name();
-      move.ties = ties_;
-      move.has_more_ties = ties_.size() > kTiesMax;
+      move.ties = std::move(proved.ties);
+      move.has_more_ties = move.ties.size() > kTiesMax;
       if (move.has_more_ties) move.ties.pop_back();
+      move.changes = violations_.ChangesOf(pod, *to);
+      for (ViolationChange& gain : proved.gains) {
+        gain.strategy = objection.strategy;
+        move.changes.push_back(std::move(gain));
+      }
     }
     move.strategy = NameOf(*objection.strategy);
     move.profile = objection.profile->name;
     move.reason = objection.reason;
-    move.changes = std::move(changes);
     counter_.Evict(pod);
     if (allowance_) allowance_->Take(*pod.pod, pod.is_finished);
-    if (to) {
-      budgets_.Take(*pod.pod);
-      violations_.Move(pod, *to);
-    }
+    if (to) budgets_.Take(*pod.pod);
+    MoveInView(objection, to);
+  }
+
+  // It is on its way, and not evicted in this round.
+  void CommitForLater(const Objection& objection, NodeNumber to, std::string why) {
+    later_.push_back(Staying(objection, std::move(why)));
+    MoveInView(objection, to);
+  }
+
+  void MoveInView(const Objection& objection, std::optional<NodeNumber> to) {
+    if (to) violations_.Move(view_.pod(objection.pod), *to);
     moved_.insert(objection.pod);
     staying_.erase(objection.pod);
     view_.MovePod(objection.pod, to);
-    grouped_by_ = nullptr;
+    prover_.OnViewChanged();
   }
 
   const Policy& policy_;
@@ -372,14 +428,11 @@ class Planner {
   EvictionCounter counter_;
   std::optional<MoveAllowance> allowance_;
   std::string_view hold_;  // of the pod that is tried: the cause for which the allowance holds it
-  std::unique_ptr<Overlay> overlay_;
-  std::uint64_t seed_ = 0;
-  NodeNumber target_ = 0;          // of the last Prove()
-  std::vector<std::string> ties_;  // the same; one more than kTiesMax when there are more
-  UtilizationGroups groups_;
-  const StrategyArgs* grouped_by_ = nullptr;  // that groups_ is of; null: the view has changed since
+  MoveProver prover_;
+  std::size_t chains_tried_ = 0;
   std::set<PodNumber> moved_;
   std::map<PodNumber, StayingPod> staying_;  // of this pass
+  std::vector<StayingPod> later_;            // that are on their way out of a node which is being emptied
   RebalancePlan plan_;
 };
 
@@ -387,7 +440,13 @@ class Planner {
 
 Expected<RebalancePlan> PlanRebalance(whatif::OfflineCluster& cluster, const whatif::ClusterState& state,
                                       const Policy& policy, const PlanOptions& options) {
-  return Planner(cluster, state, policy, options).Run();
+  ClusterView view(state);
+  BERTH_RETURN_IF_ERROR(AddMeasuredUse(view, policy, ReadyNodes(view, policy.node_selector), options.measurements));
+  for (const StrategyArgs* strategy : StrategiesOf(policy)) {
+    if (const auto* const rule = std::get_if<CustomMetricArgs>(strategy))
+      BERTH_RETURN_IF_ERROR(CheckSamples(*rule, options.measurements));
+  }
+  return Planner(cluster, state, policy, options, std::move(view)).Run();
 }
 
 }  // namespace berth::rebalance

@@ -5,7 +5,8 @@
 // Each move is proved on the overlay (core/scheduler/overlay.h): the pod is gone, all earlier moves have been made, and
 // the scheduler is asked where the pod's replacement goes. The move is made if that is somewhere where the policy is
 // better served (violations.h), for each of the nodes that tie for the best. What fits nowhere is tried again after
-// others have moved: what makes room goes first.
+// others have moved: what makes room goes first. If that does not help, another pod may make room for it by a move that
+// is no worse.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/expected.h"
 #include "berth/base/time.h"
+#include "berth/rebalance/measurements.h"
 #include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/policy.h"
 #include "berth/rebalance/violations.h"
@@ -42,6 +44,7 @@ struct PlannedMove {
   std::string strategy;  // that objects to it
   std::string profile;
   std::string reason;
+  bool empties = false;                  // it is one of all pods of `from`, which is cordoned first
   std::vector<ViolationChange> changes;  // of all strategies that see one; the policy must outlive the plan
 };
 
@@ -56,11 +59,13 @@ struct StayingPod {
 };
 
 struct RebalancePlan {
-  std::vector<PlannedMove> moves;   // in the order in which they are to be made
-  std::vector<StayingPod> staying;  // each once, in the order in which they were last tried
-  std::size_t looked_at = 0;        // pods on nodes that the policy looks at
-  std::size_t pending = 0;          // pods without a node, which the scheduler may place first
-  bool is_complete = true;          // false: kPlanPassesMax was reached, or it was interrupted
+  std::vector<PlannedMove> moves;     // in the order in which they are to be made
+  std::vector<StayingPod> staying;    // each once, in the order in which they were last tried
+  std::vector<std::string> emptied;   // nodes that are to be cordoned and emptied, in this round or in several
+  std::vector<std::string> given_up;  // nodes that were cordoned to be emptied, and are not any more
+  std::size_t looked_at = 0;          // pods on nodes that the policy looks at
+  std::size_t pending = 0;            // pods without a node, which the scheduler may place first
+  bool is_complete = true;            // false: kPlanPassesMax was reached, or it was interrupted
   bool is_interrupted = false;
 };
 
@@ -73,13 +78,15 @@ struct PlanOptions {
   bool chooses_target = false;
   // What may be moved beside what the policy says; null: all.
   const MoveAllowance* allowance = nullptr;
+  // What strategies go by that the policy has measure use; null: nothing is measured.
+  const Measurements* measurements = nullptr;
 };
 
 // Times that pods which fitted nowhere are tried again, because others have moved meanwhile.
 inline constexpr std::size_t kPlanPassesMax = 50;
 
 // `cluster` has been loaded with `state`, which was read with pod details. `policy` must outlive the plan. Fails where
-// the policy names what the cluster does not have.
+// the policy names what the cluster does not have, with kUnavailable where a measurement is missing.
 Expected<RebalancePlan> PlanRebalance(whatif::OfflineCluster& cluster, const whatif::ClusterState& state,
                                       const Policy& policy, const PlanOptions& options);
 

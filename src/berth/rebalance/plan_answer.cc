@@ -72,9 +72,10 @@ codec::json::object MoveJson(const PlannedMove& move) {
 
 std::string GainText(const PlannedMove& move) {
   if (move.to.empty()) return "a finished pod is gone";
-  if (move.strategy == "HighNodeUtilization") return "its node is emptied";
+  if (move.strategy == "HighNodeUtilization" || move.empties) return "its node is emptied";
   std::string text = ChangesText(move, true);
-  return text.empty() ? "a new pod" : text;
+  if (!text.empty()) return text;
+  return move.strategy == "Consolidate" ? "it makes room" : "a new pod";
 }
 
 std::vector<std::string> PlanLines(const RebalancePlan& plan, bool is_wide, const cli::Table::Style& style) {
@@ -121,8 +122,11 @@ codec::json::object PlanJson(const RebalancePlan& plan) {
     object["why"] = pod.why;
     staying.push_back(std::move(object));
   }
+  codec::json::array emptied;
+  for (const std::string& node : plan.emptied) emptied.push_back(codec::json::value(node));
   return {{"kind", "RebalancePlan"},      {"pods", plan.looked_at},    {"pending", plan.pending},
-          {"complete", plan.is_complete}, {"moves", std::move(moves)}, {"staying", std::move(staying)}};
+          {"complete", plan.is_complete}, {"moves", std::move(moves)}, {"staying", std::move(staying)},
+          {"emptied", std::move(emptied)}};
 }
 
 }  // namespace berth::rebalance

@@ -144,6 +144,66 @@ TEST_P(RebalancePlanPropertyTest, EndsInAStateWhereNothingIsPlanned) {
   EXPECT_EQ(several, 0u);
 }
 
+// The same nodes with prices and kinds.
+whatif::ClusterState WithPricesAndSpot(const whatif::ClusterState& state, Chance& chance) {
+  whatif::ClusterState changed = state;
+  for (auto& node : changed.nodes) {
+    api::Node with = *node;
+    if (chance.Percent(80)) with.metadata.annotations.Set("berth.dev/price", chance.Of({"0.10", "0.40", "1.00"}));
+    if (chance.Percent(40)) with.metadata.labels.Set("karpenter.sh/capacity-type", "spot");
+    if (chance.Percent(10)) with.metadata.annotations.Set("berth.dev/reclaim-at", FormatRfc3339(kTestNow));
+    node = std::make_shared<const api::Node>(std::move(with));
+  }
+  return changed;
+}
+
+// berth's own strategies, some of them, beside some of the descheduler's.
+Policy RandomOwnPolicy(Chance& chance) {
+  const auto some = [&chance](const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+      if (!chance.Percent(60)) continue;
+      const bool is_first = list.empty();
+      list = chance.Percent(50) ? name + (is_first ? "" : ", ") + list : list + (is_first ? "" : ", ") + name;
+    }
+    return list;
+  };
+  return PolicyOf(
+      "[{name: BackToSpot}, {name: CheaperNode, args: {minStay: 0s, minSavingPercent: 1}}, {name: BetterScore}, "
+      "{name: Consolidate, args: {nodesPerRound: 3}}, {name: ZoneRepair, args: {topologyKey: zone}}, "
+      "{name: RemovePodsViolatingNodeTaints}, {name: RemoveDuplicates}, "
+      "{name: LowNodeUtilization, args: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}]",
+      "deschedule: {enabled: [" + some({"BackToSpot", "RemovePodsViolatingNodeTaints"}) + "]}, balance: {enabled: [" +
+          some({"CheaperNode", "BetterScore", "Consolidate", "ZoneRepair", "RemoveDuplicates", "LowNodeUtilization"}) +
+          "]}");
+}
+
+TEST_P(RebalancePlanPropertyTest, OwnStrategiesEndTogether) {
+  std::size_t moved = 0;
+  const std::uint64_t first = GetParam() * kSeedsInShare + 1;
+  for (std::uint64_t seed = first; seed < first + kSeedsInShare; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Chance chance(seed);
+    whatif::ClusterState state = WithPricesAndSpot(RandomState(chance), chance);
+    const Policy policy = RandomOwnPolicy(chance);
+    const bool chooses = chance.Percent(50);
+    for (std::size_t rounds = 0;; ++rounds) {
+      ASSERT_LE(rounds, kRoundsMax) << "plans do not come to an end";
+      PlanOptions options;
+      options.now = kTestNow;
+      options.chooses_target = chooses;
+      const auto plan = PlanRebalance(*whatif::ClusterOf(state), state, policy, options);
+      ASSERT_TRUE(plan.ok()) << plan.error().message;
+      if (plan->moves.empty()) break;
+      moved += plan->moves.size();
+      const whatif::ClusterState after = Applied(state, *plan, kTestNow);
+      CheckMoves(state, *plan, after);
+      state = after;
+    }
+  }
+  EXPECT_GT(moved, kSeedsInShare);
+}
+
 INSTANTIATE_TEST_SUITE_P(Shares, RebalancePlanPropertyTest, ::testing::Range(std::uint64_t{0}, kShares));
 
 }  // namespace

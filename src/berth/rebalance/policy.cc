@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/rebalance/policy.h"
 
-#include <algorithm>
 #include <array>
 
 namespace berth::rebalance {
 
-bool NamespaceFilter::Takes(std::string_view namespace_name) const {
-  const auto has = [namespace_name](const std::vector<std::string>& names) {
-    return std::ranges::find(names, namespace_name) != names.end();
-  };
-  return (include.empty() || has(include)) && (exclude.empty() || !has(exclude));
+std::string_view ToString(MetricsSource source) {
+  return source == MetricsSource::kKubernetes ? "KubernetesMetrics" : "Prometheus";
 }
 
-bool PodSelection::Takes(const api::Pod& pod) const {
-  return namespaces.Takes(pod.metadata.namespace_name) && (!labels || labels->Matches(pod.metadata.labels));
+std::vector<const StrategyArgs*> StrategiesOf(const Policy& policy) {
+  std::vector<const StrategyArgs*> strategies;
+  for (const auto point : {&PolicyProfile::deschedule, &PolicyProfile::balance}) {
+    for (const PolicyProfile& profile : policy.profiles) {
+      for (const StrategyArgs& strategy : profile.*point) strategies.push_back(&strategy);
+    }
+  }
+  return strategies;
 }
 
 std::string_view NameOf(const StrategyArgs& args) {
@@ -30,8 +32,16 @@ std::string_view NameOf(const StrategyArgs& args) {
       "RemovePodsHavingTooManyRestarts",
       "LowNodeUtilization",
       "HighNodeUtilization",
+      "BackToSpot",
+      "CheaperNode",
+      "BetterScore",
+      "Consolidate",
+      "CustomMetric",
+      "ZoneRepair",
   };
   return kNames[args.index()];
 }
+
+bool IsOwn(const StrategyArgs& args) { return args.index() > StrategyArgs(HighNodeUtilizationArgs{}).index(); }
 
 }  // namespace berth::rebalance

@@ -15,30 +15,40 @@
 #include "berth/api/pod.h"
 #include "berth/api/selector.h"
 #include "berth/base/time.h"
+#include "berth/rebalance/own_args.h"
+#include "berth/rebalance/pod_selection.h"
 
 namespace berth::rebalance {
 
 // Pods of this priority and above are critical to the system.
 inline constexpr std::int32_t kSystemCriticalPriority = 2'000'000'000;
 
-// At most one of the two is set. An empty list is no limit.
-struct NamespaceFilter {
-  std::vector<std::string> include;
-  std::vector<std::string> exclude;
-  bool Takes(std::string_view namespace_name) const;
-  bool operator==(const NamespaceFilter&) const = default;
-};
-
-// Which pods a strategy looks at.
-struct PodSelection {
-  NamespaceFilter namespaces;
-  std::optional<api::LabelSelector> labels;  // absent: all
-  bool Takes(const api::Pod& pod) const;
-  bool operator==(const PodSelection&) const = default;
-};
-
 // Percent of allocatable, by resource.
 using Thresholds = std::map<std::string, double, std::less<>>;
+
+// --- Where use is measured -------------------------------------------------------------------------------------------
+
+enum class MetricsSource : std::uint8_t { kKubernetes, kPrometheus };
+// As a policy has it: "KubernetesMetrics", "Prometheus".
+std::string_view ToString(MetricsSource source);
+
+// Use as it is measured, in place of what pods request.
+struct MetricsUse {
+  MetricsSource source = MetricsSource::kKubernetes;
+  std::string query;  // of Prometheus: a vector of shares from 0 to 1, each with the label "instance", a node's name
+  auto operator<=>(const MetricsUse&) const = default;
+};
+
+// The resource that thresholds name when a query of Prometheus is what counts.
+inline constexpr std::string_view kMetricResource = "MetricResource";
+
+struct PrometheusProvider {
+  std::string url;
+  // The Secret that has the bearer token, both or none.
+  std::string secret_namespace;
+  std::string secret_name;
+  bool operator==(const PrometheusProvider&) const = default;
+};
 
 // --- Strategies ------------------------------------------------------------------------------------------------------
 
@@ -122,6 +132,7 @@ struct LowNodeUtilizationArgs {
   std::int64_t number_of_nodes = 0;
   std::vector<std::string> excluded_namespaces;
   std::optional<std::uint64_t> node_limit;  // evictionLimits.node
+  std::optional<MetricsUse> metrics;        // absent: use is what pods request
   bool operator==(const LowNodeUtilizationArgs&) const = default;
 };
 
@@ -135,10 +146,13 @@ struct HighNodeUtilizationArgs {
 
 using StrategyArgs =
     std::variant<RemoveDuplicatesArgs, NodeAffinityArgs, NodeTaintsArgs, InterPodAntiAffinityArgs, TopologySpreadArgs,
-                 PodLifeTimeArgs, FailedPodsArgs, TooManyRestartsArgs, LowNodeUtilizationArgs, HighNodeUtilizationArgs>;
+                 PodLifeTimeArgs, FailedPodsArgs, TooManyRestartsArgs, LowNodeUtilizationArgs, HighNodeUtilizationArgs,
+                 BackToSpotArgs, CheaperNodeArgs, BetterScoreArgs, ConsolidateArgs, CustomMetricArgs, ZoneRepairArgs>;
 
 // The name under which policies have it: "RemoveDuplicates".
 std::string_view NameOf(const StrategyArgs& args);
+// One of berth's (own_args.h), and not of the descheduler's.
+bool IsOwn(const StrategyArgs& args);
 
 // --- Which pods may be evicted at all --------------------------------------------------------------------------------
 
@@ -195,7 +209,11 @@ struct Policy {
   std::string node_selector;  // of the nodes that are looked at; empty: all
   EvictionLimits limits;
   std::optional<std::int64_t> grace_period_seconds;  // of evictions; absent: the pod's own
+  std::optional<PrometheusProvider> prometheus;
   bool operator==(const Policy&) const = default;
 };
+
+// All strategies, as they run: those of each profile that deschedule, then those that balance.
+std::vector<const StrategyArgs*> StrategiesOf(const Policy& policy);
 
 }  // namespace berth::rebalance

@@ -2,6 +2,7 @@
 #include "berth/rebalance/policy_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -9,12 +10,12 @@
 #include <utility>
 #include <variant>
 
-#include "berth/base/edit_distance.h"
 #include "berth/codec/yaml.h"
 #include "berth/core/config/reader.h"
-#include "berth/core/config/selector_reader.h"
 #include "berth/core/config/type_check.h"
-#include "berth/plugins/helper/label_selector.h"
+#include "berth/rebalance/args_reading.h"
+#include "berth/rebalance/own_args_reader.h"
+#include "berth/shell/net/url.h"
 
 namespace berth::rebalance {
 namespace {
@@ -37,15 +38,6 @@ std::string Joined(const Names& names) {
   std::string joined;
   for (const std::string_view name : names) joined.append(joined.empty() ? "" : ", ").append(name);
   return joined;
-}
-
-// "is no plugin of the descheduler; the nearest is X".
-void NoteUnknown(FieldErrors& errors, const std::string& path, std::string_view name, std::string_view what,
-                 const Names& known) {
-  std::string text = Quoted(name) + " is no " + std::string(what);
-  const std::string_view nearest = SimilarName(name, known);
-  if (!nearest.empty()) text.append("; the nearest is ").append(nearest);
-  errors.Add(path, text + "; there are " + Joined(known));
 }
 
 // --- Small types -----------------------------------------------------------------------------------------------------
@@ -84,55 +76,6 @@ void CheckWords(ObjectReader& reader, std::string_view key, const std::vector<st
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (std::ranges::find(known, words[i]) == known.end())
       NoteUnknown(reader.errors(), reader.PathOf(key) + '[' + std::to_string(i) + ']', words[i], what, known);
-  }
-}
-
-void ReadSelector(ObjectReader& reader, std::string_view key, std::optional<api::LabelSelector>& out) {
-  reader.Object(key, [&](ObjectReader& fields) {
-    config::ReadLabelSelector(fields, out.emplace());
-    const std::string error = plugins::LabelSelectorError(*out);
-    if (!error.empty()) reader.errors().Add(reader.PathOf(key), error);
-  });
-}
-
-void ReadIncludeExclude(ObjectReader& reader, std::string_view key, std::vector<std::string>& include,
-                        std::vector<std::string>& exclude) {
-  reader.Object(key, [&](ObjectReader& fields) {
-    fields.Read("include", include);
-    fields.Read("exclude", exclude);
-    if (!include.empty() && !exclude.empty())
-      reader.errors().Add(reader.PathOf(key), "only one of include and exclude can be set");
-  });
-}
-
-void ReadSelection(ObjectReader& reader, PodSelection& out, bool has_labels = true) {
-  ReadIncludeExclude(reader, "namespaces", out.namespaces.include, out.namespaces.exclude);
-  if (has_labels) ReadSelector(reader, "labelSelector", out.labels);
-}
-
-void ReadThresholds(ObjectReader& reader, std::string_view key, Thresholds& out) {
-  const json::value* value = reader.Find(key);
-  const json::object* object = value == nullptr ? nullptr : value->if_object();
-  if (value != nullptr && object == nullptr) {
-    reader.errors().Add(reader.PathOf(key),
-                        "must be a map of resources to percents, not " + std::string(config::Describe(*value)));
-    return;
-  }
-  if (object == nullptr || object->empty()) {
-    reader.errors().Required(reader.PathOf(key), "no resource threshold is configured");
-    return;
-  }
-  for (const auto& member : *object) {
-    const std::string name(member.key());
-    const std::string path = reader.PathOf(key) + '[' + name.substr(0, 64) + ']';
-    if (!member.value().is_number()) {
-      reader.errors().Add(path, "must be a percentage, not " + std::string(config::Describe(member.value())));
-      continue;
-    }
-    const double percent = member.value().to_number<double>();
-    if (!(percent >= 0 && percent <= 100))
-      reader.errors().Add(path, json::serialize(member.value()) + " is not in the range from 0 to 100");
-    out[name] = percent;
   }
 }
 
@@ -260,22 +203,49 @@ void ReadArgs(ObjectReader& reader, TooManyRestartsArgs& out) {
   CheckWords(reader, "states", out.states, {"Running", "CrashLoopBackOff"}, "state that can be asked for");
 }
 
-void RefuseMetrics(ObjectReader& reader) {
-  if (reader.Find("metricsUtilization") == nullptr) return;
-  std::string source;
-  bool metrics_server = false;
+// What metrics-server measures of a node, and how many pods it has.
+constexpr std::array<std::string_view, 3> kMeasuredResources = {"cpu", "memory", "pods"};
+
+void CheckMeasuredThresholds(ObjectReader& reader, const LowNodeUtilizationArgs& out) {
+  for (const auto& [key, thresholds] :
+       {std::pair{"thresholds", &out.thresholds}, std::pair{"targetThresholds", &out.target_thresholds}}) {
+    for (const auto& each : *thresholds) {
+      const std::string path = reader.PathOf(key) + '[' + each.first.substr(0, 64) + ']';
+      if (out.metrics->source == MetricsSource::kPrometheus) {
+        if (each.first != kMetricResource)
+          reader.errors().Add(path, "with Prometheus, the one threshold is that of " + std::string(kMetricResource));
+      } else if (std::ranges::find(kMeasuredResources, each.first) == kMeasuredResources.end()) {
+        reader.errors().Add(path, "is not measured by metrics-server; there are cpu, memory and pods");
+      }
+    }
+  }
+}
+
+// After the thresholds.
+void ReadMetricsUse(ObjectReader& reader, LowNodeUtilizationArgs& out) {
   reader.Object("metricsUtilization", [&](ObjectReader& fields) {
+    std::string source;
+    bool metrics_server = false;
     fields.Read("source", source);
     fields.Read("metricsServer", metrics_server);
-    fields.Object("prometheus", [](ObjectReader& prometheus) {
-      std::string query;
-      prometheus.Read("query", query);
-    });
+    std::string query;
+    const bool has_prometheus = fields.Find("prometheus") != nullptr;
+    fields.Object("prometheus", [&query](ObjectReader& prometheus) { prometheus.Read("query", query); });
+    FieldErrors& errors = fields.errors();
+    if (source == ToString(MetricsSource::kPrometheus)) {
+      if (query.empty()) errors.Required(fields.PathOf("prometheus.query"), "a query gives each node's use");
+      if (metrics_server) errors.Add(fields.PathOf("metricsServer"), "cannot be combined with the source Prometheus");
+      out.metrics = {MetricsSource::kPrometheus, query};
+    } else if (source == ToString(MetricsSource::kKubernetes) || (source.empty() && metrics_server)) {
+      if (!source.empty() && metrics_server)
+        errors.Add(fields.PathOf("metricsServer"), "cannot be combined with the source KubernetesMetrics");
+      if (has_prometheus) errors.Add(fields.PathOf("prometheus"), "cannot be set when the source is KubernetesMetrics");
+      out.metrics = MetricsUse{};
+    } else {
+      errors.NotSupported(fields.PathOf("source"), source, {"KubernetesMetrics", "Prometheus"});
+    }
   });
-  if (metrics_server) source = "metrics-server";
-  reader.errors().Add(reader.PathOf("metricsUtilization"),
-                      "use as " + (source.empty() ? std::string("metrics") : source) +
-                          " has it is not read yet; without this field, LowNodeUtilization goes by requests");
+  if (out.metrics) CheckMeasuredThresholds(reader, out);
 }
 
 void ReadArgs(ObjectReader& reader, LowNodeUtilizationArgs& out) {
@@ -301,7 +271,7 @@ void ReadArgs(ObjectReader& reader, LowNodeUtilizationArgs& out) {
     }
   }
   reader.Read("numberOfNodes", out.number_of_nodes);
-  RefuseMetrics(reader);
+  ReadMetricsUse(reader, out);
   ReadExcludedNamespaces(reader, out.excluded_namespaces);
   reader.Object("evictionLimits", [&](ObjectReader& limits) { ReadCount(limits, "node", out.node_limit); });
 }
@@ -317,12 +287,6 @@ void ReadArgs(ObjectReader& reader, HighNodeUtilizationArgs& out) {
 }
 
 // --- Arguments of DefaultEvictor -------------------------------------------------------------------------------------
-
-void ReadNodeSelector(ObjectReader& reader, std::string_view key, std::string& out) {
-  reader.Read(key, out);
-  const auto selector = api::ParseLabelSelector(out);
-  if (!selector.ok()) reader.errors().Invalid(reader.PathOf(key), out, selector.error().message);
-}
 
 // Sets what each name of a list stands for.
 void ReadProtections(ObjectReader& reader, std::string_view key,
@@ -428,7 +392,9 @@ enum class Point : std::uint8_t { kDeschedule, kBalance };
 Point PointOf(const StrategyArgs& args) {
   return std::holds_alternative<RemoveDuplicatesArgs>(args) || std::holds_alternative<TopologySpreadArgs>(args) ||
                  std::holds_alternative<LowNodeUtilizationArgs>(args) ||
-                 std::holds_alternative<HighNodeUtilizationArgs>(args)
+                 std::holds_alternative<HighNodeUtilizationArgs>(args) ||
+                 std::holds_alternative<CheaperNodeArgs>(args) || std::holds_alternative<BetterScoreArgs>(args) ||
+                 std::holds_alternative<ConsolidateArgs>(args) || std::holds_alternative<ZoneRepairArgs>(args)
              ? Point::kBalance
              : Point::kDeschedule;
 }
@@ -490,7 +456,7 @@ void ReadPluginConfig(const json::value& item, const std::string& path, FieldErr
   const auto known = std::ranges::find_if(all, [&name](const StrategyArgs& args) { return NameOf(args) == name; });
   if (known == all.end()) {
     reader.Find("args");
-    NoteUnknown(errors, path + ".name", name, "plugin of descheduler 0.36", AllPlugins());
+    NoteUnknown(errors, path + ".name", name, "plugin of descheduler 0.36, or of berth", AllPlugins());
     return;
   }
   StrategyArgs args = *known;
@@ -567,30 +533,76 @@ void ReadProfile(const json::value& item, const std::string& path, FieldErrors& 
   });
 }
 
-// Where the descheduler gets metrics from. Nothing of it is used here, since metricsUtilization is refused.
-void ReadMetrics(ObjectReader& reader) {
-  reader.Object("metricsCollector", [](ObjectReader& collector) {
-    bool enabled = false;
-    collector.Read("enabled", enabled);
+void ReadPrometheusProvider(ObjectReader& reader, PrometheusProvider& out) {
+  reader.Read("url", out.url);
+  if (out.url.empty()) {
+    reader.errors().Required(reader.PathOf("url"), "for example https://prometheus.monitoring:9090");
+  } else if (const auto url = net::ParseUrl(out.url); !url.ok()) {
+    reader.errors().Invalid(reader.PathOf("url"), net::ShownUrl(out.url), url.error().message);
+  }
+  if (reader.Find("authToken") != nullptr && out.url.starts_with("http://"))
+    reader.errors().Add(reader.PathOf("authToken"), "a token is sent over https alone; the url is http");
+  reader.Object("authToken", [&out](ObjectReader& token) {
+    if (token.Find("secretReference") == nullptr)
+      token.errors().Required(token.PathOf("secretReference"), "the Secret that has the token");
+    token.Object("secretReference", [&out](ObjectReader& secret) {
+      secret.Read("namespace", out.secret_namespace);
+      secret.Read("name", out.secret_name);
+      for (const auto& [key, text] :
+           {std::pair{"namespace", &out.secret_namespace}, std::pair{"name", &out.secret_name}}) {
+        if (text->empty()) secret.errors().Required(secret.PathOf(key));
+      }
+    });
   });
+}
+
+// Where metrics come from. True: metrics-server may be asked.
+bool ReadMetrics(ObjectReader& reader, Policy& out) {
+  bool has_collector = false;
+  reader.Object("metricsCollector", [&](ObjectReader& collector) { collector.Read("enabled", has_collector); });
+  std::set<std::string> seen;
   reader.List("metricsProviders", [&](const json::value& item, const std::string& path) {
     ObjectReader provider(item, path, reader.errors());
     std::string source;
     provider.Read("source", source);
-    if (source != "KubernetesMetrics" && source != "Prometheus")
+    if (!seen.insert(source).second) reader.errors().Duplicate(path + ".source", source);
+    if (source == ToString(MetricsSource::kPrometheus)) {
+      out.prometheus.emplace();
+      if (provider.Find("prometheus") == nullptr) reader.errors().Required(path + ".prometheus", "its url at least");
+      provider.Object("prometheus", [&out](ObjectReader& fields) { ReadPrometheusProvider(fields, *out.prometheus); });
+    } else if (source == ToString(MetricsSource::kKubernetes)) {
+      PrometheusProvider unused;
+      provider.Object("prometheus", [&unused](ObjectReader& fields) { ReadPrometheusProvider(fields, unused); });
+      if (has_collector) reader.errors().Add(path, "cannot be combined with metricsCollector.enabled");
+    } else {
       provider.errors().NotSupported(path + ".source", source, {"KubernetesMetrics", "Prometheus"});
-    provider.Object("prometheus", [](ObjectReader& prometheus) {
-      std::string url;
-      prometheus.Read("url", url);
-      prometheus.Object("authToken", [](ObjectReader& token) {
-        token.Object("secretReference", [](ObjectReader& secret) {
-          std::string text;
-          secret.Read("namespace", text);
-          secret.Read("name", text);
-        });
-      });
-    });
+      provider.Find("prometheus");
+    }
   });
+  return has_collector || seen.contains(std::string(ToString(MetricsSource::kKubernetes)));
+}
+
+// Strategies that go by metrics need a provider.
+void CheckMetricsUse(const Policy& policy, bool has_kubernetes, FieldErrors& errors) {
+  for (std::size_t i = 0; i < policy.profiles.size(); ++i) {
+    for (const StrategyArgs& strategy : policy.profiles[i].deschedule) {
+      if (std::holds_alternative<CustomMetricArgs>(strategy) && !policy.prometheus) {
+        errors.Required("metricsProviders",
+                        "CustomMetric of profiles[" + std::to_string(i) + "] needs one with the source Prometheus");
+      }
+    }
+    for (const StrategyArgs& strategy : policy.profiles[i].balance) {
+      const auto* const low = std::get_if<LowNodeUtilizationArgs>(&strategy);
+      if (low == nullptr || !low->metrics) continue;
+      const bool is_there =
+          low->metrics->source == MetricsSource::kPrometheus ? policy.prometheus.has_value() : has_kubernetes;
+      if (!is_there) {
+        errors.Required("metricsProviders", "LowNodeUtilization of profiles[" + std::to_string(i) +
+                                                "] needs one with the source " +
+                                                std::string(ToString(low->metrics->source)));
+      }
+    }
+  }
 }
 
 void ReadDocument(const json::value& document, FieldErrors& errors, Policy& out) {
@@ -605,7 +617,7 @@ void ReadDocument(const json::value& document, FieldErrors& errors, Policy& out)
   std::optional<std::uint64_t> grace_seconds;
   ReadCount(reader, "gracePeriodSeconds", grace_seconds);
   if (grace_seconds) out.grace_period_seconds = static_cast<std::int64_t>(*grace_seconds);
-  ReadMetrics(reader);
+  const bool has_kubernetes = ReadMetrics(reader, out);
   reader.List("profiles", [&](const json::value& item, const std::string& path) {
     if (out.profiles.size() == kPolicyProfilesMax) {
       errors.Add("profiles", "has more than " + std::to_string(kPolicyProfilesMax) + " items");
@@ -613,6 +625,7 @@ void ReadDocument(const json::value& document, FieldErrors& errors, Policy& out)
       ReadProfile(item, path, errors, out.profiles.emplace_back());
     }
   });
+  CheckMetricsUse(out, has_kubernetes, errors);
 }
 
 }  // namespace

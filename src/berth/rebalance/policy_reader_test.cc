@@ -123,7 +123,8 @@ TEST(PolicyReaderTest, RefusesWhatTheDeschedulerRefuses) {
       {std::string(kHead) + "nodeSelector: 'a in'\n",
        "nodeSelector: Invalid value: \"a in\": label selector 'a in': at byte 4"},
       {With("RemoveDuplicate", "{}"),
-       "profiles[0].pluginConfig[0].name: \"RemoveDuplicate\" is no plugin of descheduler 0.36; the nearest is "
+       "profiles[0].pluginConfig[0].name: \"RemoveDuplicate\" is no plugin of descheduler 0.36, or of berth; the "
+       "nearest is "
        "RemoveDuplicates; there are "},
       {With("RemoveDuplicates", "{labelSelector: {}}"),
        "profiles[0].pluginConfig[0].args.labelSelector: unknown field; known here:"},
@@ -140,8 +141,63 @@ TEST(PolicyReaderTest, RefusesWhatTheDeschedulerRefuses) {
       {With("LowNodeUtilization",
             "{thresholds: {cpu: 1}, targetThresholds: {cpu: 2}, metricsUtilization: {source: Prometheus, prometheus: "
             "{query: up}}}"),
-       "args.metricsUtilization: use as Prometheus has it is not read yet; without this field, LowNodeUtilization goes "
-       "by requests"},
+       "args.thresholds[cpu]: with Prometheus, the one threshold is that of MetricResource"},
+      {With("LowNodeUtilization",
+            "{thresholds: {MetricResource: 1}, targetThresholds: {MetricResource: 2}, metricsUtilization: {source: "
+            "Prometheus}}"),
+       "args.metricsUtilization.prometheus.query: Required value"},
+      {With("LowNodeUtilization",
+            "{thresholds: {cpu: 1}, targetThresholds: {cpu: 2}, metricsUtilization: {source: Prometeus}}"),
+       "args.metricsUtilization.source: Unsupported value: \"Prometeus\": supported values: \"KubernetesMetrics\", "
+       "\"Prometheus\""},
+      {With("LowNodeUtilization",
+            "{thresholds: {gpu: 1}, targetThresholds: {gpu: 2}, metricsUtilization: {source: KubernetesMetrics}}"),
+       "args.thresholds[gpu]: is not measured by metrics-server; there are cpu, memory and pods"},
+      {With("LowNodeUtilization",
+            "{thresholds: {cpu: 1}, targetThresholds: {cpu: 2}, metricsUtilization: {source: KubernetesMetrics, "
+            "metricsServer: true}}"),
+       "args.metricsUtilization.metricsServer: cannot be combined with the source KubernetesMetrics"},
+      {With("LowNodeUtilization",
+            "{thresholds: {cpu: 1}, targetThresholds: {cpu: 2}, metricsUtilization: {metricsServer: true}}") +
+           "  plugins: {balance: {enabled: [LowNodeUtilization]}}\n",
+       "metricsProviders: Required value: LowNodeUtilization of profiles[0] needs one with the source "
+       "KubernetesMetrics"},
+      {std::string(kHead) + "metricsProviders: [{source: Prometheus, prometheus: {url: 'ftp://x'}}]\n",
+       "metricsProviders[0].prometheus.url: Invalid value: \"ftp://x\""},
+      {std::string(kHead) + "metricsProviders: [{source: Prometheus}]\n",
+       "metricsProviders[0].prometheus: Required value"},
+      {std::string(kHead) + "metricsProviders: [{source: KubernetesMetrics}, {source: KubernetesMetrics}]\n",
+       "metricsProviders[1].source: Duplicate value"},
+      {std::string(kHead) + "metricsProviders: [{source: Prometheus, prometheus: {url: 'http://p:9090', authToken: "
+                            "{secretReference: {name: a}}}}]\n",
+       "metricsProviders[0].prometheus.authToken.secretReference.namespace: Required value"},
+      {std::string(kHead) + "metricsProviders: [{source: Prometheus, prometheus: {url: 'http://p:9090', authToken: "
+                            "{secretReference: {namespace: m, name: a}}}}]\n",
+       "metricsProviders[0].prometheus.authToken: a token is sent over https alone; the url is http"},
+      {With("BackToSpott", "{}"), "the nearest is BackToSpot"},
+      {With("BackToSpot", "{default: always}"),
+       "args.default: \"always\" is no default here; there are preferred, never"},
+      {With("BackToSpot", "{spotLabels: [{value: cheap}]}"), "args.spotLabels[0].key: Required value"},
+      {With("BackToSpot", "{reclaimWithin: -1m}"), "args.reclaimWithin: -1m0s is not from 0s to 8760h0m0s"},
+      {With("CheaperNode", "{minSavingPercent: 101}"), "args.minSavingPercent: is not in the range from 0 to 100"},
+      {With("CheaperNode", "{restartCost: '1 EUR'}"), "args.restartCost: \"1 EUR\" is no price"},
+      {With("CheaperNode", "{horizon: 1s}"), "args.horizon: 1s is not from 1m0s to 8760h0m0s"},
+      {With("BetterScore", "{minGain: 0}"), "args.minGain: Invalid value: 0: must be from 1 to 1000000000"},
+      {With("BetterScore", "{minGains: 1}"), "args.minGains: unknown field"},
+      {With("Consolidate", "{thresholds: {cpu: 130}}"), "args.thresholds[cpu]: 130 is not in the range from 0 to 100"},
+      {With("Consolidate", "{nodeSelector: 'a in'}"), "args.nodeSelector: Invalid value"},
+      {With("Consolidate", "{nodesPerRound: 0}"), "args.nodesPerRound: Invalid value: 0: must be from 1 to 1000000"},
+      {With("CustomMetric", "{above: 1}"), "args.query: Required value"},
+      {With("CustomMetric", "{query: up}"), "args.above: Required value: one of above and below, and not both"},
+      {With("CustomMetric", "{query: up, above: 1, below: 2}"), "one of above and below, and not both"},
+      {With("CustomMetric", "{query: up, above: 1, of: nodes}"),
+       "args.of: \"nodes\" is no subject of a rule; the nearest is node; there are pod, node"},
+      {With("CustomMetric", "{query: up, above: 1, pair: {topologyKey: ''}}"), "args.pair.label: Required value"},
+      {With("CustomMetric", "{query: up, above: 1}") + "  plugins: {deschedule: {enabled: [CustomMetric]}}\n",
+       "metricsProviders: Required value: CustomMetric of profiles[0] needs one with the source Prometheus"},
+      {With("ZoneRepair", "{maxSkew: 0}"), "args.maxSkew: Invalid value: 0: must be from 1 to 1000000"},
+      {With("ZoneRepair", "{}") + "  plugins: {deschedule: {enabled: [ZoneRepair]}}\n",
+       "plugins.deschedule.enabled[0]: \"ZoneRepair\" belongs to balance, not to deschedule"},
       {With("HighNodeUtilization", "{thresholds: {cpu: 20}, evictionModes: [OnlyThresholdingResource]}"),
        "args.evictionModes[0]: \"OnlyThresholdingResource\" is no eviction mode; the nearest is "
        "OnlyThresholdingResources"},

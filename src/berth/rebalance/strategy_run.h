@@ -26,12 +26,25 @@ struct StrategyRun {
   const StrategyArgs& strategy;
   const std::set<PodNumber>& refused;  // that cannot be evicted: as if the API server said so
   std::vector<Objection>& objections;
+  const Measurements* measurements;
+  std::size_t nodes_emptied;  // by this plan so far
 
   EvictionAnswer Evict(PodNumber pod, std::string reason) const {
     if (refused.contains(pod)) return EvictionAnswer::kRefused;
     const EvictionAnswer answer = counter.Evict(view.pod(pod));
-    if (answer == EvictionAnswer::kEvicted) objections.push_back({pod, &profile, &strategy, std::move(reason)});
+    if (answer == EvictionAnswer::kEvicted) Object(pod, std::move(reason));
     return answer;
+  }
+
+  // For berth's own strategies. False: the pod has been refused.
+  bool Object(PodNumber pod, std::string reason) const {
+    if (refused.contains(pod)) return false;
+    Objection& objection = objections.emplace_back();
+    objection.pod = pod;
+    objection.profile = &profile;
+    objection.strategy = &strategy;
+    objection.reason = std::move(reason);
+    return true;
   }
 
   bool MayEvict(const PodView& pod) const { return evictor.Filter(pod) && evictor.PreEvictionFilter(pod); }

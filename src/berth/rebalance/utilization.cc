@@ -9,21 +9,24 @@
 #include <set>
 #include <utility>
 
+#include "berth/base/check.h"
 #include "berth/plugins/helper/tolerations.h"
 #include "berth/rebalance/pod_order.h"
 
 namespace berth::rebalance {
 namespace {
 
-using Amounts = std::map<std::string, std::int64_t, std::less<>>;  // by resource
+using Amounts = std::map<std::string, double, std::less<>>;  // by resource
 
-// What the descheduler calls a measurement from outside. Without one it is there all the same, and never used.
-constexpr std::string_view kMetricResource = "MetricResource";
+bool IsByQuery(const std::optional<MetricsUse>& metrics) {
+  return metrics && metrics->source == MetricsSource::kPrometheus;
+}
 
-// Those of the thresholds, and always these three.
-std::vector<std::string> ResourcesOf(const Thresholds& thresholds) {
+// Those of the thresholds, and always these three, unless a query says how full nodes are.
+std::vector<std::string> ResourcesOf(const Thresholds& thresholds, bool is_by_query = false) {
   using namespace framework::resources;
-  std::set<std::string> names{std::string(kCpu), std::string(kMemory), std::string(kPods)};
+  std::set<std::string> names;
+  if (!is_by_query) names = {std::string(kCpu), std::string(kMemory), std::string(kPods)};
   for (const auto& each : thresholds) names.insert(each.first);
   return {names.begin(), names.end()};
 }
@@ -38,13 +41,13 @@ std::int64_t CapacityAt(const NodeView& node, const std::string& resource, const
 
 // In percent, of the nodes that have the resource.
 std::optional<double> AverageUse(const ClusterView& view, const std::vector<NodeNumber>& nodes,
-                                 const std::string& resource) {
+                                 const std::string& resource, UseSource source) {
   double sum = 0;
   std::size_t count = 0;
   for (const NodeNumber number : nodes) {
     const NodeView& node = view.node(number);
     if (resource != kMetricResource && api::FindResource(node.node->allocatable, resource) == nullptr) continue;
-    sum += PercentUsed(node, resource);
+    sum += PercentUsed(node, resource, source);
     ++count;
   }
   if (count == 0) return std::nullopt;
@@ -55,10 +58,10 @@ double Clamped(double percent) { return std::clamp(percent, 0.0, 100.0); }
 
 // Nodes that are equally full stay in order.
 void SortByUse(const ClusterView& view, const std::vector<std::string>& resources, bool is_ascending,
-               std::vector<NodeNumber>& nodes) {
+               std::vector<NodeNumber>& nodes, UseSource source = {}) {
   const auto sum = [&](NodeNumber number) {
-    std::int64_t total = 0;
-    for (const std::string& resource : resources) total += Used(view.node(number), resource);
+    double total = 0;
+    for (const std::string& resource : resources) total += Used(view.node(number), resource, source);
     return is_ascending ? total : -total;
   };
   std::ranges::stable_sort(nodes, {}, sum);
@@ -80,6 +83,9 @@ struct Settings {
   std::vector<std::string> resources;
   // Stops at the high threshold of the source; else only when the targets are full.
   bool stops_at_high = false;
+  UseSource source = {};
+  // A query tells nothing of pods: what leaves a node is not known before the next measurement.
+  bool is_by_query = false;
 };
 
 class Draining {
@@ -89,7 +95,8 @@ class Draining {
     for (const NodeNumber number : groups.targets) {
       const NodeView& node = run.view.node(number);
       for (const std::string& resource : settings.resources)
-        available_[resource] += CapacityAt(node, resource, groups.high) - Used(node, resource);
+        available_[resource] +=
+            static_cast<double>(CapacityAt(node, resource, groups.high)) - Used(node, resource, settings.source);
     }
   }
 
@@ -107,7 +114,7 @@ class Draining {
   bool DrainNode(NodeNumber number, const std::vector<PodNumber>& pods, const auto& reason) {
     const NodeView& node = round_.view.node(number);
     Amounts used;
-    for (const std::string& resource : settings_.resources) used[resource] = Used(node, resource);
+    for (const std::string& resource : settings_.resources) used[resource] = Used(node, resource, settings_.source);
     if (!GoesOn(node, used)) return true;
     std::uint64_t evicted = 0;
     for (const PodNumber pod_number : pods) {
@@ -117,13 +124,19 @@ class Draining {
       if (!ToleratesSome(round_, *pod.pod, groups_.targets) || !round_.evictor.PreEvictionFilter(pod) ||
           std::ranges::find(excluded, pod.pod->metadata.namespace_name) != excluded.end())
         continue;
+      const UseSource source = settings_.source;
+      if (source && !settings_.is_by_query && !pod.measured[*source].is_known) continue;
       const EvictionAnswer answer = round_.Evict(pod_number, reason(node));
       if (answer == EvictionAnswer::kTotalLimit) return false;
       if (answer == EvictionAnswer::kNodeLimit) break;
       if (answer != EvictionAnswer::kEvicted) continue;
       ++evicted;
+      if (settings_.is_by_query) {
+        if (!settings_.node_limit) break;
+        continue;
+      }
       for (const std::string& resource : settings_.resources) {
-        const std::int64_t amount = resource == framework::resources::kPods ? 1 : pod.requests.Get(resource);
+        const double amount = UsedBy(pod, resource, source);
         used[resource] -= amount;
         available_[resource] -= amount;
       }
@@ -133,8 +146,9 @@ class Draining {
   }
 
   bool GoesOn(const NodeView& node, const Amounts& used) const {
-    const bool is_above = std::ranges::any_of(
-        used, [&](const auto& each) { return each.second > CapacityAt(node, each.first, groups_.high); });
+    const bool is_above = std::ranges::any_of(used, [&](const auto& each) {
+      return each.second > static_cast<double>(CapacityAt(node, each.first, groups_.high));
+    });
     if (settings_.stops_at_high && !is_above) return false;
     return std::ranges::all_of(available_, [](const auto& each) { return each.second > 0; });
   }
@@ -154,8 +168,20 @@ bool IsWorthIt(const std::vector<NodeNumber>& low, const std::vector<NodeNumber>
 
 }  // namespace
 
-std::int64_t Used(const NodeView& node, std::string_view resource) {
-  return resource == framework::resources::kPods ? node.requested.pods : node.requested.Get(resource);
+double Used(const NodeView& node, std::string_view resource, UseSource source) {
+  using namespace framework::resources;
+  if (resource == kPods) return static_cast<double>(node.requested.pods);
+  if (!source) return static_cast<double>(node.requested.Get(resource));
+  const MeasuredUse& use = node.measured[*source];
+  return resource == kCpu ? use.cpu_milli : resource == kMemory ? use.memory_bytes : use.percent;
+}
+
+double UsedBy(const PodView& pod, std::string_view resource, UseSource source) {
+  using namespace framework::resources;
+  if (resource == kPods) return 1;
+  if (!source) return static_cast<double>(pod.requests.Get(resource));
+  const MeasuredUse& use = pod.measured[*source];
+  return resource == kCpu ? use.cpu_milli : resource == kMemory ? use.memory_bytes : use.percent;
 }
 
 std::int64_t Capacity(const NodeView& node, std::string_view resource) {
@@ -163,29 +189,30 @@ std::int64_t Capacity(const NodeView& node, std::string_view resource) {
   return resource == framework::resources::kPods ? node.allocatable.pods : node.allocatable.Get(resource);
 }
 
-double PercentUsed(const NodeView& node, std::string_view resource) {
+double PercentUsed(const NodeView& node, std::string_view resource, UseSource source) {
   const std::int64_t capacity = Capacity(node, resource);
   if (capacity <= 0) return 0;
-  return static_cast<double>(Used(node, resource)) / static_cast<double>(capacity) * 100;
+  return Used(node, resource, source) / static_cast<double>(capacity) * 100;
 }
 
 std::string PercentText(double percent) { return std::to_string(std::llround(percent)) + " %"; }
 
-bool IsWithin(const NodeView& node, const Thresholds& thresholds) {
+bool IsWithin(const NodeView& node, const Thresholds& thresholds, UseSource source) {
   return std::ranges::all_of(thresholds,
-                             [&node](const auto& each) { return PercentUsed(node, each.first) <= each.second; });
+                             [&](const auto& each) { return PercentUsed(node, each.first, source) <= each.second; });
 }
 
 UtilizationGroups GroupNodes(const LowNodeUtilizationArgs& args, const ClusterView& view,
                              const std::vector<NodeNumber>& nodes) {
   UtilizationGroups groups;
+  groups.source = view.FindSource(args.metrics);
   groups.low = args.thresholds;
   groups.high = args.target_thresholds;
   if (args.use_deviation_thresholds) {
     groups.low.clear();
     groups.high.clear();
     for (const auto& [resource, percent] : args.thresholds) {
-      const auto average = AverageUse(view, nodes, resource);
+      const auto average = AverageUse(view, nodes, resource, groups.source);
       if (!average) continue;
       groups.low[resource] = Clamped(*average - percent);
       groups.high[resource] = Clamped(*average + args.target_thresholds.at(resource));
@@ -193,13 +220,13 @@ UtilizationGroups GroupNodes(const LowNodeUtilizationArgs& args, const ClusterVi
   }
   for (const NodeNumber number : nodes) {
     const NodeView& node = view.node(number);
-    if (!node.node->unschedulable && IsWithin(node, groups.low)) {
+    if (!node.node->unschedulable && IsWithin(node, groups.low, groups.source)) {
       groups.targets.push_back(number);
-    } else if (!IsWithin(node, groups.high)) {
+    } else if (!IsWithin(node, groups.high, groups.source)) {
       groups.sources.push_back(number);
     }
   }
-  SortByUse(view, ResourcesOf(args.thresholds), false, groups.sources);
+  SortByUse(view, ResourcesOf(args.thresholds, IsByQuery(args.metrics)), false, groups.sources, groups.source);
   return groups;
 }
 
@@ -221,14 +248,21 @@ UtilizationGroups GroupNodes(const HighNodeUtilizationArgs& args, const ClusterV
 }
 
 void Run(const LowNodeUtilizationArgs& args, const StrategyRun& run) {
+  BERTH_CHECK(!args.metrics || run.view.FindSource(args.metrics), args.metrics->query);
   const UtilizationGroups groups = GroupNodes(args, run.view, run.nodes);
   if (!IsWorthIt(groups.targets, groups.sources, run.nodes.size(), args.number_of_nodes)) return;
-  const Settings settings{args.excluded_namespaces, args.node_limit, ResourcesOf(args.thresholds), true};
-  const auto reason = [&groups](const NodeView& node) {
-    std::string text = "its node is too full";
+  const bool is_by_query = IsByQuery(args.metrics);
+  const Settings settings{args.excluded_namespaces,
+                          args.node_limit,
+                          ResourcesOf(args.thresholds, is_by_query),
+                          true,
+                          groups.source,
+                          is_by_query};
+  const auto reason = [&](const NodeView& node) {
+    std::string text = groups.source ? "its node is too full, as it is measured" : "its node is too full";
     for (const auto& [resource, percent] : groups.high) {
-      if (PercentUsed(node, resource) > percent)
-        text += ": " + resource + " " + PercentText(PercentUsed(node, resource));
+      const double used = PercentUsed(node, resource, groups.source);
+      if (used > percent) text += ": " + (is_by_query ? "" : resource + " ") + PercentText(used);
     }
     return text;
   };

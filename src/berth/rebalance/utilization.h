@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How full nodes are, by requests, and which of them LowNodeUtilization and HighNodeUtilization call too empty or too
-// full. Pure functions.
+// How full nodes are, by what pods request or as it is measured, and which of them LowNodeUtilization and
+// HighNodeUtilization call too empty or too full. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,12 @@
 namespace berth::rebalance {
 
 // In percent of what is allocatable; 0 where nothing is.
-double PercentUsed(const NodeView& node, std::string_view resource);
+double PercentUsed(const NodeView& node, std::string_view resource, UseSource source = {});
 // "85 %".
 std::string PercentText(double percent);
-// Milli-CPUs, bytes, pods, units.
-std::int64_t Used(const NodeView& node, std::string_view resource);
+// Milli-CPUs, bytes, pods, units, or percent for kMetricResource.
+double Used(const NodeView& node, std::string_view resource, UseSource source = {});
+double UsedBy(const PodView& pod, std::string_view resource, UseSource source = {});
 std::int64_t Capacity(const NodeView& node, std::string_view resource);
 
 struct UtilizationGroups {
@@ -28,6 +29,7 @@ struct UtilizationGroups {
   // Between which a node is neither.
   Thresholds low;
   Thresholds high;
+  UseSource source;  // of use
 };
 
 UtilizationGroups GroupNodes(const LowNodeUtilizationArgs& args, const ClusterView& view,
@@ -36,9 +38,9 @@ UtilizationGroups GroupNodes(const HighNodeUtilizationArgs& args, const ClusterV
                              const std::vector<NodeNumber>& nodes);
 
 // Whether none of the resources is above its threshold.
-bool IsWithin(const NodeView& node, const Thresholds& thresholds);
+bool IsWithin(const NodeView& node, const Thresholds& thresholds, UseSource source = {});
 
-// LowNodeUtilization and HighNodeUtilization, by requests, as the descheduler has them.
+// LowNodeUtilization and HighNodeUtilization, as the descheduler has them.
 void Run(const LowNodeUtilizationArgs& args, const StrategyRun& run);
 void Run(const HighNodeUtilizationArgs& args, const StrategyRun& run);
 

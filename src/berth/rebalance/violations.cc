@@ -12,8 +12,12 @@
 #include "berth/base/check.h"
 #include "berth/base/hash_map.h"
 #include "berth/plugins/helper/tolerations.h"
+#include "berth/rebalance/back_to_spot.h"
+#include "berth/rebalance/cheaper_node.h"
+#include "berth/rebalance/custom_metric.h"
 #include "berth/rebalance/node_fit.h"
 #include "berth/rebalance/utilization.h"
+#include "berth/rebalance/zone_repair.h"
 #include "berth/whatif/replacement.h"
 
 namespace berth::rebalance {
@@ -253,13 +257,15 @@ class DuplicateViolation final : public Violation {
   std::map<std::pair<std::string, NodeNumber>, std::int64_t> counts_;
 };
 
-// The sum over nodes and resources of used times used by capacity: smallest where all are equally full.
+// The sum over nodes and resources of used times used by capacity: smallest where all are equally full. A share that a
+// query measures counts as that share of the node's CPUs, so that what leaves one node is what comes to the other.
 class ImbalanceViolation final : public Violation {
  public:
-  ImbalanceViolation(const Thresholds& thresholds, const ClusterView& view) : view_(view) {
+  ImbalanceViolation(const Thresholds& thresholds, const ClusterView& view, UseSource source)
+      : view_(view), source_(source) {
     for (const auto& each : thresholds) {
       double total = 0;
-      for (const NodeView& node : view.nodes()) total += static_cast<double>(Capacity(node, each.first));
+      for (const NodeView& node : view.nodes()) total += CapacityOf(node, each.first);
       if (total > 0) total_[each.first] = total;
     }
   }
@@ -268,8 +274,7 @@ class ImbalanceViolation final : public Violation {
     if (to == pod.node) return 0;
     double change = 0;
     for (const auto& [resource, total] : total_) {
-      const double amount =
-          resource == framework::resources::kPods ? 1 : static_cast<double>(pod.requests.Get(resource));
+      const double amount = AmountOf(pod, resource);
       change += (Of(to, resource, amount) - Of(to, resource, 0) + Of(pod.node, resource, -amount) -
                  Of(pod.node, resource, 0)) /
                 total;
@@ -280,30 +285,43 @@ class ImbalanceViolation final : public Violation {
     std::string text;
     for (const auto& each : total_) {
       const std::string& resource = each.first;
-      const std::int64_t amount = resource == framework::resources::kPods ? 1 : pod.requests.Get(resource);
-      text += (text.empty() ? "" : "; ") + resource + ' ' + Text(pod.node, resource, -amount) + ", " +
-              Text(to, resource, amount);
+      const double amount = AmountOf(pod, resource);
+      text += (text.empty() ? "" : "; ") + (resource == kMetricResource ? "" : resource + ' ') +
+              Text(pod.node, resource, -amount) + ", " + Text(to, resource, amount);
     }
     return text;
   }
 
  private:
+  static double CapacityOf(const NodeView& node, const std::string& resource) {
+    if (resource == kMetricResource) return static_cast<double>(std::max<std::int64_t>(node.allocatable.cpu_milli, 1));
+    return static_cast<double>(Capacity(node, resource));
+  }
+  double UsedOf(const NodeView& node, const std::string& resource) const {
+    const double used = Used(node, resource, source_);
+    return resource == kMetricResource ? used / 100 * CapacityOf(node, resource) : used;
+  }
+  double AmountOf(const PodView& pod, const std::string& resource) const {
+    const double amount = UsedBy(pod, resource, source_);
+    return resource == kMetricResource ? amount / 100 * CapacityOf(view_.node(pod.node), resource) : amount;
+  }
   double Of(NodeNumber number, const std::string& resource, double more) const {
     const NodeView& node = view_.node(number);
-    const auto capacity = static_cast<double>(Capacity(node, resource));
-    const double used = static_cast<double>(Used(node, resource)) + more;
+    const double capacity = CapacityOf(node, resource);
+    const double used = UsedOf(node, resource) + more;
     // Where there is no capacity, all use is too much.
     return capacity > 0 ? used * used / capacity : used * used;
   }
   // "node-1 85 % to 80 %".
-  std::string Text(NodeNumber number, const std::string& resource, std::int64_t more) const {
+  std::string Text(NodeNumber number, const std::string& resource, double more) const {
     const NodeView& node = view_.node(number);
-    const auto capacity = static_cast<double>(Capacity(node, resource));
-    const double after = capacity > 0 ? static_cast<double>(Used(node, resource) + more) / capacity * 100 : 0;
-    return node.name() + ' ' + PercentText(PercentUsed(node, resource)) + " to " + PercentText(after);
+    const double capacity = CapacityOf(node, resource);
+    const double after = capacity > 0 ? (UsedOf(node, resource) + more) / capacity * 100 : 0;
+    return node.name() + ' ' + PercentText(PercentUsed(node, resource, source_)) + " to " + PercentText(after);
   }
 
   const ClusterView& view_;
+  const UseSource source_;
   Thresholds total_;  // capacity of all nodes; resources that no node has are left out
 };
 
@@ -323,8 +341,19 @@ class UsedNodesViolation final : public Violation {
   const ClusterView& view_;
 };
 
-std::unique_ptr<Violation> MakeViolation(const StrategyArgs& strategy, const ClusterView& view,
-                                         const std::vector<NodeNumber>& nodes) {
+// What is violated counts more than what is paid for, and that more than balance.
+int RankOf(const StrategyArgs& strategy) {
+  if (std::holds_alternative<CheaperNodeArgs>(strategy) || std::holds_alternative<ConsolidateArgs>(strategy)) return 1;
+  if (std::holds_alternative<LowNodeUtilizationArgs>(strategy) ||
+      std::holds_alternative<HighNodeUtilizationArgs>(strategy) || std::holds_alternative<BetterScoreArgs>(strategy)) {
+    return 2;
+  }
+  return 0;
+}
+
+std::unique_ptr<Violation> MakeStrategyViolation(const StrategyArgs& strategy, const ClusterView& view,
+                                                 const std::vector<NodeNumber>& nodes, Time now,
+                                                 const Measurements* measurements) {
   const auto make = [&]([[maybe_unused]] const auto& args) -> std::unique_ptr<Violation> {
     using Args = std::decay_t<decltype(args)>;
     if constexpr (std::is_same_v<Args, RemoveDuplicatesArgs>) {
@@ -338,9 +367,19 @@ std::unique_ptr<Violation> MakeViolation(const StrategyArgs& strategy, const Clu
     } else if constexpr (std::is_same_v<Args, TopologySpreadArgs>) {
       return std::make_unique<SpreadViolation>(args, view, nodes);
     } else if constexpr (std::is_same_v<Args, LowNodeUtilizationArgs>) {
-      return std::make_unique<ImbalanceViolation>(args.thresholds, view);
+      return std::make_unique<ImbalanceViolation>(args.thresholds, view, view.FindSource(args.metrics));
     } else if constexpr (std::is_same_v<Args, HighNodeUtilizationArgs>) {
       return std::make_unique<UsedNodesViolation>(view);
+    } else if constexpr (std::is_same_v<Args, ConsolidateArgs>) {
+      return std::make_unique<UsedNodesViolation>(view);
+    } else if constexpr (std::is_same_v<Args, BackToSpotArgs>) {
+      return MakeViolation(args, view, now);
+    } else if constexpr (std::is_same_v<Args, CheaperNodeArgs>) {
+      return MakeViolation(args, view);
+    } else if constexpr (std::is_same_v<Args, CustomMetricArgs>) {
+      return MakeViolation(args, view, measurements);
+    } else if constexpr (std::is_same_v<Args, ZoneRepairArgs>) {
+      return MakeViolation(args, view);
     } else {
       return nullptr;  // about the pod, wherever it is
     }
@@ -403,16 +442,12 @@ std::size_t CountMovable(const ClusterView& view, NodeNumber node) {
   }));
 }
 
-Violations::Violations(const Policy& policy, const ClusterView& view, std::vector<NodeNumber> nodes)
+Violations::Violations(const Policy& policy, const ClusterView& view, std::vector<NodeNumber> nodes, Time now,
+                       const Measurements* measurements)
     : nodes_(std::move(nodes)) {
-  const auto add = [&](const std::vector<StrategyArgs> PolicyProfile::* strategies) {
-    for (const PolicyProfile& profile : policy.profiles) {
-      for (const StrategyArgs& strategy : profile.*strategies)
-        entries_.push_back({&strategy, MakeViolation(strategy, view, nodes_)});
-    }
-  };
-  add(&PolicyProfile::deschedule);
-  add(&PolicyProfile::balance);
+  for (const StrategyArgs* strategy : StrategiesOf(policy))
+    entries_.push_back({strategy, MakeStrategyViolation(*strategy, view, nodes_, now, measurements)});
+  std::ranges::stable_sort(entries_, {}, [](const Entry& entry) { return RankOf(*entry.strategy); });
 }
 
 std::vector<ViolationChange> Violations::ChangesOf(const PodView& pod, NodeNumber to) const {
@@ -432,11 +467,12 @@ std::string Violations::WhyWorse(const StrategyArgs& strategy, const PodView& po
     if (entry.strategy == &strategy) {
       const bool is_enough =
           !entry.violation || change < (wants == Wants::kBetter ? -kViolationPrecision : kViolationPrecision);
+      if (is_enough && entry.violation && wants == Wants::kBetter) return entry.violation->WhyNotTarget(pod, to);
       if (is_enough) return {};
       return "it is no better for " + std::string(NameOf(strategy));
     }
     if (change > kViolationPrecision && !is_better)
-      return "it is worse for " + std::string(NameOf(*entry.strategy)) + ", which comes first";
+      return "it is worse for " + std::string(NameOf(*entry.strategy)) + ", which counts more";
     is_better = is_better || change < -kViolationPrecision;
   }
   BERTH_CHECK(false, NameOf(strategy));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each strategy wants less of, as a number that a move changes: pods on nodes that do not suit them, squares of
-// how many pods of an owner or of a spread constraint are together, imbalance, nodes in use. The strategies of a policy
-// in the order in which they run are one vector; a plan makes only moves after which it is smaller, compared from its
-// beginning. So plans come to an end, whatever the strategies want. The numbers depend on where pods are and on nothing
-// else.
+// how many pods of an owner or of a spread constraint are together, imbalance, nodes in use. The numbers of a policy's
+// strategies are one vector: first what is violated, then what is paid for, then balance, and within these in the order
+// in which the strategies run. A plan makes only moves after which it is smaller, compared from its beginning. So plans
+// come to an end, whatever the strategies want. The numbers depend on where pods are and on nothing else.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +17,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/time.h"
 #include "berth/rebalance/cluster_view.h"
+#include "berth/rebalance/measurements.h"
 #include "berth/rebalance/policy.h"
 #include "berth/rebalance/spread.h"
 
@@ -52,6 +53,8 @@ class Violation {
   virtual ~Violation() = default;
   // If the pod's replacement were on the node instead of where the pod is.
   virtual double ChangeOf(const PodView& pod, NodeNumber to) const = 0;
+  // What the strategy asks of a node beside being better; empty: nothing speaks against it.
+  virtual std::string WhyNotTarget(const PodView& /*pod*/, NodeNumber /*to*/) const { return {}; }
   // The same in words; empty: there are none.
   virtual std::string Describe(const PodView& /*pod*/, NodeNumber /*to*/) const { return {}; }
   // Before the pod moves there.
@@ -63,8 +66,9 @@ inline constexpr double kViolationPrecision = 1e-9;
 
 class Violations {
  public:
-  // Both must outlive it. `nodes` are those that the policy looks at.
-  Violations(const Policy& policy, const ClusterView& view, std::vector<NodeNumber> nodes);
+  // All must outlive it. `nodes` are those that the policy looks at.
+  Violations(const Policy& policy, const ClusterView& view, std::vector<NodeNumber> nodes, Time now,
+             const Measurements* measurements);
 
   // Of each strategy that the move changes something for, in the order of the vector.
   std::vector<ViolationChange> ChangesOf(const PodView& pod, NodeNumber to) const;

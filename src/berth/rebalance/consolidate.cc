@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/rebalance/consolidate.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "berth/api/selector.h"
+#include "berth/base/check.h"
+#include "berth/rebalance/packing.h"
+#include "berth/rebalance/packing_view.h"
+#include "berth/rebalance/utilization.h"
+
+namespace berth::rebalance {
+namespace {
+
+// Which nodes may be emptied, and which may get pods: those in use, so that no node comes into use.
+void SetBins(const ConsolidateArgs& args, const StrategyRun& run, PackingView& packing) {
+  const auto selector = api::ParseLabelSelector(args.node_selector);
+  BERTH_CHECK(selector.ok(), args.node_selector);
+  PackingProblem& problem = packing.problem();
+  std::vector<bool> is_used(problem.bins.size()), stays(problem.bins.size());
+  for (const PackingItem& item : problem.items) {
+    is_used[item.bin] = true;
+    if (!item.may_move) stays[item.bin] = true;
+  }
+  for (std::size_t i = 0; i < problem.bins.size(); ++i) {
+    const NodeView& node = run.view.node(packing.NodeOf(i));
+    PackingBin& bin = problem.bins[i];
+    bin.may_empty =
+        is_used[i] && !stays[i] && selector->Matches(node.node->metadata.labels) && IsWithin(node, args.thresholds);
+    bin.may_receive = bin.may_receive && is_used[i];
+    bin.goes_first = IsConsolidating(node);
+  }
+}
+
+}  // namespace
+
+bool IsConsolidating(const NodeView& node) {
+  return node.node->unschedulable && node.node->metadata.annotations.Find(kConsolidatingAnnotation) != nullptr;
+}
+
+void Run(const ConsolidateArgs& args, const StrategyRun& run) {
+  if (run.nodes_emptied >= args.nodes_per_round) return;
+  const std::size_t nodes_max = args.nodes_per_round - run.nodes_emptied;
+  PackingView packing(run);
+  SetBins(args, run, packing);
+  packing.problem().keep = args.keep_nodes;
+  // The search is for all nodes that could go, so that the first ones are those of the best way; only these are told.
+  std::set<std::size_t> told;
+  for (const PackingMove& move : PackTogether(packing.problem())) {
+    told.insert(move.empties);
+    if (told.size() > nodes_max) return;
+    const NodeNumber emptied = packing.NodeOf(move.empties);
+    const bool leaves_it = packing.problem().items[move.item].bin == move.empties;
+    const std::string& name = run.view.node(emptied).name();
+    if (!run.Object(packing.PodOf(move.item),
+                    leaves_it ? "its node can be emptied" : "it makes room, so that " + name + " can be emptied")) {
+      continue;
+    }
+    run.objections.back().empties = emptied;
+    run.objections.back().wanted = packing.NodeOf(move.to);
+  }
+}
+
+}  // namespace berth::rebalance
