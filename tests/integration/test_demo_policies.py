@@ -12,6 +12,7 @@ import unittest
 from support import ROOT, Api, BerthTest, Process, free_port, wait_until
 
 POLICIES = ["random", "round-robin", "best-price", "spot-first", "zone-balance", "load-aware", "node-label-match", "external-health"]
+REBALANCING = ["spot-return", "consolidate", "custom-metric"]
 ROW = re.compile(r"^(node-\d+) +(.*)$")
 
 
@@ -52,6 +53,10 @@ class DemoPolicies(BerthTest):
         self.assertEqual(demo.lines("err"), [])
         shown = Shown(demo.lines("out"))
         self.assertEqual(list(shown.before), list(shown.after))
+        if policy in REBALANCING:
+            totals = [[sum(column) for column in zip(*(counts for _, counts in table.values()))] for table in (shown.before, shown.after)]
+            self.assertEqual(*totals, "each pod that was moved has a replacement")
+            return shown
         self.assertFalse(any(sum(counts) for _, counts in shown.before.values()), "pods wait before")
         self.assertNotIn("Not placed:", shown.lines)
         return shown
@@ -122,6 +127,38 @@ class DemoPolicies(BerthTest):
         self.assertEqual(shown.by_column(), {"UP": 6, "DOWN": 0})
         self.assertTrue([line for line in shown.lines if "ExternalHealth" in line and "PING CRITICAL - Packet loss = 100%" in line],
                         "the refusal is in Nagios' words")
+
+    def test_spot_return(self):
+        shown = self.check("spot-return")
+        self.check_example("spot-return")
+        self.assertEqual({node: counts[1] for node, (capacity, counts) in shown.before.items() if capacity == "spot"}, {"node-3": 0, "node-4": 0})
+        self.assertEqual(shown.by_column(1), {"on-demand": 0, "spot": 5})
+        self.assertEqual(shown.by_column(0), {"on-demand": 1, "spot": 0}, "who never wants spot stays")
+
+    def test_consolidate(self):
+        shown = self.check("consolidate")
+        self.check_example("consolidate")
+        used = {when: [node for node, (_, counts) in table.items() if sum(counts)] for when, table in (("before", shown.before), ("after", shown.after))}
+        self.assertEqual(len(used["before"]), 6)
+        self.assertEqual(len(used["after"]), 2)
+
+    def test_custom_metric(self):
+        shown = self.check("custom-metric")
+        self.check_example("custom-metric")
+        self.assertGreater(shown.before["node-2"][1][0], 0)
+        self.assertEqual(sum(shown.after["node-2"][1]), 0)
+        pair = [next(node for node, (_, counts) in shown.after.items() if counts[workload]) for workload in (0, 1)]
+        self.assertNotEqual(*pair, "a pair is kept apart")
+
+    def check_example(self, policy: str):
+        """The page's YAML is the example, without its comment."""
+        example = [line for line in (ROOT / "examples" / "rebalance" / f"{policy}.yaml").read_text().splitlines() if not line.startswith("#")]
+        self.assertIn("```yaml\n" + "\n".join(example) + "\n```", (ROOT / "docs" / "policies" / f"{policy}.md").read_text())
+
+    def test_a_demo_that_ends_by_itself_serves_nothing(self):
+        demo = Process(self, "demo", "--policy", "consolidate", "--serve")
+        self.assertEqual(demo.wait(10), 2)
+        self.assertIn("--serve: the demo of consolidate ends by itself", "\n".join(demo.lines("err")))
 
     def test_serve(self):
         address = f"127.0.0.1:{free_port()}"

@@ -15,6 +15,8 @@
 #include "berth/app/connection.h"
 #include "berth/app/nodes_file.h"
 #include "berth/app/process.h"
+#include "berth/app/rebalance_demo.h"
+#include "berth/app/rebalance_scenarios.h"
 #include "berth/base/log.h"
 #include "berth/core/config/default.h"
 #include "berth/demo/demo_pods.h"
@@ -94,6 +96,11 @@ Expected<config::KubeSchedulerConfiguration> Configuration(const DemoOptions& op
 }  // namespace
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
+  if (FindRebalanceScenario(options.policy) != nullptr) {
+    if (options.serve)
+      return cli::FailWith(InvalidError("--serve: the demo of " + options.policy + " ends by itself"), cli::kExitUsage);
+    return RunRebalanceDemo({options.policy, options.seed, HostName()});
+  }
   if (!options.policy.empty())
     return demo::RunPolicyDemo(
         {options.policy, options.serve, options.listen, options.seed, HostName(), options.write_kubeconfig});

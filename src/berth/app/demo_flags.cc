@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/demo_flags.h"
 
+#include <string>
+#include <vector>
+
 #include <CLI/CLI.hpp>
 
 #include "berth/app/common_flags.h"
 #include "berth/app/nodes_file.h"
+#include "berth/app/rebalance_scenarios.h"
 #include "berth/demo/policy_demo.h"
 #include "berth/shell/cli/flag_set.h"
 
 namespace berth::app {
+namespace {
+
+std::string CheckPolicy(const std::string& name) {
+  std::vector<std::string> more;
+  for (const RebalanceScenario& scenario : RebalanceScenarios()) more.push_back(scenario.name);
+  return demo::CheckPolicyDemo(name, more);
+}
+
+}  // namespace
 
 CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std::string>& plugin_directory) {
   CLI::App* command = app.add_subcommand("demo", "berth at work on an embedded cluster");
@@ -31,8 +44,8 @@ CLI::App* AddDemoCommand(CLI::App& app, DemoOptions& options, std::optional<std:
   config->type_name(cli::kFileHint);
   AddPluginDirectory(*command, plugin_directory);
   command->add_option("--policy", options.policy, "show a policy on a cluster where its effect is plain to see")
-      ->type_name("{" + demo::PolicyDemoNames() + "}")
-      ->check(demo::CheckPolicyDemo, "")
+      ->type_name("{" + demo::PolicyDemoNames() + ", " + RebalanceScenarioNames() + "}")
+      ->check(CheckPolicy, "")
       ->excludes(nodes)
       ->excludes(nodes_file)
       ->excludes(replicas)

@@ -17,7 +17,9 @@ std::string DeploymentDocument(const DemoWorkload& workload, const std::string& 
   const object labels{{"app", workload.name}};
   object annotations;
   for (const auto& [key, value] : workload.annotations) annotations[key] = value;
-  object metadata{{"labels", labels}};
+  object pod_labels = labels;
+  for (const auto& [key, value] : workload.labels) pod_labels[key] = value;
+  object metadata{{"labels", std::move(pod_labels)}};
   if (!annotations.empty()) metadata["annotations"] = std::move(annotations);
   const object container{{"name", "nginx"},
                          {"image", "nginx:1.27"},

@@ -21,6 +21,7 @@ struct DemoWorkload {
   int replicas = 1;
   std::string cpu = "100m";                                        // that each pod asks for
   std::vector<std::pair<std::string, std::string>> annotations{};  // of its pods
+  std::vector<std::pair<std::string, std::string>> labels{};       // of its pods, beside app
 };
 
 Expected<void> CreateWorkload(client::RestClient& rest, const DemoWorkload& workload,

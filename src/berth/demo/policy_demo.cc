@@ -310,13 +310,16 @@ std::string PolicyDemoNames() {
   return names;
 }
 
-std::string CheckPolicyDemo(const std::string& name) {
-  if (FindScenario(name) != nullptr) return "";
+std::string CheckPolicyDemo(const std::string& name, const std::vector<std::string>& more) {
+  if (FindScenario(name) != nullptr || std::ranges::find(more, name) != more.end()) return "";
   const std::string shown = cli::CutToWidth(cli::Printable(name), kNameWidthMax);
   std::vector<std::string_view> names;
   for (const PolicyScenario& scenario : PolicyScenarios()) names.push_back(scenario.policy);
+  names.insert(names.end(), more.begin(), more.end());
+  std::string all = PolicyDemoNames();
+  for (const std::string& each : more) all += ", " + each;
   return "there is no policy \"" + shown + "\"; the nearest is " + std::string(NearestName(shown, names)) + ", of " +
-         PolicyDemoNames();
+         all;
 }
 
 int RunPolicyDemo(const PolicyDemoOptions& options) {

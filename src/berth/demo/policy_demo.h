@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace berth::demo {
 
 // "random, round-robin, ...".
 std::string PolicyDemoNames();
 
-// Empty when there is a policy of that name; else what is wrong, in one line with the nearest name.
-std::string CheckPolicyDemo(const std::string& name);
+// Empty when there is a policy of that name, here or among `more`; else what is wrong, in one line with the nearest
+// name.
+std::string CheckPolicyDemo(const std::string& name, const std::vector<std::string>& more = {});
 
 struct PolicyDemoOptions {
   std::string policy;  // its name
