@@ -7,6 +7,7 @@
 
 #include "berth/api/decode_node.h"
 #include "berth/devcluster/controllers/context.h"
+#include "berth/devcluster/controllers/cron_job_controller.h"
 #include "berth/devcluster/controllers/daemon_set_decision.h"
 #include "berth/devcluster/controllers/deployment_controller.h"
 #include "berth/devcluster/controllers/garbage_collector.h"
@@ -34,6 +35,7 @@ class Controllers::Impl {
                        [](const WorkloadView& set, const Pods& pods, const Nodes&, Time now) {
                          return DecideStatefulSet(set, pods, now);
                        }),
+        cron_jobs_(*context_),
         garbage_(*context_),
         volumes_(*context_) {
     MakeDeploymentInformer();
@@ -41,6 +43,7 @@ class Controllers::Impl {
     MakePodInformer();
     MakeNodeInformer();
     ForEachWorkloadController([this](WorkloadController& each) { MakeWorkloadInformer(each); });
+    MakeCronJobInformer();
   }
 
   void Start() {
@@ -50,6 +53,7 @@ class Controllers::Impl {
     set_informer_->Start();
     pod_informer_->Start();
     node_informer_->Start();
+    cron_job_informer_->Start();
     for (const auto& each : workload_informers_) each->Start();
   }
 
@@ -59,6 +63,7 @@ class Controllers::Impl {
     set_informer_->Stop();
     pod_informer_->Stop();
     node_informer_->Stop();
+    cron_job_informer_->Stop();
     for (const auto& each : workload_informers_) each->Stop();
     volumes_.Stop();
   }
@@ -129,15 +134,33 @@ class Controllers::Impl {
     options.path = std::string(kind.prefix) + '/' + std::string(kind.plural);
     options.decode = DecodeWorkloadView;
     client::Informer<WorkloadView>::Handler handler;
-    handler.on_add = [&controller](const auto& owner) { controller.OnOwner(owner); };
-    handler.on_update = [&controller](const auto&, const auto& owner) { controller.OnOwner(owner); };
-    handler.on_delete = [this, &controller](const auto& owner) {
+    const bool is_job = &controller == &jobs_;
+    const auto changed = [this, &controller, is_job](const std::shared_ptr<const WorkloadView>& owner) {
+      controller.OnOwner(owner);
+      if (is_job) cron_jobs_.OnJob(*owner);
+    };
+    handler.on_add = changed;
+    handler.on_update = [changed](const auto&, const auto& owner) { changed(owner); };
+    handler.on_delete = [this, &controller, is_job](const auto& owner) {
       controller.OnOwnerGone(*owner);
+      if (is_job) cron_jobs_.OnJob(*owner);
       if (CollectsGarbage()) garbage_.OnPodOwnerGone(*owner);
     };
     handler.on_synced = [this] { OnListed(); };
     workload_informers_.push_back(
         std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler)));
+  }
+
+  void MakeCronJobInformer() {
+    auto options = InformerOptions<WorkloadView>("cronjobs", "/apis/batch/v1/cronjobs", 51);
+    options.decode = DecodeWorkloadView;
+    client::Informer<WorkloadView>::Handler handler;
+    handler.on_add = [this](const auto& cron_job) { cron_jobs_.OnCronJob(cron_job); };
+    handler.on_update = [this](const auto&, const auto& cron_job) { cron_jobs_.OnCronJob(cron_job); };
+    handler.on_delete = [this](const auto& cron_job) { cron_jobs_.OnCronJobGone(*cron_job); };
+    handler.on_synced = [this] { OnListed(); };
+    cron_job_informer_ =
+        std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
   }
 
   void ForEachWorkloadController(const std::function<void(WorkloadController&)>& visit) {
@@ -198,11 +221,12 @@ class Controllers::Impl {
 
   // All lists are needed before anything is decided.
   void OnListed() {
-    constexpr int kLists = 7;
+    constexpr int kLists = 8;
     if (++lists_ < kLists) return;
     replica_sets_.OnSynced();
     deployments_.OnSynced();
     ForEachWorkloadController([](WorkloadController& each) { each.OnSynced(); });
+    cron_jobs_.OnSynced();
     if (CollectsGarbage()) garbage_.OnSynced();
   }
 
@@ -212,6 +236,7 @@ class Controllers::Impl {
   WorkloadController jobs_;
   WorkloadController daemon_sets_;
   WorkloadController stateful_sets_;
+  CronJobController cron_jobs_;
   GarbageCollector garbage_;
   VolumeProvisioner volumes_;
   int lists_ = 0;
@@ -220,6 +245,7 @@ class Controllers::Impl {
   std::unique_ptr<client::Informer<PodView>> pod_informer_;
   std::unique_ptr<client::Informer<api::Node>> node_informer_;
   std::vector<std::unique_ptr<client::Informer<WorkloadView>>> workload_informers_;
+  std::unique_ptr<client::Informer<WorkloadView>> cron_job_informer_;
 };
 
 Controllers::Controllers(client::RestClient& rest, client::RestClient& events_rest, ControllersOptions options)
