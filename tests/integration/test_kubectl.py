@@ -22,6 +22,32 @@ spec:
   schedulerName: berth
   containers: [{name: c, image: "registry/c:1", resources: {requests: {cpu: 100m}}}]
 """
+WIDGETS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget, shortNames: [wd]}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}, scale: {specReplicasPath: .spec.size, statusReplicasPath: .status.size}}
+    additionalPrinterColumns: [{name: Size, type: integer, jsonPath: .spec.size}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [color]
+            properties:
+              color: {type: string, enum: [red, blue]}
+              size: {type: integer, default: 1, description: How large it is.}
+          status: {type: object, properties: {size: {type: integer}}}
+"""
 KINDS = """
 apiVersion: batch/v1
 kind: Job
@@ -291,11 +317,53 @@ class Kubectl(BerthTest):
         self.kubectl("delete", "-f", str(manifest), "--wait=false")
 
     def test_says_what_nothing_comes_of(self):
-        done = subprocess.run([KUBECTL, "--server", self.api.url, "create", "cronjob", "c", "--image=i", "--schedule=@hourly"],
+        done = subprocess.run([KUBECTL, "--server", self.api.url, "create", "quota", "warned", "--hard=pods=10"],
                               capture_output=True, text=True, timeout=TIMEOUT_S,
                               env={**clean_environment(), "HOME": self.home, "KUBECONFIG": os.devnull})
-        self.assertIn("Warning: berth's embedded cluster stores this CronJob, but none of its controllers makes Jobs of it", done.stderr)
-        self.kubectl("delete", "cronjob", "c")
+        self.assertIn("Warning: berth's embedded cluster stores this ResourceQuota, but nothing enforces it", done.stderr)
+        self.kubectl("delete", "quota", "warned")
+
+    def test_server_side_apply(self):
+        text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: owned}\ndata: {a: '1', b: '2'}\n"
+        changed = text.replace("'1'", "'9'")
+        self.assertEqual(self.kubectl("apply", "--server-side", "-f", "-", stdin=text), "configmap/owned serverside-applied\n")
+        self.assertEqual(self.kubectl("diff", "--server-side", "-f", "-", stdin=text), "")
+        self.assertIn("+  a: \"9\"", self.kubectl("diff", "--server-side", "-f", "-", stdin=changed, status=1))
+        conflict = self.kubectl("apply", "--server-side", "--field-manager", "other", "-f", "-", stdin=changed, status=1)
+        self.assertIn('Apply failed with 1 conflict: conflict with "kubectl": .data.a', conflict)
+        self.kubectl("apply", "--server-side", "--field-manager", "other", "--force-conflicts", "-f", "-", stdin=changed)
+        self.assertEqual(self.kubectl("get", "configmap", "owned", "-o", "jsonpath={.data.a}"), "9")
+        # What client-side apply owns, kubectl takes over; and what it does not apply any more goes.
+        plain = text.replace("owned", "taken")
+        self.kubectl("apply", "-f", "-", stdin=plain)
+        self.kubectl("apply", "--server-side", "-f", "-", stdin=plain.replace("a: '1', b: '2'", "a: '3'"))
+        self.assertEqual(json.loads(self.kubectl("get", "configmap", "taken", "-o", "json"))["data"], {"a": "3"})
+        self.kubectl("delete", "configmap", "owned", "taken")
+
+    def test_access_reviews_and_tokens(self):
+        self.assertEqual(self.kubectl("auth", "can-i", "delete", "nodes"), "yes\n")
+        self.assertIn("*.*", self.kubectl("auth", "can-i", "--list"))
+        self.assertIn("system:anonymous", self.kubectl("auth", "whoami"))
+        self.kubectl("create", "serviceaccount", "teller")
+        self.assertEqual(self.kubectl("create", "token", "teller").count("."), 2)
+        self.kubectl("delete", "serviceaccount", "teller")
+
+    def test_custom_resources(self):
+        self.kubectl("apply", "-f", "-", stdin=WIDGETS)
+        self.kubectl("wait", "--for=condition=Established", "crd/widgets.example.com", "--timeout=10s")
+        self.assertRegex(self.kubectl("api-resources", "--api-group=example.com"), r"widgets +wd +example.com/v1 +true +Widget")
+        self.assertIn("How large it is.", self.kubectl("explain", "widget.spec.size"))
+        widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: one}\nspec: {color: red}\n"
+        self.assertEqual(self.kubectl("apply", "-f", "-", stdin=widget), "widget.example.com/one created\n")
+        self.assertEqual(self.kubectl("apply", "-f", "-", stdin=widget), "widget.example.com/one unchanged\n")
+        self.assertRegex(self.kubectl("get", "wd"), r"NAME +SIZE\none +1\n")
+        self.assertIn('Unsupported value: "green": supported values: "red", "blue"',
+                      self.kubectl("apply", "-f", "-", stdin=widget.replace("red", "green"), status=1))
+        self.assertIn('unknown field "spec.more"',
+                      self.kubectl("apply", "-f", "-", stdin=widget.replace("red", "red, more: 1"), status=1))
+        self.kubectl("scale", "widget", "one", "--replicas=4")
+        self.assertEqual(self.kubectl("get", "widget", "one", "-o", "jsonpath={.spec.size}"), "4")
+        self.kubectl("delete", "crd", "widgets.example.com")
 
     def test_a_kind_that_is_not_served(self):
         text = "apiVersion: example.org/v1\nkind: Boat\nmetadata: {name: b}\n"

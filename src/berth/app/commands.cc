@@ -10,6 +10,7 @@
 #include "berth/app/apiserver_flags.h"
 #include "berth/app/can_drain_flags.h"
 #include "berth/app/capacity_flags.h"
+#include "berth/app/cluster_flags.h"
 #include "berth/app/common_flags.h"
 #include "berth/app/completion_command.h"
 #include "berth/app/demo_flags.h"
@@ -44,6 +45,9 @@ Commands::Commands(const std::string& program)
   app.add_subcommand("run", "schedule the pods of a cluster");
   const auto server = std::make_shared<ApiServerCommandOptions>();
   add(AddApiServerCommand(app, *server, verbosity_), [server](KnownPlugins) { return RunApiServer(*server); });
+  const auto cluster = std::make_shared<ClusterCommandOptions>();
+  add(AddClusterCommand(app, *cluster, plugin_directory_, verbosity_),
+      [cluster](KnownPlugins known) { return RunCluster(*cluster, known); });
   const auto kubelets = std::make_shared<KubeletsOptions>();
   add(AddKubeletsCommand(app, *kubelets, verbosity_), [kubelets](KnownPlugins) { return RunKubelets(*kubelets); });
   const auto demo = std::make_shared<DemoOptions>();

@@ -6,6 +6,7 @@
 #include "berth/base/log.h"
 #include "berth/devcluster/controllers/volume_provisioner.h"
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
+#include "berth/shell/net/self_signed.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::embedded_cluster {
@@ -40,8 +41,34 @@ Expected<void> CreateDefaultStorageClass(client::RestClient& rest) {
       R"({"storageclass.kubernetes.io/is-default-class":"true"}},"provisioner":")" +
       std::string(controllers::kProvisioner) + R"(","volumeBindingMode":"WaitForFirstConsumer"})";
   const auto made = rest.DoSync(std::move(request));
-  if (!made.ok()) return made.error().Wrap("while creating the default StorageClass");
+  // One that was kept from before is as good.
+  if (!made.ok() && made.error().code != ErrorCode::kAlreadyExists) {
+    return made.error().Wrap("while creating the default StorageClass");
+  }
   return {};
+}
+
+// A certificate for all names that the server may be reached by.
+Expected<net::TlsServerOptions> MakeCertificate(const EmbeddedClusterOptions& options, Time now) {
+  net::SelfSignedOptions wanted;
+  wanted.common_name = "berth";
+  wanted.names = {"DNS:localhost", "IP:127.0.0.1", "IP:::1"};
+  const auto is_address = [](const std::string& host) {
+    return host.find_first_not_of("0123456789.") == std::string::npos || host.find(':') != std::string::npos;
+  };
+  const auto add = [&](const std::string& host) {
+    std::string name = (is_address(host) ? "IP:" : "DNS:") + host;
+    if (std::find(wanted.names.begin(), wanted.names.end(), name) == wanted.names.end())
+      wanted.names.push_back(std::move(name));
+  };
+  for (const std::string& each : options.host_names) add(each);
+  if (const auto split = net::SplitHostPort(options.listen); split.ok() && !split->first.empty()) add(split->first);
+  wanted.now = now;
+  BERTH_ASSIGN_OR_RETURN(auto made, net::MakeSelfSigned(wanted));
+  net::TlsServerOptions tls;
+  tls.certificate_chain_pem = std::move(made.first);
+  tls.private_key_pem = std::move(made.second);
+  return tls;
 }
 
 }  // namespace
@@ -55,18 +82,34 @@ Expected<std::unique_ptr<EmbeddedCluster>> EmbeddedCluster::Start(const Embedded
   server.seed = options.seed;
   server.io = &cluster->server_io_;
   server.host_names = options.host_names;
+  server.admin_token = options.token;
+  if (!options.data.empty()) {
+    BERTH_ASSIGN_OR_RETURN(cluster->data_, data_file::DataFile::Open(options.data));
+    BERTH_ASSIGN_OR_RETURN(data_file::DataFile::Contents contents, cluster->data_->Load());
+    server.log = cluster->data_.get();
+    server.saved = std::move(contents.objects);
+    server.saved_version = contents.resource_version;
+  }
   cluster->server_ = std::make_unique<apiserver::ApiServer>(apiserver::ResourceTypes(), clock, server);
   ReturnFreeMemory(cluster->server_io_);
   if (!options.listen.empty()) {
     net::HttpServerOptions http;
     http.listen = options.listen;
     http.malformed = &apiserver::ApiServer::MalformedRequest;
-    BERTH_ASSIGN_OR_RETURN(cluster->http_,
-                           net::StartHttpServer(cluster->server_io_, http, cluster->server_->handler()));
-    if (!options.kubeconfig.empty()) {
-      BERTH_RETURN_IF_ERROR(WriteKubeconfig(options.kubeconfig, cluster->http_->address()));
+    cluster->has_tls_ = options.has_tls;
+    ServerAccess access;
+    access.token = options.token;
+    if (options.has_tls) {
+      BERTH_ASSIGN_OR_RETURN(http.tls, MakeCertificate(options, clock.WallNow()));
+      access.certificate_pem = http.tls->certificate_chain_pem;
     }
-    if (!IsLoopback(options.listen)) {
+    BERTH_ASSIGN_OR_RETURN(
+        cluster->http_, net::StartHttpServer(
+                            cluster->server_io_, http,
+                            options.token.empty() ? cluster->server_->handler() : cluster->server_->outside_handler()));
+    access.address = cluster->http_->address();
+    if (!options.kubeconfig.empty()) BERTH_RETURN_IF_ERROR(WriteKubeconfig(options.kubeconfig, access));
+    if (!IsLoopback(options.listen) && options.token.empty()) {
       log::Warning("apiserver", "This server knows no users: whoever reaches it may change everything",
                    {{"listen", cluster->http_->address()}});
     }

@@ -11,6 +11,7 @@
 #include "berth/base/time.h"
 #include "berth/devcluster/apiserver/server.h"
 #include "berth/devcluster/controllers/controllers.h"
+#include "berth/devcluster/data_file/data_file.h"
 #include "berth/devcluster/kubelet/kubelet_simulator.h"
 #include "berth/shell/client/event_loop.h"
 #include "berth/shell/client/rest_client.h"
@@ -30,6 +31,9 @@ struct EmbeddedClusterOptions {
   std::vector<kubelet::NodeShape> shapes;
   bool has_controllers = true;  // false: a kube-controller-manager runs there, or nobody makes pods
   std::string kubeconfig;       // a file to write that leads to the server (kubeconfig_file.h); empty: none
+  bool has_tls = false;         // a certificate of its own is made, which the kubeconfig names
+  std::string token;            // that clients have to show; empty: none
+  std::string data;             // a file that the objects are kept in (data_file.h); empty: they are forgotten
 };
 
 class EmbeddedCluster {
@@ -46,6 +50,8 @@ class EmbeddedCluster {
   int ReadyNodes() const { return kubelets_ ? kubelets_->Stats().nodes_ready : 0; }
   // "127.0.0.1:8001"; empty without a listener.
   std::string address() const { return http_ ? http_->address() : std::string(); }
+  // With https:// or http:// before it.
+  std::string url() const { return (has_tls_ ? "https://" : "http://") + address(); }
 
   // Ends simulators and loops: no callback of the clients runs afterwards.
   void Stop();
@@ -57,8 +63,10 @@ class EmbeddedCluster {
   net::IoContext server_io_;
   net::IoContext client_io_;
   client::IoEventLoop loop_;
+  std::unique_ptr<data_file::DataFile> data_;
   std::unique_ptr<apiserver::ApiServer> server_;
   std::unique_ptr<net::HttpServer> http_;
+  bool has_tls_ = false;
   std::unique_ptr<net::Transport> transport_;
   std::unique_ptr<net::Transport> events_transport_;
   std::unique_ptr<client::RestClient> rest_;

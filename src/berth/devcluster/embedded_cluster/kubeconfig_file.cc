@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/devcluster/embedded_cluster/kubeconfig_file.h"
 
+#include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <system_error>
 
+#include "berth/base/base64.h"
+#include "berth/codec/json.h"
 #include "berth/shell/net/url.h"
 
 namespace berth::embedded_cluster {
@@ -22,9 +26,10 @@ std::string FirstLineOf(const std::string& path, bool& exists) {
 
 }  // namespace
 
-std::string KubeconfigText(const std::string& address) {
-  std::string reached = address;
-  if (const auto split = net::SplitHostPort(address); split.ok()) {
+std::string KubeconfigText(const ServerAccess& server) {
+  const bool has_tls = !server.certificate_pem.empty();
+  std::string reached = server.address;
+  if (const auto split = net::SplitHostPort(server.address); split.ok()) {
     if (split->first == "0.0.0.0") reached = "127.0.0.1:" + std::to_string(split->second);
     if (split->first == "::") reached = "[::1]:" + std::to_string(split->second);
   }
@@ -34,11 +39,15 @@ kind: Config
 clusters:
 - name: berth
   cluster:
-    server: http://)" +
-         reached + R"(
+    server: )" +
+         (has_tls ? "https://" : "http://") + reached +
+         (has_tls ? "\n    certificate-authority-data: " + EncodeBase64(server.certificate_pem) : std::string()) + R"(
 users:
 - name: berth
-  user: {}
+  user: {)" +
+         (server.token.empty() ? std::string()
+                               : "token: " + codec::json::serialize(codec::json::string(server.token))) +
+         R"(}
 contexts:
 - name: berth
   context: {cluster: berth, user: berth}
@@ -46,13 +55,16 @@ current-context: berth
 )";
 }
 
-Expected<void> WriteKubeconfig(const std::string& path, const std::string& address) {
+Expected<void> WriteKubeconfig(const std::string& path, const ServerAccess& server) {
   bool exists = false;
   if (FirstLineOf(path, exists) != kFirstLine && exists) {
     return InvalidError(path + ": there is a file that berth has not written; name another one");
   }
+  // A token in it is its owner's alone.
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << KubeconfigText(address);
+  std::error_code failure;
+  std::filesystem::permissions(path, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write, failure);
+  file << KubeconfigText(server);
   file.close();
   if (!file) return InvalidError(path + ": cannot be written");
   return {};

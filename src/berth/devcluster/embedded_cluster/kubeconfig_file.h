@@ -8,12 +8,17 @@
 
 namespace berth::embedded_cluster {
 
-// The text for a server that listens on `address` ("127.0.0.1:8001"); one that listens everywhere is reached by
-// loopback.
-std::string KubeconfigText(const std::string& address);
+// How a server is reached.
+struct ServerAccess {
+  std::string address;          // that it listens on, "127.0.0.1:8001"; one that listens everywhere: by loopback
+  std::string certificate_pem;  // its own; empty: it has no TLS
+  std::string token;            // empty: none is asked for
+};
+
+std::string KubeconfigText(const ServerAccess& server);
 
 // Writes it to `path`. A file that is there and is not one of berth's is left alone: it may hold the way to a real
 // cluster.
-Expected<void> WriteKubeconfig(const std::string& path, const std::string& address);
+Expected<void> WriteKubeconfig(const std::string& path, const ServerAccess& server);
 
 }  // namespace berth::embedded_cluster

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/cluster_command.h"
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+#include "berth/app/configuration_file.h"
+#include "berth/app/connection.h"
+#include "berth/app/nodes_file.h"
+#include "berth/app/process.h"
+#include "berth/base/log.h"
+#include "berth/core/config/default.h"
+#include "berth/demo/served_cluster.h"
+#include "berth/devcluster/embedded_cluster/embedded_cluster.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/cli/signals.h"
+#include "berth/shell/net/http_client.h"
+#include "berth/shell/plugin_files/plugin_files.h"
+#include "berth/shell/runner/scheduler_shell.h"
+
+namespace berth::app {
+namespace {
+
+constexpr const char* kSchedulerName = "berth";  // without a configuration
+
+Expected<config::KubeSchedulerConfiguration> Configuration(const ClusterCommandOptions& options) {
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  configuration.profiles.front().scheduler_name = kSchedulerName;
+  if (!options.config.empty()) {
+    BERTH_ASSIGN_OR_RETURN(configuration, LoadConfigurationFile(options.config));
+  }
+  demo::TakeDefaultSchedulerToo(configuration);
+  return configuration;
+}
+
+void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const ClusterCommandOptions& options) {
+  std::printf("The cluster is at %s until you press Ctrl-C. In another terminal:\n", cluster.url().c_str());
+  if (!options.kubeconfig.empty()) std::printf("  export KUBECONFIG=%s\n", options.kubeconfig.c_str());
+  const std::string server = options.kubeconfig.empty() ? " --server " + cluster.url() : "";
+  std::printf("  kubectl%s create deployment web --image nginx --replicas 3\n", server.c_str());
+  std::printf("  kubectl%s get nodes,pods -o wide\n", server.c_str());
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugins) {
+  auto configuration = Configuration(options);
+  if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
+  const auto shapes = ReadNodesFile(options.nodes_file);
+  if (!shapes.ok()) return cli::FailWith(shapes.error(), cli::kExitUsage);
+  const SystemClock clock;
+  const std::uint64_t seed = options.seed ? *options.seed : RandomSeed();
+  const std::string token = options.token == "random" ? RandomUuid() : options.token;
+  auto started = embedded_cluster::EmbeddedCluster::Start({.listen = options.listen,
+                                                           .nodes = options.nodes,
+                                                           .seed = seed,
+                                                           .hostname = HostName(),
+                                                           .host_names = options.host_names,
+                                                           .shapes = *shapes,
+                                                           .kubeconfig = options.kubeconfig,
+                                                           .has_tls = options.has_tls,
+                                                           .token = token,
+                                                           .data = options.data},
+                                                          clock);
+  if (!started.ok()) return cli::FailWith(started.error());
+  embedded_cluster::EmbeddedCluster& cluster = **started;
+
+  runner::ShellOptions shell_options;
+  shell_options.seed = seed;
+  shell_options.hostname = HostName();
+  shell_options.plugins = plugins;
+  shell_options.read_file = plugin_files::PluginFiles(options.config);
+  shell_options.waits_for_outside_data = true;
+  shell_options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
+    return MakeOutsideClient(io, std::move(to));
+  };
+  auto shell =
+      runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
+  if (!shell.ok()) {
+    return options.config.empty() ? cli::FailWith(shell.error())
+                                  : cli::FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
+  }
+  (*shell)->Start();
+  SayHowToUse(cluster, options);
+  log::Info("app", "Ending", {{"signal", cli::WaitForSignal()}});
+  (*shell)->Stop(std::chrono::seconds(1));
+  cluster.Stop();
+  return cli::kExitOk;
+}
+
+}  // namespace berth::app

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""berth cluster: its kubeconfig, TLS and tokens, and the file that its objects are kept in."""
+
+import re
+import shutil
+import signal
+import ssl
+import subprocess
+import threading
+import unittest
+import urllib.error
+import urllib.request
+
+from support import Api, BerthTest, Process, clean_environment, pod, wait_until
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+class Cluster(BerthTest):
+    def cluster(self, *flags: str) -> tuple[Process, Api]:
+        """`berth cluster` without TLS and token, with its nodes ready."""
+        process = Process(self, "cluster", "--listen", "127.0.0.1:0", "--nodes", "2", *flags)
+        api = Api(process.wait_for("out", r"http://(127\.0\.0\.1:\d+)").group(1))
+        wait_until("all nodes are ready", lambda: len(api.ready_nodes()) == 2)
+        return process, api
+
+    def test_places_pods_and_writes_a_kubeconfig(self):
+        config = self.folder() / "kubeconfig"
+        process, api = self.cluster("--write-kubeconfig", str(config))
+        api.create(PODS, pod("plain"))
+        api.create(PODS, pod("own", scheduler="berth"))
+        wait_until("both run", lambda: [p["status"].get("phase") for p in api.pods()] == ["Running"] * 2)
+        self.assertIn("server: " + api.url, config.read_text())
+        self.assertEqual(config.stat().st_mode & 0o777, 0o600)
+        # The last of these lines is the scheduler's user's, too: the kubeconfig leads there.
+        self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
+        self.assertEqual(process.end(), 0, process.lines("err"))
+
+    def test_a_cron_job_makes_jobs(self):
+        _, api = self.cluster("--write-kubeconfig", str(self.folder() / "kubeconfig"))
+        template = {"spec": {"template": {"metadata": {"annotations": {"berth.dev/run-seconds": "0"}},
+                                          "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
+        api.create("/apis/batch/v1/namespaces/default/cronjobs",
+                   {"metadata": {"name": "often"}, "spec": {"schedule": "@every 1s", "jobTemplate": template}})
+        status = lambda: api.get("/apis/batch/v1/namespaces/default/cronjobs/often").get("status", {})
+        wait_until("one of its Jobs has succeeded", lambda: status().get("lastSuccessfulTime"))
+        api.call("DELETE", "/apis/batch/v1/namespaces/default/cronjobs/often")
+        wait_until("its Jobs go with it", lambda: not api.get("/apis/batch/v1/namespaces/default/jobs")["items"])
+
+    def test_tls_and_a_token(self):
+        config = self.folder() / "kubeconfig"
+        process = Process(self, "cluster", "--listen", "127.0.0.1:0", "--nodes", "1", "--tls", "--token", "random",
+                          "--write-kubeconfig", str(config))
+        url = process.wait_for("out", r"(https://127\.0\.0\.1:\d+)").group(1)
+        text = config.read_text()
+        token = re.search(r'token: "(\S+)"', text).group(1)
+        authority = re.search(r"certificate-authority-data: (\S+)", text).group(1)
+        pem = subprocess.run(["base64", "-d"], input=authority, capture_output=True, text=True, check=True).stdout
+        trusting = ssl.create_default_context(cadata=pem)
+
+        def status(path: str, headers: dict) -> int:
+            opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trusting))
+            try:
+                with opener.open(urllib.request.Request(url + path, headers=headers), timeout=30) as answer:
+                    return answer.status
+            except urllib.error.HTTPError as error:
+                with error:
+                    return error.code
+
+        self.assertEqual(status("/api/v1/nodes", {"Authorization": "Bearer " + token}), 200)
+        self.assertEqual(status("/api/v1/nodes", {}), 401)
+        self.assertEqual(status("/api/v1/nodes", {"Authorization": "Bearer wrong"}), 401)
+        self.assertEqual(status("/readyz", {}), 200)
+        # Another scheduler, and kubectl where there is one, find their way by the file.
+        self.assertEqual(Process(self, "run", "--kubeconfig", str(config), "--once").wait(), 0)
+        if kubectl := shutil.which("kubectl"):
+            done = subprocess.run([kubectl, "--kubeconfig", str(config), "auth", "can-i", "create", "pods"], capture_output=True,
+                                  text=True, timeout=60, env={**clean_environment(), "HOME": str(self.folder())})
+            self.assertEqual((done.stdout, done.returncode), ("yes\n", 0), done.stderr)
+        self.assertEqual(process.end(), 0, process.lines("err"))
+
+    def test_comes_back_with_each_write_that_was_answered(self):
+        data = self.folder() / "objects.db"
+        flags = ("--data", str(data), "--write-kubeconfig", str(self.folder() / "kubeconfig"))
+        answered: dict[str, str] = {}
+        version = 0
+        for life in range(3):
+            process, api = self.cluster(*flags)
+            there = {m["metadata"]["name"]: m["data"]["n"] for m in api.get(MAPS)["items"]}
+            self.assertEqual({name: there.get(name) for name in answered}, answered, f"life {life}")
+            self.assertGreater(int(api.get(MAPS)["metadata"]["resourceVersion"]), version)
+            done = threading.Event()
+
+            def write(worker: int) -> None:
+                for number in range(10_000):
+                    name = f"m-{life}-{worker}-{number}"
+                    try:
+                        api.create(MAPS, {"metadata": {"name": name}, "data": {"n": str(number)}})
+                    except (OSError, AssertionError):
+                        return
+                    answered[name] = str(number)
+                    if len(answered) > 200 * (life + 1):
+                        done.set()
+
+            writers = [threading.Thread(target=write, args=(worker,)) for worker in range(3)]
+            for writer in writers:
+                writer.start()
+            self.assertTrue(done.wait(60))
+            process.end(signal.SIGKILL)
+            for writer in writers:
+                writer.join(60)
+            version = len(answered)
+        process, api = self.cluster(*flags)
+        there = {m["metadata"]["name"]: m["data"]["n"] for m in api.get(MAPS)["items"]}
+        self.assertEqual({name: there.get(name) for name in answered}, answered)
+        # Custom resources and what runs come back, too, and versions of before the end are too old.
+        self.assertEqual(len(api.ready_nodes()), 2)
+        stale = api.call("GET", MAPS + "?watch=true&resourceVersion=2&timeoutSeconds=1")[1]
+        self.assertEqual(stale["object"]["code"], 410)
+        self.assertEqual(process.end(), 0)
+
+    def test_custom_resources_come_back(self):
+        data = self.folder() / "objects.db"
+        flags = ("--data", str(data), "--write-kubeconfig", str(self.folder() / "kubeconfig"))
+        process, api = self.cluster(*flags)
+        api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
+            "metadata": {"name": "boats.example.org"},
+            "spec": {"group": "example.org", "scope": "Namespaced", "names": {"plural": "boats", "kind": "Boat"},
+                     "versions": [{"name": "v1", "served": True, "storage": True,
+                                   "schema": {"openAPIV3Schema": {"type": "object", "properties": {"crew": {"type": "integer"}}}}}]}})
+        boats = "/apis/example.org/v1/namespaces/default/boats"
+        api.create(boats, {"metadata": {"name": "b"}, "crew": 3})
+        process.end(signal.SIGKILL)
+        _, api = self.cluster(*flags)
+        self.assertEqual(api.get(boats + "/b")["crew"], 3)
+
+    def test_bad_files_and_flags(self):
+        damaged = self.file("damaged.db", "no database, but long enough to be one" * 100)
+        cases = ((("--data", str(damaged)), "it is not a data file of berth cluster"),
+                 (("--data", "/nonexistent/file"), "/nonexistent/file: "),
+                 (("--token", "a b"), "--token"),
+                 (("--nodes-file", "/nonexistent"), "/nonexistent"))
+        for flags, want in cases:
+            with self.subTest(flags):
+                process = Process(self, "cluster", "--listen", "127.0.0.1:0", "--write-kubeconfig",
+                                  str(self.folder() / "kubeconfig"), *flags)
+                self.assertNotEqual(process.wait(), 0)
+                errors = process.lines("err")
+                self.assertEqual(len(errors), 1, errors)
+                self.assertIn(want, errors[0])
+
+    def test_one_process_at_a_time(self):
+        data = self.folder() / "objects.db"
+        self.cluster("--data", str(data), "--write-kubeconfig", str(self.folder() / "a"))
+        second = Process(self, "cluster", "--listen", "127.0.0.1:0", "--data", str(data), "--write-kubeconfig",
+                         str(self.folder() / "b"))
+        self.assertNotEqual(second.wait(), 0)
+        self.assertIn(f"{data}: another process uses it", second.lines("err")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()
