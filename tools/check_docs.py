@@ -7,7 +7,9 @@
 In every *.md file:
   * a relative link leads to a file, and its #anchor to a heading;
   * a path of ours in backticks (`core/queue/entry.h`, `docs/adr/`, `tools/check_*.py`) leads to a file or folder;
-  * a name in backticks (`kQueueMax`, `Scheduler::ScheduleOne`, `Take()`, `PodInfo`, `row_count`) is a word of the sources.
+  * a name in backticks (`kQueueMax`, `Scheduler::ScheduleOne`, `Take()`, `PodInfo`, `row_count`) is a word of the sources,
+  * where one block of commands is marked, each is: the line before ```sh or ```console is <!-- run by TEST --> or
+    <!-- not run: WHY -->, and TEST is a file that names the page. After TEST there may be a colon and how it is run.
 Not checked: CHANGELOG.md, which tells of the past, and records (docs/adr) whose status line says that they are superseded,
 but for their links. Code blocks are left out. A segment in capitals (`tests/golden/FAMILY/`) or in <> stands for any name.
 Prints one line per broken rule (file:line: what is wrong) and exits 1 when there is one.
@@ -49,6 +51,8 @@ CALL = re.compile(r"[A-Z]\w*[a-z]\w*\(\)")
 # A type or a Kubernetes kind; two parts at least for names in lower case, which may be anything.
 NAME = re.compile(r"[A-Z][a-z]\w*|[a-z]+(?:_[a-z0-9]+)+_?")
 WORD = re.compile(r"[A-Za-z_]\w+")
+COMMANDS = re.compile(r"^```(?:sh|bash|console)\s*$")
+MARK = re.compile(r"^<!-- (?:run by (?P<test>[\w./-]+)(?:: .+)?|not run: .+) -->$")
 SUPERSEDED = re.compile(r"^\W*Status\W.*superseded", re.I)
 
 
@@ -175,6 +179,24 @@ def check_link(target: str, path: str, root: Path, sources: Sources, texts: dict
     return None
 
 
+def check_marks(path: str, text: str, root: Path, sources: Sources) -> Iterator[Finding]:
+    """Whether each block of commands says which test runs it, in a page where one does."""
+    lines = text.split("\n")
+    if not any(MARK.match(line) for line in lines):
+        return
+    for number, line in enumerate(lines, 1):
+        if not COMMANDS.match(line):
+            continue
+        mark = MARK.match(lines[number - 2]) if number > 1 else None
+        if not mark:
+            yield Finding(path, number, "commands without <!-- run by TEST --> or <!-- not run: WHY --> in the line before")
+        elif test := mark.group("test"):
+            if test not in sources.files:
+                yield Finding(path, number - 1, f"{test}: no such test")
+            elif os.path.basename(path) not in (read_text(root / test) or ""):
+                yield Finding(path, number - 1, f"{test} does not name {os.path.basename(path)}, so it does not run this")
+
+
 def check(root: Path) -> list[Finding]:
     files = list_files(root)
     sources = Sources(root, files)
@@ -189,6 +211,7 @@ def check(root: Path) -> list[Finding]:
                 for span in SPAN.findall(line):
                     if problem := check_span(span, os.path.dirname(path), sources):
                         findings.append(Finding(path, number, problem))
+        findings += check_marks(path, text, root, sources)
         whole = "\n".join(prose)  # a link may go over two lines
         for link in [*LINK.finditer(whole), *REFERENCE.finditer(whole)]:
             if problem := check_link(link.group(1), path, root, sources, texts):

@@ -93,6 +93,25 @@ class Program(unittest.TestCase):
             self.assertEqual((code, output.startswith("a.md:1: the link to gone.md leads to nothing")), (1, True))
         self.assertEqual(self.run_main("--what")[0], 2)
 
+    def test_marks_of_commands(self) -> None:
+        block = "```sh\nls\n```\n"
+        marked = "<!-- run by tests/page_test.py -->\n" + block
+        files = {"tests/page_test.py": "# runs a.md\n"}
+        for text, broken in (
+            (block, []),  # where nothing is marked, nothing has to be
+            (marked, []),
+            (marked + "\n<!-- not run: it lasts a day -->\n" + block, []),
+            ("<!-- run by tests/page_test.py: in the background -->\n" + block, []),
+            (marked + "\n```yaml\na: b\n```\n", []),
+            (marked + "\n" + block, ["docs/a.md:6"]),
+            (marked + "\n<!-- not run: -->\n" + block, ["docs/a.md:7"]),
+            (marked + "\n<!-- run by tests/page_test.py -->\n\n" + block, ["docs/a.md:8"]),
+            ("<!-- run by tests/no_test.py -->\n" + block, ["docs/a.md:1"]),
+        ):
+            with self.subTest(text):
+                self.assertEqual(findings_of({**files, "docs/a.md": text}), broken)
+        self.assertEqual(findings_of({**files, "docs/b.md": marked}), ["docs/b.md:1"])  # the test does not name this page
+
 
 if __name__ == "__main__":
     unittest.main()

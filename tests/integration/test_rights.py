@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each mode asks for what its role in deploy/ gives and for nothing else, and misses each of these rights when it is taken
+away. On the embedded API server, behind a proxy that records requests and refuses some as RBAC would. tests/e2e/rights_test.go
+does the same with RBAC itself."""
+
+import http.client
+import http.server
+import json
+import re
+import subprocess
+import threading
+import unittest
+
+from support import DEADLINE_S, ROOT, Api, BerthTest, Process, berth_binary, clean_environment, pod, wait_until
+
+RULE = re.compile(r"apiGroups: \[(.*?)\].*?resources: \[(.*?)\](?:\s+resourceNames: \[.*?\])?.*?verbs: \[(.*?)\]", re.S)
+PATH = re.compile(r"^/(?:api/v1|apis/(?P<group>[^/]+)/[^/]+)/(?:namespaces/[^/]+/(?=[^/?]+))?(?P<resource>[a-z]+)(?:/(?P<name>[^/]+)(?:/(?P<sub>[^/]+))?)?$")
+VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+WEB = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: nginx, resources: {requests: {cpu: 100m}}}]}
+"""
+POLICY = ROOT / "examples/rebalance/policy.yaml"
+COMPARES = "decisions are compared from now on"
+
+Right = tuple[str, str]  # verb, and resource.group
+
+
+def rights_of(text: str) -> set[Right]:
+    """All that a file's roles give."""
+    found = set()
+    for groups, resources, verbs in RULE.findall(text):
+        for group in groups.split(","):
+            for resource in resources.split(","):
+                found |= {(verb.strip(), f"{resource.strip()}.{group.strip().strip(chr(34))}".rstrip(".")) for verb in verbs.split(",")}
+    return found
+
+
+def role(name: str) -> set[Right]:
+    return rights_of((ROOT / "deploy" / name).read_text())
+
+
+def right_of(method: str, target: str) -> Right | None:
+    """What a request needs; None: it is about no resource, and every user may read it (/version)."""
+    path, _, query = target.partition("?")
+    match = PATH.match(path)
+    if not match:
+        return None
+    verb = VERBS.get(method) or ("watch" if re.search(r"(^|&)watch=(true|1)", query) else "get" if match["name"] else "list")
+    resource = match["resource"] + (f"/{match['sub']}" if match["sub"] else "")
+    return verb, f"{resource}.{match['group'] or ''}".rstrip(".")
+
+
+class Guard:
+    """A proxy of plain HTTP that records what is asked, and refuses what is in `refused`. With `streams` it lets a watch begin
+    with what there is, as API servers do since 1.34; otherwise lists are asked for."""
+
+    def __init__(self, test: unittest.TestCase, port: int):
+        guard = self
+        self.streams = True
+        self._lock = threading.Lock()
+        self._asked: set[Right] = set()
+        self.refused: set[Right] = set()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):  # not into the test's output
+                pass
+
+            def answer(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                right = right_of(self.command, self.path)
+                if right:
+                    guard.record(right)
+                    if right in guard.refused:
+                        return self.refuse(403, "Forbidden", f'{right[1]} is forbidden: User "nobody" cannot {right[0]} resource "{right[1]}"')
+                if "sendInitialEvents=" in self.path and not guard.streams:
+                    return self.refuse(422, "Invalid", "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
+                upstream = http.client.HTTPConnection("127.0.0.1", port)
+                try:
+                    upstream.request(self.command, self.path, body or None, {name: value for name, value in self.headers.items()
+                                                                            if name.lower() not in ("host", "content-length")})
+                    answer = upstream.getresponse()
+                    self.send_response(answer.status)
+                    for name, value in answer.getheaders():
+                        if name.lower() not in ("transfer-encoding", "connection", "content-length"):
+                            self.send_header(name, value)
+                    self.send_header("Transfer-Encoding", "chunked")
+                    self.end_headers()
+                    while piece := answer.read1(1 << 16):
+                        self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+                        self.wfile.flush()
+                    self.wfile.write(b"0\r\n\r\n")
+                except (OSError, http.client.HTTPException):
+                    self.close_connection = True
+                finally:
+                    upstream.close()
+
+            def refuse(self, status: int, reason: str, message: str):
+                text = json.dumps({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "reason": reason,
+                                   "code": status, "message": message}).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+
+        class Server(http.server.ThreadingHTTPServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+            def handle_error(self, *_):  # a client that hangs up
+                pass
+
+        server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        test.addCleanup(server.server_close)
+        test.addCleanup(server.shutdown)
+
+    def record(self, right: Right) -> None:
+        with self._lock:
+            self._asked.add(right)
+
+    def begin(self, *refused: Right) -> None:
+        """Forgets what was asked, and refuses these from now on."""
+        with self._lock:
+            self._asked = set()
+            self.refused = set(refused)
+
+    def asked(self) -> set[Right]:
+        with self._lock:
+            return set(self._asked)
+
+
+class Rights(BerthTest):
+    def stage(self, nodes: int = 2) -> tuple[Api, Guard]:
+        _, api = self.api_server(nodes)
+        return api, Guard(self, int(api.url.rsplit(":", 1)[1]))
+
+    def berth(self, guard: Guard, *arguments: str) -> str:
+        """All that a berth prints that ends by itself; other statuses than 0 are answers, too."""
+        done = subprocess.run([berth_binary(), *arguments, "--master", guard.url], capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False, env=clean_environment())
+        return done.stdout + done.stderr
+
+    def test_the_roles_are_read(self):
+        self.assertIn(("list", "pods"), role("questions-role.yaml"))
+        self.assertIn(("create", "pods/eviction"), role("rebalance-role.yaml"))
+        self.assertIn(("update", "leases.coordination.k8s.io"), role("lease-role.yaml"))
+        self.assertEqual(right_of("GET", "/apis/apps/v1/replicasets?watch=true"), ("watch", "replicasets.apps"))
+        self.assertEqual(right_of("POST", "/api/v1/namespaces/a/pods/p/binding"), ("create", "pods/binding"))
+        self.assertEqual(right_of("GET", "/api/v1/namespaces/a"), ("get", "namespaces"))
+        self.assertIsNone(right_of("GET", "/version"))
+
+    def test_questions(self):
+        api, guard = self.stage()
+        api.create("/api/v1/namespaces/default/pods", pod("waits", "90"))
+        manifest = str(self.file("web.yaml", WEB))
+        asks = [("explain", "pod", "waits"), ("simulate", "-f", manifest), ("capacity", "-f", manifest), ("can-drain", "node-1"),
+                ("headroom",), ("snapshot", "-o", str(self.folder() / "cluster"))]
+        guard.begin()
+        for ask in asks:
+            self.berth(guard, *ask)
+        self.assertEqual(guard.asked(), role("questions-role.yaml"))
+        for right in sorted(role("questions-role.yaml")):
+            with self.subTest(right):
+                guard.begin(right)
+                said = "".join(self.berth(guard, *ask) for ask in asks[:3])
+                self.assertIn(right[1].split(".")[0], said)
+
+    def test_rebalance_plan(self):
+        _, guard = self.stage()
+        reads = {right for right in role("rebalance-role.yaml") if right[0] == "list"}
+        guard.begin()
+        self.berth(guard, "rebalance", "plan", "--policy", str(POLICY))
+        self.assertEqual(guard.asked(), reads)
+        for right in sorted(reads):
+            with self.subTest(right):
+                guard.begin(right)
+                self.assertIn(right[1].split(".")[0], self.berth(guard, "rebalance", "plan", "--policy", str(POLICY)))
+
+    def test_shadow(self):
+        _, guard = self.stage()
+        given = role("shadow-role.yaml")
+
+        def compares(streams: bool, wanted: set[Right]) -> None:
+            guard.streams = streams
+            guard.begin()
+            process = Process(self, "shadow", "--master", guard.url)
+            process.wait_for("err", COMPARES)
+            wait_until("all is asked for", lambda: guard.asked() >= wanted)
+            self.assertEqual(guard.asked(), wanted)
+            process.kill()
+
+        compares(True, {right for right in given if right[0] == "watch"})
+        compares(False, given)
+        for right in sorted(given):
+            with self.subTest(right):
+                guard.begin(right)
+                process = Process(self, "shadow", "--master", guard.url)
+                wait_until("it is asked for", lambda: right in guard.asked())  # pylint: disable=cell-var-from-loop
+                process.wait_for("err", f'"{right[1].split(".")[0]}|{right[1].split(".")[0]} ')
+                if right[0] == "list":
+                    self.assertIsNone(process.find("err", COMPARES))
+                process.kill()
+
+    def test_run(self):
+        """A pod that fits, one that does not, and one that displaces another, with leader election."""
+        api, guard = self.stage(1)
+        guard.streams = False
+        spaces = "/api/v1/namespaces/default/pods"
+        guard.begin()
+        api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {
+            "apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000})
+        api.create(spaces, pod("victim", "3", "other"))
+        api.create(f"{spaces}/victim/binding", {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "victim"},
+                                                "target": {"kind": "Node", "name": "node-1"}})
+        api.create(spaces, pod("fits", scheduler="berth"))
+        api.create(spaces, pod("huge", "90", "berth"))
+        api.create(spaces, pod("preemptor", "3", "berth", priorityClassName="high"))
+        process = Process(self, "run", "--master", guard.url, "--scheduler-name", "berth")
+        writes = {("create", "pods/binding"), ("patch", "pods/status"), ("delete", "pods"), ("create", "events.events.k8s.io"),
+                  ("create", "leases.coordination.k8s.io"), ("get", "leases.coordination.k8s.io"), ("update", "leases.coordination.k8s.io"),
+                  ("create", "events")}
+        wait_until("all of it was written", lambda: writes <= guard.asked())
+        self.assertEqual(process.end(), 0)
+        asked = {right for right in guard.asked() if right[0] not in ("list", "watch")}
+        # An event that repeats is patched, and a nominated pod's status.
+        self.assertLessEqual(asked - writes, {("patch", "events.events.k8s.io")})
+        self.assertEqual(role("lease-role.yaml"), {right for right in writes if "leases" in right[1] or right == ("create", "events")})
+        reads = {right for right in guard.asked() if right[0] in ("list", "watch")}
+        self.assertEqual(reads, role("shadow-role.yaml"), "a scheduler reads what a shadow reads")
+        # Without the rights to read nothing is placed, and the log names each.
+        guard.begin(*reads)
+        process = Process(self, "run", "--master", guard.url, "--scheduler-name", "berth", "--leader-elect=false")
+        for right in sorted(reads):
+            process.wait_for("err", right[1].split(".")[0])
+        self.assertFalse({right for right in guard.asked() if right[0] not in ("list", "watch")})
+
+
+if __name__ == "__main__":
+    unittest.main()
