@@ -81,6 +81,33 @@ PreemptionRecord ToPreemption(element from) {
   return to;
 }
 
+// An amount that is none counts as 0: the oracle writes amounts that it has parsed.
+DeviceRecord ToDevice(element from) {
+  DeviceRecord to{Text(from, "request"), Text(from, "driver"), Text(from, "pool"), Text(from, "device"), std::nullopt};
+  object share;
+  if (from["share"].get(share) != simdjson::SUCCESS) return to;
+  to.share.emplace();
+  for (const auto [capacity, amount] : share) {
+    std::string_view text;
+    if (amount.get(text) != simdjson::SUCCESS) text = {};
+    const auto parsed = api::Quantity::Parse(text);
+    to.share->emplace(capacity, parsed.ok() ? *parsed : api::Quantity());
+  }
+  return to;
+}
+
+DevicesByClaim ToDevices(element parent) {
+  DevicesByClaim devices;
+  object claims;
+  if (parent["devices"].get(claims) != simdjson::SUCCESS) return devices;
+  for (const auto [claim, results] : claims) {
+    array list;
+    if (results.get(list) != simdjson::SUCCESS) continue;
+    for (const element device : list) devices[std::string(claim)].push_back(ToDevice(device));
+  }
+  return devices;
+}
+
 Attempt ToAttempt(element from) {
   Attempt to;
   to.pod = Text(from, "pod");
@@ -102,6 +129,7 @@ Attempt ToAttempt(element from) {
   to.unschedulable_plugins = Texts(from, "unschedulablePlugins").value_or(std::vector<std::string>{});
   element preemption;
   if (from["preemption"].get(preemption) == simdjson::SUCCESS) to.preemption = ToPreemption(preemption);
+  to.devices = ToDevices(from);
   return to;
 }
 

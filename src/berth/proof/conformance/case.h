@@ -12,6 +12,7 @@
 
 #include "berth/api/node.h"
 #include "berth/api/pod.h"
+#include "berth/api/quantity.h"
 #include "berth/base/expected.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/release.h"
@@ -46,6 +47,19 @@ struct PreemptionRecord {
   bool operator==(const PreemptionRecord&) const = default;
 };
 
+// A device that a claim got.
+struct DeviceRecord {
+  std::string request;
+  std::string driver;
+  std::string pool;
+  std::string device;
+  // The capacity that the claim's share of the device consumes; absent: the device is the claim's alone.
+  std::optional<std::map<std::string, api::Quantity>> share;
+  bool operator==(const DeviceRecord&) const = default;
+};
+// By the claims' names in the pod.
+using DevicesByClaim = std::map<std::string, std::vector<DeviceRecord>>;
+
 // One scheduling cycle of one pod.
 struct Attempt {
   std::string pod;
@@ -62,6 +76,7 @@ struct Attempt {
   std::string message;
   std::vector<std::string> unschedulable_plugins;
   std::optional<PreemptionRecord> preemption;
+  DevicesByClaim devices;  // of a pod that was bound
 };
 
 struct Case {

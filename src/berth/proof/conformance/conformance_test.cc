@@ -152,6 +152,43 @@ TEST(Runner, APlantedDifferenceIsFound) {
       {"cleared nominations",
        [](Attempt& a) { return a.preemption && (a.preemption->cleared_nominations.push_back("default/zz"), true); },
        "preemption clearedNominations"},
+      {"a device",
+       [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].device += "x").empty(); },
+       "devices"},
+      {"a device's pool",
+       [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].pool += "x").empty(); }, "devices"},
+      {"a device's request",
+       [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].request += "x").empty(); },
+       "devices"},
+      {"two devices in the other order",
+       [](Attempt& a) {
+         for (auto& [claim, devices] : a.devices) {
+           if (devices.size() > 1) return std::swap(devices[0], devices[1]), true;
+         }
+         return false;
+       },
+       "devices"},
+      {"a device that is nobody else's",
+       [](Attempt& a) {
+         for (auto& [claim, devices] : a.devices) {
+           if (devices[0].share) return devices[0].share.reset(), true;
+         }
+         return false;
+       },
+       "devices"},
+      {"what a share consumes",
+       [](Attempt& a) {
+         for (auto& [claim, devices] : a.devices) {
+           if (!devices[0].share || devices[0].share->empty()) continue;
+           api::Quantity& amount = devices[0].share->begin()->second;
+           amount = api::Quantity::FromNanos(amount.nanos() + 1);
+           return true;
+         }
+         return false;
+       },
+       "devices"},
+      {"a claim without its devices", [](Attempt& a) { return !a.devices.empty() && (a.devices.clear(), true); },
+       "devices"},
       {"pod", [](Attempt& a) { return !(a.pod += "x").empty(); }, "pod"},
   };
   for (const auto& test : cases) {

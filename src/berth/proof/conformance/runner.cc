@@ -19,6 +19,7 @@
 #include "berth/plugins/names.h"
 #include "berth/plugins/registry.h"
 #include "berth/proof/conformance/case_configuration.h"
+#include "berth/proof/conformance/devices.h"
 #include "berth/whatif/in_memory_api.h"
 
 namespace berth::conformance {
@@ -282,6 +283,7 @@ class Run {
     cache_.SetPod(running);
     got.result = "scheduled";
     got.bound = assumed->node_name;
+    got.devices = DevicesOf(*assumed, handle_.objects());
   }
 
   void Refuse(runtime::Evaluator& evaluator, const runtime::Outcome& outcome, const PodInfoPtr& pod, Attempt& got) {
@@ -391,6 +393,7 @@ class Run {
     }
     Differ(want.pod, "best", Show(want.best), Show(got.best));
     Differ(want.pod, "bound", want.bound, got.bound);
+    Differ(want.pod, "devices", Show(want.devices), Show(got.devices));
     Differ(want.pod, "reserve", Show(want.reserve), Show(got.reserve));
     Differ(want.pod, "message", WithAnyDevice(want.message), WithAnyDevice(got.message));
     Differ(want.pod, "unschedulablePlugins", Show(want.unschedulable_plugins), Show(got.unschedulable_plugins));

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build kubernetes_1_37
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "k8s.io/api/core/v1"
+	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clienttesting "k8s.io/client-go/testing"
+	"k8s.io/klog/v2"
+	fwk "k8s.io/kube-scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework"
+	"k8s.io/kubernetes/pkg/scheduler/framework/plugins/defaultpreemption"
+	"k8s.io/kubernetes/pkg/scheduler/framework/preemption"
+)
+
+// Cases with podGroups are not driven extension point by extension point: the
+// scheduler's own ScheduleOne is called, with the gate GenericWorkload, as long as
+// something is in the active queue, and what it writes is recorded.
+
+// maxCycles bounds the scheduling cycles of a case with pod groups.
+const maxCycles = 40
+
+// groupRuns is how often a case with pod groups is answered; the answers must agree,
+// or chance (ties between nodes or placements) decides.
+const groupRuns = 16
+
+type groupRun struct {
+	*engine
+	mu     sync.Mutex
+	out    *CycleOut
+	bound  map[string]string // not yet confirmed
+	victim []*v1.Pod
+}
+
+type podGroup = schedulingv1beta1.PodGroup
+
+// gatesOfGroups are on in cases with pod groups, unless a case says otherwise.
+var gatesOfGroups = map[string]bool{"GenericWorkload": true}
+
+// feedGroups tells listers, cache and queue of pod groups, in file order.
+func (e *engine) feedGroups(groups []*podGroup) error {
+	if len(groups) == 0 {
+		return nil
+	}
+	if err := put(e.inf.Scheduling().V1beta1().PodGroups().Informer().GetIndexer(), groups); err != nil {
+		return err
+	}
+	for _, group := range groups {
+		e.sched.Cache.AddPodGroup(group)
+		e.sched.SchedulingQueue.AddPodGroup(e.logger, group)
+	}
+	return nil
+}
+
+// addMember tells the cache of a pending pod, which may be of a group.
+func (e *engine) addMember(pod *v1.Pod) { e.sched.Cache.AddPodGroupMember(pod) }
+
+func (e *engine) watchGroups() *groupRun {
+	r := &groupRun{engine: e, bound: map[string]string{}}
+	patch := func(a clienttesting.Action, into any) error {
+		return json.Unmarshal(a.(clienttesting.PatchAction).GetPatch(), into)
+	}
+	e.api.client.PrependReactor("patch", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		key := a.GetNamespace() + "/" + a.(clienttesting.PatchAction).GetName()
+		var p struct{ Status map[string]json.RawMessage }
+		if err := patch(a, &p); err != nil {
+			return true, nil, err
+		}
+		var conds []v1.PodCondition
+		if raw, ok := p.Status["conditions"]; ok {
+			_ = json.Unmarshal(raw, &conds)
+		}
+		for _, c := range conds {
+			if c.Type == v1.PodScheduled {
+				r.out.Failed[key] = &PodOut{c.Reason, c.Message}
+			}
+		}
+		if raw, ok := p.Status["nominatedNodeName"]; ok {
+			var node string
+			_ = json.Unmarshal(raw, &node)
+			r.out.Nominated[key] = node
+		}
+		return true, &v1.Pod{}, nil
+	})
+	e.api.client.PrependReactor("patch", "podgroups", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		var p struct {
+			Status struct{ Conditions []metav1.Condition }
+		}
+		if err := patch(a, &p); err != nil {
+			return true, nil, err
+		}
+		for _, c := range p.Status.Conditions {
+			r.out.Condition = &ConditionOut{c.Type, string(c.Status), c.Reason, c.Message}
+		}
+		return true, &schedulingv1beta1.PodGroup{}, nil
+	})
+	e.api.client.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
+		if a.GetSubresource() != "binding" {
+			return false, nil, nil
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		b := a.(clienttesting.CreateAction).GetObject().(*v1.Binding)
+		r.bound[b.Namespace+"/"+b.Name] = b.Target.Name
+		return true, b, nil
+	})
+	for _, fw := range e.sched.Profiles {
+		for _, ext := range fw.EnqueueExtensions() {
+			if pl, ok := ext.(*defaultpreemption.DefaultPreemption); ok {
+				pl.Executor.PreemptPod = func(_ context.Context, _ preemption.Candidate, _ preemption.ExecutorPreemptor, victim *v1.Pod, _ string) (bool, error) {
+					r.mu.Lock()
+					defer r.mu.Unlock()
+					r.victim = append(r.victim, victim)
+					return false, nil
+				}
+			}
+		}
+	}
+	next := e.sched.NextEntity
+	e.sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
+		ent, err := next(logger)
+		if err == nil && ent != nil {
+			r.out.Entity = fmt.Sprintf("%s/%s/%s", ent.Type(), ent.GetNamespace(), ent.GetName())
+		}
+		return ent, err
+	}
+	return r
+}
+
+// cycles runs the scheduler until its active queue is empty.
+func (r *groupRun) cycles() ([]*CycleOut, error) {
+	var all []*CycleOut
+	for len(r.sched.SchedulingQueue.PodsInActiveQ()) > 0 {
+		if len(all) == maxCycles {
+			return all, errors.New("self-check: the queue does not calm down")
+		}
+		r.out = &CycleOut{Bound: map[string]string{}, Failed: map[string]*PodOut{}, Nominated: map[string]string{}}
+		r.victim = nil
+		for _, w := range r.watchers {
+			w.reset()
+		}
+		r.sched.ScheduleOne(r.ctx)
+		if err := r.confirm(); err != nil {
+			return all, err
+		}
+		if err := r.apply(); err != nil {
+			return all, err
+		}
+		q := r.sched.SchedulingQueue
+		r.out.Queue = map[string]int{"active": len(q.PodsInActiveQ()), "backoff": len(q.PodsInBackoffQ()),
+			"unschedulable": len(q.UnschedulablePods()), "pending": len(q.PendingPodGroupPods()), "incomplete": len(q.IncompletePodGroupPodsPods())}
+		all = append(all, r.out)
+	}
+	return all, nil
+}
+
+// confirm waits for the bindings of all assumed pods and tells the cache about them.
+func (r *groupRun) confirm() error {
+	for deadline := time.Now().Add(settleTime); ; time.Sleep(time.Millisecond) {
+		r.mu.Lock()
+		for _, key := range sortedKeys(r.bound) {
+			node := r.bound[key]
+			r.out.Bound[key] = node
+			delete(r.bound, key)
+			obj, ok, _ := r.pods.GetByKey(key)
+			if !ok {
+				continue
+			}
+			final := obj.(*v1.Pod).DeepCopy()
+			final.Spec.NodeName, final.Status.NominatedNodeName = node, ""
+			start := metav1.NewTime(boundEpoch.Add(time.Duration(r.engine.bound) * time.Second))
+			final.Status.StartTime = &start
+			r.engine.bound++
+			if err := errors.Join(r.pods.Update(final), r.sched.Cache.AddPod(r.logger, final)); err != nil {
+				r.mu.Unlock()
+				return err
+			}
+		}
+		r.mu.Unlock()
+		if len(r.sched.Cache.Dump().AssumedPods) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return errors.New("self-check: an assumed pod is never bound")
+		}
+	}
+}
+
+// apply does to the stored objects what the API server, the kubelet and the informers would.
+func (r *groupRun) apply() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range sortedKeys(r.out.Nominated) {
+		ns, name, _ := strings.Cut(key, "/")
+		if r.out.Bound[key] != "" {
+			continue
+		}
+		if err := r.nominate(&v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}, r.out.Nominated[key]); err != nil {
+			return err
+		}
+	}
+	for _, v := range r.victim {
+		r.out.Victims = append(r.out.Victims, podKey(v))
+		if err := errors.Join(r.sched.Cache.RemovePod(r.logger, v), r.pods.Delete(v)); err != nil {
+			return err
+		}
+	}
+	var kind, ns, name string
+	if parts := strings.SplitN(r.out.Entity, "/", 3); len(parts) == 3 {
+		kind, ns, name = parts[0], parts[1], parts[2]
+	}
+	if kind == string(fwk.PodGroupKeyType) {
+		ix := r.inf.Scheduling().V1beta1().PodGroups().Informer().GetIndexer()
+		if obj, ok, _ := ix.GetByKey(ns + "/" + name); ok && r.out.Condition != nil {
+			old := obj.(*schedulingv1beta1.PodGroup)
+			pg := old.DeepCopy()
+			c := metav1.Condition{Type: r.out.Condition.Type, Status: metav1.ConditionStatus(r.out.Condition.Status), Reason: r.out.Condition.Reason, Message: r.out.Condition.Message}
+			pg.Status.Conditions = []metav1.Condition{c}
+			if err := ix.Update(pg); err != nil {
+				return err
+			}
+			r.sched.Cache.UpdatePodGroup(r.logger, old, pg)
+			r.sched.SchedulingQueue.UpdatePodGroup(r.logger, pg)
+		}
+	}
+	if len(r.victim) > 0 {
+		// The backoff is not waited for: with the victims gone, the preemptor is next.
+		again := map[string]*v1.Pod{}
+		for _, obj := range r.pods.List() {
+			p := obj.(*v1.Pod)
+			member := p.Spec.SchedulingGroup != nil && *p.Spec.SchedulingGroup.PodGroupName == name
+			if p.Namespace == ns && p.Spec.NodeName == "" && (kind == string(fwk.PodKeyType) && p.Name == name || kind != string(fwk.PodKeyType) && member) {
+				again[p.Name] = p
+			}
+		}
+		r.sched.SchedulingQueue.Activate(r.logger, again)
+	}
+	return nil
+}
+
+// runGroups answers a case with pod groups, several times.
+func runGroups(c *Case) (*Expected, error) {
+	var first *Expected
+	for range groupRuns {
+		out, err := runGroupsOnce(c)
+		if err != nil {
+			return out, err
+		}
+		if first == nil {
+			first = out
+		} else if string(plain(first)) != string(plain(out)) {
+			first.unfit = "chance decides"
+			return first, errors.New("self-check: chance decides")
+		}
+	}
+	return first, nil
+}
+
+func runGroupsOnce(c *Case) (*Expected, error) {
+	var work Case
+	if err := json.Unmarshal(plain(c), &work); err != nil {
+		return nil, err
+	}
+	e, err := newEngine(&work, true)
+	if err != nil {
+		return nil, err
+	}
+	defer e.cancel()
+	r := e.watchGroups()
+	out := &Expected{Kubernetes: kubeVersion, Weights: e.weights, Attempts: []*Attempt{}}
+	out.Cycles, err = r.cycles()
+	return out, err
+}
+
+// ---- the generator
+
+func genPodGroups(g *gen) {
+	o := &g.c.Objects
+	nodes := g.addNodes(g.between(2, 8))
+	for i, n := range nodes { // of distinct sizes, so that few nodes tie
+		n.Labels["rack"] = pick(g, "r1", "r2", "r3")
+		cpu := int64(1500 + 700*i + 37*g.between(0, 9))
+		n.Status.Allocatable[v1.ResourceCPU] = qty(fmt.Sprintf("%dm", cpu))
+		n.Status.Allocatable[v1.ResourceMemory] = qty(fmt.Sprintf("%dMi", 3000+1100*i+13*g.between(0, 30)))
+		n.Status.Capacity = n.Status.Allocatable.DeepCopy()
+	}
+	if g.chance(35) {
+		g.withTaints(20)
+	}
+	topology := g.chance(35)
+	if topology {
+		g.c.Gates = map[string]bool{"TopologyAwareWorkloadScheduling": true}
+	}
+	group := func(name string, prio *int32) *schedulingv1beta1.PodGroup {
+		pg := &schedulingv1beta1.PodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("pg-" + name), Generation: 1}}
+		pg.Spec.Priority = prio
+		pg.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}}
+		if g.chance(40) {
+			pg.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+		}
+		pg.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+		o.PodGroups = append(o.PodGroups, pg)
+		return pg
+	}
+	member := func(p *v1.Pod, pg *schedulingv1beta1.PodGroup) *v1.Pod {
+		p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: ref(pg.Name)}
+		p.Spec.Priority = pg.Spec.Priority
+		return p
+	}
+	gang := func(pg *schedulingv1beta1.PodGroup, min int) {
+		pg.Spec.SchedulingPolicy = schedulingv1beta1.PodGroupSchedulingPolicy{Gang: &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(max(1, min))}}
+	}
+	// Running pods, some of them in groups.
+	g.addBound(g.between(0, 10), func(p *v1.Pod) {
+		p.Spec.Priority = ref(int32(pick(g, 0, 0, 10, 50, 200)))
+		p.Spec.Containers[0].Resources.Requests = rl("cpu", pick(g, "500m", "900m", "1400m"), "memory", pick(g, "256Mi", "900Mi"))
+	})
+	if g.chance(30) {
+		g.addBudgets()
+	}
+	for i := range g.between(0, 2) {
+		pg := group(fmt.Sprintf("running%d", i), ref(int32(pick(g, 0, 10, 50))))
+		n := g.between(1, 4)
+		if g.chance(60) {
+			gang(pg, n)
+		}
+		for j := range n {
+			g.bind(member(g.newPod(fmt.Sprintf("%s-%d", pg.Name, j)), pg), g.node().Name)
+		}
+	}
+	for i := range g.between(1, 4) {
+		pg := group(fmt.Sprintf("group%d", i), ref(int32(100-20*i)+pick(g, int32(0), -60)))
+		n := g.between(1, 9)
+		if !g.chance(20) {
+			gang(pg, pick(g, n, n, n, n-1, n/2, n+1))
+		}
+		if topology && g.chance(70) {
+			pg.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: pick(g, "rack", "rack", zoneKey, "absent")}}}
+		}
+		var requests v1.ResourceList
+		never := g.chance(12)
+		for j := range n {
+			p := member(g.newPod(fmt.Sprintf("%s-%d", pg.Name, j)), pg)
+			if requests == nil || g.chance(25) {
+				requests = rl("cpu", pick(g, "300m", "700m", "1100m", "1900m", "1300m"), "memory", pick(g, "128Mi", "700Mi", "1500Mi"))
+			}
+			p.Spec.Containers[0].Resources.Requests = requests.DeepCopy()
+			if never && !g.chance(2) {
+				p.Spec.PreemptionPolicy = ref(v1.PreemptNever)
+			}
+			switch {
+			case g.chance(1):
+				p.Spec.Priority = ref(int32(7)) // not the group's: refused
+			case g.chance(1):
+				p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+			case g.chance(8):
+				p.Spec.NodeSelector = map[string]string{"rack": pick(g, "r1", "r2")}
+			}
+			g.c.Pending = append(g.c.Pending, seal(p))
+		}
+		if g.chance(6) { // the object is missing
+			o.PodGroups = slices.DeleteFunc(o.PodGroups, func(x *schedulingv1beta1.PodGroup) bool { return x == pg && len(o.PodGroups) > 1 })
+		}
+	}
+}
