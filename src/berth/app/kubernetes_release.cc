@@ -33,10 +33,7 @@ std::optional<int> MinorOf(std::string_view version) {
 }
 
 // No answer has come, or one that says to come back: the server may be starting.
-bool IsForLater(ErrorCode code) {
-  return code != ErrorCode::kUnauthorized && code != ErrorCode::kForbidden && code != ErrorCode::kNotFound &&
-         code != ErrorCode::kInvalid;
-}
+bool IsForLater(const Error& error) { return !IsRefusalToTell(error) && error.code != ErrorCode::kInvalid; }
 
 }  // namespace
 
@@ -68,6 +65,17 @@ std::string TellRelease(std::string_view server_version, int release_minor) {
   return text;
 }
 
+bool IsRefusalToTell(const Error& error) {
+  return error.code == ErrorCode::kUnauthorized || error.code == ErrorCode::kForbidden ||
+         error.code == ErrorCode::kNotFound;
+}
+
+std::string TellReleaseWithoutVersion(const Error& refusal, int release_minor) {
+  return "Deciding as kube-scheduler " + Shown(release_minor) +
+         " does, because the API server does not tell its version (" + refusal.message +
+         "): --kubernetes-version says which one to follow";
+}
+
 std::string VersionIn(const std::string& body) {
   codec::JsonReader reader({.bytes_max = std::size_t{64} << 10});
   const auto document = reader.Parse(body);
@@ -85,7 +93,7 @@ Expected<std::string> AskServerVersion(client::RestClient& rest, const std::func
       if (version.empty()) return InvalidError("GET /version: the answer has no gitVersion");
       return version;
     }
-    if (!IsForLater(answer.error().code)) return answer.error().Wrap("GET /version");
+    if (!IsForLater(answer.error())) return answer.error().Wrap("GET /version");
     if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};
     if (is_first) log::Warning("app", "The API server has not told its version yet", {{"err", answer.error().message}});
     std::this_thread::sleep_for(kAskEvery);

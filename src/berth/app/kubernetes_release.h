@@ -28,11 +28,16 @@ Expected<int> ReleaseFor(std::string_view server_version);
 // One line on that choice.
 std::string TellRelease(std::string_view server_version, int release_minor);
 
+// Whether the error of AskServerVersion() is the server's refusal to tell: 401, 403 or 404.
+bool IsRefusalToTell(const Error& error);
+// One line on what is followed then.
+std::string TellReleaseWithoutVersion(const Error& refusal, int release_minor);
+
 // The gitVersion in the body of /version; empty when there is none.
 std::string VersionIn(const std::string& body);
 
 // gitVersion of GET /version. Asks until the server answers; `is_interrupted` ends that. An answer that cannot be
-// understood is an error at once.
+// understood, and a refusal, is an error at once.
 Expected<std::string> AskServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted);
 
 }  // namespace berth::app

@@ -302,7 +302,13 @@ Expected<void> ClusterRun::FollowRelease(int minor) {
 
 // Flags and file have to be right for the server's release, too.
 Expected<void> ClusterRun::FollowServer() {
-  BERTH_ASSIGN_OR_RETURN(const std::string version, AskServerVersion(connection_->rest(), cli::HasSignal));
+  const auto asked = AskServerVersion(connection_->rest(), cli::HasSignal);
+  if (!asked.ok()) {
+    if (!IsRefusalToTell(asked.error())) return asked.error();
+    log::Warning("app", TellReleaseWithoutVersion(asked.error(), gates_.release_minor()));
+    return {};
+  }
+  const std::string& version = *asked;
   const auto minor = ReleaseFor(version);
   if (!minor.ok()) return minor.error().Wrap("GET /version");
   log::Info("app", TellRelease(version, *minor), {{"server", version}});

@@ -179,8 +179,14 @@ Expected<void> ShadowRun::Prepare() {
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
   const auto until = options_.duration ? std::optional(clock_.Now() + *options_.duration) : std::nullopt;
   const auto is_over = [&] { return cli::HasSignal() || (until && clock_.Now() >= *until); };
-  BERTH_ASSIGN_OR_RETURN(const std::string version, AskServerVersion(connection_->rest(), is_over));
-  BERTH_RETURN_IF_ERROR(LoadFor(version));
+  const auto version = AskServerVersion(connection_->rest(), is_over);
+  if (version.ok()) {
+    BERTH_RETURN_IF_ERROR(LoadFor(*version));
+  } else if (IsRefusalToTell(version.error())) {
+    log::Warning("app", TellReleaseWithoutVersion(version.error(), configuration_.configuration.release.minor));
+  } else {
+    return version.error();
+  }
 
   shadow::ShadowOptions shadow;
   shadow.configuration = configuration_.configuration;
