@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# compare.sh BERTH_BINARY: berth and the real kube-scheduler 1.36 by turns, with the same flags, on a fresh cluster each
+# compare.sh BERTH_BINARY: berth and the real kube-scheduler by turns, with the same flags, on a fresh cluster each
 # time, and a table of the medians. It takes the control plane that tests/e2e/controlplane.sh builds.
 #
+#   KUBERNETES=1.37     the version of control plane and kube-scheduler, and what berth follows; or 1.36
 #   RUNS=3              runs of each
 #   SERVER=kube-apiserver, or embedded for berth's own API server
 #   WORKLOAD=basic NODES=1000 EXISTING=1000 PODS=5000 ORDER=live
@@ -34,7 +35,8 @@ case $server in
     ;;
 esac
 
-BIN=$("$root/tests/e2e/controlplane.sh" build)
+kubernetes=${KUBERNETES:-1.37}
+BIN=$("$root/tests/e2e/controlplane.sh" build "$kubernetes")
 scratch=/dev/shm # etcd's files are not what is measured
 [[ -w $scratch ]] || scratch=${TMPDIR:-/tmp}
 WORK=$(mktemp -d "$scratch/berth-bench.XXXXXX")
@@ -132,12 +134,12 @@ serving_flags+=" --authorization-always-allow-paths /healthz,/readyz,/livez,/met
 for ((run = 1; run <= runs; run++)); do
   for label in "${labels[@]}"; do
     case $label in
-      berth) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} --leader-elect=false ${BERTH_FLAGS:-}") ;;
-      berth-serving) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} $serving_flags ${BERTH_FLAGS:-}") ;;
+      berth) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} --kubernetes-version $kubernetes --leader-elect=false ${BERTH_FLAGS:-}") ;;
+      berth-serving) scheduler=(-scheduler-cmd "$binary run --kubeconfig {kubeconfig} --kubernetes-version $kubernetes $serving_flags ${BERTH_FLAGS:-}") ;;
       null) scheduler=(-scheduler null -null-events) ;;
       *) scheduler=(-scheduler-cmd "$BIN/kube-scheduler --kubeconfig {kubeconfig} $kube_flags") ;;
     esac
-    echo "bench: run $run of $runs: $label on $server" >&2
+    echo "bench: run $run of $runs: $label on $server, Kubernetes $kubernetes" >&2
     start
     # In the background, so that a signal to this script does not wait for the run to end.
     "$WORK/bench" "${target[@]}" "${sizes[@]}" -clean=false -quiet "$quiet" -label "$label" \

@@ -31,10 +31,10 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "M
 
 
 class Oracle:
-    """The real kube-scheduler: cases in, answers out."""
+    """The real kube-scheduler of a version: cases in, answers out."""
 
-    def __init__(self):
-        self.program = subprocess.run([HERE / "oracle.sh"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    def __init__(self, kubernetes: str):
+        self.program = subprocess.run([HERE / "oracle.sh", "oracle", kubernetes], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
         self._serve = subprocess.Popen([self.program, "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.asked = 0
 
@@ -357,7 +357,7 @@ def alone(case: dict, index: int) -> dict:
     """The case with one pending pod; the others wait."""
     objects = dict(case["objects"])
     objects["pods"] = (objects.get("pods") or []) + [pod for i, pod in enumerate(case["pending"]) if i != index]
-    return {"name": f"{case['name']}-{index:02}", **({"config": case["config"]} if case.get("config") else {}),
+    return {"name": f"{case['name']}-{index:02}", **{key: case[key] for key in ("config", "gates") if case.get(key)},
             "objects": objects, "pending": [case["pending"][index]]}
 
 
@@ -372,6 +372,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="./dev explain-check", description=__doc__.split("\n\n")[1])
     parser.add_argument("program", help=argparse.SUPPRESS)
     parser.add_argument("--seeds", type=numbers, default=range(1, 3), help="the generator's seeds, first and last (1..2)")
+    parser.add_argument("--kubernetes", default="1.36", help="the version of the kube-scheduler that is asked (1.36)")
     parser.add_argument("--families", default="all", help="which kinds of cases (all of them)")
     parser.add_argument("--pods", type=int, default=4, help="of each case so many pods at most, from the first (4)")
     parser.add_argument("--keep", type=Path, help="a folder for the cases in which something is wrong")
@@ -379,13 +380,15 @@ def main() -> int:
     options = parser.parse_args()
 
     began = time.monotonic()
-    oracle = Oracle()
+    oracle = Oracle(options.kubernetes)
     check = Check(oracle)
     with tempfile.TemporaryDirectory(prefix="berth-explain-check.") as work:
         folder = Path(work)
         cases = {}
         for path in oracle.generate(options.families, options.seeds.start, len(options.seeds), folder):
             whole = json.loads(path.read_text())
+            if whole["objects"].get("podGroups"):  # members are not decided one by one
+                continue
             for index in range(min(options.pods, len(whole["pending"]))):
                 case = alone(whole, index)
                 case["expected"] = oracle.ask(case)
@@ -421,7 +424,7 @@ def main() -> int:
         for case, _ in check.problems:
             (options.keep / f"{case['name']}.json").write_text(json.dumps(case, indent=1))
     changes = sum(count for what, count in check.counts.items() if what.startswith("change: "))
-    print(f"{len(cases)} pods, {check.counts['pods: Refused']} of them refused, {changes} changes named for these, {oracle.asked} questions to kube-scheduler in {time.monotonic() - began:.0f} s: "
+    print(f"{len(cases)} pods, {check.counts['pods: Refused']} of them refused, {changes} changes named for these, {oracle.asked} questions to kube-scheduler {options.kubernetes} in {time.monotonic() - began:.0f} s: "
           f"{len(check.problems)} problems")
     return 1 if check.problems or not cases else 0
 

@@ -18,7 +18,7 @@ func TestOnePod(t *testing.T) {
 	t.Cleanup(func() { harness.Hopeless.Store(t.Failed()) })
 	c := harness.StartCluster(t, harness.Options{})
 	version, err := c.Admin.Discovery().ServerVersion()
-	if err != nil || version.GitVersion != "v1.36.3" {
+	if err != nil || version.GitVersion != harness.KubernetesVersion(t) {
 		t.Errorf("the API server calls itself %v, %v", version, err)
 	}
 	c.CreateNodes(t, harness.Node("node-000"))

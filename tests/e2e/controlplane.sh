@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# controlplane.sh build: builds the real control plane that go.mod pins (etcd, kube-apiserver, kube-scheduler,
-# kube-controller-manager, kubectl), and the helm that helm/go.mod pins, through the Go module proxy and prints the
-# folder with the six programs.
-# controlplane.sh path: prints the folder only; exits 1 when it has not been built.
+# controlplane.sh build [VERSION]: builds the real control plane (etcd, kube-apiserver, kube-scheduler,
+# kube-controller-manager, kubectl) of a version of Kubernetes, and the helm that helm/go.mod pins, through the Go module
+# proxy and prints the folder with the six programs. go.mod pins one version, 1.36, which is meant without VERSION;
+# kubernetes-VERSION.mod pin the others.
+# controlplane.sh path [VERSION]: prints the folder only; exits 1 when it has not been built.
+# controlplane.sh version [VERSION]: prints the whole version, as in v1.36.3.
 #
 # The folder is a cache, named after everything that decides its contents, so it is never stale and a second call costs
 # nothing. A cold build takes some minutes of CPU; progress goes to stderr, stdout is the folder's name alone.
@@ -11,11 +13,20 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${BERTH_CACHE_DIR:-${XDG_CACHE_HOME:-${HOME:?}/.cache}/berth}
-hash=$(cd "$here" && cat go.mod go.sum helm/go.mod helm/go.sum controlplane.sh | sha256sum | cut -c1-16)
-folder=$cache/controlplane-$hash
 
 say() { echo "controlplane: $*" >&2; }
-module_version() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$here/go.mod"; }
+module_version() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$here/$pins.mod"; }
+
+wanted=${2:-}
+pins=go # the name of .mod and .sum
+[[ ! $wanted =~ ^[0-9]+\.[0-9]+$ || ! -e $here/kubernetes-$wanted.mod ]] || pins=kubernetes-$wanted
+kubernetes=$(module_version k8s.io/kubernetes)
+if [[ -n $wanted && $kubernetes != "v$wanted."* ]]; then
+  say "there is no control plane of Kubernetes $wanted (add kubernetes-$wanted.mod to $here)"
+  exit 2
+fi
+hash=$(cd "$here" && cat "$pins.mod" "$pins.sum" helm/go.mod helm/go.sum controlplane.sh | sha256sum | cut -c1-16)
+folder=$cache/controlplane-$hash
 
 # Asked inside the module, so that an older go that may fetch newer toolchains answers with the one it would use.
 go_is_new_enough() {
@@ -33,8 +44,7 @@ build() {
   flock 9
   [[ ! -x $folder/kube-apiserver ]] || return 0
 
-  local kubernetes etcd stamp="" package
-  kubernetes=$(module_version k8s.io/kubernetes)
+  local etcd stamp="" package
   etcd=$(module_version go.etcd.io/etcd/server/v3)
   # Unstamped binaries call themselves v0.0.0-master, which kubectl warns about and the API server puts on the wire.
   for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
@@ -50,7 +60,7 @@ build() {
   (
     cd "$here"
     # Without cgo the result needs no C compiler and is static, as the released binaries are.
-    CGO_ENABLED=0 go build -o "$work/" -ldflags "-s -w$stamp" k8s.io/kubernetes/cmd/kube-apiserver \
+    CGO_ENABLED=0 go build -modfile="$pins.mod" -o "$work/" -ldflags "-s -w$stamp" k8s.io/kubernetes/cmd/kube-apiserver \
       k8s.io/kubernetes/cmd/kube-scheduler k8s.io/kubernetes/cmd/kube-controller-manager k8s.io/kubernetes/cmd/kubectl \
       go.etcd.io/etcd/server/v3 >&2
     cd helm
@@ -80,8 +90,11 @@ case ${1:-} in
     [[ -x $folder/kube-apiserver ]] || exit 1
     echo "$folder"
     ;;
+  version)
+    echo "$kubernetes"
+    ;;
   *)
-    echo "usage: ${BASH_SOURCE[0]} build|path" >&2
+    echo "usage: ${BASH_SOURCE[0]} build|path|version [VERSION]" >&2
     exit 2
     ;;
 esac

@@ -108,7 +108,11 @@ func TestDevices(t *testing.T) {
 			return condition != nil && condition.Reason == corev1.PodReasonUnschedulable && condition.Message == why, fmt.Sprintf("%+v\nwanted %s", condition, why)
 		})
 	}
-	const none = "0/3 nodes are available: 3 cannot allocate all claims. still not schedulable, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
+	released := ""
+	if harness.Before137(t) {
+		released = "still not schedulable, "
+	}
+	none := "0/3 nodes are available: 3 cannot allocate all claims. " + released + "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling."
 
 	extended := "example.com/gpu"
 	class("gpu", "gpu", &extended)

@@ -186,6 +186,10 @@ func TestMetricsBesideKubeScheduler(t *testing.T) {
 		t.Errorf("only %d families were compared", compared)
 	}
 
+	added := `event="UnscheduledPodAdd"`
+	if harness.Before137(t) {
+		added = `event="UnschedulablePodAdd"`
+	}
 	for _, same := range []struct {
 		metric string
 		labels []string
@@ -197,8 +201,8 @@ func TestMetricsBesideKubeScheduler(t *testing.T) {
 		{"scheduler_pending_pods", []string{`queue="gated"`}},
 		{"scheduler_pending_pods", []string{`queue="unschedulable"`}},
 		{"scheduler_pending_pods", []string{`queue="active"`}},
-		{"scheduler_queue_incoming_pods_total", []string{`queue="active"`, `event="UnschedulablePodAdd"`}},
-		{"scheduler_queue_incoming_pods_total", []string{`queue="unschedulable"`, `event="UnschedulablePodAdd"`}},
+		{"scheduler_queue_incoming_pods_total", []string{`queue="active"`, added}},
+		{"scheduler_queue_incoming_pods_total", []string{`queue="unschedulable"`, added}},
 		{"scheduler_framework_extension_point_duration_seconds", []string{"_count", `extension_point="Bind"`}},
 		{"scheduler_framework_extension_point_duration_seconds", []string{"_count", `extension_point="Reserve"`}},
 		{"scheduler_framework_extension_point_duration_seconds", []string{"_count", `extension_point="Score"`, `status="Success"`}},

@@ -35,10 +35,10 @@ func TestFitsNowhere(t *testing.T) {
 		want   string // kube-scheduler's text, where it is worth pinning beside the comparison
 	}{
 		{"too-much-cpu", func(p *corev1.Pod) { request(p, corev1.ResourceCPU, "5") },
-			"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu. no new claims to deallocate, " +
+			"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu. " + harness.NoNewClaims(t) +
 				"preemption: 0/5 nodes are available: 5 Preemption is not helpful for scheduling."},
 		{"nodes-full", func(p *corev1.Pod) { request(p, corev1.ResourceCPU, "3500m") },
-			"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu. no new claims to deallocate, " +
+			"0/5 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, 3 Insufficient cpu. " + harness.NoNewClaims(t) +
 				"preemption: 0/5 nodes are available: 2 Preemption is not helpful for scheduling, 3 No preemption victims found for incoming pod."},
 		{"too-much-memory", func(p *corev1.Pod) { request(p, corev1.ResourceMemory, "33Gi") }, ""},
 		{"too-much-of-both", func(p *corev1.Pod) {

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh BERTH_BINARY [go test flags]: berth against a real control plane, on loopback. Builds the control plane if the
+# run.sh BERTH_BINARY [--kubernetes VERSION] [--smoke] [go test flags]: berth against a real control plane, on loopback. Builds the control plane if the
 # cache lacks it, runs the suite, leaves nothing behind but, after a failure, the logs.
 #
 #   tests/e2e/run.sh build/release/bin/berth
 #   tests/e2e/run.sh build/release/bin/berth -run TestKubectl
+#   tests/e2e/run.sh build/release/bin/berth --kubernetes 1.37           # the control plane of that version
+#   tests/e2e/run.sh build/release/bin/berth --kubernetes 1.37 --smoke   # some minutes: what a version may break
 #   BERTH_E2E_SCHEDULER=kube-scheduler tests/e2e/run.sh -     # proves the suite, see README.md
 #
 # BERTH_E2E_LOGS: where the logs of a failed run go (build/e2e-logs).
@@ -12,11 +14,26 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [[ $# -lt 1 ]]; then
-  echo "usage: ${BASH_SOURCE[0]} BERTH_BINARY [go test flags]" >&2
+  echo "usage: ${BASH_SOURCE[0]} BERTH_BINARY [--kubernetes VERSION] [--smoke] [go test flags]" >&2
   exit 2
 fi
 binary=$1
 shift
+kubernetes=1.36
+smoke=
+while (($# > 0)); do
+  case $1 in
+    --kubernetes)
+      kubernetes=${2:?--kubernetes: a version is missing, as in 1.37}
+      shift 2
+      ;;
+    --smoke)
+      smoke=1
+      shift
+      ;;
+    *) break ;;
+  esac
+done
 if [[ ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then
   if [[ ! -x $binary || -d $binary ]]; then
     echo "e2e: $binary is not a program; build berth first" >&2
@@ -27,9 +44,11 @@ if [[ ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then
 fi
 logs=${BERTH_E2E_LOGS:-$here/../../build/e2e-logs}
 
-controlplane=$("$here/controlplane.sh" build)
+controlplane=$("$here/controlplane.sh" build "$kubernetes")
 export BERTH_E2E_CONTROLPLANE=$controlplane
-BERTH_E2E_ORACLE=$("$here/../differential/oracle.sh")
+BERTH_E2E_KUBERNETES=$("$here/controlplane.sh" version "$kubernetes")
+export BERTH_E2E_KUBERNETES
+BERTH_E2E_ORACLE=$("$here/../differential/oracle.sh" oracle "$kubernetes")
 export BERTH_E2E_ORACLE
 
 # A short name: addresses of sockets and command lines stay readable.
@@ -51,6 +70,10 @@ for flag in "$@"; do # go test's short flags, as the compiled test wants them
   esac
 done
 
+# What a version of Kubernetes may break: decisions, messages, volumes, devices, preemption. The rest is about berth's
+# own behaviour under faults, which a run of everything tests.
+[[ -z $smoke ]] || flags+=("-test.run=^Test(OnePod|Devices|Differential|FitsNowhere|Preemption|Volumes)\$")
+
 # Files and command lines need no cluster.
 if [[ ${#flags[@]} -eq 0 && ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then
   CGO_ENABLED=0 go test -c -o "$work/flags.test" ./flags
@@ -65,4 +88,4 @@ if ((status != 0)); then
   echo "e2e: failed after $((SECONDS - began)) s; the logs are in $(cd "$logs" && pwd)" >&2
   exit "$status"
 fi
-echo "e2e: passed in $((SECONDS - began)) s"
+echo "e2e: passed on $BERTH_E2E_KUBERNETES in $((SECONDS - began)) s"

@@ -112,14 +112,14 @@ func TestVolumes(t *testing.T) {
 		c.CreatePods(t, 0, pod("third", "needs-45"))
 		landed(t, "third", "c", "needs-45", "bigger-c")
 		c.CreatePods(t, 0, pod("torn", "needs-3", "needs-45"))
-		waits(t, "torn", "0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity. no new claims to deallocate, "+
+		waits(t, "torn", "0/3 nodes are available: 3 node(s) didn't match PersistentVolume's node affinity. "+harness.NoNewClaims(t)+
 			"preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.")
 		c.DeletePod(t, "torn")
 	})
 	t.Run("a volume that comes later", func(t *testing.T) {
 		pvc("needs-60", "late", "60Gi")
 		c.CreatePods(t, 0, pod("patient", "needs-60"))
-		waits(t, "patient", "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind. no new claims to deallocate, "+
+		waits(t, "patient", "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind. "+harness.NoNewClaims(t)+
 			"preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.")
 		pv("huge-a", "late", "80Gi", "a")
 		landed(t, "patient", "a", "needs-60", "huge-a")
@@ -140,7 +140,7 @@ func TestVolumes(t *testing.T) {
 		})
 		loser := map[string]string{"one": "other", "other": "one"}[winner]
 		landed(t, winner, "b", winner, "only-b")
-		waits(t, loser, "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind. no new claims to deallocate, "+
+		waits(t, loser, "0/3 nodes are available: 3 node(s) didn't find available persistent volumes to bind. "+harness.NoNewClaims(t)+
 			"preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.")
 		c.DeletePod(t, loser)
 	})

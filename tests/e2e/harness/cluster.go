@@ -246,6 +246,27 @@ func ControlPlane(t testing.TB, name string) string {
 	return filepath.Join(environment(t, "BERTH_E2E_CONTROLPLANE", "the folder that controlplane.sh prints"), name)
 }
 
+// KubernetesVersion is the version of the control plane, as in v1.36.3.
+func KubernetesVersion(t testing.TB) string {
+	t.Helper()
+	return environment(t, "BERTH_E2E_KUBERNETES", "what controlplane.sh version prints")
+}
+
+// Before137 says that the control plane is one of Kubernetes 1.36, where some messages and names are others.
+func Before137(t testing.TB) bool {
+	t.Helper()
+	return strings.HasPrefix(KubernetesVersion(t), "v1.36.")
+}
+
+// NoNewClaims is what a FailedScheduling message of 1.36 says of a pod without claims before it comes to preemption.
+func NoNewClaims(t testing.TB) string {
+	t.Helper()
+	if Before137(t) {
+		return "no new claims to deallocate, "
+	}
+	return ""
+}
+
 func environment(t testing.TB, name, meaning string) string {
 	t.Helper()
 	value := os.Getenv(name)
