@@ -173,9 +173,9 @@ void Driver::Answer(scheduler::Write& write) {
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
     StatusWritten(*status);
   } else if (const auto* patch = std::get_if<framework::ObjectPatch>(&write.write);
-             patch != nullptr && patch->object.resource == "pods") {
+             patch != nullptr && (patch->object.resource == "pods" || patch->object.resource == "podgroups")) {
     core_.Handle(scheduler::WriteDone{write.operation, {}}, now_);
-    VictimTold(*patch);
+    if (patch->object.resource == "pods") VictimTold(*patch);
   } else if (const auto* deletion = std::get_if<framework::ObjectDelete>(&write.write);
              deletion != nullptr && deletion->object.resource == "pods") {
     core_.Handle(scheduler::WriteDone{write.operation, {}}, now_);

@@ -16,6 +16,7 @@
 
 #include "berth/base/tick_clock.h"
 #include "berth/core/config/default.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/core/config/load.h"
 #include "berth/core/config/validate.h"
 #include "berth/core/instruments/scheduler_metrics.h"
@@ -144,7 +145,14 @@ int RunPlugin(int argc, char** argv) {
 }
 
 // The first profile of the file, or the default one.
-Expected<config::KubeSchedulerConfiguration> ReadConfiguration(const std::string& path) {
+Expected<config::KubeSchedulerConfiguration> ReadConfiguration(const std::string& path,
+                                                               const std::vector<std::string>& gates) {
+  if (!gates.empty()) {
+    if (!path.empty()) return InvalidError(path + ": this workload has a configuration of its own");
+    auto parsed = config::FeatureGates::Parse({.release_minor = 37, .gates = gates});
+    if (!parsed.ok()) return parsed.error();
+    return config::DefaultConfiguration(*parsed);
+  }
   if (path.empty()) return config::DefaultConfiguration();
   std::ifstream file(path);
   if (!file) return InvalidError(path + ": cannot be read");
@@ -283,7 +291,7 @@ int main(int argc, char** argv) {
     return Usage();
   }
   bench::Workload workload = bench::MakeWorkload(*entry, options->shape);
-  const auto configuration = ReadConfiguration(options->config);
+  const auto configuration = ReadConfiguration(options->config, workload.gates);
   if (!configuration.ok()) {
     std::fprintf(stderr, "berth-bench: %s\n", configuration.error().message.c_str());
     return 2;

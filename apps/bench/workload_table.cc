@@ -2,6 +2,8 @@
 #include "workload_table.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "recipes.h"
@@ -323,6 +325,23 @@ void MakePolicies(Workload& w) {
   };
 }
 
+// Gangs, each of 10 (--amount) pods that are alike.
+void MakeGangs(Workload& w) {
+  const int size = w.shape.amount > 0 ? w.shape.amount : 10;
+  const auto name_of = [](int gang) { return "gang-" + std::to_string(gang); };
+  w.gates = {"GenericWorkload=true"};
+  for (int first = 0; first < w.shape.pods; first += size) {
+    auto group = std::make_shared<api::PodGroup>();
+    group->metadata.name = name_of(first / size);
+    group->metadata.namespace_name = kMeasuredNamespace;
+    group->metadata.uid = "uid-" + group->metadata.name;
+    group->metadata.generation = 1;
+    group->min_count = std::min(size, w.shape.pods - first);
+    w.objects.emplace_back(std::move(group));
+  }
+  w.measured.vary = [size, name_of](api::Pod& pod, int i) { pod.spec.pod_group_name = name_of(i / size); };
+}
+
 // --- Bad input ---
 
 // How much of it, unless the user says so.
@@ -469,6 +488,7 @@ const std::vector<WorkloadEntry>& Workloads() {
        2, MakeDefaultSpreading},
       {"deployments", "pods of 1,000 Deployments with ReplicaSets, one Deployment after another or --interleaved", 0,
        10, MakeDeployments},
+      {"gangs", "gangs of 10 (--amount) equal pods, with Kubernetes 1.37's pod groups", 0, 2, MakeGangs},
       {"policies", "plain pods, or of --deployments ReplicaSets, on nodes with prices, spot labels and measured load",
        1, 2, MakePolicies},
       {"hugenode", "bad input: every hundredth node reports 10^15 CPUs", 1, 2, MakeHugeNode},

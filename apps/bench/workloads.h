@@ -74,6 +74,7 @@ struct Workload {
   std::function<int(int i)> home;             // node of an existing pod; empty: i % nodes
   std::function<void(api::Node&, int)> node;  // changes a plain node; may be empty
   std::vector<framework::AnyObject> objects;  // there from the start
+  std::vector<std::string> gates;             // feature gates that are on, of Kubernetes 1.37
   int step_cycles = 0;                        // step is called after each so many cycles; 0: never
   std::function<void(Feed&, int step)> step;  // step counts from 0
   // What is wrong with the placements; empty: nothing.
