@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -325,9 +326,9 @@ void MakePolicies(Workload& w) {
   };
 }
 
-// Gangs, each of 10 (--amount) pods that are alike.
-void MakeGangs(Workload& w) {
-  const int size = w.shape.amount > 0 ? w.shape.amount : 10;
+// The measured pods come in gangs of that size, or of --amount.
+void AddGangs(Workload& w, int default_size, std::optional<std::int32_t> priority) {
+  const int size = w.shape.amount > 0 ? w.shape.amount : default_size;
   const auto name_of = [](int gang) { return "gang-" + std::to_string(gang); };
   w.gates = {"GenericWorkload=true"};
   for (int first = 0; first < w.shape.pods; first += size) {
@@ -337,9 +338,17 @@ void MakeGangs(Workload& w) {
     group->metadata.uid = "uid-" + group->metadata.name;
     group->metadata.generation = 1;
     group->min_count = std::min(size, w.shape.pods - first);
+    group->priority = priority;
     w.objects.emplace_back(std::move(group));
   }
   w.measured.vary = [size, name_of](api::Pod& pod, int i) { pod.spec.pod_group_name = name_of(i / size); };
+}
+
+void MakeGangs(Workload& w) { AddGangs(w, 10, std::nullopt); }
+
+void MakeGangPreemption(Workload& w) {
+  MakePreemption(w);
+  AddGangs(w, 64, 10);
 }
 
 // --- Bad input ---
@@ -489,6 +498,8 @@ const std::vector<WorkloadEntry>& Workloads() {
       {"deployments", "pods of 1,000 Deployments with ReplicaSets, one Deployment after another or --interleaved", 0,
        10, MakeDeployments},
       {"gangs", "gangs of 10 (--amount) equal pods, with Kubernetes 1.37's pod groups", 0, 2, MakeGangs},
+      {"gangpreemption", "gangs of 64 (--amount) that preempt on nodes filled as in preemption", 4, 0.0128,
+       MakeGangPreemption},
       {"policies", "plain pods, or of --deployments ReplicaSets, on nodes with prices, spot labels and measured load",
        1, 2, MakePolicies},
       {"hugenode", "bad input: every hundredth node reports 10^15 CPUs", 1, 2, MakeHugeNode},
