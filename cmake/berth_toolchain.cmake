@@ -18,6 +18,10 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
+# A path that BERTH_CHECK prints is one from the root, whatever folder the clone is in, and whether or not ccache has made it
+# relative to the build folder (CCACHE_BASEDIR): two clones give the same bytes.
+add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/= -fmacro-prefix-map=../../=)
+
 # Keep what BERTH_CHECK prints, and the layout of types, the same in all builds.
 string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
 set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
