@@ -17,6 +17,8 @@ constexpr std::size_t kEjectBinsMax = 24;
 constexpr std::size_t kEjectItemsMax = 24;
 constexpr std::size_t kEjectedMax = 3;
 constexpr int kChainLinksMax = 3;
+// Above what any item leaves of a bin, summed over its resources.
+constexpr double kRankWeight = 1000;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 
 // The largest part of a bin that the size takes.
@@ -50,8 +52,14 @@ class Attempt {
         std::ranges::count_if(items_of, [](const std::vector<std::size_t>& items) { return !items.empty(); }));
   }
 
-  std::vector<PackingMove> Run(const std::vector<std::size_t>& order) {
+  // `fills_last`: items go to the bin that is emptied last of those where they fit; else to the one that they fill
+  // best.
+  std::vector<PackingMove> Run(const std::vector<std::size_t>& order, bool fills_last) {
     std::size_t emptied = 0;
+    if (fills_last) {
+      rank_.assign(free_.size(), order.size());
+      for (std::size_t i = 0; i < order.size(); ++i) rank_[order[i]] = i;
+    }
     for (const std::size_t bin : order) {
       if (emptied >= problem_.empty_max || used_ <= problem_.keep || spent_.steps > kPackingStepsMax) break;
       if (Empty(bin)) {
@@ -108,7 +116,7 @@ class Attempt {
     double least = 0;
     for (std::size_t bin = 0; bin < free_.size(); ++bin) {
       if (!is_open_[bin] || bin == at_[item] || bin == but || !Fits(item, bin)) continue;
-      const double left = Leftover(item, bin);
+      const double left = Leftover(item, bin) - (rank_.empty() ? 0 : kRankWeight * static_cast<double>(rank_[bin]));
       if (best == kNone || left < least) {
         best = bin;
         least = left;
@@ -218,7 +226,8 @@ class Attempt {
   std::vector<PackingSize> free_;
   std::vector<char> is_open_;
   std::vector<char> has_moved_;
-  std::vector<std::size_t> at_;  // by item
+  std::vector<std::size_t> at_;    // by item
+  std::vector<std::size_t> rank_;  // by bin: its place in the order in which bins are emptied; empty: it does not count
   std::size_t used_ = 0;
   std::vector<PackingMove> moves_;
 };
@@ -260,7 +269,7 @@ std::vector<PackingMove> PackTogether(const PackingProblem& problem) {
     }
     std::vector<std::size_t> order = candidates;
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
-    std::vector<PackingMove> moves = Attempt(problem, items_of, spent).Run(order);
+    std::vector<PackingMove> moves = Attempt(problem, items_of, spent).Run(order, attempt / 3 % 2 == 1);
     const std::size_t emptied = EmptiedBy(moves), most = EmptiedBy(best);
     if (emptied > most || (emptied == most && moves.size() < best.size())) best = std::move(moves);
     // No order empties more than all of them.
