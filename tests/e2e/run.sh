@@ -72,7 +72,7 @@ done
 
 # What a version of Kubernetes may break: decisions, messages, volumes, devices, preemption. The rest is about berth's
 # own behaviour under faults, which a run of everything tests.
-[[ -z $smoke ]] || flags+=("-test.run=^Test(OnePod|Devices|Differential|FitsNowhere|Preemption|Volumes)\$")
+[[ -z $smoke ]] || flags+=("-test.run=^Test(OnePod|Devices|DeviceTaintRules|Differential|FitsNowhere|Preemption|Volumes)\$")
 
 # Files and command lines need no cluster.
 if [[ ${#flags[@]} -eq 0 && ${BERTH_E2E_SCHEDULER:-berth} == berth ]]; then

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   TryAll(*object, &DecodePersistentVolume, &DecodePersistentVolumeClaim, &DecodeStorageClass, &DecodeCsiNode,
          &DecodeCsiDriver, &DecodeCsiStorageCapacity, &DecodeVolumeAttachment, &DecodePodDisruptionBudget,
          &DecodeNamespace, &DecodeService, &DecodeReplicationController, &DecodeReplicaSet, &DecodeStatefulSet,
-         &DecodeResourceSlice, &DecodeDeviceClass, &DecodeResourceClaim);
+         &DecodeResourceSlice, &DecodeDeviceTaintRule, &DecodeDeviceClass, &DecodeResourceClaim);
   const auto node = DecodeNode(*object);
   if (!node.ok()) BERTH_CHECK(!node.error().message.empty());
   const auto pod = DecodePod(*object);

@@ -279,6 +279,19 @@ TEST(DecodeKindsTest, ResourceSlice) {
   EXPECT_EQ(slice.devices[1].nodes, (DeviceNodes{std::nullopt, std::vector<NodeSelectorTerm>{}, true}));
 }
 
+TEST(DecodeKindsTest, DeviceTaintRule) {
+  const auto rule = Decoded(DecodeDeviceTaintRule, R"({"metadata": {"name": "r"}, "spec": {
+    "deviceSelector": {"driver": "d", "pool": "p", "device": "x"},
+    "taint": {"key": "k", "value": "v", "effect": "NoExecute", "timeAdded": "2026-01-02T03:04:05Z"}},
+    "status": {"conditions": [{"type": "EvictionInProgress", "status": "True"}]}})");
+  EXPECT_EQ(rule.selector, (DeviceTaintRule::Selector{"d", "p", "x"}));
+  EXPECT_EQ(rule.taint, (DeviceTaint{"k", "v", "NoExecute"}));
+  const auto all = Decoded(DecodeDeviceTaintRule, R"({"metadata": {"name": "r"}, "spec": {"deviceSelector": {}}})");
+  EXPECT_EQ(all.selector, DeviceTaintRule::Selector{});
+  const auto none = Decoded(DecodeDeviceTaintRule, R"({"metadata": {"name": "r"}, "spec": {"taint": {"key": "k"}}})");
+  EXPECT_EQ(none.selector, std::nullopt);
+}
+
 TEST(DecodeKindsTest, DeviceClass) {
   const auto device_class = Decoded(DecodeDeviceClass, R"({"metadata": {"name": "c"}, "spec": {
     "selectors": [{"cel": {"expression": "device.driver == 'd'"}}, {}], "extendedResourceName": "a.b/c",
@@ -373,6 +386,7 @@ const Kind kKinds[] = {{"Pod", Errors<Pod>(DecodePod)},
                        {"ReplicaSet", Errors(DecodeReplicaSet)},
                        {"StatefulSet", Errors(DecodeStatefulSet)},
                        {"ResourceSlice", Errors(DecodeResourceSlice)},
+                       {"DeviceTaintRule", Errors(DecodeDeviceTaintRule)},
                        {"DeviceClass", Errors(DecodeDeviceClass)},
                        {"ResourceClaim", Errors(DecodeResourceClaim)}};
 

@@ -68,6 +68,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
          &DecodeCsiDriverProtobuf, &DecodeCsiStorageCapacityProtobuf, &DecodeVolumeAttachmentProtobuf,
          &DecodePodDisruptionBudgetProtobuf, &DecodeNamespaceProtobuf, &DecodeServiceProtobuf,
          &DecodeReplicationControllerProtobuf, &DecodeReplicaSetProtobuf, &DecodeStatefulSetProtobuf,
-         &DecodeResourceSliceProtobuf, &DecodeDeviceClassProtobuf, &DecodeResourceClaimProtobuf);
+         &DecodeResourceSliceProtobuf, &DecodeDeviceTaintRuleProtobuf, &DecodeDeviceClassProtobuf, &DecodeResourceClaimProtobuf);
   return 0;
 }

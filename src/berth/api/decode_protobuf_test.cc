@@ -299,6 +299,27 @@ TEST(DecodeProtobufTest, MapsInAnyOrder) {
   EXPECT_EQ((*pod)->spec.overhead, want);
 }
 
+TEST(DecodeProtobufTest, DeviceTaintRule) {
+  const std::string bytes = Bytes([](pbf_writer& root) {
+    root.add_message(1, Bytes([](pbf_writer& metadata) { metadata.add_string(1, "r"); }));
+    pbf_writer spec(root, 2);
+    spec.add_message(1, Bytes([](pbf_writer& selector) {
+                       selector.add_string(2, "d");
+                       selector.add_string(4, "x");
+                     }));
+    spec.add_message(2, Bytes([](pbf_writer& taint) {
+                       taint.add_string(1, "k");
+                       taint.add_string(2, "v");
+                       taint.add_string(3, "NoSchedule");
+                     }));
+  });
+  const auto rule = DecodeDeviceTaintRuleProtobuf(bytes);
+  ASSERT_TRUE(rule.ok()) << rule.error().message;
+  EXPECT_EQ((*rule)->metadata.name, "r");
+  EXPECT_EQ((*rule)->selector, (DeviceTaintRule::Selector{"d", std::nullopt, "x"}));
+  EXPECT_EQ((*rule)->taint, (DeviceTaint{"k", "v", "NoSchedule"}));
+}
+
 TEST(DecodeProtobufTest, ParametersThatAreNoJson) {
   const auto device_class = [](const std::string& driver, const std::string& parameters) {
     return Bytes([&](pbf_writer& root) {

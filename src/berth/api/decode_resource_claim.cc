@@ -16,6 +16,12 @@ Expected<std::shared_ptr<const ResourceSlice>> DecodeResourceSlice(simdjson::dom
 Expected<std::shared_ptr<const ResourceSlice>> DecodeResourceSliceProtobuf(std::string_view raw) {
   return ProtobufDecoder::Decode<ResourceSlice>(raw);
 }
+Expected<std::shared_ptr<const DeviceTaintRule>> DecodeDeviceTaintRule(simdjson::dom::element object) {
+  return JsonDecoder::Decode<DeviceTaintRule>(object);
+}
+Expected<std::shared_ptr<const DeviceTaintRule>> DecodeDeviceTaintRuleProtobuf(std::string_view raw) {
+  return ProtobufDecoder::Decode<DeviceTaintRule>(raw);
+}
 Expected<std::shared_ptr<const DeviceClass>> DecodeDeviceClass(simdjson::dom::element object) {
   return JsonDecoder::Decode<DeviceClass>(object);
 }

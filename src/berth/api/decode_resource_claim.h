@@ -14,6 +14,8 @@ namespace berth::api {
 
 Expected<std::shared_ptr<const ResourceSlice>> DecodeResourceSlice(simdjson::dom::element object);
 Expected<std::shared_ptr<const ResourceSlice>> DecodeResourceSliceProtobuf(std::string_view raw);
+Expected<std::shared_ptr<const DeviceTaintRule>> DecodeDeviceTaintRule(simdjson::dom::element object);
+Expected<std::shared_ptr<const DeviceTaintRule>> DecodeDeviceTaintRuleProtobuf(std::string_view raw);
 Expected<std::shared_ptr<const DeviceClass>> DecodeDeviceClass(simdjson::dom::element object);
 Expected<std::shared_ptr<const DeviceClass>> DecodeDeviceClassProtobuf(std::string_view raw);
 Expected<std::shared_ptr<const ResourceClaim>> DecodeResourceClaim(simdjson::dom::element object);

@@ -99,7 +99,8 @@ struct Kinds {
 using AllKinds =
     Kinds<Pod, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver, CsiStorageCapacity,
           VolumeAttachment, PodDisruptionBudget, Namespace, Service, ReplicationController, ReplicaSet, StatefulSet,
-          ResourceSlice, DeviceClass, ResourceClaim, PodGroup, CompositePodGroup, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
+          ResourceSlice, DeviceTaintRule, DeviceClass, ResourceClaim, PodGroup, CompositePodGroup, PriorityClass,
+          RuntimeClass, ResourceClaimTemplate>;
 
 }  // namespace
 }  // namespace internal

@@ -35,18 +35,17 @@ inline constexpr std::string_view kKind<PodGroup> = "PodGroup";
 template <>
 inline constexpr auto kFields<PodGroup> = Fields{
     Field{"metadata", 1, &PodGroup::metadata},
-    Field{"spec", 2,
-          Fields{
-              Field{"parentCompositePodGroupName", 1, &PodGroup::parent_name},
-              Field{"schedulingPolicy", 3,
-                    Fields{Field{"gang", 2, Fields{Field{"minCount", 1, &PodGroup::min_count}}}}},
-              Field{"schedulingConstraints", 4,
-                    Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&PodGroup::topology_keys)}}},
-              Field{"disruptionMode", 6,
-                    Fields{Field{"all", 2, As<AllDisruptionMode>(&PodGroup::is_disrupted_whole)}}},
-              Field{"priority", 8, &PodGroup::priority},
-              Field{"preemptionPolicy", 9, &PodGroup::preemption_policy},
-          }},
+    Field{
+        "spec", 2,
+        Fields{
+            Field{"parentCompositePodGroupName", 1, &PodGroup::parent_name},
+            Field{"schedulingPolicy", 3, Fields{Field{"gang", 2, Fields{Field{"minCount", 1, &PodGroup::min_count}}}}},
+            Field{"schedulingConstraints", 4,
+                  Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&PodGroup::topology_keys)}}},
+            Field{"disruptionMode", 6, Fields{Field{"all", 2, As<AllDisruptionMode>(&PodGroup::is_disrupted_whole)}}},
+            Field{"priority", 8, &PodGroup::priority},
+            Field{"preemptionPolicy", 9, &PodGroup::preemption_policy},
+        }},
     Field{"status", 3, Fields{Field{"conditions", 1, &PodGroup::conditions}}},
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dynamic resource allocation: ResourceSlice, DeviceClass and ResourceClaim of resource.k8s.io/v1. Private to this
-// folder.
+// Dynamic resource allocation: ResourceSlice, DeviceTaintRule, DeviceClass and ResourceClaim of resource.k8s.io/v1.
+// Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -113,6 +113,24 @@ inline constexpr auto kFields<ResourceSlice> = Fields{
               Field{"devices", 6, &ResourceSlice::devices},
               Field{"perDeviceNodeSelection", 7, &ResourceSlice::per_device_node_selection},
               Field{"sharedCounters", 8, &ResourceSlice::shared_counters},
+          }},
+};
+
+template <>
+inline constexpr auto kFields<DeviceTaintRule::Selector> = Fields{
+    Field{"driver", 2, &DeviceTaintRule::Selector::driver},
+    Field{"pool", 3, &DeviceTaintRule::Selector::pool},
+    Field{"device", 4, &DeviceTaintRule::Selector::device},
+};
+template <>
+inline constexpr std::string_view kKind<DeviceTaintRule> = "DeviceTaintRule";
+template <>
+inline constexpr auto kFields<DeviceTaintRule> = Fields{
+    Field{"metadata", 1, &DeviceTaintRule::metadata},
+    Field{"spec", 2,
+          Fields{
+              Field{"deviceSelector", 1, &DeviceTaintRule::selector},
+              Field{"taint", 2, &DeviceTaintRule::taint},
           }},
 };
 

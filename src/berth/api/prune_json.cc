@@ -140,8 +140,8 @@ struct Kinds {
 // A kind of several readings keeps what any of them reads.
 using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
                        CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, Namespace, Service,
-                       ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceClass, ResourceClaim,
-                       PriorityClass, RuntimeClass, ResourceClaimTemplate>;
+                       ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceTaintRule, DeviceClass,
+                       ResourceClaim, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 

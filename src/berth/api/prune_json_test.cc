@@ -141,6 +141,7 @@ const std::map<std::string_view, Golden> kGolden = {
     {"statefulSets", {"StatefulSet", ExpectSame<StatefulSet, DecodeStatefulSet>}},
     {"resourceSlices", {"ResourceSlice", ExpectSame<ResourceSlice, DecodeResourceSlice>}},
     {"deviceClasses", {"DeviceClass", ExpectSame<DeviceClass, DecodeDeviceClass>}},
+    {"podGroups", {"PodGroup", ExpectSame<PodGroup, DecodePodGroup>}},
     {"resourceClaims", {"ResourceClaim", ExpectSame<ResourceClaim, DecodeResourceClaim>}},
 };
 

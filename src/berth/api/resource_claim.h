@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// resource.k8s.io/v1, dynamic resource allocation: ResourceSlice, DeviceClass and ResourceClaim as scheduling reads and
+// resource.k8s.io/v1, dynamic resource allocation: ResourceSlice, DeviceTaintRule, DeviceClass and ResourceClaim as scheduling reads and
 // writes them. Plain values. Names of attributes, capacities and counters are as published, sorted.
 #pragma once
 
@@ -95,6 +95,21 @@ struct ResourceSlice {
   std::vector<Device> devices;
   std::vector<CounterSet> shared_counters;
   bool operator==(const ResourceSlice&) const = default;
+};
+
+// A taint that an administrator, not the driver, gives to devices.
+struct DeviceTaintRule {
+  // What is absent selects every driver, pool or device.
+  struct Selector {
+    std::optional<std::string> driver;
+    std::optional<std::string> pool;
+    std::optional<std::string> device;
+    bool operator==(const Selector&) const = default;
+  };
+  ObjectMeta metadata;
+  std::optional<Selector> selector;  // absent: selects nothing
+  DeviceTaint taint;
+  bool operator==(const DeviceTaintRule&) const = default;
 };
 
 struct DeviceClass {

@@ -68,7 +68,7 @@ TEST_F(CompletionTest, OffersWhatFitsThePlace) {
       {"values of an enumeration", {"explain", "pod", "-o", ""}, {"table", "wide", "json", "yaml"}},
       {"values that begin so", {"explain", "pod", "web", "--output", "j"}, {"json"}},
       {"values behind =", {"capacity", "--output=w"}, {"--output=wide"}},
-      {"_ for - in a flag", {"demo", "--policy=sp"}, {"--policy=spot-first"}},
+      {"_ for - in a flag", {"demo", "--policy=sp"}, {"--policy=spot-first", "--policy=spot-return"}},
       {"arguments of an enumeration", {"completion", ""}, {"bash", "zsh", "fish"}},
       {"one argument alone", {"completion", "bash", ""}, {}},
       {"pods", {"explain", "pod", "web"}, {"web-1", "web-2"}},

@@ -200,8 +200,7 @@ class ClusterRun {
         plugins_(plugins),
         gates_(options.gates),
         stopwatch_(clock_),
-        seed_(options.seed.value_or(RandomSeed())),
-        scheduler_metrics_(metrics_.registry()) {}
+        seed_(options.seed.value_or(RandomSeed())) {}
 
   // Reads configuration and kubeconfig and makes what they ask for; nothing is sent yet. An error is a wrong use.
   Expected<void> Prepare(std::set<std::string, std::less<>> set_aside);
@@ -237,7 +236,7 @@ class ClusterRun {
   ConnectionOptions connection_options_;
   std::optional<LeaderElection> election_;
   metrics::PrometheusMetrics metrics_;
-  instruments::SchedulerMetrics scheduler_metrics_;
+  std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<runner::SchedulerShell> shell_;
   std::shared_ptr<WorkReport> report_;
@@ -256,6 +255,7 @@ Expected<void> ClusterRun::Prepare(std::set<std::string, std::less<>> set_aside)
   BERTH_ASSIGN_OR_RETURN(shell_options.pods.namespaces, ParseNamespaces(options_.namespaces));
   BERTH_RETURN_IF_ERROR(Connect());
   if (options_.release.IsAuto() && options_.flags.write_config_to.empty()) BERTH_RETURN_IF_ERROR(FollowServer());
+  scheduler_metrics_.emplace(metrics_.registry(), gates_.FollowedRelease());
   metrics::AddProcessMetrics(metrics_.registry());
   // Alerts compare the beginning of the version among a cluster's parts.
   const int minor = gates_.release_minor();
@@ -318,7 +318,7 @@ Expected<void> ClusterRun::FollowServer() {
 
 Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
   shell_options.metrics = &metrics_;
-  shell_options.scheduler_metrics = &scheduler_metrics_;
+  shell_options.scheduler_metrics = &*scheduler_metrics_;
   shell_options.stopwatch = &stopwatch_;
   shell_options.make_client = [this](net::HttpClientOptions to) {
     auto client = MakeOutsideClient(connection_->io(), std::move(to));
@@ -472,7 +472,7 @@ void ClusterRun::Start() {
 
 WorkReport::Sources ClusterRun::ReportSources() {
   return {[this] { return shell_->HasSynced(); }, [this] { return shell_->counts(); },
-          [&sizes = scheduler_metrics_.sizes] {
+          [&sizes = scheduler_metrics_->sizes] {
             const auto count = [](const GaugeCell& cell) { return static_cast<std::uint64_t>(cell.value()); };
             return WorkReport::Sizes{
                 count(sizes.nodes), count(sizes.pods),

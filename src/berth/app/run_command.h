@@ -24,7 +24,8 @@ inline constexpr int kShutdownGraceSeconds = 5;
 struct RunOptions {
   KubeSchedulerOptions flags;  // kube-scheduler's own
   config::FeatureGates gates;  // of the same flags; with an automatic release those of one for which they are right
-  ReleaseChoice release;  // automatic, unless a flag says otherwise
+  // Not automatic, unless a flag says so: a process that asks the server first serves no health checks meanwhile.
+  ReleaseChoice release{framework::kOldestRelease};
   // The program was called by that name, which changes some defaults: --kubeconfig, for example, does not fill in what
   // a configuration file leaves out.
   bool is_kube_scheduler = false;

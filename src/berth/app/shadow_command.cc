@@ -209,6 +209,7 @@ Expected<void> ShadowRun::Prepare() {
   shell.on_done = cli::EndWait;
   shell.make_client = [this](net::HttpClientOptions to) { return MakeOutsideClient(connection_->io(), std::move(to)); };
   shell.metrics = &metrics_;
+  shell.release_minor = configuration_.configuration.release.minor;
   BERTH_ASSIGN_OR_RETURN(shell_, ShadowShell::Make(std::move(*made), connection_->rest(), clock_, std::move(shell)));
   return {};
 }

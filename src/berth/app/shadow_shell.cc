@@ -101,7 +101,7 @@ Expected<void> ShadowShell::MakeParts() {
                                      push(scheduler::OutsideDone{source, std::move(data)});
                                    }));
   feeds_ = std::make_unique<runner::Feeds>(rest_, *extenders_, std::move(poller),
-                                           runner::Feeds::Options{options_.seed, core.ObjectsRead()},
+                                           runner::Feeds::Options{options_.seed, core.ObjectsRead(), options_.release_minor},
                                            runner::Feeds::Callbacks{push, [this] { runner_.EndListing(); }});
   return {};
 }

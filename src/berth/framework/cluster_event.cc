@@ -10,15 +10,18 @@ bool ClusterEvent::Matches(const ClusterEvent& registered, const ClusterEvent& i
   if (registered.IsWildcard()) return true;
   const bool same_resource =
       registered.resource == incoming.resource || registered.resource == EventResource::kWildcard ||
+      (registered.resource == EventResource::kUnschedulablePod && incoming.resource == EventResource::kTargetPod) ||
       (registered.resource == EventResource::kPod &&
-       (incoming.resource == EventResource::kAssignedPod || incoming.resource == EventResource::kUnschedulablePod));
+       (incoming.resource == EventResource::kAssignedPod || incoming.resource == EventResource::kUnschedulablePod ||
+        incoming.resource == EventResource::kTargetPod));
   return same_resource && (registered.actions & incoming.actions) != 0 && incoming.actions <= registered.actions;
 }
 
-std::string ClusterEvent::Label() const {
-  static constexpr std::array<std::string_view, 18> kResources = {"Pod",
+std::string ClusterEvent::Label(bool names_target_pod_events) const {
+  static constexpr std::array<std::string_view, 19> kResources = {"Pod",
                                                                   "AssignedPod",
-                                                                  "UnschedulablePod",
+                                                                  "UnscheduledPod",
+                                                                  "TargetPod",
                                                                   "Node",
                                                                   "PersistentVolume",
                                                                   "PersistentVolumeClaim",
@@ -50,7 +53,9 @@ std::string ClusterEvent::Label() const {
        {action::kUpdatePodGeneratedResourceClaim, "UpdatePodGeneratedResourceClaim"},
        {action::kUpdate, "Update"},
        {action::kAll, "All"}}};
-  std::string label(kResources[static_cast<std::size_t>(resource)]);
+  const bool is_of_waiting_pod = resource == EventResource::kUnschedulablePod || resource == EventResource::kTargetPod;
+  std::string label(is_of_waiting_pod && !names_target_pod_events ? "UnschedulablePod"
+                                                                  : kResources[static_cast<std::size_t>(resource)]);
   for (const auto& [bits, name] : kActions) {
     if (actions == bits) return label.append(name);
   }

@@ -15,9 +15,10 @@
 namespace berth::framework {
 
 enum class EventResource : std::uint8_t {
-  kPod,  // registration only: matches the next two
+  kPod,  // registration only: matches the next three
   kAssignedPod,
-  kUnschedulablePod,  // any pod without a node
+  kUnschedulablePod,  // any pod without a node; a registration matches the next one, too
+  kTargetPod,         // the waiting pod itself was updated
   kNode,
   kPersistentVolume,
   kPersistentVolumeClaim,
@@ -63,8 +64,8 @@ struct ClusterEvent {
   // True when a plugin that registered `registered` is told about `incoming` (upstream's MatchClusterEvents, with its
   // integer comparison of action bits).
   static bool Matches(const ClusterEvent& registered, const ClusterEvent& incoming);
-  // As in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint".
-  std::string Label() const;
+  // As in metrics and logs: "AssignedPodDelete", "NodeUpdateNodeTaint". `names_target_pod_events`: Release.
+  std::string Label(bool names_target_pod_events) const;
 };
 
 // The objects of an event; those that do not apply are null.

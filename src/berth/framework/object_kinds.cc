@@ -107,6 +107,10 @@ constexpr std::array<Entry, kObjectKindCount> kEntries = {{
      {"CompositePodGroup", kSchedulingAlpha, "compositepodgroups"},
      Erased<api::DecodeCompositePodGroup>,
      Erased<api::DecodeCompositePodGroupProtobuf>},
+    {ObjectKind::kDeviceTaintRule,
+     {"DeviceTaintRule", kResource, "devicetaintrules"},
+     Erased<api::DecodeDeviceTaintRule>,
+     Erased<api::DecodeDeviceTaintRuleProtobuf>},
 }};
 
 constexpr bool IsInOrder() {
@@ -123,10 +127,18 @@ const Entry& EntryOf(ObjectKind kind) { return kEntries.at(static_cast<std::size
 
 const ObjectKindInfo& InfoOf(ObjectKind kind) { return EntryOf(kind).info; }
 
-std::string ListPath(ObjectKind kind) {
+std::string ListPath(ObjectKind kind, int release_minor) {
   const ObjectKindInfo& info = InfoOf(kind);
   const std::string_view root = info.group_version == kCore ? "/api/" : "/apis/";
-  return std::string(root).append(info.group_version).append("/").append(info.resource);
+  // The fields that are read are the same in both versions of the API.
+  const bool is_beta = kind == ObjectKind::kDeviceTaintRule && release_minor < 37;
+  const std::string_view group_version = is_beta ? "resource.k8s.io/v1beta2" : info.group_version;
+  return std::string(root).append(group_version).append("/").append(info.resource);
+}
+
+bool IsServedByAll(ObjectKind kind) {
+  return kind != ObjectKind::kDeviceTaintRule && kind != ObjectKind::kPodGroup &&
+         kind != ObjectKind::kCompositePodGroup;
 }
 
 Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& object) {

@@ -7,6 +7,7 @@
 
 #include "berth/base/expected.h"
 #include "berth/framework/objects.h"
+#include "berth/framework/release.h"
 
 namespace simdjson::dom {
 class element;
@@ -22,8 +23,12 @@ struct ObjectKindInfo {
 
 const ObjectKindInfo& InfoOf(ObjectKind kind);
 
-// The path under which all objects of the kind are listed: "/apis/storage.k8s.io/v1/storageclasses".
-std::string ListPath(ObjectKind kind);
+// The path under which API servers of the release list all objects of the kind:
+// "/apis/storage.k8s.io/v1/storageclasses".
+std::string ListPath(ObjectKind kind, int release_minor = kNewestRelease);
+
+// False: API servers of some release that berth follows do not serve that path unless they are told to.
+bool IsServedByAll(ObjectKind kind);
 
 // `object` is the JSON of one object of the kind. Errors are those of api/decode.h.
 Expected<AnyObject> DecodeObject(ObjectKind kind, const simdjson::dom::element& object);

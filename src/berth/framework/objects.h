@@ -41,8 +41,9 @@ enum class ObjectKind : std::uint8_t {
   kResourceClaim,
   kPodGroup,
   kCompositePodGroup,
+  kDeviceTaintRule,
 };
-inline constexpr std::size_t kObjectKindCount = 18;
+inline constexpr std::size_t kObjectKindCount = 19;
 
 template <typename... T>
 struct ObjectTypes {
@@ -54,7 +55,7 @@ using AllObjectTypes =
     ObjectTypes<api::PersistentVolume, api::PersistentVolumeClaim, api::StorageClass, api::CsiNode, api::CsiDriver,
                 api::CsiStorageCapacity, api::VolumeAttachment, api::PodDisruptionBudget, api::Namespace, api::Service,
                 api::ReplicationController, api::ReplicaSet, api::StatefulSet, api::ResourceSlice, api::DeviceClass,
-                api::ResourceClaim, api::PodGroup, api::CompositePodGroup>;
+                api::ResourceClaim, api::PodGroup, api::CompositePodGroup, api::DeviceTaintRule>;
 
 // One object of any of the kinds; never a null pointer.
 using AnyObject = AllObjectTypes::Any;

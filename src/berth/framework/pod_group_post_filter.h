@@ -56,8 +56,7 @@ class PodGroupPostFilterPlugin : public virtual Plugin {
   // Asked when a group was refused. Success: the group was helped, and waits for that. kUnschedulable: the next plugin
   // is asked. kUnschedulableAndUnresolvable: no other is. The group stays unschedulable in each case; its message ends
   // with the reasons of a status but success, or with `message`. Any other code is an error of the group.
-  virtual PodGroupPostFilterResult PodGroupPostFilter(const PodGroupKey& group,
-                                                      std::span<const PodGroupMember> members,
+  virtual PodGroupPostFilterResult PodGroupPostFilter(const PodGroupKey& group, std::span<const PodGroupMember> members,
                                                       PodGroupDryRun& dry_run) const = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodGroups: the pod groups of the cluster, as the queue and plugins see them: which group is within which, and how many
-// of a group's pods have a node. Also the extension points that are asked about whole groups. Within turns only.
+// PodGroups: the pod groups of the cluster, as the queue and plugins see them: which group is within which, and how
+// many of a group's pods have a node. Also the extension points that are asked about whole groups. Within turns only.
 //
 // A PodGroup holds pods. A CompositePodGroup holds PodGroups and CompositePodGroups. What is scheduled as one is the
 // root: the group that is in no other.

@@ -35,6 +35,11 @@ struct Release {
   bool hears_of_deleted_claims = false;
   // DynamicResources' PostFilter gives no reason when it frees no claim.
   bool is_claim_release_silent = false;
+  // Events about pods without a node are called UnscheduledPod, and TargetPod where the pod itself changed.
+  bool names_target_pod_events = false;
+  // Metrics count what waits and comes into the queue as scheduling entities, too; claims that are made for extended
+  // resources are counted under another name.
+  bool counts_entities = false;
 
   // Of the allocation of devices.
   struct Devices {
@@ -71,6 +76,8 @@ struct Release {
   bool has_composite_pod_groups = false;
   // PodGroupPreemptionPolicy: whether a group may preempt is the group's to say.
   bool has_pod_group_preemption_policy = false;
+  // By feature gate DRADeviceTaintRules: taints of DeviceTaintRules count like those of the devices' slices.
+  bool reads_device_taint_rules = false;
   // By feature gate VolumeLimitScaling: a node without the driver of a new volume is refused, if the driver wants that.
   bool scales_volume_limits = false;
 
@@ -92,6 +99,8 @@ constexpr Release ReleaseOf(int minor) {
   release.nominates_gated_pods = true;
   release.hears_of_deleted_claims = true;
   release.is_claim_release_silent = true;
+  release.names_target_pod_events = true;
+  release.counts_entities = true;
   release.devices = {true, true, true, true, true, true, true, true, true};
   return release;
 }

@@ -115,7 +115,14 @@ class ClusterReading {
     return reads_finished ? "" : "status.phase!=Succeeded,status.phase!=Failed";
   }
 
+  // Questions take pods one by one, whatever group they are in: nobody needs the right to list groups for them.
+  static bool IsOfPodGroups(std::size_t kind) {
+    const std::string_view resource = KindInfo(kind).resource;
+    return resource == "podgroups" || resource == "compositepodgroups";
+  }
+
   void BeginNextList() {
+    while (next_ < kKindCount && IsOfPodGroups(next_)) ++next_;
     if (next_ < kKindCount) AskPage(next_++, "");
   }
 
@@ -150,7 +157,8 @@ class ClusterReading {
     // A page before this one may have come: half of a kind would be worse than nothing of it.
     state_.Forget(kind);
     if (options_.sink != nullptr && lists_.at(kind).pages > 0) BERTH_RETURN_IF_ERROR(options_.sink->BeginAnew(kind));
-    state_.LeaveOut(kind, (is_missing ? "not served: " : "forbidden: ") + error.message);
+    if (!is_missing || IsServedByAll(kind))
+      state_.LeaveOut(kind, (is_missing ? "not served: " : "forbidden: ") + error.message);
     BeginNextList();
     return {};
   }

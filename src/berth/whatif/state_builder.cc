@@ -53,6 +53,11 @@ std::string KindPath(std::size_t kind) {
   return framework::ListPath(ObjectKindOf(kind));
 }
 
+bool IsServedByAll(std::size_t kind) {
+  const bool is_object = kind != kNodes && kind != kPods && kind < kAdmissionKinds;
+  return !is_object || framework::IsServedByAll(ObjectKindOf(kind));
+}
+
 std::optional<std::size_t> KindNamed(std::string_view name) {
   for (std::size_t kind = 0; kind < kKindCount; ++kind) {
     if (KindInfo(kind).name == name) return kind;

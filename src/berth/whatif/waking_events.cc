@@ -10,18 +10,22 @@
 namespace berth::whatif {
 namespace {
 
+// Events have the names of the newest release: the others differ in those of pods without a node, for which no plugin of
+// kube-scheduler's registers.
+std::string LabelOf(const framework::ClusterEvent& event) { return event.Label(true); }
+
 // One for each of its actions; all kinds of update together are one.
 void AddLabels(const framework::ClusterEvent& event, std::set<std::string>& labels) {
   namespace action = framework::action;
   framework::ActionType left = event.actions;
   if ((left & action::kUpdate) == action::kUpdate) {
-    std::string label = framework::ClusterEvent{event.resource, action::kAdd}.Label();
+    std::string label = LabelOf({event.resource, action::kAdd});
     label.resize(label.size() - std::string_view("Add").size());
     labels.insert(label + "Update");
     left &= ~action::kUpdate;
   }
   for (framework::ActionType bit = 1; left != 0; bit <<= 1) {
-    if ((left & bit) != 0) labels.insert(framework::ClusterEvent{event.resource, bit}.Label());
+    if ((left & bit) != 0) labels.insert(LabelOf({event.resource, bit}));
     left &= ~bit;
   }
 }

@@ -108,6 +108,9 @@ func (e *engine) watchGroups() *groupRun {
 			return true, nil, err
 		}
 		for _, c := range p.Status.Conditions {
+			if c.Status == "" {
+				continue // the patch leaves it as it was
+			}
 			r.out.Condition = &ConditionOut{c.Type, string(c.Status), c.Reason, c.Message}
 		}
 		return true, &schedulingv1beta1.PodGroup{}, nil

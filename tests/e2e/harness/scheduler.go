@@ -65,6 +65,9 @@ func StartScheduler(t testing.TB, s Scheduler) *Process {
 	if s.Name != "" {
 		args = append(args, "--scheduler-name", s.Name)
 	}
+	if !Before137(t) {
+		args = append(args, "--kubernetes-version=auto")
+	}
 	if s.Lease {
 		args = append(args, fmt.Sprintf("--leader-elect-lease-duration=%v", LeaseDuration),
 			fmt.Sprintf("--leader-elect-renew-deadline=%v", RenewDeadline), fmt.Sprintf("--leader-elect-retry-period=%v", RetryPeriod))

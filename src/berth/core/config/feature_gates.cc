@@ -48,7 +48,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"DRADeviceBindingConditions", kOnly, true, kDevices},
     {"DRADerivedAttributes", kOnly, false, kNotHere},
     {"DRADeviceCompatibilityGroups", kOnly, false, kNotHere},
-    {"DRADeviceTaintRules", kOnly, false, kNotHere},
+    {"DRADeviceTaintRules", kSwitched},
     {"DRADeviceTaints", kOnly, true, kDevices},
     {"DRAExtendedResource", kOnly, true, kDevices},
     {"DRAFractionalCapacityRange", kOnly, false, kNotHere},
@@ -372,6 +372,7 @@ bool FeatureGates::Enabled(std::string_view gate) const {
 framework::Release FeatureGates::FollowedRelease() const {
   framework::Release release = framework::ReleaseOf(release_minor_);
   release.scores_storage_capacity = Enabled("StorageCapacityScoring");
+  release.reads_device_taint_rules = Enabled("DRADeviceTaintRules");
   release.scales_volume_limits = Enabled("VolumeLimitScaling");
   release.has_pod_groups = Enabled("GenericWorkload");
   release.places_pod_groups_by_topology = Enabled("TopologyAwareWorkloadScheduling");

@@ -2,9 +2,12 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -44,13 +47,58 @@ TEST(StopwatchTest, NeverGoesBack) {
   EXPECT_EQ(stopwatch.latest(), Time(std::chrono::seconds(102)));
 }
 
-TEST(SchedulerMetricsTest, EachListedMetricIsRead) {
-  MetricRegistry registry;
-  const SchedulerMetrics metrics(registry);
-  std::set<std::string> names;
-  for (const MetricFamily* family : registry.Read()) names.insert(family->description().name);
-  for (const ListedMetric& metric : SchedulerMetricList()) EXPECT_TRUE(names.contains(std::string(metric.name)));
-  EXPECT_EQ(names.size(), SchedulerMetricList().size());
+TEST(SchedulerMetricsTest, EachListedMetricOfTheReleaseIsRead) {
+  for (const int minor : {36, 37}) {
+    SCOPED_TRACE(minor);
+    MetricRegistry registry;
+    const SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
+    std::map<std::string, std::string> help;
+    for (const MetricFamily* family : registry.Read()) help[family->description().name] = family->description().help;
+    std::size_t listed = 0;
+    for (const ListedMetric& metric : SchedulerMetricList()) {
+      if (minor < metric.in.first || minor > metric.in.last) continue;
+      ++listed;
+      EXPECT_EQ(help[std::string(metric.name)], DescriptionOf(metric).help);
+    }
+    EXPECT_EQ(help.size(), listed);
+  }
+}
+
+TEST(SchedulerMetricsTest, TheListIsSortedAndAReleaseHasEachNameOnce) {
+  const std::span<const ListedMetric> list = SchedulerMetricList();
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    EXPECT_LE(list[i - 1].name, list[i].name);
+    if (list[i - 1].name == list[i].name) {
+      EXPECT_EQ(list[i - 1].in.last + 1, list[i].in.first) << list[i].name;
+    }
+  }
+}
+
+TEST(SchedulerMetricsTest, CountsEntitiesWhereTheReleaseDoes) {
+  for (const int minor : {36, 37}) {
+    SCOPED_TRACE(minor);
+    MetricRegistry registry;
+    SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
+    metrics.sizes.SetQueued(4, 3, 2, 1);
+    EXPECT_EQ(registry.AddGauge(DescriptionOf("scheduler_pending_pods")).With({"backoff"}).value(), 3);
+    std::set<std::string> names;
+    for (const MetricFamily* family : registry.Read()) names.insert(family->description().name);
+    EXPECT_EQ(names.contains("scheduler_queued_entities"), minor >= 37);
+    if (minor < 37) continue;
+    GaugeFamily& entities = registry.AddGauge(DescriptionOf("scheduler_queued_entities"));
+    EXPECT_EQ(entities.With({"active", "pod"}).value(), 4);
+    EXPECT_EQ(entities.With({"gated", "pod"}).value(), 1);
+  }
+}
+
+TEST(SchedulerMetricsTest, EventsAreNamedAsTheReleaseNamesThem) {
+  for (const auto& [minor, label] : {std::pair{36, "UnschedulablePodAdd"}, std::pair{37, "UnscheduledPodAdd"}}) {
+    MetricRegistry registry;
+    SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
+    metrics.NoteEvent({framework::EventResource::kUnschedulablePod, framework::action::kAdd}, Duration{1});
+    EXPECT_EQ(
+        registry.AddHistogram(DescriptionOf("scheduler_event_handling_duration_seconds")).With({label}).count(), 1U);
+  }
 }
 
 TEST(SchedulerMetricsTest, ThePageNamesEachListedMetric) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of kube-scheduler's metrics: names, types, help texts, labels and buckets of pkg/scheduler/metrics (1.36).
+// The list of kube-scheduler's metrics: names, types, help texts, labels and buckets of pkg/scheduler/metrics of each
+// release that berth follows.
 #pragma once
 
 #include <span>
 #include <string_view>
 
 #include "berth/base/metric_registry.h"
+#include "berth/framework/release.h"
 
 namespace berth::instruments {
 
@@ -16,6 +18,12 @@ struct Buckets {
   int count = 0;
 };
 
+// The releases, by their minor versions, in which a metric is as an entry of the list has it.
+struct InReleases {
+  int first = framework::kOldestRelease;
+  int last = framework::kNewestRelease;
+};
+
 struct ListedMetric {
   std::string_view name;
   MetricType type = MetricType::kCounter;
@@ -23,13 +31,15 @@ struct ListedMetric {
   std::string_view help;
   std::string_view labels;  // separated by blanks
   Buckets buckets{};        // of a histogram
+  InReleases in{};
 };
 
-// Sorted by name.
+// Sorted by name. A metric that releases have differently has several entries, of different releases.
 std::span<const ListedMetric> SchedulerMetricList();
 // The description for the registry. Its help text begins with the stability, as component-base writes it.
 MetricDescription DescriptionOf(const ListedMetric& metric);
-// The description of the metric with that name, which must be in the list.
+// The first description of that name, which must be in the list. Where a family of the name is in the registry already
+// (SchedulerMetrics adds those of its release), any of them leads there.
 MetricDescription DescriptionOf(std::string_view name);
 
 }  // namespace berth::instruments

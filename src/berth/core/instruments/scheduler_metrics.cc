@@ -17,6 +17,19 @@ HistogramFamily& Histogram(MetricRegistry& registry, std::string_view name) {
   return registry.AddHistogram(DescriptionOf(name));
 }
 
+// All of them: a scrape shows also those that nothing is counted in.
+MetricRegistry& WithFamilies(MetricRegistry& registry, int release_minor) {
+  for (const ListedMetric& metric : SchedulerMetricList()) {
+    if (release_minor < metric.in.first || release_minor > metric.in.last) continue;
+    switch (metric.type) {
+      case MetricType::kCounter: registry.AddCounter(DescriptionOf(metric)); break;
+      case MetricType::kGauge: registry.AddGauge(DescriptionOf(metric)); break;
+      case MetricType::kHistogram: registry.AddHistogram(DescriptionOf(metric)); break;
+    }
+  }
+  return registry;
+}
+
 }  // namespace
 
 std::string_view ToString(Point point) {
@@ -66,9 +79,24 @@ void CycleCells::NoteBound(int of_attempts, Duration since_first) {
   cell->Observe(Seconds(since_first));
 }
 
-SizeCells::SizeCells(MetricRegistry& registry)
+SizeCells::SizeCells(MetricRegistry& registry, const framework::Release& release)
     : SizeCells(Gauge(registry, "scheduler_pending_pods"), Gauge(registry, "scheduler_inflight_events"),
-                Gauge(registry, "scheduler_cache_size"), Gauge(registry, "scheduler_goroutines")) {}
+                Gauge(registry, "scheduler_cache_size"), Gauge(registry, "scheduler_goroutines")) {
+  if (!release.counts_entities) return;
+  GaugeFamily& entities = Gauge(registry, "scheduler_queued_entities");
+  static constexpr std::array<std::string_view, 4> kQueues = {"active", "backoff", "unschedulable", "gated"};
+  for (std::size_t i = 0; i < kQueues.size(); ++i) entities_[i] = &entities.With({kQueues[i], "pod"});
+}
+
+void SizeCells::SetQueued(std::size_t in_active, std::size_t in_backoff, std::size_t in_unschedulable,
+                          std::size_t in_gated) {
+  const std::array<GaugeCell*, 4> pods_by_queue = {&active, &backoff, &unschedulable, &gated};
+  const std::array<std::size_t, 4> counts = {in_active, in_backoff, in_unschedulable, in_gated};
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    pods_by_queue[i]->Set(static_cast<double>(counts[i]));
+    if (entities_[i] != nullptr) entities_[i]->Set(static_cast<double>(counts[i]));
+  }
+}
 
 SizeCells::SizeCells(GaugeFamily& pending, GaugeFamily& in_flight_events, GaugeFamily& cache, GaugeFamily& goroutines)
     : active(pending.With({"active"})),
@@ -82,21 +110,13 @@ SizeCells::SizeCells(GaugeFamily& pending, GaugeFamily& in_flight_events, GaugeF
       binding(goroutines.With({"binding"})),
       prioritizing(goroutines.With({"prioritizing_extender"})) {}
 
-SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry)
-    : registry(of_registry),
+SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry, const framework::Release& of_release)
+    : release(of_release),
+      registry(WithFamilies(of_registry, of_release.minor)),
       cycles(of_registry),
-      sizes(of_registry),
+      sizes(of_registry, of_release),
       plugin_duration_(Histogram(of_registry, "scheduler_plugin_execution_duration_seconds")),
-      event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {
-  // All others, too: a scrape shows every one of them.
-  for (const ListedMetric& metric : SchedulerMetricList()) {
-    switch (metric.type) {
-      case MetricType::kCounter: registry.AddCounter(DescriptionOf(metric)); break;
-      case MetricType::kGauge: registry.AddGauge(DescriptionOf(metric)); break;
-      case MetricType::kHistogram: registry.AddHistogram(DescriptionOf(metric)); break;
-    }
-  }
-}
+      event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {}
 
 void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
                                   std::uint64_t times) {
@@ -110,7 +130,7 @@ void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framewor
 void SchedulerMetrics::NoteEvent(const framework::ClusterEvent& event, Duration took) {
   auto known = std::find_if(by_event_.begin(), by_event_.end(), [&](const EventCell& e) { return e.event == event; });
   if (known == by_event_.end()) {
-    by_event_.push_back({event, &event_duration_.With({event.Label()})});
+    by_event_.push_back({event, &event_duration_.With({event.Label(release.names_target_pod_events)})});
     known = by_event_.end() - 1;
   }
   known->cell->Observe(Seconds(took));

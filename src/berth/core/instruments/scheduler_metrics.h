@@ -15,6 +15,7 @@
 #include "berth/base/metric_registry.h"
 #include "berth/base/time.h"
 #include "berth/framework/cluster_event.h"
+#include "berth/framework/release.h"
 #include "berth/framework/status.h"
 
 namespace berth::instruments {
@@ -74,7 +75,9 @@ struct CycleCells {
 
 // Sizes of queue, cache and tables, set at the end of a turn, but at most once a second while pods wait in activeQ.
 struct SizeCells {
-  explicit SizeCells(MetricRegistry& registry);
+  SizeCells(MetricRegistry& registry, const framework::Release& release);
+  // Pods by the queue that they are in.
+  void SetQueued(std::size_t in_active, std::size_t in_backoff, std::size_t in_unschedulable, std::size_t in_gated);
 
   GaugeCell& active;
   GaugeCell& backoff;
@@ -89,12 +92,15 @@ struct SizeCells {
 
  private:
   SizeCells(GaugeFamily& pending, GaugeFamily& in_flight, GaugeFamily& cache, GaugeFamily& goroutines);
+
+  // The same pods as scheduling entities, in the order of SetQueued(); null where the release has no such gauge.
+  std::array<GaugeCell*, 4> entities_{};
 };
 
 class SchedulerMetrics {
  public:
-  // Adds all listed families to the registry, which must outlive this object.
-  explicit SchedulerMetrics(MetricRegistry& of_registry);
+  // Adds all listed families of the release to the registry, which must outlive this object.
+  explicit SchedulerMetrics(MetricRegistry& of_registry, const framework::Release& of_release = {});
   SchedulerMetrics(const SchedulerMetrics&) = delete;
   SchedulerMetrics& operator=(const SchedulerMetrics&) = delete;
 
@@ -103,6 +109,7 @@ class SchedulerMetrics {
   // An event has been handled.
   void NoteEvent(const framework::ClusterEvent& event, Duration took);
 
+  const framework::Release release;
   MetricRegistry& registry;
   CycleCells cycles;
   SizeCells sizes;

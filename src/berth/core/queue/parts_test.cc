@@ -168,27 +168,27 @@ TEST(RunAndHeap, GivesTheLeast) {
 }
 
 TEST(UpdateEvents, OfAPod) {
-  const auto event = [](ClusterEvent e) { return e.Label(); };
+  const auto event = [](ClusterEvent e) { return e.Label(true); };
   struct Case {
     const char* name;
     PodSketch before, after;
     Names expected;
   };
   for (const Case& c : {
-           Case{"nothing", {.name = "a"}, {.name = "a"}, {"UnschedulablePodUpdate"}},
+           Case{"nothing", {.name = "a"}, {.name = "a"}, {"TargetPodUpdate"}},
            Case{"nothing, assigned", {.name = "a"}, {.name = "a", .node_name = "n1"}, {"AssignedPodUpdate"}},
-           Case{"label", {.name = "a"}, {.name = "a", .labels = {{"x", "y"}}}, {"UnschedulablePodUpdatePodLabel"}},
-           Case{"less cpu", {.name = "a"}, {.name = "a", .cpu_milli = 50}, {"UnschedulablePodUpdatePodScaleDown"}},
-           Case{"more cpu", {.name = "a"}, {.name = "a", .cpu_milli = 200}, {"UnschedulablePodUpdate"}},
-           Case{"toleration", {.name = "a"}, {.name = "a", .tolerations = 1}, {"UnschedulablePodUpdatePodToleration"}},
+           Case{"label", {.name = "a"}, {.name = "a", .labels = {{"x", "y"}}}, {"TargetPodUpdatePodLabel"}},
+           Case{"less cpu", {.name = "a"}, {.name = "a", .cpu_milli = 50}, {"TargetPodUpdatePodScaleDown"}},
+           Case{"more cpu", {.name = "a"}, {.name = "a", .cpu_milli = 200}, {"TargetPodUpdate"}},
+           Case{"toleration", {.name = "a"}, {.name = "a", .tolerations = 1}, {"TargetPodUpdatePodToleration"}},
            Case{"last gate",
                 {.name = "a", .gates = {"g"}},
                 {.name = "a"},
-                {"UnschedulablePodUpdatePodSchedulingGatesEliminated"}},
+                {"TargetPodUpdatePodSchedulingGatesEliminated"}},
            Case{"one gate of two",
                 {.name = "a", .gates = {"g", "h"}},
                 {.name = "a", .gates = {"g"}},
-                {"UnschedulablePodUpdate"}},
+                {"TargetPodUpdate"}},
            Case{"two aspects",
                 {.name = "a"},
                 {.name = "a", .labels = {{"x", "y"}}, .tolerations = 1, .node_name = "n1"},
@@ -201,6 +201,33 @@ TEST(UpdateEvents, OfAPod) {
   }
 }
 
+// Before 1.37 all events about pods without a node had one name.
+TEST(UpdateEvents, AreNamedAsTheReleaseNamesThem) {
+  using framework::EventResource;
+  const ClusterEvent own{EventResource::kTargetPod, framework::action::kUpdatePodLabel};
+  const ClusterEvent other{EventResource::kUnschedulablePod, framework::action::kAdd};
+  const ClusterEvent assigned{EventResource::kAssignedPod, framework::action::kDelete};
+  EXPECT_EQ(own.Label(true), "TargetPodUpdatePodLabel");
+  EXPECT_EQ(own.Label(false), "UnschedulablePodUpdatePodLabel");
+  EXPECT_EQ(other.Label(true), "UnscheduledPodAdd");
+  EXPECT_EQ(other.Label(false), "UnschedulablePodAdd");
+  EXPECT_EQ(assigned.Label(true), assigned.Label(false));
+}
+
+TEST(UpdateEvents, APodsOwnUpdateIsHeardOfAsOneOfAPod) {
+  using framework::EventResource;
+  const ClusterEvent own{EventResource::kTargetPod, framework::action::kUpdatePodLabel};
+  const auto hears = [&](EventResource resource) {
+    return ClusterEvent::Matches({resource, framework::action::kUpdate}, own);
+  };
+  EXPECT_TRUE(hears(EventResource::kPod));
+  EXPECT_TRUE(hears(EventResource::kUnschedulablePod));
+  EXPECT_TRUE(hears(EventResource::kTargetPod));
+  EXPECT_FALSE(hears(EventResource::kAssignedPod));
+  EXPECT_FALSE(ClusterEvent::Matches({EventResource::kTargetPod, framework::action::kAll},
+                                     {EventResource::kUnschedulablePod, framework::action::kAdd}));
+}
+
 TEST(UpdateEvents, OfAPodsClaims) {
   const auto with = [](std::vector<api::PodResourceClaimStatus> claims, const char* extended = nullptr) {
     auto pod = std::make_shared<framework::PodInfo>(*MakePodInfo({.name = "a"}));
@@ -211,16 +238,16 @@ TEST(UpdateEvents, OfAPodsClaims) {
     return pod;
   };
   const auto label = [](const framework::PodInfoPtr& before, const framework::PodInfoPtr& after) {
-    return PodUpdateEvents(*before, *after).front().Label();
+    return PodUpdateEvents(*before, *after).front().Label(true);
   };
   const auto without = std::make_shared<framework::PodInfo>(*with({}));
   without->claim_status = nullptr;
-  const std::string changed = "UnschedulablePodUpdatePodGeneratedResourceClaim";
+  const std::string changed = "TargetPodUpdatePodGeneratedResourceClaim";
   EXPECT_EQ(label(without, with({{"c", "made"}})), changed);
   EXPECT_EQ(label(with({{"c", "made"}}), with({{"c", "other"}})), changed);
   EXPECT_EQ(label(without, with({}, "made")), changed);
-  EXPECT_EQ(label(with({}, "made"), with({}, "made")), "UnschedulablePodUpdate");
-  EXPECT_EQ(label(without, with({})), "UnschedulablePodUpdate");
+  EXPECT_EQ(label(with({}, "made"), with({}, "made")), "TargetPodUpdate");
+  EXPECT_EQ(label(without, with({})), "TargetPodUpdate");
 }
 
 TEST(UpdateEvents, OfANode) {
@@ -258,7 +285,7 @@ TEST(UpdateEvents, OfANode) {
     c.before(before);
     c.after(after);
     Names labels;
-    for (const ClusterEvent& e : NodeUpdateEvents(before, after)) labels.push_back(e.Label());
+    for (const ClusterEvent& e : NodeUpdateEvents(before, after)) labels.push_back(e.Label(true));
     EXPECT_EQ(labels, c.expected) << c.name;
   }
 }
@@ -290,7 +317,7 @@ TEST(Registrations, OfAPlugin) {
   const auto labels = [](const framework::Plugin& plugin) {
     Names names;
     for (const Registration& registration : RegistrationsOf(plugin)) {
-      names.push_back(registration.plugin + ":" + registration.event.event.Label());
+      names.push_back(registration.plugin + ":" + registration.event.event.Label(true));
     }
     return names;
   };

@@ -92,8 +92,8 @@ void PodGroupQueue::Add(Entry* member, bool is_failed_attempt, Time now) {
 
 void PodGroupQueue::Leave(Entry* member) {
   std::vector<Entry*>* list = nullptr;
-  const auto incomplete = member->place == kIncomplete ? incomplete_.find(framework::GroupOf(*member->info.pod))
-                                                       : incomplete_.end();
+  const auto incomplete =
+      member->place == kIncomplete ? incomplete_.find(framework::GroupOf(*member->info.pod)) : incomplete_.end();
   if (member->place == kInGroup) {
     list = &member->group->members;
   } else if (member->place == kPending) {
@@ -169,9 +169,8 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
   }
   // What is left of a group that was placed comes next, so that it may preempt.
   if (end != PodGroupEnd::kScheduled || !is_attempted_pending) info.timestamp = now;
-  places_.EnterPlace(group.entry,
-                     end == PodGroupEnd::kScheduled ? Strategy::kImmediately : Strategy::kAfterBackoff, now,
-                     Cause::kScheduleAttemptFailure);
+  places_.EnterPlace(group.entry, end == PodGroupEnd::kScheduled ? Strategy::kImmediately : Strategy::kAfterBackoff,
+                     now, Cause::kScheduleAttemptFailure);
 }
 
 void PodGroupQueue::ObjectAdded(const PodGroupKey& group, Time now) {
@@ -188,7 +187,7 @@ void PodGroupQueue::ObjectAdded(const PodGroupKey& group, Time now) {
 
 void PodGroupQueue::ObjectGone(const PodGroupKey& old_root) {
   const auto found = waiting_.find(old_root);
-  std::vector<Entry*> members = found != waiting_.end()                   ? found->second->members
+  std::vector<Entry*> members = found != waiting_.end()                ? found->second->members
                                 : popped_ && popped_->root == old_root ? pending_
                                                                        : std::vector<Entry*>();
   for (Entry* member : members) {

@@ -87,7 +87,7 @@ class PodGroupQueue {
   const framework::PodGroups& groups_;
   absl::flat_hash_map<framework::PodGroupKey, std::unique_ptr<PodGroupEntity>> waiting_;  // by root
   absl::flat_hash_map<framework::PodGroupKey, std::vector<Entry*>> incomplete_;           // by their PodGroup
-  std::unique_ptr<PodGroupEntity> popped_;  // null: none is in flight
+  std::unique_ptr<PodGroupEntity> popped_;                                                // null: none is in flight
   std::vector<Entry*> pending_;
   bool is_attempted_pending_ = false;  // one of pending_ was tried in this cycle
 };

@@ -26,7 +26,7 @@ void QueueMetrics::Begin(instruments::SchedulerMetrics& metrics, instruments::St
 std::string QueueMetrics::EventLabel(EventId event) const {
   const framework::ClusterEvent& known = rejectors_->EventOf(event);
   // The one wildcard that moves pods by itself.
-  return known.IsWildcard() ? "UnschedulableTimeout" : known.Label();
+  return known.IsWildcard() ? "UnschedulableTimeout" : known.Label(metrics_->release.names_target_pod_events);
 }
 
 void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
@@ -34,7 +34,8 @@ void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
   std::string event;
   switch (static_cast<Cause>(cause)) {
     case Cause::kPodAdd:
-      event = framework::ClusterEvent{framework::EventResource::kUnschedulablePod, kAdd}.Label();
+      event = framework::ClusterEvent{framework::EventResource::kUnschedulablePod, kAdd}.Label(
+          metrics_->release.names_target_pod_events);
       break;
     case Cause::kScheduleAttemptFailure: event = "ScheduleAttemptFailure"; break;
     case Cause::kBackoffComplete: event = "BackoffComplete"; break;
@@ -44,7 +45,11 @@ void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
     default: event = EventLabel(static_cast<EventId>(cause - static_cast<std::size_t>(Cause::kEvents)));
   }
   if (cause >= incoming_.size()) incoming_.resize(cause + 1);
-  incoming_[cause][queue] = &incoming_family_->With({kQueueNames[queue], event});
+  IncomingCells& cells = incoming_[cause][queue];
+  cells.pods = &incoming_family_->With({kQueueNames[queue], event});
+  if (!metrics_->release.counts_entities) return;
+  cells.entities = &metrics_->registry.AddCounter(DescriptionOf("scheduler_queue_incoming_entities_total"))
+                        .With({kQueueNames[queue], event, "pod"});
 }
 
 void QueueMetrics::MakeInFlight(EventId event) {

@@ -42,8 +42,10 @@ class QueueMetrics {
     if (metrics_ == nullptr) return;
     const std::size_t queue = place == Place::kActive ? 0 : place <= Place::kErrorBackoff ? 1 : 2;
     const auto index = static_cast<std::size_t>(cause);
-    if (index >= incoming_.size() || incoming_[index][queue] == nullptr) MakeIncoming(index, queue);
-    incoming_[index][queue]->Add();
+    if (index >= incoming_.size() || incoming_[index][queue].pods == nullptr) MakeIncoming(index, queue);
+    const IncomingCells& cells = incoming_[index][queue];
+    cells.pods->Add();
+    if (cells.entities != nullptr) cells.entities->Add();
   }
 
   // A pod of this profile is refused by the set's plugins from now on (+1), or no longer (-1).
@@ -69,6 +71,10 @@ class QueueMetrics {
 
  private:
   static constexpr std::size_t kQueues = 3;
+  struct IncomingCells {
+    CounterCell* pods = nullptr;
+    CounterCell* entities = nullptr;  // null where the release does not count them
+  };
 
   std::string EventLabel(EventId event) const;
   void MakeIncoming(std::size_t cause, std::size_t queue);
@@ -83,7 +89,7 @@ class QueueMetrics {
   GaugeFamily* refused_family_ = nullptr;
   HistogramFamily* hint_family_ = nullptr;
   HistogramFamily* point_family_ = nullptr;
-  std::vector<std::array<CounterCell*, kQueues>> incoming_;                       // by cause
+  std::vector<std::array<IncomingCells, kQueues>> incoming_;                      // by cause
   std::vector<GaugeCell*> in_flight_;                                             // by event
   std::vector<std::array<HistogramCell*, instruments::kCodeCount>> pre_enqueue_;  // by Profile::id
 };

@@ -228,10 +228,9 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     const QueuedPodInfo& info = entry->info;
     const std::int32_t count =
         info.consecutive_errors_count > 0 ? info.consecutive_errors_count : info.unschedulable_count;
-    const Time expiration =
-        entry->group == nullptr
-            ? backoff_policy.Expiration(info.timestamp, count)
-            : backoff_policy.ExpirationOfGroup(info.timestamp, count, entry->group->members.size());
+    const Time expiration = entry->group == nullptr
+                                ? backoff_policy.Expiration(info.timestamp, count)
+                                : backoff_policy.ExpirationOfGroup(info.timestamp, count, entry->group->members.size());
     if (strategy == Strategy::kAfterBackoff && !Backoff::IsOver(expiration, now))
       return MoveToBackoff(entry, expiration, cause);
     MoveToActive(entry, now, cause);
@@ -340,7 +339,9 @@ class SchedulingQueue::Impl final : private EntityPlaces {
 
   // ---- Groups ----
 
-  void ScheduleGroups(const framework::PodGroups& all) { groups = std::make_unique<PodGroupQueue>(static_cast<EntityPlaces&>(*this), all); }
+  void ScheduleGroups(const framework::PodGroups& all) {
+    groups = std::make_unique<PodGroupQueue>(static_cast<EntityPlaces&>(*this), all);
+  }
   bool IsMember(const PodInfo& pod) const { return groups != nullptr && !pod.pod_group_name.empty(); }
 
   QueuedPodGroup TakePoppedGroup() {
@@ -373,8 +374,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
 
   // How worthwhile the event makes what waits: a group is as worth requeuing as the best of its pods.
   Strategy WorthOf(const Entry& entry, EventId event, const EventSource& source) {
-    if (entry.group == nullptr)
-      return rejectors.IsWorthRequeuing(*entry.info.pod, *entry.rejector_set, event, source);
+    if (entry.group == nullptr) return rejectors.IsWorthRequeuing(*entry.info.pod, *entry.rejector_set, event, source);
     Strategy best = Strategy::kSkip;
     for (const Entry* const member : entry.group->members) {
       best = std::max(best, rejectors.IsWorthRequeuing(*member->info.pod, *entry.rejector_set, event, source));

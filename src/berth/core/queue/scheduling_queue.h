@@ -23,8 +23,8 @@
 #include "berth/core/queue/nominator.h"
 #include "berth/core/queue/registrations.h"
 #include "berth/framework/cluster_event.h"
-#include "berth/framework/pod_groups.h"
 #include "berth/framework/plugin.h"
+#include "berth/framework/pod_groups.h"
 
 namespace berth::instruments {
 class SchedulerMetrics;

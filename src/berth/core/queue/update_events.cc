@@ -31,8 +31,7 @@ bool HaveSameResourceClaims(const framework::PodInfo& a, const framework::PodInf
 }  // namespace
 
 std::vector<ClusterEvent> PodUpdateEvents(const framework::PodInfo& old_pod, const framework::PodInfo& new_pod) {
-  const EventResource resource =
-      new_pod.node_name.empty() ? EventResource::kUnschedulablePod : EventResource::kAssignedPod;
+  const EventResource resource = new_pod.node_name.empty() ? EventResource::kTargetPod : EventResource::kAssignedPod;
   std::vector<ClusterEvent> events;
   const auto add_if = [&](bool changed, ActionType aspect) {
     if (changed) events.push_back({resource, aspect});

@@ -43,8 +43,8 @@ class Evaluator final : public framework::FastFilterRunner, private framework::N
                           const framework::NominatedRows* nominated, std::uint64_t seed, Time wall_now,
                           const ExtenderVerdicts* extenders = nullptr);
 
-  // Whether the pod may run on the node in `row`, as things are now: PreFilter and the filters, with nominated pods, and
-  // no other node. Nothing may be asked about the last outcome any more.
+  // Whether the pod may run on the node in `row`, as things are now: PreFilter and the filters, with nominated pods,
+  // and no other node. Nothing may be asked about the last outcome any more.
   framework::Status FitsOn(const framework::PodInfoPtr& pod, const framework::NodeTable& nodes,
                            const framework::NominatedRows* nominated, framework::NodeIndex row, std::uint64_t seed,
                            Time wall_now);

@@ -35,7 +35,9 @@ std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
     case kCsiDriver: return EventResource::kCsiDriver;
     case kCsiStorageCapacity: return EventResource::kCsiStorageCapacity;
     case kVolumeAttachment: return EventResource::kVolumeAttachment;
-    case kResourceSlice: return EventResource::kResourceSlice;
+    case kResourceSlice:
+    // The devices that a rule selects are changed by it, as if their slices had been.
+    case kDeviceTaintRule: return EventResource::kResourceSlice;
     case kDeviceClass: return EventResource::kDeviceClass;
     case kResourceClaim: return EventResource::kResourceClaim;
     case kPodGroup: return EventResource::kPodGroup;
@@ -48,6 +50,19 @@ std::optional<EventResource> EventResourceOf(framework::ObjectKind kind) {
     case kStatefulSet: return std::nullopt;
   }
   return std::nullopt;
+}
+
+// A rule's status tells of evictions, which others carry out.
+bool ChangesNothing(const framework::AnyObject& before, const framework::AnyObject& after) {
+  const auto* const from = std::get_if<std::shared_ptr<const api::DeviceTaintRule>>(&before);
+  const auto* const to = std::get_if<std::shared_ptr<const api::DeviceTaintRule>>(&after);
+  return from != nullptr && to != nullptr && *from != nullptr && *to != nullptr &&
+         (*from)->selector == (*to)->selector && (*from)->taint == (*to)->taint;
+}
+
+// What a change of the object is as an event: that of a rule is one of slices that are there.
+framework::ActionType ActionOf(framework::ObjectKind kind, framework::ActionType of_object) {
+  return kind == framework::ObjectKind::kDeviceTaintRule ? action::kUpdate : of_object;
 }
 
 bool IsNull(const framework::AnyObject& object) {
@@ -233,11 +248,12 @@ void InputIntake::On(ObjectSet&& input) {
   const framework::AnyObject before = state_.objects.Set(input.object);
   groups_.AfterObject(before, input.object);
   const auto resource = EventResourceOf(framework::KindOf(input.object));
-  if (!resource) return;
+  if (!resource || ChangesNothing(before, input.object)) return;
+  const framework::ObjectKind kind = framework::KindOf(input.object);
   queue::EventSource source;
   if (!IsNull(before)) source.old_object = before;
   source.new_object = std::move(input.object);
-  const ClusterEvent event{*resource, source.old_object ? action::kUpdate : action::kAdd};
+  const ClusterEvent event{*resource, ActionOf(kind, source.old_object ? action::kUpdate : action::kAdd)};
   state_.queue.Move(event, source, state_.now);
   Handled(event);
 }
@@ -250,7 +266,7 @@ void InputIntake::On(ObjectGone&& input) {
   if (!resource || IsNull(before)) return;
   queue::EventSource source;
   source.old_object = std::move(before);
-  const ClusterEvent event{*resource, action::kDelete};
+  const ClusterEvent event{*resource, ActionOf(input.kind, action::kDelete)};
   state_.queue.Move(event, source, state_.now);
   Handled(event);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "berth/core/instruments/metric_list.h"
 #include "berth/core/scheduler/core_state_testing.h"
 
 namespace berth::scheduler {
@@ -218,6 +219,35 @@ TEST_F(InputIntakeTest, OtherObjectsGoIntoTheirStores) {
   EXPECT_NE(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
   Told(ObjectGone{framework::ObjectKind::kStorageClass, "fast"});
   EXPECT_EQ(state().objects.Of<api::StorageClass>().Find("fast"), nullptr);
+}
+
+// Pods that wait for devices hear of it as of a change of the slices; the status, which others write, is no change.
+TEST_F(InputIntakeTest, ADeviceTaintRuleIsAnUpdateOfSlices) {
+  const auto update_count = [this] {
+    return state()
+        .metrics.registry
+        .AddHistogram(instruments::DescriptionOf("scheduler_event_handling_duration_seconds"))
+        .With({"resource.k8s.io/ResourceSliceUpdate"})
+        .count();
+  };
+  const auto set = [this](const std::string& key, const std::string& version) {
+    auto rule = std::make_shared<api::DeviceTaintRule>();
+    rule->metadata.name = "r";
+    rule->metadata.resource_version = version;
+    rule->selector.emplace();
+    rule->taint = {key, "", "NoSchedule"};
+    Told(ObjectSet{std::shared_ptr<const api::DeviceTaintRule>(rule)});
+  };
+  set("a", "1");
+  EXPECT_EQ(update_count(), 1U);
+  set("a", "2");
+  EXPECT_EQ(update_count(), 1U);
+  set("b", "3");
+  EXPECT_EQ(update_count(), 2U);
+  Told(ObjectGone{framework::ObjectKind::kDeviceTaintRule, "r"});
+  EXPECT_EQ(update_count(), 3U);
+  Told(ObjectGone{framework::ObjectKind::kDeviceTaintRule, "r"});
+  EXPECT_EQ(update_count(), 3U);
 }
 
 }  // namespace

@@ -51,10 +51,8 @@ struct Scheduler::Parts {
     sizes_noted = state.now;
     const auto set = [](GaugeCell& gauge, std::size_t size) { gauge.Set(static_cast<double>(size)); };
     instruments::SizeCells& sizes = state.metrics.sizes;
-    set(sizes.active, state.queue.active_count());
-    set(sizes.backoff, state.queue.backoff_count());
-    set(sizes.unschedulable, state.queue.unschedulable_count());
-    set(sizes.gated, state.queue.gated_count());
+    sizes.SetQueued(state.queue.active_count(), state.queue.backoff_count(), state.queue.unschedulable_count(),
+                    state.queue.gated_count());
     set(sizes.in_flight, state.queue.in_flight_count());
     set(sizes.nodes, state.cache.nodes().node_count());
     set(sizes.pods, state.cache.pod_count());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission plugin Priority: what a pod's PriorityClass means for its spec. Pure function, thread-safe.
+// The admission plugin Priority: what the PriorityClass of a pod or a pod group means for its spec. Pure functions,
+// thread-safe.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "berth/codec/json.h"
@@ -15,5 +17,9 @@ namespace berth::apiserver {
 // (403, `pods "x" is forbidden: WHY`): no such class, or a priority of its own that differs from the class's.
 std::optional<std::string> ResolvePodPriority(codec::json::object& pod,
                                               const std::vector<const codec::json::object*>& priority_classes);
+
+// The same for a PodGroup or a CompositePodGroup; `what` is "pod group" or "composite pod group".
+std::optional<std::string> ResolvePodGroupPriority(codec::json::object& group, std::string_view what,
+                                                   const std::vector<const codec::json::object*>& priority_classes);
 
 }  // namespace berth::apiserver

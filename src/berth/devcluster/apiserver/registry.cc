@@ -298,6 +298,14 @@ Outcome<Done> Registry::AdmitPod(json::object& pod) const {
   return Done();
 }
 
+Outcome<Done> Registry::AdmitPodGroup(const ResourceType& type, json::object& group) const {
+  const std::vector<json::object> classes = AllOf("scheduling.k8s.io", "priorityclasses");
+  const std::string_view what = type.kind == "PodGroup" ? "pod group" : "composite pod group";
+  const auto why = ResolvePodGroupPriority(group, what, PointersTo(classes));
+  if (why) return Forbidden(type, StringMember(MutableObject(group, "metadata"), "name"), *why);
+  return Done();
+}
+
 Outcome<StoredObject> Registry::Draft(const ServedType& served, const json::object& document) {
   StoredObject draft;
   if (served.to_stored == nullptr) {
@@ -351,6 +359,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   if (type.has_status && type.plural != "nodes") document.erase("status");
 
   if (served.IsPods()) BERTH_RETURN_IF_ERROR(AdmitPod(document));
+  if (served.IsPodGroups()) BERTH_RETURN_IF_ERROR(AdmitPodGroup(type, document));
   if (type.kind == "PersistentVolumeClaim" && type.group.empty()) {
     const std::vector<json::object> classes = AllOf("storage.k8s.io", "storageclasses");
     ApplyDefaultStorageClass(document, PointersTo(classes));

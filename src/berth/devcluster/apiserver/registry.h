@@ -119,6 +119,7 @@ class Registry {
   // What the pod's PriorityClass means for its spec; 403 when there is no such class.
   // What the admission plugins RuntimeClass and Priority do.
   Outcome<Done> AdmitPod(json::object& pod) const;
+  Outcome<Done> AdmitPodGroup(const ResourceType& type, json::object& group) const;
   // 500 when the last write was not kept.
   Outcome<Done> CheckLog() const;
   // After a write to CustomResourceDefinitions.

@@ -21,6 +21,7 @@
 #include "berth/devcluster/apiserver/resources_validate_claim.h"
 #include "berth/devcluster/apiserver/resources_validate_cluster.h"
 #include "berth/devcluster/apiserver/resources_validate_pod.h"
+#include "berth/devcluster/apiserver/resources_validate_pod_group.h"
 #include "berth/devcluster/apiserver/resources_validate_review.h"
 #include "berth/devcluster/apiserver/resources_validate_slice.h"
 #include "berth/devcluster/apiserver/resources_validate_storage.h"
@@ -329,6 +330,17 @@ std::vector<Entry> Entries() {
        ValidateDeviceClass,
        WithGeneration({"spec"})},
       {kResource,
+       "DeviceTaintRule",
+       "devicetaintrules",
+       {},
+       kCluster,
+       false,
+       true,
+       false,
+       nullptr,
+       ValidateDeviceTaintRule,
+       WithStatus(true)},
+      {kResource,
        "ResourceClaim",
        "resourceclaims",
        {},
@@ -520,6 +532,28 @@ std::vector<Entry> Reviews() {
   };
 }
 
+// Of 1.37, with its feature gates of pod groups on.
+std::vector<Entry> PodGroupEntries() {
+  using namespace internal;  // NOLINT(google-build-using-namespace): the table is made of these
+  constexpr const char* kScheduling = "scheduling.k8s.io";
+  Entry group{kScheduling, "PodGroup", "podgroups"};
+  group.has_status = true;
+  group.defaults = DefaultPodGroup;
+  group.validate = ValidatePodGroup;
+  group.prepare = WithStatus(true);
+  group.version = "v1beta1";
+  Entry composite = group;
+  composite.kind = "CompositePodGroup";
+  composite.plural = "compositepodgroups";
+  composite.validate = ValidateCompositePodGroup;
+  composite.version = "v1alpha3";
+  Entry workload{kScheduling, "Workload", "workloads"};
+  workload.validate = ValidateWorkload;
+  workload.prepare = WithGeneration({"spec"});
+  workload.version = "v1beta1";
+  return {group, workload, composite};
+}
+
 // The member that a field selector's field stands for; null counts as "".
 const json::value* SelectableField(const json::object& object, std::string_view field) {
   static const json::value kFalse = false;
@@ -550,6 +584,7 @@ std::string Unattended(std::string_view kind) {
       {"ResourceQuota", "nothing enforces it"},
       {"LimitRange", "nothing enforces it"},
       {"CertificateSigningRequest", "nothing signs it"},
+      {"Workload", "none of its controllers makes PodGroups of it"},
       {"APIService", "no requests are passed on to it"},
       {"MutatingWebhookConfiguration", "its webhooks are not called"},
       {"ValidatingWebhookConfiguration", "its webhooks are not called"},
@@ -632,6 +667,7 @@ const std::vector<ResourceType>& ResourceTypes() {
     for (const Entry& entry : Entries()) types.push_back(MakeType(entry));
     for (const Entry& entry : MoreEntries()) types.push_back(MakeType(entry));
     for (const Entry& entry : Reviews()) types.push_back(MakeType(entry));
+    for (const Entry& entry : PodGroupEntries()) types.push_back(MakeType(entry));
     return types;
   }();
   return kTypes;

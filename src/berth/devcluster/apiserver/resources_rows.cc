@@ -188,6 +188,29 @@ std::int64_t SizeOf(const json::object& object, std::string_view member) {
 
 // --- The list --------------------------------------------------------------------------------------------------------
 
+// --- Pod groups ------------------------------------------------------------------------------------------------------
+
+std::string_view GroupPolicy(const json::object& group) {
+  return FindMember(Part(Spec(group), "schedulingPolicy"), "gang") != nullptr ? "Gang" : "Basic";
+}
+
+std::string_view GroupWorkload(const json::object& group) {
+  return Or(StringMember(Part(Spec(group), "workloadRef"), "workloadName"), kNone);
+}
+
+json::array PodGroupRow(const json::object& group, std::int64_t now_seconds) {
+  std::string_view status = "Pending";
+  std::string_view disruption;
+  for (const json::object* condition : ObjectsOf(StatusOf(group), "conditions")) {
+    const std::string_view type = StringMember(*condition, "type");
+    if (type == "PodGroupInitiallyScheduled")
+      status = StringMember(*condition, "status") == "True" ? "Scheduled" : "Unschedulable";
+    if (type == "DisruptionTarget") disruption = StringMember(*condition, "reason");
+  }
+  return {Name(group), Text(GroupPolicy(group)), Text(GroupWorkload(group)), Text(Or(disruption, status)),
+          Age(group, now_seconds)};
+}
+
 std::vector<KindPrinting> OtherPrintings() {
   return {
       {"Node",
@@ -236,6 +259,20 @@ std::vector<KindPrinting> OtherPrintings() {
         [](const json::object& object, std::int64_t now) -> json::array {
           return {Name(object), Text(StringMember(Spec(object), "holderIdentity")), Age(object, now)};
         }}},
+      {"PodGroup",
+       {{NameColumn(), Column("Policy", "string", "Whether its pods are placed together or one by one."),
+         Column("Workload", "string", "The Workload that it is made of."),
+         Column("Status", "string", "Whether it has been placed."), AgeColumn()},
+        PodGroupRow}},
+      {"CompositePodGroup",
+       {{NameColumn(), Column("Policy", "string", "Whether its groups are placed together or one by one."),
+         Column("Workload", "string", "The Workload that it is made of."), AgeColumn()},
+        [](const json::object& object, std::int64_t now) -> json::array {
+          return {Name(object), Text(GroupPolicy(object)), Text(GroupWorkload(object)), Age(object, now)};
+        }}},
+      {"Workload",
+       {{NameColumn(), AgeColumn()},
+        [](const json::object& object, std::int64_t now) -> json::array { return {Name(object), Age(object, now)}; }}},
       {"PriorityClass",
        {{NameColumn(), Column("Value", "integer", "The priority of its pods."),
          Column("Global-Default", "boolean", "Whether pods without a class get it."), AgeColumn(),

@@ -189,6 +189,22 @@ void ValidateSlicePlace(const json::object& spec, Errors& errors) {
 
 }  // namespace
 
+void ValidateDeviceTaintRule(const json::object& object, const json::object*, Errors& errors) {
+  const json::object& spec = Part(object, "spec");
+  if (const json::object* selector = ObjectMember(spec, "deviceSelector")) {
+    const std::string field = "spec.deviceSelector";
+    if (FindMember(*selector, "driver") != nullptr)
+      ValidateDriver(StringMember(*selector, "driver"), field + ".driver", errors);
+    if (FindMember(*selector, "pool") != nullptr)
+      ValidatePoolName(StringMember(*selector, "pool"), field + ".pool", errors);
+    if (FindMember(*selector, "device") != nullptr) {
+      const std::string_view device = StringMember(*selector, "device");
+      AddInvalid(errors, field + ".device", device, api::NotDnsLabel(device));
+    }
+  }
+  ValidateTaint(Part(spec, "taint"), "spec.taint", errors);
+}
+
 void ValidateResourceSlice(const json::object& object, const json::object* old, Errors& errors) {
   const json::object& spec = Part(object, "spec");
   ValidateDriver(StringMember(spec, "driver"), "spec.driver", errors);

@@ -7,6 +7,7 @@
 
 namespace berth::apiserver::internal {
 
+void ValidateDeviceTaintRule(const json::object& object, const json::object* old, Errors& errors);
 void ValidateResourceSlice(const json::object& object, const json::object* old, Errors& errors);
 
 }  // namespace berth::apiserver::internal

@@ -13,6 +13,7 @@
 #include "berth/devcluster/apiserver/schema_tables.h"
 
 #include "berth/devcluster/apiserver/schema_tables_cluster.h"
+#include "berth/devcluster/apiserver/schema_tables_groups.h"
 
 namespace berth::apiserver::internal {
 
@@ -480,6 +481,11 @@ DeviceSelector cel:CELDeviceSelector#1
 DeviceSubRequest allocationMode:string#4 capacity:CapacityRequirements#7 count:int64#5 deviceClassName:string!#2
   name:string!#1 selectors:[]DeviceSelector#3 tolerations:[]DeviceToleration#6
 DeviceTaint effect:string!#3 key:string!#1 timeAdded:time#4 value:string#2
+DeviceTaintRule apiVersion:string kind:string metadata:meta.ObjectMeta#1 spec:DeviceTaintRuleSpec!#2
+  status:DeviceTaintRuleStatus#3
+DeviceTaintRuleSpec deviceSelector:*DeviceTaintSelector#1 taint:DeviceTaint!#2
+DeviceTaintRuleStatus conditions:[]meta.Condition/type#1
+DeviceTaintSelector device:*string#4 driver:*string#2 pool:*string#3
 DeviceToleration effect:string#4 key:string#1 operator:string#2 tolerationSeconds:*int64#5 value:string#3
 ExactDeviceRequest adminAccess:*bool#5 allocationMode:string#3 capacity:CapacityRequirements#7 count:int64#4
   deviceClassName:string!#1 selectors:[]DeviceSelector#2 tolerations:[]DeviceToleration#6
@@ -574,6 +580,7 @@ std::vector<std::string_view> SchemaTexts() {
   std::vector<std::string_view> texts = {kApps,   kAutoscaling, kCoordination, kCore,    kEvents, kNode,
                                          kPolicy, kResource,    kScheduling,   kStorage, kMeta};
   for (const std::string_view text : ClusterSchemaTexts()) texts.push_back(text);
+  for (const std::string_view text : PodGroupSchemaTexts()) texts.push_back(text);
   return texts;
 }
 

@@ -20,6 +20,7 @@ struct ServedType {
   std::string (*field_to_stored)(std::string_view field) = nullptr;
 
   bool IsPods() const { return type->group.empty() && type->plural == "pods"; }
+  bool IsPodGroups() const { return type->kind == "PodGroup" || type->kind == "CompositePodGroup"; }
   bool IsServiceAccounts() const { return type->group.empty() && type->plural == "serviceaccounts"; }
   bool IsNamespaces() const { return type->group.empty() && type->plural == "namespaces"; }
   bool IsDefinitions() const {

@@ -84,8 +84,8 @@ bool MayGroupPreempt(const framework::PodGroups& groups, const framework::PodGro
                      std::span<const framework::PodGroupMember> members, bool has_own_policy) {
   constexpr api::PreemptionPolicy kNever = api::PreemptionPolicy::kNever;
   if (!has_own_policy) {
-    return std::ranges::none_of(
-        members, [](const auto& member) { return member.pod->spec().preemption_policy == kNever; });
+    return std::ranges::none_of(members,
+                                [](const auto& member) { return member.pod->spec().preemption_policy == kNever; });
   }
   if (group.is_composite) {
     const auto* composite = groups.FindComposite(group);
@@ -143,17 +143,16 @@ framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
       result.nominations[member.pod->uid] = member.pod->nominated_node_name;
     return result;
   }
-  DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(),
-                            release.stops_at_first_violated_budget);
+  DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(), release.stops_at_first_violated_budget);
   PodGroupVictims found = SelectPodGroupVictims(groups, priority, budgets, dry_run);
   if (!found.status.IsSuccess()) return GroupAnswer(found.status.code(), found.status.Message());
   if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(found.victims); !victims.empty()) {
     executor_->PreemptForGroup({UidOf(groups, group), group.is_composite ? "compositepodgroup" : "podgroup", priority},
                                *members.front().pod, std::move(victims));
   }
-  framework::PodGroupPostFilterResult result = GroupAnswer(
-      Code::kSuccess,
-      "found a placement for podgroup, preempting " + std::to_string(found.victims.size()) + " victims");
+  framework::PodGroupPostFilterResult result =
+      GroupAnswer(Code::kSuccess,
+                  "found a placement for podgroup, preempting " + std::to_string(found.victims.size()) + " victims");
   for (const framework::PodGroupAssignment& assignment : dry_run.assignments())
     result.nominations[assignment.pod->uid] = assignment.node_name;
   return result;

@@ -45,8 +45,8 @@ class PreemptionExecutor final : public std::enable_shared_from_this<PreemptionE
   void PreemptForGroup(const GroupPreemptor& group, const framework::PodInfo& member,
                        std::vector<framework::PodInfoPtr> victims);
 
-  // Whether the pod's, or the group's, victims are still being evicted. False already when the last one is gone or going, though the
-  // answer to its DELETE may not be there: the event of its end is what brings the preemptor back.
+  // Whether the pod's, or the group's, victims are still being evicted. False already when the last one is gone or
+  // going, though the answer to its DELETE may not be there: the event of its end is what brings the preemptor back.
   bool IsRunning(std::string_view preemptor_uid) const;
   std::size_t running_count() const { return running_.size(); }
 

@@ -65,8 +65,7 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
 }
 
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
-                         std::span<const framework::PodGroupMember> members,
-                         const framework::PodGroupDryRun& dry_run) {
+                         std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run) {
   std::set<std::string_view> nominated;
   for (const framework::PodGroupMember& member : members) {
     if (!member.pod->nominated_node_name.empty()) nominated.insert(member.pod->nominated_node_name);

@@ -25,7 +25,6 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
 
 // Whether a node that a member is nominated for still has a pod that preemption has told to go.
 bool IsPreemptionOngoing(const framework::PodGroups& groups, std::int32_t priority,
-                         std::span<const framework::PodGroupMember> members,
-                         const framework::PodGroupDryRun& dry_run);
+                         std::span<const framework::PodGroupMember> members, const framework::PodGroupDryRun& dry_run);
 
 }  // namespace berth::plugins

@@ -70,7 +70,9 @@ std::vector<VictimUnit> UnitsBelow(const framework::NodeList& nodes, const PodGr
         }
       }
       if (!whole) {
-        units.push_back({VictimUnit::Kind::kPod, priority, {pod}});
+        // As important as a group, upstream: NewPodVictim.
+        const bool is_member = !pod->pod_group_name.empty();
+        units.push_back({is_member ? VictimUnit::Kind::kPodGroup : VictimUnit::Kind::kPod, priority, {pod}});
         continue;
       }
       const auto [found, is_new] = unit_of.try_emplace(*whole, units.size());

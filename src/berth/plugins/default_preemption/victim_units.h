@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Victim units: what preemption evicts at once. A pod of a group that is disrupted whole goes with all its group's pods;
-// any other pod goes alone. Within turns only.
+// Victim units: what preemption evicts at once. A pod of a group that is disrupted whole goes with all its group's
+// pods; any other pod goes alone. Within turns only.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,13 @@ constexpr Duration kPollInterval = std::chrono::seconds(5);
 constexpr Duration kCreatedClaimTimeout = std::chrono::seconds(120);
 
 // Called when it is known whether there is a claim.
-void CountCreation(framework::Metrics& metrics, std::string_view status) {
-  instruments::CounterOf(metrics, "scheduler_resourceclaim_creates_total", {status}).Add();
+void CountCreation(framework::Handle& handle, std::string_view status) {
+  framework::Counter& counter =
+      handle.release().counts_entities
+          ? instruments::CounterOf(handle.metrics(), "dynamic_resource_allocation_resourceclaim_creates_total",
+                                   {status, "false", "", "Pod"})
+          : instruments::CounterOf(handle.metrics(), "scheduler_resourceclaim_creates_total", {status});
+  counter.Add();
 }
 
 // As upstream all devices of the pod have waited so long, those without conditions included; allocations are counted of
@@ -122,7 +127,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     const DeviceClaims::Ptr created = result.error ? nullptr : DecodeClaim(result.body);
     if (created != nullptr) return Use(created);
     if (result.error && !result.error->outcome_unknown) {
-      CountCreation(handle_.metrics(), "failure");
+      CountCreation(handle_, "failure");
       return Fail("create claim for extended resources " + pod_.namespace_name() + "/: " + result.error->message);
     }
     return Operation::After(SettleDelay(settle_tries_), Then(&ClaimBinder::FindCreated));
@@ -134,12 +139,12 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     if (++settle_tries_ < kSettleTriesMax) {
       return Operation::After(SettleDelay(settle_tries_), Then(&ClaimBinder::FindCreated));
     }
-    CountCreation(handle_.metrics(), "failure");
+    CountCreation(handle_, "failure");
     return Fail("create claim for extended resources " + pod_.namespace_name() + "/: no answer");
   }
 
   Operation Use(const DeviceClaims::Ptr& created) {
-    CountCreation(handle_.metrics(), "success");
+    CountCreation(handle_, "success");
     claim_ = current().claim = created;
     settle_tries_ = 0;
     return Write();

@@ -494,7 +494,8 @@ framework::QueueingHint DynamicResources::AfterClaimChange(const framework::PodI
 
 std::vector<framework::ObjectKind> DynamicResources::ObjectsRead() const {
   using enum framework::ObjectKind;
-  return {kResourceSlice, kDeviceClass, kResourceClaim};
+  if (!handle_.release().reads_device_taint_rules) return {kResourceSlice, kDeviceClass, kResourceClaim};
+  return {kResourceSlice, kDeviceClass, kResourceClaim, kDeviceTaintRule};
 }
 
 std::vector<framework::ClusterEventWithHint> DynamicResources::EventsToRegister() const {

@@ -63,6 +63,45 @@ std::string StartedBody(const DeviceCluster& cluster) {
   return patch == nullptr ? "no patch" : patch->object.name + ": " + patch->body;
 }
 
+framework::Release WithTaintRules() {
+  framework::Release release = framework::ReleaseOf(37);
+  release.reads_device_taint_rules = true;
+  return release;
+}
+
+TEST(DynamicResources, DeviceTaintRulesKeepPodsAway) {
+  DeviceCluster cluster(WithTaintRules());
+  cluster.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}"));
+  cluster.Set(MakeClaim("x", Requests(Exactly())));
+  cluster.Set(MakeClaim("tolerant", Requests(Exactly(1, "'tolerations': [{'key': 'k', 'operator': 'Exists'}]"))));
+  const auto pod = PodWith("p", {"x"}).Info();
+  const auto tolerant = PodWith("q", {"tolerant"}).Info();
+  ASSERT_EQ(cluster.Filter(*pod), "ok");
+  cluster.Set(MakeTaintRule("r", "'driver': 'd', 'pool': 's', 'device': 'a'"));
+  EXPECT_NE(cluster.Filter(*pod), "ok");
+  EXPECT_EQ(cluster.Filter(*tolerant), "ok");
+  // Another device from now on.
+  cluster.Set(MakeTaintRule("r", "'driver': 'd', 'pool': 's', 'device': 'b'"));
+  EXPECT_EQ(cluster.Filter(*pod), "ok");
+  cluster.Set(MakeTaintRule("all", ""));
+  EXPECT_NE(cluster.Filter(*pod), "ok");
+  (void)cluster.handle.store.Remove(framework::ObjectKind::kDeviceTaintRule, "all");
+  EXPECT_EQ(cluster.Filter(*pod), "ok");
+}
+
+TEST(DynamicResources, DeviceTaintRulesAreReadWhereTheGateIsOn) {
+  using enum framework::ObjectKind;
+  DeviceCluster with(WithTaintRules());
+  EXPECT_EQ(with.plugin.ObjectsRead().back(), kDeviceTaintRule);
+  DeviceCluster without(framework::ReleaseOf(37));
+  EXPECT_EQ(without.plugin.ObjectsRead().back(), kResourceClaim);
+  // Also where the object is there for another reason.
+  without.Set(MakeSlice("s", "'nodeName': 'n1'", "{'name': 'a'}"));
+  without.Set(MakeClaim("x", Requests(Exactly())));
+  without.Set(MakeTaintRule("all", ""));
+  EXPECT_EQ(without.Filter(*PodWith("p", {"x"}).Info()), "ok");
+}
+
 TEST(DynamicResources, PodsWithoutClaims) {
   DeviceCluster cluster;
   const auto pod = MakePod("p").Request("cpu", "1").Request("example.com/gpu", "1").Info();

@@ -44,8 +44,7 @@ std::string TreeText(const PodGroupKey& root) {
 bool GangScheduling::IsReady(const PodGroups& groups, const PodGroupKey& group, Count count) {
   const std::int64_t wanted = MinCountOf(groups, group);
   if (!group.is_composite)
-    return groups.FindPodGroup(group) != nullptr &&
-           static_cast<std::int64_t>(count(groups.CountsOf(group))) >= wanted;
+    return groups.FindPodGroup(group) != nullptr && static_cast<std::int64_t>(count(groups.CountsOf(group))) >= wanted;
   const std::vector<PodGroupKey> children = groups.ChildrenOf(group);
   return std::ranges::count_if(children, [&](const PodGroupKey& child) { return IsReady(groups, child, count); }) >=
          wanted;
@@ -86,8 +85,7 @@ framework::PermitResult GangScheduling::Permit(const framework::Cycle&, const Po
   return {};
 }
 
-Status GangScheduling::PlacementFeasible(const PodGroupKey& group,
-                                         const framework::PlacementProgress& progress) const {
+Status GangScheduling::PlacementFeasible(const PodGroupKey& group, const framework::PlacementProgress& progress) const {
   const PodGroups* const groups = handle_.pod_groups();
   if (groups == nullptr) return {};
   const std::int64_t wanted = MinCountOf(*groups, group);

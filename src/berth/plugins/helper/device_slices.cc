@@ -68,6 +68,15 @@ bool HasBindingConditions(const DevicePool& pool) {
   return false;
 }
 
+// Upstream: applyPatches of the ResourceSlice tracker.
+bool SelectsPool(const api::DeviceTaintRule& rule, const api::ResourceSlice& slice) {
+  return rule.selector && rule.selector->driver.value_or(slice.driver) == slice.driver &&
+         rule.selector->pool.value_or(slice.pool_name) == slice.pool_name;
+}
+bool SelectsDevice(const api::DeviceTaintRule& rule, const api::Device& device) {
+  return rule.selector->device.value_or(device.name) == device.name;
+}
+
 void AddDevices(NodePools& pools, const api::Node& node) {
   for (std::size_t p = 0; p < pools.pools.size(); ++p) {
     for (const PublishedSlicePtr& slice : pools.pools[p].slices) {
@@ -96,9 +105,39 @@ Expected<bool> AreForNode(const api::DeviceNodes& nodes, const api::Node& node) 
   return NodeSelector(*nodes.node_selector).Matches(node.metadata.name, node.metadata.labels);
 }
 
-DeviceSlices::DeviceSlices(const Store& store, bool selects_counter_slices)
-    : selects_counter_slices_(selects_counter_slices) {
+bool Selects(const api::DeviceTaintRule& rule, const api::ResourceSlice& slice) {
+  return SelectsPool(rule, slice) &&
+         std::any_of(slice.devices.begin(), slice.devices.end(),
+                     [&](const api::Device& device) { return SelectsDevice(rule, device); });
+}
+
+DeviceSlices::DeviceSlices(const Store& store, bool selects_counter_slices, const RuleStore* rules)
+    : store_(store), selects_counter_slices_(selects_counter_slices), rules_(rules) {
   for (const auto& [key, slice] : store) Changed(nullptr, slice);
+}
+
+DeviceSlices::Ptr DeviceSlices::Tainted(const Ptr& slice) const {
+  if (rules_ == nullptr || rules_->empty()) return slice;
+  std::shared_ptr<api::ResourceSlice> tainted;  // made for the first rule that selects a device
+  for (const auto& [key, rule] : *rules_) {
+    if (!SelectsPool(*rule, *slice)) continue;
+    for (std::size_t i = 0; i < slice->devices.size(); ++i) {
+      if (!SelectsDevice(*rule, slice->devices[i])) continue;
+      if (tainted == nullptr) tainted = std::make_shared<api::ResourceSlice>(*slice);
+      tainted->devices[i].taints.push_back(rule->taint);
+    }
+  }
+  return tainted == nullptr ? slice : tainted;
+}
+
+// The taints of slices that either selects change, or may.
+void DeviceSlices::RuleChanged(const RulePtr& before, const RulePtr& after) {
+  if (before != nullptr && after != nullptr && before->selector == after->selector && before->taint == after->taint)
+    return;
+  for (const auto& [key, slice] : store_) {
+    if ((before != nullptr && Selects(*before, *slice)) || (after != nullptr && Selects(*after, *slice)))
+      Changed(slice, slice);
+  }
 }
 
 // For one node alone.
@@ -148,7 +187,7 @@ void DeviceSlices::Changed(const Ptr& before, const Ptr& after) {
   }
   if (after == nullptr) return;
   auto published = std::make_shared<PublishedSlice>();
-  published->object = after;
+  published->object = Tainted(after);
   published->device_ids.reserve(after->devices.size());
   for (const api::Device& device : after->devices) {
     published->device_ids.push_back(DeviceId(after->driver, after->pool_name, device.name));

@@ -21,9 +21,12 @@
 
 namespace berth::plugins {
 
+// Whether the rule is for some device of the slice.
+bool Selects(const api::DeviceTaintRule& rule, const api::ResourceSlice& slice);
+
 // A slice with what is derived from it once.
 struct PublishedSlice {
-  std::shared_ptr<const api::ResourceSlice> object;
+  std::shared_ptr<const api::ResourceSlice> object;  // with the taints of DeviceTaintRules
   std::vector<std::string> device_ids;  // DeviceId of each device
   mutable SelectorMemory memory;
 
@@ -76,15 +79,19 @@ class DeviceSlices {
  public:
   using Ptr = std::shared_ptr<const api::ResourceSlice>;
   using Store = framework::ObjectStore<api::ResourceSlice>;
+  using RulePtr = std::shared_ptr<const api::DeviceTaintRule>;
+  using RuleStore = framework::ObjectStore<api::DeviceTaintRule>;
 
   // Nodes whose pools are kept. All are forgotten when there are more.
   static constexpr std::size_t kNodesMax = std::size_t{1} << 16;
 
-  // `selects_counter_slices`: Release::Devices.
-  explicit DeviceSlices(const Store& store, bool selects_counter_slices = false);
+  // `selects_counter_slices`: Release::Devices. `rules` taint devices beside their slices; null: there are none. The
+  // stores must outlive it.
+  explicit DeviceSlices(const Store& store, bool selects_counter_slices = false, const RuleStore* rules = nullptr);
 
-  // The store's listener.
+  // The stores' listeners.
   void Changed(const Ptr& before, const Ptr& after);
+  void RuleChanged(const RulePtr& before, const RulePtr& after);
 
   // The node's pools, kept until a slice or the node changes. Valid until then.
   const NodePools& PoolsOf(const std::shared_ptr<const api::Node>& node);
@@ -110,6 +117,8 @@ class DeviceSlices {
     NodePools pools;
   };
 
+  // The slice with the taints of the rules that select some of its devices.
+  Ptr Tainted(const Ptr& slice) const;
   void Forget(const api::ResourceSlice& slice);
   DevicePool MakePool(const PoolId& id, std::vector<PublishedSlicePtr> slices,
                       const std::vector<PublishedSlicePtr>& all) const;
@@ -117,7 +126,9 @@ class DeviceSlices {
   bool IsLocal(const api::ResourceSlice& slice) const;
   Expected<std::optional<bool>> IsRelevant(const api::ResourceSlice& slice, const api::Node& node) const;
 
+  const Store& store_;
   const bool selects_counter_slices_;
+  const RuleStore* const rules_;
   StringHashMap<ByName> on_node_;  // by node: IsLocal()
   ByName shared_;                  // the others
   std::map<PoolId, ByName> by_pool_;

@@ -141,5 +141,74 @@ TEST(DeviceSelectors, VerdictsAreRemembered) {
             "CEL runtime error: attribute n: unsupported attribute value");
 }
 
+class TaintedSlices : public ::testing::Test {
+ protected:
+  TaintedSlices() {
+    objects_.Of<api::ResourceSlice>().Listen(
+        [this](const auto& before, const auto& after) { slices_.Changed(before, after); });
+    objects_.Of<api::DeviceTaintRule>().Listen(
+        [this](const auto& before, const auto& after) { slices_.RuleChanged(before, after); });
+    objects_.Set(MakeSlice("s", kOnN1, "{'name': 'a', 'taints': [{'key': 'own', 'effect': 'NoSchedule'}]}, {'name': 'b'}"));
+  }
+  // "device:key,key" of the node's devices.
+  std::string Taints() {
+    std::string text;
+    for (const ReachableDevice& device : slices_.PoolsOf(n1_).devices) {
+      text += (text.empty() ? "" : " ") + device.device().name + ":";
+      for (const api::DeviceTaint& taint : device.device().taints) text += (text.back() == ':' ? "" : ",") + taint.key;
+    }
+    return text;
+  }
+
+  framework::Objects objects_;
+  DeviceSlices slices_{objects_.Of<api::ResourceSlice>(), true, &objects_.Of<api::DeviceTaintRule>()};
+  std::shared_ptr<const api::Node> n1_ = MakeNode("n1").Build();
+};
+
+TEST_F(TaintedSlices, ARuleSelectsByDriverPoolAndDevice) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "a:own,k b:k"},
+      {"'driver': 'd'", "a:own,k b:k"},
+      {"'driver': 'other'", "a:own b:"},
+      {"'pool': 's'", "a:own,k b:k"},
+      {"'pool': 't'", "a:own b:"},
+      {"'device': 'b'", "a:own b:k"},
+      {"'driver': 'd', 'pool': 's', 'device': 'a'", "a:own,k b:"},
+      {"'driver': 'd', 'pool': 's', 'device': 'c'", "a:own b:"},
+  };
+  for (const auto& [selector, want] : cases) {
+    objects_.Set(MakeTaintRule("r", selector));
+    EXPECT_EQ(Taints(), want) << selector;
+  }
+}
+
+TEST_F(TaintedSlices, ARuleWithoutASelectorSelectsNothing) {
+  auto rule = std::make_shared<api::DeviceTaintRule>(*MakeTaintRule("r", ""));
+  rule->selector.reset();
+  objects_.Set(framework::AnyObject(std::shared_ptr<const api::DeviceTaintRule>(rule)));
+  EXPECT_EQ(Taints(), "a:own b:");
+}
+
+TEST_F(TaintedSlices, RulesAddUpComeAndGo) {
+  objects_.Set(MakeTaintRule("r1", "'device': 'a'", "k1"));
+  objects_.Set(MakeTaintRule("r2", "", "k2"));
+  EXPECT_EQ(Taints(), "a:own,k1,k2 b:k2");
+  // A slice that comes later is tainted, too.
+  objects_.Set(MakeSlice("s", kOnN1, "{'name': 'c'}, {'name': 'a'}"));
+  EXPECT_EQ(Taints(), "c:k2 a:k1,k2");
+  (void)objects_.Remove(framework::ObjectKind::kDeviceTaintRule, "r2");
+  EXPECT_EQ(Taints(), "c: a:k1");
+  (void)objects_.Remove(framework::ObjectKind::kDeviceTaintRule, "r1");
+  EXPECT_EQ(Taints(), "c: a:");
+}
+
+TEST_F(TaintedSlices, WhatTheRuleDoesNotChangeStays) {
+  objects_.Set(MakeTaintRule("r", "'device': 'a'"));
+  const std::uint64_t version = slices_.version();
+  objects_.Set(MakeTaintRule("r", "'device': 'a'"));
+  objects_.Set(MakeTaintRule("elsewhere", "'pool': 't'"));
+  EXPECT_EQ(slices_.version(), version);
+}
+
 }  // namespace
 }  // namespace berth::plugins

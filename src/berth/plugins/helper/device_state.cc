@@ -36,17 +36,24 @@ Expected<bool> MatchesForCount(const DeviceSelector& selector, const PublishedSl
 
 std::shared_ptr<DeviceState> DeviceState::Of(framework::Handle& handle) {
   return handle.Shared<DeviceState>(kKey, [&handle] {
-    const auto state = std::make_shared<DeviceState>(handle.objects(), handle.release().devices);
+    const auto state = std::make_shared<DeviceState>(handle.objects(), handle.release());
     Follow<api::DeviceClass>(handle.objects(), state, &DeviceState::classes);
     Follow<api::ResourceClaim>(handle.objects(), state, &DeviceState::claims);
     Follow<api::ResourceSlice>(handle.objects(), state, &DeviceState::slices);
+    if (handle.release().reads_device_taint_rules) {
+      handle.objects().Of<api::DeviceTaintRule>().Listen(
+          [weak = std::weak_ptr(state)](const auto& before, const auto& after) {
+            if (const auto alive = weak.lock()) alive->slices.RuleChanged(before, after);
+          });
+    }
     return state;
   });
 }
 
-DeviceState::DeviceState(const framework::Objects& objects, const framework::Release::Devices& rules)
+DeviceState::DeviceState(const framework::Objects& objects, const framework::Release& release)
     : claims(objects.Of<api::ResourceClaim>()),
-      slices(objects.Of<api::ResourceSlice>(), rules.selects_counter_slices),
+      slices(objects.Of<api::ResourceSlice>(), release.devices.selects_counter_slices,
+             release.reads_device_taint_rules ? &objects.Of<api::DeviceTaintRule>() : nullptr),
       class_store_(objects.Of<api::DeviceClass>()) {
   for (const auto& [key, device_class] : class_store_) classes.Changed(nullptr, device_class);
 }

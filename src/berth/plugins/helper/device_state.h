@@ -19,7 +19,7 @@ class DeviceState final : public framework::SharedState {
   // The scheduler's one, which follows its object stores from the first call on.
   static std::shared_ptr<DeviceState> Of(framework::Handle& handle);
 
-  explicit DeviceState(const framework::Objects& objects, const framework::Release::Devices& rules = {});
+  explicit DeviceState(const framework::Objects& objects, const framework::Release& release = {});
 
   const framework::ObjectStore<api::DeviceClass>& class_store() const { return class_store_; }
 

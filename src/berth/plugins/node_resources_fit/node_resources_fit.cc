@@ -378,16 +378,6 @@ void NodeResourcesFit::ScoreRows(const framework::Cycle& cycle, const framework:
   });
 }
 
-namespace {
-
-// All nodes of a placement as one.
-struct SummedAmounts {
-  std::vector<ScoredResources::Amounts> amounts;
-  const ScoredResources::Amounts& Of(std::size_t i) const { return amounts[i]; }
-};
-
-}  // namespace
-
 std::int64_t NodeResourcesFit::ScorePlacement(const framework::PodGroupKey&,
                                               const framework::PodGroupPlacement& placement,
                                               std::span<const framework::PodGroupAssignment> assignments,
@@ -398,18 +388,28 @@ std::int64_t NodeResourcesFit::ScorePlacement(const framework::PodGroupKey&,
     const std::vector<std::int64_t> own = scored_.PodRequests(*assignment.pod->pod_class);
     for (std::size_t i = 0; i < count; ++i) requests[i] = framework::WrappingAdd(requests[i], own[i]);
   }
-  SummedAmounts sums{std::vector<ScoredResources::Amounts>(count)};
+  std::vector<ScoredResources::Amounts> sums(count);  // of all nodes
   for (const std::string& name : placement.node_names) {
     const NodeIndex row = nodes.Find(name);
     if (row == framework::kNoNode) continue;
     for (std::size_t i = 0; i < count; ++i) {
       const ScoredResources::Amounts own = scored_.Of(i, nodes.Info(row));
       if (own.allocatable == 0) continue;
-      sums.amounts[i].allocatable = framework::WrappingAdd(sums.amounts[i].allocatable, own.allocatable);
-      sums.amounts[i].allocated = framework::WrappingAdd(sums.amounts[i].allocated, own.allocated);
+      sums[i].allocatable = framework::WrappingAdd(sums[i].allocatable, own.allocatable);
+      sums[i].allocated = framework::WrappingAdd(sums[i].allocated, own.allocated);
     }
   }
-  return ScoreOf(sums, requests);
+  WeightedSum score;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t capacity = sums[i].allocatable;
+    if (capacity == 0 || !scored_.IsScored(i, requests[i])) continue;
+    const std::int64_t used = std::min(framework::WrappingAdd(sums[i].allocated, requests[i]), capacity);
+    const std::int64_t share = WrappingDiv(WrappingMul(used, framework::kNodeScoreMax), capacity);
+    const std::int64_t weight = scored_.entries()[i].weight;
+    score.score = framework::WrappingAdd(score.score, WrappingMul(share, weight));
+    score.weight += weight;
+  }
+  return score.weight == 0 ? 0 : WrappingDiv(score.score, score.weight);
 }
 
 bool NodeResourcesFit::RestsOnAmounts(const framework::Cycle& cycle, const framework::PodInfo&) const {

@@ -72,7 +72,7 @@ class NodeResourcesFit final : public framework::PreFilterPlugin,
                  std::span<const framework::NodeIndex> rows, std::span<std::int64_t> scores,
                  framework::Status& status) const override;
 
-  // By the same strategy, as if the placement's nodes were one.
+  // As MostAllocated does, whatever the strategy is, and as if the placement's nodes were one.
   std::int64_t ScorePlacement(const framework::PodGroupKey& group, const framework::PodGroupPlacement& placement,
                               std::span<const framework::PodGroupAssignment> assignments,
                               const framework::NodeList& nodes) const override;

@@ -18,6 +18,8 @@ constexpr std::pair<std::string_view, EventResource> kResources[] = {
     {"Pod", EventResource::kPod},
     {"AssignedPod", EventResource::kAssignedPod},
     {"UnschedulablePod", EventResource::kUnschedulablePod},
+    {"UnscheduledPod", EventResource::kUnschedulablePod},
+    {"TargetPod", EventResource::kTargetPod},
 };
 
 struct Action {

@@ -133,6 +133,44 @@ Attempt ToAttempt(element from) {
   return to;
 }
 
+std::map<std::string, std::string> TextsByKey(element parent, std::string_view key) {
+  std::map<std::string, std::string> texts;
+  object members;
+  if (parent[key].get(members) != simdjson::SUCCESS) return texts;
+  for (const auto [name, value] : members) {
+    std::string_view text;
+    if (value.get(text) == simdjson::SUCCESS) texts.emplace(name, text);
+  }
+  return texts;
+}
+
+CycleRecord ToCycle(element from) {
+  CycleRecord to;
+  to.entity = Text(from, "entity");
+  to.bound = TextsByKey(from, "bound");
+  to.nominated = TextsByKey(from, "nominated");
+  to.victims = Texts(from, "victims").value_or(std::vector<std::string>{});
+  object failed;
+  if (from["failed"].get(failed) == simdjson::SUCCESS) {
+    for (const auto [pod, condition] : failed)
+      to.failed.emplace(pod, Text(condition, "reason") + ": " + Text(condition, "message"));
+  }
+  element condition;
+  if (from["condition"].get(condition) == simdjson::SUCCESS) {
+    to.condition = Text(condition, "type") + "=" + Text(condition, "status") + " " + Text(condition, "reason") + ": " +
+                   Text(condition, "message");
+  }
+  to.queue = {{"active", 0}, {"waiting", 0}};
+  object queue;
+  if (from["queue"].get(queue) == simdjson::SUCCESS) {
+    for (const auto [part, count] : queue) {
+      std::int64_t pods = 0;
+      if (count.get(pods) == simdjson::SUCCESS) to.queue[part == "active" ? "active" : "waiting"] += pods;
+    }
+  }
+  return to;
+}
+
 // What the API server always sets.
 std::shared_ptr<const api::Pod> Fill(const std::shared_ptr<const api::Pod>& pod) {
   auto filled = std::make_shared<api::Pod>(*pod);
@@ -174,6 +212,7 @@ constexpr ObjectList kObjectLists[] = {
     {"resourceSlices", framework::ObjectKind::kResourceSlice},
     {"deviceClasses", framework::ObjectKind::kDeviceClass},
     {"resourceClaims", framework::ObjectKind::kResourceClaim},
+    {"podGroups", framework::ObjectKind::kPodGroup},
 };
 
 Expected<void> LoadObjects(element parent, std::vector<framework::AnyObject>& to) {
@@ -253,6 +292,14 @@ Expected<Case> LoadCase(const std::string& path) {
     }
   }
   loaded.has_scores = any_scores || !any_total;
+  array groups, cycles;
+  loaded.has_pod_groups = document["objects"]["podGroups"].get(groups) == simdjson::SUCCESS && groups.size() > 0;
+  if (!loaded.has_pod_groups) return loaded;
+  // As the oracle: unless the case says otherwise.
+  loaded.gates.insert(loaded.gates.begin(), "GenericWorkload=true");
+  if (document["expected"]["cycles"].get(cycles) == simdjson::SUCCESS) {
+    for (const element cycle : cycles) loaded.cycles.push_back(ToCycle(cycle));
+  }
   return loaded;
 }
 

@@ -79,6 +79,17 @@ struct Attempt {
   DevicesByClaim devices;  // of a pod that was bound
 };
 
+// One scheduling cycle of a pod group, or of a pod without one: what came of it. Pods by "namespace/name".
+struct CycleRecord {
+  std::string entity;  // "podgroup/namespace/name", "pod/namespace/name"
+  std::map<std::string, std::string> bound;      // their nodes
+  std::map<std::string, std::string> failed;     // "reason: message" of the condition PodScheduled
+  std::map<std::string, std::string> nominated;  // nodes that were written; empty: taken back
+  std::optional<std::string> condition;          // of the group: "type=status reason: message"
+  std::vector<std::string> victims;
+  std::map<std::string, std::int64_t> queue;  // pods afterwards: "active", and "waiting" for all others
+};
+
 struct Case {
   std::string name;
   int release_minor = framework::kOldestRelease;  // of the kube-scheduler that answered
@@ -90,6 +101,8 @@ struct Case {
   std::vector<framework::AnyObject> objects;  // of all other kinds
   bool has_scores = true;                     // the expectation lists scores, not totals alone
   std::vector<Attempt> expected;
+  bool has_pod_groups = false;
+  std::vector<CycleRecord> cycles;  // of cases with pod groups, in place of `expected`
 };
 
 // `expected.kubernetes` has to be of a release that berth follows. Fills in the namespace, uid and schedulerName of

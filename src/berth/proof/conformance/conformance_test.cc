@@ -156,7 +156,8 @@ TEST(Runner, APlantedDifferenceIsFound) {
        [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].device += "x").empty(); },
        "devices"},
       {"a device's pool",
-       [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].pool += "x").empty(); }, "devices"},
+       [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].pool += "x").empty(); },
+       "devices"},
       {"a device's request",
        [](Attempt& a) { return !a.devices.empty() && !(a.devices.begin()->second[0].request += "x").empty(); },
        "devices"},
@@ -202,6 +203,53 @@ TEST(Runner, APlantedDifferenceIsFound) {
         return line.find(test.reported) != std::string::npos;
       })) << differences.front();
     }
+  }
+}
+
+TEST(Runner, APlantedDifferenceInACycleIsFound) {
+  const struct {
+    const char* name;
+    std::function<bool(CycleRecord&)> change;  // false: this cycle has nothing to change
+    const char* reported;
+  } cases[] = {
+      {"entity", [](CycleRecord& c) { return !(c.entity += "x").empty(); }, "entity"},
+      {"node", [](CycleRecord& c) { return !c.bound.empty() && !(c.bound.begin()->second += "x").empty(); }, "bound"},
+      {"a binding less", [](CycleRecord& c) { return c.bound.size() > 1 && (c.bound.erase(c.bound.begin()), true); },
+       "bound"},
+      {"message", [](CycleRecord& c) { return !c.failed.empty() && !(c.failed.begin()->second += "x").empty(); },
+       "failed"},
+      {"nomination", [](CycleRecord& c) { return c.nominated.emplace("default/ghost", "n00").second; }, "nominated"},
+      {"condition", [](CycleRecord& c) { return c.condition && !(*c.condition += "x").empty(); }, "condition"},
+      {"condition that nobody wrote", [](CycleRecord& c) { return !c.condition && (c.condition = "x", true); },
+       "condition"},
+      {"victims", [](CycleRecord& c) { return !c.victims.empty() && (c.victims.pop_back(), true); }, "victims"},
+      {"queue", [](CycleRecord& c) { return ++c.queue["waiting"] > 0; }, "queue waiting"},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    std::optional<Case> planted;
+    for (const Case& golden : GoldenCases()) {
+      Case changed = golden;
+      if (std::any_of(changed.cycles.begin(), changed.cycles.end(), test.change)) {
+        planted = std::move(changed);
+        break;
+      }
+    }
+    ASSERT_TRUE(planted.has_value()) << "no golden case has what this one changes";
+    const std::vector<std::string> differences = RunCase(*planted, runtime::Form::kReuse);
+    ASSERT_FALSE(differences.empty());
+    EXPECT_NE(differences.front().find(test.reported), std::string::npos) << differences.front();
+  }
+  // A cycle less and a cycle more.
+  for (const Case& golden : GoldenCases()) {
+    if (golden.cycles.empty()) continue;
+    Case changed = golden;
+    changed.cycles.pop_back();
+    EXPECT_FALSE(RunCase(changed, runtime::Form::kReuse).empty());
+    changed = golden;
+    changed.cycles.push_back(changed.cycles.back());
+    EXPECT_FALSE(RunCase(changed, runtime::Form::kReuse).empty());
+    break;
   }
 }
 

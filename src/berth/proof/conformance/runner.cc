@@ -20,6 +20,7 @@
 #include "berth/plugins/registry.h"
 #include "berth/proof/conformance/case_configuration.h"
 #include "berth/proof/conformance/devices.h"
+#include "berth/proof/conformance/group_runner.h"
 #include "berth/whatif/in_memory_api.h"
 
 namespace berth::conformance {
@@ -454,6 +455,7 @@ class Run {
 
 std::vector<std::string> RunCase(const Case& test, runtime::Form form,
                                  std::span<const plugins::PluginRegistration> registry) {
+  if (test.has_pod_groups) return RunGroupCase(test, form, registry);
   return Run(test, form, registry).Go();
 }
 

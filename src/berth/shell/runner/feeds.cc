@@ -139,7 +139,7 @@ void Feeds::MakeObjectInformer(const Options& options, framework::ObjectKind kin
   client::Informer<framework::AnyObject>::Options objects;
   objects.name = framework::InfoOf(kind).resource;
   object_names_.push_back(objects.name);
-  objects.path = framework::ListPath(kind);
+  objects.path = framework::ListPath(kind, options.release_minor);
   objects.may_be_missing = true;
   objects.streams_list = true;
   objects.keeps_objects = false;

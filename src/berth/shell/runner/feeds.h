@@ -37,6 +37,7 @@ class Feeds final {
   struct Options {
     std::uint64_t seed = 0;
     std::vector<framework::ObjectKind> kinds;  // that are read beside nodes and pods
+    int release_minor = framework::kOldestRelease;
   };
   struct Callbacks {
     // On the loop's thread; may wait.

@@ -92,7 +92,7 @@ Expected<void> SchedulerShell::MakeParts(const config::KubeSchedulerConfiguratio
   performer_ = std::make_unique<OutputPerformer>(rest_, events_rest, *extenders_, workers_,
                                                  OutputPerformer::Options{options_.seed, options_.hostname}, push);
   feeds_ = std::make_unique<Feeds>(
-      rest_, *extenders_, std::move(poller), Feeds::Options{options_.seed, scheduler->ObjectsRead()},
+      rest_, *extenders_, std::move(poller), Feeds::Options{options_.seed, scheduler->ObjectsRead(), configuration.release.minor},
       Feeds::Callbacks{[this](scheduler::Input input) { reservations_.Take(std::move(input)); },
                        [this] {
                          // A standby's lists may be older than its turn: see Lead().

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text that schema.cc reads the types of pod groups from. Immutable.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace berth::apiserver::internal {
+
+// One text a package, in the format described in schema_tables.cc, as Kubernetes 1.37 has them.
+std::array<std::string_view, 2> PodGroupSchemaTexts();
+
+}  // namespace berth::apiserver::internal

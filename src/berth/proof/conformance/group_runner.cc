@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/proof/conformance/group_runner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <utility>
+#include <variant>
+
+#include "berth/api/pod.h"
+#include "berth/base/go_text.h"
+#include "berth/codec/json.h"
+#include "berth/core/runtime/profile_factory.h"
+#include "berth/core/scheduler/scheduler.h"
+#include "berth/proof/conformance/case_configuration.h"
+
+namespace berth::conformance {
+namespace {
+
+// As in runner.cc: pods that are bound start from here on, a second apart.
+constexpr Time kBoundEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
+constexpr std::size_t kCyclesMax = 40;
+constexpr std::uint64_t kSeedsMax = 64;
+constexpr std::string_view kPodGroups = "podgroups";
+constexpr std::string_view kPods = "pods";
+
+std::string KeyOf(std::string_view namespace_name, std::string_view name) {
+  return std::string(namespace_name).append("/").append(name);
+}
+
+class GroupRun {
+ public:
+  GroupRun(const Case& test, runtime::Form form, std::span<const plugins::PluginRegistration> registry,
+           std::uint64_t seed)
+      : test_(test), form_(form), registry_(registry), seed_(seed) {}
+
+  std::vector<std::string> Go() {
+    if (!SetUp()) return std::move(differences_);
+    for (std::size_t i = 0; i < kCyclesMax && core_->queue().active_count() > 0; ++i) {
+      const CycleRecord got = RunCycle();
+      if (i == test_.cycles.size()) {
+        Differ(i, "entity", "none", got.entity);
+        return std::move(differences_);
+      }
+      // What one cycle did decides how the next ones go.
+      const std::size_t before = differences_.size();
+      Compare(i, test_.cycles[i], got);
+      if (differences_.size() > before) return std::move(differences_);
+      ++compared_;
+    }
+    if (compared_ < test_.cycles.size()) Differ(compared_, "entity", test_.cycles[compared_].entity, "none");
+    return std::move(differences_);
+  }
+
+ private:
+  bool SetUp() {
+    const auto configuration = ConfigurationOf(test_);
+    auto profiles = configuration.ok() ? runtime::MakeProfiles(*configuration, registry_, handle_)
+                                       : Expected<std::vector<std::unique_ptr<runtime::ProfilePlugins>>>(
+                                             configuration.error());
+    if (!profiles.ok()) {
+      differences_.push_back("config: " + profiles.error().message);
+      return false;
+    }
+    scheduler::SchedulerOptions options;
+    options.seed = seed_;
+    options.evaluator.form = form_;
+    core_ = std::make_unique<scheduler::Scheduler>(options, handle_, std::move(*profiles));
+    for (const framework::AnyObject& object : test_.objects) {
+      core_->Handle(scheduler::ObjectSet{object}, now_);
+      if (const auto* group = std::get_if<std::shared_ptr<const api::PodGroup>>(&object))
+        groups_[KeyOf((*group)->metadata.namespace_name, (*group)->metadata.name)] = *group;
+    }
+    for (const auto& node : test_.nodes) core_->Handle(scheduler::NodeSet{node}, now_);
+    for (const auto* pods : {&test_.pods, &test_.pending}) {
+      for (const auto& pod : *pods) {
+        pods_[KeyOf(pod->metadata.namespace_name, pod->metadata.name)] = *pod;
+        core_->Handle(scheduler::PodSet{pod}, now_);
+      }
+    }
+    // What the start writes is no part of a cycle.
+    CycleRecord ignored;
+    Carry(ignored);
+    return true;
+  }
+
+  CycleRecord RunCycle() {
+    CycleRecord got;
+    core_->ScheduleOne(now_);
+    core_->Tick(now_);  // evictions begin
+    // The newest one is of a member, or of a pod that is in no group.
+    const scheduler::Decision& decision = core_->decisions().Newest();
+    const std::string key = decision.PodKey();
+    const std::string group = GroupOf(key);
+    got.entity = group.empty() ? "pod/" + key : "podgroup/" + KeyOf(decision.pod_namespace, group);
+    Carry(got);
+    Apply(got, key, group);
+    got.queue = Queue();
+    return got;
+  }
+
+  std::string GroupOf(const std::string& pod_key) const {
+    const auto pod = pods_.find(pod_key);
+    return pod == pods_.end() ? std::string() : pod->second.spec.pod_group_name;
+  }
+
+  // Carries out what the core wants to have done, until it wants nothing more.
+  void Carry(CycleRecord& got) {
+    std::vector<scheduler::Output> outputs;
+    for (core_->TakeOutputs(outputs); !outputs.empty(); core_->TakeOutputs(outputs)) {
+      for (scheduler::Output& output : std::exchange(outputs, {})) {
+        if (auto* write = std::get_if<scheduler::Write>(&output)) {
+          Take(write->write, got);
+          core_->Handle(scheduler::WriteDone{write->operation, std::nullopt, {}}, now_);
+        } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
+          core_->Handle(scheduler::WorkDone{work->operation, work->work()}, now_);
+        }
+      }
+    }
+  }
+
+  void Take(const framework::ApiWrite& write, CycleRecord& got) {
+    if (const auto* bind = std::get_if<framework::BindWrite>(&write)) {
+      got.bound[KeyOf(bind->pod.namespace_name, bind->pod.name)] = bind->node_name;
+    } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write)) {
+      const std::string key = KeyOf(status->pod.namespace_name, status->pod.name);
+      if (status->has_condition && status->condition_type == "PodScheduled")
+        got.failed[key] = status->condition_reason + ": " + status->condition_message;
+      if (status->has_nomination) got.nominated[key] = status->nominated_node_name;
+    } else if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
+      if (patch->object.resource == kPodGroups) got.condition = ConditionIn(*patch);
+    } else if (const auto* gone = std::get_if<framework::ObjectDelete>(&write)) {
+      if (gone->object.resource == kPods)
+        got.victims.push_back(KeyOf(gone->object.namespace_name, gone->object.name));
+    }
+  }
+
+  // Also of the group that the core sees from now on.
+  std::string ConditionIn(const framework::ObjectPatch& patch) {
+    const auto body = codec::ParseJson(patch.body);
+    if (!body.ok()) return body.error().message;
+    const codec::json::object& condition =
+        body->as_object().at("status").as_object().at("conditions").as_array().at(0).as_object();
+    const auto text = [&](const char* key) { return std::string(condition.at(key).as_string()); };
+    const auto group = groups_.find(KeyOf(patch.object.namespace_name, patch.object.name));
+    if (group != groups_.end()) {
+      auto changed = std::make_shared<api::PodGroup>(*group->second);
+      changed->conditions = {{text("type"), text("status"), text("reason"), text("message"),
+                              condition.at("observedGeneration").as_int64()}};
+      group->second = changed;
+      changed_groups_.push_back(group->second);
+    }
+    return text("type") + "=" + text("status") + " " + text("reason") + ": " + text("message");
+  }
+
+  // What the API server, the kubelet and the informers do then, as the oracle does it.
+  void Apply(const CycleRecord& got, const std::string& pod_key, const std::string& group) {
+    CycleRecord late;
+    for (const auto& [key, node] : got.bound) {
+      const auto pod = pods_.find(key);
+      if (pod == pods_.end()) continue;
+      pod->second.spec.node_name = node;
+      pod->second.status.nominated_node_name.clear();
+      pod->second.status.start_time = kBoundEpoch + std::chrono::seconds(bound_++);
+      Show(pod->second);
+    }
+    for (const auto& [key, node] : got.nominated) {
+      const auto pod = pods_.find(key);
+      if (pod == pods_.end() || got.bound.contains(key) || pod->second.status.nominated_node_name == node) continue;
+      pod->second.status.nominated_node_name = node;
+      Show(pod->second);
+    }
+    for (const std::string& key : got.victims) {
+      const auto pod = pods_.find(key);
+      if (pod == pods_.end()) continue;
+      const api::ObjectMeta& meta = pod->second.metadata;
+      core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
+      pods_.erase(pod);
+    }
+    for (const auto& changed : std::exchange(changed_groups_, {})) core_->Handle(scheduler::ObjectSet{changed}, now_);
+    if (!got.victims.empty()) Activate(pod_key, group);
+    Carry(late);
+  }
+
+  // The back-off is not waited for: with the victims gone, the preemptor is next.
+  void Activate(const std::string& pod_key, const std::string& group) {
+    for (const auto& [key, pod] : pods_) {
+      const bool is_of_group = !group.empty() && pod.spec.pod_group_name == group &&
+                               key.starts_with(pod_key.substr(0, pod_key.find('/') + 1));
+      if (pod.spec.node_name.empty() && (key == pod_key || is_of_group)) handle_.Activate(pod.metadata.uid);
+    }
+  }
+
+  void Show(api::Pod& pod) {
+    pod.metadata.resource_version = std::to_string(++version_);
+    core_->Handle(scheduler::PodSet{std::make_shared<const api::Pod>(pod)}, now_);
+  }
+
+  // Pods that wait for their back-off and those that wait for an event count as one: the core hears of bindings and of
+  // victims that are gone, which the oracle's does not, and plain pods move from one to the other by that.
+  std::map<std::string, std::int64_t> Queue() const {
+    std::map<std::string, std::int64_t> queue{{"active", 0}, {"waiting", 0}};
+    for (const queue::PodStanding& standing : core_->queue().Dump())
+      ++queue[standing.place == queue::Place::kActive ? "active" : "waiting"];
+    return queue;
+  }
+
+  void Differ(std::size_t cycle, std::string_view what, const std::string& want, const std::string& got) {
+    if (want == got) return;
+    differences_.push_back("cycle " + std::to_string(cycle + 1) + ": " + std::string(what) + ": kube-scheduler " + want +
+                           ", berth " + got);
+  }
+
+  void Compare(std::size_t cycle, const CycleRecord& want, const CycleRecord& got) {
+    Differ(cycle, "entity", want.entity, got.entity);
+    CompareMaps(cycle, "bound", want.bound, got.bound);
+    CompareMaps(cycle, "failed", want.failed, got.failed);
+    CompareMaps(cycle, "nominated", want.nominated, got.nominated);
+    Differ(cycle, "condition", want.condition.value_or("none"), got.condition.value_or("none"));
+    Differ(cycle, "victims", GoList(want.victims), GoList(got.victims));
+    for (const auto& [part, count] : got.queue) {
+      const auto found = want.queue.find(part);
+      Differ(cycle, "queue " + part, std::to_string(found == want.queue.end() ? 0 : found->second),
+             std::to_string(count));
+    }
+  }
+
+  void CompareMaps(std::size_t cycle, std::string_view what, const std::map<std::string, std::string>& want,
+                   const std::map<std::string, std::string>& got) {
+    const auto show = [](const std::map<std::string, std::string>& of, const std::string& key) {
+      const auto found = of.find(key);
+      return found == of.end() ? std::string("none") : "\"" + found->second + "\"";
+    };
+    std::map<std::string, std::string> keys = want;
+    keys.insert(got.begin(), got.end());
+    for (const auto& [key, value] : keys)
+      Differ(cycle, std::string(what) + " " + key, show(want, key), show(got, key));
+  }
+
+  const Case& test_;
+  const runtime::Form form_;
+  const std::span<const plugins::PluginRegistration> registry_;
+  const std::uint64_t seed_;
+  // Decisions about waiting pods come as inputs, but not in the middle of a turn; the core makes its own here.
+  scheduler::CoreHandle handle_{[](const framework::PermitDecision&) {}};
+  std::unique_ptr<scheduler::Scheduler> core_;
+  std::map<std::string, api::Pod> pods_;
+  std::map<std::string, std::shared_ptr<const api::PodGroup>> groups_;
+  std::vector<std::shared_ptr<const api::PodGroup>> changed_groups_;  // in this cycle
+  std::vector<std::string> differences_;
+  const Time now_ = kBoundEpoch - std::chrono::hours(1);
+  std::size_t compared_ = 0;
+  std::int64_t version_ = 1'000'000;
+  int bound_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> RunGroupCase(const Case& test, runtime::Form form,
+                                      std::span<const plugins::PluginRegistration> registry) {
+  std::vector<std::string> of_first;
+  for (std::uint64_t seed = 1; seed <= kSeedsMax; ++seed) {
+    std::vector<std::string> differences = GroupRun(test, form, registry, seed).Go();
+    if (differences.empty()) return {};
+    if (seed == 1) of_first = std::move(differences);
+  }
+  return of_first;
+}
+
+}  // namespace berth::conformance
