@@ -274,7 +274,7 @@ profiles:
         for files, want in [
             ([text], "text.so: is no shared object for this machine: build it with berth_add_plugin(), or take it away"),
             ([built / "newer.so"],
-             "newer.so: is built for plugin ABI 999, and this berth is for 3: build it anew with the headers of this berth"),
+             "newer.so: is built for plugin ABI 999, and this berth is for 4: build it anew with the headers of this berth"),
             ([built / "aborting.so"],
              "aborting.so: crashes while it is loaded (signal 6, Aborted): look at what it does in the initialisers of its "
              "global variables"),
