@@ -47,9 +47,9 @@ void CronJobController::OnCronJobGone(const WorkloadView& cron_job) {
   cron_jobs_.Erase(cron_job.Key());
   told_.erase(cron_job.uid);
   for (const auto& [key, job] : context_.jobs.Owned(cron_job.uid)) {
-    Remove(*job, [this, key = key](Expected<net::Response> response) {
+    Remove(*job, [this, job_key = key](Expected<net::Response> response) {
       if (!response.ok() && response.error().code != ErrorCode::kNotFound) {
-        context_.CountFailure("removing the Job", key, response.error());
+        context_.CountFailure("removing the Job", job_key, response.error());
       }
     });
   }
