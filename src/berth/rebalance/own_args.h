@@ -67,16 +67,17 @@ struct ConsolidateArgs {
   bool operator==(const ConsolidateArgs&) const = default;
 };
 
+// Pods that stand in for each other, by the value of a label that they share.
+struct CustomMetricPair {
+  std::string label;
+  std::string topology_key = "kubernetes.io/hostname";  // in whose domains they are kept apart
+  std::optional<api::LabelSelector> active;             // which of them works now: it is moved last
+  bool operator==(const CustomMetricPair&) const = default;
+};
+
 // A rule on a query to Prometheus, for each pod or each node.
 struct CustomMetricArgs {
   enum class Of : std::uint8_t { kPod, kNode };
-  // Pods that stand in for each other, by the value of a label that they share.
-  struct Pair {
-    std::string label;
-    std::string topology_key = "kubernetes.io/hostname";  // in whose domains they are kept apart
-    std::optional<api::LabelSelector> active;             // which of them works now: it is moved last
-    bool operator==(const Pair&) const = default;
-  };
 
   PodSelection pods;
   std::string query;
@@ -88,7 +89,7 @@ struct CustomMetricArgs {
   std::optional<double> below;
   Duration lasts{0};  // the rule has held for so long
   std::size_t moves_per_node = 1;
-  std::optional<Pair> pair;
+  std::optional<CustomMetricPair> pair;
 
   // With what asks whether it has held for so long.
   std::string FullQuery() const;

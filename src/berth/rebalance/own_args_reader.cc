@@ -55,7 +55,7 @@ void ReadName(ObjectReader& reader, std::string_view key, std::string& out) {
   if (out.empty()) reader.errors().Required(reader.PathOf(key));
 }
 
-void ReadPair(ObjectReader& reader, CustomMetricArgs::Pair& out) {
+void ReadPair(ObjectReader& reader, CustomMetricPair& out) {
   ReadName(reader, "label", out.label);
   ReadName(reader, "topologyKey", out.topology_key);
   ReadSelector(reader, "active", out.active);
