@@ -4,12 +4,17 @@
 namespace berth::framework {
 
 std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group) {
-  if (group.is_composite) {
-    const api::CompositePodGroup* const composite = groups.FindComposite(group);
-    return composite == nullptr ? 0 : composite->priority.value_or(0);
-  }
-  const api::PodGroup* const pod_group = groups.FindPodGroup(group);
-  return pod_group == nullptr ? 0 : pod_group->priority.value_or(0);
+  return ReadGroup(groups, group, std::int32_t{0}, [](const auto& object) { return object.priority.value_or(0); });
+}
+
+std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups, const PodGroupKey& group) {
+  return ReadGroup(groups, group, std::optional<api::PreemptionPolicy>(),
+                   [](const auto& object) { return object.preemption_policy; });
+}
+
+const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group) {
+  return ReadGroup(groups, group, static_cast<const std::string*>(nullptr),
+                   [](const auto& object) { return &object.parent_name; });
 }
 
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group) {

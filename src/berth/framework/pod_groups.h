@@ -71,8 +71,22 @@ class PodGroups {
   virtual void AllowWaiting(const PodGroupKey& group, std::string_view plugin) = 0;
 };
 
+// What `read` says of a group's object, of whichever kind it is; `otherwise` when there is none.
+template <typename Value, typename Read>
+Value ReadGroup(const PodGroups& groups, const PodGroupKey& group, Value otherwise, const Read& read) {
+  if (group.is_composite) {
+    const api::CompositePodGroup* const composite = groups.FindComposite(group);
+    return composite == nullptr ? otherwise : Value(read(*composite));
+  }
+  const api::PodGroup* const pod_group = groups.FindPodGroup(group);
+  return pod_group == nullptr ? otherwise : Value(read(*pod_group));
+}
+
 // The priority of a group that decides for its pods; 0 where its object says nothing, or is gone.
 std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group);
+std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups, const PodGroupKey& group);
+// The name of the composite group that it is in, empty: of none. Null when its object is not known.
+const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group);
 // All PodGroups within the group, itself if it is one.
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group);
 

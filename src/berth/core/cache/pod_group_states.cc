@@ -11,16 +11,8 @@ using framework::PodInfoPtr;
 std::optional<framework::PodGroupKey> PodGroupStates::RootOf(const Key& group) const {
   Key key = group;
   for (int depth = 0; depth < kDepthMax; ++depth) {
-    const std::string* parent = nullptr;
-    if (key.is_composite) {
-      const api::CompositePodGroup* const composite = FindComposite(key);
-      if (composite == nullptr) return std::nullopt;
-      parent = &composite->parent_name;
-    } else {
-      const api::PodGroup* const pod_group = FindPodGroup(key);
-      if (pod_group == nullptr) return std::nullopt;
-      parent = &pod_group->parent_name;
-    }
+    const std::string* const parent = framework::ParentNameOf(*this, key);
+    if (parent == nullptr) return std::nullopt;
     if (!has_composites_ || parent->empty()) return key;
     key = {key.namespace_name, *parent, true};
   }

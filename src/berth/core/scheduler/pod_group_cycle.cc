@@ -26,15 +26,6 @@ std::string_view TextOf(api::PreemptionPolicy policy) {
   return policy == api::PreemptionPolicy::kNever ? "Never" : "PreemptLowerPriority";
 }
 
-std::optional<api::PreemptionPolicy> PolicyOf(const framework::PodGroups& groups, const PodGroupKey& group) {
-  if (group.is_composite) {
-    const api::CompositePodGroup* const composite = groups.FindComposite(group);
-    return composite == nullptr ? std::nullopt : composite->preemption_policy;
-  }
-  const api::PodGroup* const pod_group = groups.FindPodGroup(group);
-  return pod_group == nullptr ? std::nullopt : pod_group->preemption_policy;
-}
-
 queue::PodGroupEnd EndOf(const GroupVerdict& verdict) {
   switch (verdict.result) {
     case GroupVerdict::Result::kScheduled: return queue::PodGroupEnd::kScheduled;
@@ -136,7 +127,8 @@ std::string PodGroupCycle::WhyInvalid(const PodGroupKey& root, std::span<const G
   api::PreemptionPolicy policy = first.spec().preemption_policy;
   if (state_.release.has_pod_group_preemption_policy) {
     whose = " as the pod group's preemption policy";
-    policy = PolicyOf(*state_.pod_groups, root).value_or(api::PreemptionPolicy::kPreemptLowerPriority);
+    policy =
+        framework::PreemptionPolicyOf(*state_.pod_groups, root).value_or(api::PreemptionPolicy::kPreemptLowerPriority);
   }
   const auto why = [&](const PodInfo& pod) -> std::string {
     if (pod.spec().scheduler_name != first.spec().scheduler_name) {

@@ -71,12 +71,8 @@ std::string PlacementMessage(const std::string& node_name, std::size_t victim_co
 
 // Of the group's object; its name where that has none, as in tests.
 std::string UidOf(const framework::PodGroups& groups, const framework::PodGroupKey& group) {
-  std::string uid;
-  if (group.is_composite) {
-    if (const auto* composite = groups.FindComposite(group)) uid = composite->metadata.uid;
-  } else if (const auto* pod_group = groups.FindPodGroup(group)) {
-    uid = pod_group->metadata.uid;
-  }
+  const std::string uid =
+      framework::ReadGroup(groups, group, std::string(), [](const auto& object) { return object.metadata.uid; });
   return uid.empty() ? group.Text() : uid;
 }
 
@@ -87,12 +83,7 @@ bool MayGroupPreempt(const framework::PodGroups& groups, const framework::PodGro
     return std::ranges::none_of(members,
                                 [](const auto& member) { return member.pod->spec().preemption_policy == kNever; });
   }
-  if (group.is_composite) {
-    const auto* composite = groups.FindComposite(group);
-    return composite == nullptr || composite->preemption_policy != kNever;
-  }
-  const auto* pod_group = groups.FindPodGroup(group);
-  return pod_group == nullptr || pod_group->preemption_policy != kNever;
+  return framework::PreemptionPolicyOf(groups, group) != kNever;
 }
 
 framework::PodGroupPostFilterResult GroupAnswer(Code code, const std::string& message) {

@@ -20,25 +20,15 @@ namespace {
 std::vector<PodGroupKey> Ancestry(const PodGroups& groups, const PodGroupKey& leaf) {
   std::vector<PodGroupKey> keys{leaf};
   const std::optional<PodGroupKey> root = groups.RootOf(leaf);
-  const api::PodGroup* const pod_group = groups.FindPodGroup(leaf);
-  if (!root || *root == leaf || pod_group == nullptr) return keys;
-  const std::string* parent = &pod_group->parent_name;
-  while (keys.back() != *root) {
-    keys.push_back({leaf.namespace_name, *parent, true});
-    const api::CompositePodGroup* const composite = groups.FindComposite(keys.back());
-    if (composite == nullptr) break;
-    parent = &composite->parent_name;
-  }
+  if (!root) return keys;
+  // All of them are known: RootOf() has gone the same way.
+  while (keys.back() != *root)
+    keys.push_back({leaf.namespace_name, *framework::ParentNameOf(groups, keys.back()), true});
   return keys;
 }
 
 bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& key) {
-  if (key.is_composite) {
-    const api::CompositePodGroup* const composite = groups.FindComposite(key);
-    return composite != nullptr && composite->is_disrupted_whole;
-  }
-  const api::PodGroup* const pod_group = groups.FindPodGroup(key);
-  return pod_group != nullptr && pod_group->is_disrupted_whole;
+  return framework::ReadGroup(groups, key, false, [](const auto& group) { return group.is_disrupted_whole; });
 }
 
 Time EarliestStart(const VictimUnit& unit, Time now) {

@@ -18,12 +18,8 @@ namespace {
 
 // Empty: the group has no constraint. The API allows one.
 std::string_view TopologyKeyOf(const framework::PodGroups& groups, const PodGroupKey& group) {
-  const std::vector<std::string>* keys = nullptr;
-  if (group.is_composite) {
-    if (const auto* composite = groups.FindComposite(group)) keys = &composite->topology_keys;
-  } else if (const auto* pod_group = groups.FindPodGroup(group)) {
-    keys = &pod_group->topology_keys;
-  }
+  const auto* const keys = framework::ReadGroup(groups, group, static_cast<const std::vector<std::string>*>(nullptr),
+                                                [](const auto& object) { return &object.topology_keys; });
   return keys == nullptr || keys->empty() ? std::string_view() : std::string_view(keys->front());
 }
 
