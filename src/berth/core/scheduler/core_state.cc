@@ -44,4 +44,17 @@ framework::PodInfoPtr CoreState::MakePodInfo(const api::Pod& pod) {
   return classes.MakePodInfo(renamed);
 }
 
+Decision& CoreState::BeginDecision(const queue::QueuedPodInfo& queued) {
+  const framework::PodInfo& pod = *queued.pod;
+  Decision& decision = decisions.Append();
+  decision.cycle = counts.cycles;
+  decision.time = now;
+  decision.attempt = queued.attempts;
+  decision.pod_namespace = pod.namespace_name();
+  decision.pod_name = pod.name;
+  decision.pod_uid = pod.uid;
+  decision.pod = queued.pod;
+  return decision;
+}
+
 }  // namespace berth::scheduler

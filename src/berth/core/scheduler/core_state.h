@@ -40,6 +40,8 @@ struct CoreState {
     now = of_turn;
     stopwatch.BeginTurn(of_turn);
   }
+  // The record of a decision about the pod, in this cycle; what comes of it is not in it yet.
+  Decision& BeginDecision(const queue::QueuedPodInfo& queued);
   // Brings the nominations by row to where nominator and node table are now.
   void UpdateNominations() { nominations.Update(queue.nominator(), cache.nodes()); }
 

@@ -247,9 +247,9 @@ void InputIntake::On(ObjectSet&& input) {
   groups_.BeforeObject(input.object);
   const framework::AnyObject before = state_.objects.Set(input.object);
   groups_.AfterObject(before, input.object);
-  const auto resource = EventResourceOf(framework::KindOf(input.object));
-  if (!resource || ChangesNothing(before, input.object)) return;
   const framework::ObjectKind kind = framework::KindOf(input.object);
+  const auto resource = EventResourceOf(kind);
+  if (!resource || ChangesNothing(before, input.object)) return;
   queue::EventSource source;
   if (!IsNull(before)) source.old_object = before;
   source.new_object = std::move(input.object);

@@ -5,6 +5,7 @@
 
 #include "berth/base/check.h"
 #include "berth/core/runtime/guarded.h"
+#include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 
 namespace berth::scheduler {
@@ -33,9 +34,7 @@ Overlay::Answer Overlay::Evaluate(const PodInfoPtr& pod, Detail detail, std::uin
 Status Overlay::Place(const PodInfoPtr& pod, NodeIndex row) {
   BERTH_CHECK(evaluator_ != nullptr && state_.profiles.Find(*pod) == profile_, pod->Key());
   const cache::PodGroupStates::Trial groups(state_.pod_groups.get());
-  auto with_node = std::make_shared<PodInfo>(*pod);
-  with_node->node_name = state_.cache.nodes().Info(row).name();
-  const PodInfoPtr assumed = std::move(with_node);
+  const PodInfoPtr assumed = WithNode(*pod, state_.cache.nodes().Info(row).name());
   state_.cache.AssumePod(assumed, row);
   const framework::Cycle cycle = evaluator_->cycle();
   for (framework::ReservePlugin* plugin : profile_->plugins->reserve) {

@@ -253,16 +253,8 @@ void PodGroupCycle::Bind(Profile& profile, GroupMember&& member) {
 }
 
 void PodGroupCycle::NoteDecision(const GroupMember& member, const std::string& message) {
-  const PodInfo& pod = *member.queued.pod;
-  Decision& decision = state_.decisions.Append();
-  decision.cycle = state_.counts.cycles;
+  Decision& decision = state_.BeginDecision(member.queued);
   decision.seed = member.seed;
-  decision.time = state_.now;
-  decision.attempt = member.queued.attempts;
-  decision.pod_namespace = pod.namespace_name();
-  decision.pod_name = pod.name;
-  decision.pod_uid = pod.uid;
-  decision.pod = member.queued.pod;
   decision.node_count = member.node_count;
   decision.feasible_count = member.feasible_count;
   decision.refusals = member.refusals;

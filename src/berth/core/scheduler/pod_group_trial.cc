@@ -178,9 +178,16 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
 void PodGroupTrial::Assume(GroupMember& member) {
   member.row = state_.cache.nodes().Find(member.assumed->node_name);
   state_.cache.AssumePod(member.assumed, member.row);
-  const framework::Cycle cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow());
+  Reserve(member, framework::Cycle(state_.cache.nodes(), member.state, member.seed, state_.WallNow()));
+}
+
+// The member is assumed, and stays so if it can be reserved.
+void PodGroupTrial::Reserve(GroupMember& member, const framework::Cycle& cycle) {
   const Status reserved = RunReserve(state_, profile_, cycle, *member.assumed, member.queued.is_sampled);
-  if (reserved.IsSuccess()) return;
+  if (reserved.IsSuccess()) {
+    member.result = GroupMember::Result::kPlaced;
+    return;
+  }
   Unreserve(state_, profile_, *member.assumed);
   member.failure = FailureOfChosenNode(reserved);
   member.result = member.failure.is_refusal ? GroupMember::Result::kRefused : GroupMember::Result::kFailed;
@@ -252,14 +259,7 @@ void PodGroupTrial::PlaceMember(GroupMember& member) {
   member.state = evaluator.cycle().state.Clone();
   state_.cache.AssumePod(member.assumed, member.row);
   state_.queue.nominator().DeleteNominated(pod->uid);
-  const Status reserved = RunReserve(state_, profile_, evaluator.cycle(), *member.assumed, member.queued.is_sampled);
-  if (reserved.IsSuccess()) {
-    member.result = GroupMember::Result::kPlaced;
-    return;
-  }
-  Unreserve(state_, profile_, *member.assumed);
-  member.failure = FailureOfChosenNode(reserved);
-  member.result = member.failure.is_refusal ? GroupMember::Result::kRefused : GroupMember::Result::kFailed;
+  Reserve(member, evaluator.cycle());
 }
 
 }  // namespace berth::scheduler

@@ -91,6 +91,7 @@ class PodGroupTrial {
                                std::span<const framework::PodGroupPlacement> placements, std::span<const Tried> tried,
                                std::size_t& best);
   void Assume(GroupMember& member);
+  void Reserve(GroupMember& member, const framework::Cycle& cycle);
   void TakeBack(std::span<GroupMember> members);
   GroupVerdict TryMembers(const framework::PodGroupKey& group, std::span<GroupMember> members);
   framework::Status AskFeasible(const framework::PodGroupKey& group,

@@ -39,17 +39,10 @@ bool SchedulingCycle::ScheduleOne() {
     group_cycle_->Run(random_);
     return true;
   }
-  SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &state_.decisions.Append(), 0};
+  Decision& decision = state_.BeginDecision(*popped);
+  SchedulingAttempt attempt{state_.profiles.Find(*popped->pod), std::move(*popped), &decision, 0};
   const PodInfo& pod = *attempt.queued.pod;
   const Subject subject(pod.uid);
-  Decision& decision = *attempt.decision;
-  decision.cycle = state_.counts.cycles;
-  decision.time = state_.now;
-  decision.attempt = attempt.queued.attempts;
-  decision.pod_namespace = pod.namespace_name();
-  decision.pod_name = pod.name;
-  decision.pod_uid = pod.uid;
-  decision.pod = attempt.queued.pod;
   const std::size_t count_asked = queue::CountAsked(*pod.pod_class);
   if (DropStale(attempt) || PutOff(attempt, count_asked)) return true;
   state_.UpdateNominations();
