@@ -10,6 +10,7 @@
 
 #include "berth/api/quantity.h"
 #include "berth/codec/json_reader.h"
+#include "berth/plugins/helper/instant_vector.h"
 #include "berth/plugins/helper/outside_source.h"
 
 namespace berth::rebalance {
@@ -21,8 +22,6 @@ using simdjson::dom::element;
 constexpr codec::ReadLimits kLimits{kMetricsBytesMax, 64};
 constexpr double kNanosPerMilli = 1e6;
 constexpr double kNanosPerUnit = 1e9;
-// Prometheus counts seconds since 1970; beyond this (the year 9999) it is no time.
-constexpr double kSecondsMax = 253402300800.0;
 constexpr char kMetricsServer[] = "metrics-server";
 constexpr char kPrometheus[] = "Prometheus";
 constexpr std::size_t kShownMax = 80;
@@ -96,18 +95,13 @@ Expected<MetricSample> ReadSample(element item, Time now) {
       if (label.value.get(text) == simdjson::SUCCESS) sample.labels.emplace(label.key, text);
     }
   }
-  const auto pair = codec::FindArray(item, "value");
-  double seconds = 0;
-  std::string_view text;
-  if (!pair || pair->size() != 2 || pair->at(0).get(seconds) != simdjson::SUCCESS ||
-      pair->at(1).get(text) != simdjson::SUCCESS) {
-    return InvalidError("a series has no value");
-  }
-  const auto value = plugins::ParseNumber(text);
-  if (!value) return InvalidError("a value is no finite number: \"" + Printable(text, kShownMax) + '"');
-  if (!(seconds >= 0 && seconds < kSecondsMax)) return InvalidError("a value has no time");
-  const Time at{std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))};
-  if (const std::string why = WhyNotOf(at, now); !why.empty()) return InvalidError("a value " + why);
+  const auto written = plugins::InstantValueOf(item);
+  if (!written) return InvalidError("a series has no value");
+  const auto value = plugins::ParseNumber(written->text);
+  if (!value) return InvalidError("a value is no finite number: \"" + Printable(written->text, kShownMax) + '"');
+  const std::optional<Time> at = written->at();
+  if (!at) return InvalidError("a value has no time");
+  if (const std::string why = WhyNotOf(*at, now); !why.empty()) return InvalidError("a value " + why);
   sample.value = *value;
   return sample;
 }
@@ -236,16 +230,8 @@ Expected<std::vector<MetricSample>> ParseSamples(std::string_view body, Time now
   codec::JsonReader reader(kLimits);
   const auto root = reader.Parse(body);
   if (!root.ok()) return Refused(kPrometheus, root.error().message);
-  if (codec::StringOrEmpty(*root, "status") != "success") {
-    const std::string error = Printable(codec::StringOrEmpty(*root, "error"), 200);
-    return Refused(kPrometheus, "it refused the query: " + (error.empty() ? "it does not say why" : error));
-  }
-  const auto data = codec::FindMember(*root, "data");
-  const std::string_view type = data ? codec::StringOrEmpty(*data, "resultType") : std::string_view();
-  const auto series = data ? codec::FindArray(*data, "result") : std::nullopt;
-  if (type != "vector" || !series) {
-    return Refused(kPrometheus, "the query must give an instant vector; it gives \"" + Printable(type, 40) + '"');
-  }
+  const auto series = plugins::SeriesOf(*root, "it");
+  if (!series.ok()) return Refused(kPrometheus, series.error().message);
   if (series->size() > kMetricSamplesMax)
     return Refused(kPrometheus, "the query gives more than " + std::to_string(kMetricSamplesMax) + " series");
   std::vector<MetricSample> samples;

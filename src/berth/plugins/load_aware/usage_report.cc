@@ -6,6 +6,7 @@
 
 #include "berth/api/quantity.h"
 #include "berth/codec/json_reader.h"
+#include "berth/plugins/helper/instant_vector.h"
 #include "berth/plugins/helper/outside_source.h"
 
 namespace berth::plugins {
@@ -14,8 +15,6 @@ namespace {
 using simdjson::dom::element;
 
 constexpr codec::ReadLimits kLimits{std::size_t{64} << 20, 64};
-// Prometheus counts time in seconds since 1970 as a float; beyond this (the year 9999) it is no time.
-constexpr double kSecondsMax = 253402300800.0;
 
 void Count(UsageReport& report, Refusal refusal) { ++report.refused[static_cast<std::size_t>(refusal)]; }
 
@@ -59,19 +58,14 @@ void ReadSeries(element item, const PrometheusFormat& format, UsageReport& repor
   const std::string_view name =
       labels ? WithoutPort(codec::StringOrEmpty(*labels, format.node_label)) : std::string_view();
   if (name.empty()) return;
-  const auto pair = codec::FindArray(item, "value");
-  double seconds = 0;
-  std::string_view text;
-  if (!pair || pair->size() != 2 || pair->at(0).get(seconds) != simdjson::SUCCESS ||
-      pair->at(1).get(text) != simdjson::SUCCESS) {
-    return Count(report, Refusal::kNotANumber);
-  }
-  if (!(seconds >= 0 && seconds < kSecondsMax)) return Count(report, Refusal::kBadTime);
-  const auto number = ParseNumber(text);
+  const auto value = InstantValueOf(item);
+  if (!value) return Count(report, Refusal::kNotANumber);
+  const std::optional<Time> at = value->at();
+  if (!at) return Count(report, Refusal::kBadTime);
+  const auto number = ParseNumber(value->text);
   if (!number) return Count(report, Refusal::kNotANumber);
   const double share = format.is_percent ? *number / 100 : *number;
   if (const auto refusal = RefusalOfShare(share)) return Count(report, *refusal);
-  const Time at{std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds))};
   NodeMeasurements& node = report.nodes[std::string(name)];
   std::optional<Measurement>& known = format.resource == MeasuredResource::kCpu ? node.cpu : node.memory;
   if (!known || known->value < share) known = Measurement{share, at, format.window};
@@ -113,18 +107,9 @@ Expected<UsageReport> ParseNodeMetrics(std::string_view body) {
 Expected<UsageReport> ParsePrometheus(std::string_view body, const PrometheusFormat& format) {
   codec::JsonReader reader(kLimits);
   BERTH_ASSIGN_OR_RETURN(const element root, reader.Parse(body));
-  if (codec::StringOrEmpty(root, "status") != "success") {
-    const std::string error = Printable(codec::StringOrEmpty(root, "error"), 200);
-    return InvalidError("Prometheus refused the query: " + (error.empty() ? "it does not say why" : error));
-  }
-  const auto data = codec::FindMember(root, "data");
-  const std::string_view type = data ? codec::StringOrEmpty(*data, "resultType") : std::string_view();
-  const auto series = data ? codec::FindArray(*data, "result") : std::nullopt;
-  if (type != "vector" || !series) {
-    return InvalidError("the query must give an instant vector; it gives \"" + Printable(type, 40) + "\"");
-  }
+  BERTH_ASSIGN_OR_RETURN(const simdjson::dom::array series, SeriesOf(root, "Prometheus"));
   UsageReport report;
-  for (const element item : *series) ReadSeries(item, format, report);
+  for (const element item : series) ReadSeries(item, format, report);
   return report;
 }
 
