@@ -8,6 +8,7 @@
 #include "berth/base/base64.h"
 #include "berth/codec/json_reader.h"
 #include "berth/shell/client/file.h"
+#include "berth/shell/client/kubeconfig.h"
 #include "berth/shell/client/rest_client.h"
 #include "berth/shell/net/http_client.h"
 #include "berth/shell/net/url.h"
@@ -15,11 +16,10 @@
 namespace berth::app {
 namespace {
 
-constexpr char kServiceAccountToken[] = "/var/run/secrets/kubernetes.io/serviceaccount/token";
-constexpr char kServiceAccountCa[] = "/var/run/secrets/kubernetes.io/serviceaccount/ca.crt";
 // The descheduler's name for it.
 constexpr char kTokenKey[] = "prometheusAuthToken";
 
+std::string OfServiceAccount(const char* file) { return std::string(client::kServiceAccountFolder) + file; }
 bool IsHttps(const std::string& url) { return url.starts_with("https://"); }
 
 }  // namespace
@@ -46,7 +46,7 @@ Expected<void> RebalanceMetrics::Connect() {
   options.tls.emplace();
   options.tls->adds_system_roots = true;
   // A Prometheus of the cluster often has a certificate of the cluster's own authority.
-  if (auto ca = client::ReadSmallFile(kServiceAccountCa); ca.ok()) options.tls->ca_pem = std::move(*ca);
+  if (auto ca = client::ReadSmallFile(OfServiceAccount("ca.crt")); ca.ok()) options.tls->ca_pem = std::move(*ca);
   BERTH_ASSIGN_OR_RETURN(prometheus_, MakeOutsideClient(io_, std::move(options)));
   return {};
 }
@@ -56,7 +56,7 @@ Expected<void> RebalanceMetrics::Connect() {
 Expected<std::string> RebalanceMetrics::Token() {
   const rebalance::PrometheusProvider& provider = *provider_;
   if (provider.secret_name.empty()) {
-    const auto token = IsHttps(provider.url) ? client::ReadTokenFile(kServiceAccountToken) : InvalidError("");
+    const auto token = IsHttps(provider.url) ? client::ReadTokenFile(OfServiceAccount("token")) : InvalidError("");
     return token.ok() ? *token : std::string();
   }
   net::Request request;

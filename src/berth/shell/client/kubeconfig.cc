@@ -20,7 +20,6 @@ using codec::json::object;
 using codec::json::value;
 
 constexpr Duration kExpiryWarning = std::chrono::hours(24 * 7);
-constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
 constexpr std::size_t kShownNamesMax = 10;
 
 // What others say about the text may have its control characters in it; an error is one line.

@@ -18,6 +18,9 @@
 
 namespace berth::client {
 
+// Where a pod finds what its service account is: "token", "ca.crt", "namespace".
+inline constexpr std::string_view kServiceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount/";
+
 // Bytes of a kubeconfig; more is no kubeconfig.
 inline constexpr std::size_t kKubeconfigBytesMax = std::size_t{4} << 20;
 
