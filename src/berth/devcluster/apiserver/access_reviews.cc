@@ -118,6 +118,16 @@ UserInfo Impersonated(const net::Request& request, UserInfo sender) {
   return user;
 }
 
+// A body that is answered and not kept.
+Outcome<json::object> ReadBody(const RestCall& call, const ResourceType& type, std::vector<std::string>& warnings) {
+  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
+  options.warnings = &warnings;
+  BERTH_ASSIGN_OR_RETURN(json::object body, DecodeObject(call.request));
+  BERTH_RETURN_IF_ERROR(CheckBody(type, body, options));
+  MutableObject(body, "metadata").erase("managedFields");
+  return body;
+}
+
 }  // namespace
 
 json::object UserInfo::ToObject() const {
@@ -149,13 +159,9 @@ std::optional<UserInfo> AccessReviews::Authenticate(const net::Request& request)
 Outcome<net::Response> AccessReviews::Review(const RestCall& call) const {
   const ResourceType& type = *call.route.served->type;
   BERTH_RETURN_IF_ERROR(NegotiateRendering(call.request, call.target, *call.route.served, registry_.WallNow()));
-  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   std::vector<std::string> warnings;
-  options.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(json::object review, DecodeObject(call.request));
-  BERTH_RETURN_IF_ERROR(CheckBody(type, review, options));
+  BERTH_ASSIGN_OR_RETURN(json::object review, ReadBody(call, type, warnings));
   json::object& metadata = MutableObject(review, "metadata");
-  metadata.erase("managedFields");
   if (type.namespaced) metadata["namespace"] = call.route.namespace_name;
   const bool has_more = metadata.size() > (type.namespaced ? 1U : 0U);
   const bool is_about_access = type.kind.ends_with("AccessReview");
@@ -253,13 +259,9 @@ Outcome<json::object> AccessReviews::BoundObject(const json::object& reference, 
 Outcome<net::Response> AccessReviews::RequestToken(const RestCall& call) const {
   const ResourceType& type = TokenRequestType();
   const std::string& namespace_name = call.route.namespace_name;
-  BERTH_ASSIGN_OR_RETURN(WriteOptions options, ParseWriteOptions(call.request, call.target, "CreateOptions"));
   std::vector<std::string> warnings;
-  options.warnings = &warnings;
-  BERTH_ASSIGN_OR_RETURN(json::object request, DecodeObject(call.request));
-  BERTH_RETURN_IF_ERROR(CheckBody(type, request, options));
+  BERTH_ASSIGN_OR_RETURN(json::object request, ReadBody(call, type, warnings));
   json::object& metadata = MutableObject(request, "metadata");
-  metadata.erase("managedFields");
   for (const auto& [member, want] : {std::pair<const char*, const std::string&>{"name", call.route.name},
                                      std::pair<const char*, const std::string&>{"namespace", namespace_name}}) {
     const std::string_view own = StringMember(metadata, member);
