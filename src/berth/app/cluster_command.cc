@@ -5,34 +5,18 @@
 #include <cstdio>
 #include <utility>
 
-#include "berth/app/configuration_file.h"
-#include "berth/app/connection.h"
 #include "berth/app/nodes_file.h"
+#include "berth/app/own_cluster_scheduler.h"
 #include "berth/app/process.h"
 #include "berth/base/log.h"
-#include "berth/core/config/default.h"
 #include "berth/demo/served_cluster.h"
 #include "berth/devcluster/embedded_cluster/embedded_cluster.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/signals.h"
-#include "berth/shell/net/http_client.h"
-#include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
 namespace {
-
-constexpr const char* kSchedulerName = "berth";  // without a configuration
-
-Expected<config::KubeSchedulerConfiguration> Configuration(const ClusterCommandOptions& options) {
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
-  configuration.profiles.front().scheduler_name = kSchedulerName;
-  if (!options.config.empty()) {
-    BERTH_ASSIGN_OR_RETURN(configuration, LoadConfigurationFile(options.config));
-  }
-  demo::TakeDefaultSchedulerToo(configuration);
-  return configuration;
-}
 
 void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const ClusterCommandOptions& options) {
   std::printf("The cluster is at %s until you press Ctrl-C. In another terminal:\n", cluster.url().c_str());
@@ -46,8 +30,9 @@ void SayHowToUse(const embedded_cluster::EmbeddedCluster& cluster, const Cluster
 }  // namespace
 
 int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugins) {
-  auto configuration = Configuration(options);
+  auto configuration = OwnClusterConfiguration(options.config);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
+  demo::TakeDefaultSchedulerToo(*configuration);
   const auto shapes = ReadNodesFile(options.nodes_file);
   if (!shapes.ok()) return cli::FailWith(shapes.error(), cli::kExitUsage);
   const SystemClock clock;
@@ -67,21 +52,9 @@ int RunCluster(const ClusterCommandOptions& options, plugins::KnownPlugins plugi
   if (!started.ok()) return cli::FailWith(started.error());
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
-  runner::ShellOptions shell_options;
-  shell_options.seed = seed;
-  shell_options.hostname = HostName();
-  shell_options.plugins = plugins;
-  shell_options.read_file = plugin_files::PluginFiles(options.config);
-  shell_options.waits_for_outside_data = true;
-  shell_options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
-    return MakeOutsideClient(io, std::move(to));
-  };
-  auto shell =
-      runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
-  if (!shell.ok()) {
-    return options.config.empty() ? cli::FailWith(shell.error())
-                                  : cli::FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
-  }
+  auto shell = runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock,
+                                            OwnClusterShellOptions(cluster, options.config, seed, plugins));
+  if (!shell.ok()) return FailWithShell(shell.error(), options.config);
   (*shell)->Start();
   SayHowToUse(cluster, options);
   log::Info("app", "Ending", {{"signal", cli::WaitForSignal()}});

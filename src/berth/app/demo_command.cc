@@ -11,14 +11,12 @@
 
 #include <unistd.h>
 
-#include "berth/app/configuration_file.h"
-#include "berth/app/connection.h"
 #include "berth/app/nodes_file.h"
+#include "berth/app/own_cluster_scheduler.h"
 #include "berth/app/process.h"
 #include "berth/app/rebalance_demo.h"
 #include "berth/app/rebalance_scenarios.h"
 #include "berth/base/log.h"
-#include "berth/core/config/default.h"
 #include "berth/demo/demo_pods.h"
 #include "berth/demo/policy_demo.h"
 #include "berth/demo/served_cluster.h"
@@ -28,7 +26,6 @@
 #include "berth/shell/cli/signals.h"
 #include "berth/shell/cli/table.h"
 #include "berth/shell/cli/terminal.h"
-#include "berth/shell/net/http_client.h"
 #include "berth/shell/runner/scheduler_shell.h"
 
 namespace berth::app {
@@ -36,7 +33,6 @@ namespace {
 
 constexpr auto kTimeLimit = std::chrono::seconds(120);
 constexpr auto kFrame = std::chrono::milliseconds(100);
-constexpr const char* kSchedulerName = "berth";  // without a configuration
 
 // What the screen shows, filled from the event loop and the core's thread.
 class Board {
@@ -86,13 +82,6 @@ class Board {
   std::map<std::string, std::string> why_;  // by uid
 };
 
-Expected<config::KubeSchedulerConfiguration> Configuration(const DemoOptions& options) {
-  if (!options.config.empty()) return LoadConfigurationFile(options.config);
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
-  configuration.profiles.front().scheduler_name = kSchedulerName;
-  return configuration;
-}
-
 }  // namespace
 
 int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
@@ -104,7 +93,7 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   if (!options.policy.empty())
     return demo::RunPolicyDemo(
         {options.policy, options.serve, options.listen, options.seed, HostName(), options.write_kubeconfig});
-  auto configuration = Configuration(options);
+  auto configuration = OwnClusterConfiguration(options.config);
   if (!configuration.ok()) return cli::FailWith(configuration.error(), cli::kExitUsage);
   if (options.serve) demo::TakeDefaultSchedulerToo(*configuration);
   const auto shapes = ReadNodesFile(options.nodes_file);
@@ -126,24 +115,13 @@ int RunDemo(const DemoOptions& options, plugins::KnownPlugins plugins) {
   embedded_cluster::EmbeddedCluster& cluster = **started;
 
   Board board;
-  runner::ShellOptions shell_options;
-  shell_options.seed = options.seed;
-  shell_options.hostname = HostName();
-  shell_options.plugins = plugins;
-  shell_options.read_file = plugin_files::PluginFiles(options.config);
-  shell_options.waits_for_outside_data = true;
-  shell_options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
-    return MakeOutsideClient(io, std::move(to));
-  };
+  runner::ShellOptions shell_options = OwnClusterShellOptions(cluster, options.config, options.seed, plugins);
   shell_options.on_decision = [&board](const scheduler::Decision& decision) {
     board.SetWhy(decision.pod_uid, decision.Why());
   };
   auto shell =
       runner::SchedulerShell::Make(*configuration, cluster.rest(), cluster.events(), clock, std::move(shell_options));
-  if (!shell.ok()) {
-    return options.config.empty() ? cli::FailWith(shell.error())
-                                  : cli::FailWith(shell.error().Wrap("--config " + options.config), cli::kExitUsage);
-  }
+  if (!shell.ok()) return FailWithShell(shell.error(), options.config);
 
   const auto informer = demo::WatchPods(
       cluster.rest(), [&board](const demo::ShownPod& pod) { board.SetPod(pod); },

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/own_cluster_scheduler.h"
+
+#include <utility>
+
+#include "berth/app/configuration_file.h"
+#include "berth/app/connection.h"
+#include "berth/app/process.h"
+#include "berth/core/config/default.h"
+#include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/net/http_client.h"
+#include "berth/shell/plugin_files/plugin_files.h"
+
+namespace berth::app {
+
+Expected<config::KubeSchedulerConfiguration> OwnClusterConfiguration(const std::string& file) {
+  if (!file.empty()) return LoadConfigurationFile(file);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration();
+  configuration.profiles.front().scheduler_name = "berth";
+  return configuration;
+}
+
+runner::ShellOptions OwnClusterShellOptions(embedded_cluster::EmbeddedCluster& cluster, const std::string& file,
+                                            std::uint64_t seed, plugins::KnownPlugins plugins) {
+  runner::ShellOptions options;
+  options.seed = seed;
+  options.hostname = HostName();
+  options.plugins = plugins;
+  options.read_file = plugin_files::PluginFiles(file);
+  options.waits_for_outside_data = true;
+  options.make_client = [&io = cluster.io()](net::HttpClientOptions to) {
+    return MakeOutsideClient(io, std::move(to));
+  };
+  return options;
+}
+
+int FailWithShell(const Error& error, const std::string& file) {
+  return file.empty() ? cli::FailWith(error) : cli::FailWith(error.Wrap("--config " + file), cli::kExitUsage);
+}
+
+}  // namespace berth::app
