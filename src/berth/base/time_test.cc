@@ -55,6 +55,13 @@ TEST(Rfc3339, RoundTrips) {
   }
 }
 
+// RFC 3339 has no such years; a clock that is wrong may.
+TEST(Rfc3339, TellsOtherYearsToo) {
+  using std::chrono::sys_days;
+  EXPECT_EQ(FormatRfc3339(Time{sys_days{std::chrono::year{12345} / 6 / 7}}), "12345-06-07T00:00:00Z");
+  EXPECT_EQ(FormatRfc3339(Time{sys_days{std::chrono::year{-44} / 3 / 15}}), "-044-03-15T00:00:00Z");
+}
+
 TEST(Rfc3339, RefusesWhatIsNone) {
   for (const char* text :
        {"", "2026", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-01-01 00:00:00Z", "2026-01-01T00:00:00",
