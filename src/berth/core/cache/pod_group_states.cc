@@ -78,6 +78,7 @@ void PodGroupStates::SetUnscheduled(const PodInfoPtr& pod) {
   if (trial_count_ > 0) return;
   State& state = states_[framework::GroupOf(*pod)];
   state.scheduled.erase(pod->uid);
+  state.waiting.erase(pod->uid);
   state.unscheduled.insert_or_assign(pod->uid, pod);
   group_of_uid_.try_emplace(pod->uid, framework::GroupOf(*pod));
 }
@@ -91,6 +92,7 @@ void PodGroupStates::Remove(std::string_view uid) {
   for (Pods* pods : {&state.scheduled, &state.unscheduled}) {
     if (const auto pod = pods->find(uid); pod != pods->end()) pods->erase(pod);
   }
+  if (const auto pod = state.waiting.find(uid); pod != state.waiting.end()) state.waiting.erase(pod);
   group_of_uid_.erase(group);
   if (state.scheduled.empty() && state.unscheduled.empty()) states_.erase(found);
 }
@@ -107,16 +109,16 @@ void PodGroupStates::NoteParent(const Key& child, const std::string* parent_befo
 }
 
 void PodGroupStates::NoteWaiting(const PodInfo& pod, std::string_view plugin) {
-  states_[framework::GroupOf(pod)].waiting.push_back({pod.uid, std::string(plugin)});
+  states_[framework::GroupOf(pod)].waiting[pod.uid].emplace_back(plugin);
 }
 
 void PodGroupStates::AllowWaiting(const Key& group, std::string_view plugin) {
   const auto found = states_.find(group);
   if (found == states_.end()) return;
-  std::vector<Allowed> others;
-  for (Allowed& waiting : std::exchange(found->second.waiting, {}))
-    (waiting.plugin == plugin ? allowed_ : others).push_back(std::move(waiting));
-  found->second.waiting = std::move(others);
+  for (auto& [uid, plugins] : found->second.waiting) {
+    if (std::erase(plugins, plugin) > 0) allowed_.push_back({uid, std::string(plugin)});
+  }
+  std::erase_if(found->second.waiting, [](const auto& pod) { return pod.second.empty(); });
 }
 
 }  // namespace berth::cache

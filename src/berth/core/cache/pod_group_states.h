@@ -66,7 +66,7 @@ class PodGroupStates final : public framework::PodGroups {
     PodGroupStates* const states_;
   };
 
-  // A pod has been assumed and waits at Permit for the plugin.
+  // A pod that has a node waits at Permit for the plugin, until it is allowed, or loses its node.
   void NoteWaiting(const framework::PodInfo& pod, std::string_view plugin);
   // Uid and plugin of those that have been allowed since the last call.
   struct Allowed {
@@ -84,7 +84,7 @@ class PodGroupStates final : public framework::PodGroups {
   struct State {
     Pods scheduled;
     Pods unscheduled;
-    std::vector<Allowed> waiting;
+    std::map<std::string, std::vector<std::string>, std::less<>> waiting;  // at Permit: uid to plugins
   };
 
   const State* Find(const Key& group) const;

@@ -117,5 +117,18 @@ TEST_F(PodGroupStatesTest, WaitingPodsAreAllowedOnce) {
   EXPECT_TRUE(states_.TakeAllowed().empty());
 }
 
+// As after a wait at Permit that has timed out, and after a deletion.
+TEST_F(PodGroupStatesTest, PodsThatLoseTheirNodeWaitNoLonger) {
+  for (const char* name : {"a", "b"}) {
+    const PodInfoPtr pod = Pod(name, "n1");
+    cache_.AssumePod(pod);
+    states_.NoteWaiting(*pod, "GangScheduling");
+  }
+  cache_.ForgetPod(Pod("a")->uid);
+  states_.Remove(Pod("b")->uid);
+  states_.AllowWaiting({"default", "gang"}, "GangScheduling");
+  EXPECT_TRUE(states_.TakeAllowed().empty());
+}
+
 }  // namespace
 }  // namespace berth::cache
