@@ -11,9 +11,11 @@
 #include "berth/core/queue/indexed_heap.h"
 #include "berth/core/queue/order.h"
 #include "berth/core/queue/pod_group_queue.h"
+#include "berth/core/queue/pod_standing.h"
 #include "berth/core/queue/queue_metrics.h"
 #include "berth/core/queue/rejectors.h"
 #include "berth/core/queue/run_and_heap.h"
+#include "berth/core/queue/unschedulable_pods.h"
 #include "berth/core/queue/update_events.h"
 #include "berth/framework/guarded.h"
 
@@ -25,14 +27,8 @@ using framework::PodInfo;
 using framework::PodInfoPtr;
 using framework::Status;
 
-constexpr Duration kUnschedulableFlushPeriod = std::chrono::seconds(30);
-
 // Moves of single pods, whatever refused them.
 constexpr ClusterEvent kWildcardEvent{};
-
-Time FlushWindow(Time time) {
-  return Time(time.time_since_epoch() / kUnschedulableFlushPeriod * kUnschedulableFlushPeriod);
-}
 
 Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
   Status status = framework::Guarded([&] { return plugin.PreEnqueue(pod); });
@@ -48,14 +44,14 @@ Status Ask(const framework::PreEnqueuePlugin& plugin, const PodInfo& pod) {
 class SchedulingQueue::Impl final : private EntityPlaces {
  public:
   Impl(Options options, const framework::QueueSortPlugin& sort, absl::flat_hash_map<std::string, ProfileHooks> profiles)
-      : unschedulable_max(options.unschedulable_max),
-        nominates_gated_pods(options.nominates_gated_pods),
+      : nominates_gated_pods(options.nominates_gated_pods),
         backoff_policy{options.initial_backoff, options.max_backoff},
         order(sort),
         rejectors(std::move(profiles)),
         active(ActiveLess{&order}),
         backoff(BackoffLess{{&order}}),
-        error_backoff(ErrorBackoffLess{}) {}
+        error_backoff(ErrorBackoffLess{}),
+        parked(options.unschedulable_max) {}
 
   // ---- Records ----
 
@@ -105,38 +101,13 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       case Place::kBackoff: backoff.Remove(entry); break;
       case Place::kErrorBackoff: error_backoff.Remove(entry); break;
       case Place::kUnschedulable:
-      case Place::kGated: Unpark(entry); break;
+      case Place::kGated: parked.Unpark(entry); break;
       case Place::kInFlight: in_flight.Remove(entry); break;
       default:
         if (IsPlaceOfMembers(entry->place)) groups->Leave(entry);
         break;
     }
     entry->place = kNowhere;
-  }
-
-  // Among the unschedulable pods, under its rejectors.
-  void Park(Entry* entry) {
-    RejectorSet* const set = entry->rejector_set;
-    BERTH_CHECK(set != nullptr, entry->info.pod->uid);
-    entry->place = set->is_gated() ? Place::kGated : Place::kUnschedulable;
-    ++(set->is_gated() ? gated_count : unschedulable_count);
-    if (set->waiting.empty()) {
-      set->nonempty_position = nonempty_sets.size();
-      nonempty_sets.push_back(set);
-    }
-    set->Link(entry);
-    if (set->flushes) oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
-  }
-
-  void Unpark(Entry* entry) {
-    RejectorSet* const set = entry->rejector_set;
-    --(set->is_gated() ? gated_count : unschedulable_count);
-    set->Unlink(entry);
-    if (!set->waiting.empty()) return;
-    RejectorSet* const last_set = nonempty_sets.back();
-    nonempty_sets[set->nonempty_position] = last_set;
-    last_set->nonempty_position = set->nonempty_position;
-    nonempty_sets.pop_back();
   }
 
   // `entry` is in no place.
@@ -191,7 +162,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     const bool was_parked = IsParked(*entry);
     Detach(entry);
     if (!is_from_backoff && !PassesGate(entry)) {
-      Park(entry);
+      parked.Park(entry);
       if (!was_parked) metrics.NoteIncoming(entry->place, cause);
       return false;
     }
@@ -206,7 +177,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     const bool was_parked = IsParked(*entry);
     Detach(entry);
     if (!PassesGate(entry)) {
-      Park(entry);
+      parked.Park(entry);
       if (!was_parked) metrics.NoteIncoming(entry->place, cause);
       return;
     }
@@ -221,7 +192,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     if (strategy == Strategy::kSkip) {
       const bool was_parked = IsParked(*entry);
       Detach(entry);
-      Park(entry);
+      parked.Park(entry);
       if (!was_parked) metrics.NoteIncoming(entry->place, cause);
       return;
     }
@@ -367,7 +338,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   bool AdmitMember(PodGroupEntity& group, Entry* member) override {
     if (AskGate(group.entry, {&member, 1})) return true;
     Detach(group.entry);
-    Park(group.entry);
+    parked.Park(group.entry);
     metrics.NoteIncoming(group.entry->place, Cause::kPodAdd);
     return false;
   }
@@ -475,7 +446,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     // Moving a pod changes the lists that are walked here, so the moves come after.
     to_move.clear();
     const Happening happening{id, source, limit, OwnerOf(source.old_pod), OwnerOf(source.new_pod)};
-    for (RejectorSet* const set : nonempty_sets) {
+    for (RejectorSet* const set : parked.sets()) {
       const Relevance& relevance = rejectors.RelevanceOf(*set, id);
       if (!relevance.reaches_gate) continue;
       if (relevance.matches.empty() && set->profile != nullptr && !event.IsWildcard()) continue;
@@ -509,7 +480,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   };
 
   const Entry* OwnerOf(const PodInfoPtr& pod) const {
-    return pod == nullptr || nonempty_sets.empty() ? nullptr : by_uid.Find(pod->uid);
+    return pod == nullptr || parked.empty() ? nullptr : by_uid.Find(pod->uid);
   }
 
   void ChooseOne(Entry* entry, const Happening& happening) {
@@ -550,23 +521,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   }
 
   void FlushUnschedulable(Time now) {
-    if (last_flush && FlushWindow(now) <= *last_flush) return;
-    last_flush = FlushWindow(now);
-    if (oldest_waiting == Time::max() || now - oldest_waiting <= unschedulable_max) return;
-    oldest_waiting = Time::max();
     to_move.clear();
-    for (RejectorSet* const set : nonempty_sets) {
-      if (!set->flushes) continue;
-      for (const WaitingClass& waiting : set->waiting) {
-        for (Entry* entry = waiting.first; entry != nullptr; entry = entry->later) {
-          if (now - entry->info.timestamp > unschedulable_max) {
-            to_move.emplace_back(entry, Strategy::kAfterBackoff);
-          } else {
-            oldest_waiting = std::min(oldest_waiting, entry->info.timestamp);
-          }
-        }
-      }
-    }
+    parked.Flush(now, to_move);
     for (const auto& [entry, strategy] : to_move) {
       entry->info.was_flushed_from_unschedulable = true;
       Requeue(entry, strategy, now, Cause::kUnschedulableTimeout);
@@ -579,42 +535,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Time next = Time::max();
     if (!backoff.empty()) next = std::min(next, Backoff::End(backoff.front()->backoff_expiration));
     if (!error_backoff.empty()) next = std::min(next, Backoff::End(error_backoff.front()->backoff_expiration));
-    if (!nonempty_sets.empty() && oldest_waiting != Time::max()) {
-      // The first look at which the oldest pod has waited for longer than allowed. It may have left since.
-      Time flush = FlushWindow(oldest_waiting + unschedulable_max) + kUnschedulableFlushPeriod;
-      if (last_flush) flush = std::max(flush, *last_flush + kUnschedulableFlushPeriod);
-      next = std::min(next, flush);
-    }
+    if (const std::optional<Time> flush = parked.NextFlush()) next = std::min(next, *flush);
     return next == Time::max() ? std::nullopt : std::optional(next);
-  }
-
-  // Of a member: where its group is.
-  PodStanding Standing(const Entry& pod) const {
-    if (pod.place == kPending) return {.pod = pod.info.pod, .place = Place::kInFlight, .timestamp = pod.info.timestamp};
-    if (pod.place == kIncomplete) {
-      return {.pod = pod.info.pod,
-              .place = Place::kGated,
-              .timestamp = pod.info.timestamp,
-              .gating_plugin = "PodGroup",
-              .gating_message = "waiting for PodGroup " + pod.info.pod->pod_group_name + ", or a group that it is in",
-              .lacks_pod_group = true};
-    }
-    const Entry& entry = pod.place == kInGroup ? *pod.group->entry : pod;
-    PodStanding standing{.pod = pod.info.pod, .place = entry.place, .timestamp = entry.info.timestamp};
-    if (entry.place == Place::kBackoff || entry.place == Place::kErrorBackoff) {
-      standing.backoff_expiration = entry.backoff_expiration;
-    }
-    if (const RejectorSet* const set = entry.rejector_set; set != nullptr) {
-      for (const PluginId id : set->unschedulable) standing.unschedulable_plugins.push_back(rejectors.PluginName(id));
-      for (const PluginId id : set->pending) standing.pending_plugins.push_back(rejectors.PluginName(id));
-      std::ranges::sort(standing.unschedulable_plugins);
-      std::ranges::sort(standing.pending_plugins);
-      if (set->is_gated()) {
-        standing.gating_plugin = rejectors.PluginName(set->gating);
-        standing.gating_message = entry.gate.Message();
-      }
-    }
-    return standing;
   }
 
   const Entry* FindNamed(const ByName::Key& name) const {
@@ -625,27 +547,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return nullptr;
   }
 
-  std::vector<PodStanding> Dump(const PodRange& range) const {
-    const auto key = [](const Entry* entry) {
-      const PodInfo& pod = *entry->info.pod;
-      return std::tuple_cat(ByName::KeyOf(pod), std::tuple(std::string_view(pod.uid)));
-    };
-    const bool is_all = range.after_namespace.empty() && range.after_name.empty();
-    const ByName::Key after(range.after_namespace, range.after_name);
-    std::vector<const Entry*> entries;
-    for (const auto& slot : by_uid) {
-      if (is_all || ByName::KeyOf(*slot.entry->info.pod) > after) entries.push_back(slot.entry);
-    }
-    const std::size_t count = std::min(entries.size(), range.count_max);
-    std::ranges::partial_sort(entries, entries.begin() + static_cast<std::ptrdiff_t>(count), {}, key);
-    entries.resize(count);
-    std::vector<PodStanding> standings;
-    for (const Entry* entry : entries) standings.push_back(Standing(*entry));
-    return standings;
-  }
-
   QueueMetrics metrics;
-  const Duration unschedulable_max;
   const bool nominates_gated_pods;
   const Backoff backoff_policy;
   Sort order;
@@ -661,11 +563,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   InFlight in_flight{metrics};
   Nominator nominator;
 
-  std::vector<RejectorSet*> nonempty_sets;  // those with waiting pods
-  std::size_t unschedulable_count = 0;
-  std::size_t gated_count = 0;
-  Time oldest_waiting = Time::max();  // at most the least timestamp of the pods that the flush may move
-  std::optional<Time> last_flush;
+  UnschedulablePods parked;
   std::vector<std::pair<Entry*, Strategy>> to_move;  // of one call; kept for its memory
 
   std::unique_ptr<PodGroupQueue> groups;  // null: pods are scheduled one by one
@@ -731,18 +629,18 @@ bool SchedulingQueue::IsInFlight(std::string_view uid) const {
 }
 std::optional<PodStanding> SchedulingQueue::Find(std::string_view uid) const {
   const Entry* const entry = impl_->by_uid.Find(uid);
-  return entry == nullptr ? std::nullopt : std::optional(impl_->Standing(*entry));
+  return entry == nullptr ? std::nullopt : std::optional(StandingOf(*entry, impl_->rejectors));
 }
 std::optional<PodStanding> SchedulingQueue::FindNamed(std::string_view namespace_name, std::string_view name) const {
   const Entry* const entry = impl_->FindNamed({namespace_name, name});
-  return entry == nullptr ? std::nullopt : std::optional(impl_->Standing(*entry));
+  return entry == nullptr ? std::nullopt : std::optional(StandingOf(*entry, impl_->rejectors));
 }
-std::vector<PodStanding> SchedulingQueue::Dump(const PodRange& range) const { return impl_->Dump(range); }
+std::vector<PodStanding> SchedulingQueue::Dump(const PodRange& range) const { return StandingsOf(impl_->by_uid, range, impl_->rejectors); }
 
 std::size_t SchedulingQueue::active_count() const { return impl_->active.size(); }
 std::size_t SchedulingQueue::backoff_count() const { return impl_->backoff.size() + impl_->error_backoff.size(); }
-std::size_t SchedulingQueue::unschedulable_count() const { return impl_->unschedulable_count; }
-std::size_t SchedulingQueue::gated_count() const { return impl_->gated_count; }
+std::size_t SchedulingQueue::unschedulable_count() const { return impl_->parked.unschedulable_count(); }
+std::size_t SchedulingQueue::gated_count() const { return impl_->parked.gated_count(); }
 std::size_t SchedulingQueue::in_flight_count() const { return impl_->in_flight.size(); }
 std::size_t SchedulingQueue::in_flight_event_count() const { return impl_->in_flight.event_count(); }
 bool SchedulingQueue::HasReadyPod() const { return !impl_->active.empty() || !impl_->backoff.empty(); }
