@@ -43,6 +43,12 @@ void Say(const char* text) noexcept {
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
 }
 
+// Connections end; the standard streams stay. Safe in a signal handler; returns when it fails.
+void ReplaceProgram() noexcept {
+  for (int fd = STDERR_FILENO + 1; fd < kDescriptorsMax; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  execve("/proc/self/exe", next->argv.data(), next->env.data());
+}
+
 // Only what is safe in a signal handler.
 void OnAbort(int) {
   if (getpid() != next->process) return;
@@ -67,14 +73,12 @@ void OnAbort(int) {
   }
   variable.Add(next->subjects.c_str());
   Say("berth: beginning anew, with what the API server has; a second failure within a minute ends the process\n");
-  // Connections end; the standard streams stay.
-  for (int fd = STDERR_FILENO + 1; fd < kDescriptorsMax; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
   // The mask is inherited, and this signal is blocked while it is handled.
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGABRT);
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  execve("/proc/self/exe", next->argv.data(), next->env.data());
+  ReplaceProgram();
   Say("berth: cannot begin anew: ");
   Say(strerrorname_np(errno));
   Say("\n");
@@ -115,6 +119,13 @@ std::set<std::string, std::less<>> BeginAnewOnFailure() {
   action.sa_handler = OnAbort;
   sigaction(SIGABRT, &action, nullptr);
   return subjects;
+}
+
+Error BeginAgain() {
+  if (next == nullptr) return {ErrorCode::kInternal, "/proc/self/cmdline cannot be read"};
+  next->variable.Add((std::string(kVariable) + "=" + std::to_string(next->failed_at) + next->subjects).c_str());
+  ReplaceProgram();
+  return {ErrorCode::kInternal, strerrorname_np(errno)};
 }
 
 }  // namespace berth::app

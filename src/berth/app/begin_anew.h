@@ -8,10 +8,16 @@
 #include <set>
 #include <string>
 
+#include "berth/base/expected.h"
+
 namespace berth::app {
 
 // Installs the handlers. Call it once, before any thread is started. Returns the uids of the pods that were being
 // decided at earlier failures: the latest 64 at most.
 std::set<std::string, std::less<>> BeginAnewOnFailure();
+
+// Replaces the program by itself with the same arguments, for what only a start can decide; what is set aside stays so.
+// Call it after BeginAnewOnFailure(). Returns only when that is not possible.
+Error BeginAgain();
 
 }  // namespace berth::app

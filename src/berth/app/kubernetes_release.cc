@@ -14,8 +14,9 @@
 namespace berth::app {
 namespace {
 
-constexpr Duration kAskEvery = std::chrono::seconds(1);
-constexpr Duration kAnswerTimeout = std::chrono::seconds(10);
+constexpr Duration kAnswerTimeout = std::chrono::seconds(3);
+constexpr auto kAskEvery = std::chrono::seconds(1);
+constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::string_view kAuto = "auto";
 
 std::string Shown(int minor) { return "1." + std::to_string(minor); }
@@ -31,9 +32,6 @@ std::optional<int> MinorOf(std::string_view version) {
   const bool ends = end == version.data() + version.size() || *end == '.' || *end == '-' || *end == '+';
   return ends ? std::optional(minor) : std::nullopt;
 }
-
-// No answer has come, or one that says to come back: the server may be starting.
-bool IsForLater(const Error& error) { return !IsRefusalToTell(error) && error.code != ErrorCode::kInvalid; }
 
 }  // namespace
 
@@ -65,14 +63,9 @@ std::string TellRelease(std::string_view server_version, int release_minor) {
   return text;
 }
 
-bool IsRefusalToTell(const Error& error) {
-  return error.code == ErrorCode::kUnauthorized || error.code == ErrorCode::kForbidden ||
-         error.code == ErrorCode::kNotFound;
-}
-
-std::string TellReleaseWithoutVersion(const Error& refusal, int release_minor) {
+std::string TellReleaseWithoutVersion(const Error& error, int release_minor) {
   return "Deciding as kube-scheduler " + Shown(release_minor) +
-         " does, because the API server does not tell its version (" + refusal.message +
+         " does, because the API server does not tell its version (" + error.message +
          "): --kubernetes-version says which one to follow";
 }
 
@@ -82,21 +75,34 @@ std::string VersionIn(const std::string& body) {
   return document.ok() ? std::string(codec::StringOrEmpty(*document, "gitVersion")) : std::string();
 }
 
-Expected<std::string> AskServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
+Expected<std::string> AskServerVersion(client::RestClient& rest) {
+  client::RestOptions how;
+  how.timeout = kAnswerTimeout;
+  how.tries = 1;
+  const auto answer = rest.DoSync({"GET", "/version", {}, {}}, how);
+  if (!answer.ok()) return answer.error().Wrap("GET /version");
+  std::string version = VersionIn(answer->body);
+  if (version.empty()) return InvalidError("GET /version: the answer has no gitVersion");
+  return version;
+}
+
+bool IsForLater(const Error& error) {
+  return error.code != ErrorCode::kUnauthorized && error.code != ErrorCode::kForbidden &&
+         error.code != ErrorCode::kNotFound && error.code != ErrorCode::kInvalid;
+}
+
+Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
   for (bool is_first = true;; is_first = false) {
-    client::RestOptions how;
-    how.timeout = kAnswerTimeout;
-    how.tries = 1;
-    const auto answer = rest.DoSync({"GET", "/version", {}, {}}, how);
-    if (answer.ok()) {
-      std::string version = VersionIn(answer->body);
-      if (version.empty()) return InvalidError("GET /version: the answer has no gitVersion");
-      return version;
+    auto version = AskServerVersion(rest);
+    if (version.ok() || !IsForLater(version.error())) return version;
+    if (is_first)
+      log::Warning("app", "Waiting for the API server's version, which says which kube-scheduler to follow",
+                   {{"err", version.error().message}});
+    const auto next = std::chrono::steady_clock::now() + kAskEvery;
+    while (std::chrono::steady_clock::now() < next) {
+      if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};
+      std::this_thread::sleep_for(kLook);
     }
-    if (!IsForLater(answer.error())) return answer.error().Wrap("GET /version");
-    if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};
-    if (is_first) log::Warning("app", "The API server has not told its version yet", {{"err", answer.error().message}});
-    std::this_thread::sleep_for(kAskEvery);
   }
 }
 

@@ -28,16 +28,17 @@ Expected<int> ReleaseFor(std::string_view server_version);
 // One line on that choice.
 std::string TellRelease(std::string_view server_version, int release_minor);
 
-// Whether the error of AskServerVersion() is the server's refusal to tell: 401, 403 or 404.
-bool IsRefusalToTell(const Error& error);
-// One line on what is followed then.
-std::string TellReleaseWithoutVersion(const Error& refusal, int release_minor);
+// One line on what is followed when the server does not tell its version.
+std::string TellReleaseWithoutVersion(const Error& error, int release_minor);
 
 // The gitVersion in the body of /version; empty when there is none.
 std::string VersionIn(const std::string& body);
 
-// gitVersion of GET /version. Asks until the server answers; `is_interrupted` ends that. An answer that cannot be
-// understood, and a refusal, is an error at once.
-Expected<std::string> AskServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted);
+// gitVersion of GET /version, asked once. Blocks for some seconds at most.
+Expected<std::string> AskServerVersion(client::RestClient& rest);
+// Whether it is worth asking again: there was no answer, or one that says to come back.
+bool IsForLater(const Error& error);
+// Asks once a second for as long as it is; kCancelled when `is_interrupted` ends that.
+Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted);
 
 }  // namespace berth::app

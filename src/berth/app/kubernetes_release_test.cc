@@ -51,11 +51,12 @@ TEST(KubernetesRelease, FollowsTheServer) {
 }
 
 TEST(KubernetesRelease, AServerThatRefusesToTellIsNotAskedAgain) {
-  for (const ErrorCode code : {ErrorCode::kUnauthorized, ErrorCode::kForbidden, ErrorCode::kNotFound})
-    EXPECT_TRUE(IsRefusalToTell({code, "no"}));
-  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kTooManyRequests,
-                               ErrorCode::kInternal, ErrorCode::kInvalid, ErrorCode::kCancelled})
-    EXPECT_FALSE(IsRefusalToTell({code, "later"}));
+  for (const ErrorCode code :
+       {ErrorCode::kUnauthorized, ErrorCode::kForbidden, ErrorCode::kNotFound, ErrorCode::kInvalid})
+    EXPECT_FALSE(IsForLater({code, "no"}));
+  for (const ErrorCode code :
+       {ErrorCode::kUnavailable, ErrorCode::kTimeout, ErrorCode::kTooManyRequests, ErrorCode::kInternal})
+    EXPECT_TRUE(IsForLater({code, "later"}));
   EXPECT_EQ(TellReleaseWithoutVersion({ErrorCode::kForbidden, "GET /version: 403 Forbidden"}, 36),
             "Deciding as kube-scheduler 1.36 does, because the API server does not tell its version (GET /version: 403 "
             "Forbidden): --kubernetes-version says which one to follow");

@@ -60,6 +60,7 @@ RebalanceCluster::RebalanceCluster(Server server, const Clock& clock, framework:
     : server_(std::move(server)),
       clock_(clock),
       options_(std::move(options)),
+      core_(options_.core),
       writer_(server_.rest),
       events_(server_.events, RecorderOptions(options_.hostname)),
       metrics_(metrics),
@@ -79,7 +80,11 @@ Expected<rebalance::Measurements> RebalanceCluster::Measure(Time now) {
 
 Expected<rebalance::RebalancePlan> RebalanceCluster::Plan(const whatif::ClusterState& state,
                                                           const rebalance::PlanOptions& options) {
-  whatif::OfflineOptions core = options_.core;
+  if (options_.core_for && state.kubernetes_version != core_version_) {
+    BERTH_ASSIGN_OR_RETURN(core_, options_.core_for(state.kubernetes_version));
+    core_version_ = state.kubernetes_version;
+  }
+  whatif::OfflineOptions core = core_;
   core.now = options.now;
   BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(std::move(core)));
   cluster->Load(state);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "berth/app/rebalance_metrics.h"
 #include "berth/rebalance/controller.h"
@@ -19,6 +20,8 @@ namespace berth::app {
 struct RebalanceClusterOptions {
   rebalance::Policy policy;
   whatif::OfflineOptions core;  // by which moves are proved
+  // What takes its place once the cluster's version is known ("v1.37.2"), and when it changes. Empty: `core` holds.
+  std::function<Expected<whatif::OfflineOptions>(std::string_view server_version)> core_for = {};
   std::string namespace_name;   // of the ConfigMap
   std::string name;
   std::string hostname;
@@ -74,6 +77,8 @@ class RebalanceCluster final : public rebalance::ControllerOutside {
   const Server server_;
   const Clock& clock_;
   const RebalanceClusterOptions options_;
+  whatif::OfflineOptions core_;
+  std::string core_version_;  // of the API server, that core_ is for; empty: it is not known
   client::ApiWriter writer_;
   client::EventRecorder events_;
   rebalance::ControllerMetrics metrics_;

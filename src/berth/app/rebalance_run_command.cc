@@ -84,9 +84,14 @@ class RebalanceRun {
 Expected<void> RebalanceRun::Prepare() {
   RebalanceClusterOptions cluster;
   BERTH_ASSIGN_OR_RETURN(cluster.policy, LoadPolicy("--policy", options_.policy));
-  // It may start before the API server, whose version is not asked for.
-  BERTH_ASSIGN_OR_RETURN(cluster.core, OfflineOptionsFor(options_.config, plugins_, /*server_version=*/{}));
-  cluster.core.seed = seed_;
+  const auto core_for = [this](std::string_view server_version) -> Expected<whatif::OfflineOptions> {
+    BERTH_ASSIGN_OR_RETURN(auto core, OfflineOptionsFor(options_.config, plugins_, server_version));
+    core.seed = seed_;
+    return core;
+  };
+  // It may start before the API server: what is wrong with the file is told before.
+  BERTH_ASSIGN_OR_RETURN(cluster.core, core_for({}));
+  cluster.core_for = core_for;
   cluster.namespace_name = options_.election.resource_namespace;
   cluster.name = options_.election.resource_name;
   cluster.hostname = HostName();

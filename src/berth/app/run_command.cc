@@ -208,6 +208,9 @@ class ClusterRun {
   std::optional<int> WriteConfiguration() const;
   Expected<void> ServeMetrics();
   Expected<void> ServeSecurely();
+  // Until the release to follow is known: an API server that did not answer is asked again. If it is not the release for
+  // which all is prepared, the program begins again. False: the end came first.
+  bool AwaitRelease();
   void Start();
   // The exit status.
   int WaitForTheEnd();
@@ -234,6 +237,7 @@ class ClusterRun {
   const TickClock stopwatch_;
   const std::uint64_t seed_;
   ConnectionOptions connection_options_;
+  bool is_release_known_ = true;
   std::optional<LeaderElection> election_;
   metrics::PrometheusMetrics metrics_;
   std::optional<instruments::SchedulerMetrics> scheduler_metrics_;  // once the release is known
@@ -302,18 +306,39 @@ Expected<void> ClusterRun::FollowRelease(int minor) {
 
 // Flags and file have to be right for the server's release, too.
 Expected<void> ClusterRun::FollowServer() {
-  const auto asked = AskServerVersion(connection_->rest(), cli::HasSignal);
-  if (!asked.ok()) {
-    if (!IsRefusalToTell(asked.error())) return asked.error();
-    log::Warning("app", TellReleaseWithoutVersion(asked.error(), gates_.release_minor()));
+  const auto version = AskServerVersion(connection_->rest());
+  is_release_known_ = version.ok() || !IsForLater(version.error());
+  if (!is_release_known_) return {};
+  const auto minor = version.ok() ? ReleaseFor(*version) : Expected<int>(version.error());
+  if (!minor.ok()) {
+    log::Warning("app", TellReleaseWithoutVersion(minor.error(), gates_.release_minor()));
     return {};
   }
-  const std::string& version = *asked;
-  const auto minor = ReleaseFor(version);
-  if (!minor.ok()) return minor.error().Wrap("GET /version");
-  log::Info("app", TellRelease(version, *minor), {{"server", version}});
+  log::Info("app", TellRelease(*version, *minor), {{"server", *version}});
   if (*minor == gates_.release_minor()) return {};
   return FollowRelease(*minor);
+}
+
+bool ClusterRun::AwaitRelease() {
+  if (is_release_known_) return true;
+  const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(options_.once_patience_s);
+  const auto version = AwaitServerVersion(connection_->rest(), [&] {
+    return cli::HasSignal() || (options_.once && std::chrono::steady_clock::now() > latest);
+  });
+  is_release_known_ = version.ok() || version.error().code != ErrorCode::kCancelled;
+  if (!is_release_known_) return false;
+  const auto minor = version.ok() ? ReleaseFor(*version) : Expected<int>(version.error());
+  if (!minor.ok()) {
+    log::Warning("app", TellReleaseWithoutVersion(minor.error(), gates_.release_minor()));
+    return true;
+  }
+  if (*minor == gates_.release_minor()) {
+    log::Info("app", TellRelease(*version, *minor), {{"server", *version}});
+    return true;
+  }
+  log::Info("app", "Beginning again, as the API server's version needs it", {{"server", *version}});
+  log::ErrorLine("app", "Cannot begin again", {{"err", BeginAgain().message}});
+  return false;
 }
 
 Expected<void> ClusterRun::MakeShell(runner::ShellOptions shell_options) {
@@ -489,7 +514,7 @@ WorkReport::Sources ClusterRun::ReportSources() {
 }
 
 int ClusterRun::PlaceOnce() {
-  WaitUntilPlaced(*shell_, std::chrono::seconds(options_.once_patience_s));
+  if (is_release_known_) WaitUntilPlaced(*shell_, std::chrono::seconds(options_.once_patience_s));
   const int status = ReportUnbound(*shell_);
   shell_->FlushStatuses(std::chrono::seconds(kShutdownGraceSeconds));
   return status;
@@ -536,7 +561,11 @@ int RunOnCluster(const RunOptions& options, plugins::KnownPlugins plugins) {
     const bool is_usage = code == ErrorCode::kInvalid || code == ErrorCode::kNotFound;
     return cli::FailWith(served.error(), is_usage ? cli::kExitUsage : cli::kExitFailed);
   }
-  run.Start();
+  if (run.AwaitRelease()) {
+    run.Start();
+  } else {
+    cli::EndWait();
+  }
   return run.WaitForTheEnd();
 }
 

@@ -12,7 +12,6 @@
 #include "berth/app/kubernetes_release.h"
 #include "berth/app/run_recording.h"
 #include "berth/core/config/feature_gates.h"
-#include "berth/framework/release.h"
 #include "berth/plugins/registry.h"
 #include "berth/rebalance/controller.h"
 
@@ -24,8 +23,7 @@ inline constexpr int kShutdownGraceSeconds = 5;
 struct RunOptions {
   KubeSchedulerOptions flags;  // kube-scheduler's own
   config::FeatureGates gates;  // of the same flags; with an automatic release those of one for which they are right
-  // Not automatic, unless a flag says so: a process that asks the server first serves no health checks meanwhile.
-  ReleaseChoice release{framework::kOldestRelease};
+  ReleaseChoice release;
   // The program was called by that name, which changes some defaults: --kubeconfig, for example, does not fill in what
   // a configuration file leaves out.
   bool is_kube_scheduler = false;

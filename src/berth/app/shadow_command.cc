@@ -179,13 +179,13 @@ Expected<void> ShadowRun::Prepare() {
   BERTH_ASSIGN_OR_RETURN(connection_, Connection::Make(connection, clock_, seed_));
   const auto until = options_.duration ? std::optional(clock_.Now() + *options_.duration) : std::nullopt;
   const auto is_over = [&] { return cli::HasSignal() || (until && clock_.Now() >= *until); };
-  const auto version = AskServerVersion(connection_->rest(), is_over);
+  const auto version = AwaitServerVersion(connection_->rest(), is_over);
   if (version.ok()) {
     BERTH_RETURN_IF_ERROR(LoadFor(*version));
-  } else if (IsRefusalToTell(version.error())) {
-    log::Warning("app", TellReleaseWithoutVersion(version.error(), configuration_.configuration.release.minor));
-  } else {
+  } else if (version.error().code == ErrorCode::kCancelled) {
     return version.error();
+  } else {
+    log::Warning("app", TellReleaseWithoutVersion(version.error(), configuration_.configuration.release.minor));
   }
 
   shadow::ShadowOptions shadow;
