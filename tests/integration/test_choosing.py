@@ -109,7 +109,7 @@ profiles:
 
     def test_once_ends_with_a_signal(self):
         process = Process(self, "run", "--once", "--master", f"http://127.0.0.1:{free_port()}")
-        process.wait_for("err", "Starting")
+        process.wait_for("err", "Waiting for the API server's version")
         self.assertEqual(process.end(signal.SIGTERM), 1)
         self.assertIn("berth: ended before the cluster's objects had been listed", process.lines("err"))
 

@@ -202,7 +202,8 @@ contexts: [{{name: c, context: {{cluster: k, user: u}}}}]
                            {"HTTPS_PROXY": f"http://{USER_INFO}127.0.0.1:{proxy.port}"})
         self.assertEqual(proxy.refusals, [])
         self.assertTrue(berth.find("err", rf"kube\.example:6443 through proxy http://127\.0\.0\.1:{proxy.port}: the proxy "
-                                          "refused CONNECT: 407 Proxy Authentication Required"), berth.lines("err"))
+                                          "refused CONNECT: (407 Proxy Authentication Required|503 Service Unavailable)"),
+                        berth.lines("err"))
 
     def test_bad_values(self):
         cases = [

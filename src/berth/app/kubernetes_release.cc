@@ -16,6 +16,7 @@ namespace {
 
 constexpr Duration kAnswerTimeout = std::chrono::seconds(3);
 constexpr auto kAskEvery = std::chrono::seconds(1);
+constexpr auto kTellEvery = std::chrono::minutes(1);
 constexpr auto kLook = std::chrono::milliseconds(20);
 constexpr std::string_view kAuto = "auto";
 
@@ -92,14 +93,17 @@ bool IsForLater(const Error& error) {
 }
 
 Expected<std::string> AwaitServerVersion(client::RestClient& rest, const std::function<bool()>& is_interrupted) {
-  for (bool is_first = true;; is_first = false) {
+  using SteadyClock = std::chrono::steady_clock;
+  for (auto tell_at = SteadyClock::now();;) {
     auto version = AskServerVersion(rest);
     if (version.ok() || !IsForLater(version.error())) return version;
-    if (is_first)
+    const auto asked = SteadyClock::now();
+    if (asked >= tell_at) {
       log::Warning("app", "Waiting for the API server's version, which says which kube-scheduler to follow",
                    {{"err", version.error().message}});
-    const auto next = std::chrono::steady_clock::now() + kAskEvery;
-    while (std::chrono::steady_clock::now() < next) {
+      tell_at = asked + kTellEvery;
+    }
+    while (SteadyClock::now() < asked + kAskEvery) {
       if (is_interrupted()) return Error{ErrorCode::kCancelled, "ended before the API server told its version"};
       std::this_thread::sleep_for(kLook);
     }

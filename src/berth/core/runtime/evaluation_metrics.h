@@ -3,6 +3,7 @@
 // influences no outcome.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -61,20 +62,27 @@ class EvaluationMetrics {
     std::uint64_t kept_key = 0;
     bool has_scored = false;
   };
-  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score. Cycles in a row for
-  // which it is the same are counted together.
+  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score.
   struct Asked {
     PluginFlags before;
     PluginFlags main;
-    bool operator==(const Asked&) const = default;
   };
+  // Cycles for which that is the same, counted together.
+  struct Alike {
+    FilterGrounds filter_grounds;
+    ScoreGrounds score_grounds;
+    Asked filters;
+    Asked scores;
+    std::uint64_t cycle_count = 0;  // not yet in the counters
+  };
+  // Pods of several Deployments come by turns: a cycle finds those of its kind by its class.
+  static constexpr std::size_t kAlikeMax = 16;
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
-  bool HasSameScoreGrounds(const EvaluationCycle& cycle) const;
+  static bool HasSameScoreGrounds(const ScoreGrounds& grounds, const EvaluationCycle& cycle);
   void FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
   void FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const;
-  // `asked_next_` is what holds from now on, in the place of `asked`.
-  void Renew(Asked& asked);
+  void Flush(Alike& alike);
   void NotePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
@@ -82,12 +90,7 @@ class EvaluationMetrics {
   Time began_{};  // of what is timed next
   bool has_noted_filters_ = false;
   bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
-  FilterGrounds filter_grounds_;    // of the last cycle
-  ScoreGrounds score_grounds_;
-  Asked asked_filters_;
-  Asked asked_scores_;
-  Asked asked_next_;               // scratch
-  std::uint64_t cycle_count_ = 0;  // not yet in the counters
+  std::array<Alike, kAlikeMax> alike_;
 };
 
 }  // namespace berth::runtime
