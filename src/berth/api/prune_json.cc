@@ -10,6 +10,7 @@
 #include "berth/api/fields_node.h"
 #include "berth/api/fields_pod.h"
 #include "berth/api/fields_pod_details.h"
+#include "berth/api/fields_pod_group.h"
 #include "berth/api/fields_resource_claim.h"
 #include "berth/api/fields_storage.h"
 #include "berth/api/fields_workloads.h"
@@ -141,7 +142,7 @@ struct Kinds {
 using AllKinds = Kinds<Pod, PodDetails, Node, PersistentVolume, PersistentVolumeClaim, StorageClass, CsiNode, CsiDriver,
                        CsiStorageCapacity, VolumeAttachment, PodDisruptionBudget, Namespace, Service,
                        ReplicationController, ReplicaSet, StatefulSet, ResourceSlice, DeviceTaintRule, DeviceClass,
-                       ResourceClaim, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
+                       ResourceClaim, PodGroup, CompositePodGroup, PriorityClass, RuntimeClass, ResourceClaimTemplate>;
 
 // --- Writing ---------------------------------------------------------------------------------------------------------
 

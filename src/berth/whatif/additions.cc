@@ -19,6 +19,7 @@ namespace {
 
 namespace json = codec::json;
 using NodePtr = std::shared_ptr<const api::Node>;
+using PodGroupPtr = std::shared_ptr<const api::PodGroup>;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
@@ -109,6 +110,7 @@ class Maker {
         claim_keys_.insert(framework::KeyOf(object));
       if (std::holds_alternative<std::shared_ptr<const api::Namespace>>(object))
         namespaces_.insert(framework::KeyOf(object));
+      if (const auto* group = std::get_if<PodGroupPtr>(&object)) own_groups_[framework::KeyOf(object)] = *group;
     }
     for (const Manifest& manifest : manifests_.documents) {
       if (manifest.kind == "Namespace") namespaces_.insert(manifest.name);
@@ -126,6 +128,7 @@ class Maker {
     json::object& metadata = document["metadata"].as_object();
     metadata["uid"] = SimulatedUid(manifest.kind, manifest.namespace_name, manifest.name);
     metadata.erase("resourceVersion");
+    if (*kind == framework::ObjectKind::kPodGroup) return AddPodGroup(std::move(document));
     BERTH_ASSIGN_OR_RETURN(framework::AnyObject object, DecodeAny(*kind, document));
     if (*kind == framework::ObjectKind::kPersistentVolumeClaim &&
         !claim_keys_.insert(framework::KeyOf(object)).second) {
@@ -133,6 +136,20 @@ class Maker {
       return {};
     }
     out_.objects.push_back(std::move(object));
+    return {};
+  }
+
+  // One that the cluster has keeps what it has lived through.
+  Expected<void> AddPodGroup(json::object document) {
+    BERTH_RETURN_IF_ERROR(PreparePodGroup(document, rules_));
+    BERTH_ASSIGN_OR_RETURN(const PodGroupPtr decoded, DecodeAs<api::PodGroup>(document));
+    auto group = std::make_shared<api::PodGroup>(*decoded);
+    group->metadata.creation_time = options_.now;
+    if (const auto own = own_groups_.find(framework::KeyOf(framework::AnyObject(decoded))); own != own_groups_.end()) {
+      group->metadata = own->second->metadata;
+      group->conditions = own->second->conditions;
+    }
+    out_.objects.emplace_back(PodGroupPtr(std::move(group)));
     return {};
   }
 
@@ -455,6 +472,7 @@ class Maker {
   std::set<std::string> pod_names_;   // of the cluster and new, with their namespace
   std::set<std::string> claim_keys_;  // of PersistentVolumeClaims
   std::set<std::string> namespaces_;
+  std::map<std::string, PodGroupPtr> own_groups_;  // of the cluster, by namespace and name
   Additions out_;
 };
 

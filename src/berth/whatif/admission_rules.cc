@@ -51,12 +51,20 @@ Expected<void> AdmissionRules::Admit(json::object& pod, std::string_view path_pr
     if (why && (knows_runtime_classes_ || !why->ends_with("not found")))
       return InvalidError(std::string(path_prefix) + "spec.runtimeClassName: " + *why);
   }
-  if (const auto why = apiserver::ResolvePodPriority(pod, priority_classes_)) {
-    std::string text = std::string(path_prefix) + "spec.priorityClassName: " + *why;
-    if (!knows_priority_classes_) text += "; the cluster's could not be read: add it with -f";
-    return InvalidError(std::move(text));
-  }
+  if (const auto why = apiserver::ResolvePodPriority(pod, priority_classes_)) return BadPriority(path_prefix, *why);
   return {};
+}
+
+Expected<void> AdmissionRules::AdmitPodGroup(json::object& group) const {
+  if (const auto why = apiserver::ResolvePodGroupPriority(group, "pod group", priority_classes_))
+    return BadPriority("", *why);
+  return {};
+}
+
+Error AdmissionRules::BadPriority(std::string_view path_prefix, const std::string& why) const {
+  std::string text = std::string(path_prefix) + "spec.priorityClassName: " + why;
+  if (!knows_priority_classes_) text += "; the cluster's could not be read: add it with -f";
+  return InvalidError(std::move(text));
 }
 
 const json::object* AdmissionRules::ClaimTemplate(const std::string& namespace_name, const std::string& name) const {

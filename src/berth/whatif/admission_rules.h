@@ -23,6 +23,8 @@ class AdmissionRules {
 
   // As admission changes a Pod on its creation. An error has `path_prefix` before its field: "spec.template.".
   Expected<void> Admit(codec::json::object& pod, std::string_view path_prefix) const;
+  // The same for a PodGroup.
+  Expected<void> AdmitPodGroup(codec::json::object& group) const;
   // The spec of a template's claims; null: there is none of the name.
   const codec::json::object* ClaimTemplate(const std::string& namespace_name, const std::string& name) const;
 
@@ -31,6 +33,7 @@ class AdmissionRules {
   bool knows_claim_templates() const { return knows_claim_templates_; }
 
  private:
+  Error BadPriority(std::string_view path_prefix, const std::string& why) const;
   void Add(std::string_view kind, const std::string& namespace_name, const std::string& name,
            const codec::json::object& object);
 

@@ -288,6 +288,15 @@ constexpr PathRule kRules[] = {
     // Workloads.
     {"PodDisruptionBudget.status.disruptedPods", Rule::kNames},
     {"PodDisruptionBudget.status.disruptionsAllowed", Rule::kKeep},
+    // Pod groups.
+    {"parentCompositePodGroupName", Rule::kText},
+    {"gang.minCount", Rule::kKeep},
+    {"gang.minGroupCount", Rule::kKeep},
+    {"schedulingConstraints.topology.key", Rule::kKey},
+    {"PodGroup.status.conditions.type", Rule::kKeep},
+    {"PodGroup.status.conditions.status", Rule::kKeep},
+    {"PodGroup.status.conditions.reason", Rule::kKeep},
+    {"PodGroup.status.conditions.observedGeneration", Rule::kKeep},
     // What fills pods in.
     {"PriorityClass.value", Rule::kKeep},
     {"PriorityClass.globalDefault", Rule::kKeep},

@@ -51,6 +51,9 @@ class Mailbox {
   std::deque<Answer> answers_;
 };
 
+constexpr std::size_t NumberOf(framework::ObjectKind kind) { return 2 + static_cast<std::size_t>(kind); }
+constexpr std::size_t kPodGroups = NumberOf(framework::ObjectKind::kPodGroup);
+constexpr std::size_t kCompositePodGroups = NumberOf(framework::ObjectKind::kCompositePodGroup);
 // Of the answer to /version, which has no kind.
 constexpr std::size_t kVersion = kKindCount;
 
@@ -115,14 +118,17 @@ class ClusterReading {
     return reads_finished ? "" : "status.phase!=Succeeded,status.phase!=Failed";
   }
 
-  // Questions take pods one by one, whatever group they are in: nobody needs the right to list groups for them.
-  static bool IsOfPodGroups(std::size_t kind) {
-    const std::string_view resource = KindInfo(kind).resource;
-    return resource == "podgroups" || resource == "compositepodgroups";
+  // Groups of groups are not built (docs/pod-groups.md).
+  bool IsRead(std::size_t kind) const {
+    return kind == kPodGroups ? options_.reads_pod_groups : kind != kCompositePodGroups;
+  }
+  // Whether an answer may be wrong because the server does not have the kind.
+  bool IsMissed(std::size_t kind) const {
+    return IsServedByAll(kind) || (kind == kPodGroups && options_.sink == nullptr);
   }
 
   void BeginNextList() {
-    while (next_ < kKindCount && IsOfPodGroups(next_)) ++next_;
+    while (next_ < kKindCount && !IsRead(next_)) ++next_;
     if (next_ < kKindCount) AskPage(next_++, "");
   }
 
@@ -157,7 +163,7 @@ class ClusterReading {
     // A page before this one may have come: half of a kind would be worse than nothing of it.
     state_.Forget(kind);
     if (options_.sink != nullptr && lists_.at(kind).pages > 0) BERTH_RETURN_IF_ERROR(options_.sink->BeginAnew(kind));
-    if (!is_missing || IsServedByAll(kind))
+    if (!is_missing || IsMissed(kind))
       state_.LeaveOut(kind, (is_missing ? "not served: " : "forbidden: ") + error.message);
     BeginNextList();
     return {};

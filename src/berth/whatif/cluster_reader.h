@@ -40,6 +40,9 @@ struct ClusterReadOptions {
   bool keeps_objects = true;
   ObjectSink* sink = nullptr;
   bool keeps_pod_details = false;  // see ClusterState::pod_details
+  // PodGroups, too. Only who decides by them needs the right to list them; without a sink, `left_out` tells of a server
+  // that does not serve them.
+  bool reads_pod_groups = false;
   // After each page: "pods", and how many of them have been read so far.
   std::function<void(std::string_view what, std::size_t count)> progress;
   // Asked several times a second; true ends the reading with kCancelled.

@@ -136,6 +136,38 @@ TEST_F(ClusterReaderTest, ReadsNodesPodsAndEveryKind) {
   }
 }
 
+TEST_F(ClusterReaderTest, PodGroupsAreReadForThoseWhoDecideByThem) {
+  const std::string path = "/apis/scheduling.k8s.io/v1beta1/podgroups";
+  const auto is_asked = [&] {
+    return std::ranges::any_of(targets, [&](const std::string& target) { return target.starts_with(path); });
+  };
+  ASSERT_TRUE(Read().ok());
+  EXPECT_FALSE(is_asked());
+  options.reads_pod_groups = true;
+  answers[path] = {{200, ListOf({Named("g", "a")})}};
+  auto state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  ASSERT_EQ(state->objects.size(), 1u);
+  EXPECT_EQ(framework::KindOf(state->objects[0]), framework::ObjectKind::kPodGroup);
+  EXPECT_THAT(targets, ::testing::Not(::testing::Contains(HasSubstr("compositepodgroups"))));
+
+  answers[path] = {Refused(404, "NotFound", "no such path")};
+  state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_THAT(state->left_out, ElementsAre("podgroups: not served: no such path"));
+  answers[path] = {Refused(403, "Forbidden", "podgroups is forbidden")};
+  state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_THAT(state->left_out, ElementsAre("podgroups: forbidden: podgroups is forbidden"));
+  // A snapshot reads them wherever they are: most clusters do not have them, and lack nothing.
+  RecordingSink sink;
+  options.sink = &sink;
+  answers[path] = {Refused(404, "NotFound", "no such path")};
+  state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_THAT(state->left_out, IsEmpty());
+}
+
 TEST_F(ClusterReaderTest, TwoListsAreUnderWayAtATime) {
   std::vector<std::shared_ptr<client::FakeTransport::Call>> calls;
   transport.on_send = nullptr;

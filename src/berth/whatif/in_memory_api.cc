@@ -18,6 +18,7 @@ using codec::json::value;
 using framework::Operation;
 
 constexpr std::string_view kClaims = "resourceclaims";
+constexpr std::string_view kPodGroups = "podgroups";
 constexpr std::string_view kVolumes = "persistentvolumes";
 constexpr std::string_view kVolumeClaims = "persistentvolumeclaims";
 constexpr std::string_view kSelectedNode = "volume.kubernetes.io/selected-node";
@@ -27,7 +28,9 @@ constexpr std::string_view kImmediate = "Immediate";
 constexpr std::string_view kStorage = "storage";
 
 Error NotFound(const framework::ObjectRef& ref) {
-  const std::string group = ref.resource == kClaims ? ".resource.k8s.io" : "";
+  const std::string group = ref.resource == kClaims      ? ".resource.k8s.io"
+                            : ref.resource == kPodGroups ? ".scheduling.k8s.io"
+                                                         : "";
   return {ErrorCode::kNotFound, ref.resource + group + " \"" + ref.name + "\" not found"};
 }
 
@@ -156,6 +159,7 @@ Expected<std::string> InMemoryApi::Do(const framework::ApiWrite& write) {
   if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
     if (patch->object.resource == kVolumes) return PatchVolume(*patch);
     if (patch->object.resource == kVolumeClaims) return PatchVolumeClaim(*patch);
+    if (patch->object.resource == kPodGroups) return PatchPodGroup(*patch);
     return patch->object.resource == kClaims ? Patch(*patch) : std::string("{}");
   }
   if (const auto* create = std::get_if<framework::ObjectCreate>(&write)) {
@@ -169,6 +173,29 @@ Expected<std::string> InMemoryApi::Do(const framework::ApiWrite& write) {
     if (claim == nullptr) return NotFound(read->object);
     return codec::WriteJson(plugins::ToJson(*claim));
   }
+  return std::string("{}");
+}
+
+// Conditions are merged by their type.
+Expected<std::string> InMemoryApi::PatchPodGroup(const framework::ObjectPatch& write) {
+  const api::PodGroup* group =
+      cluster_.objects.Of<api::PodGroup>().Find(write.object.namespace_name, write.object.name);
+  if (group == nullptr) return NotFound(write.object);
+  BERTH_ASSIGN_OR_RETURN(const value body, codec::ParseJson(write.body));
+  if (!Meets(body, group->metadata)) return Conflict();
+  auto changed = std::make_shared<api::PodGroup>(*group);
+  changed->metadata.resource_version = NextVersion();
+  const value* conditions = At(At(&body, "status"), "conditions");
+  if (conditions == nullptr || !conditions->is_array()) return std::string("{}");
+  for (const value& each : conditions->get_array()) {
+    api::GroupCondition condition{TextAt(&each, "type"), TextAt(&each, "status"), TextAt(&each, "reason"),
+                                  TextAt(&each, "message")};
+    const value* generation = At(&each, "observedGeneration");
+    if (generation != nullptr && generation->is_int64()) condition.observed_generation = generation->get_int64();
+    std::erase_if(changed->conditions, [&](const auto& other) { return other.type == condition.type; });
+    changed->conditions.push_back(std::move(condition));
+  }
+  cluster_.set(std::shared_ptr<const api::PodGroup>(std::move(changed)));
   return std::string("{}");
 }
 

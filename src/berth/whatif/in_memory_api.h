@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // InMemoryApi: the part of an API server that plugins write to, over a cluster in memory, with what is around it: it
 // names and numbers ResourceClaims, prepares devices as soon as they are allocated, and provisions and binds volumes at
-// once, as a provisioner and the volume controller would. Everything else is taken for written. One thread.
+// once, as a provisioner and the volume controller would. PodGroups get their conditions. Everything else is taken for
+// written. One thread.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,7 @@ class InMemoryApi {
   Expected<std::string> Store(codec::json::object claim);
   const Claim* Find(const framework::ObjectRef& ref) const;
 
+  Expected<std::string> PatchPodGroup(const framework::ObjectPatch& write);
   Expected<std::string> PatchVolume(const framework::ObjectPatch& write);
   Expected<std::string> PatchVolumeClaim(const framework::ObjectPatch& write);
   void Provision(const api::PersistentVolumeClaim& claim, const api::StorageClass& storage_class,

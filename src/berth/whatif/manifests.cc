@@ -51,7 +51,9 @@ std::string VersionOf(const ResourceType& type) {
 bool IsSimulated(std::string_view kind) {
   if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return true;
   for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
-    if (framework::InfoOf(static_cast<framework::ObjectKind>(k)).name == kind) return true;
+    const auto each = static_cast<framework::ObjectKind>(k);
+    // Groups of groups are not built (docs/pod-groups.md).
+    if (framework::InfoOf(each).name == kind) return each != framework::ObjectKind::kCompositePodGroup;
   }
   return false;
 }
@@ -235,8 +237,8 @@ class Reader {
     } else {
       metadata.erase("namespace");
     }
-    // A Pod is prepared once the PriorityClasses are known.
-    if (type->kind == "Pod") return {};
+    // These are prepared once the PriorityClasses are known.
+    if (type->kind == "Pod" || type->kind == "PodGroup") return {};
     return Prepare(*type, object, "");
   }
 
@@ -257,6 +259,13 @@ Expected<void> PreparePod(json::object& pod, std::string_view path_prefix, const
   BERTH_RETURN_IF_ERROR(CheckShape(*type, pod));
   BERTH_RETURN_IF_ERROR(rules.Admit(pod, path_prefix));
   return Prepare(*type, pod, path_prefix);
+}
+
+Expected<void> PreparePodGroup(json::object& group, const AdmissionRules& rules) {
+  static const ResourceType* const type = apiserver::FindResource("scheduling.k8s.io", "v1beta1", "podgroups");
+  group.erase("status");
+  BERTH_RETURN_IF_ERROR(rules.AdmitPodGroup(group));
+  return Prepare(*type, group, "");
 }
 
 }  // namespace berth::whatif

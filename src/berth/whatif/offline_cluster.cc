@@ -15,9 +15,13 @@ namespace {
 // Of the loop in Run(): against plugins that begin something anew for ever. A turn decides one pod at least.
 constexpr std::int64_t kTurnsMax = 10'000'000;
 
-// The event of a pod that made room, in upstream's words: "Preempted by pod UID on node NAME".
+// The event of a pod that made room, in upstream's words: "Preempted by pod UID on node NAME", or "by podgroup UID".
 constexpr std::string_view kPreempted = "Preempted";
-constexpr std::string_view kPreemptedBy = "Preempted by pod ";
+constexpr std::string_view kPreemptedBy = "Preempted by ";
+constexpr std::string_view kOnNode = " on node ";
+
+// What a back-off may last longer than it was meant to: the queue ends them in windows of a second.
+constexpr Duration kBackoffWindow = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -33,7 +37,9 @@ OfflineCluster::OfflineCluster(OfflineOptions options)
       api_(ForApi()) {}
 
 InMemoryApi::Cluster OfflineCluster::ForApi() {
-  return {handle_.objects(), [this](framework::AnyObject object) { SetObject(std::move(object)); },
+  // What these are part of counts as a change, not they: conditions of pod groups change with each try.
+  return {handle_.objects(),
+          [this](framework::AnyObject object) { core_->Handle(scheduler::ObjectSet{std::move(object)}, now_); },
           [this](framework::ObjectKind kind, const std::string& key) {
             core_->Handle(scheduler::ObjectGone{kind, key}, now_);
           },
@@ -69,14 +75,19 @@ void OfflineCluster::Load(const ClusterState& state) {
 }
 
 void OfflineCluster::SetObject(framework::AnyObject object) {
+  NoteChange();
   core_->Handle(scheduler::ObjectSet{std::move(object)}, now_);
 }
 
 void OfflineCluster::SetNode(std::shared_ptr<const api::Node> node) {
+  NoteChange();
   core_->Handle(scheduler::NodeSet{std::move(node)}, now_);
 }
 
-void OfflineCluster::RemoveNode(const std::string& name) { core_->Handle(scheduler::NodeGone{name}, now_); }
+void OfflineCluster::RemoveNode(const std::string& name) {
+  NoteChange();
+  core_->Handle(scheduler::NodeGone{name}, now_);
+}
 
 void OfflineCluster::SetPod(api::Pod pod) {
   pod.metadata.resource_version = api_.NextVersion();
@@ -84,6 +95,7 @@ void OfflineCluster::SetPod(api::Pod pod) {
 }
 
 void OfflineCluster::Take(std::shared_ptr<const api::Pod> pod) {
+  NoteChange();
   pods_[pod->metadata.uid] = pod;
   core_->Handle(scheduler::PodSet{std::move(pod)}, now_);
 }
@@ -94,6 +106,7 @@ void OfflineCluster::RemovePod(const std::string& uid) {
   const api::ObjectMeta meta = at->second->metadata;
   pods_.erase(at);
   refused_.erase(uid);
+  NoteChange();
   core_->Handle(scheduler::PodGone{meta.namespace_name, meta.name, meta.uid}, now_);
 }
 
@@ -124,11 +137,21 @@ void OfflineCluster::Run(Duration time_max) {
     bool has_done = core_->ScheduleOne(now_);
     has_done |= Perform();
     if (has_done) continue;
-    if (core_->IsIdle()) return;
+    if (core_->IsIdle() && !HasGroupsToRetry()) return;
     const std::optional<Time> wake = core_->NextWake();
     if (!wake || *wake > end) return;
     now_ = std::max(now_ + Duration{1}, *wake);
   }
+}
+
+bool OfflineCluster::HasGroupsToRetry() {
+  if (now_ < retried_until_) return true;
+  if (!std::exchange(is_retry_due_, false)) return false;
+  for (const queue::PodStanding& standing : core_->queue().Dump()) {
+    if (standing.backoff_expiration && !standing.pod->pod_group_name.empty())
+      retried_until_ = std::max(retried_until_, *standing.backoff_expiration + kBackoffWindow);
+  }
+  return now_ < retried_until_;
 }
 
 bool OfflineCluster::Perform() {
@@ -174,6 +197,9 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
     RemovePod(removal->uid);
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
     if (status->has_condition) refused_[status->pod.uid] = status->condition_message;
+    const auto at = pods_.find(status->pod.uid);
+    if (status->has_condition && pod_groups() != nullptr && at != pods_.end())
+      has_refused_groups_ |= !at->second->spec.pod_group_name.empty();
   } else {
     auto answer = api_.Do(write.write);
     if (answer.ok()) {
@@ -190,8 +216,9 @@ void OfflineCluster::Note(const scheduler::EmitEvent& event) {
     return each.pod->metadata.uid == event.regarding.uid;
   });
   if (eviction == evictions_.rend()) return;
-  const std::string_view rest = std::string_view(event.note).substr(kPreemptedBy.size());
-  eviction->preemptor_uid = rest.substr(0, rest.find(' '));
+  std::string_view by = std::string_view(event.note).substr(kPreemptedBy.size());
+  by = by.substr(0, by.find(kOnNode));
+  eviction->preemptor_uid = by.substr(std::min(by.find(' '), by.size() - 1) + 1);
 }
 
 std::string OfflineCluster::NodeOf(const api::Pod& pod) const {

@@ -18,6 +18,7 @@
 #include "berth/core/runtime/profile_plugins.h"
 #include "berth/core/scheduler/pod_choice.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/framework/pod_groups.h"
 #include "berth/plugins/registry.h"
 #include "berth/whatif/cluster_state.h"
 #include "berth/whatif/in_memory_api.h"
@@ -40,7 +41,7 @@ class OfflineCluster {
   // A pod that made room for another one.
   struct Eviction {
     std::shared_ptr<const api::Pod> pod;
-    std::string preemptor_uid;  // empty: not known
+    std::string preemptor_uid;  // of a pod or a pod group; empty: not known
   };
 
   // Empty. Fails when a plugin cannot be made.
@@ -58,6 +59,7 @@ class OfflineCluster {
   void RemoveNode(const std::string& name);
   void RemovePod(const std::string& uid);
   void RemoveObject(framework::ObjectKind kind, const std::string& key) {
+    NoteChange();
     core_->Handle(scheduler::ObjectGone{kind, key}, now_);
   }
   // What the volume controller and provisioners would do for a claim that waits for no pod.
@@ -76,6 +78,8 @@ class OfflineCluster {
 
   const scheduler::Scheduler& core() const { return *core_; }
   const framework::Objects& objects() const { return handle_.objects(); }
+  // Null: pods are scheduled one by one.
+  const framework::PodGroups* pod_groups() const { return handle_.pod_groups(); }
   const framework::NodeTable& nodes() const { return core_->cache().nodes(); }
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
@@ -106,6 +110,8 @@ class OfflineCluster {
   // True when something was done.
   bool Perform();
   void Perform(scheduler::Write&& write);
+  bool HasGroupsToRetry();
+  void NoteChange() { is_retry_due_ |= has_refused_groups_; }
   void Note(const scheduler::EmitEvent& event);
 
   const OfflineOptions options_;
@@ -118,6 +124,10 @@ class OfflineCluster {
   std::map<std::string, std::string> refused_;                   // by uid: what its condition says
   std::vector<Eviction> evictions_;
   Time now_;
+  // A refused pod group waits for nothing but its back-off. It is tried again after what changed behind its refusal.
+  bool has_refused_groups_ = false;
+  bool is_retry_due_ = false;
+  Time retried_until_{};  // then all of them have been tried since it was due
   InMemoryApi api_;
 };
 

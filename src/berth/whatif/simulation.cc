@@ -194,20 +194,61 @@ class Run {
     if (!cluster_.evictions().empty()) {
       for (const PodPtr& pod : input_.state.pods) names_.emplace(pod->metadata.uid, KeyOf(*pod));
     }
+    std::map<std::string, std::string> groups;  // the same of PodGroups
+    for (const auto& [key, group] : cluster_.objects().Of<api::PodGroup>()) groups.emplace(group->metadata.uid, key);
     for (const OfflineCluster::Eviction& eviction : cluster_.evictions()) {
       const auto by = names_.find(eviction.preemptor_uid);
+      const auto by_group = groups.find(eviction.preemptor_uid);
+      const bool is_for_group = by == names_.end() && by_group != groups.end();
+      const std::string preemptor = is_for_group ? by_group->second : by == names_.end() ? "" : by->second;
       out_.evictions.push_back({WorkloadOf(*eviction.pod), eviction.pod->metadata.name, eviction.pod->spec.node_name,
-                                by == names_.end() ? std::string() : by->second});
+                                preemptor, is_for_group});
     }
     out_.nodes_after = NodeUses(cluster_.nodes());
     std::stable_sort(asked_.begin(), asked_.end(), [](const Asked& a, const Asked& b) { return a.origin < b.origin; });
     for (const Asked& asked : asked_) Collect(asked);
+    if (cluster_.pod_groups() != nullptr) CollectGroups();
+  }
+
+  void CollectGroups() {
+    std::map<framework::PodGroupKey, const api::Pod*>
+        groups;  // with a pod of theirs, one that stays pending if any does
+    for (const Asked& asked : asked_) {
+      const api::Pod& pod = *asked.pod;
+      if (pod.spec.pod_group_name.empty()) continue;
+      const api::Pod*& shown = groups[{pod.metadata.namespace_name, pod.spec.pod_group_name, false}];
+      if (shown == nullptr || cluster_.NodeOf(pod).empty()) shown = &pod;
+    }
+    for (const auto& [key, pod] : groups) {
+      const api::PodGroup* const group = cluster_.pod_groups()->FindPodGroup(key);
+      if (group == nullptr) continue;  // its pods wait for it, and say so
+      const framework::PodGroups::Counts counts = cluster_.pod_groups()->CountsOf(key);
+      SimulatedGroup& out = out_.groups.emplace_back();
+      out.namespace_name = key.namespace_name;
+      out.name = key.name;
+      out.min_count = group->min_count;
+      out.scheduled = counts.scheduled;
+      out.pending = counts.unscheduled;
+      if (const auto gate = cluster_.GateOf(*pod)) {
+        out.reason = "Gated";
+        out.message = *gate;
+      } else if (const auto* condition = group->FindCondition(api::kPodGroupInitiallyScheduled)) {
+        out.reason = condition->reason;
+        out.message = condition->message;
+      }
+    }
   }
 
   void Collect(const Asked& asked) {
-    SimulatedPod pod{
-        asked.origin, WorkloadOf(*asked.pod), asked.pod->metadata.name, cluster_.NodeOf(*asked.pod), {}, {},
-        asked.was_on};
+    SimulatedPod pod{asked.origin,
+                     WorkloadOf(*asked.pod),
+                     asked.pod->metadata.name,
+                     cluster_.NodeOf(*asked.pod),
+                     {},
+                     {},
+                     asked.was_on,
+                     {}};
+    if (cluster_.pod_groups() != nullptr) pod.group = asked.pod->spec.pod_group_name;
     if (pod.node.empty()) {
       pod.why = cluster_.WhyNot(*asked.pod);
     } else {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct SimulatedPod {
   std::string zone;    // of the node
   std::string why;     // of a pod that stays pending
   std::string was_on;  // the node before; empty: none
+  std::string group;   // the PodGroup that it is scheduled with; empty: it is scheduled by itself
   bool operator==(const SimulatedPod&) const = default;
 };
 
@@ -39,8 +41,26 @@ struct SimulatedEviction {
   Workload workload;
   std::string name;
   std::string node;
-  std::string preemptor;  // "namespace/name"; empty: not known
+  std::string preemptor;      // "namespace/name"; empty: not known
+  bool is_for_group = false;  // the preemptor is a PodGroup
   bool operator==(const SimulatedEviction&) const = default;
+};
+
+// A PodGroup of pods of the simulation, as it is afterwards.
+struct SimulatedGroup {
+  std::string namespace_name;
+  std::string name;
+  std::optional<std::int32_t> min_count;  // absent: its policy is basic
+  std::size_t scheduled = 0;              // its pods with a node, those that ran before counted
+  std::size_t pending = 0;
+  // "Scheduled", "Unschedulable" or "SchedulerError" by its condition, which never goes back from the first; "Gated":
+  // it waits to be tried. Empty: neither.
+  std::string reason;
+  std::string message;
+
+  // A gang has enough of its pods, and any other group has one.
+  bool IsPlaced() const { return scheduled >= static_cast<std::size_t>(min_count.value_or(1)); }
+  bool operator==(const SimulatedGroup&) const = default;
 };
 
 // A pod that goes and that nobody creates anew elsewhere.
@@ -55,6 +75,7 @@ struct LostPod {
 struct Simulation {
   // By origin; within one in the order in which they came.
   std::vector<SimulatedPod> pods;
+  std::vector<SimulatedGroup> groups;  // by name
   std::vector<SimulatedEviction> evictions;
   std::vector<LostPod> lost;
   std::vector<std::string> notes;

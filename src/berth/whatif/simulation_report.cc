@@ -25,7 +25,7 @@ constexpr std::size_t kNodesNamedMax = 3;  // more of them are counted
 constexpr std::size_t kRowsMax = 50;       // of evictions and the like, unless wide
 constexpr std::size_t kWrapWidthMin = 40;
 
-using PodGroup = std::pair<PodOrigin, Workload>;
+using PodsOf = std::pair<PodOrigin, Workload>;
 using NodeCounts = std::map<std::string, std::size_t>;  // "": stays pending
 
 std::string NameOf(const Workload& workload) {
@@ -38,8 +38,8 @@ std::string Count(std::size_t count, const std::string& noun) {
   return std::to_string(count) + ' ' + noun + (count == 1 ? "" : "s");
 }
 
-std::map<PodGroup, NodeCounts> Grouped(const Simulation& simulation) {
-  std::map<PodGroup, NodeCounts> groups;
+std::map<PodsOf, NodeCounts> Grouped(const Simulation& simulation) {
+  std::map<PodsOf, NodeCounts> groups;
   for (const SimulatedPod& pod : simulation.pods) ++groups[{pod.origin, pod.workload}][pod.node];
   return groups;
 }
@@ -49,7 +49,7 @@ std::size_t PendingOf(const NodeCounts& counts) {
   return at == counts.end() ? 0 : at->second;
 }
 
-std::size_t PodsOf(const NodeCounts& counts) {
+std::size_t CountOf(const NodeCounts& counts) {
   std::size_t sum = 0;
   for (const auto& [node, count] : counts) sum += count;
   return sum;
@@ -151,16 +151,64 @@ void AddPods(const Simulation& simulation, const ReportStyle& style, Text& text)
   Table table({{"WORKLOAD"}, {"ORIGIN"}, {"PODS", true}, {"PENDING", true}, {"NODES"}});
   for (const auto& [group, counts] : Grouped(simulation)) {
     const std::size_t pending = PendingOf(counts);
-    table.AddRow({NameOf(group.second), std::string(ToString(group.first)), std::to_string(PodsOf(counts)),
+    table.AddRow({NameOf(group.second), std::string(ToString(group.first)), std::to_string(CountOf(counts)),
                   Cell(std::to_string(pending), pending == 0 ? Color::kNone : Color::kRed), Where(counts)});
   }
   text.Add(table);
 }
 
+std::string NameOf(const SimulatedGroup& group) { return group.namespace_name + '/' + group.name; }
+
+void AddGroups(const Simulation& simulation, Text& text) {
+  Table table({{"POD GROUP"}, {"MIN COUNT", true}, {"SCHEDULED", true}, {"PENDING", true}, {"REASON"}});
+  for (const SimulatedGroup& group : simulation.groups) {
+    if (!text.HasRoom(table)) break;
+    table.AddRow({NameOf(group), group.min_count ? std::to_string(*group.min_count) : "-",
+                  std::to_string(group.scheduled),
+                  Cell(std::to_string(group.pending), group.pending == 0 ? Color::kNone : Color::kRed), group.reason});
+  }
+  text.AddRest(table, simulation.groups.size());
+}
+
+// By "namespace/name", the groups that tell why their pods stay pending.
+std::map<std::string, const SimulatedGroup*> GroupsWithReason(const Simulation& simulation) {
+  std::map<std::string, const SimulatedGroup*> groups;
+  for (const SimulatedGroup& group : simulation.groups) {
+    if (group.pending > 0 && !group.message.empty()) groups[NameOf(group)] = &group;
+  }
+  return groups;
+}
+
+// Of the group's pods, one that has a reason of its own, which is not the group's once more.
+const SimulatedPod* PodThatTellsMore(const Simulation& simulation, const SimulatedGroup& group) {
+  const auto found = std::ranges::find_if(simulation.pods, [&](const SimulatedPod& pod) {
+    return pod.node.empty() && pod.group == group.name && pod.workload.namespace_name == group.namespace_name &&
+           !group.message.starts_with(pod.why) && !pod.why.ends_with(group.message);
+  });
+  return found == simulation.pods.end() ? nullptr : &*found;
+}
+
+void AddGroupReasons(const Simulation& simulation, Text& text) {
+  std::size_t told = 0;
+  for (const auto& [name, group] : GroupsWithReason(simulation)) {
+    if (told++ == kRowsMax) break;
+    text.Gap();
+    text.Add(Count(group->pending, "pod") + " of PodGroup " + name + (group->pending == 1 ? " stays" : " stay") +
+                 " pending:",
+             Color::kRed);
+    text.AddWrapped(group->message);
+    if (const SimulatedPod* const pod = PodThatTellsMore(simulation, *group))
+      text.AddWrapped("pod " + pod->name + ": " + pod->why);
+  }
+}
+
 void AddReasons(const Simulation& simulation, Text& text) {
+  AddGroupReasons(simulation, text);
+  const auto groups = GroupsWithReason(simulation);
   std::map<std::tuple<PodOrigin, Workload, std::string>, std::size_t> reasons;
   for (const SimulatedPod& pod : simulation.pods) {
-    if (pod.node.empty()) ++reasons[{pod.origin, pod.workload, pod.why}];
+    const bool is_told = !pod.group.empty() && groups.contains(pod.workload.namespace_name + '/' + pod.group);
+    if (pod.node.empty() && !is_told) ++reasons[{pod.origin, pod.workload, pod.why}];
   }
   std::size_t told = 0;
   for (const auto& [reason, count] : reasons) {
@@ -180,7 +228,8 @@ void AddLosses(const Simulation& simulation, Text& text) {
   Table evicted({{"EVICTED"}, {"FROM"}, {"FOR"}});
   for (const SimulatedEviction& each : simulation.evictions) {
     if (text.HasRoom(evicted))
-      evicted.AddRow({each.workload.namespace_name + '/' + each.name, each.node, each.preemptor});
+      evicted.AddRow({each.workload.namespace_name + '/' + each.name, each.node,
+                      (each.is_for_group ? "PodGroup " : "") + each.preemptor});
   }
   text.AddRest(evicted, simulation.evictions.size());
   Table lost({{"LOST"}, {"WAS ON"}, {"WHY"}});
@@ -313,7 +362,7 @@ std::map<Workload, Difference> Differences(const Simulation& a, const Simulation
       const auto other = difference.b.find(node);
       if (other != difference.b.end()) same += std::min(count, other->second);
     }
-    difference.pods = std::max(PodsOf(difference.a), PodsOf(difference.b));
+    difference.pods = std::max(CountOf(difference.a), CountOf(difference.b));
     difference.elsewhere = difference.pods - same;
   }
   return all;
@@ -335,6 +384,7 @@ std::size_t CountElsewhere(const Simulation& a, const Simulation& b) {
 std::string SimulationText(const Simulation& simulation, const ReportStyle& style) {
   Text text(style);
   AddPods(simulation, style, text);
+  AddGroups(simulation, text);
   AddReasons(simulation, text);
   AddLosses(simulation, text);
   if (style.is_wide) AddNodes(simulation, text);
@@ -355,6 +405,11 @@ std::string ComparisonText(const Compared& a, const Compared& b, const ReportSty
   };
   row("placed", [](const Simulation& each) { return std::to_string(PlacedOf(each)); });
   row("pending", [](const Simulation& each) { return std::to_string(each.pods.size() - PlacedOf(each)); });
+  if (!a.simulation.groups.empty()) {
+    row("pod groups placed", [](const Simulation& each) {
+      return std::to_string(std::ranges::count_if(each.groups, &SimulatedGroup::IsPlaced));
+    });
+  }
   row("evictions", [](const Simulation& each) { return std::to_string(each.evictions.size()); });
   row("their nodes", [](const Simulation& each) { return std::to_string(NodesOf(each)); });
   std::map<std::string, std::size_t> zones = a.simulation.zones;
@@ -425,16 +480,29 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
                       {"node", TextOrNull(pod.node)}};
     if (!pod.zone.empty()) item["zone"] = pod.zone;
     if (!pod.was_on.empty()) item["previousNode"] = pod.was_on;
+    if (!pod.group.empty()) item["podGroup"] = pod.group;
     if (pod.node.empty()) item["reason"] = pod.why;
     pods.push_back(std::move(item));
   }
+  json::array groups;
+  for (const SimulatedGroup& each : simulation.groups) {
+    groups.push_back(json::object{{"namespace", each.namespace_name},
+                                  {"name", each.name},
+                                  {"minCount", each.min_count ? json::value(*each.min_count) : json::value()},
+                                  {"scheduled", each.scheduled},
+                                  {"pending", each.pending},
+                                  {"reason", TextOrNull(each.reason)},
+                                  {"message", TextOrNull(each.message)}});
+  }
   json::array evictions;
   for (const SimulatedEviction& each : simulation.evictions) {
-    evictions.push_back(json::object{{"namespace", each.workload.namespace_name},
-                                     {"name", each.name},
-                                     {"workload", ToJson(each.workload)},
-                                     {"node", each.node},
-                                     {"preemptor", TextOrNull(each.preemptor)}});
+    json::object item{{"namespace", each.workload.namespace_name},
+                      {"name", each.name},
+                      {"workload", ToJson(each.workload)},
+                      {"node", each.node},
+                      {"preemptor", TextOrNull(each.preemptor)}};
+    if (each.is_for_group) item["preemptorKind"] = "PodGroup";
+    evictions.push_back(std::move(item));
   }
   json::array lost;
   for (const LostPod& each : simulation.lost) {
@@ -452,6 +520,7 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
   for (const auto& [zone, count] : simulation.zones) zones[zone] = count;
   return {{"pods", std::move(pods)},
           {"pending", simulation.PendingCount()},
+          {"podGroups", std::move(groups)},
           {"evictions", std::move(evictions)},
           {"lost", std::move(lost)},
           {"nodes", std::move(nodes)},
