@@ -13,6 +13,7 @@
 #include "berth/devcluster/apiserver/resources_cells.h"
 #include "berth/devcluster/apiserver/resources_reading.h"
 #include "berth/devcluster/apiserver/resources_rows_cluster.h"
+#include "berth/devcluster/apiserver/resources_rows_policy.h"
 #include "berth/devcluster/apiserver/resources_rows_storage.h"
 #include "berth/devcluster/apiserver/resources_rows_workload.h"
 
@@ -285,7 +286,7 @@ std::vector<KindPrinting> OtherPrintings() {
 
 std::map<std::string_view, Printing> AllPrintings() {
   std::map<std::string_view, Printing> all;
-  for (auto* list : {WorkloadPrintings, StoragePrintings, ClusterPrintings, OtherPrintings}) {
+  for (auto* list : {WorkloadPrintings, StoragePrintings, ClusterPrintings, PolicyPrintings, OtherPrintings}) {
     for (KindPrinting& each : list()) all[each.kind] = std::move(each.printing);
   }
   return all;
