@@ -465,6 +465,7 @@ std::vector<Entry> MoreEntries() {
   autoscaler.in_all = true;
   autoscaler.defaults = DefaultHorizontalPodAutoscaler;
   autoscaler.validate = ValidateHorizontalPodAutoscaler;
+  autoscaler.prepare = WithStatus(false, {{"currentMetrics", nullptr}, {"desiredReplicas", 0}});
   Entry old_autoscaler = autoscaler;  // the older spelling of the same objects
   old_autoscaler.version = "v1";
   old_autoscaler.defaults = DefaultHorizontalPodAutoscalerV1;
@@ -473,6 +474,31 @@ std::vector<Entry> MoreEntries() {
   ingress.prepare = WithStatus(true, {{"loadBalancer", json::object()}});
   Entry network_policy = plain(kNetworking, "NetworkPolicy", "networkpolicies", kNamespaced, {"netpol"});
   network_policy.defaults = DefaultNetworkPolicy;
+  // Upstream counts no generations of these.
+  Entry address = plain(kNetworking, "IPAddress", "ipaddresses", kCluster, {"ip"});
+  address.prepare = {};
+  const auto uncounted = [&](const char* group, const char* kind, const char* plural,
+                             std::vector<std::string> short_names = {}, Defaults defaults = nullptr) {
+    Entry entry = with_status(group, kind, plural, kCluster, std::move(short_names));
+    entry.prepare = WithStatus(false);
+    entry.defaults = defaults;
+    return entry;
+  };
+  const auto webhooks = [&](const char* kind, const char* plural, Defaults defaults) {
+    Entry entry = without_spec(kAdmission, kind, plural, kCluster, nullptr, defaults);
+    entry.prepare = WithGeneration({"webhooks"});
+    return entry;
+  };
+  Entry endpoint_slice =
+      without_spec("discovery.k8s.io", "EndpointSlice", "endpointslices", kNamespaced, nullptr, DefaultEndpointSlice);
+  endpoint_slice.prepare = WithGeneration({"addressType", "endpoints", "ports"});
+  Entry mutating_policy = plain(kAdmission, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", kCluster);
+  mutating_policy.defaults = DefaultAdmissionPolicy;
+  Entry validating_policy =
+      with_status(kAdmission, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", kCluster);
+  validating_policy.defaults = DefaultAdmissionPolicy;
+  Entry priority_level = with_status(kFlow, "PriorityLevelConfiguration", "prioritylevelconfigurations", kCluster);
+  priority_level.defaults = DefaultPriorityLevel;
   Entry definition = with_status("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions",
                                  kCluster, {"crd", "crds"});
   definition.defaults = DefaultCustomResourceDefinition;
@@ -486,25 +512,25 @@ std::vector<Entry> MoreEntries() {
       ingress,
       plain(kNetworking, "IngressClass", "ingressclasses", kCluster),
       network_policy,
-      plain(kNetworking, "IPAddress", "ipaddresses", kCluster, {"ip"}),
-      with_status(kNetworking, "ServiceCIDR", "servicecidrs", kCluster),
-      without_spec("discovery.k8s.io", "EndpointSlice", "endpointslices", kNamespaced),
+      address,
+      uncounted(kNetworking, "ServiceCIDR", "servicecidrs"),
+      endpoint_slice,
       without_spec(kRbac, "ClusterRoleBinding", "clusterrolebindings", kCluster, ValidateRoleBinding,
                    DefaultRoleBinding),
       without_spec(kRbac, "ClusterRole", "clusterroles", kCluster, ValidateRole),
       without_spec(kRbac, "RoleBinding", "rolebindings", kNamespaced, ValidateRoleBinding, DefaultRoleBinding),
       without_spec(kRbac, "Role", "roles", kNamespaced, ValidateRole),
       definition,
-      plain(kAdmission, "MutatingAdmissionPolicy", "mutatingadmissionpolicies", kCluster),
+      mutating_policy,
       plain(kAdmission, "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", kCluster),
-      without_spec(kAdmission, "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", kCluster),
-      with_status(kAdmission, "ValidatingAdmissionPolicy", "validatingadmissionpolicies", kCluster),
+      webhooks("MutatingWebhookConfiguration", "mutatingwebhookconfigurations", DefaultMutatingWebhooks),
+      validating_policy,
       plain(kAdmission, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", kCluster),
-      without_spec(kAdmission, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", kCluster),
-      with_status("apiregistration.k8s.io", "APIService", "apiservices", kCluster),
-      with_status("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", kCluster, {"csr"}),
+      webhooks("ValidatingWebhookConfiguration", "validatingwebhookconfigurations", DefaultValidatingWebhooks),
+      uncounted("apiregistration.k8s.io", "APIService", "apiservices", {}, DefaultApiService),
+      uncounted("certificates.k8s.io", "CertificateSigningRequest", "certificatesigningrequests", {"csr"}),
       with_status(kFlow, "FlowSchema", "flowschemas", kCluster),
-      with_status(kFlow, "PriorityLevelConfiguration", "prioritylevelconfigurations", kCluster),
+      priority_level,
   };
 }
 

@@ -30,6 +30,16 @@ json::object* MutableMember(json::object& object, std::string_view name) {
   return found != object.end() && found->value().is_object() ? &found->value().get_object() : nullptr;
 }
 
+constexpr std::int64_t kHttpsPort = 443;
+
+// What requests a webhook or an admission policy is about.
+void DefaultMatching(json::object& owner, std::string_view rules) {
+  Default(owner, "matchPolicy", "Equivalent");
+  MutableObject(owner, "namespaceSelector");
+  MutableObject(owner, "objectSelector");
+  for (json::object* rule : MutableObjectsOf(owner, rules)) Default(*rule, "scope", "*");
+}
+
 // An image without tag and digest means "latest", which is always pulled anew.
 bool IsLatest(std::string_view image) {
   if (image.empty()) return false;
@@ -473,6 +483,50 @@ void DefaultCustomResourceDefinition(json::object& object) {
     Default(names, "listKind", json::string(kind + "List"));
   }
   Default(MutableObject(spec, "conversion"), "strategy", "None");
+}
+
+void DefaultEndpointSlice(json::object& object) {
+  for (json::object* port : MutableObjectsOf(object, "ports")) {
+    if (FindMember(*port, "name") == nullptr) (*port)["name"] = "";
+    Default(*port, "protocol", "TCP");
+  }
+  for (json::object* endpoint : MutableObjectsOf(object, "endpoints")) MutableObject(*endpoint, "conditions");
+}
+
+void DefaultApiService(json::object& object) {
+  if (json::object* service = MutableMember(MutableObject(object, "spec"), "service")) {
+    Default(*service, "port", kHttpsPort);
+  }
+}
+
+void DefaultPriorityLevel(json::object& object) {
+  if (json::object* limited = MutableMember(MutableObject(object, "spec"), "limited")) {
+    Default(*limited, "nominalConcurrencyShares", 30);
+    Default(*limited, "lendablePercent", 0);
+  }
+}
+
+void DefaultMutatingWebhooks(json::object& object) {
+  DefaultValidatingWebhooks(object);
+  for (json::object* webhook : MutableObjectsOf(object, "webhooks")) Default(*webhook, "reinvocationPolicy", "Never");
+}
+
+void DefaultValidatingWebhooks(json::object& object) {
+  for (json::object* webhook : MutableObjectsOf(object, "webhooks")) {
+    Default(*webhook, "failurePolicy", "Fail");
+    Default(*webhook, "timeoutSeconds", 10);
+    DefaultMatching(*webhook, "rules");
+    json::object* client = MutableMember(*webhook, "clientConfig");
+    json::object* service = client == nullptr ? nullptr : MutableMember(*client, "service");
+    if (service != nullptr) Default(*service, "port", kHttpsPort);
+  }
+}
+
+void DefaultAdmissionPolicy(json::object& object) {
+  json::object& spec = MutableObject(object, "spec");
+  Default(spec, "failurePolicy", "Fail");
+  json::object* constraints = MutableMember(spec, "matchConstraints");
+  if (constraints != nullptr) DefaultMatching(*constraints, "resourceRules");
 }
 
 }  // namespace berth::apiserver::internal

@@ -34,5 +34,11 @@ void DefaultHorizontalPodAutoscalerV1(json::object& object);
 void DefaultNetworkPolicy(json::object& object);
 void DefaultRoleBinding(json::object& object);
 void DefaultCustomResourceDefinition(json::object& object);
+void DefaultEndpointSlice(json::object& object);
+void DefaultApiService(json::object& object);
+void DefaultPriorityLevel(json::object& object);
+void DefaultMutatingWebhooks(json::object& object);
+void DefaultValidatingWebhooks(json::object& object);
+void DefaultAdmissionPolicy(json::object& object);
 
 }  // namespace berth::apiserver::internal

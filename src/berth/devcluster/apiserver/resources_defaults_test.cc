@@ -232,6 +232,50 @@ TEST(Defaults, AJobTellsItsPodsByItsUid) {
   EXPECT_FALSE(own.at("spec").as_object().contains("completions"));
 }
 
+TEST(Defaults, AJobWithoutLabelsHasThoseOfItsPods) {
+  const ResourceType& jobs = *FindResource("batch", "v1", "jobs");
+  const json::object job = Created(jobs, R"({"metadata":{"name":"j","uid":"u"},"spec":{"template":{"spec":{}}}})");
+  EXPECT_EQ(job.at("metadata").at("labels"), job.at("spec").at("template").at("metadata").at("labels"));
+  const json::object own =
+      Created(jobs, R"({"metadata":{"name":"j","uid":"u","labels":{"a":"b"}},"spec":{"template":{"spec":{}}}})");
+  EXPECT_EQ(own.at("metadata").at("labels"), Parse(R"({"a":"b"})"));
+}
+
+TEST(Defaults, OfAdmission) {
+  constexpr const char* kGroup = "admissionregistration.k8s.io";
+  const json::object webhooks = Created(*FindResource(kGroup, "v1", "mutatingwebhookconfigurations"),
+                                        R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","rules":[{}],
+      "clientConfig":{"service":{"name":"s"}}}]})");
+  EXPECT_EQ(webhooks.at("metadata").at("generation"), 1);
+  EXPECT_EQ(webhooks.at("webhooks").at(0),
+            json::value(Parse(R"({"name":"a.b.c","rules":[{"scope":"*"}],"clientConfig":{"service":{"name":"s","port":443}},
+      "failurePolicy":"Fail","matchPolicy":"Equivalent","namespaceSelector":{},"objectSelector":{},"timeoutSeconds":10,
+      "reinvocationPolicy":"Never"})")));
+  const json::object policy = Created(*FindResource(kGroup, "v1", "validatingadmissionpolicies"),
+                                      R"({"metadata":{"name":"p"},"spec":{"matchConstraints":{}}})");
+  EXPECT_EQ(policy.at("spec"), json::value(Parse(R"({"failurePolicy":"Fail","matchConstraints":{
+      "matchPolicy":"Equivalent","namespaceSelector":{},"objectSelector":{}}})")));
+}
+
+TEST(Defaults, OfAnEndpointSlice) {
+  const json::object slice = Created(*FindResource("discovery.k8s.io", "v1", "endpointslices"),
+                                     R"({"metadata":{"name":"s"},"ports":[{"port":80}],"endpoints":[{}]})");
+  EXPECT_EQ(slice.at("ports"), json::value(json::parse(R"([{"port":80,"name":"","protocol":"TCP"}])")));
+  EXPECT_EQ(slice.at("endpoints"), json::value(json::parse(R"([{"conditions":{}}])")));
+}
+
+TEST(Defaults, NoGenerationWhereUpstreamCountsNone) {
+  for (const auto& [group, plural] : {std::pair("autoscaling", "horizontalpodautoscalers"),
+                                      std::pair("networking.k8s.io", "ipaddresses"),
+                                      std::pair("networking.k8s.io", "servicecidrs"),
+                                      std::pair("apiregistration.k8s.io", "apiservices"),
+                                      std::pair("certificates.k8s.io", "certificatesigningrequests")}) {
+    const char* version = group == std::string_view("autoscaling") ? "v2" : "v1";
+    const json::object made = Created(*FindResource(group, version, plural), R"({"metadata":{"name":"x"}})");
+    EXPECT_FALSE(made.at("metadata").as_object().contains("generation")) << plural;
+  }
+}
+
 TEST(Defaults, NamesOfACustomResourceDefinition) {
   const ResourceType& definitions = *FindResource("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   const json::object made = Created(definitions, R"({"metadata":{"name":"boats.x.org"},"spec":{"group":"x.org",

@@ -200,6 +200,9 @@ void PrepareJobCreate(json::object& job) {
     labels[std::string(prefix) + "job-name"] = name;
   }
   MutableObject(MutableObject(spec, "selector"), "matchLabels")["batch.kubernetes.io/controller-uid"] = uid;
+  // As upstream's defaults, which see the template with these labels.
+  json::object& own = MutableObject(MutableObject(job, "metadata"), "labels");
+  if (own.empty()) own = labels;
 }
 
 void PrepareCreate(const PrepareTraits& traits, json::object& object) {

@@ -25,6 +25,13 @@ void ValidateKeys(const json::object& object, std::string_view member, Errors& e
 void ValidateServicePort(const json::object& port, const std::string& path, Errors& errors) {
   ValidatePort(port, "port", path, errors);
   ValidateOneOf(port, "protocol", path, {"SCTP", "TCP", "UDP"}, errors);
+  constexpr std::int64_t kNodePortMin = 30000;
+  constexpr std::int64_t kNodePortMax = 32767;
+  const std::int64_t node_port = IntMember(port, "nodePort");
+  if (node_port != 0 && (node_port < kNodePortMin || node_port > kNodePortMax)) {
+    errors.push_back(Invalid(path + ".nodePort", node_port,
+                             "provided port is not in the valid range. The range of valid ports is 30000-32767"));
+  }
   const json::value* target = FindMember(port, "targetPort");
   if (target == nullptr) return;
   if (target->is_string()) {

@@ -62,8 +62,9 @@ void ValidateCronJob(const json::object& object, const json::object*, Errors& er
   if (schedule.empty()) {
     errors.push_back(Required("spec.schedule"));
   } else if (const std::size_t words = Words(schedule); schedule.front() != '@' && words != 5) {
-    errors.push_back(
-        Invalid("spec.schedule", json::value(schedule), "expected exactly 5 fields, found " + std::to_string(words)));
+    errors.push_back(Invalid("spec.schedule", json::value(schedule),
+                             "expected exactly 5 fields, found " + std::to_string(words) + ": [" +
+                                 std::string(schedule) + ']'));
   }
   ValidateOneOf(spec, "concurrencyPolicy", "spec", {"Allow", "Forbid", "Replace"}, errors);
   for (const char* member : {"startingDeadlineSeconds", "successfulJobsHistoryLimit", "failedJobsHistoryLimit"}) {

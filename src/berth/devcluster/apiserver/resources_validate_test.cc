@@ -214,6 +214,9 @@ const Case kCases[] = {
      "\"NoExecute\"\n"
      "metadata.taints[3]: Duplicate value: {\"key\":\"a\",\"effect\":\"NoSchedule\"}: taints must be unique by key and "
      "effect pair"},
+    {"node port", "", "services", R"({"type":"NodePort","ports":[{"port":80,"nodePort":80}]})",
+     "spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is "
+     "30000-32767"},
     {"service without ports", "", "services", "{}", "spec.ports: Required value"},
     {"claim", "", "persistentvolumeclaims", "{}",
      "spec.accessModes: Required value: at least 1 access mode is required\nspec.resources[storage]: Required value"},
@@ -473,7 +476,7 @@ const Case kStoredKinds[] = {
     {"a schedule of three fields", "batch", "cronjobs",
      R"({"schedule":"* * *","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never",
          "containers":[{"name":"c","image":"i"}]}}}}})",
-     "spec.schedule: Invalid value: \"* * *\": expected exactly 5 fields, found 3"},
+     "spec.schedule: Invalid value: \"* * *\": expected exactly 5 fields, found 3: [* * *]"},
     {"an hourly cron job", "batch", "cronjobs",
      R"({"schedule":"@hourly","jobTemplate":{"spec":{"template":{"spec":{"restartPolicy":"Never",
          "containers":[{"name":"c","image":"i"}]}}}}})",
