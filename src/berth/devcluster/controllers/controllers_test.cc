@@ -118,6 +118,8 @@ TEST_F(ControllersTest, ADeploymentComesToLife) {
   const json::value web = cluster.Get(kWeb);
   EXPECT_EQ(ConditionOf(web, "Available"), "True/MinimumReplicasAvailable");
   EXPECT_EQ(ConditionOf(web, "Progressing"), "True/NewReplicaSetAvailable");
+  EXPECT_EQ(Text(web, "status.conditions.1.type"), "Progressing");  // what has changed last is the last
+  EXPECT_EQ(Number(web, "metadata.generation"), 1);                 // the revision's annotation is no new generation
   EXPECT_EQ(Number(web, "status.readyReplicas"), 3);
   EXPECT_EQ(Number(web, "status.unavailableReplicas"), 0);
   EXPECT_EQ(At(web, "metadata.annotations").as_object().at("deployment.kubernetes.io/revision").as_string(), "1");

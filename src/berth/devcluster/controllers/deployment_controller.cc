@@ -65,6 +65,28 @@ json::object MakeCondition(const json::object* before, std::string_view type, st
           {"reason", View(reason)}, {"message", std::move(message)}};
 }
 
+void RemoveCondition(json::array& conditions, std::string_view type) {
+  const auto rest = std::remove_if(conditions.begin(), conditions.end(), [&](const json::value& each) {
+    return each.is_object() && StringOf(each.get_object(), "type") == type;
+  });
+  conditions.erase(rest, conditions.end());
+}
+
+// One with another status or reason becomes the last, as upstream's SetDeploymentCondition has it.
+void SetCondition(json::array& conditions, const json::object& condition) {
+  const std::string_view type = StringOf(condition, "type");
+  for (json::value& each : conditions) {
+    if (!each.is_object() || StringOf(each.get_object(), "type") != type) continue;
+    const bool is_same = StringOf(each.get_object(), "status") == StringOf(condition, "status") &&
+                         StringOf(each.get_object(), "reason") == StringOf(condition, "reason");
+    if (!is_same) break;
+    each = condition;
+    return;
+  }
+  RemoveCondition(conditions, type);
+  conditions.push_back(condition);
+}
+
 }  // namespace
 
 DeploymentController::DeploymentController(Context& context)
@@ -340,8 +362,9 @@ bool DeploymentController::WriteRevision(const RoundPtr& round) {
   if (now != nullptr && *now == revision) return false;
   const json::object patch{
       {"metadata", json::object{{"uid", deployment.uid}, {"annotations", json::object{{kRevision, revision}}}}}};
-  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name), patch,
-                kMergePatch, [this, round](Expected<net::Response> response) {
+  // By way of the status, as upstream: an annotation alone is no new generation there.
+  context_.Send("PATCH", ObjectPath(kAppsPrefix, deployment.namespace_name, "deployments", deployment.name, "status"),
+                patch, kMergePatch, [this, round](Expected<net::Response> response) {
                   if (!response.ok()) {
                     context_.CountFailure("writing the revision of", round->deployment->Key(), response.error());
                     return Finish(round, false);
@@ -486,14 +509,14 @@ void DeploymentController::WriteStatus(const RoundPtr& round) {
   }
   if (is_complete) RemoveOldSets(round);
 
-  // In upstream's order; conditions of others stay.
-  if (progress) conditions.push_back(*progress);
-  conditions.push_back(available_condition);
-  if (const json::value* others = Member(before, "conditions"); others != nullptr && others->is_array()) {
-    for (const json::value& each : others->get_array()) {
-      const std::string_view type = each.is_object() ? StringOf(each.get_object(), "type") : std::string_view();
-      if (type != "Available" && type != "Progressing") conditions.push_back(each);
-    }
+  if (const json::value* all = Member(before, "conditions"); all != nullptr && all->is_array()) {
+    conditions = all->get_array();
+  }
+  SetCondition(conditions, available_condition);
+  if (progress) {
+    SetCondition(conditions, *progress);
+  } else {
+    RemoveCondition(conditions, "Progressing");
   }
 
   const bool is_same =

@@ -29,6 +29,19 @@ bool ChangesNothing(const json::object& status, const json::object& wanted) {
   return true;
 }
 
+// Counts that upstream's status leaves out while they are zero.
+constexpr std::string_view kLeftOutAtZero[] = {"active",          "currentReplicas",        "failed",
+                                               "numberAvailable", "numberUnavailable",      "readyReplicas",
+                                               "succeeded",       "updatedNumberScheduled", "updatedReplicas"};
+
+json::object WithoutZeros(json::object status) {
+  for (const std::string_view name : kLeftOutAtZero) {
+    json::value* count = status.if_contains(name);
+    if (count != nullptr && IsNothing(*count)) *count = nullptr;
+  }
+  return status;
+}
+
 }  // namespace
 
 WorkloadController::WorkloadController(Context& context, const OwnerKind& kind, ObjectIndex<WorkloadView>& owners,
@@ -185,7 +198,7 @@ void WorkloadController::WriteStatus(const RoundPtr& round) {
   const WorkloadView& owner = *round->owner;
   const PodDecision& decision = round->decision;
   if (ChangesNothing(owner.status, decision.status)) return round->done(true);
-  const json::object patch{{"metadata", json::object{{"uid", owner.uid}}}, {"status", decision.status}};
+  const json::object patch{{"metadata", json::object{{"uid", owner.uid}}}, {"status", WithoutZeros(decision.status)}};
   // The watch may be behind what we have written: the same is not written twice for one version.
   std::string mark = owner.resource_version + codec::WriteJson(patch);
   std::string& written = status_written_[owner.uid];
