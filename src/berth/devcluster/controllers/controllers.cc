@@ -10,6 +10,7 @@
 #include "berth/devcluster/controllers/cron_job_controller.h"
 #include "berth/devcluster/controllers/daemon_set_decision.h"
 #include "berth/devcluster/controllers/deployment_controller.h"
+#include "berth/devcluster/controllers/disruption_controller.h"
 #include "berth/devcluster/controllers/garbage_collector.h"
 #include "berth/devcluster/controllers/job_decision.h"
 #include "berth/devcluster/controllers/replica_set_controller.h"
@@ -36,6 +37,7 @@ class Controllers::Impl {
                          return DecideStatefulSet(set, pods, now);
                        }),
         cron_jobs_(*context_),
+        disruptions_(*context_),
         garbage_(*context_),
         volumes_(*context_) {
     MakeDeploymentInformer();
@@ -44,6 +46,7 @@ class Controllers::Impl {
     MakeNodeInformer();
     ForEachWorkloadController([this](WorkloadController& each) { MakeWorkloadInformer(each); });
     MakeCronJobInformer();
+    MakeBudgetInformer();
   }
 
   void Start() {
@@ -54,6 +57,7 @@ class Controllers::Impl {
     pod_informer_->Start();
     node_informer_->Start();
     cron_job_informer_->Start();
+    budget_informer_->Start();
     for (const auto& each : workload_informers_) each->Start();
   }
 
@@ -64,6 +68,7 @@ class Controllers::Impl {
     pod_informer_->Stop();
     node_informer_->Stop();
     cron_job_informer_->Stop();
+    budget_informer_->Stop();
     for (const auto& each : workload_informers_) each->Stop();
     volumes_.Stop();
   }
@@ -90,10 +95,12 @@ class Controllers::Impl {
     handler.on_add = [this](const auto& deployment) {
       context_->deployments.Put(deployment);
       deployments_.OnDeployment(*deployment);
+      disruptions_.OnScale(*deployment);
     };
     handler.on_update = [this](const auto&, const auto& deployment) {
       context_->deployments.Put(deployment);
       deployments_.OnDeployment(*deployment);
+      disruptions_.OnScale(*deployment);
     };
     handler.on_delete = [this](const auto& deployment) {
       context_->deployments.Erase(deployment->Key());
@@ -113,6 +120,7 @@ class Controllers::Impl {
       context_->replica_sets.Put(set);
       replica_sets_.OnReplicaSet(*set);
       deployments_.OnReplicaSet(*set);
+      disruptions_.OnScale(*set);
       if (CollectsGarbage()) garbage_.OnReplicaSet(*set);
     };
     handler.on_add = changed;
@@ -135,8 +143,10 @@ class Controllers::Impl {
     options.decode = DecodeWorkloadView;
     client::Informer<WorkloadView>::Handler handler;
     const bool is_job = &controller == &jobs_;
-    const auto changed = [this, &controller, is_job](const std::shared_ptr<const WorkloadView>& owner) {
+    const bool has_scale = &controller == &stateful_sets_;
+    const auto changed = [this, &controller, is_job, has_scale](const std::shared_ptr<const WorkloadView>& owner) {
       controller.OnOwner(owner);
+      if (has_scale) disruptions_.OnScale(*owner);
       if (is_job) cron_jobs_.OnJob(*owner);
     };
     handler.on_add = changed;
@@ -163,6 +173,18 @@ class Controllers::Impl {
         std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
   }
 
+  void MakeBudgetInformer() {
+    auto options = InformerOptions<WorkloadView>("poddisruptionbudgets", "/apis/policy/v1/poddisruptionbudgets", 52);
+    options.decode = DecodeWorkloadView;
+    client::Informer<WorkloadView>::Handler handler;
+    handler.on_add = [this](const auto& budget) { disruptions_.OnBudget(budget); };
+    handler.on_update = [this](const auto&, const auto& budget) { disruptions_.OnBudget(budget); };
+    handler.on_delete = [this](const auto& budget) { disruptions_.OnBudgetGone(*budget); };
+    handler.on_synced = [this] { OnListed(); };
+    budget_informer_ =
+        std::make_unique<client::Informer<WorkloadView>>(context_->rest, std::move(options), std::move(handler));
+  }
+
   void ForEachWorkloadController(const std::function<void(WorkloadController&)>& visit) {
     for (WorkloadController* each : {&jobs_, &daemon_sets_, &stateful_sets_}) visit(*each);
   }
@@ -174,12 +196,15 @@ class Controllers::Impl {
     handler.on_add = [this](const auto& pod) {
       context_->pods.Put(pod);
       replica_sets_.OnPod(nullptr, *pod);
+      disruptions_.OnPod(*pod);
       ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       if (CollectsGarbage()) garbage_.OnPod(*pod);
     };
     handler.on_update = [this](const auto& before, const auto& pod) {
       context_->pods.Put(pod);
       replica_sets_.OnPod(before.get(), *pod);
+      if (before->labels != pod->labels) disruptions_.OnPod(*before);
+      disruptions_.OnPod(*pod);
       ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       if (pod->IsFinished() && !before->IsFinished()) deployments_.OnPodEnded(*pod);
       if (CollectsGarbage()) garbage_.OnPod(*pod);
@@ -187,6 +212,7 @@ class Controllers::Impl {
     handler.on_delete = [this](const auto& pod) {
       context_->pods.Erase(pod->Key());
       replica_sets_.OnPodGone(*pod);
+      disruptions_.OnPod(*pod);
       ForEachWorkloadController([&pod](WorkloadController& each) { each.OnPod(*pod); });
       deployments_.OnPodEnded(*pod);
     };
@@ -221,12 +247,13 @@ class Controllers::Impl {
 
   // All lists are needed before anything is decided.
   void OnListed() {
-    constexpr int kLists = 8;
+    constexpr int kLists = 9;
     if (++lists_ < kLists) return;
     replica_sets_.OnSynced();
     deployments_.OnSynced();
     ForEachWorkloadController([](WorkloadController& each) { each.OnSynced(); });
     cron_jobs_.OnSynced();
+    disruptions_.OnSynced();
     if (CollectsGarbage()) garbage_.OnSynced();
   }
 
@@ -237,6 +264,7 @@ class Controllers::Impl {
   WorkloadController daemon_sets_;
   WorkloadController stateful_sets_;
   CronJobController cron_jobs_;
+  DisruptionController disruptions_;
   GarbageCollector garbage_;
   VolumeProvisioner volumes_;
   int lists_ = 0;
@@ -246,6 +274,7 @@ class Controllers::Impl {
   std::unique_ptr<client::Informer<api::Node>> node_informer_;
   std::vector<std::unique_ptr<client::Informer<WorkloadView>>> workload_informers_;
   std::unique_ptr<client::Informer<WorkloadView>> cron_job_informer_;
+  std::unique_ptr<client::Informer<WorkloadView>> budget_informer_;
 };
 
 Controllers::Controllers(client::RestClient& rest, client::RestClient& events_rest, ControllersOptions options)

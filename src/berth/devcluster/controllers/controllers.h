@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controllers: the few of kube-controller-manager's controllers that the embedded cluster needs. Deployments make
-// ReplicaSets, CronJobs make Jobs, ReplicaSets, Jobs, DaemonSets and StatefulSets make pods, and what lost its
-// controlling owner or its node is removed. A client of any API server; do not run them where a kube-controller-manager
-// runs.
+// ReplicaSets, CronJobs make Jobs, ReplicaSets, Jobs, DaemonSets and StatefulSets make pods, PodDisruptionBudgets learn how
+// many evictions they allow, and what lost its controlling owner or its node is removed. A client of any API server; do
+// not run them where a kube-controller-manager runs.
 #pragma once
 
 #include <cstdint>

@@ -171,6 +171,32 @@ TEST_F(ControllersTest, ADeploymentComesToLife) {
   EXPECT_EQ(writes, 0);
 }
 
+TEST_F(ControllersTest, ABudgetAllowsSomeEvictions) {
+  const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  Create(DeploymentJson(3));
+  Create(
+      R"({"metadata":{"name":"guard"},"spec":{"maxUnavailable":1,"selector":{"matchLabels":{"app":"web"}}}})", budgets);
+  const auto allowed = [&] { return Number(cluster.Get(budgets + "/guard"), "status.disruptionsAllowed"); };
+  ASSERT_TRUE(RollsOut());
+  ASSERT_TRUE(cluster.Until([&] { return allowed() == 1; }));
+  EXPECT_EQ(Number(cluster.Get(budgets + "/guard"), "status.expectedPods"), 3);
+  EXPECT_EQ(ConditionOf(cluster.Get(budgets + "/guard"), "DisruptionAllowed"), "True/SufficientPods");
+
+  const auto pods = LivePods();
+  const auto evict = [&](const json::value& pod) {
+    const std::string name = Text(pod, "metadata.name");
+    return cluster.Call("POST", kPods + '/' + name + "/eviction", R"({"metadata":{"name":")" + name + R"("}})").status;
+  };
+  EXPECT_EQ(evict(pods[0]), 201);
+  EXPECT_EQ(evict(pods[1]), 429);
+  // Another pod takes its place.
+  ASSERT_TRUE(cluster.Until([&] { return allowed() == 1; }));
+  EXPECT_EQ(evict(pods[1]), 201);
+
+  ASSERT_EQ(cluster.Call("DELETE", budgets + "/guard", "").status, 200);
+  EXPECT_EQ(evict(pods[2]), 201);
+}
+
 TEST_F(ControllersTest, NotAvailableBeforePodsRun) {
   kubelets->Stop();
   Create(DeploymentJson(3));

@@ -116,6 +116,13 @@ class ObjectIndex {
   Group Owned(std::string_view owner_uid) const { return FindIn(by_owner_, owner_uid); }
   Group Orphans(std::string_view namespace_name) const { return FindIn(orphans_, namespace_name); }
   const Sorted<Group>& by_owner() const { return by_owner_; }
+  // Those of one namespace.
+  void ForEachIn(const std::string& namespace_name, const std::function<void(const Ptr&)>& visit) const {
+    const std::string folder = namespace_name + '/';
+    for (auto at = by_key_.lower_bound(folder); at != by_key_.end() && at->first.starts_with(folder); ++at) {
+      visit(at->second);
+    }
+  }
   void ForEach(const std::function<void(const View&)>& visit) const {
     for (const auto& [key, object] : by_key_) visit(*object);
   }

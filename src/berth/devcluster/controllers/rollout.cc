@@ -103,6 +103,8 @@ void RollingUpdate(const RolloutPlan& plan, std::vector<std::int64_t>& next) {
 
 }  // namespace
 
+std::int64_t CountOrPercent(const json::value& value, std::int64_t total) { return Resolve(&value, total, true, 0); }
+
 std::int64_t ReadDaemonUnavailableMax(const json::object& set_spec, std::int64_t nodes) {
   const json::object* strategy = ObjectOf(set_spec, "updateStrategy");
   const json::object* rolling = strategy == nullptr ? nullptr : ObjectOf(*strategy, "rollingUpdate");

@@ -21,6 +21,9 @@ RolloutBounds ReadRolloutBounds(const codec::json::object& deployment_spec, std:
 // From a DaemonSet's spec.updateStrategy.rollingUpdate: at least one, a percentage of its `nodes` rounded up.
 std::int64_t ReadDaemonUnavailableMax(const codec::json::object& set_spec, std::int64_t nodes);
 
+// An IntOrString: a number, or a percentage of `total`, rounded up; 0 for anything else.
+std::int64_t CountOrPercent(const codec::json::value& value, std::int64_t total);
+
 struct RolloutSet {
   bool is_new = false;  // the one of the current template; at most one
   std::int64_t replicas = 0;
