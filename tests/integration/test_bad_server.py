@@ -152,7 +152,7 @@ class BadServer(BerthTest):
                 "apiVersion": "v1", "kind": "Config", "current-context": "c",
                 "clusters": [{"name": "k", "cluster": {"server": url, "certificate-authority": str(ca)}}],
                 "users": [{"name": "u", "user": {}}], "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}]}))
-            return Process(self, "run", "--kubeconfig", str(path), "--seed", "1", "--leader-elect=false")
+            return Process(self, "run", "--kubeconfig", str(path), "--seed", "1", "--leader-elect=false", "--kubernetes-version=1.36")
 
         refused = fixed(http("500 Internal Server Error", status(500, "InternalError", "heard you")), True)
         good, elsewhere, expired = (FakeServer(self, refused, tls(name)) for name in ("good", "elsewhere", "expired"))

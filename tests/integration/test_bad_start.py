@@ -193,7 +193,7 @@ class BadStart(BerthTest):
         for flags in good:
             with self.subTest(" ".join(flags)):
                 process = Process(self, "run", "--master", f"http://127.0.0.1:{free_port()}", *flags)
-                process.wait_for("err", "Starting")
+                process.wait_for("err", "Waiting for the API server's version")
                 self.assertEqual(process.end(), 0, process.lines("err"))
 
     def test_kubeconfig_from_the_environment(self):

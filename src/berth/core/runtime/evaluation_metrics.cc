@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "berth/base/text_hash.h"
 #include "berth/core/runtime/evaluation_cycle.h"
 #include "berth/core/runtime/kept_evaluation.h"
 #include "berth/framework/preemption_report.h"
@@ -12,6 +13,14 @@ namespace berth::runtime {
 
 using framework::Code;
 using instruments::Point;
+
+namespace {
+
+std::uint64_t HashOf(const PluginFlags& flags) {
+  return HashText({reinterpret_cast<const char*>(flags.data()), flags.size()});
+}
+
+}  // namespace
 
 void EvaluationMetrics::NotePoint(Point point, Code code) {
   const Time now = stopwatch_.Read();
@@ -69,8 +78,11 @@ void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result
 }
 
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {
-  Alike& alike = alike_[cycle.kept_key % kAlikeMax];
-  const FilterGrounds filter_grounds{cycle.plan.filters_id, cycle.plan.pre_filter_count, has_filtered};
+  // Keys are even or odd by what they are of: half of them differ by more.
+  Alike& alike = alike_[cycle.kept_key / 2 % kAlikeMax];
+  // A plan is made anew for each other class, mostly with the same plugins.
+  const std::uint64_t filters_hash = HashOf(cycle.plan.is_filter_active) + 31 * HashOf(cycle.plan.is_pre_filter_skipped);
+  const FilterGrounds filter_grounds{filters_hash, cycle.plan.pre_filter_count, has_filtered};
   if (filter_grounds != alike.filter_grounds) {
     Flush(alike);
     alike.filter_grounds = filter_grounds;
