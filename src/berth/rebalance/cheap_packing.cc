@@ -3,123 +3,86 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 #include "berth/base/random.h"
+#include "berth/rebalance/cheap_annealing.h"
+#include "berth/rebalance/cheap_offers.h"
+#include "berth/rebalance/cheap_order.h"
+#include "berth/rebalance/packing_state.h"
 
 namespace berth::rebalance {
 namespace {
 
-constexpr std::size_t kOrdersMax = 200;
-// Times that an order is gone through, because room has come meanwhile.
+// Tests of whether an item fits, over all ways that are tried.
+constexpr std::uint64_t kStepsMax = 100'000'000;
+// Orders of greedy search, and times that one is gone through, because room has come meanwhile.
+constexpr std::size_t kOrdersMax = 50;
 constexpr std::size_t kRepeatsMax = 20;
+// How often it is annealed; and steps of each time: for each item, and at most.
+constexpr std::size_t kAnnealingsMax = 12;
+constexpr std::uint64_t kAnnealingStepsOfItem = 2'000;
+constexpr std::uint64_t kAnnealingStepsMax = 100'000;
 
-// What is cheap for an item, the cheapest first.
-struct Choices {
-  std::size_t item = 0;
-  double here = 0;
-  std::vector<std::pair<double, std::size_t>> bins;  // cost and bin: those that pay off
-  double saving() const { return bins.empty() ? 0 : here - bins.front().first; }
-};
-
-struct Outcome {
-  double saving = 0;
-  std::vector<PackingMove> moves;
-};
-
-class Attempts {
- public:
-  Attempts(const PackingProblem& problem, const ItemPrices& prices) : problem_(problem) {
-    for (std::size_t item = 0; item < problem.items.size(); ++item) {
-      if (!problem.items[item].may_move) continue;
-      Choices choices;
-      choices.item = item;
-      choices.here = prices.cost(item, problem.items[item].bin);
-      for (std::size_t bin = 0; bin < problem.bins.size(); ++bin) {
-        if (bin == problem.items[item].bin || !problem.bins[bin].may_receive) continue;
-        const double cost = prices.cost(item, bin);
-        if (prices.pays_off(choices.here, cost) && problem.is_allowed(item, bin)) choices.bins.emplace_back(cost, bin);
+// Items take the cheapest bin that has room for them, in the order given.
+CheapMoves MoveGreedily(const PackingState& home, const CheapOffers& offers, const std::vector<std::size_t>& order,
+                        std::uint64_t& steps) {
+  PackingState state = home;
+  CheapMoves done;
+  std::vector<std::size_t> waiting = order;
+  for (std::size_t repeat = 0; repeat < kRepeatsMax && steps > 0; ++repeat) {
+    // The first times only the cheapest will do: what is there may go away yet.
+    const bool is_choosy = repeat < 2;
+    const auto goes = [&](std::size_t item) {
+      const std::vector<CheapOffers::Offer>& all = offers.Of(item);
+      for (std::size_t i = 0; i < (is_choosy ? 1 : all.size() - 1) && steps > 0; ++i) {
+        --steps;
+        if (!state.HasRoom(item, all[i].bin)) continue;
+        state.Move(item, all[i].bin);
+        done.moves.push_back({item, all[i].bin, 0});
+        done.saving += offers.HomeCostOf(item) - all[i].cost;
+        return true;
       }
-      std::ranges::sort(choices.bins);
-      if (!choices.bins.empty()) choices_.push_back(std::move(choices));
-    }
+      return false;
+    };
+    if (std::erase_if(waiting, goes) == 0 && !is_choosy) break;
   }
+  return done;
+}
 
-  const std::vector<Choices>& choices() const { return choices_; }
-
-  // Items in the order of the indices of choices().
-  Outcome Run(const std::vector<std::size_t>& order, std::uint64_t& steps) const {
-    std::vector<PackingSize> free;
-    for (const PackingBin& bin : problem_.bins) free.push_back(bin.free);
-    std::vector<bool> has_moved(choices_.size());
-    Outcome outcome;
-    bool goes_on = true;
-    for (std::size_t repeat = 0; goes_on && repeat < kRepeatsMax; ++repeat) {
-      goes_on = false;
-      for (const std::size_t index : order) {
-        if (has_moved[index]) continue;
-        const Choices& choices = choices_[index];
-        // The first times only the cheapest will do: what is there may go away yet.
-        const std::size_t tried = repeat + 1 < kRepeatsMax && repeat < 2 ? 1 : choices.bins.size();
-        for (std::size_t i = 0; i < std::min(tried, choices.bins.size()); ++i) {
-          const auto& [cost, bin] = choices.bins[i];
-          if (++steps > kPackingStepsMax) return outcome;
-          if (!Fits(choices.item, free[bin])) continue;
-          Take(choices.item, bin, free);
-          outcome.moves.push_back({choices.item, bin, 0});
-          outcome.saving += choices.here - cost;
-          has_moved[index] = goes_on = true;
-          break;
-        }
-      }
-      // Nothing went to its cheapest bin: then to others.
-      if (repeat < 2) goes_on = true;
-    }
-    return outcome;
+// What saves most first, or what saves most of what it costs; with some disorder, from the third time on.
+std::vector<std::size_t> OrderBySaving(const CheapOffers& offers, std::size_t attempt, Random& random) {
+  std::vector<std::pair<double, std::size_t>> keys;
+  for (const std::size_t item : offers.items()) {
+    const double here = offers.HomeCostOf(item), saving = here - offers.Of(item).front().cost;
+    const double disorder = attempt < 2 ? 1 : 0.5 + static_cast<double>(random.Below(1000)) / 1000;
+    keys.emplace_back(-saving * disorder / (attempt % 2 == 0 ? 1 : std::max(here, 1e-9)), item);
   }
-
- private:
-  bool Fits(std::size_t item, const PackingSize& free) const {
-    const PackingSize& size = problem_.items[item].size;
-    for (std::size_t i = 0; i < size.size(); ++i) {
-      if (size[i] > 0 && size[i] > free[i]) return false;
-    }
-    return true;
-  }
-  void Take(std::size_t item, std::size_t bin, std::vector<PackingSize>& free) const {
-    const PackingSize& size = problem_.items[item].size;
-    for (std::size_t i = 0; i < size.size(); ++i) {
-      free[problem_.items[item].bin][i] += size[i];
-      free[bin][i] -= size[i];
-    }
-  }
-
-  const PackingProblem& problem_;
-  std::vector<Choices> choices_;
-};
+  std::ranges::sort(keys);
+  std::vector<std::size_t> order;
+  for (const auto& key : keys) order.push_back(key.second);
+  return order;
+}
 
 }  // namespace
 
 std::vector<PackingMove> MoveForLess(const PackingProblem& problem, const ItemPrices& prices) {
-  const Attempts attempts(problem, prices);
-  const std::vector<Choices>& choices = attempts.choices();
-  std::uint64_t steps = 0;
+  const CheapOffers offers(problem, prices);
+  if (offers.items().empty()) return {};
+  const PackingState home(problem);
+  std::uint64_t steps = kStepsMax;
   Random random(1);
-  Outcome best;
-  for (std::size_t attempt = 0; attempt < kOrdersMax && steps <= kPackingStepsMax; ++attempt) {
-    std::vector<double> key(choices.size());
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      const double disorder = attempt < 2 ? 1 : 0.5 + static_cast<double>(random.Below(1000)) / 1000;
-      // What saves most first, or what saves most of what it costs.
-      key[i] = -choices[i].saving() * disorder / (attempt % 2 == 0 ? 1 : std::max(choices[i].here, 1e-9));
-    }
-    std::vector<std::size_t> order(choices.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
-    Outcome outcome = attempts.Run(order, steps);
-    if (outcome.saving > best.saving) best = std::move(outcome);
+  CheapMoves best;
+  const auto take = [&best](CheapMoves moves) {
+    if (moves.saving > best.saving) best = std::move(moves);
+  };
+  for (std::size_t attempt = 0; attempt < kOrdersMax && steps > kStepsMax / 2; ++attempt)
+    take(MoveGreedily(home, offers, OrderBySaving(offers, attempt, random), steps));
+  CheapAnnealing annealing(home, offers, random);
+  const std::uint64_t each = std::min(kAnnealingStepsOfItem * offers.items().size(), kAnnealingStepsMax);
+  for (std::size_t attempt = 0; attempt < kAnnealingsMax && steps > each; ++attempt) {
+    steps -= each;
+    take(OrderCheapMoves(home, offers, annealing.Run(each), steps));
   }
   return std::move(best.moves);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which items go to cheaper bins: a search over orders in which items take the cheapest bin that has room for them,
-// each once, so that what frees cheap room goes before what takes it. Deterministic and bounded by steps. A pure
-// function.
+// Which items go to cheaper bins, each once, so that what frees cheap room goes before what takes it: the best of
+// greedy orders, in which items take the cheapest bin that has room for them, and of annealed assignments
+// (cheap_annealing.h). Deterministic and bounded by steps. A pure function.
 #pragma once
 
 #include <cstddef>

@@ -2,235 +2,161 @@
 #include "berth/rebalance/packing.h"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
+#include <cmath>
 #include <optional>
 #include <utility>
 
 #include "berth/base/random.h"
+#include "berth/rebalance/greedy_packing.h"
+#include "berth/rebalance/guided_ejection.h"
+#include "berth/rebalance/kept_bins.h"
+#include "berth/rebalance/packing_order.h"
+#include "berth/rebalance/packing_state.h"
 
 namespace berth::rebalance {
 namespace {
 
-// Bins and items that one ejection looks at, items that make room for one, and links of a chain of ejections.
-constexpr std::size_t kEjectBinsMax = 24;
-constexpr std::size_t kEjectItemsMax = 24;
-constexpr std::size_t kEjectedMax = 3;
-constexpr int kChainLinksMax = 3;
-// Above what any item leaves of a bin, summed over its resources.
-constexpr double kRankWeight = 1000;
-constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+// Tests of whether an item fits.
+constexpr std::uint64_t kStepsMax = 100'000'000;
+// The same of one way to keep so many bins; and such ways that are tried.
+constexpr std::uint64_t kStepsOfOneMax = 500'000;
+constexpr std::size_t kWaysMax = 60;
+// What is tried first: so many times the bins that capacity alone asks for.
+constexpr double kFirstFactors[] = {1.01, 1.03, 1.1, 1.25};
+// For each item of a problem: what a copy of a state costs, and what an order of moves.
+constexpr std::uint64_t kStepsOfState = 5;
+constexpr std::uint64_t kStepsOfOrder = 20;
+// Of the bins that the best way keeps: one of them goes as well.
+constexpr std::size_t kNextMax = 8;
 
-// The largest part of a bin that the size takes.
-double ShareOf(const PackingSize& size, const PackingSize& of) {
-  double share = 0;
-  for (std::size_t i = 0; i < size.size(); ++i) {
-    if (size[i] > 0) share = std::max(share, of[i] > 0 ? static_cast<double>(size[i]) / static_cast<double>(of[i]) : 1);
-  }
-  return share;
-}
-
-// What a search has used of its bounds.
-struct Spent {
-  std::uint64_t steps = 0;
-  std::uint64_t ejections = 0;
-};
-
-// One greedy run over the bins in an order.
-class Attempt {
+// First a way that keeps not many more bins than capacity alone asks for, or, where none is found, what greedy search
+// finds. Then one bin fewer, as long as there is a way.
+class Descent {
  public:
-  Attempt(const PackingProblem& problem, const std::vector<std::vector<std::size_t>>& items_of, Spent& spent)
-      : problem_(problem), items_(items_of), spent_(spent) {
-    for (const PackingBin& bin : problem.bins) {
-      free_.push_back(bin.free);
-      is_open_.push_back(bin.may_receive);
-    }
-    has_moved_.resize(problem.items.size());
-    at_.reserve(problem.items.size());
-    for (const PackingItem& item : problem.items) at_.push_back(item.bin);
-    used_ = static_cast<std::size_t>(
-        std::ranges::count_if(items_of, [](const std::vector<std::size_t>& items) { return !items.empty(); }));
+  explicit Descent(const PackingProblem& problem) : problem_(problem), kept_(problem), home_(problem) {
+    for (const PackingItem& item : problem.items) target_.push_back(item.bin);
   }
 
-  // `fills_last`: items go to the bin that is emptied last of those where they fit; else to the one that they fill
-  // best.
-  std::vector<PackingMove> Run(const std::vector<std::size_t>& order, bool fills_last) {
-    std::size_t emptied = 0;
-    if (fills_last) {
-      rank_.assign(free_.size(), order.size());
-      for (std::size_t i = 0; i < order.size(); ++i) rank_[order[i]] = i;
+  std::vector<PackingMove> Run() {
+    const std::size_t used = kept_.used_count();
+    const std::size_t least =
+        std::max({kept_.FewestByCapacity(), problem_.keep, used - std::min(used, problem_.empty_max)});
+    if (least >= used) return {};
+    if (!FindNear(least)) Accept(PackGreedily(problem_), used);
+    while (used - EmptiedBy(best_) > least && FindFor(used - EmptiedBy(best_) - 1)) {
     }
-    for (const std::size_t bin : order) {
-      if (emptied >= problem_.empty_max || used_ <= problem_.keep || spent_.steps > kPackingStepsMax) break;
-      if (Empty(bin)) {
-        ++emptied;
-        --used_;
-      }
-    }
-    return std::move(moves_);
+    return std::move(best_);
   }
 
  private:
-  bool Empty(std::size_t bin) {
-    const bool was_open = is_open_[bin];
-    is_open_[bin] = false;
-    const std::size_t mark = moves_.size();
-    // What has come here from another bin cannot go on.
-    std::vector<std::size_t> items = items_[bin];
-    bool is_good = std::ranges::none_of(
-        items, [this](std::size_t item) { return has_moved_[item] || !problem_.items[item].may_move; });
-    const PackingSize& capacity = problem_.bins[bin].capacity;
-    std::ranges::stable_sort(items, [&](std::size_t a, std::size_t b) {
-      return ShareOf(problem_.items[a].size, capacity) > ShareOf(problem_.items[b].size, capacity);
-    });
-    for (std::size_t i = 0; is_good && i < items.size(); ++i)
-      is_good = PlaceSomewhere(items[i], bin) || PlaceByEjection(items[i], bin, kChainLinksMax, kNone);
-    if (is_good) return true;
-    while (moves_.size() > mark) TakeBack();
-    is_open_[bin] = was_open;
+  bool FindNear(std::size_t least) {
+    const std::size_t used = kept_.used_count();
+    for (const double factor : kFirstFactors) {
+      const auto count = static_cast<std::size_t>(std::ceil(static_cast<double>(least) * factor));
+      if (count >= used) break;
+      const std::vector<std::vector<std::size_t>> sets = kept_.Choose(count, random_);
+      if (sets.empty()) continue;
+      // All that moves is placed; of what cannot come there in turn, a little may stay.
+      const std::uint64_t steps = target_.size() * count + kStepsOfOneMax;
+      if (TrySet(home_, sets.front(), used - 1, steps).value_or(false)) return true;
+    }
     return false;
   }
 
-  bool Fits(std::size_t item, std::size_t bin, const PackingSize* more = nullptr) {
-    ++spent_.steps;
-    const PackingSize& size = problem_.items[item].size;
-    for (std::size_t i = 0; i < size.size(); ++i) {
-      if (size[i] > 0 && size[i] > free_[bin][i] + (more == nullptr ? 0 : (*more)[i])) return false;
+  // A way that leaves no more than `count` bins in use.
+  bool FindFor(std::size_t count) {
+    // In a large problem it would take too long to place all items anew.
+    const bool is_small = count * target_.size() <= kStepsOfOneMax;
+    const std::vector<std::vector<std::size_t>> sets =
+        is_small ? kept_.Choose(count, random_) : std::vector<std::vector<std::size_t>>();
+    for (std::size_t way = 0; way < kWaysMax && !sets.empty(); ++way) {
+      if (const auto tried = TrySet(home_, sets[way % sets.size()], count, kStepsOfOneMax); !tried || *tried)
+        return tried.value_or(false);
     }
-    return problem_.is_allowed(item, bin);
+    PackingState packed = home_;
+    for (std::size_t item = 0; item < target_.size(); ++item) {
+      if (home_.BinOf(item) != target_[item]) packed.Move(item, target_[item]);
+    }
+    for (const std::vector<std::size_t>& set : OneFewer(packed)) {
+      if (const auto tried = TrySet(packed, set, count, kStepsOfOneMax); !tried || *tried) return tried.value_or(false);
+    }
+    return false;
   }
 
-  // What is left of the bin when the item is in it: the tighter the better.
-  double Leftover(std::size_t item, std::size_t bin) const {
-    const PackingSize& size = problem_.items[item].size;
-    const PackingSize& capacity = problem_.bins[bin].capacity;
-    double sum = 0;
-    for (std::size_t i = 0; i < size.size(); ++i) {
-      if (capacity[i] > 0) sum += static_cast<double>(free_[bin][i] - size[i]) / static_cast<double>(capacity[i]);
+  // Without one of those bins that have least.
+  std::vector<std::vector<std::size_t>> OneFewer(const PackingState& packed) const {
+    std::vector<std::size_t> bins;
+    for (std::size_t bin = 0; bin < packed.bin_count(); ++bin) {
+      if (!packed.ItemsIn(bin).empty()) bins.push_back(bin);
     }
-    return sum;
+    std::vector<std::pair<double, std::size_t>> order;
+    for (const std::size_t bin : bins) {
+      if (kept_.MustStay(bin)) continue;
+      double load = 0;
+      for (const std::size_t item : packed.ItemsIn(bin)) load += packed.ShareOf(item);
+      order.emplace_back(load, bin);
+    }
+    std::ranges::sort(order);
+    std::vector<std::vector<std::size_t>> sets;
+    for (std::size_t i = 0; i < std::min(order.size(), kNextMax); ++i) {
+      sets.push_back(bins);
+      std::erase(sets.back(), order[i].second);
+    }
+    return sets;
   }
 
-  std::size_t BestFor(std::size_t item, std::size_t but = kNone) {
-    std::size_t best = kNone;
-    double least = 0;
-    for (std::size_t bin = 0; bin < free_.size(); ++bin) {
-      if (!is_open_[bin] || bin == at_[item] || bin == but || !Fits(item, bin)) continue;
-      const double left = Leftover(item, bin) - (rank_.empty() ? 0 : kRankWeight * static_cast<double>(rank_[bin]));
-      if (best == kNone || left < least) {
-        best = bin;
-        least = left;
-      }
+  // Nothing: no steps are left.
+  std::optional<bool> TrySet(const PackingState& from, const std::vector<std::size_t>& kept, std::size_t count,
+                             std::uint64_t steps_max) {
+    if (!Spend(kStepsOfState * target_.size())) return std::nullopt;
+    std::vector<char> is_kept(problem_.bins.size()), is_open(problem_.bins.size());
+    for (const std::size_t bin : kept) {
+      is_kept[bin] = 1;
+      is_open[bin] = problem_.bins[bin].may_receive ? 1 : 0;
     }
-    return best;
+    PackingState state = from;
+    std::vector<std::size_t> pool;
+    for (std::size_t item = 0; item < target_.size(); ++item) {
+      if (is_kept[state.BinOf(item)] != 0) continue;
+      state.Take(item);
+      pool.push_back(item);
+    }
+    std::uint64_t steps = std::min(steps_, steps_max);
+    steps_ -= steps;
+    const bool is_placed = GuidedEjection(state, is_open, random_).PlaceAll(std::move(pool), steps);
+    steps_ += steps;
+    if (!is_placed) return false;
+    if (!Spend(kStepsOfOrder * target_.size())) return std::nullopt;
+    std::vector<std::size_t> target;
+    for (std::size_t item = 0; item < target_.size(); ++item) target.push_back(state.BinOf(item));
+    return Accept(OrderMoves(problem_, std::move(target)), count);
   }
 
-  bool PlaceSomewhere(std::size_t item, std::size_t empties, std::size_t but = kNone) {
-    const std::size_t to = BestFor(item, but);
-    if (to == kNone) return false;
-    Move(item, to, empties);
+  // If the moves leave no more than `count` bins in use.
+  bool Accept(std::vector<PackingMove> moves, std::size_t count) {
+    if (kept_.used_count() - EmptiedBy(moves) > count) return false;
+    best_ = std::move(moves);
+    for (std::size_t item = 0; item < target_.size(); ++item) target_[item] = problem_.items[item].bin;
+    for (const PackingMove& move : best_) target_[move.item] = move.to;
     return true;
   }
 
-  // Others make room for it, by chains of so many links.
-  bool PlaceByEjection(std::size_t item, std::size_t empties, int links, std::size_t but) {
-    if (links == 0) return false;
-    for (const std::size_t bin : OpenByRoom(item)) {
-      if (spent_.steps > kPackingStepsMax || ++spent_.ejections > kPackingEjectionsMax) return false;
-      if (bin == but || !problem_.is_allowed(item, bin)) continue;
-      const std::size_t mark = moves_.size();
-      for (const std::vector<std::size_t>& leaving : WhoCouldLeave(item, bin)) {
-        if (AllLeave(leaving, empties, links - 1, bin) && Fits(item, bin)) {
-          Move(item, bin, empties);
-          return true;
-        }
-        while (moves_.size() > mark) TakeBack();
-      }
-    }
-    return false;
-  }
-
-  bool AllLeave(const std::vector<std::size_t>& items, std::size_t empties, int links, std::size_t bin) {
-    return std::ranges::all_of(items, [&](std::size_t item) {
-      return !has_moved_[item] && (PlaceSomewhere(item, empties, bin) || PlaceByEjection(item, empties, links, bin));
-    });
-  }
-
-  // Single items of the bin without which there would be room, the smallest first; then the smallest ones together.
-  std::vector<std::vector<std::size_t>> WhoCouldLeave(std::size_t item, std::size_t bin) {
-    std::vector<std::size_t> movable;
-    for (const std::size_t other : items_[bin]) {
-      if (!has_moved_[other] && problem_.items[other].may_move) movable.push_back(other);
-    }
-    const PackingSize& capacity = problem_.bins[bin].capacity;
-    std::ranges::stable_sort(movable, [&](std::size_t a, std::size_t b) {
-      return ShareOf(problem_.items[a].size, capacity) < ShareOf(problem_.items[b].size, capacity);
-    });
-    if (movable.size() > kEjectItemsMax) movable.resize(kEjectItemsMax);
-    std::vector<std::vector<std::size_t>> ways;
-    for (const std::size_t other : movable) {
-      if (Fits(item, bin, &problem_.items[other].size)) ways.push_back({other});
-    }
-    PackingSize together(problem_.items[item].size.size());
-    std::vector<std::size_t> several;
-    for (const std::size_t other : movable) {
-      if (several.size() == kEjectedMax) break;
-      several.push_back(other);
-      for (std::size_t i = 0; i < together.size(); ++i) together[i] += problem_.items[other].size[i];
-      if (several.size() > 1 && Fits(item, bin, &together)) {
-        ways.push_back(several);
-        break;
-      }
-    }
-    return ways;
-  }
-
-  // Those that have most room first.
-  std::vector<std::size_t> OpenByRoom(std::size_t item) const {
-    std::vector<std::pair<double, std::size_t>> bins;
-    for (std::size_t bin = 0; bin < free_.size(); ++bin) {
-      if (is_open_[bin] && bin != at_[item]) bins.emplace_back(-Leftover(item, bin), bin);
-    }
-    const std::size_t count = std::min(bins.size(), kEjectBinsMax);
-    std::partial_sort(bins.begin(), bins.begin() + static_cast<std::ptrdiff_t>(count), bins.end());
-    std::vector<std::size_t> sorted;
-    for (std::size_t i = 0; i < count; ++i) sorted.push_back(bins[i].second);
-    return sorted;
-  }
-
-  void Shift(std::size_t item, std::size_t from, std::size_t to) {
-    const PackingSize& size = problem_.items[item].size;
-    for (std::size_t i = 0; i < size.size(); ++i) {
-      free_[from][i] += size[i];
-      free_[to][i] -= size[i];
-    }
-    std::erase(items_[from], item);
-    items_[to].push_back(item);
-    at_[item] = to;
-  }
-  void Move(std::size_t item, std::size_t to, std::size_t empties) {
-    Shift(item, at_[item], to);
-    has_moved_[item] = true;
-    moves_.push_back({item, to, empties});
-  }
-  void TakeBack() {
-    const std::size_t item = moves_.back().item;
-    Shift(item, at_[item], problem_.items[item].bin);
-    has_moved_[item] = false;
-    moves_.pop_back();
+  bool Spend(std::uint64_t steps) {
+    const bool is_enough = steps <= steps_;
+    steps_ -= std::min(steps, steps_);
+    return is_enough;
   }
 
   const PackingProblem& problem_;
-  std::vector<std::vector<std::size_t>> items_;  // by bin
-  Spent& spent_;
-  std::vector<PackingSize> free_;
-  std::vector<char> is_open_;
-  std::vector<char> has_moved_;
-  std::vector<std::size_t> at_;    // by item
-  std::vector<std::size_t> rank_;  // by bin: its place in the order in which bins are emptied; empty: it does not count
-  std::size_t used_ = 0;
-  std::vector<PackingMove> moves_;
+  const KeptBins kept_;
+  const PackingState home_;
+  std::vector<PackingMove> best_;
+  std::vector<std::size_t> target_;  // by item, of the best way
+  Random random_{1};
+  std::uint64_t steps_ = kStepsMax;
 };
+
+}  // namespace
 
 std::size_t EmptiedBy(const std::vector<PackingMove>& moves) {
   std::size_t count = 0;
@@ -238,44 +164,6 @@ std::size_t EmptiedBy(const std::vector<PackingMove>& moves) {
   return count;
 }
 
-}  // namespace
-
-std::vector<PackingMove> PackTogether(const PackingProblem& problem) {
-  std::vector<std::vector<std::size_t>> items_of(problem.bins.size());
-  for (std::size_t i = 0; i < problem.items.size(); ++i) items_of[problem.items[i].bin].push_back(i);
-  std::vector<std::size_t> candidates;
-  std::vector<double> used(problem.bins.size()), size(problem.bins.size());
-  PackingSize largest;
-  for (const PackingBin& bin : problem.bins) {
-    largest.resize(bin.capacity.size());
-    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], bin.capacity[i]);
-  }
-  for (std::size_t bin = 0; bin < problem.bins.size(); ++bin) {
-    const PackingBin& of = problem.bins[bin];
-    if (of.may_empty && !items_of[bin].empty()) candidates.push_back(bin);
-    for (const std::size_t item : items_of[bin]) used[bin] += ShareOf(problem.items[item].size, largest);
-    size[bin] = ShareOf(of.capacity, largest);
-  }
-  Spent spent;
-  Random random(1);
-  std::vector<PackingMove> best;
-  // What is used, what is small, and what is used of what is there; then all three with some disorder.
-  for (std::size_t attempt = 0; attempt < kPackingOrdersMax && spent.steps <= kPackingStepsMax; ++attempt) {
-    std::vector<double> key(problem.bins.size());
-    for (const std::size_t bin : candidates) {
-      const double disorder = attempt < 3 ? 1 : 0.5 + static_cast<double>(random.Below(1000)) / 1000;
-      const double by[] = {used[bin], size[bin] + used[bin] / 1000, used[bin] / std::max(size[bin], 1e-9)};
-      key[bin] = problem.bins[bin].goes_first ? -1 : by[attempt % 3] * disorder;
-    }
-    std::vector<std::size_t> order = candidates;
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return key[a] < key[b]; });
-    std::vector<PackingMove> moves = Attempt(problem, items_of, spent).Run(order, attempt / 3 % 2 == 1);
-    const std::size_t emptied = EmptiedBy(moves), most = EmptiedBy(best);
-    if (emptied > most || (emptied == most && moves.size() < best.size())) best = std::move(moves);
-    // No order empties more than all of them.
-    if (emptied == candidates.size()) break;
-  }
-  return best;
-}
+std::vector<PackingMove> PackTogether(const PackingProblem& problem) { return Descent(problem).Run(); }
 
 }  // namespace berth::rebalance

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packing: which nodes can be emptied if their pods go into the gaps of the others. A search over orders of nodes, each
-// of which is a greedy best fit with ejection chains: what fits nowhere may push smaller pods on, and these others. It
-// looks at sizes alone and knows nothing of Kubernetes; the plan asks the core about each move. Deterministic and
-// bounded by steps. A pure function.
+// Packing: which nodes can be emptied if their pods go into the gaps of the others. First it is searched for where all
+// pods could be with few nodes in use (kept_bins.h, guided_ejection.h), then for a sequence of moves that leads there
+// (packing_order.h). It looks at sizes alone and knows nothing of Kubernetes; the plan asks the core about each move.
+// Deterministic and bounded by steps. A pure function.
 #pragma once
 
 #include <cstddef>
@@ -44,14 +44,11 @@ struct PackingMove {
   std::size_t empties = 0;  // the bin that this move and those with the same number empty
 };
 
-// Tests of whether an item fits, over all orders that are tried.
-inline constexpr std::uint64_t kPackingStepsMax = 200'000'000;
-// Orders that are tried at most, and bins that are looked at for an ejection in all of them.
-inline constexpr std::size_t kPackingOrdersMax = 200;
-inline constexpr std::uint64_t kPackingEjectionsMax = 100'000;
-
 // In the order in which they can be made: each fits when those before it have been made. Moves of one bin come
 // together; no item moves twice.
 std::vector<PackingMove> PackTogether(const PackingProblem& problem);
+
+// How many bins the moves empty.
+std::size_t EmptiedBy(const std::vector<PackingMove>& moves);
 
 }  // namespace berth::rebalance

@@ -111,8 +111,8 @@ TEST(PackingTest, IsFeasibleAndNearlyAsGoodAsCanBe) {
     std::vector<std::size_t> count(problem.bins.size());
     fewest += Fewest(problem, free, count, 0);
   }
-  // These are small and tight, and what is fewest may be out of reach by moves of which each must fit when it is made.
-  EXPECT_LE(static_cast<double>(used), static_cast<double>(fewest) * 1.05)
+  // What is fewest may be out of reach by moves of which each must fit when it is made.
+  EXPECT_LE(static_cast<double>(used), static_cast<double>(fewest) * 1.02)
       << used << " bins, where " << fewest << " do";
 }
 
@@ -131,6 +131,19 @@ TEST(PackingTest, HoldsItsLimits) {
   problem.bins[3].goes_first = true;
   problem.empty_max = 1;
   EXPECT_EQ(PackTogether(problem)[0].empties, 3u);
+}
+
+TEST(PackingTest, KeepsAsManyBinsAsItShallInTightProblems) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    PackingProblem problem = RandomProblem(seed);
+    std::set<std::size_t> used;
+    for (const PackingItem& item : problem.items) used.insert(item.bin);
+    problem.keep = used.size() > 1 ? used.size() - 1 : 1;
+    const std::set<std::size_t> left = Replay(problem, PackTogether(problem));
+    EXPECT_GE(left.size(), problem.keep);
+    for (const std::size_t bin : used) EXPECT_TRUE(problem.bins[bin].may_empty || left.contains(bin));
+  }
 }
 
 // What all items cost if as few as possible is paid, whatever the order of moves.
@@ -179,7 +192,7 @@ TEST(CheapPackingTest, IsFeasibleAndNearlyAsGoodAsCanBe) {
     for (const PackingBin& bin : problem.bins) free.push_back(bin.capacity);
     least += Cheapest(problem, cost, free, 0);
   }
-  EXPECT_LE(paid, least * 1.03);
+  EXPECT_LE(paid, least * 1.025);
 }
 
 TEST(PackingTest, SaysTheSameEachTime) {

@@ -297,26 +297,26 @@ class Planner {
     return nodes;
   }
 
-  // What a group that fails puts back, beside the overlay.
+  // What a group that fails puts back, beside the overlay and the moves that it made: these alone are taken back, so
+  // that a group costs by its own size, however much the plan has moved.
   struct Kept {
     std::size_t move_count;
     std::size_t later_count;
     whatif::EvictionBudgets budgets;
     EvictionCounter counter;
     std::optional<MoveAllowance> allowance;
-    std::set<PodNumber> moved;
   };
-  Kept Keep() const { return {plan_.moves.size(), later_.size(), budgets_, counter_, allowance_, moved_}; }
+  Kept Keep() const { return {plan_.moves.size(), later_.size(), budgets_, counter_, allowance_}; }
   void Restore(const Kept& kept, const std::vector<std::pair<PodNumber, NodeNumber>>& done) {
     plan_.moves.resize(kept.move_count);
     later_.resize(kept.later_count);
     budgets_ = kept.budgets;
     counter_ = kept.counter;
     allowance_ = kept.allowance;
-    moved_ = kept.moved;
     for (auto at = done.rbegin(); at != done.rend(); ++at) {
       violations_.Move(view_.pod(at->first), at->second);
       view_.TakeBack(at->first, at->second);
+      moved_.erase(at->first);
     }
     prover_.OnViewChanged();
   }
