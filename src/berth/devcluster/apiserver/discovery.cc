@@ -38,6 +38,7 @@ std::vector<Subresource> Subresources(const ResourceType& type) {
   const bool is_ours = type.structural == nullptr;
   if (is_ours && type.kind == "Pod") {
     all.push_back({"binding", "", "", "Binding", {"create"}});
+    all.push_back({"ephemeralcontainers", "", "", "Pod", {"get", "patch", "update"}});
     all.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
   }
   if (is_ours && type.kind == "ServiceAccount") {

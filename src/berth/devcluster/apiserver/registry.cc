@@ -12,6 +12,7 @@
 #include "berth/devcluster/apiserver/managed_fields.h"
 #include "berth/devcluster/apiserver/metadata_validation.h"
 #include "berth/devcluster/apiserver/priority.h"
+#include "berth/devcluster/apiserver/resources_validate_pod_update.h"
 #include "berth/devcluster/apiserver/runtime_class.h"
 
 namespace berth::apiserver {
@@ -132,6 +133,14 @@ std::vector<const json::object*> PointersTo(const std::vector<json::object>& doc
   std::vector<const json::object*> each;
   for (const json::object& document : documents) each.push_back(&document);
   return each;
+}
+
+// Maps of metadata that hold nothing are not there, as Go leaves them out.
+void DropEmptyMaps(json::object& metadata) {
+  for (const char* each : {"labels", "annotations"}) {
+    const json::object* map = ObjectMember(metadata, each);
+    if (map != nullptr && map->empty()) metadata.erase(each);
+  }
 }
 
 }  // namespace
@@ -353,6 +362,7 @@ Outcome<Written> Registry::Create(const ServedType& served, std::string_view nam
   // As upstream: the server's name for what the client only began to name, at most 63 characters long.
   const auto generate = [&] { metadata["name"] = prefix.substr(0, 58) + NewNameSuffix(); };
   if (is_generated) generate();
+  DropEmptyMaps(metadata);
   metadata["uid"] = NewUid();
   metadata["creationTimestamp"] = FormatRfc3339(clock_.WallNow());
   // Nodes are registered with their status; everything else gets its first status from the server.
@@ -430,6 +440,7 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
         type, current.name(),
         {{"metadata.resourceVersion", "FieldValueInvalid", "Invalid value: \"\": must be specified for an update"}});
   }
+  DropEmptyMaps(metadata);
   for (const char* each : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                            "deletionGracePeriodSeconds", "generation", "generateName", "resourceVersion"}) {
     CopyMember(metadata, *old_metadata, each);
@@ -442,6 +453,12 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
     if (options.write.writer.is_apply) CopyMember(merged_metadata, metadata, "managedFields");
     document = std::move(merged);
   } else {
+    if (options.mode == UpdateMode::kEphemeralContainers) {
+      json::object merged(old, document.storage());
+      CopyMember(MutableObject(merged, "spec"), MutableObject(document, "spec"), "ephemeralContainers");
+      if (options.write.writer.is_apply) CopyMember(MutableObject(merged, "metadata"), metadata, "managedFields");
+      document = std::move(merged);
+    }
     if (type.has_status) CopyMember(document, old, "status");
     if (type.set_defaults) type.set_defaults(document);
     if (type.prepare_update) type.prepare_update(document, old);
@@ -461,7 +478,11 @@ Outcome<json::object> Registry::PrepareUpdate(const ServedType& served, const St
       }
     }
   }
-  if (errors.empty() && type.validate) errors = type.validate(document, &old);
+  if (errors.empty() && options.mode == UpdateMode::kEphemeralContainers) {
+    internal::ValidateEphemeralContainersUpdate(MutableObject(document, "spec"), *ObjectMember(old, "spec"), errors);
+  } else if (errors.empty() && type.validate) {
+    errors = type.validate(document, &old);
+  }
   if (!errors.empty()) return Invalid(type, current.name(), errors);
   if (!options.write.writer.is_apply) TrackFields({type, options.write.writer, clock_.WallNow()}, &old, document);
   KeepTimesOfNothing(old, document);

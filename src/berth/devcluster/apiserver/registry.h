@@ -46,9 +46,10 @@ struct DeleteOptions {
 };
 
 enum class UpdateMode : std::uint8_t {
-  kObject,    // status stays as it is where there is a status subresource
-  kStatus,    // nothing but status, labels, annotations and finalizers changes
-  kInternal,  // the server's own change: taken as it is
+  kObject,               // status stays as it is where there is a status subresource
+  kStatus,               // nothing but status, labels, annotations and finalizers changes
+  kEphemeralContainers,  // nothing but spec.ephemeralContainers of a pod changes
+  kInternal,             // the server's own change: taken as it is
 };
 
 struct Written {

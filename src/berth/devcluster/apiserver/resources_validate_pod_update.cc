@@ -3,10 +3,12 @@
 #include "berth/devcluster/apiserver/resources_validate_pod_update.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "berth/devcluster/apiserver/resources_reading.h"
+#include "berth/devcluster/apiserver/resources_validate_container.h"
 #include "berth/devcluster/apiserver/resources_validation.h"
 
 namespace berth::apiserver::internal {
@@ -201,7 +203,47 @@ std::string ListChanges(const json::object& spec, const json::object& old_spec) 
   return changes;
 }
 
+// Those that are there stay as they are: a container cannot be taken back.
+void ValidateEphemeralContainersKept(const json::object& spec, const json::object& old_spec, Errors& errors) {
+  const auto now = ObjectsOf(spec, "ephemeralContainers");
+  for (const json::object* old : ObjectsOf(old_spec, "ephemeralContainers")) {
+    const std::string name(StringMember(*old, "name"));
+    const auto same = std::find_if(now.begin(), now.end(),
+                                   [&](const json::object* each) { return StringMember(*each, "name") == name; });
+    if (same == now.end()) {
+      errors.push_back(
+          Forbidden("spec.ephemeralContainers", "existing ephemeral containers \"" + name + "\" may not be removed\n"));
+    } else if (!SameDocument(**same, *old)) {
+      errors.push_back(
+          Forbidden("spec.ephemeralContainers", "existing ephemeral containers \"" + name + "\" may not be changed\n"));
+    }
+  }
+}
+
 }  // namespace
+
+void ValidateEphemeralContainersUpdate(const json::object& spec, const json::object& old_spec, Errors& errors) {
+  ContainerContext context;
+  std::set<std::string> targets;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const json::object* container : ObjectsOf(spec, list)) targets.emplace(StringMember(*container, "name"));
+  }
+  context.names = targets;
+  for (const json::object* volume : ObjectsOf(spec, "volumes")) context.volumes.emplace(StringMember(*volume, "name"));
+  ForEachIn(spec, "ephemeralContainers", "spec", [&](const json::object& container, const std::string& path) {
+    ValidateContainer(container, path, context, false, errors);
+    const std::string target(StringMember(container, "targetContainerName"));
+    if (!target.empty() && !targets.contains(target)) {
+      errors.push_back(NotFoundValue(path + ".targetContainerName", json::value(target)));
+    }
+    for (const char* member : {"ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources"}) {
+      const json::value* value = FindMember(container, member);
+      if (value == nullptr || IsZero(*value)) continue;
+      errors.push_back(Forbidden(path + '.' + member, "cannot be set for an Ephemeral Container"));
+    }
+  });
+  ValidateEphemeralContainersKept(spec, old_spec, errors);
+}
 
 void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spec, Errors& errors) {
   for (const char* list : {"containers", "initContainers"}) {

@@ -10,4 +10,7 @@ namespace berth::apiserver::internal {
 // What an update may change in a pod's spec.
 void ValidatePodSpecUpdate(const json::object& spec, const json::object& old_spec, Errors& errors);
 
+// What a write to the subresource ephemeralcontainers may add to a pod's spec.
+void ValidateEphemeralContainersUpdate(const json::object& spec, const json::object& old_spec, Errors& errors);
+
 }  // namespace berth::apiserver::internal

@@ -174,6 +174,12 @@ Outcome<net::Response> Rest::OnSubresource(const Call& call) {
     if (method != "POST") return MethodNotAllowed();
     return route.subresource == "binding" ? write_.Bind(call) : write_.Evict(call);
   }
+  if (route.subresource == "ephemeralcontainers" && route.served->IsPods()) {
+    if (IsRead(call.request)) return Get(call);
+    if (method == "PUT") return write_.Replace(call, UpdateMode::kEphemeralContainers);
+    if (method == "PATCH") return write_.Patch(call, UpdateMode::kEphemeralContainers);
+    return MethodNotAllowed();
+  }
   if (route.subresource == "token" && route.served->IsServiceAccounts()) {
     return method == "POST" ? reviews_.RequestToken(call) : MethodNotAllowed();
   }

@@ -489,6 +489,50 @@ TEST_P(Rest, GeneratesNamesAndTriesDryRuns) {
   EXPECT_EQ(Do("PUT", leases + "/node", R"({"spec":{"holderIdentity":"b"}})").status, 422);
 }
 
+TEST_P(Rest, EmptyLabelsAreNone) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  const Answer made = Do("POST", maps, R"({"metadata":{"name":"m","annotations":{},"labels":{"a":"b"}}})");
+  EXPECT_FALSE(made.body.at("metadata").as_object().contains("annotations"));
+  const Answer unlabeled =
+      Do("PATCH", maps + "/m", R"({"metadata":{"labels":{"a":null}}})", "application/merge-patch+json");
+  EXPECT_EQ(unlabeled.status, 200);
+  EXPECT_FALSE(unlabeled.body.at("metadata").as_object().contains("labels"));
+}
+
+TEST_P(Rest, EphemeralContainersAreAdded) {
+  MakePod("web");
+  const std::string path = std::string(kPods) + "/web/ephemeralcontainers";
+  const std::string strategic = "application/strategic-merge-patch+json";
+  const Answer added = Do("PATCH", path,
+                          R"({"spec":{"ephemeralContainers":[{"name":"debugger","image":"busybox"}],)"
+                          R"("schedulerName":"not by this path"}})",
+                          strategic);
+  ASSERT_EQ(added.status, 200) << added.response.body;
+  EXPECT_EQ(added.Text("spec.ephemeralContainers.0.name"), "debugger");
+  EXPECT_EQ(added.Text("spec.schedulerName"), "null");
+  EXPECT_EQ(Do("GET", path).body, added.body);
+
+  const auto refusal = [&](const std::string& method, const std::string& body, const std::string& type) {
+    const Answer answer = Do(method, path, body, type);
+    EXPECT_EQ(answer.status, 422) << answer.response.body;
+    return answer.Text("details.causes.0.field") + ": " + answer.Text("details.causes.0.message");
+  };
+  EXPECT_EQ(refusal("PATCH", R"({"spec":{"ephemeralContainers":[{"name":"debugger","image":"other"}]}})", strategic),
+            "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"debugger\" may not be changed\n");
+  EXPECT_EQ(refusal("PATCH", R"({"spec":{"ephemeralContainers":null}})", "application/merge-patch+json"),
+            "spec.ephemeralContainers: Forbidden: existing ephemeral containers \"debugger\" may not be removed\n");
+  EXPECT_EQ(refusal("PATCH",
+                    R"({"spec":{"ephemeralContainers":[{"name":"b","image":"i","targetContainerName":"none"}]}})",
+                    strategic),
+            "spec.ephemeralContainers[0].targetContainerName: Not found: \"none\"");
+  EXPECT_EQ(refusal("PATCH",
+                    R"({"spec":{"ephemeralContainers":[{"name":"b","image":"i","ports":[{"containerPort":1}]}]}})",
+                    strategic),
+            "spec.ephemeralContainers[0].ports: Forbidden: cannot be set for an Ephemeral Container");
+  EXPECT_EQ(Do("PATCH", std::string(kPods) + "/web", R"({"metadata":{"labels":{"a":"b"}}})", strategic).status, 200);
+  EXPECT_EQ(Do("POST", path, "{}").status, 405);
+}
+
 TEST_P(Rest, ScalesAndEvicts) {
   const std::string deployment = "/apis/apps/v1/namespaces/default/deployments/web";
   ASSERT_EQ(Do("POST", "/apis/apps/v1/namespaces/default/deployments",
