@@ -125,15 +125,21 @@ func StartCluster(t testing.TB, options Options) *Cluster {
 	c.StartAPIServer(t)
 
 	if options.ControllerManager {
-		Start(t, Command{Name: "kube-controller-manager", Dir: c.Dir, Args: []string{
-			ControlPlane(t, "kube-controller-manager"), "--kubeconfig=" + c.Kubeconfig(t, "admin", "system:masters"),
-			"--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000",
-			"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller,namespace-controller," +
-				"serviceaccount-controller,root-ca-certificate-publisher-controller,node-lifecycle-controller," +
-				"taint-eviction-controller,pod-garbage-collector-controller" + strings.Join(append([]string{""}, options.Controllers...), ","),
-		}})
+		StartControllerManager(t, c.Kubeconfig(t, "admin", "system:masters"), c.Dir, options.Controllers...)
 	}
 	return c
+}
+
+// StartControllerManager starts kube-controller-manager with the usual controllers and these; "*" are all.
+func StartControllerManager(t testing.TB, kubeconfig, dir string, controllers ...string) *Process {
+	t.Helper()
+	return Start(t, Command{Name: "kube-controller-manager", Dir: dir, Args: []string{
+		ControlPlane(t, "kube-controller-manager"), "--kubeconfig=" + kubeconfig,
+		"--leader-elect=false", "--secure-port=0", "--kube-api-qps=500", "--kube-api-burst=1000",
+		"--controllers=deployment-controller,replicaset-controller,garbage-collector-controller,namespace-controller," +
+			"serviceaccount-controller,root-ca-certificate-publisher-controller,node-lifecycle-controller," +
+			"taint-eviction-controller,pod-garbage-collector-controller" + strings.Join(append([]string{""}, controllers...), ","),
+	}})
 }
 
 // StartAPIServer starts kube-apiserver, again after KillAPIServer with the same address and data, and waits for it.

@@ -108,9 +108,10 @@ profiles: [{schedulerName: %s}]
 }
 
 // StartEmbedded starts berth's own API server with simulated nodes and returns its address.
-func StartEmbedded(t testing.TB, nodes int, dir string) string {
+func StartEmbedded(t testing.TB, nodes int, dir string, flags ...string) string {
 	t.Helper()
 	address := fmt.Sprintf("127.0.0.1:%d", FreePort(t))
-	Start(t, Command{Name: "berth-apiserver", Dir: dir, Args: []string{Berth(t), "apiserver", "--listen", address, "--nodes", fmt.Sprint(nodes)}})
+	args := []string{Berth(t), "apiserver", "--listen", address, "--nodes", fmt.Sprint(nodes)}
+	Start(t, Command{Name: "berth-apiserver", Dir: dir, Args: append(args, flags...)})
 	return "http://" + address
 }
