@@ -27,6 +27,7 @@ var errorsOfAnyServer = []string{
 // errorsOfEmbedded are those that only the embedded server causes. docs/embedded-server.md names each.
 var errorsOfEmbedded = []string{
 	`configmaps .*kube-apiserver-legacy-service-account-token-tracking.* not found`,
+	`failed to list \S+\.(PodCertificateRequest|StorageVersionMigration): the server could not find`, // kinds of 1.37
 }
 
 // manyWorkloads are 1,000 pods of Deployments, DaemonSets, StatefulSets, Jobs and CronJobs on 50 nodes.
