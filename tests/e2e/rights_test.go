@@ -246,7 +246,7 @@ func TestRightsOfQuestions(t *testing.T) {
 	}
 	questions := [][]string{
 		{"explain", "pod", "waits"},
-		{"simulate", "-f", manifest},
+		{"simulate", "-f", manifest, "--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true"}, // reads pod groups
 		{"capacity", "-f", manifest},
 		{"can-drain", "a"},
 		{"headroom"},

@@ -233,13 +233,13 @@ class Shadow(BerthTest):
         self.assertRegex(process.lines("err")[-1], "ended before the API server told its version")
 
     def test_the_role_allows_no_write(self):
-        """The kinds of the questions' role without those of manifests, and nothing but list and watch."""
+        """The kinds of the questions' role without those of manifests and pod groups, and nothing but list and watch."""
         def rules(name: str) -> tuple[set, set]:
             text = (ROOT / "deploy" / name).read_text()
             kinds = {kind for listed in re.findall(r"resources: \[(.*?)\]", text) for kind in listed.split(", ")}
             return kinds, set(re.findall(r"verbs: \[(.*?)\]", text))
 
-        of_manifests = {"resourceclaimtemplates", "priorityclasses", "runtimeclasses"}
+        of_manifests = {"resourceclaimtemplates", "priorityclasses", "runtimeclasses", "podgroups"}
         kinds, verbs = rules("shadow-role.yaml")
         self.assertEqual(verbs, {"list, watch"})
         self.assertEqual(kinds, rules("questions-role.yaml")[0] - of_manifests)

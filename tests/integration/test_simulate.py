@@ -144,6 +144,52 @@ class Simulate(BerthTest):
         of_file = json.loads(self.run_simulate(None, "-f", large, "-o", "json", "--snapshot", snapshot)[0])
         self.assertEqual(of_file["pods"], answer["pods"])
 
+    def test_pod_groups(self):
+        """A gang of a manifest, and one of the cluster, which a snapshot has, too."""
+        _, api = self.api_server(2)
+        by_groups = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
+        groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+        api.create(groups, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "own"},
+                            "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}})
+        for number in range(3):
+            api.create(PODS, pod(f"own-{number}", "3", schedulingGroup={"podGroupName": "own"}))
+        gang = self.file("gang.yaml", (ROOT / "examples/simulate/training.yaml").read_text())
+        before = self.versions(api)
+        out, err = self.run_simulate(api, "-f", gang, "-o", "json", *by_groups, status=3)
+        self.assertEqual(err, "")
+        self.assertEqual(self.versions(api), before, "nothing was written")
+        answer = json.loads(out)
+        self.assertEqual({item["name"]: (item["scheduled"], item["pending"]) for item in answer["podGroups"]},
+                         {"own": (0, 3), "training": (0, 4)})
+        self.assertIn("minCount (4) cannot be satisfied: ", answer["podGroups"][1]["message"])
+
+        # With room for three of them, the cluster's own gang comes first.
+        more = ("--add-nodes", "1", "--node-like", "node-1")
+        answer = json.loads(self.run_simulate(api, "-f", gang, "-o", "json", *by_groups, *more, status=3)[0])
+        self.assertEqual([item["reason"] for item in answer["podGroups"]], ["Scheduled", "Unschedulable"])
+        for anonymous in ([], ["--anonymize"]):
+            snapshot = self.folder() / "cluster.zst"
+            done = subprocess.run([berth_binary(), "snapshot", "-o", snapshot, "--master", api.url, *anonymous], text=True,
+                                  capture_output=True, timeout=TIME_LIMIT_S, env=clean_environment())
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            like = ("--add-nodes", "1", "--node-like", more[-1]) if not anonymous else ()
+            out, err = self.run_simulate(None, "-f", gang, "-o", "json", *by_groups, *like, "--snapshot", snapshot, status=3)
+            self.assertEqual(err, "")
+            of_file = json.loads(out)["podGroups"]
+            if anonymous:
+                own = next(item for item in of_file if item["name"] != "training")
+                self.assertEqual((own["scheduled"], own["pending"], own["minCount"]), (0, 3, 3), "the gang is known by its other name")
+            else:
+                self.assertEqual(of_file, answer["podGroups"])
+
+        # Without the gate, each pod by itself, and a line that says so.
+        out, err = self.run_simulate(api, "-f", gang, "-o", "json", status=3)
+        self.assertRegex(err, r"^berth: warning: .*gang\.yaml:2: PodGroup default/training: pods are scheduled one by one, as "
+                              r"Kubernetes 1\.36 does; with --kubernetes-version 1\.37 and --feature-gates GenericWorkload=true as a group\n$")
+        self.assertEqual(json.loads(out)["podGroups"], [])
+        _, err = self.run_simulate(api, "-f", gang, "--feature-gates", "GenericWorkload=true", status=2)
+        self.assertIn("; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does", err)
+
     def test_pending(self):
         _, api = self.api_server(2)
         path = self.file("web.yaml", DEPLOYMENT % 2 + "---\n" + json.dumps(pod("huge", "900")))
@@ -179,6 +225,10 @@ class Simulate(BerthTest):
             (["--add-nodes", "3", "--node-like", "x"], 2, r'there is no node "x"'),
             (["--remove-node", "node-1", "--config", config], 2, r'--config .*profilez'),
             (["--remove-node", "node-1", "--compare", config], 2, r'--compare .*profilez'),
+            (["--remove-node", "node-1", "--feature-gates", "GenericWorklod=true"], 2, r"the nearest is GenericWorkload"),
+            (["-f", self.file("d.yaml", "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
+                              "spec: {schedulingPolicy: {gang: {minCount: 0}}}\n")], 2,
+             r"d\.yaml:1: PodGroup default/g: spec\.schedulingPolicy\.gang\.minCount: Required value"),
         )
         for arguments, status, message in cases:
             with self.subTest(arguments=arguments):

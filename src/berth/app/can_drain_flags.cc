@@ -12,6 +12,7 @@ CLI::App* AddCanDrainCommand(CLI::App& app, CanDrainOptions& options, std::optio
       app.add_subcommand("can-drain", "what draining nodes would do to their pods, before anyone drains them");
   AddQuestionFlags(*command, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
+  AddQuestionRelease(*command, options.question.release);
   command->add_option("NODE", options.nodes, "the nodes, in the order in which they are drained")->required();
   command->add_flag("--force", options.drain.is_forced, "as with kubectl drain: pods without a controller may be lost");
   AddPluginDirectory(*command, plugin_directory);

@@ -44,6 +44,7 @@ CLI::App* AddCapacityCommand(CLI::App& app, CapacityCommandOptions& options,
       app.add_subcommand("capacity", "how many more pods of a shape fit into a cluster, and what stops the next");
   AddQuestionFlags(*command, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
+  AddQuestionRelease(*command, options.question.release);
   command
       ->add_option("-f,--filename", options.files,
                    "manifests of Pods, or of Deployments and the like, of which the pod template counts: a file, a "

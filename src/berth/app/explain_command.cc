@@ -30,16 +30,11 @@ void Print(const whatif::Explanation& said, const ExplainOptions& options) {
 }  // namespace
 
 int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins) {
+  if (!options.of_group.group.empty()) return RunExplainGroup(options.of_group, plugins);
   std::string name = options.pod;
-  std::string namespace_name;
-  if (const std::size_t slash = name.find('/'); slash != std::string::npos) {
-    namespace_name = name.substr(0, slash);
-    name.erase(0, slash + 1);
-  } else {
-    const auto meant = NamespaceOf(options.question);
-    if (!meant.ok()) return cli::FailWith(meant.error(), cli::kExitUsage);
-    namespace_name = *meant;
-  }
+  const auto meant = NamespaceIn(options.question, name);
+  if (!meant.ok()) return cli::FailWith(meant.error(), cli::kExitUsage);
+  const std::string& namespace_name = *meant;
   QuestionCluster loaded;
   Expected<whatif::Explanation> said = whatif::Explanation();
   if (!options.scheduler.url.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "berth/app/ask_scheduler.h"
+#include "berth/app/explain_group_command.h"
 #include "berth/app/question_flags.h"
 #include "berth/plugins/registry.h"
 
@@ -17,9 +18,10 @@ inline constexpr int kExitRefused = 3;
 
 struct ExplainOptions {
   QuestionOptions question;
-  std::string pod;          // "name" or "namespace/name"
-  bool with_nodes = false;  // what each node says
-  SchedulerPort scheduler;  // of a running berth that is asked; else the cluster is read
+  std::string pod;               // "name" or "namespace/name"
+  bool with_nodes = false;       // what each node says
+  SchedulerPort scheduler;       // of a running berth that is asked; else the cluster is read
+  ExplainGroupOptions of_group;  // where a group is named, the question is about that
 };
 
 int RunExplain(const ExplainOptions& options, plugins::KnownPlugins plugins);

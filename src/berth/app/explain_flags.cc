@@ -30,13 +30,15 @@ CLI::App* AddExplainCommand(CLI::App& app, ExplainOptions& options, std::optiona
   pod->add_flag("--nodes", options.with_nodes, "what every node says, too");
   using enum QuestionOutput;
   AddQuestionFlags(*pod, options.question, {kTable, kWide, kJson, kYaml});
+  AddQuestionRelease(*pod, options.question.release);
   AddPluginDirectory(*pod, plugin_directory);
   CLI::Option* const scheduler =
       pod->add_option("--scheduler", options.scheduler.url,
                       "https://HOST:PORT of a running berth's secure port, to ask it in place of the cluster: its "
                       "answer has the decision as it was made, too")
           ->check(CheckSchedulerUrl, "");
-  for (const char* const other : {"--snapshot", "--config", "--master"}) scheduler->excludes(other);
+  for (const char* const other : {"--snapshot", "--config", "--master", "--kubernetes-version", "--feature-gates"})
+    scheduler->excludes(other);
   pod->add_option("--scheduler-ca-file", options.scheduler.ca_file,
                   "authority of that port's certificate; default: that of the kubeconfig's cluster")
       ->type_name(cli::kFileHint)
@@ -47,6 +49,14 @@ CLI::App* AddExplainCommand(CLI::App& app, ExplainOptions& options, std::optiona
   pod->footer(
       "Exit status: 0 it has a node or would get one, 1 the answer could not be found, 2 wrong usage, 3 no\n"
       "node takes it or a gate holds it back.");
+  CLI::App* group = explain->add_subcommand("podgroup", "a pod group and its pods, waiting or placed");
+  group->add_option("PODGROUP", options.of_group.group, "its name, or NAMESPACE/NAME")->required();
+  AddQuestionFlags(*group, options.of_group.question, {kTable, kWide, kJson, kYaml});
+  AddQuestionRelease(*group, options.of_group.question.release);
+  AddPluginDirectory(*group, plugin_directory);
+  group->footer(
+      "Needs the feature gate GenericWorkload. Exit status: 0 it is placed or would be, 1 the answer could not be\n"
+      "found, 2 wrong usage, 3 it would not be placed now.");
   return explain;
 }
 

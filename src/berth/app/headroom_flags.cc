@@ -18,6 +18,7 @@ CLI::App* AddHeadroomCommand(CLI::App& app, HeadroomCommandOptions& options,
   CLI::App* command = app.add_subcommand("headroom", "how many node losses each workload of a cluster survives");
   AddQuestionFlags(*command, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
+  AddQuestionRelease(*command, options.question.release);
   command->get_option("--namespace")->description("only workloads of this namespace; default: of all");
   command->add_option("--max-losses", options.losses_max, "losses to try")
       ->check(CLI::Range(std::size_t{1}, kLossesMax))

@@ -12,9 +12,9 @@
 namespace berth::app {
 
 Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins,
-                                                   std::string_view server_version) {
+                                                   std::string_view server_version, const QuestionRelease& release) {
   BERTH_ASSIGN_OR_RETURN(QuestionConfiguration loaded,
-                         LoadQuestionConfiguration("--config", config, plugins, server_version));
+                         LoadQuestionConfiguration("--config", config, plugins, server_version, release));
   for (const std::string& line : loaded.unknown) std::fprintf(stderr, "berth: %s\n", cli::Printable(line).c_str());
   whatif::OfflineOptions options;
   options.configuration = std::move(loaded.configuration);

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "berth/app/question_release.h"
 #include "berth/base/expected.h"
 #include "berth/plugins/registry.h"
 #include "berth/whatif/cluster_state.h"
@@ -21,8 +22,9 @@ struct QuestionCluster {
 
 // What makes the core of --config, or of the defaults; its time is that of the state that will be loaded. Errors begin
 // with "--config PATH". Says on standard error which parts of the configuration have no say in an answer.
-// `server_version`: see LoadQuestionConfiguration.
+// `server_version` and `release`: see LoadQuestionConfiguration.
 Expected<whatif::OfflineOptions> OfflineOptionsFor(const std::string& config, plugins::KnownPlugins plugins,
-                                                   std::string_view server_version);
+                                                   std::string_view server_version,
+                                                   const QuestionRelease& release = {});
 
 }  // namespace berth::app

@@ -3,11 +3,10 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "berth/app/configuration_file.h"
-#include "berth/app/kubernetes_release.h"
 #include "berth/core/config/default.h"
-#include "berth/framework/release.h"
 
 namespace berth::app {
 namespace {
@@ -29,6 +28,22 @@ std::set<std::string> DropUnknown(config::Profile& profile, plugins::KnownPlugin
   return dropped;
 }
 
+Expected<config::KubeSchedulerConfiguration> Load(const std::string& path, const QuestionRelease& release, int minor) {
+  BERTH_ASSIGN_OR_RETURN(const config::FeatureGates gates, GatesOf(release, minor));
+  return path.empty() ? config::DefaultConfiguration(gates) : LoadConfigurationFile(path, gates);
+}
+
+// What is wrong for the cluster's release alone is told so.
+std::string OtherReleaseHint(const std::string& path, const QuestionRelease& release, int minor) {
+  if (!release.version.IsAuto()) return "";
+  for (const int other : ReleasesOf({}, {})) {
+    if (other != minor && Load(path, release, other).ok())
+      return "; the cluster is of 1." + std::to_string(minor) + ": --kubernetes-version 1." + std::to_string(other) +
+             " decides as that version does";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string ExtenderNotAsked(const config::Extender& extender) {
@@ -36,25 +51,20 @@ std::string ExtenderNotAsked(const config::Extender& extender) {
 }
 
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
-                                                          plugins::KnownPlugins known,
-                                                          std::string_view server_version) {
-  QuestionConfiguration out;
-  const Expected<int> of_server = ReleaseFor(server_version);
-  const int minor = of_server.ok() ? *of_server : framework::kOldestRelease;
-  if (path.empty()) {
-    out.configuration = config::DefaultConfiguration(config::FeatureGates(minor));
-    return out;
-  }
-  auto loaded = LoadConfigurationFile(path, config::FeatureGates(minor));
-  for (int newer = minor + 1; !loaded.ok() && !of_server.ok() && newer <= framework::kNewestRelease; ++newer) {
-    if (auto by_newer = LoadConfigurationFile(path, config::FeatureGates(newer)); by_newer.ok())
-      loaded = std::move(by_newer);
+                                                          plugins::KnownPlugins known, std::string_view server_version,
+                                                          const QuestionRelease& release) {
+  const std::vector<int> minors = ReleasesOf(release, server_version);
+  auto loaded = Load(path, release, minors.front());
+  for (std::size_t i = 1; i < minors.size() && !loaded.ok(); ++i) {
+    if (auto by_newer = Load(path, release, minors[i]); by_newer.ok()) loaded = std::move(by_newer);
   }
   if (!loaded.ok()) {
     Error error = loaded.error();
     if (error.message.starts_with(kConfigFlag)) error.message.replace(0, kConfigFlag.size(), flag);
+    if (minors.size() == 1) error.message += OtherReleaseHint(path, release, minors.front());
     return error;
   }
+  QuestionConfiguration out;
   out.configuration = std::move(*loaded);
   for (config::Profile& profile : out.configuration.profiles) {
     for (const std::string& name : DropUnknown(profile, known))

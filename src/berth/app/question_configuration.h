@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "berth/app/question_release.h"
 #include "berth/base/expected.h"
 #include "berth/core/config/types.h"
 #include "berth/plugins/registry.h"
@@ -19,10 +20,12 @@ struct QuestionConfiguration {
 };
 
 // `flag` is how the file was named: "--config". An empty path: kube-scheduler's defaults. The release is that of
-// `server_version`: "v1.37.2". Before that is known, it may be empty: then the oldest one that the file is right for.
+// `release`, or of `server_version`: "v1.37.2". Before that is known, it may be empty: then the oldest one that file
+// and feature gates are right for.
 Expected<QuestionConfiguration> LoadQuestionConfiguration(const std::string& flag, const std::string& path,
                                                           plugins::KnownPlugins known,
-                                                          std::string_view server_version = {});
+                                                          std::string_view server_version = {},
+                                                          const QuestionRelease& release = {});
 
 // What is said of an extender that a question does not ask.
 std::string ExtenderNotAsked(const config::Extender& extender);

@@ -146,8 +146,19 @@ Expected<std::string> NamespaceOf(const QuestionOptions& options) {
   return config.namespace_name.empty() ? std::string(kDefaultNamespace) : config.namespace_name;
 }
 
+Expected<std::string> NamespaceIn(const QuestionOptions& options, std::string& name) {
+  const std::size_t slash = name.find('/');
+  if (slash == std::string::npos) return NamespaceOf(options);
+  std::string namespace_name = name.substr(0, slash);
+  name.erase(0, slash + 1);
+  return namespace_name;
+}
+
 Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
-  if (options.snapshot.empty()) return ReadServer(options.connection, nullptr, options.reads_pod_details);
+  if (options.snapshot.empty()) {
+    return ReadServer(options.connection, {.keeps_pod_details = options.reads_pod_details,
+                                           .reads_pod_groups = MayHavePodGroups(options.release)});
+  }
   std::optional<cli::ProgressLine> line(std::in_place);
   whatif::SnapshotReadOptions how;
   how.keeps_pod_details = options.reads_pod_details;
@@ -160,16 +171,16 @@ Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
   return state;
 }
 
-Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink,
-                                          bool keeps_pod_details) {
+Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, const ServerReading& how) {
   const SystemClock clock;
   BERTH_ASSIGN_OR_RETURN(const auto to, Connection::Make(WithHomeKubeconfig(connection), clock, RandomSeed()));
   std::optional<ReadingLine> line(std::in_place, to->server());
   whatif::ClusterReadOptions options;
   options.source = to->server();
-  options.keeps_objects = sink == nullptr;
-  options.sink = sink;
-  options.keeps_pod_details = keeps_pod_details;
+  options.keeps_objects = how.sink == nullptr;
+  options.sink = how.sink;
+  options.keeps_pod_details = how.keeps_pod_details;
+  options.reads_pod_groups = how.reads_pod_groups;
   options.progress = [&line](std::string_view what, std::size_t count) { line->Show(what, count); };
   options.is_interrupted = [] { return cli::HasSignal(); };
   auto state = whatif::ReadCluster(to->rest(), clock, options);

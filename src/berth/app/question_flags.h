@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "berth/app/connection.h"
+#include "berth/app/question_release.h"
 #include "berth/base/expected.h"
 #include "berth/whatif/cluster_reader.h"
 #include "berth/whatif/cluster_state.h"
@@ -27,6 +28,7 @@ struct QuestionOptions {
   std::string namespace_name;  // --namespace; empty: see NamespaceOf()
   QuestionOutput output = QuestionOutput::kTable;
   std::string config;              // KubeSchedulerConfiguration's file; empty: the defaults
+  QuestionRelease release;         // where the command has these flags (AddQuestionRelease)
   bool reads_pod_details = false;  // no flag: whether the question needs ClusterState::pod_details
 };
 
@@ -50,11 +52,19 @@ Expected<std::optional<client::ClientConfig>> QuestionServer(const ConnectionOpt
 // The namespace that is meant: the flag's, that of the kubeconfig's context, or "default".
 Expected<std::string> NamespaceOf(const QuestionOptions& options);
 
+// The namespace of "NAMESPACE/NAME", which is taken away from the name; of "NAME" the one that is meant.
+Expected<std::string> NamespaceIn(const QuestionOptions& options, std::string& name);
+
 // Reads the cluster or the snapshot, with a progress line on a terminal; says on standard error what was left out.
 Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options);
 
-// The same of an API server, whatever the other options. With a sink, objects go there and are not kept.
-Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, whatif::ObjectSink* sink = nullptr,
-                                          bool keeps_pod_details = false);
+struct ServerReading {
+  whatif::ObjectSink* sink = nullptr;  // objects go there and are not kept
+  bool keeps_pod_details = false;      // see ClusterState::pod_details
+  bool reads_pod_groups = false;       // see whatif::ClusterReadOptions
+};
+
+// The same of an API server, whatever the other options.
+Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, const ServerReading& how);
 
 }  // namespace berth::app

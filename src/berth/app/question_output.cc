@@ -27,11 +27,12 @@ codec::json::object ClusterJson(const whatif::ClusterState& state) {
 
 std::optional<int> LoadOrFail(const QuestionOptions& options, plugins::KnownPlugins plugins, QuestionCluster& loaded) {
   // What is wrong with the configuration is said before a large cluster is read.
-  if (const auto checked = LoadQuestionConfiguration("--config", options.config, plugins); !checked.ok())
+  if (const auto checked = LoadQuestionConfiguration("--config", options.config, plugins, {}, options.release);
+      !checked.ok())
     return cli::FailWith(checked.error(), cli::kExitUsage);
   auto state = ReadClusterFor(options);
   if (!state.ok()) return cli::FailWith(state.error());
-  auto offline = OfflineOptionsFor(options.config, plugins, state->kubernetes_version);
+  auto offline = OfflineOptionsFor(options.config, plugins, state->kubernetes_version, options.release);
   if (!offline.ok()) return cli::FailWith(offline.error(), cli::kExitUsage);
   offline->now = state->read_at;
   auto cluster = whatif::OfflineCluster::Make(std::move(*offline));

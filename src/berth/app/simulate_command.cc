@@ -22,6 +22,7 @@
 #include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/additions.h"
 #include "berth/whatif/manifests.h"
+#include "berth/whatif/pod_group_warnings.h"
 #include "berth/whatif/simulation.h"
 #include "berth/whatif/simulation_report.h"
 
@@ -46,8 +47,9 @@ class SimulateCommand {
     if (const auto read = ReadQuestion(); !read.ok()) return cli::FailWith(read.error(), cli::kExitUsage);
     const auto state = ReadClusterFor(options_.question);
     if (!state.ok()) return cli::FailWith(state.error());
-    if (const auto followed = FollowVersion(state->kubernetes_version); !followed.ok())
+    if (const auto followed = ReadConfigurations(state->kubernetes_version); !followed.ok())
       return cli::FailWith(followed.error(), cli::kExitUsage);
+    TellOfPodGroups();
     const Time begin = clock_.Now();
     whatif::AdditionOptions adding;
     adding.now = state->read_at;
@@ -79,10 +81,7 @@ class SimulateCommand {
     BERTH_ASSIGN_OR_RETURN(const std::string namespace_name, NamespaceOf(options_.question));
     BERTH_ASSIGN_OR_RETURN(const auto files, ReadManifestFiles(options_.files));
     BERTH_ASSIGN_OR_RETURN(manifests_, whatif::ReadManifests(files, namespace_name));
-    BERTH_ASSIGN_OR_RETURN(configuration_, LoadQuestionConfiguration("--config", options_.question.config, plugins_));
-    if (!options_.compare.empty()) {
-      BERTH_ASSIGN_OR_RETURN(compared_, LoadQuestionConfiguration("--compare", options_.compare, plugins_));
-    }
+    BERTH_RETURN_IF_ERROR(ReadConfigurations({}));
     for (const std::string& line : manifests_.left_out) Warn(line);
     for (const std::string& line : configuration_.unknown) Warn(line);
     if (compared_) {
@@ -91,13 +90,20 @@ class SimulateCommand {
     return {};
   }
 
-  // What has been read is read again for the cluster's version.
-  Expected<void> FollowVersion(std::string_view version) {
+  // Both, for the cluster's version; empty: it is not known yet.
+  Expected<void> ReadConfigurations(std::string_view version) {
+    const QuestionRelease& release = options_.question.release;
     BERTH_ASSIGN_OR_RETURN(configuration_,
-                           LoadQuestionConfiguration("--config", options_.question.config, plugins_, version));
-    if (!compared_) return {};
-    BERTH_ASSIGN_OR_RETURN(compared_, LoadQuestionConfiguration("--compare", options_.compare, plugins_, version));
+                           LoadQuestionConfiguration("--config", options_.question.config, plugins_, version, release));
+    if (options_.compare.empty()) return {};
+    BERTH_ASSIGN_OR_RETURN(compared_,
+                           LoadQuestionConfiguration("--compare", options_.compare, plugins_, version, release));
     return {};
+  }
+
+  void TellOfPodGroups() const {
+    for (const std::string& line : whatif::PodGroupWarnings(manifests_, configuration_.configuration.release))
+      Warn(line);
   }
 
   static void Warn(const std::string& line) {

@@ -33,6 +33,7 @@ CLI::App* AddSimulateCommand(CLI::App& app, SimulateOptions& options, std::optio
   like->needs(add);
   AddQuestionFlags(*simulate, options.question,
                    {QuestionOutput::kTable, QuestionOutput::kWide, QuestionOutput::kJson, QuestionOutput::kYaml});
+  AddQuestionRelease(*simulate, options.question.release);
   simulate
       ->add_option("--compare", options.compare,
                    "file with another KubeSchedulerConfiguration, whose answer is shown beside that of --config")

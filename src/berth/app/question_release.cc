@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/question_release.h"
+
+#include <algorithm>
+
+#include <CLI/CLI.hpp>
+
+#include "berth/framework/release.h"
+
+namespace berth::app {
+
+void AddQuestionRelease(CLI::App& command, QuestionRelease& release) {
+  std::vector<std::string> names = {"auto"};
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor)
+    names.push_back("1." + std::to_string(minor));
+  command
+      .add_option_function<std::string>(
+          "--kubernetes-version",
+          [&release](const std::string& text) {
+            if (const auto choice = ParseReleaseChoice(text); choice.ok()) release.version = *choice;
+          },
+          "the Kubernetes version whose kube-scheduler decides; auto: the cluster's")
+      ->check(CLI::IsMember(names))
+      ->default_str(names.front());
+  command
+      .add_option("--feature-gates", release.feature_gates,
+                  "features of that kube-scheduler to switch on and off: NAME=BOOL, separated by commas; repeatable")
+      ->take_all()
+      ->expected(1);
+}
+
+std::vector<int> ReleasesOf(const QuestionRelease& release, std::string_view server_version) {
+  if (release.version.minor) return {*release.version.minor};
+  if (const Expected<int> of_server = ReleaseFor(server_version); of_server.ok()) return {*of_server};
+  std::vector<int> all;
+  for (int minor = framework::kOldestRelease; minor <= framework::kNewestRelease; ++minor) all.push_back(minor);
+  return all;
+}
+
+Expected<config::FeatureGates> GatesOf(const QuestionRelease& release, int minor) {
+  config::FeatureGateSettings settings;
+  settings.release_minor = minor;
+  settings.gates = release.feature_gates;
+  return config::FeatureGates::Parse(settings);
+}
+
+bool MayHavePodGroups(const QuestionRelease& release) {
+  return std::ranges::any_of(ReleasesOf(release, {}), [&](int minor) {
+    const auto gates = GatesOf(release, minor);
+    return gates.ok() && gates->FollowedRelease().has_pod_groups;
+  });
+}
+
+}  // namespace berth::app

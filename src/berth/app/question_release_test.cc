@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/app/question_release.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
+
+#include "berth/app/question_configuration.h"
+#include "berth/plugins/registry.h"
+
+namespace berth::app {
+namespace {
+
+QuestionRelease Gated(std::vector<std::string> gates, const std::string& version = "auto") {
+  return {*ParseReleaseChoice(version), std::move(gates)};
+}
+
+TEST(QuestionReleaseTest, TheFlagDecidesAndThenTheServer) {
+  EXPECT_EQ(ReleasesOf({}, "v1.36.3"), std::vector<int>{36});
+  EXPECT_EQ(ReleasesOf({}, "v1.99.0"), std::vector<int>{37}) << "the newest that is followed";
+  EXPECT_EQ(ReleasesOf(Gated({}, "1.37"), "v1.36.3"), std::vector<int>{37});
+  EXPECT_EQ(ReleasesOf({}, ""), (std::vector<int>{36, 37}));
+}
+
+TEST(QuestionReleaseTest, PodGroupsMayBeReadOnlyWithTheirGate) {
+  EXPECT_FALSE(MayHavePodGroups({}));
+  EXPECT_TRUE(MayHavePodGroups(Gated({"GenericWorkload=true"}))) << "the cluster may be of 1.37";
+  EXPECT_TRUE(MayHavePodGroups(Gated({"GenericWorkload=true"}, "1.37")));
+  EXPECT_FALSE(MayHavePodGroups(Gated({"GenericWorkload=true"}, "1.36")));
+}
+
+TEST(QuestionReleaseTest, WhatSuitsAnotherReleaseAloneIsSaid) {
+  const auto plugins = plugins::InTreePlugins();
+  const auto load = [&](const QuestionRelease& release, const std::string& server) {
+    return LoadQuestionConfiguration("--config", "", plugins, server, release);
+  };
+  EXPECT_TRUE(load(Gated({"GenericWorkload=true"}), "")->configuration.release.has_pod_groups);
+  EXPECT_TRUE(load(Gated({"GenericWorkload=true"}), "v1.37.2").ok());
+  const auto old = load(Gated({"GenericWorkload=true"}), "v1.36.3");
+  ASSERT_FALSE(old.ok());
+  EXPECT_EQ(old.error().message,
+            "--feature-gates: GenericWorkload=true cannot be had: berth has pod groups as in Kubernetes 1.37, and not "
+            "those of 1.36; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does");
+  const auto unknown = load(Gated({"GenericWorklod=true"}), "");
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().message,
+            "--feature-gates: unrecognized feature gate: GenericWorklod; the nearest is GenericWorkload");
+}
+
+TEST(QuestionReleaseTest, Flags) {
+  CLI::App app;
+  QuestionRelease release;
+  AddQuestionRelease(app, release);
+  app.parse("--feature-gates A=true,B=false --kubernetes-version 1.37 --feature-gates C=true", false);
+  EXPECT_EQ(release.version.minor, 37);
+  EXPECT_EQ(release.feature_gates, (std::vector<std::string>{"A=true,B=false", "C=true"}));
+  EXPECT_THROW(app.parse("--kubernetes-version 1.12", false), CLI::ValidationError);
+}
+
+}  // namespace
+}  // namespace berth::app
