@@ -25,6 +25,21 @@ QUICK = ("--interval", "1s", "--cool-down", "0s", "--moves-per-owner", "1")
 ELECTION = ("--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s", "--leader-elect-retry-period", "500ms")
 
 
+class Refusal:
+    """The answer of an API server whose PodDisruptionBudgets have changed since they were read."""
+
+    status = 429
+
+    @staticmethod
+    def getheaders() -> list[tuple[str, str]]:
+        return [("Content-Type", "application/json")]
+
+    @classmethod
+    def answer(cls):
+        return cls(), json.dumps({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "TooManyRequests", "code": 429,
+                                  "message": "Cannot evict pod as it would violate the pod's disruption budget."}).encode()
+
+
 class Gate:
     """Stands before a server and passes requests on. `on_eviction(pod, forward)` may do something else with those."""
 
@@ -202,26 +217,15 @@ class RebalanceRun(NodesTest):
     def test_the_eviction_api_refuses_for_a_while(self):
         self.deployment("web", 3)
         self.deployment("db", 3)
-        self.api.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", {
-            "apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "web"},
-            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}}})
-
-        def set_budget(observed: int) -> None:
-            # One that its controller has not looked at yet refuses, whatever it allows.
-            status, answer = self.api.call(
-                "PATCH", "/apis/policy/v1/namespaces/default/poddisruptionbudgets/web/status",
-                {"status": {"disruptionsAllowed": 2, "currentHealthy": 3, "desiredHealthy": 1, "expectedPods": 3,
-                            "observedGeneration": observed}}, Api.MERGE_PATCH)
-            self.assertEqual(status, 200, answer)
-
-        set_budget(0)
+        refuses = True
+        self.gate.on_eviction = lambda name, forward: Refusal.answer() if refuses and name.startswith("web") else forward()
         self.taint("node-1")
         process = self.run_rebalance("--execute", *QUICK, "--leader-elect=false")
         process.wait_for("err", r'"The API server refused an eviction" pod="default/web-.*disruption budget')
         wait_until("the others move", lambda: [name[:3] for name in self.on("node-1")] == ["web"])
         self.wait_for_rounds(process, 3)
         self.assertEqual(sum(name.startswith("web") for name in self.gate.evictions()), 1, "it is not asked again at once")
-        set_budget(1)
+        refuses = False
         wait_until("it moves after the pause", lambda: not self.on("node-1"), 90)
         self.assertEqual(sum(name.startswith("web") for name in self.gate.evictions()), 2)
 
