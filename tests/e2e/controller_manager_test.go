@@ -89,6 +89,7 @@ func errorKinds(t *testing.T, path string) map[string]int {
 // go, and the two complain of nothing that they do not complain of on a real server.
 func TestControllerManagerOnEmbeddedServer(t *testing.T) {
 	harness.NeedsBerth(t)
+	harness.NeedsShare(t, "1")
 	const nodes = 50
 	c := harness.StartCluster(t, harness.Options{ControllerManager: true, Controllers: []string{"*"}})
 	admin := c.Kubeconfig(t, "admin", "system:masters")

@@ -21,6 +21,14 @@ func NeedsBerth(t testing.TB) {
 	}
 }
 
+// NeedsShare skips a test that takes minutes where BERTH_SHARE (0 to 3, the day's in .ci/run) is another one.
+func NeedsShare(t testing.TB, share string) {
+	t.Helper()
+	if today := os.Getenv("BERTH_SHARE"); today != "" && today != share {
+		t.Skipf("takes minutes, and runs with BERTH_SHARE=%s or without it; it is %s", share, today)
+	}
+}
+
 // Berth is the path of the program under test.
 func Berth(t testing.TB) string {
 	t.Helper()
