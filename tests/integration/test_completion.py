@@ -98,7 +98,7 @@ class CompletionTest(BerthTest):
     def check(self, complete, server: str) -> None:
         cases = [
             ("command", "berth expl", ["berth", "explain"]),
-            ("command of a command", "berth explain p", ["berth", "explain", "pod"]),
+            ("command of a command", "berth explain podg", ["berth", "explain", "podgroup"]),
             ("flag", "berth simulate --remove-n", ["berth", "simulate", "--remove-node"]),
             ("value", "berth explain pod x -o js", ["berth", "explain", "pod", "x", "-o", "json"]),
             ("value behind =", "berth explain pod --output=js", ["berth", "explain", "pod", "--output=json"]),

@@ -71,7 +71,7 @@ class ExplainPodGroup(BerthTest):
         self.assertEqual(said["cluster"]["leftOut"], [])
         self.assertIn("state: Refused\n", self.run_explain(api, "training-1", *BY_GROUPS, "-o", "yaml", status=3)[0])
         wide = self.run_explain(api, "training-1", *BY_GROUPS, "-o", "wide", status=3)[0]
-        self.assertIn("0/2 nodes are available: 2 Insufficient cpu. ", wide)
+        self.assertIn("0/2 nodes are available: 2 Insufficient cpu.", wide)
         api.create("/api/v1/nodes", node("large-3", "4"))
         said = json.loads(self.run_explain(api, "training-1", *BY_GROUPS, "-o", "json")[0])
         self.assertEqual((said["state"], said["fitting"]), ("Fits", None))

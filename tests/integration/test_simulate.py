@@ -18,6 +18,8 @@ TIME_LIMIT_S = 120.0
 PAGE = ROOT / "docs/simulate.md"
 CONSOLE = re.compile(r"^```console\n\$ (berth simulate[^\n]*)\n(.*?)^```$", re.S | re.M)
 
+BY_GROUPS = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
+
 DEPLOYMENT = """
 apiVersion: apps/v1
 kind: Deployment
@@ -147,7 +149,6 @@ class Simulate(BerthTest):
     def test_pod_groups(self):
         """A gang of a manifest, and one of the cluster, which a snapshot has, too."""
         _, api = self.api_server(2)
-        by_groups = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
         groups = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
         api.create(groups, {"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": "own"},
                             "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}})
@@ -155,7 +156,7 @@ class Simulate(BerthTest):
             api.create(PODS, pod(f"own-{number}", "3", schedulingGroup={"podGroupName": "own"}))
         gang = self.file("gang.yaml", (ROOT / "examples/simulate/training.yaml").read_text())
         before = self.versions(api)
-        out, err = self.run_simulate(api, "-f", gang, "-o", "json", *by_groups, status=3)
+        out, err = self.run_simulate(api, "-f", gang, "-o", "json", *BY_GROUPS, status=3)
         self.assertEqual(err, "")
         self.assertEqual(self.versions(api), before, "nothing was written")
         answer = json.loads(out)
@@ -165,7 +166,7 @@ class Simulate(BerthTest):
 
         # With room for three of them, the cluster's own gang comes first.
         more = ("--add-nodes", "1", "--node-like", "node-1")
-        answer = json.loads(self.run_simulate(api, "-f", gang, "-o", "json", *by_groups, *more, status=3)[0])
+        answer = json.loads(self.run_simulate(api, "-f", gang, "-o", "json", *BY_GROUPS, *more, status=3)[0])
         self.assertEqual([item["reason"] for item in answer["podGroups"]], ["Scheduled", "Unschedulable"])
         for anonymous in ([], ["--anonymize"]):
             snapshot = self.folder() / "cluster.zst"
@@ -173,7 +174,7 @@ class Simulate(BerthTest):
                                   capture_output=True, timeout=TIME_LIMIT_S, env=clean_environment())
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             like = ("--add-nodes", "1", "--node-like", more[-1]) if not anonymous else ()
-            out, err = self.run_simulate(None, "-f", gang, "-o", "json", *by_groups, *like, "--snapshot", snapshot, status=3)
+            out, err = self.run_simulate(None, "-f", gang, "-o", "json", *BY_GROUPS, *like, "--snapshot", snapshot, status=3)
             self.assertEqual(err, "")
             of_file = json.loads(out)["podGroups"]
             if anonymous:
@@ -227,7 +228,7 @@ class Simulate(BerthTest):
             (["--remove-node", "node-1", "--compare", config], 2, r'--compare .*profilez'),
             (["--remove-node", "node-1", "--feature-gates", "GenericWorklod=true"], 2, r"the nearest is GenericWorkload"),
             (["-f", self.file("d.yaml", "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: g}\n"
-                              "spec: {schedulingPolicy: {gang: {minCount: 0}}}\n")], 2,
+                              "spec: {schedulingPolicy: {gang: {minCount: 0}}}\n"), *BY_GROUPS], 2,
              r"d\.yaml:1: PodGroup default/g: spec\.schedulingPolicy\.gang\.minCount: Required value"),
         )
         for arguments, status, message in cases:

@@ -86,7 +86,7 @@ std::vector<std::string> GroupLines(const GroupExplanation& said, bool is_wide, 
   for (const GroupMemberAnswer& member : said.members) {
     const std::string why = is_wide ? member.why : FirstSentence(member.why);
     table.AddRow({member.name, StateOf(member, said), member.node.empty() ? Cell("<none>", Color::kRed) : member.node,
-                  !why.empty() && why == said.message ? "as the group" : why});
+                  !why.empty() && member.why.ends_with(said.message) ? "as the group" : why});
   }
   AddTable(lines, table, style);
   return lines;
