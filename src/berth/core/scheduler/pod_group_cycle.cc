@@ -35,6 +35,34 @@ queue::PodGroupEnd EndOf(const GroupVerdict& verdict) {
   return queue::PodGroupEnd::kError;
 }
 
+// While it lives, the members of a group are nominated for no node: those of one cycle keep no room free from each
+// other. Upstream knows no more than the name of a nominated pod that is in flight, and so neither its priority nor
+// what it asks for.
+class WithoutNominations {
+ public:
+  // Both must outlive it.
+  WithoutNominations(queue::Nominator& nominator, std::span<GroupMember> members)
+      : nominator_(nominator), members_(members) {
+    for (GroupMember& member : members) {
+      member.nominated_before = nominator.NominatedNode(member.queued.pod->uid);
+      nominator.DeleteNominated(member.queued.pod->uid);
+    }
+  }
+  // One that got a place waits for no other.
+  ~WithoutNominations() {
+    for (const GroupMember& member : members_) {
+      if (member.result != GroupMember::Result::kPlaced && !member.nominated_before.empty())
+        nominator_.AddNominatedPod(member.queued.pod, member.nominated_before);
+    }
+  }
+  WithoutNominations(const WithoutNominations&) = delete;
+  WithoutNominations& operator=(const WithoutNominations&) = delete;
+
+ private:
+  queue::Nominator& nominator_;
+  const std::span<GroupMember> members_;
+};
+
 }  // namespace
 
 void PodGroupCycle::Run(Random& random) {
@@ -64,10 +92,14 @@ void PodGroupCycle::Run(Random& random) {
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
-  PodGroupTrial trial(state_, profile, random);
-  const GroupVerdict tried = trial.Place(group.root, members);
-  GroupVerdict verdict = tried;
-  const bool is_waiting = MakeRoom(profile, random, group.root, members, verdict);
+  GroupVerdict tried, verdict;
+  bool is_waiting = false;
+  {
+    const WithoutNominations without(state_.queue.nominator(), members);
+    tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
+    verdict = tried;
+    is_waiting = MakeRoom(profile, random, group.root, members, verdict);
+  }
   for (GroupMember& member : members) Submit(profile, tried, verdict, is_waiting, std::move(member));
   SetCondition(group.root, verdict);
   state_.queue.EndGroup(EndOf(tried), state_.now);

@@ -49,8 +49,6 @@ PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
 }
 
 GroupVerdict PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMember> members) {
-  for (GroupMember& member : members)
-    member.nominated_before = state_.queue.nominator().NominatedNode(member.queued.pod->uid);
   const cache::PodGroupStates::Trial trial(state_.pod_groups.get());
   GroupVerdict verdict =
       state_.release.places_pod_groups_by_topology ? PlaceBest(group, members) : PlaceHere(group, members);
