@@ -154,6 +154,7 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
   info.unschedulable_count = before.unschedulable_count;
   info.consecutive_errors_count = before.consecutive_errors_count;
   info.initial_attempt_timestamp = before.initial_attempt_timestamp;
+  const std::uint64_t sequence = popped->entry->sequence;
   places_.FreeRecord(popped->entry);
   for (Entry* member : pending) Join(group, member);
   switch (end) {
@@ -167,8 +168,12 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
       break;
     case PodGroupEnd::kError: ++info.consecutive_errors_count; break;
   }
-  // What is left of a group that was placed comes next, so that it may preempt.
-  if (end != PodGroupEnd::kScheduled || !is_attempted_pending) info.timestamp = now;
+  // What is left of a group that was placed comes next, so that it may preempt: it keeps its place among equals.
+  if (end == PodGroupEnd::kScheduled && is_attempted_pending) {
+    group.entry->sequence = sequence;
+  } else {
+    info.timestamp = now;
+  }
   places_.EnterPlace(group.entry, end == PodGroupEnd::kScheduled ? Strategy::kImmediately : Strategy::kAfterBackoff,
                      now, Cause::kScheduleAttemptFailure);
 }
