@@ -460,6 +460,7 @@ profiles:
         out, _ = replay(recorded, "--explain", "default/safe-0")
         self.assertRegex(out, r"node\(s\) called bad by json: smoke")
 
+    @unittest.skipIf(os.environ.get("BERTH_IS_SLOW") == "1", "what has happened by a moment of the recording depends on how fast berth is")
     def test_the_page(self):
         """Times, and what depends on them, are not compared."""
         folder = self.small_recording()
