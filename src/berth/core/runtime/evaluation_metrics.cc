@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "berth/base/text_hash.h"
 #include "berth/core/runtime/evaluation_cycle.h"
 #include "berth/core/runtime/kept_evaluation.h"
 #include "berth/framework/preemption_report.h"
@@ -13,14 +12,6 @@ namespace berth::runtime {
 
 using framework::Code;
 using instruments::Point;
-
-namespace {
-
-std::uint64_t HashOf(const PluginFlags& flags) {
-  return HashText({reinterpret_cast<const char*>(flags.data()), flags.size()});
-}
-
-}  // namespace
 
 void EvaluationMetrics::NotePoint(Point point, Code code) {
   const Time now = stopwatch_.Read();
@@ -78,32 +69,35 @@ void EvaluationMetrics::NotePreemption(const framework::PostFilterResult& result
 }
 
 void EvaluationMetrics::CountEvaluations(const EvaluationCycle& cycle, bool has_filtered) {
-  // Keys are even or odd by what they are of: half of them differ by more.
-  Alike& alike = alike_[cycle.kept_key / 2 % kAlikeMax];
-  // A plan is made anew for each other class, mostly with the same plugins.
-  const std::uint64_t filters_hash = HashOf(cycle.plan.is_filter_active) + 31 * HashOf(cycle.plan.is_pre_filter_skipped);
-  const FilterGrounds filter_grounds{filters_hash, cycle.plan.pre_filter_count, has_filtered};
-  if (filter_grounds != alike.filter_grounds) {
-    Flush(alike);
-    alike.filter_grounds = filter_grounds;
-    FindAskedFilters(cycle, has_filtered, alike.filters);
+  const FilterGrounds filter_grounds{cycle.plan.filters_id, cycle.plan.pre_filter_count, has_filtered};
+  if (filter_grounds != filter_grounds_) {
+    filter_grounds_ = filter_grounds;
+    FindAskedFilters(cycle, has_filtered, asked_next_);
+    Renew(asked_filters_);
   }
-  if (!HasSameScoreGrounds(alike.score_grounds, cycle)) {
-    Flush(alike);
-    alike.score_grounds.is_score_idle = cycle.plan.is_score_idle;
-    alike.score_grounds.is_score_active = cycle.plan.is_score_active;
-    alike.score_grounds.kept = cycle.kept;
-    alike.score_grounds.kept_key = cycle.kept_key;
-    alike.score_grounds.has_scored = cycle.outcome.is_scored;
-    FindAskedScores(cycle, alike.scores);
+  if (!HasSameScoreGrounds(cycle)) {
+    score_grounds_.is_score_idle = cycle.plan.is_score_idle;
+    score_grounds_.is_score_active = cycle.plan.is_score_active;
+    score_grounds_.kept = cycle.kept;
+    score_grounds_.kept_key = cycle.kept_key;
+    score_grounds_.has_scored = cycle.outcome.is_scored;
+    FindAskedScores(cycle, asked_next_);
+    Renew(asked_scores_);
   }
-  ++alike.cycle_count;
+  ++cycle_count_;
 }
 
-bool EvaluationMetrics::HasSameScoreGrounds(const ScoreGrounds& grounds, const EvaluationCycle& cycle) {
+bool EvaluationMetrics::HasSameScoreGrounds(const EvaluationCycle& cycle) const {
+  const ScoreGrounds& grounds = score_grounds_;
   return grounds.kept == cycle.kept && grounds.kept_key == cycle.kept_key &&
          grounds.has_scored == cycle.outcome.is_scored && grounds.is_score_idle == cycle.plan.is_score_idle &&
          grounds.is_score_active == cycle.plan.is_score_active;
+}
+
+void EvaluationMetrics::Renew(Asked& asked) {
+  if (asked_next_ == asked) return;
+  Flush();
+  std::swap(asked, asked_next_);
 }
 
 void EvaluationMetrics::FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const {
@@ -137,21 +131,17 @@ void EvaluationMetrics::FindAskedScores(const EvaluationCycle& cycle, Asked& ask
 }
 
 void EvaluationMetrics::Flush() {
-  for (Alike& alike : alike_) Flush(alike);
-}
-
-void EvaluationMetrics::Flush(Alike& alike) {
-  if (alike.cycle_count == 0) return;
-  const auto count = static_cast<double>(std::exchange(alike.cycle_count, 0));
+  if (cycle_count_ == 0) return;
+  const auto count = static_cast<double>(std::exchange(cycle_count_, 0));
   const auto add = [count](const PluginFlags& is_asked, const std::vector<CounterCell*>& cells) {
     for (std::size_t i = 0; i < is_asked.size(); ++i) {
       if (is_asked[i]) cells[i]->Add(count);
     }
   };
-  add(alike.filters.before, profile_.pre_filter);
-  add(alike.filters.main, profile_.filter);
-  add(alike.scores.before, profile_.pre_score);
-  add(alike.scores.main, profile_.score);
+  add(asked_filters_.before, profile_.pre_filter);
+  add(asked_filters_.main, profile_.filter);
+  add(asked_scores_.before, profile_.pre_score);
+  add(asked_scores_.main, profile_.score);
 }
 
 }  // namespace berth::runtime

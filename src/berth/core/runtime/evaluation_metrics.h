@@ -3,7 +3,6 @@
 // influences no outcome.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -62,27 +61,20 @@ class EvaluationMetrics {
     std::uint64_t kept_key = 0;
     bool has_scored = false;
   };
-  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score.
+  // Who had a say, by position in the profile, in PreFilter and Filter or in PreScore and Score. Cycles in a row for
+  // which it is the same are counted together.
   struct Asked {
     PluginFlags before;
     PluginFlags main;
+    bool operator==(const Asked&) const = default;
   };
-  // Cycles for which that is the same, counted together.
-  struct Alike {
-    FilterGrounds filter_grounds;
-    ScoreGrounds score_grounds;
-    Asked filters;
-    Asked scores;
-    std::uint64_t cycle_count = 0;  // not yet in the counters
-  };
-  // Pods of several Deployments come by turns: a cycle finds those of its kind by its class.
-  static constexpr std::size_t kAlikeMax = 16;
 
   void CountEvaluations(const EvaluationCycle& cycle, bool has_filtered);
-  static bool HasSameScoreGrounds(const ScoreGrounds& grounds, const EvaluationCycle& cycle);
+  bool HasSameScoreGrounds(const EvaluationCycle& cycle) const;
   void FindAskedFilters(const EvaluationCycle& cycle, bool has_filtered, Asked& asked) const;
   void FindAskedScores(const EvaluationCycle& cycle, Asked& asked) const;
-  void Flush(Alike& alike);
+  // `asked_next_` is what holds from now on, in the place of `asked`.
+  void Renew(Asked& asked);
   void NotePoint(instruments::Point point, framework::Code code);
 
   instruments::ProfileMetrics& profile_;
@@ -90,7 +82,12 @@ class EvaluationMetrics {
   Time began_{};  // of what is timed next
   bool has_noted_filters_ = false;
   bool has_kept_verdicts_ = false;  // of an earlier pod, when this cycle began
-  std::array<Alike, kAlikeMax> alike_;
+  FilterGrounds filter_grounds_;    // of the last cycle
+  ScoreGrounds score_grounds_;
+  Asked asked_filters_;
+  Asked asked_scores_;
+  Asked asked_next_;               // scratch
+  std::uint64_t cycle_count_ = 0;  // not yet in the counters
 };
 
 }  // namespace berth::runtime
