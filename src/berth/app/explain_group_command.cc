@@ -10,14 +10,13 @@
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/whatif/group_answer.h"
 #include "berth/whatif/group_explanation.h"
+#include "berth/whatif/pod_group_warnings.h"
 
 namespace berth::app {
 namespace {
 
 Error NoPodGroups(int release_minor) {
-  const std::string version = release_minor < 37 ? "--kubernetes-version 1.37 and " : "";
-  return InvalidError("pods are scheduled one by one here: pod groups need " + version +
-                      "--feature-gates GenericWorkload=true");
+  return InvalidError("pods are scheduled one by one here: pod groups need " + whatif::PodGroupFlags(release_minor));
 }
 
 }  // namespace

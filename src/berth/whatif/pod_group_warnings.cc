@@ -26,6 +26,11 @@ std::string Named(const std::string& first, std::size_t count) {
 
 }  // namespace
 
+std::string PodGroupFlags(int release_minor) {
+  return std::string(release_minor < kPodGroupsRelease ? "--kubernetes-version 1.37 and " : "") +
+         "--feature-gates GenericWorkload=true";
+}
+
 std::vector<std::string> PodGroupWarnings(const Manifests& manifests, const framework::Release& release) {
   std::string first, first_with_topology;
   std::size_t groups = 0, with_topology = 0;
@@ -36,11 +41,9 @@ std::vector<std::string> PodGroupWarnings(const Manifests& manifests, const fram
   }
   if (groups > 0 && !release.has_pod_groups) {
     const bool is_old = release.minor < kPodGroupsRelease;
-    const std::string flags =
-        std::string(is_old ? "--kubernetes-version 1.37 and " : "") + "--feature-gates GenericWorkload=true";
     return {Named(first, groups) + ": pods are scheduled one by one" +
-            (is_old ? ", as Kubernetes 1." + std::to_string(release.minor) + " does" : "") + "; with " + flags +
-            " as a group"};
+            (is_old ? ", as Kubernetes 1." + std::to_string(release.minor) + " does" : "") + "; with " +
+            PodGroupFlags(release.minor) + " as a group"};
   }
   if (with_topology > 0 && !release.places_pod_groups_by_topology) {
     return {Named(first_with_topology, with_topology) +

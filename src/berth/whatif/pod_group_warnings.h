@@ -11,6 +11,9 @@
 
 namespace berth::whatif {
 
+// What switches pod groups on: "--kubernetes-version 1.37 and --feature-gates GenericWorkload=true".
+std::string PodGroupFlags(int release_minor);
+
 // One line each, with the flags that would change it.
 std::vector<std::string> PodGroupWarnings(const Manifests& manifests, const framework::Release& release);
 
