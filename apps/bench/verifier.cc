@@ -93,6 +93,14 @@ std::string ComparePreemption(std::string_view nominated, runtime::Evaluator& ev
                        : "preempts on " + std::string(nominated) + ", but better on " + want.nominated_node_name;
 }
 
+// In the cache if it was placed, else in the queue again.
+framework::PodInfoPtr DecidedPod(const scheduler::Scheduler& core, const std::string& uid) {
+  if (const framework::PodInfoPtr* const placed = core.cache().FindPod(uid)) return *placed;
+  const auto waiting = core.queue().Find(uid);
+  BERTH_CHECK(waiting, uid);
+  return waiting->pod;
+}
+
 }  // namespace
 
 void Verifier::BeforeCycle(const scheduler::Scheduler& core, Time now) {
@@ -123,8 +131,7 @@ void Verifier::AfterCycle(const scheduler::Scheduler& core) {
     const framework::NodeIndex row = cache->nodes().Find(node);
     if (row != framework::kNoNode) nominations.Set(row, pods);
   }
-  const framework::PodInfoPtr pod = decision.pod.lock();
-  BERTH_CHECK(pod != nullptr, decision.pod_uid);  // the queue or its binding cycle has it
+  const framework::PodInfoPtr pod = DecidedPod(core, decision.pod_uid);
   const runtime::Outcome& outcome = evaluator.Evaluate(pod, cache->nodes(), &nominations, decision.seed, now_);
   ++checked_;
   const bool is_refused = outcome.result == runtime::Result::kRefused;

@@ -33,7 +33,7 @@ PodInfoPtr FindPod(const Scheduler& core, const std::string& namespace_name, con
   const auto waiting = core.queue().FindNamed(namespace_name, name);
   if (waiting && waiting->place != queue::Place::kInFlight) return waiting->pod;
   // What was decided lately is found without a look at all pods.
-  if (const scheduler::Decision* const decided = core.decisions().FindNamed(namespace_name, name)) {
+  if (const auto decided = core.decisions().FindNamed(namespace_name, name)) {
     if (const PodInfoPtr* const placed = core.cache().FindPod(decided->pod_uid)) return *placed;
   }
   PodInfoPtr found;
@@ -99,7 +99,7 @@ Expected<Explanation> ExplainLive(Scheduler& core, const LiveQuestion& question,
   LiveRecord record;
   record.asked_at = question.now + question.wall_ahead;
   record.decisions_max = core.decisions().count_max();
-  if (const scheduler::Decision* const decision = core.decisions().Find(found->uid))
+  if (const auto decision = core.decisions().Find(found->uid))
     record.decision = Kept(*decision, question.wall_ahead);
   const auto overlay = core.MakeOverlay(question.now);
   if (const auto standing = core.queue().Find(found->uid)) {

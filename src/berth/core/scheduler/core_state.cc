@@ -53,7 +53,6 @@ Decision& CoreState::BeginDecision(const queue::QueuedPodInfo& queued) {
   decision.pod_namespace = pod.namespace_name();
   decision.pod_name = pod.name;
   decision.pod_uid = pod.uid;
-  decision.pod = queued.pod;
   return decision;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/decision_log.h"
 
+#include <algorithm>
+#include <array>
+
 #include "berth/base/utf8.h"
 
 namespace berth::scheduler {
@@ -30,45 +33,88 @@ std::size_t Decision::TextBytes() const {
   return bytes;
 }
 
+OlderDecision::OlderDecision(const Decision& decision, std::size_t text_bytes_max)
+    : cycle_(decision.cycle),
+      seed_(decision.seed),
+      time_(decision.time),
+      total_(decision.total),
+      attempt_(decision.attempt),
+      node_count_(decision.node_count),
+      feasible_count_(decision.feasible_count) {
+  const bool is_large = decision.TextBytes() > text_bytes_max;
+  const std::string_view message = is_large ? CutUtf8(decision.message, text_bytes_max) : decision.message;
+  if (!is_large && !decision.refusals.empty()) refusals_ = std::make_unique<const Refusals>(decision.refusals);
+  const std::array<std::pair<std::string_view, std::uint32_t OlderDecision::*>, 5> parts = {{
+      {decision.pod_namespace, &OlderDecision::namespace_end_},
+      {decision.pod_name, &OlderDecision::name_end_},
+      {decision.pod_uid, &OlderDecision::uid_end_},
+      {decision.node_name, &OlderDecision::node_end_},
+      {message, &OlderDecision::message_end_},
+  }};
+  std::size_t size = 0;
+  for (const auto& [text, end] : parts) size += text.size();
+  texts_ = std::make_unique_for_overwrite<char[]>(size);
+  char* at = texts_.get();
+  for (const auto& [text, end] : parts) {
+    at = std::ranges::copy(text, at).out;
+    this->*end = static_cast<std::uint32_t>(at - texts_.get());
+  }
+}
+
+Decision OlderDecision::Unpack() const {
+  Decision decision;
+  decision.cycle = cycle_;
+  decision.seed = seed_;
+  decision.time = time_;
+  decision.attempt = attempt_;
+  decision.pod_namespace = pod_namespace();
+  decision.pod_name = pod_name();
+  decision.pod_uid = pod_uid();
+  decision.node_name = Text(uid_end_, node_end_);
+  decision.total = total_;
+  decision.node_count = node_count_;
+  decision.feasible_count = feasible_count_;
+  if (refusals_ != nullptr) decision.refusals = *refusals_;
+  decision.message = message();
+  return decision;
+}
+
 Decision& DecisionLog::Append() {
-  if (!ring_.empty()) {
-    Decision& newest = ring_[(next_ + ring_.size() - 1) % ring_.size()];
-    if (newest.TextBytes() > kTextBytesMax) {
-      newest.message = std::string(CutUtf8(newest.message, kTextBytesMax));
-      newest.refusals = {};
-    }
+  if (!has_newest_) {
+    has_newest_ = true;
+    return newest_;
   }
-  if (ring_.size() < count_max_) return ring_.emplace_back();
-  Decision& slot = ring_[next_];
-  next_ = (next_ + 1) % count_max_;
-  // In the room that it has.
-  Decision cleared;
-  for (std::string Decision::* text :
-       {&Decision::pod_namespace, &Decision::pod_name, &Decision::pod_uid, &Decision::node_name}) {
-    cleared.*text = std::move(slot.*text);
-    (cleared.*text).clear();
+  const std::size_t older_max = count_max_ - 1;
+  if (older_.size() < older_max) {
+    older_.emplace_back(newest_, kTextBytesMax);
+  } else if (older_max > 0) {
+    older_[next_] = OlderDecision(newest_, kTextBytesMax);
+    next_ = (next_ + 1) % older_max;
   }
-  slot = std::move(cleared);
-  return slot;
+  newest_ = Decision();
+  return newest_;
 }
 
-const Decision* DecisionLog::Find(std::string_view uid) const {
-  for (std::size_t i = 0; i < ring_.size(); ++i) {
-    if (At(i).pod_uid == uid) return &At(i);
+std::optional<Decision> DecisionLog::Find(std::string_view uid) const {
+  if (has_newest_ && newest_.pod_uid == uid) return newest_;
+  for (std::size_t i = 0; i < older_.size(); ++i) {
+    if (Older(i).pod_uid() == uid) return Older(i).Unpack();
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-const Decision* DecisionLog::FindNamed(std::string_view namespace_name, std::string_view name) const {
-  for (std::size_t i = 0; i < ring_.size(); ++i) {
-    if (At(i).pod_name == name && At(i).pod_namespace == namespace_name) return &At(i);
+std::optional<Decision> DecisionLog::FindNamed(std::string_view namespace_name, std::string_view name) const {
+  if (has_newest_ && newest_.pod_name == name && newest_.pod_namespace == namespace_name) return newest_;
+  for (std::size_t i = 0; i < older_.size(); ++i) {
+    if (Older(i).pod_name() == name && Older(i).pod_namespace() == namespace_name) return Older(i).Unpack();
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-absl::flat_hash_map<std::string_view, const Decision*> DecisionLog::ByUid() const {
-  absl::flat_hash_map<std::string_view, const Decision*> found;
-  for (std::size_t i = 0; i < ring_.size(); ++i) found.try_emplace(At(i).pod_uid, &At(i));
+absl::flat_hash_map<std::string_view, std::string_view> DecisionLog::Messages() const {
+  absl::flat_hash_map<std::string_view, std::string_view> found;
+  if (has_newest_) found.try_emplace(newest_.pod_uid, newest_.message);
+  for (std::size_t i = 0; i < older_.size(); ++i) found.try_emplace(Older(i).pod_uid(), Older(i).message());
   return found;
 }
 

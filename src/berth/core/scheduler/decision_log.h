@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,6 @@
 #include <absl/container/flat_hash_map.h>
 
 #include "berth/base/time.h"
-#include "berth/framework/pod_info.h"
 #include "berth/framework/status.h"
 
 namespace berth::scheduler {
@@ -29,9 +29,8 @@ struct Decision {
   std::string pod_namespace;
   std::string pod_name;
   std::string pod_uid;
-  std::weak_ptr<const framework::PodInfo> pod;  // while something else keeps it
-  std::string node_name;                        // empty: not placed
-  std::int64_t total = 0;                       // of the chosen node; 0 when it was the only feasible one
+  std::string node_name;   // empty: not placed
+  std::int64_t total = 0;  // of the chosen node; 0 when it was the only feasible one
   std::uint32_t node_count = 0;
   std::uint32_t feasible_count = 0;
   // How many nodes were refused for what. The status names the plugin.
@@ -43,6 +42,40 @@ struct Decision {
   std::string PodKey() const { return pod_namespace + "/" + pod_name; }
   // One line: "best of 3 feasible nodes, score 521; refused: 2 TaintToleration node(s) had untolerated taint(s)".
   std::string Why() const;
+};
+
+// A decision in a third of the room: its texts are one block.
+class OlderDecision {
+ public:
+  OlderDecision() = default;
+  // Of a message and refusals with longer texts than that, the beginning of the message alone.
+  OlderDecision(const Decision& decision, std::size_t text_bytes_max);
+
+  std::string_view pod_namespace() const { return {texts_.get(), namespace_end_}; }
+  std::string_view pod_name() const { return Text(namespace_end_, name_end_); }
+  std::string_view pod_uid() const { return Text(name_end_, uid_end_); }
+  std::string_view message() const { return Text(node_end_, message_end_); }
+  Decision Unpack() const;
+
+ private:
+  using Refusals = std::vector<std::pair<framework::Status, std::size_t>>;
+
+  std::string_view Text(std::uint32_t begin, std::uint32_t end) const { return {texts_.get() + begin, end - begin}; }
+
+  std::uint64_t cycle_ = 0;
+  std::uint64_t seed_ = 0;
+  Time time_{};
+  std::int64_t total_ = 0;
+  std::unique_ptr<char[]> texts_;  // namespace, name, uid, node and message, one after the other
+  std::unique_ptr<const Refusals> refusals_;
+  std::int32_t attempt_ = 0;
+  std::uint32_t node_count_ = 0;
+  std::uint32_t feasible_count_ = 0;
+  std::uint32_t namespace_end_ = 0;
+  std::uint32_t name_end_ = 0;
+  std::uint32_t uid_end_ = 0;
+  std::uint32_t node_end_ = 0;
+  std::uint32_t message_end_ = 0;
 };
 
 class DecisionLog {
@@ -57,23 +90,25 @@ class DecisionLog {
   // The reference is valid until the next Append().
   Decision& Append();
   // There must be one.
-  const Decision& Newest() const { return ring_[(next_ + ring_.size() - 1) % ring_.size()]; }
-  // The newest decision about the pod, or null.
-  const Decision* Find(std::string_view uid) const;
-  // The newest decision about a pod of that name, or null.
-  const Decision* FindNamed(std::string_view namespace_name, std::string_view name) const;
-  // The newest decision about each pod; valid until the next Append().
-  absl::flat_hash_map<std::string_view, const Decision*> ByUid() const;
-  std::size_t size() const { return ring_.size(); }
+  const Decision& Newest() const { return newest_; }
+  // The newest decision about the pod.
+  std::optional<Decision> Find(std::string_view uid) const;
+  // The newest decision about a pod of that name.
+  std::optional<Decision> FindNamed(std::string_view namespace_name, std::string_view name) const;
+  // Of the newest decision about each pod, by its uid; valid until the next Append().
+  absl::flat_hash_map<std::string_view, std::string_view> Messages() const;
+  std::size_t size() const { return older_.size() + (has_newest_ ? 1 : 0); }
   std::size_t count_max() const { return count_max_; }
 
  private:
-  // The i-th newest.
-  const Decision& At(std::size_t i) const { return ring_[(next_ + ring_.size() - 1 - i) % ring_.size()]; }
+  // The i-th newest of the older ones.
+  const OlderDecision& Older(std::size_t i) const { return older_[(next_ + older_.size() - 1 - i) % older_.size()]; }
 
   std::size_t count_max_;
+  bool has_newest_ = false;
+  Decision newest_;
   std::size_t next_ = 0;
-  std::vector<Decision> ring_;
+  std::vector<OlderDecision> older_;
 };
 
 }  // namespace berth::scheduler

@@ -142,18 +142,17 @@ bool Scheduler::IsIdle() const {
 std::vector<UnboundPod> Scheduler::Unbound(const queue::PodRange& range) const {
   using Name = std::pair<std::string, std::string>;
   const framework::PodInfo* const waiting = parts_->scheduling.waiting_pod();
-  const absl::flat_hash_map<std::string_view, const Decision*> decisions = parts_->state.decisions.ByUid();
+  const absl::flat_hash_map<std::string_view, std::string_view> decided = parts_->state.decisions.Messages();
   std::map<Name, std::string> found;
   for (const queue::PodStanding& standing : parts_->state.queue.Dump(range)) {
     std::string& why = found[{standing.pod->namespace_name(), standing.pod->name}];
-    const auto decided = decisions.find(standing.pod->uid);
-    const Decision* const decision = decided == decisions.end() ? nullptr : decided->second;
+    const auto message = decided.find(standing.pod->uid);
     if (standing.place == queue::Place::kGated) {
       why = standing.gating_plugin + ": " + standing.gating_message;
     } else if (waiting != nullptr && waiting->uid == standing.pod->uid) {
       why = "extenders are being asked";
-    } else if (decision != nullptr && !decision->message.empty()) {
-      why = decision->message;
+    } else if (message != decided.end() && !message->second.empty()) {
+      why = message->second;
     } else if (standing.pod->scheduled_condition && !standing.pod->scheduled_condition->message.empty()) {
       why = standing.pod->scheduled_condition->message;
     } else {

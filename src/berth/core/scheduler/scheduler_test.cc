@@ -413,9 +413,9 @@ TEST(DecisionLog, SaysWhy) {
   h.Set(MakeNode("t").Taint("gpu", "", api::TaintEffect::kNoSchedule));
   h.Set(MakePod("p"));
   h.Run();
-  const Decision* decision = h.core.decisions().Find("uid-default-p");
-  ASSERT_NE(decision, nullptr);
-  EXPECT_EQ(decision, &h.core.decisions().Newest());
+  const std::optional<Decision> decision = h.core.decisions().Find("uid-default-p");
+  ASSERT_TRUE(decision);
+  EXPECT_EQ(decision->cycle, h.core.decisions().Newest().cycle);
   EXPECT_EQ(decision->Why(), "best of 2 feasible nodes, score " + std::to_string(decision->total) +
                                  "; refused: 1 TaintToleration (node(s) had untolerated taint(s))");
   EXPECT_EQ(decision->node_count, 3u);
@@ -430,18 +430,18 @@ TEST(DecisionLog, SaysWhy) {
   h.Run();
   EXPECT_EQ(h.core.decisions().Newest().node_name, "");
   EXPECT_EQ(h.core.decisions().Newest().Why().substr(0, 26), "0/3 nodes are available: 1");
-  EXPECT_EQ(h.core.decisions().Find("nobody"), nullptr);
-  EXPECT_EQ(h.core.decisions().FindNamed("default", "nobody"), nullptr);
+  EXPECT_EQ(h.core.decisions().Find("nobody"), std::nullopt);
+  EXPECT_EQ(h.core.decisions().FindNamed("default", "nobody"), std::nullopt);
 }
 
 TEST(DecisionLog, KeepsTheNewest) {
   DecisionLog log(3);
-  EXPECT_EQ(log.Find("u"), nullptr);
+  EXPECT_EQ(log.Find("u"), std::nullopt);
   for (std::uint64_t i = 1; i <= 8; ++i) {
     Decision& decision = log.Append();
     EXPECT_EQ(decision.message, "");
     decision.cycle = i;
-    decision.message = "set";
+    decision.message = "set " + std::to_string(i);
     decision.pod_uid = i % 2 == 0 ? "even" : "odd";
     decision.pod_namespace = "ns";
     decision.pod_name = "p";
@@ -451,11 +451,48 @@ TEST(DecisionLog, KeepsTheNewest) {
   EXPECT_EQ(log.Find("even")->cycle, 8u);
   EXPECT_EQ(log.Find("odd")->cycle, 7u);
   EXPECT_EQ(log.FindNamed("ns", "p")->cycle, 8u);
-  EXPECT_EQ(log.FindNamed("p", "ns"), nullptr);
-  const auto by_uid = log.ByUid();
-  EXPECT_EQ(by_uid.size(), 2u);
-  EXPECT_EQ(by_uid.at("even")->cycle, 8u);
-  EXPECT_EQ(by_uid.at("odd")->cycle, 7u);
+  EXPECT_EQ(log.FindNamed("p", "ns"), std::nullopt);
+  const auto messages = log.Messages();
+  EXPECT_EQ(messages.size(), 2u);
+  EXPECT_EQ(messages.at("even"), "set 8");
+  EXPECT_EQ(messages.at("odd"), "set 7");
+}
+
+TEST(DecisionLog, AnOlderOneIsTheSame) {
+  DecisionLog log(2);
+  Decision& decision = log.Append();
+  decision.cycle = 1;
+  decision.seed = 2;
+  decision.time = Time(std::chrono::seconds(3));
+  decision.attempt = 4;
+  decision.pod_namespace = "namespace";
+  decision.pod_name = "pod";
+  decision.pod_uid = "uid";
+  decision.node_name = "node";
+  decision.total = -5;
+  decision.node_count = 6;
+  decision.feasible_count = 7;
+  decision.refusals.emplace_back(framework::Status::Unschedulable("reason"), 8);
+  decision.message = "message";
+  log.Append();
+  const std::optional<Decision> found = log.Find("uid");
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->cycle, 1u);
+  EXPECT_EQ(found->seed, 2u);
+  EXPECT_EQ(found->time, Time(std::chrono::seconds(3)));
+  EXPECT_EQ(found->attempt, 4);
+  EXPECT_EQ(found->PodKey(), "namespace/pod");
+  EXPECT_EQ(found->pod_uid, "uid");
+  EXPECT_EQ(found->node_name, "node");
+  EXPECT_EQ(found->total, -5);
+  EXPECT_EQ(found->node_count, 6u);
+  EXPECT_EQ(found->feasible_count, 7u);
+  ASSERT_EQ(found->refusals.size(), 1u);
+  EXPECT_EQ(found->refusals[0].first.Message(), "reason");
+  EXPECT_EQ(found->refusals[0].second, 8u);
+  EXPECT_EQ(found->message, "message");
+  log.Append();
+  EXPECT_EQ(log.Find("uid"), std::nullopt);
 }
 
 TEST(DecisionLog, LongTextsAreKeptForTheNewestAlone) {
