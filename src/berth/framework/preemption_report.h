@@ -23,6 +23,8 @@ struct PreemptionReport {
   std::vector<Candidate> candidates;
   std::vector<NodeIndex> acceptable;  // those that no criterion tells apart from the chosen one, ascending
   std::vector<PodInfoPtr> cleared_nominations;
+  // Nothing was tried: on the pod's nominated node there are victims that have not left yet.
+  bool waits_for_victims = false;
 };
 
 }  // namespace berth::framework

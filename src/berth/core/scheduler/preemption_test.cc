@@ -115,6 +115,34 @@ TEST_F(PreemptionTest, SurvivesThePreemptorsEnd) {
   EXPECT_TRUE(h().IsIdle());
 }
 
+// What leaves takes no part in what refuses the pod: no filter's hint wakes it.
+TEST_F(PreemptionTest, LooksForAnotherNodeWhenItsVictimsHaveLeft) {
+  harness_ = std::make_unique<Harness>(std::move(profiles_));
+  const auto repelled = [](const char* name) { return MakePod(name).Label("app", "x"); };
+  const auto victim = [&] {
+    return MakePod("v").Node("a").Deleted(h().now).Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""});
+  };
+  h().Set(MakeNode("a"));
+  h().Set(MakeNode("b"));
+  h().Set(victim());
+  h().Set(repelled("stays").Node("a").Priority(20));
+  h().Set(repelled("w").Node("b"));
+  h().Set(MakePod("p")
+              .Priority(10)
+              .AntiAffinity(testing::AffinityTerm("kubernetes.io/hostname", testing::Labels({{"app", "x"}})))
+              .Nominated("a"));
+  h().Run();
+  EXPECT_EQ(h().Take().back(),
+            "Warning FailedScheduling p: 0/2 nodes are available: 2 node(s) didn't match pod anti-affinity rules. "
+            "no new claims to deallocate, preemption: not eligible due to a terminating pod on the nominated node.");
+  h().Remove(victim());
+  h().Run();
+  const Lines lines = h().Take();
+  ASSERT_FALSE(lines.empty());
+  EXPECT_EQ(lines.back(), "patch w");
+  EXPECT_EQ(h().handle->NominatedPods("b").size(), 1u);
+}
+
 TEST_F(PreemptionTest, ClearsNominationsOfLessImportantPods) {
   Start();
   h().Set(MakePod("low").Request("cpu", "4").Priority(5).NeverPreempts().Nominated("a"));

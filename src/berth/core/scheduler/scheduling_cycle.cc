@@ -12,6 +12,8 @@
 #include "berth/core/scheduler/nomination_moves.h"
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
+#include "berth/framework/preemption_report.h"
+#include "berth/plugins/names.h"
 
 namespace berth::scheduler {
 
@@ -155,6 +157,8 @@ void SchedulingCycle::FailAttempt(SchedulingAttempt&& attempt, const Outcome& ou
       const framework::PostFilterResult result =
           attempt.post_filter ? *std::move(attempt.post_filter) : evaluator.RunPostFilter();
       failure.nomination = {result.has_nomination, result.nominated_node_name};
+      if (result.preemption != nullptr && result.preemption->waits_for_victims)
+        failure.pending_plugins.emplace(plugins::names::kDefaultPreemption);
     }
     failure.message = evaluator.Message();
   }

@@ -26,20 +26,18 @@ using framework::PreemptionReport;
 using framework::PreemptionReview;
 using framework::Status;
 
-// Empty when the pod may preempt.
-std::string WhyNotEligible(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeStatuses& statuses) {
-  if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever)
-    return "not eligible due to preemptionPolicy=Never.";
-  if (pod.nominated_node_name.empty()) return {};
+bool HasLeavingVictims(const framework::NodeInfo& node, const PodInfo& pod) {
+  return std::ranges::any_of(node.pods(), [&](const PodInfoPtr& other) {
+    return other->priority() < pod.priority() && other->deletion_time && other->is_preempted;
+  });
+}
+
+bool WaitsForVictims(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeStatuses& statuses) {
+  if (pod.nominated_node_name.empty()) return false;
   const NodeIndex row = cycle.nodes.Find(pod.nominated_node_name);
   // A nominated node that is gone or can never take the pod: it has to look for another.
-  if (row == framework::kNoNode || statuses.Get(row).code() == Code::kUnschedulableAndUnresolvable) return {};
-  for (const PodInfoPtr& other : cycle.nodes.Info(row).pods()) {
-    if (other->priority() < pod.priority() && other->deletion_time && other->is_preempted) {
-      return "not eligible due to a terminating pod on the nominated node.";
-    }
-  }
-  return {};
+  if (row == framework::kNoNode || statuses.Get(row).code() == Code::kUnschedulableAndUnresolvable) return false;
+  return HasLeavingVictims(cycle.nodes.Info(row), pod);
 }
 
 // Null: no extender has a say.
@@ -153,8 +151,14 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
                                                           const framework::NodeStatuses& statuses,
                                                           framework::FilterRunner& filters) const {
   // A pod that may not preempt keeps its nomination: its victims may still be on their way out.
-  const std::string why_not = WhyNotEligible(cycle, pod, statuses);
-  if (!why_not.empty()) return Refuse(Code::kUnschedulable, why_not, false);
+  if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever)
+    return Refuse(Code::kUnschedulable, "not eligible due to preemptionPolicy=Never.", false);
+  if (WaitsForVictims(cycle, pod, statuses)) {
+    framework::PostFilterResult result =
+        Refuse(Code::kUnschedulable, "not eligible due to a terminating pod on the nominated node.", false);
+    result.preemption = std::make_shared<PreemptionReport>(PreemptionReport{.waits_for_victims = true});
+    return result;
+  }
 
   PreemptionReview* const review = ReviewOf(filters);
   const bool is_answered = review != nullptr && review->is_answered;
@@ -201,12 +205,27 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
 
 void DefaultPreemption::DropIdle() { search_->DropIdle(); }
 
-std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
-  // The registration lets deletions reach a pod that PreEnqueue holds back; it is for the filters that refused the pod
-  // to say when it may try again.
-  return {OfClass(OnPod(framework::action::kDelete, [](const PodInfo&, const framework::EventObjects&) {
+// The last victim has left the node that the pod is nominated for. What refused the pod there may be something else by
+// now, which no other plugin hears of: upstream leaves the pod to the flush after five minutes then.
+framework::QueueingHint DefaultPreemption::AfterPodDelete(const PodInfo& pod,
+                                                          const framework::EventObjects& event) const {
+  const PodInfo* const gone = event.old_pod;
+  if (gone == nullptr || gone->node_name.empty() || gone->priority() >= pod.priority() || !gone->is_preempted)
     return framework::QueueingHint::kSkip;
-  }))};
+  const std::vector<PodInfoPtr> nominated = handle_.NominatedPods(gone->node_name);
+  if (std::ranges::none_of(nominated, [&](const PodInfoPtr& other) { return other->uid == pod.uid; }))
+    return framework::QueueingHint::kSkip;
+  const framework::NodeList* const nodes = handle_.nodes();
+  const NodeIndex row = nodes == nullptr ? framework::kNoNode : nodes->Find(gone->node_name);
+  return QueueIf(row == framework::kNoNode || !HasLeavingVictims(nodes->Info(row), pod));
+}
+
+std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {
+  // Deletions also reach a pod that PreEnqueue holds back; it is for the filters that refused the pod to say when it
+  // may try again, unless its last victim has left.
+  return {OnPod(framework::action::kDelete, [this](const PodInfo& pod, const framework::EventObjects& event) {
+    return AfterPodDelete(pod, event);
+  })};
 }
 
 }  // namespace berth::plugins

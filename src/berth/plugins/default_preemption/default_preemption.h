@@ -45,6 +45,8 @@ class DefaultPreemption final : public framework::PreEnqueuePlugin,
   void DropIdle() override;
 
  private:
+  framework::QueueingHint AfterPodDelete(const framework::PodInfo& pod, const framework::EventObjects& event) const;
+
   framework::Handle& handle_;
   const std::shared_ptr<PreemptionExecutor> executor_;
   const std::unique_ptr<CandidateSearch> search_;

@@ -251,15 +251,41 @@ TEST_F(DefaultPreemptionTest, WaitsForItsVictims) {
     const bool is_refused =
         result.status.Message() == "preemption: not eligible due to a terminating pod on the nominated node.";
     EXPECT_EQ(is_refused, !test.want_eligible) << result.status.Message();
+    const bool waits = result.preemption != nullptr && result.preemption->waits_for_victims;
+    EXPECT_EQ(waits, !test.want_eligible);
   }
 }
 
-TEST_F(DefaultPreemptionTest, PodDeletionsAreNeverItsBusiness) {
-  const auto pod = MakePod("p").Info();
-  const auto gone = MakePod("q").Node("n0").Info();
-  EXPECT_EQ(HintFor(plugin_, {framework::EventResource::kAssignedPod, framework::action::kDelete}, *pod,
-                    {.old_pod = gone.get()}),
-            framework::QueueingHint::kSkip);
+TEST_F(DefaultPreemptionTest, TriesAgainWhenTheLastVictimHasLeft) {
+  const api::PodCondition evicted{"DisruptionTarget", "True", "PreemptionByScheduler", ""};
+  const auto victim = [&](const char* name) { return MakePod(name).Node("n2").Deleted(Time{}).Condition(evicted); };
+  using enum framework::QueueingHint;
+  const struct {
+    const char* name;
+    testing::PodBuilder gone;
+    const char* nominated_node;
+    bool has_other_victim;
+    framework::QueueingHint want;
+  } cases[] = {
+      {"the last victim", victim("v"), "n2", false, kQueue},
+      {"another one is still there", victim("v"), "n2", true, kSkip},
+      {"nominated for another node", victim("v"), "n1", false, kSkip},
+      {"not nominated", victim("v"), "", false, kSkip},
+      {"of higher priority", victim("v").Priority(10), "n2", false, kSkip},
+      {"gone for another reason", MakePod("v").Node("n2").Deleted(Time{}), "n2", false, kSkip},
+      {"it had no node", MakePod("v").Condition(evicted), "n2", false, kSkip},
+  };
+  for (const auto& test : cases) {
+    SCOPED_TRACE(test.name);
+    TestCluster cluster({MakeNode("n1"), MakeNode("n2")});
+    if (test.has_other_victim) cluster.Add(victim("other"));
+    const auto pod = MakePod("p").Priority(9).Info();
+    handle_.table = &cluster.table();
+    handle_.nominated = {{test.nominated_node, {pod}}};
+    EXPECT_EQ(HintFor(plugin_, {framework::EventResource::kAssignedPod, framework::action::kDelete}, *pod,
+                      {.old_pod = test.gone.Info().get()}),
+              test.want);
+  }
 }
 
 }  // namespace
