@@ -13,10 +13,13 @@ class Sequence {
  public:
   Sequence(const PackingState& home, const CheapOffers& offers, const std::vector<std::size_t>& target,
            std::uint64_t& steps)
-      : state_(home), offers_(offers), target_(target), steps_(steps), waiting_(offers.items()) {
+      : state_(home), offers_(offers), target_(target), steps_(steps) {
+    std::vector<std::pair<double, std::size_t>> changes;
+    for (const std::size_t item : offers.items())
+      changes.emplace_back(offers.CostOf(item, target[item]) - offers.HomeCostOf(item), item);
     // What saves most comes first.
-    std::ranges::stable_sort(
-        waiting_, {}, [&](std::size_t item) { return offers.CostOf(item, target[item]) - offers.HomeCostOf(item); });
+    std::ranges::sort(changes);
+    for (const auto& each : changes) waiting_.push_back(each.second);
   }
 
   CheapMoves Run() {

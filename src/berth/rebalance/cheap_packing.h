@@ -17,6 +17,8 @@ struct ItemPrices {
   std::function<double(std::size_t item, std::size_t bin)> cost;
   // Whether it pays to go from one cost to the other.
   std::function<bool(double from, double to)> pays_off;
+  // By bin: in bins of the same kind each item costs the same. Numbers from 0.
+  std::vector<std::size_t> kinds;
 };
 
 // In the order in which they can be made: each fits when those before it have been made, and pays off.

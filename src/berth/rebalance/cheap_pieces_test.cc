@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the search for cheaper bins, each by itself: where an item may go, how the cheapest assignment is found,
 // and in which order items get there.
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -35,10 +36,13 @@ PackingProblem Problem(const std::vector<std::int64_t>& capacities, const std::v
 
 // Items cost their size, times a price of the bin. A tenth must be saved.
 ItemPrices PricesOf(const PackingProblem& problem, std::vector<double> prices) {
+  std::vector<std::size_t> kinds;
+  for (const double price : prices)
+    kinds.push_back(static_cast<std::size_t>(std::ranges::find(prices, price) - prices.begin()));
   return {[&problem, prices = std::move(prices)](std::size_t item, std::size_t bin) {
             return prices[bin] * static_cast<double>(problem.items[item].size[0]);
           },
-          [](double from, double to) { return to <= from * 0.9; }};
+          [](double from, double to) { return to <= from * 0.9; }, std::move(kinds)};
 }
 
 Moves MovesOf(const CheapMoves& from) {
@@ -87,7 +91,7 @@ TEST(CheapAnnealingTest, FindsTheCheapestTogether) {
 TEST(CheapOrderTest, WhatMakesRoomGoesFirst) {
   // The 5 goes to the cheapest bin when the 3 has left it for one that is cheaper for it.
   const PackingProblem problem = Problem({6, 6, 6}, {{5, 1}, {3, 0}});
-  ItemPrices prices = PricesOf(problem, {1, 10, 10});
+  ItemPrices prices = PricesOf(problem, {1, 2, 3});
   prices.cost = [](std::size_t item, std::size_t bin) {
     const double costs[2][3] = {{5, 50, 50}, {8, 9, 3}};
     return costs[item][bin];
@@ -103,7 +107,7 @@ TEST(CheapOrderTest, WhatMakesRoomGoesFirst) {
 TEST(CheapOrderTest, ACircleIsBrokenWhereThatCostsLeast) {
   // Two would change places, and there is no room for either meanwhile. The second one finds its next best place.
   const PackingProblem problem = Problem({5, 5, 5}, {{5, 0}, {5, 1}});
-  ItemPrices prices = PricesOf(problem, {});
+  ItemPrices prices = PricesOf(problem, {1, 2, 3});
   prices.cost = [](std::size_t item, std::size_t bin) {
     const double costs[2][3] = {{10, 1, 8}, {1, 10, 2}};
     return costs[item][bin];

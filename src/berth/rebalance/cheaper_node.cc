@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -53,18 +55,19 @@ class PriceViolation final : public Violation {
 NodePrices::NodePrices(const CheaperNodeArgs& args, const ClusterView& view) : view_(view) {
   plugins::BestPriceArgs from;
   if (!args.annotations.empty()) from.annotations = args.annotations;
-  std::map<std::tuple<double, std::int64_t, std::int64_t, std::int64_t>, NodeNumber> kinds;
+  std::map<std::tuple<std::optional<double>, std::int64_t, std::int64_t, std::int64_t>, std::size_t> kinds;
+  std::set<std::size_t> shown;
   for (NodeNumber i = 0; i < view.nodes().size(); ++i) {
     const NodeView& node = view.node(i);
     const plugins::NodePrice price = plugins::PriceOf(*node.node, from);
     std::optional<double>& slot = prices_.emplace_back();
-    if (!price.micro) continue;
-    slot = static_cast<double>(*price.micro) / static_cast<double>(plugins::kPriceMicroPerUnit);
+    if (price.micro) slot = static_cast<double>(*price.micro) / static_cast<double>(plugins::kPriceMicroPerUnit);
+    const std::tuple counts{slot, node.allocatable.cpu_milli, node.allocatable.memory_bytes, node.allocatable.pods};
+    kinds_.push_back(kinds.try_emplace(counts, kinds.size()).first->second);
+    if (!slot) continue;
     dearest_ = std::max(dearest_, *slot);
-    if (node.is_ready && !node.node->unschedulable)
-      kinds.try_emplace({*slot, node.allocatable.cpu_milli, node.allocatable.memory_bytes, node.allocatable.pods}, i);
+    if (node.is_ready && !node.node->unschedulable && shown.insert(kinds_.back()).second) examples_.push_back(i);
   }
-  for (const auto& each : kinds) kinds_.push_back(each.second);
 }
 
 double NodePrices::CostOf(const PodView& pod, NodeNumber number) const {
@@ -103,14 +106,15 @@ void Run(const CheaperNodeArgs& args, const StrategyRun& run) {
     const PodView& pod = view.pod(packing.PodOf(item));
     const double here = cost(item, of.bin);
     double best = here;
-    for (const NodeNumber kind : prices.kinds()) best = std::min(best, prices.CostOf(pod, kind));
+    for (const NodeNumber each : prices.examples()) best = std::min(best, prices.CostOf(pod, each));
     of.may_move = of.may_move && prices.HasPrice(pod.node) && args.pods.Takes(*pod.pod) &&
                   !HasJustCome(pod, args.min_stay, run.now) && PaysOff(args, here, best);
     if (of.may_move) cheapest[item] = best;
   }
   for (std::size_t bin = 0; bin < problem.bins.size(); ++bin)
     problem.bins[bin].may_receive = problem.bins[bin].may_receive && prices.HasPrice(packing.NodeOf(bin));
-  const ItemPrices how{cost, [&args](double from, double to) { return PaysOff(args, from, to); }};
+  ItemPrices how{cost, [&args](double from, double to) { return PaysOff(args, from, to); }, {}};
+  for (std::size_t bin = 0; bin < problem.bins.size(); ++bin) how.kinds.push_back(prices.KindOf(packing.NodeOf(bin)));
   for (const PackingMove& move : MoveForLess(problem, how)) {
     cheapest.erase(move.item);
     if (run.Object(packing.PodOf(move.item), reason(move.item, cost(move.item, move.to))))

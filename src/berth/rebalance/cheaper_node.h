@@ -24,14 +24,17 @@ class NodePrices {
   double PriceOf(NodeNumber node) const { return prices_[node].value_or(dearest_); }
   // Where the price is not known, it counts as the dearest of all.
   double CostOf(const PodView& pod, NodeNumber node) const;
-  // One node of each kind that there is: of those nodes that count the same for any pod.
-  const std::vector<NodeNumber>& kinds() const { return kinds_; }
+  // Nodes of one kind count the same for any pod. Numbers from 0.
+  std::size_t KindOf(NodeNumber node) const { return kinds_[node]; }
+  // One node of each kind of those that take pods.
+  const std::vector<NodeNumber>& examples() const { return examples_; }
 
  private:
   const ClusterView& view_;
   std::vector<std::optional<double>> prices_;
   double dearest_ = 0;
-  std::vector<NodeNumber> kinds_;
+  std::vector<std::size_t> kinds_;  // by node
+  std::vector<NodeNumber> examples_;
 };
 
 // Whether it pays to go from a place of the one cost to one of the other.

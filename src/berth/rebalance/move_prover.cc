@@ -25,6 +25,18 @@ bool IsAboutPod(const StrategyArgs& strategy) {
          std::holds_alternative<FailedPodsArgs>(strategy);
 }
 
+MoveProver::MoveProver(std::unique_ptr<scheduler::Overlay> overlay, const ClusterView& view,
+                       const Violations& violations, bool chooses_target)
+    : overlay_(std::move(overlay)), view_(view), violations_(violations), chooses_target_(chooses_target) {
+  for (const NodeIndex row : overlay_->nodes().rows()) {
+    const std::string& name = overlay_->nodes().Info(row).name();
+    const auto node = view_.FindNode(name);
+    BERTH_CHECK(node.has_value(), name);
+    node_of_row_.resize(std::max<std::size_t>(node_of_row_.size(), row + std::size_t{1}));
+    node_of_row_[row] = *node;
+  }
+}
+
 ProvedMove MoveProver::Prove(const Objection& objection, Wants wants) {
   const PodView& pod = view_.pod(objection.pod);
   overlay_->RemovePod(pod.pod->metadata.uid);
@@ -80,16 +92,18 @@ ProvedMove MoveProver::ProveOfOurs(const Objection& objection, const framework::
   std::string first;
   bool is_of_here = false;  // which says least: we would not place it there
   for (const std::size_t i : order) {
-    std::string why = WhyNotThere(objection, feasible[i], wants);
-    if (why.empty() && better != nullptr)
+    std::string why = WhyNoBetter(objection, feasible[i], wants);
+    const bool is_no_better = !why.empty();
+    if (!is_no_better && better != nullptr)
       why = WhyNoGain(*better, view_.pod(objection.pod), all.outcome, feasible[i], proved);
     if (why.empty()) {
       Place(replacement, feasible[i], proved);
       return proved;
     }
+    // There may be thousands: what is not told is not put into words.
     if (!first.empty() && !is_of_here) continue;
     is_of_here = NodeOf(feasible[i]) == here;
-    if (first.empty() || !is_of_here) first = std::move(why);
+    if (first.empty() || !is_of_here) first = is_no_better ? SaidOf(objection, feasible[i], why) : std::move(why);
   }
   proved.why_not = std::move(first);
   return proved;
@@ -156,21 +170,25 @@ void MoveProver::Cordon(NodeNumber node) {
   overlay_->SetNode(std::move(cordoned));
 }
 
-NodeNumber MoveProver::NodeOf(NodeIndex row) const {
-  const std::string& name = overlay_->nodes().Info(row).name();
-  const auto node = view_.FindNode(name);
-  BERTH_CHECK(node.has_value(), name);
-  return *node;
+std::string MoveProver::WhyNotThere(const Objection& objection, NodeIndex row, Wants wants) {
+  const std::string why = WhyNoBetter(objection, row, wants);
+  return why.empty() ? why : SaidOf(objection, row, why);
 }
 
-std::string MoveProver::WhyNotThere(const Objection& objection, NodeIndex row, Wants wants) {
+std::string MoveProver::WhyNoBetter(const Objection& objection, NodeIndex row, Wants wants) {
   const PodView& pod = view_.pod(objection.pod);
   const NodeNumber to = NodeOf(row);
-  const std::string& name = view_.node(to).name();
-  if (to == pod.node && !IsAboutPod(*objection.strategy)) return "the scheduler would put it back on " + name;
+  if (to == pod.node && !IsAboutPod(*objection.strategy)) return "back";
   std::string why = WhyNotTarget(*objection.strategy, pod, to);
-  if (why.empty()) why = violations_.WhyWorse(*objection.strategy, pod, to, wants);
-  return why.empty() ? "" : "the scheduler would put it on " + name + ", where " + why;
+  return why.empty() ? violations_.WhyWorse(*objection.strategy, pod, to, wants) : why;
+}
+
+std::string MoveProver::SaidOf(const Objection& objection, NodeIndex row, const std::string& why) const {
+  const NodeNumber to = NodeOf(row);
+  const std::string& name = view_.node(to).name();
+  if (to == view_.pod(objection.pod).node && !IsAboutPod(*objection.strategy))
+    return "the scheduler would put it back on " + name;
+  return "the scheduler would put it on " + name + ", where " + why;
 }
 
 // What strategies about whole nodes ask of one beside being better.

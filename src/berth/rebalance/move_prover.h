@@ -30,8 +30,7 @@ class MoveProver {
  public:
   // All but the overlay must outlive it. `chooses_target`: see PlanOptions.
   MoveProver(std::unique_ptr<scheduler::Overlay> overlay, const ClusterView& view, const Violations& violations,
-             bool chooses_target)
-      : overlay_(std::move(overlay)), view_(view), violations_(violations), chooses_target_(chooses_target) {}
+             bool chooses_target);
 
   // Moves the pod on the overlay; where that is not good, the caller takes it back.
   ProvedMove Prove(const Objection& objection, Violations::Wants wants);
@@ -54,8 +53,11 @@ class MoveProver {
   ProvedMove Nowhere(const framework::PodInfoPtr& replacement);
   void Place(const framework::PodInfoPtr& replacement, framework::NodeIndex row, ProvedMove& proved);
   std::string WhyNotThere(const Objection& objection, framework::NodeIndex row, Violations::Wants wants);
+  // In a few words, for SaidOf().
+  std::string WhyNoBetter(const Objection& objection, framework::NodeIndex row, Violations::Wants wants);
+  std::string SaidOf(const Objection& objection, framework::NodeIndex row, const std::string& why) const;
   std::string WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to);
-  NodeNumber NodeOf(framework::NodeIndex row) const;
+  NodeNumber NodeOf(framework::NodeIndex row) const { return node_of_row_[row]; }
   template <typename Args>
   const UtilizationGroups& GroupsOf(const StrategyArgs& strategy, const Args& args);
 
@@ -63,6 +65,7 @@ class MoveProver {
   const ClusterView& view_;
   const Violations& violations_;
   const bool chooses_target_;
+  std::vector<NodeNumber> node_of_row_;
   std::uint64_t seed_ = 0;
   UtilizationGroups groups_;
   const StrategyArgs* grouped_by_ = nullptr;  // that groups_ is of; null: the view has changed since

@@ -167,10 +167,12 @@ TEST(CheapPackingTest, IsFeasibleAndNearlyAsGoodAsCanBe) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const PackingProblem problem = RandomProblem(seed);
+    std::vector<std::size_t> kinds;
+    for (std::size_t bin = 0; bin < problem.bins.size(); ++bin) kinds.push_back((bin * 5 + seed) % 4);
     const auto cost = [&](std::size_t item, std::size_t bin) {
-      return static_cast<double>(problem.items[item].size[0]) * static_cast<double>(1 + (bin * 5 + seed) % 4);
+      return static_cast<double>(problem.items[item].size[0]) * static_cast<double>(1 + kinds[bin]);
     };
-    const auto moves = MoveForLess(problem, {cost, [](double from, double to) { return to < from; }});
+    const auto moves = MoveForLess(problem, {cost, [](double from, double to) { return to < from; }, kinds});
     std::vector<PackingSize> free;
     for (const PackingBin& bin : problem.bins) free.push_back(bin.free);
     std::vector<std::size_t> at;
