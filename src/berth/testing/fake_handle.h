@@ -21,6 +21,7 @@ class FakeHandle final : public framework::Handle {
   framework::Metrics& metrics() const override { return *counted; }
   const framework::NodeTable* node_table() const override { return table; }
   const framework::NominatedRows* nominated_rows() const override { return nominations; }
+  framework::PodGroups* pod_groups() const override { return groups; }
   void Start(framework::Operation operation) override { started.push_back(std::move(operation)); }
   void Emit(framework::PodEvent event) override { events.push_back(std::move(event)); }
   std::vector<framework::PodInfoPtr> NominatedPods(std::string_view node_name) const override {
@@ -49,6 +50,7 @@ class FakeHandle final : public framework::Handle {
   framework::Objects store;
   const framework::NodeTable* table = nullptr;
   const framework::NominatedRows* nominations = nullptr;
+  framework::PodGroups* groups = nullptr;
   std::map<std::string, std::vector<framework::PodInfoPtr>, std::less<>> nominated;  // by node
   std::map<std::string, framework::PodInfoPtr, std::less<>> assigned;                // by uid
   bool is_binding_cancellable = false;

@@ -29,6 +29,7 @@ var newFamilies = []family{
 	{"storagecapacity", "StorageCapacityScoring: classes, capacities and shapes that score nodes for volumes to be provisioned", genStorageCapacity, false},
 	{"volumelimits137", "VolumeLimitScaling: CSI drivers that keep pods off nodes without them, beside volume limits", genVolumeLimits137, false},
 	{"podgroups", "gangs and basic pod groups, in cycles of the whole group, with topology and preemption", genPodGroups, true},
+	{"groupvictims", "single pods that preempt where pod groups run, which are evicted whole or pod by pod", genGroupVictims, true},
 }
 
 func newInformerFactory(client clientset.Interface) informers.SharedInformerFactory {

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/core/cache/pod_group_states.h"
 #include "berth/core/config/default.h"
 #include "berth/core/queue/row_nominations.h"
 #include "berth/core/runtime/profile_factory.h"
@@ -27,8 +28,9 @@ using framework::PodInfoPtr;
 // One that keeps, or one that does not.
 struct Side {
   Side(bool keeps, bool with_detail, const config::KubeSchedulerConfiguration& configuration,
-       const framework::NominatedRows& nominations) {
+       const framework::NominatedRows& nominations, framework::PodGroups* groups) {
     if (keeps) handle.nominations = &nominations;
+    handle.groups = groups;
     profile = std::move(MakeProfiles(configuration, plugins::InTreePlugins(), handle)->front());
     evaluator.emplace(*profile, EvaluatorOptions{.form = Form::kReuse, .with_detail = with_detail});
   }
@@ -66,7 +68,9 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     }
     with_detail_ = dice_.OneIn(2);
     for (const bool keeps : {true, false})
-      sides_.push_back(std::make_unique<Side>(keeps, with_detail_, configuration, nominations_.rows()));
+      sides_.push_back(std::make_unique<Side>(keeps, with_detail_, configuration, nominations_.rows(),
+                                              has_groups_ ? &groups_ : nullptr));
+    if (has_groups_) cache_.SetPodGroups(groups_);
     // Most rows are looked at in blocks: there have to be some.
     node_count_ = dice_.Pick({5, 70, 200});
     for (int i = 0; i < dice_.Pick({3, 8}); ++i) templates_.push_back(Template("t" + std::to_string(i)));
@@ -103,6 +107,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
     if (dice_.OneIn(60) && allows_affinity_) {
       pod.AntiAffinity(testing::AffinityTerm("kubernetes.io/hostname", testing::Labels({{"app", "a"}})));
     }
+    if (has_groups_ && dice_.OneIn(5)) pod.InGroup(dice_.Pick({"g0", "g1", "g2"}));
     if (!dice_.OneIn(3)) pod.Started(now_ + std::chrono::seconds(dice_.Below(5) - 4));
     Put(Make(pod));
   }
@@ -123,6 +128,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
 
   void Change() {
     const auto some_pod = [this] { return std::make_shared<PodInfo>(*dice_.PickFrom(pods_)); };
+    if (has_groups_ && dice_.OneIn(8)) SetGroup();
     switch (dice_.Below(10)) {
       case 0:
       case 1: AddPod(); break;
@@ -154,6 +160,15 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
       case 8: nominator_.DeleteNominated("waiting-" + std::to_string(dice_.Below(6))); break;
       default: ChangeBudget(); break;
     }
+  }
+
+  void SetGroup() {
+    auto group = std::make_shared<api::PodGroup>();
+    group->metadata.name = dice_.Pick({"g0", "g1", "g2"});
+    group->metadata.namespace_name = "default";
+    group->priority = dice_.Pick({-5, 0, 10, 100});
+    group->is_disrupted_whole = !dice_.OneIn(3);
+    (void)group_objects_.Set(std::shared_ptr<const api::PodGroup>(std::move(group)));
   }
 
   void ChangeBudget() {
@@ -215,6 +230,7 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
 
   Dice dice_{GetParam()};
   bool allows_affinity_ = dice_.OneIn(4);
+  bool has_groups_ = dice_.OneIn(3);
   std::int32_t absolute_ = dice_.Pick({0, 3, 100});
   bool with_detail_ = false;
   int node_count_ = 0;
@@ -222,6 +238,8 @@ class KeptPreemption : public ::testing::TestWithParam<std::uint64_t> {
   int kept_count_ = 0;
   int found_count_ = 0;
   Time now_{std::chrono::seconds(1000)};
+  framework::Objects group_objects_;
+  cache::PodGroupStates groups_{group_objects_, false};
   cache::Cache cache_;
   cache::PodClasses classes_;
   queue::Nominator nominator_;

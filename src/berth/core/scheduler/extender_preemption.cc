@@ -31,10 +31,10 @@ void ExtenderPreemption::Begin(const NodeTable& nodes) {
     VictimsOnNode& named = candidates_.emplace_back();
     named.node_name = nodes.Info(candidate.row).name();
     named.pdb_violations = candidate.pdb_violations;
-    StringHashSet& offered = offered_[named.node_name];
+    auto& offered = offered_[named.node_name];
     for (const PodInfoPtr& victim : candidate.victims) {
       named.pod_uids.push_back(victim->uid);
-      offered.insert(victim->uid);
+      offered.emplace(victim->uid, victim->node_name);
     }
   }
 }
@@ -76,6 +76,17 @@ bool ExtenderPreemption::Take(const config::Extender& extender, Expected<Extende
   return true;
 }
 
+// Null when it is gone. The pods of a group that goes as a whole may run on other nodes.
+PodInfoPtr ExtenderPreemption::FindVictim(const NodeTable& nodes, NodeIndex row, const std::string& uid) const {
+  if (PodInfoPtr victim = FindOnNode(nodes, row, uid); victim != nullptr) return victim;
+  const auto offered = offered_.find(nodes.Info(row).name());
+  if (offered == offered_.end()) return nullptr;
+  const auto found = offered->second.find(uid);
+  if (found == offered->second.end()) return nullptr;
+  const NodeIndex its_row = nodes.Find(found->second);
+  return its_row == framework::kNoNode ? nullptr : FindOnNode(nodes, its_row, uid);
+}
+
 void ExtenderPreemption::End(const NodeTable& nodes) {
   review_.is_answered = true;
   review_.candidates.clear();
@@ -85,7 +96,7 @@ void ExtenderPreemption::End(const NodeTable& nodes) {
     framework::PreemptionReport::Candidate candidate{row, {}, each.pdb_violations};
     StringHashSet named;  // an extender may name a pod twice
     for (const std::string& uid : each.pod_uids) {
-      PodInfoPtr victim = FindOnNode(nodes, row, uid);
+      PodInfoPtr victim = FindVictim(nodes, row, uid);
       if (victim != nullptr && named.insert(uid).second) candidate.victims.push_back(std::move(victim));
     }
     // All of them have gone by themselves: the pod is tried again when they are seen to go.

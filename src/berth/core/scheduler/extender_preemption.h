@@ -38,10 +38,13 @@ class ExtenderPreemption {
  private:
   Expected<void> Check(const config::Extender& extender, std::vector<VictimsOnNode>& victims,
                        const framework::NodeTable& nodes) const;
+  framework::PodInfoPtr FindVictim(const framework::NodeTable& nodes, framework::NodeIndex row,
+                                   const std::string& uid) const;
 
   framework::PreemptionReview review_;
   std::vector<VictimsOnNode> candidates_;
-  StringHashMap<StringHashSet> offered_;  // uids of victims by node: what the first extender was asked about
+  // What the first extender was asked about: by node, the uids of victims and the nodes that they run on.
+  StringHashMap<StringHashMap<std::string>> offered_;
 };
 
 }  // namespace berth::scheduler

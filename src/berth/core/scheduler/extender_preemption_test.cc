@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/scheduler/extender_cycle_testing.h"
+#include "berth/core/scheduler/pod_group_testing.h"
 
 namespace berth::scheduler {
 namespace {
@@ -24,7 +25,8 @@ config::Extender Preempting(std::string url) {
 // Nodes a, b and c are full of a pod of 3 CPUs and one of 1, which is less important on a. The pod p needs 3.
 class World : public Harness {
  public:
-  explicit World(const std::vector<config::Extender>& extenders) : Harness(DefaultProfiles(), OptionsOf(extenders)) {
+  explicit World(const std::vector<config::Extender>& extenders, Profiles profiles = DefaultProfiles())
+      : Harness(std::move(profiles), OptionsOf(extenders)) {
     for (const char* node : {"a", "b", "c"}) {
       Set(MakeNode(node));
       Set(Large(node));
@@ -186,6 +188,23 @@ TEST(ExtenderPreemptionTest, TheClusterChangesMeanwhile) {
     EXPECT_EQ(lines.empty() ? "" : lines[0], c.want) << c.name;
     EXPECT_EQ(world.core.IsWaitingForExtenders(), c.is_tried_again) << c.name;
   }
+}
+
+// kube-scheduler looks for all victims on the candidate's node, and refuses them.
+TEST(ExtenderPreemptionTest, PodsOfAGroupMayRunOnOtherNodes) {
+  World world({Preempting("x")}, GroupProfiles());
+  api::PodGroup group = Gang("g", 1);
+  group.is_disrupted_whole = true;
+  world.core.Handle(ObjectSet{std::make_shared<const api::PodGroup>(group)}, world.now);
+  world.Set(MakeNode("d"));
+  world.Set(MakeNode("e"));
+  world.Set(MakePod("g-0").Node("d").Request("cpu", "3").InGroup("g"));
+  world.Set(MakePod("g-1").Node("e").Request("cpu", "4").InGroup("g"));
+  world.Preempt();
+  world.Take();
+  world.Left({{"d", {World::Uid("g-0"), World::Uid("g-1")}}});
+  const Lines lines = world.Take();
+  EXPECT_NE(lines[0].find("preempting 2 victims nominates d"), std::string::npos) << lines[0];
 }
 
 TEST(ExtenderPreemptionTest, FollowsAnExtenderThatFilters) {

@@ -112,6 +112,34 @@ TEST_F(PodGroupPreemptionTest, AGroupThatIsDisruptedWholeGoesWhole) {
   EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"r-0", "r-1"}));
 }
 
+// The node with the one pod of the group that is needed costs less than the one with the important pod.
+TEST_F(PodGroupPreemptionTest, ASinglePodTakesAGroupWhole) {
+  AddNodes(3);
+  api::PodGroup running = Gang("r", 1);
+  running.is_disrupted_whole = true;
+  h_.Set(running);
+  h_.Set(Running("r-0", "n0", "3").InGroup("r"));
+  h_.Set(Running("r-1", "n1", "3", 0).InGroup("r"));
+  h_.Set(Running("x", "n1", "1", 10));
+  h_.Set(Running("y", "n2", "3", 5));
+  h_.Set(MakePod("single").Request("cpu", "2").Priority(10));
+  const Written written = h_.Cycle();
+  EXPECT_EQ(written.failed.at("single").substr(0, 60), "Unschedulable: 0/3 nodes are available: 3 Insufficient cpu. ");
+  EXPECT_NE(written.failed.at("single").find("preempting 2 victims"), std::string::npos) << written.failed.at("single");
+  h_.now += 1s;
+  EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"r-0", "r-1"}));
+}
+
+TEST_F(PodGroupPreemptionTest, ASinglePodSparesAGroupOfItsPriority) {
+  AddNodes(1);
+  api::PodGroup running = Gang("r", 1);
+  running.priority = 10;
+  h_.Set(running);
+  h_.Set(Running("r-0", "n0", "3", 0).InGroup("r"));
+  h_.Set(MakePod("single").Request("cpu", "2").Priority(10));
+  EXPECT_NE(h_.Cycle().failed.at("single").find("No preemption victims found for incoming pod"), std::string::npos);
+}
+
 // Anti-affinity of a running pod reaches the whole zone: putting the pod back on its own node would refuse the group.
 TEST_F(PodGroupPreemptionTest, APodThatRepelsTheGroupFromAfarHasToGo) {
   for (const char* node : {"n0", "n1"}) h_.Set(MakeNode(node).Label("zone", "a"));

@@ -84,7 +84,7 @@ CandidateChoice CandidateSearch::Choose(const framework::Cycle& cycle, const Pod
                                         const framework::NodeStatuses& statuses, framework::FilterRunner& filters) {
   const auto& budgets = handle_.objects().Of<api::PodDisruptionBudget>();
   const framework::NominatedRows* nominated = handle_.nominated_rows();
-  DryRun dry_run(cycle, pod, filters, budgets, handle_.release().stops_at_first_violated_budget);
+  DryRun dry_run(cycle, pod, filters, budgets, handle_.release().stops_at_first_violated_budget, handle_.pod_groups());
   auto* const fast = dynamic_cast<framework::FastFilterRunner*>(&filters);
   const std::optional<std::uint64_t> epoch = fast == nullptr ? std::nullopt : fast->NodeEpoch();
   if (epoch && nominated != nullptr) {

@@ -11,14 +11,19 @@ using Candidate = framework::PreemptionReport::Candidate;
 
 CandidateCost CostOf(const Candidate& candidate, Time now) {
   constexpr std::int64_t kRaise = std::int64_t{std::numeric_limits<std::int32_t>::max()} + 1;
-  const std::int32_t highest = candidate.victims.front()->priority();
+  // A victim's own priority counts, also where its group's decided that it may go: the first need not have the highest.
+  const std::int32_t first = candidate.victims.front()->priority();
+  std::int32_t highest = first;
   std::int64_t sum = 0;
   Time earliest = candidate.victims.front()->start_time.value_or(now);
   for (const PodInfoPtr& victim : candidate.victims) {
     sum += victim->priority() + kRaise;
-    if (victim->priority() == highest) earliest = std::min(earliest, victim->start_time.value_or(now));
+    const Time start = victim->start_time.value_or(now);
+    if (victim->priority() > highest) earliest = start;
+    if (victim->priority() == highest) earliest = std::min(earliest, start);
+    highest = std::max(highest, victim->priority());
   }
-  return {candidate.pdb_violations, highest, sum, static_cast<std::int64_t>(candidate.victims.size()),
+  return {candidate.pdb_violations, first, sum, static_cast<std::int64_t>(candidate.victims.size()),
           -earliest.time_since_epoch().count()};
 }
 

@@ -13,7 +13,7 @@
 
 namespace berth::plugins {
 
-// What a candidate costs, in the order in which costs count: budgets overdrawn; the highest priority among the victims;
+// What a candidate costs, in the order in which costs count: budgets overdrawn; the priority of the first victim;
 // the sum of all priorities, each raised by 2^31 so that a victim more always costs more; the number of victims; how
 // late the most important ones started (microseconds, negated: the later, the cheaper). Upstream:
 // pickOneNodeForPreemption. `candidate` has a victim at least.

@@ -58,6 +58,13 @@ TEST(Candidates, CriteriaInTheirOrder) {
       {"the earliest of the most important ones counts",
        {MakeCandidate(0, {{10, 900}, {10, 50}}), MakeCandidate(0, {{10, 60}, {10, 61}})},
        {1}},
+      // Victims that a group's priority put in their places.
+      {"the first victim's priority, though a later one has a higher",
+       {MakeCandidate(0, {{5, 9}, {20, 9}}), MakeCandidate(0, {{6, 9}, {6, 9}})},
+       {0}},
+      {"the start of the one with the highest priority, wherever it is",
+       {MakeCandidate(0, {{5, 1}, {20, 300}}), MakeCandidate(0, {{5, 900}, {20, 200}})},
+       {0}},
       {"not started yet: now", {MakeCandidate(0, {{10, 900}}), MakeCandidate(0, {{10, -1}})}, {1}},
       {"equal", {MakeCandidate(0, {{10, 5}}), MakeCandidate(1, {{10, 5}}), MakeCandidate(0, {{10, 5}})}, {0, 2}},
   };

@@ -13,6 +13,7 @@
 #include "berth/plugins/default_preemption/candidate_search.h"
 #include "berth/plugins/default_preemption/executor.h"
 #include "berth/plugins/default_preemption/pod_group_preemption.h"
+#include "berth/plugins/default_preemption/victim_units.h"
 #include "berth/plugins/helper/events.h"
 
 namespace berth::plugins {
@@ -26,18 +27,24 @@ using framework::PreemptionReport;
 using framework::PreemptionReview;
 using framework::Status;
 
-bool HasLeavingVictims(const framework::NodeInfo& node, const PodInfo& pod) {
+// Null `groups`: there are none.
+std::int32_t PriorityAsVictim(const PodInfo& pod, const framework::PodGroups* groups) {
+  return groups == nullptr ? pod.priority() : VictimPriority(*groups, pod);
+}
+
+bool HasLeavingVictims(const framework::NodeInfo& node, const PodInfo& pod, const framework::PodGroups* groups) {
   return std::ranges::any_of(node.pods(), [&](const PodInfoPtr& other) {
-    return other->priority() < pod.priority() && other->deletion_time && other->is_preempted;
+    return other->deletion_time && other->is_preempted && PriorityAsVictim(*other, groups) < pod.priority();
   });
 }
 
-bool WaitsForVictims(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeStatuses& statuses) {
+bool WaitsForVictims(const framework::Cycle& cycle, const PodInfo& pod, const framework::NodeStatuses& statuses,
+                     const framework::PodGroups* groups) {
   if (pod.nominated_node_name.empty()) return false;
   const NodeIndex row = cycle.nodes.Find(pod.nominated_node_name);
   // A nominated node that is gone or can never take the pod: it has to look for another.
   if (row == framework::kNoNode || statuses.Get(row).code() == Code::kUnschedulableAndUnresolvable) return false;
-  return HasLeavingVictims(cycle.nodes.Info(row), pod);
+  return HasLeavingVictims(cycle.nodes.Info(row), pod, groups);
 }
 
 // Null: no extender has a say.
@@ -153,7 +160,7 @@ framework::PostFilterResult DefaultPreemption::PostFilter(const framework::Cycle
   // A pod that may not preempt keeps its nomination: its victims may still be on their way out.
   if (pod.spec().preemption_policy == api::PreemptionPolicy::kNever)
     return Refuse(Code::kUnschedulable, "not eligible due to preemptionPolicy=Never.", false);
-  if (WaitsForVictims(cycle, pod, statuses)) {
+  if (WaitsForVictims(cycle, pod, statuses, handle_.pod_groups())) {
     framework::PostFilterResult result =
         Refuse(Code::kUnschedulable, "not eligible due to a terminating pod on the nominated node.", false);
     result.preemption = std::make_shared<PreemptionReport>(PreemptionReport{.waits_for_victims = true});
@@ -210,14 +217,15 @@ void DefaultPreemption::DropIdle() { search_->DropIdle(); }
 framework::QueueingHint DefaultPreemption::AfterPodDelete(const PodInfo& pod,
                                                           const framework::EventObjects& event) const {
   const PodInfo* const gone = event.old_pod;
-  if (gone == nullptr || gone->node_name.empty() || gone->priority() >= pod.priority() || !gone->is_preempted)
+  if (gone == nullptr || gone->node_name.empty() || !gone->is_preempted ||
+      PriorityAsVictim(*gone, handle_.pod_groups()) >= pod.priority())
     return framework::QueueingHint::kSkip;
   const std::vector<PodInfoPtr> nominated = handle_.NominatedPods(gone->node_name);
   if (std::ranges::none_of(nominated, [&](const PodInfoPtr& other) { return other->uid == pod.uid; }))
     return framework::QueueingHint::kSkip;
   const framework::NodeList* const nodes = handle_.nodes();
   const NodeIndex row = nodes == nullptr ? framework::kNoNode : nodes->Find(gone->node_name);
-  return QueueIf(row == framework::kNoNode || !HasLeavingVictims(nodes->Info(row), pod));
+  return QueueIf(row == framework::kNoNode || !HasLeavingVictims(nodes->Info(row), pod, handle_.pod_groups()));
 }
 
 std::vector<framework::ClusterEventWithHint> DefaultPreemption::EventsToRegister() const {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/core/cache/pod_group_states.h"
 #include "berth/core/config/args.h"
 #include "berth/plugins/helper/fake_filters.h"
 #include "berth/plugins/helper/test_cluster.h"
@@ -285,6 +286,33 @@ TEST_F(DefaultPreemptionTest, TriesAgainWhenTheLastVictimHasLeft) {
     EXPECT_EQ(HintFor(plugin_, {framework::EventResource::kAssignedPod, framework::action::kDelete}, *pod,
                       {.old_pod = test.gone.Info().get()}),
               test.want);
+  }
+}
+
+// The priority of a pod of a group is the group's, also where it is on its way out.
+TEST_F(DefaultPreemptionTest, WaitsForVictimsOfLessImportantGroups) {
+  auto group = std::make_shared<api::PodGroup>();
+  group->metadata.name = "g";
+  group->metadata.namespace_name = "default";
+  cache::PodGroupStates groups(handle_.store, false);
+  for (const std::int32_t priority : {1, 20}) {
+    group->priority = priority;
+    handle_.store.Set(std::make_shared<const api::PodGroup>(*group));
+    handle_.groups = &groups;
+    TestCluster cluster({MakeNode("n2")});
+    cluster.Add(MakePod("v")
+                    .Node("n2")
+                    .Priority(21 - priority)
+                    .InGroup("g")
+                    .Deleted(Time{})
+                    .Condition({"DisruptionTarget", "True", "PreemptionByScheduler", ""}));
+    FakeFilters filters;
+    filters.said[0] = Status::Unschedulable("x");
+    const auto result =
+        plugin_.PostFilter(cluster.cycle(), *MakePod("p").Priority(9).Nominated("n2").Info(), filters, filters);
+    EXPECT_EQ(result.status.Message() == "preemption: not eligible due to a terminating pod on the nominated node.",
+              priority < 9)
+        << result.status.Message();
   }
 }
 

@@ -139,7 +139,7 @@ bool KeptCandidates::Ask(NodeIndex row, Time now, DryRun& dry_run) {
   const NodeVictims found = dry_run.SelectVictims(row);
   const bool is_candidate = found.status.IsSuccess();
   if (is_candidate ? found.victims.empty() : !found.status.IsRejected()) return false;
-  if (found.rests_on_time) passing_.push_back(row);
+  if (found.rests_on_time || found.rests_on_groups) passing_.push_back(row);
   if (found.rests_on_budgets && !is_budgeted_[row]) {
     budgeted_.push_back(row);
     is_budgeted_[row] = true;

@@ -18,17 +18,11 @@ namespace {
 
 // A unit overdraws a budget if one of its pods does. Those that do come first, each part in the order that it had.
 void PutViolatingFirst(std::vector<VictimUnit>& units, DisruptionBudgets& budgets) {
-  std::vector<PodInfoPtr> pods;
-  for (const VictimUnit& unit : units) pods.insert(pods.end(), unit.pods.begin(), unit.pods.end());
-  const std::vector<bool> violations = budgets.Violations(pods);
+  const std::vector<std::int64_t> violations = CountViolations(units, budgets);
   std::vector<VictimUnit> violating;
   std::vector<VictimUnit> others;
-  std::size_t next = 0;
-  for (VictimUnit& unit : units) {
-    bool is_violating = false;
-    for (std::size_t i = 0; i < unit.pods.size(); ++i) is_violating = violations[next++] || is_violating;
-    (is_violating ? violating : others).push_back(std::move(unit));
-  }
+  for (std::size_t i = 0; i < units.size(); ++i)
+    (violations[i] > 0 ? violating : others).push_back(std::move(units[i]));
   units = std::move(violating);
   std::ranges::move(others, std::back_inserter(units));
 }

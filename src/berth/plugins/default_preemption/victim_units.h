@@ -24,6 +24,10 @@ struct VictimUnit {
 // The priority that counts when the pod may become a victim.
 std::int32_t VictimPriority(const framework::PodGroups& groups, const framework::PodInfo& pod);
 
+// The units that have pods on the node, in the order of its pods; those of a group that is disrupted whole have the
+// group's pods on other nodes as well. Upstream: getCrossNodesVictims.
+std::vector<VictimUnit> UnitsOn(const framework::NodeInfo& node, const framework::PodGroups& groups);
+
 // All units of the cluster whose priority is below the limit, in the order of nodes and pods.
 std::vector<VictimUnit> UnitsBelow(const framework::NodeList& nodes, const framework::PodGroups& groups,
                                    std::int32_t priority_limit);

@@ -2,6 +2,8 @@
 #include "berth/plugins/default_preemption/victims.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string>
 
 namespace berth::plugins {
 
@@ -23,6 +25,30 @@ bool AreAlike(const PodInfo& a, const PodInfo& b) {
   return a.pod_class == b.pod_class && a.spec().volumes.empty() && a.spec().resource_claims.empty() &&
          a.claim_status == nullptr && b.claim_status == nullptr &&
          a.deletion_time.has_value() == b.deletion_time.has_value();
+}
+
+bool IsMoreImportantOf(const PodInfoPtr& a, const PodInfoPtr& b, Time now) { return IsMoreImportant(*a, *b, now); }
+bool IsMoreImportantOf(const VictimUnit& a, const VictimUnit& b, Time now) { return IsMoreImportantUnit(a, b, now); }
+
+std::span<const PodInfoPtr> PodsOf(const PodInfoPtr& pod) { return {&pod, 1}; }
+std::span<const PodInfoPtr> PodsOf(const VictimUnit& unit) { return unit.pods; }
+
+// Null: filters may tell it from any other.
+const PodInfo* OnlyPodOf(std::span<const PodInfoPtr> pods) { return pods.size() == 1 ? pods.front().get() : nullptr; }
+
+// For each unit, whether or how often evicting it overdraws a budget.
+std::vector<bool> ViolationsOf(const std::vector<PodInfoPtr>& pods, DisruptionBudgets& budgets) {
+  return budgets.Violations(pods);
+}
+std::vector<std::int64_t> ViolationsOf(const std::vector<VictimUnit>& units, DisruptionBudgets& budgets) {
+  return CountViolations(units, budgets);
+}
+
+std::vector<PodInfoPtr> AllPodsOf(std::vector<PodInfoPtr>&& pods) { return std::move(pods); }
+std::vector<PodInfoPtr> AllPodsOf(std::vector<VictimUnit>&& units) {
+  std::vector<PodInfoPtr> pods;
+  for (VictimUnit& unit : units) std::ranges::move(unit.pods, std::back_inserter(pods));
+  return pods;
 }
 
 const Status& NoVictims() {
@@ -77,6 +103,21 @@ std::vector<bool> DisruptionBudgets::Violations(std::span<const PodInfoPtr> pods
   return violations;
 }
 
+std::vector<std::int64_t> CountViolations(std::span<const VictimUnit> units, DisruptionBudgets& budgets) {
+  std::vector<PodInfoPtr> pods;
+  for (const VictimUnit& unit : units) pods.insert(pods.end(), unit.pods.begin(), unit.pods.end());
+  const std::vector<bool> violations = budgets.Violations(pods);
+  std::vector<std::int64_t> counts;
+  counts.reserve(units.size());
+  auto next = violations.begin();
+  for (const VictimUnit& unit : units) {
+    const auto end = next + static_cast<std::ptrdiff_t>(unit.pods.size());
+    counts.push_back(std::count(next, end, true));
+    next = end;
+  }
+  return counts;
+}
+
 Status DryRun::Remove(const PodInfoPtr& pod) {
   trial_.node.RemovePod(pod);
   return filters_.RunRemovePod(trial_.state, preemptor_, *pod, trial_.node);
@@ -87,22 +128,79 @@ Status DryRun::Add(const PodInfoPtr& pod) {
   return filters_.RunAddPod(trial_.state, preemptor_, *pod, trial_.node);
 }
 
-bool DryRun::LetOff(const PodInfoPtr& pod, Status& failure) {
-  if (std::any_of(hopeless_.begin(), hopeless_.end(), [&](const PodInfo* other) { return AreAlike(*pod, *other); })) {
-    return false;
+const framework::NodeInfo* DryRun::NodeOf(const PodInfo& pod) const {
+  if (pod.node_name == trial_.node.name()) return &trial_.node;
+  const framework::NodeIndex row = cycle_.nodes.Find(pod.node_name);
+  return row == framework::kNoNode ? nullptr : &cycle_.nodes.Info(row);
+}
+
+// As upstream, the plugins are told of pods on other nodes, and these nodes stay as they are: the filters are run for
+// this one alone.
+Status DryRun::Remove(const VictimUnit& unit) {
+  for (const PodInfoPtr& pod : unit.pods) {
+    const framework::NodeInfo* const node = NodeOf(*pod);
+    if (node == &trial_.node) trial_.node.RemovePod(pod->uid);
+    if (Status status = filters_.RunRemovePod(trial_.state, preemptor_, *pod, *node); !status.IsSuccess())
+      return status;
   }
-  failure = Add(pod);
+  return {};
+}
+
+Status DryRun::Add(const VictimUnit& unit) {
+  for (const PodInfoPtr& pod : unit.pods) {
+    const framework::NodeInfo* const node = NodeOf(*pod);
+    if (node == &trial_.node) trial_.node.AddPod(pod);
+    if (Status status = filters_.RunAddPod(trial_.state, preemptor_, *pod, *node); !status.IsSuccess()) return status;
+  }
+  return {};
+}
+
+template <typename Unit>
+bool DryRun::LetOff(const Unit& unit, Status& failure) {
+  const PodInfo* const pod = OnlyPodOf(PodsOf(unit));
+  const auto is_like = [pod](const PodInfo* other) { return AreAlike(*pod, *other); };
+  if (pod != nullptr && std::any_of(hopeless_.begin(), hopeless_.end(), is_like)) return false;
+  failure = Add(unit);
   if (!failure.IsSuccess()) return false;
   if (Fits()) {
     hopeless_.clear();
     return true;
   }
-  failure = Remove(pod);
-  hopeless_.push_back(pod.get());
+  failure = Remove(unit);
+  if (pod != nullptr) hopeless_.push_back(pod);
   return false;
 }
 
 NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
+  const framework::NodeInfo& original = cycle_.nodes.Info(row);
+  const auto is_in_group = [](const PodInfoPtr& pod) { return !pod->pod_group_name.empty(); };
+  if (groups_ != nullptr && std::ranges::any_of(original.pods(), is_in_group)) return SelectAmongUnits(original);
+  potential_.clear();
+  for (const PodInfoPtr& other : original.pods()) {
+    if (other->priority() < preemptor_.priority()) potential_.push_back(other);
+  }
+  return SelectAmong(original, potential_);
+}
+
+NodeVictims DryRun::SelectAmongUnits(const framework::NodeInfo& original) {
+  std::vector<VictimUnit> units = UnitsOn(original, *groups_);
+  NodeVictims result;
+  for (const VictimUnit& unit : units) {
+    for (const PodInfoPtr& pod : unit.pods) {
+      if (cycle_.nodes.Find(pod->node_name) != framework::kNoNode) continue;
+      result.status = Status::Error("failed to get node info for node \"" + pod->node_name +
+                                    "\" from snapshot: nodeinfo not found for node name \"" + pod->node_name + "\"");
+      return result;
+    }
+  }
+  std::erase_if(units, [this](const VictimUnit& unit) { return unit.priority >= preemptor_.priority(); });
+  result = SelectAmong(original, units);
+  result.rests_on_groups = true;
+  return result;
+}
+
+template <typename Unit>
+NodeVictims DryRun::SelectAmong(const framework::NodeInfo& original, std::vector<Unit>& potential) {
   NodeVictims result;
   const auto fail = [&](const Status& status) {
     result.status = Status::Error(status.Message());
@@ -111,53 +209,52 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   };
 
   // Most nodes that cannot help are told by a look at their pods, before anything is copied.
-  potential_.clear();
-  const framework::NodeInfo& original = cycle_.nodes.Info(row);
-  for (const PodInfoPtr& other : original.pods()) {
-    if (other->priority() >= preemptor_.priority()) continue;
-    potential_.push_back(other);
-    result.rests_on_time |= other->start_time && *other->start_time >= cycle_.wall_now;
-  }
-  if (potential_.empty()) {
+  if (potential.empty()) {
     result.status = NoVictims();
     return result;
+  }
+  for (const Unit& unit : potential) {
+    for (const PodInfoPtr& pod : PodsOf(unit))
+      result.rests_on_time |= pod->start_time && *pod->start_time >= cycle_.wall_now;
   }
 
   trial_.node = original;
   trial_.state = cycle_.state.Clone();
-  for (const PodInfoPtr& pod : potential_) {
-    if (const Status status = Remove(pod); !status.IsSuccess()) return fail(status);
+  for (const Unit& unit : potential) {
+    if (const Status status = Remove(unit); !status.IsSuccess()) return fail(status);
   }
   result.status = filters_.RunFiltersWithNominatedPods(trial_.state, preemptor_, trial_.node);
   if (!result.status.IsSuccess()) return result;
 
   // Now as many as possible are let off, the most important first; those whose eviction violates a budget before all
   // others. Upstream sorts with an algorithm that keeps the order of equals for up to 12 pods.
-  const auto is_more_important = [now = cycle_.wall_now](const PodInfoPtr& a, const PodInfoPtr& b) {
-    return IsMoreImportant(*a, *b, now);
+  const auto is_more_important = [now = cycle_.wall_now](const Unit& a, const Unit& b) {
+    return IsMoreImportantOf(a, b, now);
   };
-  const auto sort = [&](std::vector<PodInfoPtr>& pods) {
-    if (!std::is_sorted(pods.begin(), pods.end(), is_more_important)) {
-      std::stable_sort(pods.begin(), pods.end(), is_more_important);
+  const auto sort = [&](std::vector<Unit>& units) {
+    if (!std::is_sorted(units.begin(), units.end(), is_more_important)) {
+      std::stable_sort(units.begin(), units.end(), is_more_important);
     }
   };
-  sort(potential_);
+  sort(potential);
   hopeless_.clear();
-  const std::vector<bool> violations = budgets_.Violations(potential_);
+  const auto violations = ViolationsOf(potential, budgets_);
   result.rests_on_budgets = budgets_.have_matched();
+  std::vector<Unit> victims;
   bool has_violating = false, has_others = false;
-  for (const bool violates : {true, false}) {
-    for (std::size_t i = 0; i < potential_.size(); ++i) {
-      if (violations[i] != violates) continue;
-      (violates ? has_violating : has_others) = true;
+  for (const bool is_violating : {true, false}) {
+    for (std::size_t i = 0; i < potential.size(); ++i) {
+      if (static_cast<bool>(violations[i]) != is_violating) continue;
+      (is_violating ? has_violating : has_others) = true;
       Status failure;
-      if (LetOff(potential_[i], failure)) continue;
+      if (LetOff(potential[i], failure)) continue;
       if (!failure.IsSuccess()) return fail(failure);
-      result.victims.push_back(potential_[i]);
-      if (violates) ++result.pdb_violations;
+      victims.push_back(potential[i]);
+      result.pdb_violations += violations[i];
     }
   }
-  if (has_violating && has_others) sort(result.victims);
+  if (has_violating && has_others) sort(victims);
+  result.victims = AllPodsOf(std::move(victims));
   return result;
 }
 

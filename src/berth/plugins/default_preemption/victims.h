@@ -15,6 +15,8 @@
 
 #include "berth/framework/objects.h"
 #include "berth/framework/plugin.h"
+#include "berth/framework/pod_groups.h"
+#include "berth/plugins/default_preemption/victim_units.h"
 
 namespace berth::plugins {
 
@@ -48,27 +50,36 @@ class DisruptionBudgets {
   bool have_matched_ = false;
 };
 
+// For each unit, how many of its pods overdraw one of their budgets, evicted in this order.
+std::vector<std::int64_t> CountViolations(std::span<const VictimUnit> units, DisruptionBudgets& budgets);
+
 struct NodeVictims {
   // Success: the pod fits once the victims are gone. Otherwise why evicting does not help.
   framework::Status status;
   std::vector<framework::PodInfoPtr> victims;  // most important first
   std::int64_t pdb_violations = 0;             // victims whose budgets are overdrawn
   // What the answer rests on beside the node and its pods: a budget of one of them; the time, because one of them
-  // starts only now.
+  // starts only now; a pod group that one of them is in, and so other nodes.
   bool rests_on_budgets = false;
   bool rests_on_time = false;
+  bool rests_on_groups = false;
 };
 
 // Upstream: DefaultPreemption.SelectVictimsOnNode.
 class DryRun {
  public:
-  // All must outlive it.
+  // All must outlive it. Null `groups`: every pod is evicted by itself.
   DryRun(const framework::Cycle& cycle, const framework::PodInfo& preemptor, framework::FilterRunner& filters,
-         const framework::ObjectStore<api::PodDisruptionBudget>& budgets, bool stops_at_first_budget = false)
-      : cycle_(cycle), preemptor_(preemptor), filters_(filters), budgets_(budgets, stops_at_first_budget) {}
+         const framework::ObjectStore<api::PodDisruptionBudget>& budgets, bool stops_at_first_budget = false,
+         const framework::PodGroups* groups = nullptr)
+      : cycle_(cycle),
+        preemptor_(preemptor),
+        filters_(filters),
+        budgets_(budgets, stops_at_first_budget),
+        groups_(groups) {}
 
-  // The smallest set of pods on the row's node, found greedily, without which the preemptor fits. The node itself stays
-  // as it is.
+  // The smallest set of pods on the row's node, found greedily, without which the preemptor fits; with those on other
+  // nodes that have to go with them. The node itself stays as it is.
   NodeVictims SelectVictims(framework::NodeIndex row);
 
  private:
@@ -80,16 +91,26 @@ class DryRun {
     framework::CycleState state;
   };
 
+  // What is evicted at once: a pod; where pods of the node are in groups, a VictimUnit.
   framework::Status Remove(const PodInfoPtr& pod);
+  framework::Status Remove(const VictimUnit& unit);
   framework::Status Add(const PodInfoPtr& pod);
-  // Whether the preemptor fits although the pod stays. The pod is taken away again if not.
-  bool LetOff(const PodInfoPtr& pod, framework::Status& failure);
+  framework::Status Add(const VictimUnit& unit);
+  // The node that the plugins are told of with a pod of a group; null: there is none of that name.
+  const framework::NodeInfo* NodeOf(const framework::PodInfo& pod) const;
+  // Whether the preemptor fits although the unit stays. It is taken away again if not.
+  template <typename Unit>
+  bool LetOff(const Unit& unit, framework::Status& failure);
+  template <typename Unit>
+  NodeVictims SelectAmong(const framework::NodeInfo& original, std::vector<Unit>& potential);
+  NodeVictims SelectAmongUnits(const framework::NodeInfo& original);
   bool Fits() { return filters_.RunFiltersWithNominatedPods(trial_.state, preemptor_, trial_.node).IsSuccess(); }
 
   const framework::Cycle& cycle_;
   const framework::PodInfo& preemptor_;
   framework::FilterRunner& filters_;
   DisruptionBudgets budgets_;
+  const framework::PodGroups* const groups_;
   // Of one node; kept for their memory.
   Trial trial_;
   std::vector<PodInfoPtr> potential_;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "berth/core/cache/pod_classes.h"
+#include "berth/core/cache/pod_group_states.h"
 #include "berth/plugins/helper/fake_filters.h"
 #include "berth/plugins/helper/test_cluster.h"
 
@@ -256,6 +257,100 @@ TEST_F(DryRunTest, NoVictimNeeded) {
   const NodeVictims found = Run(Pod("p", 10, "1"));
   EXPECT_TRUE(found.status.IsSuccess());
   EXPECT_TRUE(found.victims.empty());
+}
+
+// Pods of groups on two nodes, n and m; the one under test is n.
+class DryRunWithGroupsTest : public DryRunTest {
+ protected:
+  DryRunWithGroupsTest() { cluster_.Add(MakeNode("m")); }
+
+  void AddGroup(std::string name, std::optional<std::int32_t> priority, bool is_whole = true) {
+    auto group = std::make_shared<api::PodGroup>();
+    group->metadata.name = std::move(name);
+    group->metadata.namespace_name = "default";
+    group->priority = priority;
+    group->is_disrupted_whole = is_whole;
+    objects_.Set(std::shared_ptr<const api::PodGroup>(std::move(group)));
+  }
+  // Member GROUP-i on the node.
+  void AddMember(const std::string& group, int i, const std::string& node, std::int32_t priority = 1,
+                 const std::string& cpu = "2") {
+    const PodInfoPtr pod =
+        Pod(group + "-" + std::to_string(i), priority, cpu).Label("app", "a").InGroup(group).Node(node).Info();
+    cluster_.table().AddPod(pod);
+    groups_.SetScheduled(pod);
+  }
+  NodeVictims Run(const PodBuilder& preemptor) {
+    preemptor_ = preemptor.Info();
+    return DryRun(cluster_.cycle(), *preemptor_, filters_, budgets_, true, &groups_).SelectVictims(0);
+  }
+
+  framework::Objects objects_;
+  cache::PodGroupStates groups_{objects_, false};
+};
+
+TEST_F(DryRunWithGroupsTest, AGroupGoesWholeOnAllNodes) {
+  AddGroup("r", 1);
+  AddMember("r", 0, "n", 1, "1");
+  AddMember("r", 1, "m");
+  AddMember("r", 2, "n", 1, "1");
+  Add(Pod("x", 5, "2"));
+  const NodeVictims found = Run(Pod("p", 10, "1"));
+  EXPECT_TRUE(found.status.IsSuccess());
+  EXPECT_EQ(Names(found.victims), (std::vector<std::string>{"r-0", "r-1", "r-2"}));
+  EXPECT_TRUE(found.rests_on_groups);
+  EXPECT_EQ(filters_.told, (std::vector<std::string>{"-r-0@n", "-r-1@m", "-r-2@n", "-x@n", "+x@n", "+r-0@n", "+r-1@m",
+                                                     "+r-2@n", "-r-0@n", "-r-1@m", "-r-2@n"}));
+  EXPECT_EQ(cluster_.Node("m").pods().size(), 1u);
+  EXPECT_EQ(cluster_.Node("n").pods().size(), 3u);
+}
+
+TEST_F(DryRunWithGroupsTest, TheGroupsPriorityCounts) {
+  AddGroup("high", 20);
+  AddMember("high", 0, "n", 1);
+  const NodeVictims none = Run(Pod("p", 10, "3"));
+  EXPECT_EQ(none.status.Message(), "No preemption victims found for incoming pod");
+  EXPECT_TRUE(none.rests_on_groups) << "the group's priority may change";
+  AddGroup("low", 2, /*is_whole=*/false);
+  AddMember("low", 0, "n", 50);
+  EXPECT_EQ(Names(Run(Pod("p", 10, "2")).victims), std::vector<std::string>{"low-0"});
+}
+
+TEST_F(DryRunWithGroupsTest, PodsThatGoAloneAreAsImportantAsAGroup) {
+  AddGroup("r", 1, /*is_whole=*/false);
+  AddMember("r", 0, "n");
+  AddMember("r", 1, "n");
+  EXPECT_EQ(Names(Run(Pod("p", 10, "2")).victims), std::vector<std::string>{"r-1"});
+  Add(Pod("x", 1, "2").Started(At(1)));
+  EXPECT_EQ(Names(Run(Pod("p", 10, "2")).victims), (std::vector<std::string>{"r-1", "x"})) << "though x is older";
+}
+
+TEST_F(DryRunWithGroupsTest, WithoutItsObjectAGroupIsNone) {
+  AddMember("unknown", 0, "n", 3);
+  AddMember("unknown", 1, "m", 3);
+  EXPECT_EQ(Names(Run(Pod("p", 10, "4")).victims), std::vector<std::string>{"unknown-0"});
+}
+
+TEST_F(DryRunWithGroupsTest, EachOfItsPodsMayViolateABudget) {
+  budgets_.Set(Budget("b", testing::Labels({{"app", "a"}}), 1));
+  AddGroup("r", 1);
+  AddMember("r", 0, "n");
+  AddMember("r", 1, "m");
+  AddMember("r", 2, "m");
+  Add(Pod("x", 5, "2"));
+  const NodeVictims spared = Run(Pod("p", 10, "2"));
+  EXPECT_EQ(Names(spared.victims), std::vector<std::string>{"x"}) << "the group comes first";
+  EXPECT_EQ(spared.pdb_violations, 0);
+  EXPECT_EQ(Run(Pod("p", 10, "4")).pdb_violations, 2) << "the budget has room for one of three";
+}
+
+TEST_F(DryRunWithGroupsTest, AMemberOnANodeThatIsGoneIsAnError) {
+  AddGroup("r", 1);
+  AddMember("r", 0, "n");
+  groups_.SetScheduled(Pod("r-1", 1).InGroup("r").Node("gone").Info());
+  EXPECT_EQ(TestCluster::Describe(Run(Pod("p", 10, "4")).status),
+            "Error: failed to get node info for node \"gone\" from snapshot: nodeinfo not found for node name "
+            "\"gone\"");
 }
 
 TEST_F(DryRunTest, WhatFailsIsAnError) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "berth/framework/plugin.h"
 
@@ -15,6 +16,7 @@ class FakeFilters final : public framework::NodeStatuses, public framework::Filt
   std::map<framework::NodeIndex, framework::Status> said;  // absent: success
   std::function<framework::Status(const framework::NodeInfo&)> again = [](const auto&) { return framework::Status(); };
   framework::Status on_remove, on_add;
+  std::vector<std::string> told;  // "-pod@node", "+pod@node": of pods that left and came back
   int removed_count = 0;
   int added_count = 0;
   int run_count = 0;
@@ -28,13 +30,15 @@ class FakeFilters final : public framework::NodeStatuses, public framework::Filt
     ++run_count;
     return again(node);
   }
-  framework::Status RunRemovePod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
-                                 const framework::NodeInfo&) override {
+  framework::Status RunRemovePod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo& other,
+                                 const framework::NodeInfo& node) override {
+    told.push_back("-" + other.name + "@" + node.name());
     ++removed_count;
     return on_remove;
   }
-  framework::Status RunAddPod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo&,
-                              const framework::NodeInfo&) override {
+  framework::Status RunAddPod(framework::CycleState&, const framework::PodInfo&, const framework::PodInfo& other,
+                              const framework::NodeInfo& node) override {
+    told.push_back("+" + other.name + "@" + node.name());
     ++added_count;
     return on_add;
   }
