@@ -3,7 +3,10 @@
 // plugins may run on the cluster with other pods on it. Within turns only.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,11 +47,21 @@ class PodGroupDryRun {
   virtual bool DoAssignmentsFit() = 0;
 };
 
+// What a preemption for a group takes.
+struct PodGroupToll {
+  std::size_t victims = 0;      // pods
+  std::size_t disruptions = 0;  // groups that go as a whole, and pods of other groups
+  std::int64_t pdb_violations = 0;
+};
+
 struct PodGroupPostFilterResult {
   Status status;
   // With success: node by uid of the members to be nominated. An empty name clears; others keep what they have.
   std::map<std::string, std::string> nominations{};
   std::string message{};  // with success: what the group's message ends with
+  // Victims have been looked for; and what they are, with success.
+  bool has_evaluated = false;
+  std::optional<PodGroupToll> toll{};
 };
 
 class PodGroupPostFilterPlugin : public virtual Plugin {

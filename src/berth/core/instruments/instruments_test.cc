@@ -56,7 +56,7 @@ TEST(SchedulerMetricsTest, EachListedMetricOfTheReleaseIsRead) {
     for (const MetricFamily* family : registry.Read()) help[family->description().name] = family->description().help;
     std::size_t listed = 0;
     for (const ListedMetric& metric : SchedulerMetricList()) {
-      if (minor < metric.in.first || minor > metric.in.last) continue;
+      if (!metric.in.Have(framework::ReleaseOf(minor))) continue;
       ++listed;
       EXPECT_EQ(help[std::string(metric.name)], DescriptionOf(metric).help);
     }
@@ -79,7 +79,7 @@ TEST(SchedulerMetricsTest, CountsEntitiesWhereTheReleaseDoes) {
     SCOPED_TRACE(minor);
     MetricRegistry registry;
     SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
-    metrics.sizes.SetQueued(4, 3, 2, 1);
+    metrics.sizes.SetQueued({.entities = {4, 3, 2, 1}});
     EXPECT_EQ(registry.AddGauge(DescriptionOf("scheduler_pending_pods")).With({"backoff"}).value(), 3);
     std::set<std::string> names;
     for (const MetricFamily* family : registry.Read()) names.insert(family->description().name);
@@ -91,13 +91,57 @@ TEST(SchedulerMetricsTest, CountsEntitiesWhereTheReleaseDoes) {
   }
 }
 
+framework::Release WithGroups() {
+  framework::Release release = framework::ReleaseOf(37);
+  release.has_pod_groups = true;
+  return release;
+}
+
+TEST(SchedulerMetricsTest, GroupsHaveMetricsWhereTheyAreOn) {
+  const auto names_of = [](const framework::Release& release) {
+    MetricRegistry registry;
+    const SchedulerMetrics metrics(registry, release);
+    std::set<std::string> names;
+    for (const MetricFamily* family : registry.Read()) names.insert(family->description().name);
+    return names;
+  };
+  const char* const of_groups = "scheduler_workload_preemption_attempts_total";
+  const char* const of_placements = "scheduler_generated_placements_total";
+  EXPECT_FALSE(names_of(framework::ReleaseOf(37)).contains(of_groups));
+  EXPECT_TRUE(names_of(WithGroups()).contains(of_groups));
+  EXPECT_FALSE(names_of(WithGroups()).contains(of_placements));
+  framework::Release release = WithGroups();
+  release.places_pod_groups_by_topology = true;
+  EXPECT_TRUE(names_of(release).contains(of_placements));
+}
+
+TEST(SchedulerMetricsTest, WhatWaitsIsPodsAndGroups) {
+  MetricRegistry registry;
+  SchedulerMetrics metrics(registry, WithGroups());
+  metrics.sizes.SetQueued({.entities = {5, 3, 0, 0},
+                           .composite_groups = {1, 0, 0, 0},
+                           .groups = {2, 3, 0, 0},
+                           .members = {11, 6, 0, 0},
+                           .incomplete = 4,
+                           .pending = 2});
+  GaugeFamily& pods = registry.AddGauge(DescriptionOf("scheduler_pending_pods"));
+  GaugeFamily& entities = registry.AddGauge(DescriptionOf("scheduler_queued_entities"));
+  EXPECT_EQ(pods.With({"active"}).value(), 2 + 11);
+  EXPECT_EQ(pods.With({"backoff"}).value(), 6);
+  EXPECT_EQ(pods.With({"incomplete"}).value(), 4);
+  EXPECT_EQ(pods.With({"pending"}).value(), 2);
+  EXPECT_EQ(entities.With({"active", "pod"}).value(), 2);
+  EXPECT_EQ(entities.With({"active", "podgroup"}).value(), 2);
+  EXPECT_EQ(entities.With({"backoff", "podgroup"}).value(), 3);
+}
+
 TEST(SchedulerMetricsTest, EventsAreNamedAsTheReleaseNamesThem) {
   for (const auto& [minor, label] : {std::pair{36, "UnschedulablePodAdd"}, std::pair{37, "UnscheduledPodAdd"}}) {
     MetricRegistry registry;
     SchedulerMetrics metrics(registry, framework::ReleaseOf(minor));
     metrics.NoteEvent({framework::EventResource::kUnschedulablePod, framework::action::kAdd}, Duration{1});
-    EXPECT_EQ(
-        registry.AddHistogram(DescriptionOf("scheduler_event_handling_duration_seconds")).With({label}).count(), 1U);
+    EXPECT_EQ(registry.AddHistogram(DescriptionOf("scheduler_event_handling_duration_seconds")).With({label}).count(),
+              1U);
   }
 }
 

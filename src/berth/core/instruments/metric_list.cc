@@ -14,6 +14,8 @@ using enum MetricType;
 
 constexpr InReleases kUntil36{.last = 36};
 constexpr InReleases kSince37{.first = 37};
+constexpr InReleases kPodGroups37{.first = 37, .feature = Feature::kPodGroups};
+constexpr InReleases kPlacements37{.first = 37, .feature = Feature::kPlacements};
 
 // The names, and the help texts that a scrape shows, are upstream's.
 constexpr auto kList = std::to_array<ListedMetric>({
@@ -64,6 +66,8 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "Latency for running all plugins of a specific extension point.",
      "extension_point status profile",
      {0.0001, 2, 12}},
+    {"scheduler_generated_placements_total", kCounter, "ALPHA",
+     "Number of candidate placements generated when scheduling pod groups.", "profile", {}, kPlacements37},
     {"scheduler_get_node_hint_duration_seconds",
      kHistogram,
      "ALPHA",
@@ -95,6 +99,18 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "Duration of waiting on permit.",
      "result",
      {0.001, 2, 15}},
+    {"scheduler_placement_evaluation_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Latency in seconds of evaluating a single candidate placement when scheduling pod groups, by result. 'feasible' "
+     "means the pod group fit into the placement, while 'infeasible' means it did not.",
+     "result profile",
+     {0.001, 2, 15},
+     kPlacements37},
+    {"scheduler_placement_evaluations_total", kCounter, "ALPHA",
+     "Number of candidate placements evaluated when scheduling pod groups, by result. 'feasible' means the pod group "
+     "fit into the placement, while 'infeasible' means it did not.",
+     "result profile", {}, kPlacements37},
     {"scheduler_plugin_evaluation_total", kCounter, "BETA",
      "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, Filter, "
      "PreScore, and Score).",
@@ -137,13 +153,25 @@ constexpr auto kList = std::to_array<ListedMetric>({
     {"scheduler_podgroup_schedule_attempts_total", kCounter, "ALPHA",
      "Number of attempts to schedule pod group, by the result. 'unschedulable' means a pod group could not be "
      "scheduled, while 'error' means an internal scheduler problem.",
-     "result profile"},
+     "result profile", {}, kUntil36},
+    {"scheduler_podgroup_schedule_attempts_total", kCounter, "ALPHA",
+     "Number of attempts to schedule pod group, by the result. 'unschedulable' means a pod group could not be "
+     "scheduled, while 'error' means an internal scheduler problem.",
+     "result profile", {}, kPodGroups37},
     {"scheduler_podgroup_scheduling_algorithm_duration_seconds",
      kHistogram,
      "ALPHA",
      "Pod group scheduling algorithm latency in seconds",
      "",
-     {0.001, 2, 15}},
+     {0.001, 2, 15},
+     kUntil36},
+    {"scheduler_podgroup_scheduling_algorithm_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Pod group scheduling algorithm latency in seconds",
+     "",
+     {0.001, 2, 15},
+     kPodGroups37},
     {"scheduler_podgroup_scheduling_attempt_duration_seconds",
      kHistogram,
      "ALPHA",
@@ -157,12 +185,27 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "Pod group scheduling attempt latency in seconds",
      "result profile",
      {0.001, 2, 15},
-     kSince37},
+     kPodGroups37},
     {"scheduler_pre_queueing_hint_evaluations_total", kCounter, "ALPHA",
      "Number of PreQueueingHint evaluations, labeled by plugin and result (all_pods or narrowed).", "plugin result", {},
      kSince37},
     {"scheduler_preemption_attempts_total", kCounter, "STABLE", "Total preemption attempts in the cluster till now",
      ""},
+    {"scheduler_preemption_evaluation_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Duration in seconds for identifying the target preemption victims.",
+     "preemptor result",
+     {0.001, 2, 16},
+     kPodGroups37},
+    {"scheduler_preemption_execution_duration_seconds",
+     kHistogram,
+     "ALPHA",
+     "Duration in seconds for preempting the target preemption victims. With async preemption enabled, preemption "
+     "execution does not block the scheduling of other pods.",
+     "preemptor result",
+     {0.001, 2, 16},
+     kPodGroups37},
     {"scheduler_preemption_goroutines_duration_seconds",
      kHistogram,
      "ALPHA",
@@ -179,6 +222,8 @@ constexpr auto kList = std::to_array<ListedMetric>({
      kSince37},
     {"scheduler_preemption_goroutines_execution_total", kCounter, "ALPHA", "Number of preemption goroutines executed.",
      "result"},
+    {"scheduler_preemption_pdb_violations_total", kCounter, "ALPHA",
+     "Total number of pod disruption budget violations caused by preemption.", "preemptor", {}, kPodGroups37},
     {"scheduler_preemption_victims",
      kHistogram,
      "STABLE",
@@ -193,6 +238,14 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "",
      {1, 2, 7},
      kSince37},
+    {"scheduler_preemption_workload_disruptions",
+     kHistogram,
+     "ALPHA",
+     "Number of workload preemption units being preempted. A single preemption unit can be all pods in a pod group (in "
+     "case of DisruptionMode=all), or a single pod (in case of DisruptionMode=single).",
+     "preemptor",
+     {1, 2, 11},
+     kPodGroups37},
     {"scheduler_queue_incoming_entities_total", kCounter, "ALPHA",
      "Number of scheduling entities added to scheduling queues by event, queue type, and entity type. Entity types are "
      "either 'pod' (for individual pods that are not members of any podgroup) or 'podgroup'.",
@@ -260,6 +313,16 @@ constexpr auto kList = std::to_array<ListedMetric>({
      "operation"},
     {"scheduler_volume_scheduling_stage_error_total", kCounter, "ALPHA", "Volume scheduling stage error count",
      "operation"},
+    {"scheduler_workload_preemption_attempts_total", kCounter, "ALPHA",
+     "Total preemption attempts initiated by workload (including pod groups) in the cluster till now.", "result", {},
+     kPodGroups37},
+    {"scheduler_workload_preemption_victims",
+     kHistogram,
+     "ALPHA",
+     "Number of pod preemption victims caused by workload preemption.",
+     "",
+     {1, 2, 11},
+     kPodGroups37},
 });
 
 }  // namespace

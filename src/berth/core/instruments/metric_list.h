@@ -3,6 +3,7 @@
 // release that berth follows.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -18,10 +19,24 @@ struct Buckets {
   int count = 0;
 };
 
+// What a metric belongs to that has to be switched on: GenericWorkload, and TopologyAwareWorkloadScheduling with it.
+enum class Feature : std::uint8_t { kNone, kPodGroups, kPlacements };
+
 // The releases, by their minor versions, in which a metric is as an entry of the list has it.
 struct InReleases {
   int first = framework::kOldestRelease;
   int last = framework::kNewestRelease;
+  Feature feature = Feature::kNone;
+
+  bool Have(const framework::Release& release) const {
+    if (release.minor < first || release.minor > last) return false;
+    switch (feature) {
+      case Feature::kNone: break;
+      case Feature::kPodGroups: return release.has_pod_groups;
+      case Feature::kPlacements: return release.has_pod_groups && release.places_pod_groups_by_topology;
+    }
+    return true;
+  }
 };
 
 struct ListedMetric {

@@ -18,9 +18,9 @@ HistogramFamily& Histogram(MetricRegistry& registry, std::string_view name) {
 }
 
 // All of them: a scrape shows also those that nothing is counted in.
-MetricRegistry& WithFamilies(MetricRegistry& registry, int release_minor) {
+MetricRegistry& WithFamilies(MetricRegistry& registry, const framework::Release& release) {
   for (const ListedMetric& metric : SchedulerMetricList()) {
-    if (release_minor < metric.in.first || release_minor > metric.in.last) continue;
+    if (!metric.in.Have(release)) continue;
     switch (metric.type) {
       case MetricType::kCounter: registry.AddCounter(DescriptionOf(metric)); break;
       case MetricType::kGauge: registry.AddGauge(DescriptionOf(metric)); break;
@@ -48,7 +48,11 @@ std::string_view ToString(Point point) {
                                                                        "PreBindPreFlight",
                                                                        "PreBind",
                                                                        "Bind",
-                                                                       "PostBind"};
+                                                                       "PostBind",
+                                                                       "PlacementGenerate",
+                                                                       "PlacementFeasible",
+                                                                       "PlacementScore",
+                                                                       "PodGroupPostFilter"};
   static_assert(!kNames.back().empty(), "each point has its name");
   return kNames[static_cast<std::size_t>(point)];
 }
@@ -86,16 +90,27 @@ SizeCells::SizeCells(MetricRegistry& registry, const framework::Release& release
   GaugeFamily& entities = Gauge(registry, "scheduler_queued_entities");
   static constexpr std::array<std::string_view, 4> kQueues = {"active", "backoff", "unschedulable", "gated"};
   for (std::size_t i = 0; i < kQueues.size(); ++i) entities_[i] = &entities.With({kQueues[i], "pod"});
+  if (!release.has_pod_groups) return;
+  for (std::size_t i = 0; i < kQueues.size(); ++i) groups_[i] = &entities.With({kQueues[i], "podgroup"});
+  GaugeFamily& pending_pods = Gauge(registry, "scheduler_pending_pods");
+  incomplete_ = &pending_pods.With({"incomplete"});
+  pending_ = &pending_pods.With({"pending"});
 }
 
-void SizeCells::SetQueued(std::size_t in_active, std::size_t in_backoff, std::size_t in_unschedulable,
-                          std::size_t in_gated) {
+void SizeCells::SetQueued(const QueueSizes& sizes) {
+  const auto set = [](GaugeCell* cell, std::size_t size) {
+    if (cell != nullptr) cell->Set(static_cast<double>(size));
+  };
   const std::array<GaugeCell*, 4> pods_by_queue = {&active, &backoff, &unschedulable, &gated};
-  const std::array<std::size_t, 4> counts = {in_active, in_backoff, in_unschedulable, in_gated};
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    pods_by_queue[i]->Set(static_cast<double>(counts[i]));
-    if (entities_[i] != nullptr) entities_[i]->Set(static_cast<double>(counts[i]));
+  for (std::size_t i = 0; i < sizes.entities.size(); ++i) {
+    // As upstream, composite groups have no label of their own: their pods count alone.
+    const std::size_t single_pods = sizes.entities[i] - sizes.groups[i] - sizes.composite_groups[i];
+    set(pods_by_queue[i], single_pods + sizes.members[i]);
+    set(entities_[i], single_pods);
+    set(groups_[i], sizes.groups[i]);
   }
+  set(incomplete_, sizes.incomplete);
+  set(pending_, sizes.pending);
 }
 
 SizeCells::SizeCells(GaugeFamily& pending, GaugeFamily& in_flight_events, GaugeFamily& cache, GaugeFamily& goroutines)
@@ -112,11 +127,13 @@ SizeCells::SizeCells(GaugeFamily& pending, GaugeFamily& in_flight_events, GaugeF
 
 SchedulerMetrics::SchedulerMetrics(MetricRegistry& of_registry, const framework::Release& of_release)
     : release(of_release),
-      registry(WithFamilies(of_registry, of_release.minor)),
+      registry(WithFamilies(of_registry, of_release)),
       cycles(of_registry),
       sizes(of_registry, of_release),
       plugin_duration_(Histogram(of_registry, "scheduler_plugin_execution_duration_seconds")),
-      event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {}
+      event_duration_(Histogram(of_registry, "scheduler_event_handling_duration_seconds")) {
+  if (release.has_pod_groups) groups.emplace(of_registry, release.places_pod_groups_by_topology);
+}
 
 void SchedulerMetrics::NotePlugin(Point point, std::string_view plugin, framework::Code code, Duration took,
                                   std::uint64_t times) {

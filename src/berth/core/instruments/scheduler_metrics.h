@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "berth/base/hash_map.h"
 #include "berth/base/metric_registry.h"
 #include "berth/base/time.h"
+#include "berth/core/instruments/group_metrics.h"
 #include "berth/framework/cluster_event.h"
 #include "berth/framework/release.h"
 #include "berth/framework/status.h"
@@ -38,8 +40,12 @@ enum class Point : std::uint8_t {
   kPreBind,
   kBind,
   kPostBind,
+  kPlacementGenerate,
+  kPlacementFeasible,
+  kPlacementScore,
+  kPodGroupPostFilter,
 };
-inline constexpr std::size_t kPointCount = 16;
+inline constexpr std::size_t kPointCount = 20;
 inline constexpr std::size_t kCodeCount = 7;
 std::string_view ToString(Point point);
 
@@ -73,11 +79,21 @@ struct CycleCells {
   std::array<HistogramCell*, 16> sli_cells_{};  // by attempts; 15 and more share one
 };
 
+// What waits in the queue: entities, which are pods and groups, in activeQ, in back-off, unschedulable and gated.
+struct QueueSizes {
+  std::array<std::size_t, 4> entities{};
+  // Of these the composite groups, the other groups, and the members of all.
+  std::array<std::size_t, 4> composite_groups{};
+  std::array<std::size_t, 4> groups{};
+  std::array<std::size_t, 4> members{};
+  std::size_t incomplete = 0;  // pods whose group is not known
+  std::size_t pending = 0;     // pods whose group is in flight
+};
+
 // Sizes of queue, cache and tables, set at the end of a turn, but at most once a second while pods wait in activeQ.
 struct SizeCells {
   SizeCells(MetricRegistry& registry, const framework::Release& release);
-  // Pods by the queue that they are in.
-  void SetQueued(std::size_t in_active, std::size_t in_backoff, std::size_t in_unschedulable, std::size_t in_gated);
+  void SetQueued(const QueueSizes& sizes);
 
   GaugeCell& active;
   GaugeCell& backoff;
@@ -93,8 +109,12 @@ struct SizeCells {
  private:
   SizeCells(GaugeFamily& pending, GaugeFamily& in_flight, GaugeFamily& cache, GaugeFamily& goroutines);
 
-  // The same pods as scheduling entities, in the order of SetQueued(); null where the release has no such gauge.
+  // What waits as scheduling entities, in the order of QueueSizes; null where the release has no such gauge, or no
+  // groups.
   std::array<GaugeCell*, 4> entities_{};
+  std::array<GaugeCell*, 4> groups_{};
+  GaugeCell* incomplete_ = nullptr;
+  GaugeCell* pending_ = nullptr;
 };
 
 class SchedulerMetrics {
@@ -113,6 +133,7 @@ class SchedulerMetrics {
   MetricRegistry& registry;
   CycleCells cycles;
   SizeCells sizes;
+  std::optional<GroupMetrics> groups;  // where pods are scheduled in groups
 
  private:
   HistogramFamily& plugin_duration_;

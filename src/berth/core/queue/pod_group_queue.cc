@@ -72,11 +72,7 @@ void PodGroupQueue::Add(Entry* member, bool is_failed_attempt, Time now) {
   if (const auto found = waiting_.find(*root); found != waiting_.end()) {
     PodGroupEntity& group = *found->second;
     Join(group, member);
-    const Place place = group.entry->place;
-    const bool has_passed = place == Place::kActive || place == Place::kBackoff || place == Place::kErrorBackoff;
-    // One that is gated is asked again at the event that follows.
-    if (has_passed) places_.AdmitMember(group, member);
-    return;
+    return places_.AdmitMember(group, member);
   }
   if (popped_ && popped_->root == *root) {
     member->place = kPending;
@@ -200,6 +196,20 @@ void PodGroupQueue::ObjectGone(const PodGroupKey& old_root) {
     Leave(member);
     AddIncomplete(member);
   }
+}
+
+void PodGroupQueue::AddSizes(instruments::QueueSizes& sizes) const {
+  for (const auto& [root, group] : waiting_) {
+    const Place place = group->entry->place;
+    const std::size_t queue = place == Place::kActive          ? 0
+                              : place <= Place::kErrorBackoff  ? 1
+                              : place == Place::kUnschedulable ? 2
+                                                               : 3;
+    ++(root.is_composite ? sizes.composite_groups : sizes.groups)[queue];
+    sizes.members[queue] += group->members.size();
+  }
+  for (const auto& [group, members] : incomplete_) sizes.incomplete += members.size();
+  sizes.pending += pending_.size();
 }
 
 std::size_t PodGroupQueue::CountRefused() const {

@@ -46,8 +46,8 @@ class EntityPlaces {
   // Out of its place; and into the one that it is worth. PreEnqueue plugins may gate it there.
   virtual void LeavePlace(Entry* entry) = 0;
   virtual void EnterPlace(Entry* entry, Strategy strategy, Time now, Cause cause) = 0;
-  // A group that has passed its gate gets another member. False, and it is gated, if a PreEnqueue plugin refuses that.
-  virtual bool AdmitMember(PodGroupEntity& group, Entry* member) = 0;
+  // A waiting group has got another member. One that has passed its gate is gated if a PreEnqueue plugin refuses that.
+  virtual void AdmitMember(PodGroupEntity& group, Entry* member) = 0;
 };
 
 class PodGroupQueue {
@@ -74,6 +74,9 @@ class PodGroupQueue {
   // The waiting group that the pod or the group with that key belongs to; null: none.
   PodGroupEntity* FindWaiting(const framework::PodGroupKey& group) const;
 
+  std::size_t waiting_count() const { return waiting_.size(); }
+  // Adds what is known here to the sizes of the queue: groups, members and pods without a group that waits.
+  void AddSizes(instruments::QueueSizes& sizes) const;
   // Groups in back-off whose last cycle ended with a refusal.
   std::size_t CountRefused() const;
 

@@ -10,6 +10,12 @@ namespace berth::queue {
 using framework::action::kAdd;
 using instruments::DescriptionOf;
 
+namespace {
+
+constexpr std::array<std::string_view, 3> kQueueNames = {"active", "backoff", "unschedulable"};
+
+}  // namespace
+
 void QueueMetrics::Begin(instruments::SchedulerMetrics& metrics, instruments::Stopwatch& stopwatch,
                          const Rejectors& rejectors) {
   metrics_ = &metrics;
@@ -29,27 +35,42 @@ std::string QueueMetrics::EventLabel(EventId event) const {
   return known.IsWildcard() ? "UnschedulableTimeout" : known.Label(metrics_->release.names_target_pod_events);
 }
 
-void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
-  static constexpr std::array<std::string_view, kQueues> kQueueNames = {"active", "backoff", "unschedulable"};
-  std::string event;
+std::string QueueMetrics::CauseLabel(std::size_t cause) const {
   switch (static_cast<Cause>(cause)) {
     case Cause::kPodAdd:
-      event = framework::ClusterEvent{framework::EventResource::kUnschedulablePod, kAdd}.Label(
+      return framework::ClusterEvent{framework::EventResource::kUnschedulablePod, kAdd}.Label(
           metrics_->release.names_target_pod_events);
-      break;
-    case Cause::kScheduleAttemptFailure: event = "ScheduleAttemptFailure"; break;
-    case Cause::kBackoffComplete: event = "BackoffComplete"; break;
-    case Cause::kPopFromBackoff: event = "PopFromBackoffQ"; break;
-    case Cause::kForceActivate: event = "ForceActivate"; break;
-    case Cause::kUnschedulableTimeout: event = "UnschedulableTimeout"; break;
-    default: event = EventLabel(static_cast<EventId>(cause - static_cast<std::size_t>(Cause::kEvents)));
+    case Cause::kScheduleAttemptFailure: return "ScheduleAttemptFailure";
+    case Cause::kBackoffComplete: return "BackoffComplete";
+    case Cause::kPopFromBackoff: return "PopFromBackoffQ";
+    case Cause::kForceActivate: return "ForceActivate";
+    case Cause::kUnschedulableTimeout: return "UnschedulableTimeout";
+    default: return EventLabel(static_cast<EventId>(cause - static_cast<std::size_t>(Cause::kEvents)));
   }
+}
+
+CounterCell& QueueMetrics::MakeEntities(std::size_t cause, std::size_t queue, std::string_view type) {
+  return metrics_->registry.AddCounter(DescriptionOf("scheduler_queue_incoming_entities_total"))
+      .With({kQueueNames[queue], CauseLabel(cause), type});
+}
+
+void QueueMetrics::MakeIncoming(std::size_t cause, std::size_t queue) {
   if (cause >= incoming_.size()) incoming_.resize(cause + 1);
   IncomingCells& cells = incoming_[cause][queue];
-  cells.pods = &incoming_family_->With({kQueueNames[queue], event});
-  if (!metrics_->release.counts_entities) return;
-  cells.entities = &metrics_->registry.AddCounter(DescriptionOf("scheduler_queue_incoming_entities_total"))
-                        .With({kQueueNames[queue], event, "pod"});
+  cells.pods = &incoming_family_->With({kQueueNames[queue], CauseLabel(cause)});
+  if (metrics_->release.counts_entities) cells.entities = &MakeEntities(cause, queue, "pod");
+}
+
+// As upstream, a composite group counts by its pods alone.
+void QueueMetrics::NoteIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite,
+                                     bool is_moved) {
+  if (metrics_ == nullptr) return;
+  IncomingCells& cells = IncomingFor(place, cause);
+  cells.pods->Add(static_cast<double>(member_count));
+  if (!is_moved || is_composite || cells.entities == nullptr) return;
+  if (cells.groups == nullptr)
+    cells.groups = &MakeEntities(static_cast<std::size_t>(cause), QueueOf(place), "podgroup");
+  cells.groups->Add();
 }
 
 void QueueMetrics::MakeInFlight(EventId event) {

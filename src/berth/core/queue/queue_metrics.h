@@ -40,13 +40,13 @@ class QueueMetrics {
   // `place`: one of kActive, the back-offs and the two for pods that wait.
   void NoteIncoming(Place place, Cause cause) {
     if (metrics_ == nullptr) return;
-    const std::size_t queue = place == Place::kActive ? 0 : place <= Place::kErrorBackoff ? 1 : 2;
-    const auto index = static_cast<std::size_t>(cause);
-    if (index >= incoming_.size() || incoming_[index][queue].pods == nullptr) MakeIncoming(index, queue);
-    const IncomingCells& cells = incoming_[index][queue];
+    const IncomingCells& cells = IncomingFor(place, cause);
     cells.pods->Add();
     if (cells.entities != nullptr) cells.entities->Add();
   }
+  // A group with that many members. `is_moved`: it comes from another queue; else only its pods are counted, as they
+  // are when another member joins them.
+  void NoteIncomingGroup(Place place, Cause cause, std::size_t member_count, bool is_composite, bool is_moved);
 
   // A pod of this profile is refused by the set's plugins from now on (+1), or no longer (-1).
   void NoteRefused(RejectorSet& set, const framework::PodInfo& pod, double amount) {
@@ -74,9 +74,22 @@ class QueueMetrics {
   struct IncomingCells {
     CounterCell* pods = nullptr;
     CounterCell* entities = nullptr;  // null where the release does not count them
+    CounterCell* groups = nullptr;    // made at the first use
   };
 
+  static std::size_t QueueOf(Place place) {
+    return place == Place::kActive ? 0 : place <= Place::kErrorBackoff ? 1 : 2;
+  }
+  IncomingCells& IncomingFor(Place place, Cause cause) {
+    const std::size_t queue = QueueOf(place);
+    const auto index = static_cast<std::size_t>(cause);
+    if (index >= incoming_.size() || incoming_[index][queue].pods == nullptr) MakeIncoming(index, queue);
+    return incoming_[index][queue];
+  }
+
   std::string EventLabel(EventId event) const;
+  std::string CauseLabel(std::size_t cause) const;
+  CounterCell& MakeEntities(std::size_t cause, std::size_t queue, std::string_view type);
   void MakeIncoming(std::size_t cause, std::size_t queue);
   void MakeInFlight(EventId event);
   void FindGauges(RejectorSet& set, const framework::PodInfo& pod);

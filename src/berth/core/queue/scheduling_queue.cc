@@ -155,6 +155,14 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     return entry.place == Place::kUnschedulable || entry.place == Place::kGated;
   }
 
+  void NoteIncoming(const Entry& entry, Place place, Cause cause) {
+    if (!entry.info.is_pod_group) return metrics.NoteIncoming(place, cause);
+    NoteGroup(*entry.group, place, cause, true);
+  }
+  void NoteGroup(const PodGroupEntity& group, Place place, Cause cause, bool is_moved) {
+    metrics.NoteIncomingGroup(place, cause, group.members.size(), group.root.is_composite, is_moved);
+  }
+
   // True when the pod entered activeQ, false when it was gated.
   bool MoveToActive(Entry* entry, Time now, Cause cause) {
     // Pods in back-off passed the gate when they went there.
@@ -163,13 +171,13 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Detach(entry);
     if (!is_from_backoff && !PassesGate(entry)) {
       parked.Park(entry);
-      if (!was_parked) metrics.NoteIncoming(entry->place, cause);
+      if (!was_parked) NoteIncoming(*entry, entry->place, cause);
       return false;
     }
     if (!entry->info.initial_attempt_timestamp) entry->info.initial_attempt_timestamp = now;
     entry->place = Place::kActive;
     active.Push(entry, KeyOf(*entry));
-    metrics.NoteIncoming(Place::kActive, cause);
+    NoteIncoming(*entry, Place::kActive, cause);
     return true;
   }
 
@@ -178,14 +186,14 @@ class SchedulingQueue::Impl final : private EntityPlaces {
     Detach(entry);
     if (!PassesGate(entry)) {
       parked.Park(entry);
-      if (!was_parked) metrics.NoteIncoming(entry->place, cause);
+      if (!was_parked) NoteIncoming(*entry, entry->place, cause);
       return;
     }
     entry->backoff_expiration = expiration;
     // Without rejectors it was an error that brought the pod here; Pop does not take such pods before their time.
     entry->place = entry->rejector_set == nullptr ? Place::kErrorBackoff : Place::kBackoff;
     entry->rejector_set == nullptr ? error_backoff.Push(entry, KeyOf(*entry)) : backoff.Push(entry, KeyOf(*entry));
-    metrics.NoteIncoming(entry->place, cause);
+    NoteIncoming(*entry, entry->place, cause);
   }
 
   void Requeue(Entry* entry, Strategy strategy, Time now, Cause cause) {
@@ -193,7 +201,7 @@ class SchedulingQueue::Impl final : private EntityPlaces {
       const bool was_parked = IsParked(*entry);
       Detach(entry);
       parked.Park(entry);
-      if (!was_parked) metrics.NoteIncoming(entry->place, cause);
+      if (!was_parked) NoteIncoming(*entry, entry->place, cause);
       return;
     }
     const QueuedPodInfo& info = entry->info;
@@ -285,8 +293,8 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   std::optional<QueuedPodInfo> Pop(Time now) {
     FlushBackoff(now);
     if (active.empty() && backoff.empty()) return std::nullopt;
-    if (active.empty()) metrics.NoteIncoming(Place::kActive, Cause::kPopFromBackoff);
     Entry* const entry = active.empty() ? backoff.front() : active.front();
+    if (active.empty()) NoteIncoming(*entry, Place::kActive, Cause::kPopFromBackoff);
     Detach(entry);
     if (entry->group != nullptr) [[unlikely]] {
       ++entry->info.attempts;
@@ -335,12 +343,13 @@ class SchedulingQueue::Impl final : private EntityPlaces {
   void EnterPlace(Entry* entry, Strategy strategy, Time now, Cause cause) override {
     Requeue(entry, strategy, now, cause);
   }
-  bool AdmitMember(PodGroupEntity& group, Entry* member) override {
-    if (AskGate(group.entry, {&member, 1})) return true;
+  void AdmitMember(PodGroupEntity& group, Entry* member) override {
+    // One that is gated is asked again at the event that follows.
+    if (IsParked(*group.entry) || AskGate(group.entry, {&member, 1}))
+      return NoteGroup(group, group.entry->place, Cause::kPodAdd, false);
     Detach(group.entry);
     parked.Park(group.entry);
-    metrics.NoteIncoming(group.entry->place, Cause::kPodAdd);
-    return false;
+    NoteGroup(group, group.entry->place, Cause::kPodAdd, true);
   }
 
   // How worthwhile the event makes what waits: a group is as worth requeuing as the best of its pods.
@@ -635,12 +644,23 @@ std::optional<PodStanding> SchedulingQueue::FindNamed(std::string_view namespace
   const Entry* const entry = impl_->FindNamed({namespace_name, name});
   return entry == nullptr ? std::nullopt : std::optional(StandingOf(*entry, impl_->rejectors));
 }
-std::vector<PodStanding> SchedulingQueue::Dump(const PodRange& range) const { return StandingsOf(impl_->by_uid, range, impl_->rejectors); }
+std::vector<PodStanding> SchedulingQueue::Dump(const PodRange& range) const {
+  return StandingsOf(impl_->by_uid, range, impl_->rejectors);
+}
 
 std::size_t SchedulingQueue::active_count() const { return impl_->active.size(); }
 std::size_t SchedulingQueue::backoff_count() const { return impl_->backoff.size() + impl_->error_backoff.size(); }
 std::size_t SchedulingQueue::unschedulable_count() const { return impl_->parked.unschedulable_count(); }
 std::size_t SchedulingQueue::gated_count() const { return impl_->parked.gated_count(); }
+std::size_t SchedulingQueue::waiting_group_count() const { return impl_->groups ? impl_->groups->waiting_count() : 0; }
+
+instruments::QueueSizes SchedulingQueue::sizes() const {
+  instruments::QueueSizes sizes;
+  sizes.entities = {active_count(), backoff_count(), unschedulable_count(), gated_count()};
+  if (impl_->groups) impl_->groups->AddSizes(sizes);
+  return sizes;
+}
+
 std::size_t SchedulingQueue::in_flight_count() const { return impl_->in_flight.size(); }
 std::size_t SchedulingQueue::in_flight_event_count() const { return impl_->in_flight.event_count(); }
 bool SchedulingQueue::HasReadyPod() const { return !impl_->active.empty() || !impl_->backoff.empty(); }

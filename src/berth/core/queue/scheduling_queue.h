@@ -27,6 +27,7 @@
 #include "berth/framework/pod_groups.h"
 
 namespace berth::instruments {
+struct QueueSizes;
 class SchedulerMetrics;
 class Stopwatch;
 }  // namespace berth::instruments
@@ -217,7 +218,10 @@ class SchedulingQueue {
   // All pods, in flight included, by namespace and name; or a part of them.
   std::vector<PodStanding> Dump(const PodRange& range = {}) const;
 
-  std::size_t active_count() const;
+  // What waits, in how many groups, and where. Looks at every waiting group.
+  instruments::QueueSizes sizes() const;
+  std::size_t waiting_group_count() const;
+  std::size_t active_count() const;   // a group counts as one
   std::size_t backoff_count() const;  // of both heaps
   std::size_t unschedulable_count() const;
   std::size_t gated_count() const;

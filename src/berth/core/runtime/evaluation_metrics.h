@@ -34,8 +34,9 @@ class EvaluationMetrics {
   void NoteFilters(const EvaluationCycle& cycle);
   void NoteChoice(const EvaluationCycle& cycle);
   void NotePostFilter(const framework::PostFilterResult& result);
-  // What DefaultPreemption said.
-  void NotePreemption(const framework::PostFilterResult& result);
+  // What DefaultPreemption said, asked at `began`.
+  void NotePreemption(const framework::PostFilterResult& result, Time began);
+  Time BeginPreemption() { return profile_.all().groups ? stopwatch_.Read() : Time{}; }
 
   // A call of one plugin, in a sampled cycle.
   Time BeginCall() { return stopwatch_.Read(); }

@@ -38,6 +38,8 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
   for (const framework::PostFilterPlugin* plugin : cycle.profile.plugins.post_filter) {
     if (is_question && !KnowsDryRuns(plugin->Name())) continue;
     PostFilterResult result;
+    const bool is_preemption = plugin->Name() == plugins::names::kDefaultPreemption;
+    const Time preemption_began = is_preemption && cycle.metrics != nullptr ? cycle.metrics->BeginPreemption() : Time{};
     const Time began = cycle.sampled != nullptr ? cycle.sampled->BeginCall() : Time{};
     const Status thrown =
         GuardedCall([&] { result = plugin->PostFilter(for_plugins, cycle.pod(), statuses, filters); });
@@ -48,8 +50,7 @@ PostFilterResult RunPostFilter(EvaluationCycle& cycle, const framework::NodeStat
     }
     // All plugins run again when the extenders have answered, and are counted then.
     if (asks_extenders && result.status.IsWait()) return result;
-    if (cycle.metrics != nullptr && plugin->Name() == plugins::names::kDefaultPreemption)
-      cycle.metrics->NotePreemption(result);
+    if (cycle.metrics != nullptr && is_preemption) cycle.metrics->NotePreemption(result, preemption_began);
     if (cycle.sampled != nullptr)
       cycle.sampled->EndCall(instruments::Point::kPostFilter, plugin->Name(), result.status.code(), began);
     if (result.has_nomination) {

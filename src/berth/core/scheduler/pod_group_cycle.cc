@@ -13,6 +13,7 @@
 #include "berth/core/scheduler/reserve_and_permit.h"
 #include "berth/core/scheduler/scheduling_failure.h"
 #include "berth/framework/pod_group_post_filter.h"
+#include "berth/plugins/names.h"
 
 namespace berth::scheduler {
 
@@ -33,6 +34,16 @@ queue::PodGroupEnd EndOf(const GroupVerdict& verdict) {
     case GroupVerdict::Result::kError: break;
   }
   return queue::PodGroupEnd::kError;
+}
+
+instruments::GroupResult ResultOf(const GroupVerdict& verdict, bool is_waiting) {
+  using enum instruments::GroupResult;
+  switch (verdict.result) {
+    case GroupVerdict::Result::kScheduled: return kScheduled;
+    case GroupVerdict::Result::kRefused: return is_waiting ? kWaitingOnPreemption : kUnschedulable;
+    case GroupVerdict::Result::kError: break;
+  }
+  return kError;
 }
 
 // While it lives, the members of a group are nominated for no node: those of one cycle keep no room free from each
@@ -92,16 +103,21 @@ void PodGroupCycle::Run(Random& random) {
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
+  const Time began = state_.stopwatch.latest();
+  std::optional<instruments::GroupMetrics>& metrics = state_.metrics.groups;
   GroupVerdict tried, verdict;
   bool is_waiting = false;
   {
     const WithoutNominations without(state_.queue.nominator(), members);
     tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
     verdict = tried;
+    if (metrics) metrics->NoteAlgorithm(state_.stopwatch.Read() - began);
     is_waiting = MakeRoom(profile, random, group.root, members, verdict);
   }
   for (GroupMember& member : members) Submit(profile, tried, verdict, is_waiting, std::move(member));
   SetCondition(group.root, verdict);
+  if (metrics)
+    metrics->NoteAttempt(ResultOf(verdict, is_waiting), profile.scheduler_name(), state_.stopwatch.Read() - began);
   state_.queue.EndGroup(EndOf(tried), state_.now);
 }
 
@@ -110,6 +126,15 @@ void PodGroupCycle::Run(Random& random) {
 bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey& root, std::span<GroupMember> members,
                              GroupVerdict& verdict) {
   if (verdict.result != GroupVerdict::Result::kRefused) return false;
+  const Time began = state_.stopwatch.Read();
+  const framework::Code code = AskForRoom(profile, random, root, members, verdict);
+  profile.metrics->NotePoint(instruments::Point::kPodGroupPostFilter, code, state_.stopwatch.Read() - began);
+  return code == framework::Code::kSuccess;
+}
+
+// The code that the extension point ends with.
+framework::Code PodGroupCycle::AskForRoom(Profile& profile, Random& random, const PodGroupKey& root,
+                                          std::span<GroupMember> members, GroupVerdict& verdict) {
   std::vector<framework::PodGroupMember> views;
   views.reserve(members.size());
   for (const GroupMember& member : members) {
@@ -121,6 +146,7 @@ bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey
     const auto* const of_groups = dynamic_cast<const framework::PodGroupPostFilterPlugin*>(plugin);
     if (of_groups == nullptr) continue;
     framework::PodGroupPostFilterResult result;
+    const Time began = state_.stopwatch.Read();
     {
       PodGroupTrialRun dry_run(state_, profile, random, root, members);
       const framework::Status thrown =
@@ -128,6 +154,7 @@ bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey
       if (!thrown.IsSuccess()) result.status = thrown;
     }
     const framework::Code code = result.status.code();
+    if (plugin->Name() == plugins::names::kDefaultPreemption) NotePreemption(root, result, began);
     if (code == framework::Code::kUnschedulable) {
       for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
       continue;
@@ -136,19 +163,28 @@ bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey
     if (!has_helped && code != framework::Code::kUnschedulableAndUnresolvable) {
       verdict = GroupVerdict::Failed("error in \"" + std::string(plugin->Name()) +
                                      "\" PodGroupPostFilter plugins: " + result.status.Message());
-      return false;
+      return framework::Code::kError;
     }
     verdict.reasons.push_back(has_helped ? result.message : result.status.Message());
     for (GroupMember& member : members) {
       const auto nomination = result.nominations.find(member.queued.pod->uid);
       if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};
     }
-    return has_helped;
+    return code;
   }
   std::string text;
   for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
   verdict.reasons.push_back(std::move(text));
-  return false;
+  return framework::Code::kUnschedulable;
+}
+
+void PodGroupCycle::NotePreemption(const PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
+                                   Time began) {
+  if (!state_.metrics.groups) return;
+  instruments::GroupMetrics& metrics = *state_.metrics.groups;
+  metrics.NotePreemptionAttempt(result.status.code());
+  if (result.has_evaluated) metrics.NoteEvaluation("podgroup", result.status.code(), state_.stopwatch.Read() - began);
+  if (result.toll) metrics.NoteGroupToll(root.is_composite ? "compositepodgroup" : "podgroup", *result.toll);
 }
 
 // Why no cycle can be right for these pods: some of the group contradict each other, or the group. Empty: one can.

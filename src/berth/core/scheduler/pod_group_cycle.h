@@ -38,6 +38,10 @@ class PodGroupCycle {
   void DropStale(const Profile& profile, std::vector<GroupMember>& members);
   bool MakeRoom(Profile& profile, Random& random, const framework::PodGroupKey& root, std::span<GroupMember> members,
                 GroupVerdict& verdict);
+  framework::Code AskForRoom(Profile& profile, Random& random, const framework::PodGroupKey& root,
+                             std::span<GroupMember> members, GroupVerdict& verdict);
+  void NotePreemption(const framework::PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
+                      Time began);
   void Submit(Profile& profile, const GroupVerdict& tried, const GroupVerdict& verdict, bool is_waiting,
               GroupMember&& member);
   void Bind(Profile& profile, GroupMember&& member);

@@ -51,7 +51,8 @@ struct Written {
 
 class GroupHarness : public Harness {
  public:
-  explicit GroupHarness(const std::vector<std::string>& gates = {}) : Harness(GroupProfiles(gates)) {}
+  explicit GroupHarness(const std::vector<std::string>& gates = {}, SchedulerOptions options = PatientOptions())
+      : Harness(GroupProfiles(gates), std::move(options)) {}
 
   using Harness::Set;
   void Set(const api::PodGroup& group) {

@@ -74,11 +74,16 @@ GroupVerdict PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupM
   if (generator_ == nullptr) {
     placements.emplace_back();
   } else {
+    const Time began = state_.stopwatch.Read();
     const Status made =
         runtime::Guarded([&] { return generator_->GeneratePlacements(group, state_.cache.nodes(), placements); });
+    const bool found_none = made.IsSuccess() && placements.empty();
+    NotePoint(instruments::Point::kPlacementGenerate, found_none ? framework::Code::kUnschedulable : made.code(),
+              began);
     if (!made.IsSuccess()) return GroupVerdict::Failed(made.Message());
   }
   if (placements.empty()) return GroupVerdict::Refused({"no feasible placements found"});
+  if (state_.metrics.groups) state_.metrics.groups->NotePlacements(profile_.scheduler_name(), placements.size());
   std::vector<Tried> tried = TryPlacements(group, members, placements);
   const auto is_scheduled = [](const Tried& each) { return each.verdict.IsScheduled(); };
   const auto take = [&](Tried& from) { std::ranges::move(from.members, members.begin()); };
@@ -120,6 +125,7 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
   }
   std::vector<Tried> tried;
   for (const PodGroupPlacement& placement : placements) {
+    const Time began = state_.stopwatch.Read();
     const Overlay::Mark mark = overlay.mark();
     for (const std::string& name : placement.node_names) {
       if (!is_everywhere) overlay.SetNode(hidden.at(name));
@@ -133,6 +139,9 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
     }
     overlay.UndoTo(mark);
     if (now.verdict.result == GroupVerdict::Result::kError) break;
+    if (state_.metrics.groups)
+      state_.metrics.groups->NotePlacement(profile_.scheduler_name(), now.verdict.IsScheduled(),
+                                           state_.stopwatch.Read() - began);
   }
   return tried;
 }
@@ -147,6 +156,7 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
   best = candidates.front();
   if (candidates.size() == 1) return {};
   std::vector<std::int64_t> totals(candidates.size());
+  const Time began = state_.stopwatch.Read();
   for (const auto& plugin : profile_.plugins->owned) {
     const auto* const scorer = dynamic_cast<const framework::PlacementScorePlugin*>(plugin.get());
     if (scorer == nullptr) continue;
@@ -160,10 +170,13 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
         scores.push_back(scorer->ScorePlacement(group, placements[i], tried[i].assignments, state_.cache.nodes()));
       return scorer->NormalizePlacementScores(scores);
     });
-    if (!scored.IsSuccess())
+    if (!scored.IsSuccess()) {
+      NotePoint(instruments::Point::kPlacementScore, framework::Code::kError, began);
       return Status::Error("plugin \"" + std::string(plugin->Name()) + "\" failed with: " + scored.Message());
+    }
     for (std::size_t i = 0; i < scores.size(); ++i) totals[i] += weight * scores[i];
   }
+  NotePoint(instruments::Point::kPlacementScore, framework::Code::kSuccess, began);
   std::size_t equal_count = 0;
   const std::int64_t highest = *std::ranges::max_element(totals);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -219,7 +232,14 @@ GroupVerdict PodGroupTrial::TryMembers(const PodGroupKey& group, std::span<Group
 
 Status PodGroupTrial::AskFeasible(const PodGroupKey& group, const PlacementProgress& progress) const {
   if (feasible_ == nullptr) return {};
-  return runtime::Guarded([&] { return feasible_->PlacementFeasible(group, progress); });
+  const Time began = state_.stopwatch.Read();
+  Status feasible = runtime::Guarded([&] { return feasible_->PlacementFeasible(group, progress); });
+  NotePoint(instruments::Point::kPlacementFeasible, feasible.code(), began);
+  return feasible;
+}
+
+void PodGroupTrial::NotePoint(instruments::Point point, framework::Code code, Time began) const {
+  profile_.metrics->NotePoint(point, code, state_.stopwatch.Read() - began);
 }
 
 // As a scheduling cycle, but for PostFilter: whether room is made is decided for the group.

@@ -90,6 +90,8 @@ class PodGroupTrial {
   framework::Status ChooseBest(const framework::PodGroupKey& group,
                                std::span<const framework::PodGroupPlacement> placements, std::span<const Tried> tried,
                                std::size_t& best);
+  // What has ended began at `began`.
+  void NotePoint(instruments::Point point, framework::Code code, Time began) const;
   void Assume(GroupMember& member);
   void Reserve(GroupMember& member, const framework::Cycle& cycle);
   void TakeBack(std::span<GroupMember> members);

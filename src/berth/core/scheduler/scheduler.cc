@@ -33,6 +33,8 @@ struct JoinedHandle {
 };
 
 constexpr Duration kSizesNotedEvery = std::chrono::seconds(1);
+// Where more groups wait they are counted no more often than that.
+constexpr std::size_t kGroupsCountedAtOnce = 100;
 
 }  // namespace
 
@@ -46,13 +48,12 @@ struct Scheduler::Parts {
 
   // Brings the metrics up to date that are not written as things happen. While many pods are decided, now and then.
   void NoteSizes() {
-    const bool is_busy = state.queue.active_count() > 0;
+    const bool is_busy = state.queue.active_count() > 0 || state.queue.waiting_group_count() > kGroupsCountedAtOnce;
     if (is_busy && state.now - sizes_noted < kSizesNotedEvery) return;
     sizes_noted = state.now;
     const auto set = [](GaugeCell& gauge, std::size_t size) { gauge.Set(static_cast<double>(size)); };
     instruments::SizeCells& sizes = state.metrics.sizes;
-    sizes.SetQueued(state.queue.active_count(), state.queue.backoff_count(), state.queue.unschedulable_count(),
-                    state.queue.gated_count());
+    sizes.SetQueued(state.queue.sizes());
     set(sizes.in_flight, state.queue.in_flight_count());
     set(sizes.nodes, state.cache.nodes().node_count());
     set(sizes.pods, state.cache.pod_count());

@@ -93,8 +93,8 @@ bool MayGroupPreempt(const framework::PodGroups& groups, const framework::PodGro
 
 framework::PodGroupPostFilterResult GroupAnswer(Code code, const std::string& message) {
   const std::string text = message.empty() ? std::string() : "pod group preemption: " + message;
-  if (code == Code::kSuccess) return {{}, {}, text};
-  return {Status(code, text.empty() ? std::vector<std::string>() : std::vector<std::string>{text}), {}, {}};
+  if (code == Code::kSuccess) return {.status = {}, .message = text};
+  return {.status = Status(code, text.empty() ? std::vector<std::string>() : std::vector<std::string>{text})};
 }
 
 framework::PostFilterResult Refuse(Code code, const std::string& message, bool clears_nomination) {
@@ -141,7 +141,11 @@ framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
   }
   DisruptionBudgets budgets(handle_.objects().Of<api::PodDisruptionBudget>(), release.stops_at_first_violated_budget);
   PodGroupVictims found = SelectPodGroupVictims(groups, priority, budgets, dry_run);
-  if (!found.status.IsSuccess()) return GroupAnswer(found.status.code(), found.status.Message());
+  if (!found.status.IsSuccess()) {
+    framework::PodGroupPostFilterResult refusal = GroupAnswer(found.status.code(), found.status.Message());
+    refusal.has_evaluated = true;
+    return refusal;
+  }
   if (std::vector<PodInfoPtr> victims = PreemptionExecutor::ToEvict(found.victims); !victims.empty()) {
     executor_->PreemptForGroup({UidOf(groups, group), group.is_composite ? "compositepodgroup" : "podgroup", priority},
                                *members.front().pod, std::move(victims));
@@ -149,6 +153,8 @@ framework::PodGroupPostFilterResult DefaultPreemption::PodGroupPostFilter(
   framework::PodGroupPostFilterResult result =
       GroupAnswer(Code::kSuccess,
                   "found a placement for podgroup, preempting " + std::to_string(found.victims.size()) + " victims");
+  result.has_evaluated = true;
+  result.toll = found.toll;
   for (const framework::PodGroupAssignment& assignment : dry_run.assignments())
     result.nominations[assignment.pod->uid] = assignment.node_name;
   return result;

@@ -254,6 +254,11 @@ void PreemptionExecutor::End(const JobPtr& job, Time now) {
   }
   cells.count->Add();
   cells.duration->Observe(instruments::Seconds(now - job->began));
+  if (handle_.release().has_pod_groups) {
+    instruments::HistogramOf(handle_.metrics(), "scheduler_preemption_execution_duration_seconds",
+                             {job->kind, job->has_failed ? "error" : "success"})
+        .Observe(instruments::Seconds(now - job->began));
+  }
   // The preemptor may have been let go when its last victim went, and preempt again already.
   const auto it = running_.find(job->preemptor_uid);
   if (it != running_.end() && it->second == job) running_.erase(it);

@@ -2,7 +2,6 @@
 #include "berth/plugins/default_preemption/pod_group_preemption.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -16,15 +15,18 @@ using framework::Status;
 
 namespace {
 
-// A unit overdraws a budget if one of its pods does. Those that do come first, each part in the order that it had.
-void PutViolatingFirst(std::vector<VictimUnit>& units, DisruptionBudgets& budgets) {
+struct Candidate {
+  VictimUnit unit;
+  std::int64_t violations = 0;  // of its pods, that overdraw a budget
+};
+
+// Units of which a pod overdraws a budget come first, each part in the order that it had.
+std::vector<Candidate> ViolatingFirst(std::vector<VictimUnit>&& units, DisruptionBudgets& budgets) {
   const std::vector<std::int64_t> violations = CountViolations(units, budgets);
-  std::vector<VictimUnit> violating;
-  std::vector<VictimUnit> others;
-  for (std::size_t i = 0; i < units.size(); ++i)
-    (violations[i] > 0 ? violating : others).push_back(std::move(units[i]));
-  units = std::move(violating);
-  std::ranges::move(others, std::back_inserter(units));
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < units.size(); ++i) candidates.push_back({std::move(units[i]), violations[i]});
+  std::ranges::stable_partition(candidates, [](const Candidate& candidate) { return candidate.violations > 0; });
+  return candidates;
 }
 
 }  // namespace
@@ -33,28 +35,31 @@ PodGroupVictims SelectPodGroupVictims(const framework::PodGroups& groups, std::i
                                       DisruptionBudgets& budgets, framework::PodGroupDryRun& dry_run) {
   std::vector<VictimUnit> units = UnitsBelow(dry_run.nodes(), groups, priority);
   if (units.empty()) {
-    return {Status::UnschedulableAndUnresolvable("No preemption victims found for incoming preemptor"), {}};
+    return {Status::UnschedulableAndUnresolvable("No preemption victims found for incoming preemptor"), {}, {}};
   }
   for (const VictimUnit& unit : units) {
     for (const PodInfoPtr& pod : unit.pods) dry_run.RemovePod(pod);
   }
-  if (Status status = dry_run.TryGroup(); !status.IsSuccess()) return {std::move(status), {}};
+  if (Status status = dry_run.TryGroup(); !status.IsSuccess()) return {std::move(status), {}, {}};
   const Time now = dry_run.wall_now();
   const auto is_more_important = [now](const VictimUnit& a, const VictimUnit& b) {
     return IsMoreImportantUnit(a, b, now);
   };
   std::ranges::stable_sort(units, is_more_important);
-  PutViolatingFirst(units, budgets);
+  PodGroupVictims found;
   std::vector<VictimUnit> victims;
-  for (VictimUnit& unit : units) {
+  for (Candidate& candidate : ViolatingFirst(std::move(units), budgets)) {
+    VictimUnit& unit = candidate.unit;
     for (const PodInfoPtr& pod : unit.pods) dry_run.RestorePod(pod);
     if (dry_run.DoAssignmentsFit()) continue;
     for (const PodInfoPtr& pod : unit.pods) dry_run.RemovePod(pod);
+    found.toll.pdb_violations += candidate.violations;
+    if (unit.kind != VictimUnit::Kind::kPod) ++found.toll.disruptions;
     victims.push_back(std::move(unit));
   }
   std::ranges::stable_sort(victims, is_more_important);
-  PodGroupVictims found;
   for (const VictimUnit& unit : victims) found.victims.insert(found.victims.end(), unit.pods.begin(), unit.pods.end());
+  found.toll.victims = found.victims.size();
   return found;
 }
 

@@ -17,6 +17,7 @@ struct PodGroupVictims {
   // Success: the group fits where `assignments` of the dry run say, once the victims are gone.
   framework::Status status;
   std::vector<framework::PodInfoPtr> victims;  // those of one unit together, the most important unit first
+  framework::PodGroupToll toll;
 };
 
 // `priority`: the group's. The dry run is left with its last assignments.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// GroupMetrics: the cells of kube-scheduler's metrics about pod groups, of 1.37 with the gate GenericWorkload. Written
+// within turns only. Each call looks its cell up: a group's cycle costs thousands of times as much.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "berth/base/metric_registry.h"
+#include "berth/base/time.h"
+#include "berth/framework/pod_group_post_filter.h"
+#include "berth/framework/status.h"
+
+namespace berth::instruments {
+
+// Results of the cycles of groups.
+enum class GroupResult : std::uint8_t { kScheduled, kUnschedulable, kWaitingOnPreemption, kError };
+std::string_view ToString(GroupResult result);
+
+class GroupMetrics {
+ public:
+  // `has_placements`: with the gate TopologyAwareWorkloadScheduling, without which none are counted.
+  GroupMetrics(MetricRegistry& registry, bool has_placements);
+
+  // A group's cycle has ended, `took` after the group was popped.
+  void NoteAttempt(GroupResult result, std::string_view profile, Duration took);
+  // Its members have been tried.
+  void NoteAlgorithm(Duration took);
+  // Placements that were found for a group; and one of them has been tried.
+  void NotePlacements(std::string_view profile, std::size_t count);
+  void NotePlacement(std::string_view profile, bool is_feasible, Duration took);
+
+  // DefaultPreemption has been asked to make room for a group.
+  void NotePreemptionAttempt(framework::Code code);
+  // Victims have been looked for. `preemptor`: "pod" or "podgroup".
+  void NoteEvaluation(std::string_view preemptor, framework::Code code, Duration took);
+  // What a group's preemption takes; and what that of a single pod takes of budgets.
+  void NoteGroupToll(std::string_view preemptor, const framework::PodGroupToll& toll);
+  void NotePodToll(std::int64_t pdb_violations);
+
+ private:
+  CounterFamily& attempts_;
+  HistogramFamily& attempt_duration_;
+  HistogramCell& algorithm_duration_;
+  CounterFamily& preemption_attempts_;
+  HistogramCell& preemption_victims_;
+  HistogramFamily& disruptions_;
+  CounterFamily& pdb_violations_;
+  HistogramFamily& evaluation_duration_;
+  // Null: no placements.
+  CounterFamily* placements_ = nullptr;
+  CounterFamily* placement_evaluations_ = nullptr;
+  HistogramFamily* placement_duration_ = nullptr;
+};
+
+}  // namespace berth::instruments

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// kube-scheduler's metrics about pod groups, as the core counts them.
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "berth/core/instruments/metric_list.h"
+#include "berth/core/scheduler/pod_group_testing.h"
+
+namespace berth::scheduler {
+namespace {
+
+using testing::MakeNode;
+using testing::MakePod;
+using Labels = std::initializer_list<std::string_view>;
+
+class PodGroupMetricsTest : public ::testing::Test {
+ protected:
+  double Counter(std::string_view name, Labels labels) {
+    return registry_.AddCounter(instruments::DescriptionOf(name)).With(labels).value();
+  }
+  double Gauge(std::string_view name, Labels labels) {
+    return registry_.AddGauge(instruments::DescriptionOf(name)).With(labels).value();
+  }
+  // Observations, and their sum.
+  std::uint64_t Count(std::string_view name, Labels labels) {
+    return registry_.AddHistogram(instruments::DescriptionOf(name)).With(labels).count();
+  }
+  double Sum(std::string_view name, Labels labels) {
+    return registry_.AddHistogram(instruments::DescriptionOf(name)).With(labels).sum();
+  }
+  double Attempts(std::string_view result) {
+    const double attempts = Counter("scheduler_podgroup_schedule_attempts_total", {result, "default-scheduler"});
+    EXPECT_EQ(attempts, Count("scheduler_podgroup_scheduling_attempt_duration_seconds", {result, "default-scheduler"}));
+    return attempts;
+  }
+  std::uint64_t Points(std::string_view point, std::string_view status) {
+    return Count("scheduler_framework_extension_point_duration_seconds", {point, status, "default-scheduler"});
+  }
+  double Pods(std::string_view queue) {
+    BringUpToDate();
+    return Gauge("scheduler_pending_pods", {queue});
+  }
+  double Groups(std::string_view queue) {
+    BringUpToDate();
+    return Gauge("scheduler_queued_entities", {queue, "podgroup"});
+  }
+  // Sizes may be a second old.
+  void BringUpToDate() {
+    h_->now += 2s;
+    h_->core.Tick(h_->now);
+    h_->Collect();
+  }
+
+  void Start(const std::vector<std::string>& gates = {}) {
+    framework::Release release = framework::ReleaseOf(37);
+    release.has_pod_groups = true;
+    release.places_pod_groups_by_topology = !gates.empty();
+    metrics_ = std::make_unique<instruments::SchedulerMetrics>(registry_, release);
+    SchedulerOptions options = PatientOptions();
+    options.metrics = metrics_.get();
+    h_ = std::make_unique<GroupHarness>(gates, std::move(options));
+  }
+  // A gang of that many members of 4 CPUs, which is a node.
+  void AddGang(int size) {
+    api::PodGroup group = Gang("g", size);
+    group.priority = 10;
+    h_->Set(group);
+    h_->priority = 10;
+    h_->AddMembers("g", size, "4");
+  }
+
+  MetricRegistry registry_;
+  std::unique_ptr<instruments::SchedulerMetrics> metrics_;
+  std::unique_ptr<GroupHarness> h_;
+};
+
+TEST_F(PodGroupMetricsTest, AGroupThatPreemptsAndIsThenPlaced) {
+  Start();
+  for (const char* node : {"n0", "n1", "n2"}) h_->Set(MakeNode(node));
+  api::PodGroup running = Gang("r", 1);
+  running.is_disrupted_whole = true;
+  h_->Set(running);
+  h_->Set(MakePod("r-0").Node("n0").Request("cpu", "3").InGroup("r"));
+  h_->Set(MakePod("r-1").Node("n1").Request("cpu", "3").InGroup("r"));
+  h_->Set(MakePod("x").Node("n2").Request("cpu", "3"));
+  AddGang(3);
+  h_->Cycle();
+  EXPECT_EQ(Attempts("waiting_on_preemption"), 1);
+  EXPECT_EQ(Count("scheduler_podgroup_scheduling_algorithm_duration_seconds", {}), 1U);
+  EXPECT_EQ(Counter("scheduler_workload_preemption_attempts_total", {"Success"}), 1);
+  EXPECT_EQ(Count("scheduler_workload_preemption_victims", {}), 1U);
+  EXPECT_EQ(Sum("scheduler_workload_preemption_victims", {}), 3);
+  EXPECT_EQ(Sum("scheduler_preemption_workload_disruptions", {"podgroup"}), 1) << "a group, and a pod of none";
+  EXPECT_EQ(Counter("scheduler_preemption_pdb_violations_total", {"podgroup"}), 0);
+  EXPECT_EQ(Count("scheduler_preemption_evaluation_duration_seconds", {"podgroup", "Success"}), 1U);
+  EXPECT_EQ(Points("PodGroupPostFilter", "Success"), 1U);
+  EXPECT_EQ(Points("PlacementFeasible", "Wait"), 1U + 0U);
+  EXPECT_EQ(Points("PlacementFeasible", "Unschedulable"), 1U);
+  h_->now += 1s;
+  h_->Cycle();
+  for (const char* gone : {"r-0", "r-1"}) h_->Remove(MakePod(gone).Node("n0").InGroup("r"));
+  h_->Remove(MakePod("x").Node("n2"));
+  EXPECT_EQ(Count("scheduler_preemption_execution_duration_seconds", {"podgroup", "success"}), 1U);
+  h_->now += 5s;
+  EXPECT_EQ(h_->Cycle().bound.size(), 3U);
+  EXPECT_EQ(Attempts("scheduled"), 1);
+  EXPECT_EQ(Attempts("unschedulable") + Attempts("error"), 0);
+}
+
+TEST_F(PodGroupMetricsTest, AGroupThatFitsNowhere) {
+  Start();
+  h_->Set(MakeNode("n0"));
+  AddGang(2);
+  h_->Cycle();
+  EXPECT_EQ(Attempts("unschedulable"), 1);
+  EXPECT_EQ(Counter("scheduler_workload_preemption_attempts_total", {"UnschedulableAndUnresolvable"}), 1);
+  EXPECT_EQ(Count("scheduler_preemption_evaluation_duration_seconds", {"podgroup", "UnschedulableAndUnresolvable"}),
+            1U);
+  EXPECT_EQ(Count("scheduler_workload_preemption_victims", {}), 0U);
+}
+
+TEST_F(PodGroupMetricsTest, AVictimWithABudget) {
+  Start();
+  auto budget = std::make_shared<api::PodDisruptionBudget>();
+  budget->metadata.name = "b";
+  budget->metadata.namespace_name = "default";
+  budget->selector = testing::Labels({{"app", "a"}});
+  h_->core.Handle(ObjectSet{std::shared_ptr<const api::PodDisruptionBudget>(budget)}, h_->now);
+  h_->Set(MakeNode("n0"));
+  h_->Set(MakePod("x").Node("n0").Request("cpu", "3").Label("app", "a"));
+  h_->Set(MakePod("single").Request("cpu", "4").Priority(5));
+  h_->Cycle();
+  EXPECT_EQ(Counter("scheduler_preemption_pdb_violations_total", {"pod"}), 1);
+  EXPECT_EQ(Count("scheduler_preemption_evaluation_duration_seconds", {"pod", "Success"}), 1U);
+  AddGang(1);
+  h_->Cycle();
+  EXPECT_EQ(Counter("scheduler_preemption_pdb_violations_total", {"podgroup"}), 1);
+  EXPECT_EQ(Count("scheduler_preemption_workload_disruptions", {"podgroup"}), 0U);
+}
+
+TEST_F(PodGroupMetricsTest, Placements) {
+  Start({"TopologyAwareWorkloadScheduling=true"});
+  for (const char* node : {"a0", "a1", "b0", "b1", "c0"})
+    h_->Set(MakeNode(node).Label("zone", std::string(1, node[0])));
+  api::PodGroup group = Gang("g", 2);
+  group.topology_keys = {"zone"};
+  h_->Set(group);
+  h_->AddMembers("g", 2, "4");
+  EXPECT_EQ(h_->Cycle().bound.size(), 2U);
+  const std::string_view profile = "default-scheduler";
+  EXPECT_EQ(Counter("scheduler_generated_placements_total", {profile}), 3);
+  EXPECT_EQ(Counter("scheduler_placement_evaluations_total", {"feasible", profile}), 2);
+  EXPECT_EQ(Counter("scheduler_placement_evaluations_total", {"infeasible", profile}), 1);
+  EXPECT_EQ(Count("scheduler_placement_evaluation_duration_seconds", {"feasible", profile}), 2U);
+  EXPECT_EQ(Points("PlacementGenerate", "Success"), 1U);
+  EXPECT_EQ(Points("PlacementScore", "Success"), 1U);
+}
+
+TEST_F(PodGroupMetricsTest, WhatWaits) {
+  Start();
+  h_->Set(MakeNode("n0"));
+  h_->AddMembers("g", 2);
+  EXPECT_EQ(Pods("incomplete"), 2);
+  EXPECT_EQ(Pods("active"), 0);
+  h_->Set(Gang("g", 4));
+  EXPECT_EQ(Pods("incomplete"), 0);
+  EXPECT_EQ(Pods("gated"), 2);
+  EXPECT_EQ(Groups("gated"), 1);
+  h_->AddMembers("g", 2, "1", 2);
+  EXPECT_EQ(Pods("active"), 4);
+  EXPECT_EQ(Groups("active"), 1);
+  EXPECT_EQ(Gauge("scheduler_queued_entities", {"active", "pod"}), 0);
+  h_->Set(MakePod("single"));
+  EXPECT_EQ(Pods("active"), 5);
+  EXPECT_EQ(Gauge("scheduler_queued_entities", {"active", "pod"}), 1);
+  EXPECT_EQ(Counter("scheduler_queue_incoming_entities_total", {"active", "UnscheduledPodAdd", "podgroup"}), 1);
+  EXPECT_EQ(Counter("scheduler_queue_incoming_pods_total", {"active", "UnscheduledPodAdd"}), 4 + 1);
+}
+
+}  // namespace
+}  // namespace berth::scheduler
