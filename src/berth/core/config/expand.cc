@@ -16,9 +16,21 @@ constexpr std::int64_t kNodeScoreMax = 100;
 
 // The order in which upstream builds its lists; it decides which of several errors is reported.
 constexpr std::array<ExtensionPoint, kExtensionPointCount> kConstructionOrder = {
-    ExtensionPoint::kPreFilter, ExtensionPoint::kFilter, ExtensionPoint::kPostFilter, ExtensionPoint::kReserve,
-    ExtensionPoint::kPreScore,  ExtensionPoint::kScore,  ExtensionPoint::kPreBind,    ExtensionPoint::kBind,
-    ExtensionPoint::kPostBind,  ExtensionPoint::kPermit, ExtensionPoint::kPreEnqueue, ExtensionPoint::kQueueSort,
+    ExtensionPoint::kPreFilter,
+    ExtensionPoint::kFilter,
+    ExtensionPoint::kPostFilter,
+    ExtensionPoint::kReserve,
+    ExtensionPoint::kPreScore,
+    ExtensionPoint::kScore,
+    ExtensionPoint::kPreBind,
+    ExtensionPoint::kBind,
+    ExtensionPoint::kPostBind,
+    ExtensionPoint::kPermit,
+    ExtensionPoint::kPreEnqueue,
+    ExtensionPoint::kQueueSort,
+    ExtensionPoint::kPlacementGenerate,
+    ExtensionPoint::kPlacementScore,
+    ExtensionPoint::kPodGroupPostFilter,
 };
 // A point that is forgotten would leave the first one in its place.
 static_assert(std::count(kConstructionOrder.begin(), kConstructionOrder.end(), ExtensionPoint{}) == 1,
@@ -107,21 +119,21 @@ class Expansion {
     return order;
   }
 
-  // A plugin's weight at Score: the one given there goes before multiPoint's, and 0 is 1.
-  Expected<std::map<std::string, std::int64_t>> ScoreWeights() const {
+  // A plugin's weight at Score, or PlacementScore: the one given there goes before multiPoint's, and 0 is 1. `what`:
+  // the plugins as an error names them.
+  Expected<std::map<std::string, std::int64_t>> Weights(ExtensionPoint point, std::string_view what) const {
     std::map<std::string, std::int64_t> weights;
     std::int64_t total = 0;
-    for (const PluginSet* set : {&plugins_.points[ExtensionPoint::kScore], &plugins_.multi_point}) {
+    for (const PluginSet* set : {&plugins_.points[point], &plugins_.multi_point}) {
       for (const PluginRef& plugin : set->enabled) {
         const auto found = implemented_.find(plugin.name);
-        if (found == implemented_.end() || !found->second.test(static_cast<std::size_t>(ExtensionPoint::kScore)))
-          continue;
+        if (found == implemented_.end() || !found->second.test(static_cast<std::size_t>(point))) continue;
         const std::int64_t weight = plugin.weight == 0 ? 1 : plugin.weight;
         if (!weights.emplace(plugin.name, weight).second) continue;
         std::int64_t score_max = 0;
         if (__builtin_mul_overflow(weight, kNodeScoreMax, &score_max) ||
             __builtin_add_overflow(total, score_max, &total)) {
-          return InvalidError("score plugins: total score of Score plugins could overflow");
+          return InvalidError(std::string(what) + ": total score of Score plugins could overflow");
         }
       }
     }
@@ -158,8 +170,14 @@ Expected<ExpandedProfile> ExpandProfile(const Profile& profile, const PluginLook
   if (expanded.plugins[ExtensionPoint::kBind].empty())
     return InvalidError("at least one bind plugin is needed" + where);
 
-  BERTH_ASSIGN_OR_RETURN(const auto weights, expansion.ScoreWeights());
-  for (PluginRef& plugin : expanded.plugins[ExtensionPoint::kScore]) plugin.weight = weights.at(plugin.name);
+  if (expanded.plugins[ExtensionPoint::kPlacementGenerate].size() > 1)
+    return InvalidError("at most one placement generate plugin is allowed" + where);
+
+  for (const auto& [point, what] : {std::pair{ExtensionPoint::kScore, "score plugins"},
+                                    std::pair{ExtensionPoint::kPlacementScore, "placement score plugins"}}) {
+    BERTH_ASSIGN_OR_RETURN(const auto weights, expansion.Weights(point, what));
+    for (PluginRef& plugin : expanded.plugins[point]) plugin.weight = weights.at(plugin.name);
+  }
   return expanded;
 }
 

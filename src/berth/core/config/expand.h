@@ -25,7 +25,8 @@ using PluginLookup = std::function<std::optional<ExtensionPointSet>(std::string_
 struct ExpandedProfile {
   std::string scheduler_name;
   std::optional<std::int32_t> percentage_of_nodes_to_score;
-  // The plugins that run at each point, in order. At kScore each has its weight, never 0; elsewhere weights are 0.
+  // The plugins that run at each point, in order. At kScore and kPlacementScore each has its weight, never 0;
+  // elsewhere weights are 0.
   PerPoint<std::vector<PluginRef>> plugins;
   // Every plugin that some set enables, sorted: the instances that the profile needs.
   std::vector<std::string> plugin_names;

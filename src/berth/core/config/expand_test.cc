@@ -47,6 +47,9 @@ const std::map<std::string, ExtensionPointSet, std::less<>>& Registry() {
       {"FilterScorer", Points({kFilter, kScore})},
       {"OtherSort", Points({kQueueSort})},
       {"Permitter", Points({kPermit, kPostBind})},
+      {"Placer", Points({kPlacementGenerate})},
+      {"OtherPlacer", Points({kPlacementGenerate})},
+      {"GroupScorer", Points({kScore, kPlacementScore})},
   };
   return registry;
 }
@@ -146,6 +149,29 @@ TEST(ExpandTest, OrderAndWeights) {
     ASSERT_TRUE(expanded.ok()) << c.name << ": " << expanded.error().message;
     EXPECT_EQ(Text(expanded->plugins[kScore]), c.want) << c.name;
   }
+}
+
+TEST(ExpandTest, PlacementScoresHaveWeightsOfTheirOwn) {
+  Profile profile = Bare({{"GroupScorer", 2}, {"Scorer", 3}, {"Placer"}}, {{{"GroupScorer", 7}}, {}});
+  const auto weights = [&] {
+    const auto expanded = ExpandProfile(profile, LookUp);
+    return expanded.ok() ? Text(expanded->plugins[kScore]) + " | " + Text(expanded->plugins[kPlacementScore]) + " | " +
+                               Text(expanded->plugins[kPlacementGenerate])
+                         : expanded.error().message;
+  };
+  EXPECT_EQ(weights(), "GroupScorer:7 Scorer:3 | GroupScorer:2 | Placer");
+  profile.plugins.points[kPlacementScore].enabled = {{"GroupScorer", 5}};
+  EXPECT_EQ(weights(), "GroupScorer:7 Scorer:3 | GroupScorer:5 | Placer");
+  profile.plugins.points[kPlacementScore].enabled = {{"Scorer"}};
+  EXPECT_EQ(weights(), "plugin \"Scorer\" does not extend PlacementScorePlugin plugin");
+  profile.plugins.points[kPlacementScore].enabled = {{"GroupScorer", std::numeric_limits<std::int64_t>::max() / 100}};
+  profile.plugins.points[kPlacementScore].enabled.front().weight += 1;
+  EXPECT_EQ(weights(), "placement score plugins: total score of Score plugins could overflow");
+  profile.plugins.points[kPlacementScore].enabled.clear();
+  profile.plugins.points[kPlacementGenerate].enabled = {{"OtherPlacer"}};
+  EXPECT_EQ(weights(), "at most one placement generate plugin is allowed for profile with scheduler name \"s\"");
+  profile.plugins.points[kPlacementGenerate].disabled = {"*"};
+  EXPECT_EQ(weights(), "GroupScorer:7 Scorer:3 | GroupScorer:2 | OtherPlacer");
 }
 
 TEST(ExpandTest, DisablingAtOnePointLeavesTheOthers) {

@@ -181,9 +181,9 @@ void ReadPluginSet(ObjectReader& plugins, std::string_view key, PluginSet& out) 
   });
 }
 
-// The points of gates that are off: nothing may be enabled there.
+// A point of the gate, which is off: nothing may be enabled there.
 void ReadGatedPluginSet(ObjectReader& plugins, std::string_view key) {
-  PluginSet set;
+  PluginSet set;  // what is disabled at a point without plugins says nothing
   ReadPluginSet(plugins, key, set);
   if (set.enabled.empty()) return;
   plugins.errors().Forbidden(plugins.PathOf(key) + ".enabled",
@@ -197,14 +197,19 @@ bool ReadProfile(const json::value& item, const std::string& path, const Feature
   reader.Read("schedulerName", out.scheduler_name);
   reader.Read("percentageOfNodesToScore", out.percentage_of_nodes_to_score);
   reader.Object("plugins", [&](ObjectReader& plugins) {
+    const bool has_placements =
+        gates.release_minor() >= kPodGroupsMinor && gates.Enabled("TopologyAwareWorkloadScheduling");
     for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
-      ReadPluginSet(plugins, FieldName(static_cast<ExtensionPoint>(i)), out.plugins.points.values[i]);
+      const auto point = static_cast<ExtensionPoint>(i);
+      const bool is_of_placements =
+          point == ExtensionPoint::kPlacementGenerate || point == ExtensionPoint::kPlacementScore;
+      if (is_of_placements && !has_placements) {
+        ReadGatedPluginSet(plugins, FieldName(point));
+      } else if (point != ExtensionPoint::kPodGroupPostFilter || gates.release_minor() >= kPodGroupsMinor) {
+        ReadPluginSet(plugins, FieldName(point), out.plugins.points[point]);
+      }
     }
     ReadPluginSet(plugins, "multiPoint", out.plugins.multi_point);
-    // Without effect: groups of pods are not scheduled.
-    if (PluginSet groups; gates.release_minor() >= 37) ReadPluginSet(plugins, "podGroupPostFilter", groups);
-    ReadGatedPluginSet(plugins, "placementGenerate");
-    ReadGatedPluginSet(plugins, "placementScore");
   });
   reader.List("pluginConfig", [&](const json::value& config, const std::string& config_path) {
     ReadPluginConfig(config, config_path, gates, errors, out.plugin_config.emplace_back());

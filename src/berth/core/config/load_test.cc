@@ -7,6 +7,7 @@
 
 #include "berth/core/config/default.h"
 #include "berth/core/config/validate.h"
+#include "berth/core/config/write.h"
 
 namespace berth::config {
 namespace {
@@ -209,6 +210,34 @@ profiles:
   EXPECT_EQ(plugins.multi_point.disabled, (std::vector<std::string>{"ImageLocality"}));
   EXPECT_EQ(plugins.points[ExtensionPoint::kScore].enabled, (std::vector<PluginRef>{{"NodeResourcesFit", 4}}));
   EXPECT_EQ(plugins.points[ExtensionPoint::kScore].disabled, (std::vector<std::string>{"NodeAffinity"}));
+}
+
+TEST(LoadTest, PointsOfPodGroups) {
+  const std::string text = std::string(kHeader) + R"(
+profiles:
+- plugins:
+    podGroupPostFilter: {disabled: [{name: DynamicResources}]}
+    placementGenerate: {disabled: [{name: "*"}]}
+    placementScore: {enabled: [{name: NodeResourcesFit, weight: 4}]}
+)";
+  const auto gates = FeatureGates::Parse(
+      {.release_minor = 37, .gates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true"}});
+  ASSERT_TRUE(gates.ok()) << gates.error().message;
+  const auto configuration = LoadConfiguration(text, *gates);
+  ASSERT_TRUE(configuration.ok()) << configuration.error().message;
+  const PerPoint<PluginSet>& points = configuration->profiles[0].plugins.points;
+  EXPECT_EQ(points[ExtensionPoint::kPodGroupPostFilter].disabled, (std::vector<std::string>{"DynamicResources"}));
+  EXPECT_EQ(points[ExtensionPoint::kPlacementGenerate].disabled, (std::vector<std::string>{"*"}));
+  EXPECT_EQ(points[ExtensionPoint::kPlacementScore].enabled, (std::vector<PluginRef>{{"NodeResourcesFit", 4}}));
+  const auto without = LoadConfiguration(text, FeatureGates(37));
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().message,
+            "profiles[0].plugins.placementScore.enabled: Forbidden: must be empty: the feature gate "
+            "TopologyAwareWorkloadScheduling is off");
+  const std::string written = WriteConfiguration(*configuration, *gates);
+  const auto again = LoadConfiguration(written, *gates);
+  ASSERT_TRUE(again.ok()) << again.error().message << written;
+  EXPECT_EQ(again->profiles[0].plugins, configuration->profiles[0].plugins);
 }
 
 TEST(MergePluginSetTest, Rules) {

@@ -22,6 +22,9 @@ constexpr std::array<Names, kExtensionPointCount> kNames = {{
     {"PreBind", "preBind"},
     {"Bind", "bind"},
     {"PostBind", "postBind"},
+    {"PodGroupPostFilter", "podGroupPostFilter"},
+    {"PlacementGenerate", "placementGenerate"},
+    {"PlacementScore", "placementScore"},
 }};
 static_assert(!kNames.back().type.empty(), "each extension point needs its names");
 

@@ -35,8 +35,14 @@ enum class ExtensionPoint : std::uint8_t {
   kPreBind,
   kBind,
   kPostBind,
+  // Of pod groups.
+  kPodGroupPostFilter,
+  kPlacementGenerate,
+  kPlacementScore,
 };
-inline constexpr std::size_t kExtensionPointCount = 12;
+inline constexpr std::size_t kExtensionPointCount = 15;
+// The first release with PodGroupPostFilter, and whose points of placements mean something.
+inline constexpr int kPodGroupsMinor = 37;
 
 // As upstream's interfaces are called without "Plugin": "PreFilter".
 std::string_view ToString(ExtensionPoint point);

@@ -205,12 +205,15 @@ json::object ProfileFields(const Profile& profile, const FeatureGates& gates) {
   json::object out{{"schedulerName", profile.scheduler_name}};
   if (profile.percentage_of_nodes_to_score) out["percentageOfNodesToScore"] = *profile.percentage_of_nodes_to_score;
   json::object plugins{{"multiPoint", Set(profile.plugins.multi_point)},
-                       // Points of a gate that is off: a file may name them, but nothing at them.
+                       // Files have them first. Where the gate is off there is nothing at them.
                        {"placementGenerate", json::object()},
                        {"placementScore", json::object()}};
-  if (gates.release_minor() >= 37) plugins["podGroupPostFilter"] = json::object();
-  for (std::size_t i = 0; i < kExtensionPointCount; ++i)
-    plugins[FieldName(static_cast<ExtensionPoint>(i))] = Set(profile.plugins.points.values[i]);
+  if (gates.release_minor() >= kPodGroupsMinor) plugins["podGroupPostFilter"] = json::object();
+  for (std::size_t i = 0; i < kExtensionPointCount; ++i) {
+    const auto point = static_cast<ExtensionPoint>(i);
+    if (point == ExtensionPoint::kPodGroupPostFilter && gates.release_minor() < kPodGroupsMinor) continue;
+    plugins[FieldName(point)] = Set(profile.plugins.points[point]);
+  }
   out["plugins"] = std::move(plugins);
 
   const std::set<std::string_view> enabled = EnabledNames(profile.plugins);

@@ -32,6 +32,9 @@ config::ExtensionPointSet PointsOf(Plugin& plugin) {
   mark(ExtensionPoint::kPreBind, dynamic_cast<framework::PreBindPlugin*>(&plugin) != nullptr);
   mark(ExtensionPoint::kBind, dynamic_cast<framework::BindPlugin*>(&plugin) != nullptr);
   mark(ExtensionPoint::kPostBind, dynamic_cast<framework::PostBindPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPodGroupPostFilter, dynamic_cast<framework::PodGroupPostFilterPlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPlacementGenerate, dynamic_cast<framework::PlacementGeneratePlugin*>(&plugin) != nullptr);
+  mark(ExtensionPoint::kPlacementScore, dynamic_cast<framework::PlacementScorePlugin*>(&plugin) != nullptr);
   return points;
 }
 
@@ -150,11 +153,17 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     fill(ExtensionPoint::kPreBind, to->pre_bind);
     fill(ExtensionPoint::kBind, to->bind);
     fill(ExtensionPoint::kPostBind, to->post_bind);
+    fill(ExtensionPoint::kPodGroupPostFilter, to->pod_group_post_filter);
+    fill(ExtensionPoint::kPlacementGenerate, to->placement_generate);
     std::vector<const framework::QueueSortPlugin*> sort;
     fill(ExtensionPoint::kQueueSort, sort);
     to->queue_sort = sort.front();
     for (const config::PluginRef& ref : from.plugins[ExtensionPoint::kScore]) {
       to->score.push_back({dynamic_cast<const framework::ScorePlugin*>(instances[p].Get(ref.name).get()), ref.weight});
+    }
+    for (const config::PluginRef& ref : from.plugins[ExtensionPoint::kPlacementScore]) {
+      const auto* const plugin = dynamic_cast<const framework::PlacementScorePlugin*>(instances[p].Get(ref.name).get());
+      to->placement_score.push_back({plugin, ref.weight});
     }
     profiles.push_back(std::move(to));
   }

@@ -8,11 +8,18 @@
 #include <vector>
 
 #include "berth/framework/plugin.h"
+#include "berth/framework/pod_group_placement.h"
+#include "berth/framework/pod_group_post_filter.h"
 
 namespace berth::runtime {
 
 struct WeightedScore {
   const framework::ScorePlugin* plugin = nullptr;
+  std::int64_t weight = 1;
+};
+
+struct WeightedPlacementScore {
+  const framework::PlacementScorePlugin* plugin = nullptr;
   std::int64_t weight = 1;
 };
 
@@ -35,6 +42,10 @@ struct ProfilePlugins {
   std::vector<framework::PreBindPlugin*> pre_bind;
   std::vector<framework::BindPlugin*> bind;
   std::vector<framework::PostBindPlugin*> post_bind;
+  // Of pod groups.
+  std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;
+  std::vector<const framework::PlacementGeneratePlugin*> placement_generate;  // one at most
+  std::vector<WeightedPlacementScore> placement_score;
 };
 
 }  // namespace berth::runtime

@@ -142,15 +142,13 @@ framework::Code PodGroupCycle::AskForRoom(Profile& profile, Random& random, cons
     views.push_back({member.queued.pod, was_tried ? &member.state : nullptr, member.seed});
   }
   std::vector<std::string> reasons;
-  for (const framework::PostFilterPlugin* plugin : profile.plugins->post_filter) {
-    const auto* const of_groups = dynamic_cast<const framework::PodGroupPostFilterPlugin*>(plugin);
-    if (of_groups == nullptr) continue;
+  for (const framework::PodGroupPostFilterPlugin* plugin : profile.plugins->pod_group_post_filter) {
     framework::PodGroupPostFilterResult result;
     const Time began = state_.stopwatch.Read();
     {
       PodGroupTrialRun dry_run(state_, profile, random, root, members);
       const framework::Status thrown =
-          runtime::GuardedCall([&] { result = of_groups->PodGroupPostFilter(root, views, dry_run); });
+          runtime::GuardedCall([&] { result = plugin->PodGroupPostFilter(root, views, dry_run); });
       if (!thrown.IsSuccess()) result.status = thrown;
     }
     const framework::Code code = result.status.code();

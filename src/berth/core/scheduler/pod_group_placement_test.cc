@@ -93,6 +93,63 @@ TEST_F(PodGroupPlacementTest, MorePodsAreBetterThanFewer) {
   EXPECT_EQ(Racks(h_.Cycle()), (std::set<std::string>{"b"}));
 }
 
+// On rack a, one small node, a member fills what there is; on b both members run, and much stays free.
+TEST_F(PodGroupPlacementTest, WeightsAreTheConfigurations) {
+  using config::ExtensionPoint;
+  struct Case {
+    const char* name;
+    std::vector<config::PluginRef> enabled;
+    std::vector<std::string> disabled;
+    const char* want;
+  };
+  const Case cases[] = {
+      {"by default both count once", {}, {}, "b"},
+      {"a weight at placementScore", {{"NodeResourcesFit", 10}}, {}, "a"},
+      {"a plugin without it", {}, {"PodGroupPodsCount"}, "a"},
+      {"all but one", {{"PodGroupPodsCount"}}, {"*"}, "b"},
+      {"none", {}, {"*"}, ""},
+  };
+  for (const Case& c : cases) {
+    config::Plugins sets;
+    sets.points[ExtensionPoint::kPlacementScore] = {c.enabled, c.disabled};
+    GroupHarness h({"TopologyAwareWorkloadScheduling=true"}, PatientOptions(), sets);
+    h.Set(MakeNode("a-0").Label("rack", "a"));
+    for (const char* name : {"b-0", "b-1"}) h.Set(MakeNode(name).Label("rack", "b").Allocatable("cpu", "8"));
+    api::PodGroup group = Gang("g", 1);
+    group.topology_keys = {"rack"};
+    h.Set(group);
+    h.AddMembers("g", 2, "4");
+    const std::set<std::string> racks = Racks(h.Cycle());
+    EXPECT_EQ(racks.size(), 1U) << c.name;
+    if (c.want[0] != '\0') EXPECT_EQ(*racks.begin(), c.want) << c.name;
+  }
+}
+
+TEST_F(PodGroupPlacementTest, WeightsAtScoreAreAnotherMatter) {
+  config::Plugins sets;
+  sets.points[config::ExtensionPoint::kScore].enabled = {{"NodeResourcesFit", 10}};
+  GroupHarness h({"TopologyAwareWorkloadScheduling=true"}, PatientOptions(), sets);
+  h.Set(MakeNode("a-0").Label("rack", "a"));
+  for (const char* name : {"b-0", "b-1"}) h.Set(MakeNode(name).Label("rack", "b").Allocatable("cpu", "8"));
+  api::PodGroup group = Gang("g", 1);
+  group.topology_keys = {"rack"};
+  h.Set(group);
+  h.AddMembers("g", 2, "4");
+  EXPECT_EQ(Racks(h.Cycle()), (std::set<std::string>{"b"}));
+}
+
+TEST_F(PodGroupPlacementTest, WithoutItsGeneratorAllNodesAreOnePlacement) {
+  config::Plugins sets;
+  sets.points[config::ExtensionPoint::kPlacementGenerate].disabled = {"*"};
+  GroupHarness h({"TopologyAwareWorkloadScheduling=true"}, PatientOptions(), sets);
+  for (const char* name : {"a-0", "b-0"}) h.Set(MakeNode(name).Label("rack", std::string(1, name[0])));
+  api::PodGroup group = Gang("g", 2);
+  group.topology_keys = {"rack"};
+  h.Set(group);
+  h.AddMembers("g", 2, "4");
+  EXPECT_EQ(Racks(h.Cycle()), (std::set<std::string>{"a", "b"}));
+}
+
 TEST_F(PodGroupPlacementTest, WithoutAConstraintAllNodesAreOnePlacement) {
   AddRack("a", 2);
   AddRack("b", 2);

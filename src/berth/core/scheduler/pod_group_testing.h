@@ -14,12 +14,16 @@
 
 namespace berth::scheduler {
 
-inline Profiles GroupProfiles(std::vector<std::string> gates = {}) {
+// `sets`: what the profile says of its plugins, beside the defaults.
+inline Profiles GroupProfiles(std::vector<std::string> gates = {}, config::Plugins sets = {}) {
   gates.emplace_back("GenericWorkload=true");
   const auto parsed = config::FeatureGates::Parse({.release_minor = 37, .gates = gates});
   BERTH_CHECK(parsed.ok(), parsed.error().message);
   Profiles profiles;
-  auto made = runtime::MakeProfiles(config::DefaultConfiguration(*parsed), plugins::InTreePlugins(), *profiles.handle);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
+  configuration.profiles.front().plugins = std::move(sets);
+  config::ApplyDefaults(configuration.profiles.front(), *parsed);
+  auto made = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *profiles.handle);
   BERTH_CHECK(made.ok(), made.error().message);
   static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
   return profiles;
@@ -51,8 +55,9 @@ struct Written {
 
 class GroupHarness : public Harness {
  public:
-  explicit GroupHarness(const std::vector<std::string>& gates = {}, SchedulerOptions options = PatientOptions())
-      : Harness(GroupProfiles(gates), std::move(options)) {}
+  explicit GroupHarness(const std::vector<std::string>& gates = {}, SchedulerOptions options = PatientOptions(),
+                        config::Plugins sets = {})
+      : Harness(GroupProfiles(gates, std::move(sets)), std::move(options)) {}
 
   using Harness::Set;
   void Set(const api::PodGroup& group) {

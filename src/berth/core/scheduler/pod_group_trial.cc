@@ -43,9 +43,9 @@ PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
     : state_(state), profile_(profile), random_(random) {
   for (const auto& plugin : profile.plugins->owned) {
     if (const auto* asked = dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get())) feasible_ = asked;
-    const auto* const generator = dynamic_cast<const framework::PlacementGeneratePlugin*>(plugin.get());
-    if (generator != nullptr && generator_ == nullptr) generator_ = generator;
   }
+  const auto& generators = profile.plugins->placement_generate;
+  if (!generators.empty()) generator_ = generators.front();
 }
 
 GroupVerdict PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMember> members) {
@@ -157,30 +157,45 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
   if (candidates.size() == 1) return {};
   std::vector<std::int64_t> totals(candidates.size());
   const Time began = state_.stopwatch.Read();
-  for (const auto& plugin : profile_.plugins->owned) {
-    const auto* const scorer = dynamic_cast<const framework::PlacementScorePlugin*>(plugin.get());
-    if (scorer == nullptr) continue;
-    std::int64_t weight = 1;
-    for (const runtime::WeightedScore& score : profile_.plugins->score) {
-      if (score.plugin->Name() == plugin->Name()) weight = score.weight;
-    }
-    std::vector<std::int64_t> scores;
-    const Status scored = runtime::Guarded([&] {
-      for (const std::size_t i : candidates)
-        scores.push_back(scorer->ScorePlacement(group, placements[i], tried[i].assignments, state_.cache.nodes()));
-      return scorer->NormalizePlacementScores(scores);
-    });
-    if (!scored.IsSuccess()) {
-      NotePoint(instruments::Point::kPlacementScore, framework::Code::kError, began);
-      return Status::Error("plugin \"" + std::string(plugin->Name()) + "\" failed with: " + scored.Message());
-    }
-    for (std::size_t i = 0; i < scores.size(); ++i) totals[i] += weight * scores[i];
-  }
-  NotePoint(instruments::Point::kPlacementScore, framework::Code::kSuccess, began);
+  const Status scored = ScorePlacements(group, placements, tried, candidates, totals);
+  NotePoint(instruments::Point::kPlacementScore, scored.code(), began);
+  if (!scored.IsSuccess()) return scored;
   std::size_t equal_count = 0;
   const std::int64_t highest = *std::ranges::max_element(totals);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (totals[i] == highest && random_.Below(++equal_count) == 0) best = candidates[i];
+  }
+  return {};
+}
+
+// Adds up the weighted scores of the candidates, which are positions in `placements` and `tried`.
+Status PodGroupTrial::ScorePlacements(const PodGroupKey& group, std::span<const PodGroupPlacement> placements,
+                                      std::span<const Tried> tried, std::span<const std::size_t> candidates,
+                                      std::span<std::int64_t> totals) const {
+  const auto failed = [](std::string_view doing, std::string_view plugin, std::string_view why) {
+    std::string text(doing);
+    return Status::Error(text.append(" PlacementScore plugins: plugin \"").append(plugin).append("\" ").append(why));
+  };
+  for (const runtime::WeightedPlacementScore& scorer : profile_.plugins->placement_score) {
+    const std::string_view name = scorer.plugin->Name();
+    std::vector<std::int64_t> scores;
+    const Status given = runtime::GuardedCall([&] {
+      for (const std::size_t i : candidates)
+        scores.push_back(
+            scorer.plugin->ScorePlacement(group, placements[i], tried[i].assignments, state_.cache.nodes()));
+    });
+    if (!given.IsSuccess()) return failed("running", name, "failed with: " + given.Message());
+    const Status normalized = runtime::Guarded([&] { return scorer.plugin->NormalizePlacementScores(scores); });
+    if (!normalized.IsSuccess())
+      return failed("running NormalizePlacementScore on", name, "failed with: " + normalized.Message());
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (scores[i] < 0 || scores[i] > framework::kNodeScoreMax) {
+        return failed("applying score defaultWeights on", name,
+                      "returns an invalid score " + std::to_string(scores[i]) +
+                          ", it should in the range of [0, 100] after normalizing");
+      }
+      totals[i] += scorer.weight * scores[i];
+    }
   }
   return {};
 }

@@ -90,6 +90,10 @@ class PodGroupTrial {
   framework::Status ChooseBest(const framework::PodGroupKey& group,
                                std::span<const framework::PodGroupPlacement> placements, std::span<const Tried> tried,
                                std::size_t& best);
+  framework::Status ScorePlacements(const framework::PodGroupKey& group,
+                                    std::span<const framework::PodGroupPlacement> placements,
+                                    std::span<const Tried> tried, std::span<const std::size_t> candidates,
+                                    std::span<std::int64_t> totals) const;
   // What has ended began at `began`.
   void NotePoint(instruments::Point point, framework::Code code, Time began) const;
   void Assume(GroupMember& member);
