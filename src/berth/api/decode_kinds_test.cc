@@ -477,21 +477,27 @@ TEST(DecodeKindsTest, PodGroup) {
   want.priority = 7;
   want.preemption_policy = PreemptionPolicy::kNever;
   want.conditions = {{"PodGroupInitiallyScheduled", "False", "Unschedulable", "no room", 4}};
+  want.resource_claims = {{"a", "shared", std::nullopt}, {"b", std::nullopt, "t"}};
+  want.resource_claim_statuses = {{"b", "g-b-x7k"}};
   const PodGroup json = Decoded(DecodePodGroup, R"({"metadata": {"name": "g"}, "spec": {
     "parentCompositePodGroupName": "top", "schedulingPolicy": {"gang": {"minCount": 3}},
     "schedulingConstraints": {"topology": [{"key": "rack"}]}, "disruptionMode": {"all": {}},
     "priorityClassName": "high", "priority": 7, "preemptionPolicy": "Never",
+    "resourceClaims": [{"name": "a", "resourceClaimName": "shared"}, {"name": "b", "resourceClaimTemplateName": "t"}],
     "workloadRef": {"workloadName": "w", "templateName": "t"}},
-    "status": {"conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable",
+    "status": {"resourceClaimStatuses": [{"name": "b", "resourceClaimName": "g-b-x7k"}],
+      "conditions": [{"type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable",
       "message": "no room", "observedGeneration": 4, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
   EXPECT_TRUE(json == want);
   const std::string condition = Text(1, "PodGroupInitiallyScheduled") + Text(2, "False") + Number(3, 4) +
                                 Text(5, "Unschedulable") + Text(6, "no room");
   const std::string spec = Text(1, "top") + Message(3, Message(2, Number(1, 3))) +
-                           Message(4, Message(1, Text(1, "rack"))) + Message(6, Message(2, "")) + Number(8, 7) +
+                           Message(4, Message(1, Text(1, "rack"))) + Message(5, Text(1, "a") + Text(2, "shared")) +
+                           Message(5, Text(1, "b") + Text(3, "t")) + Message(6, Message(2, "")) + Number(8, 7) +
                            Text(9, "Never");
   const auto protobuf =
-      DecodePodGroupProtobuf(Message(1, Text(1, "g")) + Message(2, spec) + Message(3, Message(1, condition)));
+      DecodePodGroupProtobuf(Message(1, Text(1, "g")) + Message(2, spec) +
+                             Message(3, Message(1, condition) + Message(2, Text(1, "b") + Text(2, "g-b-x7k"))));
   ASSERT_TRUE(protobuf.ok()) << protobuf.error().message;
   EXPECT_TRUE(**protobuf == want);
 

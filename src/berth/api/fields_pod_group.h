@@ -18,6 +18,13 @@ inline constexpr auto kFields<GroupCondition> = Fields{
     Field{"message", 6, &GroupCondition::message},
 };
 
+template <>
+inline constexpr auto kFields<PodGroupResourceClaim> = Fields{
+    Field{"name", 1, &PodGroupResourceClaim::name},
+    Field{"resourceClaimName", 2, &PodGroupResourceClaim::claim_name},
+    Field{"resourceClaimTemplateName", 3, &PodGroupResourceClaim::template_name},
+};
+
 // Kept as its key.
 struct GroupTopologyConstraint;
 template <>
@@ -42,11 +49,14 @@ inline constexpr auto kFields<PodGroup> = Fields{
             Field{"schedulingPolicy", 3, Fields{Field{"gang", 2, Fields{Field{"minCount", 1, &PodGroup::min_count}}}}},
             Field{"schedulingConstraints", 4,
                   Fields{Field{"topology", 1, ListOf<GroupTopologyConstraint>(&PodGroup::topology_keys)}}},
+            Field{"resourceClaims", 5, &PodGroup::resource_claims},
             Field{"disruptionMode", 6, Fields{Field{"all", 2, As<AllDisruptionMode>(&PodGroup::is_disrupted_whole)}}},
             Field{"priority", 8, &PodGroup::priority},
             Field{"preemptionPolicy", 9, &PodGroup::preemption_policy},
         }},
-    Field{"status", 3, Fields{Field{"conditions", 1, &PodGroup::conditions}}},
+    Field{"status", 3,
+          Fields{Field{"conditions", 1, &PodGroup::conditions},
+                 Field{"resourceClaimStatuses", 2, &PodGroup::resource_claim_statuses}}},
 };
 
 template <>

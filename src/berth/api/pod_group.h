@@ -27,6 +27,14 @@ struct GroupCondition {
   bool operator==(const GroupCondition&) const = default;
 };
 
+// A claim that the group's pods share; a pod has it by a claim of the same name and source in its own spec.
+struct PodGroupResourceClaim {
+  std::string name;
+  std::optional<std::string> claim_name;  // one of the two, or the claim is invalid
+  std::optional<std::string> template_name;
+  bool operator==(const PodGroupResourceClaim&) const = default;
+};
+
 struct PodGroup {
   ObjectMeta metadata;
   std::string parent_name;                // parentCompositePodGroupName; empty: it is in no other group
@@ -35,7 +43,9 @@ struct PodGroup {
   bool is_disrupted_whole = false;  // disruptionMode all: one victim of preemption makes all of them victims
   std::optional<std::int32_t> priority;
   std::optional<PreemptionPolicy> preemption_policy;
+  std::vector<PodGroupResourceClaim> resource_claims;
   std::vector<GroupCondition> conditions;
+  std::vector<PodResourceClaimStatus> resource_claim_statuses;  // claims that were made for templates
 
   const GroupCondition* FindCondition(std::string_view type) const;
   bool operator==(const PodGroup&) const = default;

@@ -76,6 +76,8 @@ struct Release {
   bool has_composite_pod_groups = false;
   // PodGroupPreemptionPolicy: whether a group may preempt is the group's to say.
   bool has_pod_group_preemption_policy = false;
+  // DRAWorkloadResourceClaims: ResourceClaims are reserved for a whole group.
+  bool has_pod_group_claims = false;
   // By feature gate DRADeviceTaintRules: taints of DeviceTaintRules count like those of the devices' slices.
   bool reads_device_taint_rules = false;
   // By feature gate VolumeLimitScaling: a node without the driver of a new volume is refused, if the driver wants that.

@@ -59,7 +59,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"DRAPrioritizedList", kOnly, true, kDevices},
     {"DRAResourceClaimDeviceStatus", kOnly, true, kDevices},
     {"DRASchedulerFilterTimeout", kSwitched},
-    {"DRAWorkloadResourceClaims", kOnly, false, kPodGroups},
+    {"DRAWorkloadResourceClaims", kSwitched, false, kOldPodGroups, 37},
     {"GangScheduling", kOnly, false, kOldPodGroups},
     {"GenericWorkload", kSwitched, false, kOldPodGroups, 37},
     {"InOrderInformersBatchProcess", kEither, false, "it is about a queue inside client-go"},
@@ -378,6 +378,7 @@ framework::Release FeatureGates::FollowedRelease() const {
   release.places_pod_groups_by_topology = Enabled("TopologyAwareWorkloadScheduling");
   release.has_composite_pod_groups = Enabled("CompositePodGroup");
   release.has_pod_group_preemption_policy = Enabled("PodGroupPreemptionPolicy");
+  release.has_pod_group_claims = Enabled("DRAWorkloadResourceClaims");
   return release;
 }
 

@@ -72,6 +72,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
         reservation_(std::move(reservation)),
         pod_(pod),
         timeout_(timeout),
+        accepts_groups_(handle.release().has_pod_group_claims),
         on_success_(std::move(on_success)) {}
 
   // The time comes with the first step.
@@ -102,8 +103,18 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
 
   Operation NextClaim() {
     for (; index_ < reservation_->claims.size(); ++index_) {
-      const Claim& claim = current();
-      if (IsReservedFor(*claim.claim, pod_)) continue;
+      Claim& claim = current();
+      // Another pod of the group may have written meanwhile.
+      if (reservation_->is_of_group && !claim.is_extended) {
+        if (turn_ == nullptr || *turn_ != claim.claim->metadata.uid)
+          turn_ = state_->claims.TakeWriteTurn(claim.claim->metadata.uid);
+        if (turn_ == nullptr) return Operation::After(kConflictDelay, Then(&ClaimBinder::NextClaim));
+        if (const DeviceClaims::Ptr now =
+                state_->claims.Find(claim.claim->metadata.namespace_name, claim.claim->metadata.name);
+            now != nullptr && now->metadata.uid == claim.claim->metadata.uid)
+          claim.claim = now;
+      }
+      if (IsReservedFor(*claim.claim, pod_, accepts_groups_)) continue;
       // Extended resources that the node's device plugin provides need no claim.
       if (claim.is_extended && !claim.allocation && claim.claim->spec.requests.empty()) continue;
       claim_ = claim.claim;
@@ -111,6 +122,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
       settle_tries_ = 0;
       return claim.is_extended && IsInMemoryClaim(*claim_) ? Create() : Write();
     }
+    turn_ = nullptr;
     return WaitForDevices();
   }
 
@@ -154,10 +166,14 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   Operation Write() {
     if (claim_->metadata.deletion_time) return Fail("claim " + Key() + " got deleted in the meantime");
     const auto& allocation = current().allocation;
-    if (allocation && claim_->allocation) return Fail("claim " + Key() + " got allocated elsewhere in the meantime");
+    // Of the pods of a group that share the claim, one allocates it; each has the same in mind.
+    const bool is_shared = reservation_->is_of_group && allocation && claim_->allocation &&
+                           claim_->allocation->results == allocation->results;
+    if (allocation && claim_->allocation && !is_shared)
+      return Fail("claim " + Key() + " got allocated elsewhere in the meantime");
     const bool is_protected =
         std::find(claim_->finalizers.begin(), claim_->finalizers.end(), kClaimFinalizer) != claim_->finalizers.end();
-    if (allocation && !is_protected) {
+    if (allocation && !is_shared && !is_protected) {
       std::vector<std::string> finalizers = claim_->finalizers;
       finalizers.emplace_back(kClaimFinalizer);
       return Operation::Write(PatchFinalizers(*claim_, finalizers), Then(&ClaimBinder::Protected));
@@ -172,7 +188,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   codec::json::object NewStatus() {
     codec::json::object status;
     const auto& allocation = current().allocation;
-    if (allocation) {
+    if (allocation && !claim_->allocation) {
       api::AllocationResult written = *allocation;
       if (!written.allocation_timestamp) written.allocation_timestamp = wall_now_;
       status["allocation"] = ToJson(written);
@@ -180,7 +196,8 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     // Upstream also puts a timestamp into an allocation that has none, from before there were any. The API server
     // refuses that, because allocations are immutable, and the pod is never bound: we leave such an allocation alone.
     std::vector<api::ClaimConsumer> consumers = claim_->reserved_for;
-    consumers.push_back({{}, "pods", pod_.name, pod_.uid});
+    const bool is_for_pod = current().consumer.uid.empty();
+    consumers.push_back(is_for_pod ? api::ClaimConsumer{{}, "pods", pod_.name, pod_.uid} : current().consumer);
     status["reservedFor"] = ToJson(consumers);
     return status;
   }
@@ -232,7 +249,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     reservation_->being_written.reset();
     claim_ = now;
     const auto& allocation = current().allocation;
-    const bool is_ours = IsReservedFor(*now, pod_) && now->allocation &&
+    const bool is_ours = IsReservedFor(*now, pod_, accepts_groups_) && now->allocation &&
                          (!allocation || now->allocation->results == allocation->results);
     return is_ours ? Finished(now) : Write();
   }
@@ -342,7 +359,9 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
 
   // What was decided for the claim at hand is given up. A write that nobody knows the end of is left to Unreserve.
   Operation Fail(std::string message) {
-    if (!reservation_->being_written) state_->claims.RemovePending(current().pending_uid);
+    turn_ = nullptr;
+    // Unreserve is not to let go of it once more.
+    if (!reservation_->being_written) (void)state_->claims.ReleasePending(std::exchange(current().pending_uid, {}));
     return Operation::Done(Status::Error(std::move(message)));
   }
 
@@ -351,10 +370,12 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
   const std::shared_ptr<ClaimReservation> reservation_;
   const framework::PodInfo pod_;
   const Duration timeout_;
+  const bool accepts_groups_;  // claims may be reserved for the pod's group
   const std::function<void()> on_success_;
 
   std::size_t index_ = 0;    // of the claim at hand
   DeviceClaims::Ptr claim_;  // ... as the API server last had it
+  DeviceClaims::WriteTurn turn_;  // to write it, if pods may share it
   int tries_ = 0;
   int settle_tries_ = 0;
   Time now_{};

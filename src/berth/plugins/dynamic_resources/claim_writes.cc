@@ -52,11 +52,14 @@ Operation SettleTry(const std::shared_ptr<const Settling>& settling, int tries) 
       const DeviceClaims::Ptr now = read.error ? nullptr : DecodeClaim(read.body);
       if (now == nullptr && !is_gone && tries < kSettleTriesMax) return SettleTry(settling, tries + 1);
       if (now != nullptr) (void)settling->state->claims.Assume(now);
-      settling->state->claims.RemovePending(settling->pending_uid);
+      // Others may mean to write the same allocation still.
+      const bool is_allocated = now != nullptr && now->allocation.has_value();
+      if (is_allocated) settling->state->claims.RemovePending(settling->pending_uid);
+      if (!is_allocated) (void)settling->state->claims.ReleasePending(settling->pending_uid);
       // Until now the pod would have been refused, and no event may follow.
       settling->handle.Activate(settling->pod.uid);
       if (now == nullptr || !IsReservedFor(*now, settling->pod)) return Operation::Done();
-      return UnreserveClaim(*now, settling->pod);
+      return UnreserveClaim(*now, settling->pod.uid);
     });
   });
 }
@@ -69,11 +72,11 @@ Operation DeallocateClaim(const api::ResourceClaim& claim) {
   return Operation::Write(PatchStatus(claim, std::move(status)));
 }
 
-Operation UnreserveClaim(const api::ResourceClaim& claim, const framework::PodInfo& pod) {
+Operation UnreserveClaim(const api::ResourceClaim& claim, const std::string& consumer_uid) {
   // A strategic merge patch removes one entry without knowing the others.
   codec::json::object consumer;
   consumer["$patch"] = "delete";
-  consumer["uid"] = pod.uid;
+  consumer["uid"] = consumer_uid;
   codec::json::object body;
   body["metadata"].emplace_object()["uid"] = claim.metadata.uid;
   body["status"].emplace_object()["reservedFor"].emplace_array().push_back(std::move(consumer));

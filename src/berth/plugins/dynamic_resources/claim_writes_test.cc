@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "berth/codec/json.h"
+#include "berth/core/cache/pod_classes.h"
+#include "berth/core/cache/pod_group_states.h"
 #include "berth/plugins/dynamic_resources/claim_json.h"
 #include "berth/plugins/dynamic_resources/device_testing.h"
 
@@ -578,6 +580,200 @@ TEST(ClaimJson, Quantities) {
   }
   EXPECT_EQ(QuantityText(*api::Quantity::Parse("1024")), "1Ki");
   EXPECT_EQ(QuantityText(*api::Quantity::Parse("0.5")), "500m");
+}
+
+// PodGroup g of namespace default, whose pods p0, p1 ... have claim x.
+class GroupClaimsTest : public ClaimWritesTest {
+ protected:
+  GroupClaimsTest() {
+    framework::Release release = framework::ReleaseOf(37);
+    release.has_pod_groups = true;
+    release.has_pod_group_claims = true;
+    cluster_.handle.SetRelease(release);
+    cluster_.handle.groups = &groups_;
+    SetGroup("g");
+    server_.Put(MakeClaim("x", Requests(Exactly())));
+  }
+
+  void SetGroup(const std::string& name, std::vector<api::PodGroupResourceClaim> claims = {}) {
+    auto group = std::make_shared<api::PodGroup>();
+    group->metadata.name = name;
+    group->metadata.namespace_name = "default";
+    group->metadata.uid = "uid-" + name;
+    group->resource_claims = std::move(claims);
+    cluster_.Set(std::shared_ptr<const api::PodGroup>(std::move(group)));
+  }
+  static testing::PodBuilder Member(int i, const std::string& group = "g") {
+    return PodWith("p" + std::to_string(i), {"x"}).InGroup(group);
+  }
+  std::string Reservations() {
+    std::string text;
+    for (const api::ClaimConsumer& consumer : server_.Get("x")->reserved_for)
+      text += (text.empty() ? "" : " ") + consumer.resource + "/" + consumer.uid;
+    return text;
+  }
+
+  cache::PodGroupStates groups_{cluster_.handle.store, false};
+};
+
+constexpr const char* kInProcess =
+    "UnschedulableAndUnresolvable: resource claim default/x is in the process of being allocated";
+
+TEST_F(GroupClaimsTest, PodsOfACycleShareWhatOneOfThemGot) {
+  const auto first = cluster_.Reserve(Member(0));
+  EXPECT_EQ(cluster_.Filter(*Member(1).Info(), "n2"),
+            "UnschedulableAndUnresolvable: resourceclaim not available on the node");
+  const auto second = cluster_.Reserve(Member(1));
+  EXPECT_EQ(cluster_.PreFilter(*PodWith("single", {"x"}).Info()), kInProcess);
+  SetGroup("other");
+  EXPECT_EQ(cluster_.PreFilter(*Member(2, "other").Info()), kInProcess);
+  EXPECT_EQ(PreBind(*first), "ok");
+  EXPECT_EQ(PreBind(*second), "ok");
+  EXPECT_EQ(server_.log, (Log{"PATCH x", "PATCH x/status", "PATCH x/status"})) << "allocated once";
+  EXPECT_EQ(Reservations(), "pods/uid-default-p0 pods/uid-default-p1");
+  EXPECT_FALSE(IsPending());
+}
+
+TEST_F(GroupClaimsTest, OnceOneIsBoundOthersHaveToWait) {
+  const auto first = cluster_.Reserve(Member(0));
+  const framework::Operation binding = cluster_.plugin.PreBind(*first);
+  EXPECT_EQ(cluster_.PreFilter(*Member(1).Info()), kInProcess);
+}
+
+TEST_F(GroupClaimsTest, TheLastOneThatGivesUpFreesTheDevice) {
+  const auto first = cluster_.Reserve(Member(0));
+  const auto second = cluster_.Reserve(Member(1));
+  cluster_.plugin.Unreserve(*first, "n1");
+  EXPECT_TRUE(IsTaken());
+  EXPECT_EQ(PreBind(*second), "ok");
+  EXPECT_EQ(Reservations(), "pods/uid-default-p1");
+  cluster_.RemoveClaim("x");
+  server_.Put(MakeClaim("x", Requests(Exactly())));
+  const auto third = cluster_.Reserve(Member(2));
+  const auto fourth = cluster_.Reserve(Member(3));
+  cluster_.plugin.Unreserve(*third, "n1");
+  cluster_.plugin.Unreserve(*fourth, "n1");
+  EXPECT_FALSE(IsPending());
+  EXPECT_FALSE(IsTaken());
+}
+
+TEST_F(GroupClaimsTest, OneThatFailsLeavesItToTheOthers) {
+  const auto first = cluster_.Reserve(Member(0));
+  const auto second = cluster_.Reserve(Member(1));
+  server_.fates = {Fate::kRefused};
+  EXPECT_EQ(PreBind(*first), "Error: add finalizer to claim default/x: forbidden");
+  cluster_.plugin.Unreserve(*first, "n1");
+  EXPECT_TRUE(IsTaken());
+  EXPECT_EQ(PreBind(*second), "ok");
+  EXPECT_EQ(Reservations(), "pods/uid-default-p1");
+}
+
+TEST_F(GroupClaimsTest, TheyWriteOneAfterTheOther) {
+  const auto first = cluster_.Reserve(Member(0));
+  auto turn = DeviceState::Of(cluster_.handle)->claims.TakeWriteTurn("uid-x");
+  int steps = 0;
+  server_.meanwhile = [&] {
+    if (++steps == 3) turn = nullptr;
+  };
+  EXPECT_EQ(PreBind(*first), "ok");
+  EXPECT_EQ(server_.waits.size(), 2U) << "until the other one had written";
+}
+
+TEST_F(GroupClaimsTest, AClaimOfTheGroupIsReservedForTheGroup) {
+  SetGroup("g", {{"c-x", "x", std::nullopt}, {"else", "x", std::nullopt}});
+  const auto first = cluster_.Reserve(Member(0));
+  const auto second = cluster_.Reserve(Member(1));
+  EXPECT_EQ(PreBind(*first), "ok");
+  EXPECT_EQ(PreBind(*second), "ok");
+  EXPECT_EQ(server_.log, (Log{"PATCH x", "PATCH x/status"})) << "nothing is left to write for the second";
+  EXPECT_EQ(Reservations(), "podgroups/uid-g");
+  EXPECT_EQ(server_.Get("x")->reserved_for[0], (api::ClaimConsumer{"scheduling.k8s.io", "podgroups", "g", "uid-g"}));
+  // A pod that goes takes nothing from the others.
+  cluster_.plugin.Unreserve(*second, "n1");
+  EXPECT_TRUE(cluster_.handle.started.empty());
+}
+
+TEST_F(GroupClaimsTest, OnlyTheSameClaimIsTheGroups) {
+  for (const std::vector<api::PodGroupResourceClaim>& claims :
+       {std::vector<api::PodGroupResourceClaim>{{"other", "x", std::nullopt}},
+        {{"c-x", "y", std::nullopt}},
+        {{"c-x", std::nullopt, "x"}}}) {
+    SetGroup("g", claims);
+    EXPECT_EQ(ConsumerOf(*Member(0).Info(), 0, groups_.FindPodGroup({"default", "g", false})).resource, "pods");
+  }
+}
+
+TEST_F(GroupClaimsTest, AClaimThatWasMadeForTheGroupIsItsPods) {
+  api::Pod object = testing::MakePod("p0").InGroup("g").ResourceClaim({"own", std::nullopt, "template"}).Build();
+  object.status.resource_claim_statuses = {{"own", "made"}};
+  cache::PodClasses classes;
+  const framework::PodInfoPtr pod = classes.MakePodInfo(object);
+  const auto error = [&](const std::string& owner) {
+    cluster_.Set(MakeClaim("made", Requests(Exactly()), "",
+                           "'ownerReferences': [{'apiVersion': '" + owner + "', 'uid': 'u', 'controller': true}]"));
+    return FindPodClaims(*pod, DeviceState::Of(cluster_.handle)->claims, true).error;
+  };
+  EXPECT_EQ(error("scheduling.k8s.io/v1beta1', 'kind': 'PodGroup', 'name': 'g"), "");
+  EXPECT_EQ(error("scheduling.k8s.io/v2', 'kind': 'PodGroup', 'name': 'g"), "");
+  const std::string refused =
+      "ResourceClaim default/made was not created for Pod default/p0 (neither Pod nor PodGroup g is the owner)";
+  EXPECT_EQ(error("scheduling.k8s.io/v1beta1', 'kind': 'PodGroup', 'name': 'h"), refused);
+  EXPECT_EQ(error("other/v1', 'kind': 'PodGroup', 'name': 'g"), refused);
+  EXPECT_EQ(FindPodClaims(*pod, DeviceState::Of(cluster_.handle)->claims).error,
+            "ResourceClaim default/made was not created for Pod default/p0 (Pod is not owner)");
+}
+
+class NoDryRun final : public framework::PodGroupDryRun {
+ public:
+  explicit NoDryRun(const framework::NodeList& nodes) : nodes_(nodes) {}
+  const framework::NodeList& nodes() const override { return nodes_; }
+  Time wall_now() const override { return {}; }
+  void RemovePod(const framework::PodInfoPtr&) override {}
+  void RestorePod(const framework::PodInfoPtr&) override {}
+  framework::Status TryGroup() override { return {}; }
+  const std::vector<framework::PodGroupAssignment>& assignments() const override { return assignments_; }
+  bool DoAssignmentsFit() override { return true; }
+
+ private:
+  const framework::NodeList& nodes_;
+  std::vector<framework::PodGroupAssignment> assignments_;
+};
+
+// The claim is allocated on n1, and n2 is the only node there is for the pod.
+TEST_F(GroupClaimsTest, AGroupThatFitsNowhereGivesItsClaimsUp) {
+  SetGroup("g", {{"c-x", "x", std::nullopt}});
+  const std::string on_n1 =
+      "'allocation': {'devices': {'results': [{'request': 'r', 'driver': 'd', 'pool': 's', 'device': 'a'}]}, "
+      "'nodeSelector': {'nodeSelectorTerms': [{'matchFields': [{'key': 'metadata.name', 'operator': 'In', 'values': "
+      "['n1']}]}]}}, ";
+  const auto reserved_for = [](const std::string& uid) {
+    return "'reservedFor': [{'apiGroup': 'scheduling.k8s.io', 'resource': 'podgroups', 'name': 'g', 'uid': '" + uid +
+           "'}]";
+  };
+  const auto pod = Member(0).Info();
+  const auto answer = [&](const std::string& node) {
+    (void)cluster_.Filter(*pod, node);
+    const framework::PodGroupMember member{pod, &cluster_.nodes.state(), 1};
+    NoDryRun dry_run(cluster_.nodes.table());
+    return TestCluster::Describe(
+        cluster_.plugin.PodGroupPostFilter({"default", "g", false}, {&member, 1}, dry_run).status);
+  };
+  const std::string plain = "Unschedulable: deallocation and deletion of ResourceClaims completed";
+  server_.Put(MakeClaim("x", Requests(Exactly()), on_n1 + reserved_for("uid-g")));
+  EXPECT_EQ(answer("n2"), "Unschedulable: deallocation of PodGroup ResourceClaim completed");
+  server_.RunStarted();
+  EXPECT_FALSE(server_.Get("x")->allocation);
+  EXPECT_EQ(Reservations(), "");
+
+  // Where the claim is not what is in the way, the group no longer holds it.
+  server_.Put(MakeClaim("x", Requests(Exactly()), on_n1 + reserved_for("uid-g")));
+  EXPECT_EQ(answer("n1"), "UnschedulableAndUnresolvable: ResourceClaim unreserved for PodGroup");
+  ASSERT_EQ(cluster_.handle.started.size(), 1U);
+  cluster_.handle.started.clear();
+
+  groups_.SetScheduled(Member(7).Node("n1").Info());
+  EXPECT_EQ(answer("n2"), plain) << "a pod of the group runs with it";
+  EXPECT_TRUE(cluster_.handle.started.empty());
 }
 
 }  // namespace

@@ -38,12 +38,12 @@ std::int64_t StepsOf(Duration filter_timeout) {
 Status Refusal(std::string reason) { return Status::UnschedulableAndUnresolvable(std::move(reason)); }
 
 // The score of a claim that is allocated already.
-std::int64_t PriorityScoreOf(const api::ResourceClaim& claim) {
+std::int64_t PriorityScoreOf(const api::ResourceClaim& claim, const api::AllocationResult& allocation) {
   std::int64_t score = 0;
   for (const api::DeviceRequest& request : claim.spec.requests) {
     for (std::size_t i = 0; i < request.first_available.size() && !request.exactly; ++i) {
       const std::string name = request.name + "/" + request.first_available[i].name;
-      const auto& results = claim.allocation->results;
+      const auto& results = allocation.results;
       if (std::any_of(results.begin(), results.end(), [&](const auto& result) { return result.request == name; })) {
         score += kAlternativesMax - static_cast<std::int64_t>(i);
       }
@@ -71,6 +71,9 @@ struct DynamicResources::State final : framework::StateData {
     DeviceClaims::Ptr claim;
     std::optional<NodeSelector> available_on;  // of its allocation; absent: everywhere
     bool is_unusable = false;                  // its devices could not be prepared
+    // What another pod of the group has got for it in this cycle.
+    std::optional<api::AllocationResult> shared{};
+    api::ClaimConsumer consumer{};  // see ClaimReservation
   };
   struct OnNode {
     std::int64_t score = 0;
@@ -115,7 +118,7 @@ DynamicResources::~DynamicResources() = default;
 
 Status DynamicResources::PreEnqueue(const framework::PodInfo& pod) const {
   if (pod.spec().resource_claims.empty()) return {};
-  const std::string error = FindPodClaims(pod, devices_->claims).error;
+  const std::string error = FindPodClaims(pod, devices_->claims, handle_.release().has_pod_group_claims).error;
   return error.empty() ? Status() : Refusal(error);
 }
 
@@ -123,34 +126,42 @@ framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& c
                                                        const framework::PodInfo& pod) const {
   cycle.state.Write(kStateKey, nothing_);
   PodClaims found;
-  if (!pod.spec().resource_claims.empty()) found = FindPodClaims(pod, devices_->claims);
+  const bool accepts_groups = handle_.release().has_pod_group_claims;
+  if (!pod.spec().resource_claims.empty()) found = FindPodClaims(pod, devices_->claims, accepts_groups);
   if (!found.error.empty()) return {Refusal(found.error), std::nullopt};
   auto extended_resources = DeviceBackedRequests(pod, devices_->classes);
   if (found.claims.empty() && extended_resources.empty()) return {Status::Skip(), std::nullopt};
 
   auto state = std::make_shared<State>();
   state->extended_resources = std::move(extended_resources);
-  for (DeviceClaims::Ptr& claim : found.claims) state->claims.push_back({std::move(claim), std::nullopt, false});
+  const api::PodGroup* const group = accepts_groups ? GroupObjectOf(pod) : nullptr;
+  for (std::size_t i = 0; i < found.claims.size(); ++i) {
+    State::Claim& claim = state->claims.emplace_back();
+    claim.claim = std::move(found.claims[i]);
+    claim.consumer = ConsumerOf(pod, found.positions[i], group);
+  }
   if (!state->extended_resources.empty()) {
     DeviceClaims::Ptr claim = devices_->claims.FindExtendedResourceClaim(pod);
     if (claim == nullptr) claim = MakeInMemoryClaim(pod);
-    state->claims.push_back({std::move(claim), std::nullopt, false});
+    state->claims.emplace_back().claim = std::move(claim);
     state->has_extended = true;
   }
   bool needs_allocator = false;
+  const std::string sharing = SharingGroupOf(pod);
   for (std::size_t i = 0; i < state->claims.size(); ++i) {
-    if (Status status = CheckClaim(*state, i, cycle.wall_now); !status.IsSuccess())
+    if (Status status = CheckClaim(*state, i, sharing, cycle.wall_now); !status.IsSuccess())
       return {std::move(status), std::nullopt};
     const api::ResourceClaim& claim = *state->claims[i].claim;
-    needs_allocator |= !claim.allocation;
+    const auto& allocation = claim.allocation ? claim.allocation : state->claims[i].shared;
+    needs_allocator |= !allocation;
     state->has_priorities |= HasPriorities(claim);
-    if (claim.allocation) state->allocated_score += PriorityScoreOf(claim);
+    if (allocation) state->allocated_score += PriorityScoreOf(claim, *allocation);
   }
   if (needs_allocator) {
     state->allocator =
         std::make_unique<DeviceAllocator>(devices_->claims, StepsOf(filter_timeout_), handle_.release().devices);
     for (std::size_t i = 0; i < state->user_count(); ++i) {
-      if (state->claims[i].claim->allocation) continue;
+      if (state->claims[i].claim->allocation || state->claims[i].shared) continue;
       state->resolved.push_back(ResolveClaim(state->claims[i].claim, devices_->class_store(), devices_->selectors));
     }
   }
@@ -158,8 +169,21 @@ framework::PreFilterResult DynamicResources::PreFilter(const framework::Cycle& c
   return {};
 }
 
+const api::PodGroup* DynamicResources::GroupObjectOf(const framework::PodInfo& pod) const {
+  const framework::PodGroups* const groups = handle_.pod_groups();
+  return groups == nullptr || pod.pod_group_name.empty() ? nullptr : groups->FindPodGroup(framework::GroupOf(pod));
+}
+
+// Names those whose pods may share what one of them gets in a cycle, which is the root group's. Empty: nobody.
+std::string DynamicResources::SharingGroupOf(const framework::PodInfo& pod) const {
+  const framework::PodGroups* const groups = handle_.pod_groups();
+  if (groups == nullptr || pod.pod_group_name.empty()) return {};
+  const std::optional<framework::PodGroupKey> root = groups->RootOf(framework::GroupOf(pod));
+  return root ? (root->is_composite ? "composite " : "") + root->Text() : std::string();
+}
+
 // What can be said of a claim without looking at nodes.
-Status DynamicResources::CheckClaim(State& state, std::size_t index, Time wall_now) const {
+Status DynamicResources::CheckClaim(State& state, std::size_t index, std::string_view sharing, Time wall_now) const {
   State::Claim& entry = state.claims[index];
   const api::ResourceClaim& claim = *entry.claim;
   if (claim.allocation) {
@@ -172,6 +196,14 @@ Status DynamicResources::CheckClaim(State& state, std::size_t index, Time wall_n
     const Readiness readiness = ReadinessOf(claim).state;
     entry.is_unusable = readiness == Readiness::kFailed ||
                         (readiness == Readiness::kWaiting && IsBindingOverdue(claim, binding_timeout_, wall_now));
+    return {};
+  }
+  if (const auto* const open = devices_->claims.OpenAllocation(claim.metadata.uid, sharing); open != nullptr) {
+    entry.shared = *open;
+    if (!open->node_selector) return {};
+    const std::string errors = NodeSelectorErrors(*open->node_selector);
+    if (!errors.empty()) return Status::Error(errors);
+    entry.available_on.emplace(*open->node_selector);
     return {};
   }
   const std::string key = claim.metadata.namespace_name + "/" + claim.metadata.name;
@@ -350,11 +382,53 @@ framework::PodGroupPostFilterResult DynamicResources::PodGroupPostFilter(
   const api::PodGroup* const pod_group = handle_.pod_groups()->FindPodGroup(group);
   const bool has_constraints = pod_group != nullptr && !pod_group->topology_keys.empty();
   if (has_constraints && handle_.release().places_pod_groups_by_topology) return {nothing, {}, {}};
+  bool is_one_left = false;  // a member for which no claim was given up
   for (const framework::PodGroupMember& member : members) {
     const State* const state = member.state == nullptr ? nullptr : member.state->Read<State>(kStateKey);
-    if (state != nullptr) static_cast<void>(ReleaseOne(*state, *member.pod, member.seed, false));
+    if (state == nullptr) continue;
+    is_one_left |= ReleaseOne(*state, *member.pod, member.seed, false).reasons().empty();
   }
-  return {Status::Unschedulable("deallocation and deletion of ResourceClaims completed"), {}, {}};
+  const bool is_whole_waiting = handle_.pod_groups()->CountsOf(group).scheduled == 0;
+  if (is_one_left && is_whole_waiting && pod_group != nullptr && handle_.release().has_pod_group_claims) {
+    if (std::optional<Status> released = ReleaseOfGroup(*pod_group, members)) return {.status = *std::move(released)};
+  }
+  return {.status = Status::Unschedulable("deallocation and deletion of ResourceClaims completed")};
+}
+
+// The allocation of an earlier cycle may be what keeps the group from its nodes. Upstream: deallocatePodGroupClaims.
+std::optional<Status> DynamicResources::ReleaseOfGroup(const api::PodGroup& group,
+                                                       std::span<const framework::PodGroupMember> members) const {
+  std::vector<DeviceClaims::Ptr> candidates;
+  for (const framework::PodGroupMember& member : members) {
+    const State* const state = member.state == nullptr ? nullptr : member.state->Read<State>(kStateKey);
+    if (state == nullptr) continue;
+    for (const std::size_t index : state->unavailable) {
+      const DeviceClaims::Ptr& claim = state->claims[index].claim;
+      const auto& consumers = claim->reserved_for;
+      if (consumers.empty() || (consumers.size() == 1 && consumers.front().uid == group.metadata.uid))
+        candidates.push_back(claim);
+    }
+  }
+  const framework::PodGroupMember& first = members.front();
+  if (!candidates.empty()) {
+    handle_.Start(DeallocateClaim(*candidates[Random(first.seed).Below(candidates.size())]));
+    return Status::Unschedulable("deallocation of PodGroup ResourceClaim completed");
+  }
+  for (const api::PodGroupResourceClaim& wanted : group.resource_claims) {
+    std::string error;
+    const std::string* const name = ClaimNameOf(group, wanted, error);
+    if (!error.empty()) return Status::Error(error);
+    if (name == nullptr) continue;
+    const DeviceClaims::Ptr claim = devices_->claims.Find(group.metadata.namespace_name, *name);
+    if (claim == nullptr)
+      return Status::Error("could not find ResourceClaim \"" + group.metadata.namespace_name + "/" + *name + "\"");
+    const auto& owner = claim->metadata.controller;
+    if (!wanted.claim_name && (!owner || owner->uid != group.metadata.uid)) continue;
+    if (!claim->allocation || !IsReservedFor(*claim, *first.pod, true)) continue;
+    handle_.Start(UnreserveClaim(*claim, group.metadata.uid));
+    return Refusal("ResourceClaim unreserved for PodGroup");
+  }
+  return std::nullopt;
 }
 
 Status DynamicResources::NothingReleased(std::string_view why) const {
@@ -394,8 +468,11 @@ Status DynamicResources::Reserve(const framework::Cycle& cycle, const framework:
   if (state == nullptr) return Status::Error("not found");
   if (state->claims.empty()) return {};
   auto reservation = std::make_shared<ClaimReservation>();
+  const std::string sharing = SharingGroupOf(pod);
+  reservation->is_of_group = !sharing.empty();
   for (std::size_t i = 0; i < state->claims.size(); ++i) {
-    reservation->claims.push_back({state->claims[i].claim, std::nullopt, {}, i >= state->user_count()});
+    reservation->claims.push_back(
+        {state->claims[i].claim, std::nullopt, {}, i >= state->user_count(), state->claims[i].consumer});
   }
   if (state->allocator != nullptr) {
     const auto on_node = state->on_node.find(node_name);
@@ -403,6 +480,7 @@ Status DynamicResources::Reserve(const framework::Cycle& cycle, const framework:
     if (on_node == state->on_node.end() || row == framework::kNoNode) {
       if (!state->resolved.empty()) return Status::Error("claim allocation not found for node");
       // The node's device plugin provides the extended resources, which are all that the pod wants.
+      Share(*state, sharing, *reservation);
       reservations_[pod.uid] = std::move(reservation);
       return {};
     }
@@ -416,21 +494,37 @@ Status DynamicResources::Reserve(const framework::Cycle& cycle, const framework:
     }
     std::vector<api::AllocationResult> results = state->allocator->Results(node_name, cycle.seed);
     std::size_t next = 0;
-    for (ClaimReservation::Claim& claim : reservation->claims) {
-      if (claim.claim->allocation || next == results.size()) continue;
+    for (std::size_t i = 0; i < reservation->claims.size(); ++i) {
+      ClaimReservation::Claim& claim = reservation->claims[i];
+      if (claim.claim->allocation || state->claims[i].shared || next == results.size()) continue;
       auto pending = std::make_shared<api::ResourceClaim>(claim.is_extended ? *extended->claim : *claim.claim);
       claim.allocation = std::move(results[next++]);
       pending->allocation = claim.allocation;
       claim.pending_uid = pending->metadata.uid;
-      devices_->claims.AddPending(claim.pending_uid, std::move(pending));
+      devices_->claims.AddPending(claim.pending_uid, std::move(pending), claim.is_extended ? std::string() : sharing);
     }
     if (extended != nullptr) {
       reservation->extended_claim = extended->claim;
       reservation->mappings = extended->mappings;
     }
   }
+  Share(*state, sharing, *reservation);
   reservations_[pod.uid] = std::move(reservation);
   return {};
+}
+
+// The pod has what another pod of its group has got in this cycle; or gets it itself, if that one has given it up.
+void DynamicResources::Share(const State& state, const std::string& sharing, ClaimReservation& reservation) const {
+  for (std::size_t i = 0; i < state.claims.size(); ++i) {
+    if (!state.claims[i].shared) continue;
+    ClaimReservation::Claim& claim = reservation.claims[i];
+    claim.allocation = state.claims[i].shared;
+    claim.pending_uid = claim.claim->metadata.uid;
+    if (devices_->claims.SharePending(claim.pending_uid)) continue;
+    auto pending = std::make_shared<api::ResourceClaim>(*claim.claim);
+    pending->allocation = claim.allocation;
+    devices_->claims.AddPending(claim.pending_uid, std::move(pending), sharing);
+  }
 }
 
 void DynamicResources::Unreserve(const framework::PodInfo& pod, std::string_view) {
@@ -438,7 +532,7 @@ void DynamicResources::Unreserve(const framework::PodInfo& pod, std::string_view
   if (it == reservations_.end()) {
     // Reserve was not reached, or PreBind has ended and the pod was not bound.
     for (const DeviceClaims::Ptr& claim : FindReservedClaims(pod, devices_->claims)) {
-      handle_.Start(UnreserveClaim(*claim, pod));
+      handle_.Start(UnreserveClaim(*claim, pod.uid));
     }
     if (pod.pod_class->requests.scalars.empty()) return;
     if (DeviceClaims::Ptr claim = devices_->claims.FindExtendedResourceClaim(pod)) handle_.Start(DeleteClaim(claim));
@@ -452,14 +546,12 @@ void DynamicResources::Unreserve(const framework::PodInfo& pod, std::string_view
       handle_.Start(SettleClaim(handle_, devices_, claim, pod));
       continue;
     }
-    if (devices_->claims.PendingAllocation(claim.pending_uid) != nullptr) {
-      devices_->claims.RemovePending(claim.pending_uid);
+    if (devices_->claims.ReleasePending(claim.pending_uid))
       devices_->claims.Restore(claim.claim->metadata.namespace_name, claim.claim->metadata.name);
-    }
     if (claim.is_extended) {
       if (!IsInMemoryClaim(*claim.claim)) handle_.Start(DeleteClaim(claim.claim));
     } else if (claim.claim->allocation && IsReservedFor(*claim.claim, pod)) {
-      handle_.Start(UnreserveClaim(*claim.claim, pod));
+      handle_.Start(UnreserveClaim(*claim.claim, pod.uid));
     }
   }
 }
@@ -471,6 +563,7 @@ Status DynamicResources::PreBindPreFlight(const framework::PodInfo& pod) {
 framework::Operation DynamicResources::PreBind(const framework::PodInfo& pod) {
   const auto it = reservations_.find(pod.uid);
   if (it == reservations_.end()) return framework::Operation::Done();
+  for (const ClaimReservation::Claim& claim : it->second->claims) devices_->claims.ClosePending(claim.pending_uid);
   return BindClaims(handle_, devices_, it->second, pod, binding_timeout_,
                     [this, uid = pod.uid] { reservations_.erase(uid); });
 }
@@ -480,7 +573,7 @@ framework::QueueingHint DynamicResources::AfterClaimChange(const framework::PodI
   const auto* before = event.Old<api::ResourceClaim>();
   const auto* after = event.New<api::ResourceClaim>();
   if (after == nullptr) return QueueIf(before == nullptr || before->allocation.has_value());
-  const PodClaims found = FindPodClaims(pod, devices_->claims);
+  const PodClaims found = FindPodClaims(pod, devices_->claims, handle_.release().has_pod_group_claims);
   if (!found.error.empty()) return framework::QueueingHint::kSkip;
   // Devices became free.
   if (before != nullptr && before->allocation && !after->allocation) return framework::QueueingHint::kQueue;
@@ -510,7 +603,9 @@ std::vector<framework::ClusterEventWithHint> DynamicResources::EventsToRegister(
       // The pod's status now names a claim that was made for it.
       OnPod(kUpdatePodGeneratedResourceClaim,
             [this](const framework::PodInfo& pod, const framework::EventObjects& event) {
-              return QueueIf(IsOwnUpdate(pod, event) && FindPodClaims(*event.new_pod, devices_->claims).error.empty());
+              const bool accepts_groups = handle_.release().has_pod_group_claims;
+              return QueueIf(IsOwnUpdate(pod, event) &&
+                             FindPodClaims(*event.new_pod, devices_->claims, accepts_groups).error.empty());
             }),
       {{kDeviceClass, kAdd | kUpdate}, {}},
       {{kResourceSlice, kAdd | kUpdate}, {}},

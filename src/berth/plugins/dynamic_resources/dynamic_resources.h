@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -64,7 +65,8 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                          const framework::NodeStatuses& statuses,
                                          framework::FilterRunner& filters) const override;
 
-  // The same for each waiting member of a group. Claims of the group itself are not looked at.
+  // The same for each waiting member of a group; then, if none of the group's pods has a node, for one of the group's
+  // own claims, which is also reserved for the group no more.
   framework::PodGroupPostFilterResult PodGroupPostFilter(const framework::PodGroupKey& group,
                                                          std::span<const framework::PodGroupMember> members,
                                                          framework::PodGroupDryRun& dry_run) const override;
@@ -96,8 +98,13 @@ class DynamicResources final : public framework::PreEnqueuePlugin,
                                bool is_column) const;
   framework::Status ReleaseOne(const State& state, const framework::PodInfo& pod, std::uint64_t seed,
                                bool is_dry_run) const;
+  std::optional<framework::Status> ReleaseOfGroup(const api::PodGroup& group,
+                                                  std::span<const framework::PodGroupMember> members) const;
   framework::Status NothingReleased(std::string_view why) const;
-  framework::Status CheckClaim(State& state, std::size_t index, Time wall_now) const;
+  framework::Status CheckClaim(State& state, std::size_t index, std::string_view sharing, Time wall_now) const;
+  const api::PodGroup* GroupObjectOf(const framework::PodInfo& pod) const;
+  std::string SharingGroupOf(const framework::PodInfo& pod) const;
+  void Share(const State& state, const std::string& sharing, ClaimReservation& reservation) const;
   framework::Status CheckDeviceClass(const std::string& class_name, const std::string& request) const;
   framework::Status ExtendedClaimFor(State& state, const framework::PodInfo& pod, const framework::NodeInfo& node,
                                      const NodeClaim*& claim) const;

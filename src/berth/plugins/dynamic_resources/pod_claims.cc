@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace berth::plugins {
 namespace {
@@ -16,15 +18,36 @@ const api::PodResourceClaimStatus* StatusOf(const framework::PodInfo& pod, const
   return it == statuses.end() ? nullptr : &*it;
 }
 
+constexpr std::string_view kSchedulingGroup = "scheduling.k8s.io";
+
+// The version of the group's API may be any.
+bool IsOwnedByGroupOf(const framework::PodInfo& pod, const api::OwnerReference& owner) {
+  return owner.kind == "PodGroup" && owner.name == pod.pod_group_name &&
+         owner.api_version.starts_with(std::string(kSchedulingGroup) + "/");
+}
+
+// Empty: the claim was made for the pod, or its group.
+std::string WhyNotMadeFor(const framework::PodInfo& pod, const api::ResourceClaim& claim, bool accepts_groups) {
+  const auto& owner = claim.metadata.controller;
+  if (owner && owner->uid == pod.uid) return {};
+  const bool is_in_group = accepts_groups && !pod.pod_group_name.empty();
+  if (is_in_group && owner && IsOwnedByGroupOf(pod, *owner)) return {};
+  return "ResourceClaim " + claim.metadata.namespace_name + "/" + claim.metadata.name + " was not created for Pod " +
+         pod.Key() +
+         (is_in_group ? " (neither Pod nor PodGroup " + pod.pod_group_name + " is the owner)" : " (Pod is not owner)");
+}
+
 }  // namespace
 
-PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims) {
+PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claims, bool accepts_groups) {
   PodClaims found;
   const auto fail = [&](std::string error) {
     found.error = std::move(error);
     return found;
   };
-  for (const api::PodResourceClaim& wanted : pod.spec().resource_claims) {
+  const std::vector<api::PodResourceClaim>& all = pod.spec().resource_claims;
+  for (std::size_t position = 0; position < all.size(); ++position) {
+    const api::PodResourceClaim& wanted = all[position];
     const std::string* name = wanted.claim_name ? &*wanted.claim_name : nullptr;
     if (name == nullptr) {
       if (!wanted.template_name) {
@@ -39,12 +62,10 @@ PodClaims FindPodClaims(const framework::PodInfo& pod, const DeviceClaims& claim
     DeviceClaims::Ptr claim = claims.Find(pod.namespace_name(), *name);
     if (claim == nullptr) return fail("could not find ResourceClaim \"" + pod.namespace_name() + "/" + *name + "\"");
     if (claim->metadata.deletion_time) return fail("resourceclaim \"" + claim->metadata.name + "\" is being deleted");
-    const auto& owner = claim->metadata.controller;
-    if (!wanted.claim_name && (!owner || owner->uid != pod.uid)) {
-      return fail("ResourceClaim " + claim->metadata.namespace_name + "/" + claim->metadata.name +
-                  " was not created for Pod " + pod.Key() + " (Pod is not owner)");
-    }
+    if (std::string why = wanted.claim_name ? "" : WhyNotMadeFor(pod, *claim, accepts_groups); !why.empty())
+      return fail(std::move(why));
     found.claims.push_back(std::move(claim));
+    found.positions.push_back(position);
   }
   return found;
 }
@@ -61,9 +82,39 @@ std::vector<DeviceClaims::Ptr> FindReservedClaims(const framework::PodInfo& pod,
   return found;
 }
 
-bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod) {
-  return std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(),
-                     [&](const api::ClaimConsumer& consumer) { return consumer.uid == pod.uid; });
+bool IsReservedFor(const api::ResourceClaim& claim, const framework::PodInfo& pod, bool accepts_groups) {
+  const bool is_in_group = accepts_groups && !pod.pod_group_name.empty();
+  return std::any_of(claim.reserved_for.begin(), claim.reserved_for.end(), [&](const api::ClaimConsumer& consumer) {
+    if (consumer.uid == pod.uid) return true;
+    return is_in_group && consumer.api_group == kSchedulingGroup && consumer.resource == "podgroups" &&
+           consumer.name == pod.pod_group_name;
+  });
+}
+
+api::ClaimConsumer ConsumerOf(const framework::PodInfo& pod, std::size_t position, const api::PodGroup* group) {
+  const api::PodResourceClaim& wanted = pod.spec().resource_claims[position];
+  const auto is_same = [&](const api::PodGroupResourceClaim& claim) {
+    return claim.name == wanted.name && claim.claim_name == wanted.claim_name &&
+           claim.template_name == wanted.template_name;
+  };
+  if (group != nullptr && std::ranges::any_of(group->resource_claims, is_same))
+    return {std::string(kSchedulingGroup), "podgroups", group->metadata.name, group->metadata.uid};
+  return {{}, "pods", pod.name, pod.uid};
+}
+
+const std::string* ClaimNameOf(const api::PodGroup& group, const api::PodGroupResourceClaim& wanted,
+                               std::string& error) {
+  if (wanted.claim_name) return &*wanted.claim_name;
+  const std::string where = "PodGroup " + group.metadata.namespace_name + "/" + group.metadata.name;
+  if (!wanted.template_name) {
+    error = where + ", spec.resourceClaim " + wanted.name + ": none of the supported fields are set";
+    return nullptr;
+  }
+  for (const api::PodResourceClaimStatus& made : group.resource_claim_statuses) {
+    if (made.name == wanted.name) return made.claim_name ? &*made.claim_name : nullptr;
+  }
+  error = where + ": ResourceClaim not created yet";
+  return nullptr;
 }
 
 }  // namespace berth::plugins

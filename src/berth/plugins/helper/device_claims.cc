@@ -90,19 +90,51 @@ DeviceClaims::Ptr DeviceClaims::FindExtendedResourceClaim(const framework::PodIn
 
 const api::AllocationResult* DeviceClaims::PendingAllocation(std::string_view uid) const {
   const auto it = pending_.find(uid);
-  return it == pending_.end() || !it->second->allocation ? nullptr : &*it->second->allocation;
+  return it == pending_.end() || !it->second.claim->allocation ? nullptr : &*it->second.claim->allocation;
 }
 
-void DeviceClaims::AddPending(std::string uid, Ptr claim) {
+void DeviceClaims::AddPending(std::string uid, Ptr claim, std::string group) {
   RemovePending(uid);
   Count(*claim, +1);
-  pending_.emplace(std::move(uid), std::move(claim));
+  pending_.emplace(std::move(uid), Pending{std::move(claim), std::move(group)});
+}
+
+const api::AllocationResult* DeviceClaims::OpenAllocation(std::string_view uid, std::string_view group) const {
+  const auto it = pending_.find(uid);
+  if (group.empty() || it == pending_.end() || it->second.group != group) return nullptr;
+  return it->second.claim->allocation ? &*it->second.claim->allocation : nullptr;
+}
+
+bool DeviceClaims::SharePending(std::string_view uid) {
+  const auto it = pending_.find(uid);
+  if (it == pending_.end()) return false;
+  ++it->second.sharer_count;
+  return true;
+}
+
+bool DeviceClaims::ReleasePending(std::string_view uid) {
+  const auto it = pending_.find(uid);
+  if (it == pending_.end() || --it->second.sharer_count > 0) return false;
+  RemovePending(uid);
+  return true;
+}
+
+void DeviceClaims::ClosePending(std::string_view uid) {
+  if (const auto it = pending_.find(uid); it != pending_.end()) it->second.group.clear();
+}
+
+DeviceClaims::WriteTurn DeviceClaims::TakeWriteTurn(const std::string& uid) {
+  std::erase_if(write_turns_, [](const auto& turn) { return turn.second.expired(); });
+  if (write_turns_.contains(uid)) return nullptr;
+  auto turn = std::make_shared<const std::string>(uid);
+  write_turns_.emplace(uid, turn);
+  return turn;
 }
 
 void DeviceClaims::RemovePending(std::string_view uid) {
   const auto it = pending_.find(uid);
   if (it == pending_.end()) return;
-  Count(*it->second, -1);
+  Count(*it->second.claim, -1);
   pending_.erase(it);
 }
 

@@ -4,6 +4,7 @@
 // turns only. Upstream: claimTracker, allocatedDevices and the assume cache.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -53,9 +54,21 @@ class DeviceClaims {
 
   // Null when the claim's allocation is not being decided. `uid` is the claim's.
   const api::AllocationResult* PendingAllocation(std::string_view uid) const;
-  // `claim` has the allocation in it.
-  void AddPending(std::string uid, Ptr claim);
+  // `claim` has the allocation in it. Pods of `group` may share it until ClosePending(); empty: none may.
+  void AddPending(std::string uid, Ptr claim, std::string group = {});
   void RemovePending(std::string_view uid);
+  // The allocation, if it is pending and pods of the group may share it; else null.
+  const api::AllocationResult* OpenAllocation(std::string_view uid, std::string_view group) const;
+  // Another pod shares it, or has to do with it no more; the last one takes it away. What is pending has one to begin
+  // with. False: nothing is pending any more; and, of ReleasePending, others share it still.
+  bool SharePending(std::string_view uid);
+  bool ReleasePending(std::string_view uid);
+  // A pod with it is being bound.
+  void ClosePending(std::string_view uid);
+
+  // Whoever writes to a claim that pods share does it alone. Null: somebody does; the turn ends with the last copy.
+  using WriteTurn = std::shared_ptr<const std::string>;
+  WriteTurn TakeWriteTurn(const std::string& uid);
 
   // The API server's answer to a write counts until the watch shows it, or something newer. False when the watch has
   // not shown such a claim, or a newer one already.
@@ -77,13 +90,19 @@ class DeviceClaims {
     std::string uid;
     Ptr claim;
   };
+  struct Pending {
+    Ptr claim;
+    std::string group;  // of the pods that may share it
+    std::size_t sharer_count = 1;
+  };
 
   void Replace(const Ptr& before, const Ptr& after);
   void Count(const api::ResourceClaim& claim, int sign);
 
   const Store& store_;
   std::map<std::string, Ptr, std::less<>> assumed_;      // by key
-  std::map<std::string, Ptr, std::less<>> pending_;      // by the claim's uid
+  std::map<std::string, Pending, std::less<>> pending_;  // by the claim's uid
+  std::map<std::string, std::weak_ptr<const std::string>, std::less<>> write_turns_;  // by the claim's uid
   std::map<std::string, Awaited, std::less<>> awaited_;  // by key
   // Claims for extended resources, by the uid of their pod: key and claim.
   std::map<std::string, std::map<std::string, Ptr>, std::less<>> by_pod_;

@@ -100,6 +100,35 @@ TEST(DeviceClaims, Pending) {
   EXPECT_FALSE(f.IsTaken());
 }
 
+TEST(DeviceClaims, WhatIsPendingCanBeShared) {
+  Fixture f;
+  f.claims.AddPending("u", Versioned("1", kTaken), "default/g");
+  EXPECT_NE(f.claims.OpenAllocation("u", "default/g"), nullptr);
+  EXPECT_EQ(f.claims.OpenAllocation("u", "default/h"), nullptr);
+  EXPECT_EQ(f.claims.OpenAllocation("u", ""), nullptr);
+  EXPECT_TRUE(f.claims.SharePending("u"));
+  f.claims.ClosePending("u");
+  EXPECT_EQ(f.claims.OpenAllocation("u", "default/g"), nullptr);
+  EXPECT_FALSE(f.claims.ReleasePending("u"));
+  EXPECT_TRUE(f.IsTaken());
+  EXPECT_TRUE(f.claims.ReleasePending("u"));
+  EXPECT_FALSE(f.IsTaken());
+  EXPECT_FALSE(f.claims.ReleasePending("u"));
+  EXPECT_FALSE(f.claims.SharePending("u"));
+  f.claims.AddPending("v", Versioned("1", kTaken));
+  EXPECT_EQ(f.claims.OpenAllocation("v", ""), nullptr) << "of no group";
+}
+
+TEST(DeviceClaims, WritersTakeTurns) {
+  Fixture f;
+  auto turn = f.claims.TakeWriteTurn("u");
+  ASSERT_NE(turn, nullptr);
+  EXPECT_EQ(f.claims.TakeWriteTurn("u"), nullptr);
+  EXPECT_NE(f.claims.TakeWriteTurn("v"), nullptr);
+  turn = nullptr;
+  EXPECT_NE(f.claims.TakeWriteTurn("u"), nullptr);
+}
+
 TEST(DeviceClaims, CreatedClaimsAreAwaited) {
   const auto made = Versioned("7", kTaken);
   Fixture f;
