@@ -226,6 +226,7 @@ func (r *groupRun) apply() error {
 			return err
 		}
 	}
+	slices.Sort(r.out.Victims) // the pods of a group come in the order of a map
 	var kind, ns, name string
 	if parts := strings.SplitN(r.out.Entity, "/", 3); len(parts) == 3 {
 		kind, ns, name = parts[0], parts[1], parts[2]

@@ -19,7 +19,7 @@ func genGroupVictims(g *gen) {
 	o := &g.c.Objects
 	for i, n := range g.addNodes(g.between(2, 7)) { // of distinct sizes, so that few nodes tie
 		n.Labels["rack"] = pick(g, "r1", "r2", "r3")
-		n.Status.Allocatable[v1.ResourceCPU] = qty(fmt.Sprintf("%dm", 2000+500*i+37*g.between(0, 9)))
+		n.Status.Allocatable[v1.ResourceCPU] = qty(fmt.Sprintf("%dm", 2000+200*i+37*g.between(0, 9)))
 		n.Status.Allocatable[v1.ResourceMemory] = qty(fmt.Sprintf("%dMi", 3000+1100*i+13*g.between(0, 30)))
 		n.Status.Capacity = n.Status.Allocatable.DeepCopy()
 	}
@@ -33,7 +33,7 @@ func genGroupVictims(g *gen) {
 	size := func(p *v1.Pod, cpu ...string) {
 		p.Spec.Containers[0].Resources.Requests = rl("cpu", pick(g, cpu...), "memory", pick(g, "128Mi", "300Mi", "700Mi"))
 	}
-	g.addBound(g.between(0, 7), func(p *v1.Pod) {
+	g.addBound(g.between(0, 9), func(p *v1.Pod) {
 		p.Spec.Priority = ref(int32(pick(g, 0, 0, 10, 50, 200)))
 		size(p, "300m", "700m", "1100m")
 		if far && g.chance(25) {
@@ -49,7 +49,7 @@ func genGroupVictims(g *gen) {
 			pg.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}}
 		}
 		pg.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
-		for j := range g.between(1, 5) {
+		for j := range g.between(1, 6) {
 			p := g.newPod(fmt.Sprintf("%s-%d", pg.Name, j))
 			size(p, "300m", "500m", "900m", "1300m")
 			p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: ref(pg.Name)}
@@ -77,6 +77,10 @@ func genGroupVictims(g *gen) {
 	}
 	g.addPending(g.between(1, 4), func(p *v1.Pod) {
 		p.Spec.Priority = ref(int32(pick(g, 5, 20, 60, 100, 100)))
+		// A group that helps on one node helps on others, and chance decides between them.
+		if g.chance(70) {
+			p.Spec.NodeSelector = map[string]string{hostKey: g.node().Name}
+		}
 		size(p, "900m", "1500m", "2100m", "2900m")
 		switch {
 		case far && g.chance(45):

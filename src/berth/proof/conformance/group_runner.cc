@@ -219,12 +219,18 @@ class GroupRun {
     CompareMaps(cycle, "failed", want.failed, got.failed);
     CompareMaps(cycle, "nominated", want.nominated, got.nominated);
     Differ(cycle, "condition", want.condition.value_or("none"), got.condition.value_or("none"));
-    Differ(cycle, "victims", GoList(want.victims), GoList(got.victims));
+    Differ(cycle, "victims", GoList(Sorted(want.victims)), GoList(Sorted(got.victims)));
     for (const auto& [part, count] : got.queue) {
       const auto found = want.queue.find(part);
       Differ(cycle, "queue " + part, std::to_string(found == want.queue.end() ? 0 : found->second),
              std::to_string(count));
     }
+  }
+
+  // kube-scheduler takes the pods of a group in any order.
+  static std::vector<std::string> Sorted(std::vector<std::string> names) {
+    std::ranges::sort(names);
+    return names;
   }
 
   void CompareMaps(std::size_t cycle, std::string_view what, const std::map<std::string, std::string>& want,
