@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "berth/api/node.h"
 #include "berth/framework/node_list.h"
 #include "berth/framework/plugin.h"
 #include "berth/framework/pod_group_post_filter.h"
@@ -20,11 +22,18 @@ struct PodGroupPlacement {
   std::vector<std::string> node_names;  // in the order of rows
 };
 
+// The nodes that a group may be placed on: all of them, or those of a placement of a group above it.
+struct PlacementNodes {
+  const NodeList& usable;
+  // Any node by its name; null: there is none.
+  std::function<const api::Node*(const std::string&)> find;
+};
+
 // PlacementGenerate: where may the group be placed? The first such plugin alone is asked.
 class PlacementGeneratePlugin : public virtual Plugin {
  public:
-  // Success, or an error. `nodes`: all that the group may use. `placements` gets those to be tried, in order.
-  virtual Status GeneratePlacements(const PodGroupKey& group, const NodeList& nodes,
+  // Success, or an error. `placements` gets those to be tried, in order.
+  virtual Status GeneratePlacements(const PodGroupKey& group, const PlacementNodes& nodes,
                                     std::vector<PodGroupPlacement>& placements) const = 0;
 };
 

@@ -2,6 +2,16 @@
 #include "berth/framework/pod_groups.h"
 
 namespace berth::framework {
+namespace {
+
+// The depth is bounded for those who ask about a group that is above itself: below a root, none is.
+void AddLeaves(const PodGroups& groups, const PodGroupKey& group, int depth, std::vector<PodGroupKey>& leaves) {
+  if (depth == kPodGroupDepthMax) return;
+  if (!group.is_composite) return leaves.push_back(group);
+  for (const PodGroupKey& child : groups.ChildrenOf(group)) AddLeaves(groups, child, depth + 1, leaves);
+}
+
+}  // namespace
 
 std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group) {
   return ReadGroup(groups, group, std::int32_t{0}, [](const auto& object) { return object.priority.value_or(0); });
@@ -18,13 +28,23 @@ const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& grou
 }
 
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group) {
-  if (!group.is_composite) return {group};
   std::vector<PodGroupKey> leaves;
-  // A tree: RootOf() has seen that no group is above itself.
-  for (const PodGroupKey& child : groups.ChildrenOf(group)) {
-    for (PodGroupKey& leaf : LeavesOf(groups, child)) leaves.push_back(std::move(leaf));
-  }
+  AddLeaves(groups, group, 0, leaves);
   return leaves;
+}
+
+std::vector<PodGroupKey> AncestryOf(const PodGroups& groups, const PodGroupKey& group) {
+  std::vector<PodGroupKey> keys;
+  PodGroupKey next = group;
+  for (int level = 0; level < kPodGroupLevelsMax; ++level) {
+    const std::string* const parent = ParentNameOf(groups, next);
+    if (parent == nullptr) break;
+    const std::string namespace_name = next.namespace_name;
+    keys.push_back(std::move(next));
+    if (parent->empty()) break;
+    next = {namespace_name, *parent, true};
+  }
+  return keys;
 }
 
 }  // namespace berth::framework

@@ -23,6 +23,11 @@
 
 namespace berth::framework {
 
+// The API has groups on four levels: pods name those of the lowest one. Upstream: WorkloadMaxTreeDepth.
+inline constexpr int kPodGroupLevelsMax = 4;
+// Groups on more levels than this are taken for a cycle. Some above four are looked at, as upstream does.
+inline constexpr int kPodGroupDepthMax = 16;
+
 // Names a PodGroup or a CompositePodGroup, whether it exists or not.
 struct PodGroupKey {
   std::string namespace_name;
@@ -31,6 +36,8 @@ struct PodGroupKey {
 
   // "namespace/name"
   std::string Text() const { return namespace_name + "/" + name; }
+  // With its kind in front: "podgroup/namespace/name".
+  std::string EntityText() const { return (is_composite ? "compositepodgroup/" : "podgroup/") + Text(); }
   bool operator==(const PodGroupKey&) const = default;
   auto operator<=>(const PodGroupKey&) const = default;
   template <typename Hash>
@@ -56,7 +63,7 @@ class PodGroups {
   // The group above all others, or the group itself; nullopt while the object of one of them is not known, and when
   // groups are their own parents.
   virtual std::optional<PodGroupKey> RootOf(const PodGroupKey& group) const = 0;
-  // Of a composite group, in the order of their names: PodGroups first.
+  // Of a composite group: the oldest first, those of one age by name.
   virtual std::vector<PodGroupKey> ChildrenOf(const PodGroupKey& composite) const = 0;
   // Null when there is none. Valid until the next change of the object.
   virtual const api::PodGroup* FindPodGroup(const PodGroupKey& group) const = 0;
@@ -66,6 +73,9 @@ class PodGroups {
   // By uid.
   virtual std::vector<PodInfoPtr> ScheduledPods(const PodGroupKey& group) const = 0;
   virtual std::vector<PodInfoPtr> UnscheduledPods(const PodGroupKey& group) const = 0;
+
+  // Another one whenever a group or a count has changed; 0: it does not say.
+  virtual std::uint64_t version() const { return 0; }
 
   // From Permit: the pods of the PodGroup that wait for the plugin may be bound, once the call has ended.
   virtual void AllowWaiting(const PodGroupKey& group, std::string_view plugin) = 0;
@@ -87,8 +97,11 @@ std::int32_t PriorityOf(const PodGroups& groups, const PodGroupKey& group);
 std::optional<api::PreemptionPolicy> PreemptionPolicyOf(const PodGroups& groups, const PodGroupKey& group);
 // The name of the composite group that it is in, empty: of none. Null when its object is not known.
 const std::string* ParentNameOf(const PodGroups& groups, const PodGroupKey& group);
-// All PodGroups within the group, itself if it is one.
+// All PodGroups within the group, itself if it is one: those of the first child first.
 std::vector<PodGroupKey> LeavesOf(const PodGroups& groups, const PodGroupKey& group);
+// The group, and those above it as far as they are known, on no more levels than the API has. Empty: it is not known
+// itself.
+std::vector<PodGroupKey> AncestryOf(const PodGroups& groups, const PodGroupKey& group);
 
 // How far the placing of a group's members has come: pods of a PodGroup, children of a composite group.
 struct PlacementProgress {

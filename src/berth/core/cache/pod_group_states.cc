@@ -10,7 +10,7 @@ using framework::PodInfoPtr;
 
 std::optional<framework::PodGroupKey> PodGroupStates::RootOf(const Key& group) const {
   Key key = group;
-  for (int depth = 0; depth < kDepthMax; ++depth) {
+  for (int depth = 0; depth < framework::kPodGroupDepthMax; ++depth) {
     const std::string* const parent = framework::ParentNameOf(*this, key);
     if (parent == nullptr) return std::nullopt;
     if (!has_composites_ || parent->empty()) return key;
@@ -23,11 +23,9 @@ std::vector<framework::PodGroupKey> PodGroupStates::ChildrenOf(const Key& compos
   std::vector<Key> children;
   const auto found = children_.find(composite);
   if (found == children_.end()) return children;
-  for (const bool is_composite : {false, true}) {
-    for (const Key& child : found->second) {
-      if (child.is_composite == is_composite) children.push_back(child);
-    }
-  }
+  children.reserve(found->second.size());
+  for (const auto& [age, name, is_composite] : found->second)
+    children.push_back({composite.namespace_name, name, is_composite});
   return children;
 }
 
@@ -36,6 +34,7 @@ const api::PodGroup* PodGroupStates::FindPodGroup(const Key& group) const {
 }
 
 const api::CompositePodGroup* PodGroupStates::FindComposite(const Key& composite) const {
+  if (!has_composites_) return nullptr;
   return objects_.Of<api::CompositePodGroup>().Find(composite.namespace_name, composite.name);
 }
 
@@ -68,6 +67,7 @@ std::vector<PodInfoPtr> PodGroupStates::UnscheduledPods(const Key& group) const 
 
 void PodGroupStates::SetScheduled(const PodInfoPtr& pod) {
   if (trial_count_ > 0) return;
+  ++version_;
   State& state = states_[framework::GroupOf(*pod)];
   state.unscheduled.erase(pod->uid);
   state.scheduled.insert_or_assign(pod->uid, pod);
@@ -76,6 +76,7 @@ void PodGroupStates::SetScheduled(const PodInfoPtr& pod) {
 
 void PodGroupStates::SetUnscheduled(const PodInfoPtr& pod) {
   if (trial_count_ > 0) return;
+  ++version_;
   State& state = states_[framework::GroupOf(*pod)];
   state.scheduled.erase(pod->uid);
   state.waiting.erase(pod->uid);
@@ -85,6 +86,7 @@ void PodGroupStates::SetUnscheduled(const PodInfoPtr& pod) {
 
 void PodGroupStates::Remove(std::string_view uid) {
   if (trial_count_ > 0) return;
+  ++version_;
   const auto group = group_of_uid_.find(uid);
   if (group == group_of_uid_.end()) return;
   const auto found = states_.find(group->second);
@@ -97,15 +99,21 @@ void PodGroupStates::Remove(std::string_view uid) {
   if (state.scheduled.empty() && state.unscheduled.empty()) states_.erase(found);
 }
 
-void PodGroupStates::NoteParent(const Key& child, const std::string* parent_before, const std::string* parent_after) {
-  const auto parent_key = [&](const std::string& name) { return Key{child.namespace_name, name, true}; };
-  if (parent_before != nullptr && !parent_before->empty()) {
-    if (const auto found = children_.find(parent_key(*parent_before)); found != children_.end()) {
-      found->second.erase(child);
+void PodGroupStates::NoteGroup(const GroupView* before, const GroupView* after) {
+  ++version_;
+  const auto parent_of = [](const GroupView& view) {
+    return Key{view.key.namespace_name, std::string(view.parent_name), true};
+  };
+  const auto child_of = [](const GroupView& view) {
+    return Child(view.creation_time, view.key.name, view.key.is_composite);
+  };
+  if (before != nullptr && !before->parent_name.empty()) {
+    if (const auto found = children_.find(parent_of(*before)); found != children_.end()) {
+      found->second.erase(child_of(*before));
       if (found->second.empty()) children_.erase(found);
     }
   }
-  if (parent_after != nullptr && !parent_after->empty()) children_[parent_key(*parent_after)].insert(child);
+  if (after != nullptr && !after->parent_name.empty()) children_[parent_of(*after)].insert(child_of(*after));
 }
 
 void PodGroupStates::NoteWaiting(const PodInfo& pod, std::string_view plugin) {

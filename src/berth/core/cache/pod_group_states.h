@@ -3,17 +3,20 @@
 // follows the cache by itself; of pods without a node and of groups it is told. Within turns only.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <absl/container/flat_hash_map.h>
 
 #include "berth/base/hash_map.h"
+#include "berth/base/time.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/pod_groups.h"
 
@@ -23,10 +26,7 @@ class PodGroupStates final : public framework::PodGroups {
  public:
   using Key = framework::PodGroupKey;
 
-  // Groups that are deeper within others than this are taken for a cycle. The API allows four levels.
-  static constexpr int kDepthMax = 16;
-
-  // `objects` must outlive it. Without `has_composites` each PodGroup stands for itself.
+  // `objects` must outlive it. Without `has_composites` each PodGroup stands for itself: there are no other groups.
   PodGroupStates(const framework::Objects& objects, bool has_composites)
       : objects_(objects), has_composites_(has_composites) {}
 
@@ -38,6 +38,7 @@ class PodGroupStates final : public framework::PodGroups {
   Counts CountsOf(const Key& group) const override;
   std::vector<framework::PodInfoPtr> ScheduledPods(const Key& group) const override;
   std::vector<framework::PodInfoPtr> UnscheduledPods(const Key& group) const override;
+  std::uint64_t version() const override { return version_; }
   void AllowWaiting(const Key& group, std::string_view plugin) override;
 
   // A pod of a group: it has, or has not, a node; or it is gone. Each may be repeated.
@@ -45,8 +46,13 @@ class PodGroupStates final : public framework::PodGroups {
   void SetUnscheduled(const framework::PodInfoPtr& pod);
   void Remove(std::string_view uid);
 
-  // The object of a group has been added, changed or removed: what names its parent may be null, before or after.
-  void NoteParent(const Key& child, const std::string* parent_before, const std::string* parent_after);
+  // The object of a group has been added, changed or removed: it may be null before or after.
+  struct GroupView {
+    Key key;
+    std::string_view parent_name;
+    std::optional<Time> creation_time;
+  };
+  void NoteGroup(const GroupView* before, const GroupView* after);
 
   // While a trial lives, pods that the cache adds, assumes, forgets and removes count as before: none of it need come
   // true. Trials may be within each other.
@@ -93,10 +99,13 @@ class PodGroupStates final : public framework::PodGroups {
   const framework::Objects& objects_;
   const bool has_composites_;
   absl::flat_hash_map<Key, State> states_;
-  StringHashMap<Key> group_of_uid_;                   // of the pods in states_
-  absl::flat_hash_map<Key, std::set<Key>> children_;  // of composite groups, whether their objects exist or not
+  StringHashMap<Key> group_of_uid_;  // of the pods in states_
+  // Of composite groups, whether their objects exist or not: age, name, kind.
+  using Child = std::tuple<std::optional<Time>, std::string, bool>;
+  absl::flat_hash_map<Key, std::set<Child>> children_;
   std::vector<Allowed> allowed_;
   int trial_count_ = 0;
+  std::uint64_t version_ = 1;
 };
 
 }  // namespace berth::cache

@@ -27,21 +27,21 @@ class PodGroupStatesTest : public ::testing::Test {
     const auto counts = states_.CountsOf({"default", "gang"});
     return {counts.scheduled, counts.unscheduled};
   }
-  void AddGroup(const std::string& name, const std::string& parent) {
-    auto group = std::make_shared<api::PodGroup>();
-    group->metadata.namespace_name = "default";
-    group->metadata.name = name;
-    group->parent_name = parent;
-    objects_.Of<api::PodGroup>().Set(group);
-    states_.NoteParent({"default", name}, nullptr, &group->parent_name);
+  void AddGroup(const std::string& name, const std::string& parent, Time created = {}) {
+    Add<api::PodGroup>({{"default", name}, parent, created});
   }
-  void AddComposite(const std::string& name, const std::string& parent) {
-    auto group = std::make_shared<api::CompositePodGroup>();
-    group->metadata.namespace_name = "default";
-    group->metadata.name = name;
-    group->parent_name = parent;
-    objects_.Of<api::CompositePodGroup>().Set(group);
-    states_.NoteParent({"default", name, true}, nullptr, &group->parent_name);
+  void AddComposite(const std::string& name, const std::string& parent, Time created = {}) {
+    Add<api::CompositePodGroup>({{"default", name, true}, parent, created});
+  }
+  template <typename Group>
+  void Add(const PodGroupStates::GroupView& view) {
+    auto group = std::make_shared<Group>();
+    group->metadata.namespace_name = view.key.namespace_name;
+    group->metadata.name = view.key.name;
+    group->metadata.creation_time = view.creation_time;
+    group->parent_name = view.parent_name;
+    objects_.Of<Group>().Set(group);
+    states_.NoteGroup(nullptr, &view);
   }
 
   framework::Objects objects_;
@@ -104,6 +104,42 @@ TEST_F(PodGroupStatesTest, GroupsInACircleHaveNoRoot) {
   AddComposite("a", "b");
   AddComposite("b", "a");
   EXPECT_FALSE(states_.RootOf({"default", "leaf"}));
+  // Nor does it take forever to go through what is within them.
+  EXPECT_LE(framework::LeavesOf(states_, {"default", "a", true}).size(), std::size_t{framework::kPodGroupDepthMax});
+  AddComposite("self", "self");
+  EXPECT_FALSE(states_.RootOf({"default", "self", true}));
+}
+
+TEST_F(PodGroupStatesTest, TheOldestChildComesFirst) {
+  const Time day{};
+  AddComposite("top", "");
+  AddGroup("b", "top", day + std::chrono::seconds(1));
+  AddGroup("a", "top", day + std::chrono::seconds(1));
+  AddComposite("z", "top", day);
+  AddGroup("c", "top", day + std::chrono::seconds(1));
+  const PodGroupKey top{"default", "top", true};
+  const auto names = [&] {
+    std::string all;
+    for (const PodGroupKey& child : states_.ChildrenOf(top)) all += child.name;
+    return all;
+  };
+  EXPECT_EQ(names(), "zabc");
+  const PodGroupStates::GroupView gone{{"default", "a"}, "top", day + std::chrono::seconds(1)};
+  states_.NoteGroup(&gone, nullptr);
+  EXPECT_EQ(names(), "zbc");
+}
+
+TEST_F(PodGroupStatesTest, TheAncestryEndsWhereGroupsAreNotKnown) {
+  const PodGroupKey leaf{"default", "leaf"};
+  EXPECT_TRUE(framework::AncestryOf(states_, leaf).empty());
+  AddGroup("leaf", "c4");
+  AddComposite("c4", "c3");
+  AddComposite("c2", "c1");
+  EXPECT_EQ(framework::AncestryOf(states_, leaf), (std::vector<PodGroupKey>{leaf, {"default", "c4", true}}));
+  AddComposite("c3", "c2");
+  AddComposite("c1", "");
+  EXPECT_EQ(states_.RootOf(leaf), PodGroupKey("default", "c1", true));
+  EXPECT_EQ(framework::AncestryOf(states_, leaf).back(), PodGroupKey("default", "c2", true)) << "the fourth level";
 }
 
 TEST_F(PodGroupStatesTest, WaitingPodsAreAllowedOnce) {

@@ -41,7 +41,7 @@ constexpr auto kEffects = std::to_array<Effect>({
     {"AtomicFIFO", kEither, false, "it is about a queue inside client-go"},
     {"ComponentFlagz", kSwitched},
     {"ComponentStatusz", kSwitched},
-    {"CompositePodGroup", kOnly, false, kPodGroups},
+    {"CompositePodGroup", kSwitched},
     {"ContextualLogging", kEither, false, "berth's lines name pod, node and profile in any case"},
     {"CoordinatedLeaderElection", kOnly, false, kNotHere},
     {"DRAConsumableCapacity", kOnly, true, kDevices},

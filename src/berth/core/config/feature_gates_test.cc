@@ -133,6 +133,12 @@ TEST(FeatureGates, EachReleaseHasItsOwn) {
       0u);
   EXPECT_EQ(error("GangScheduling=false").find("--feature-gates: unrecognized feature gate: GangScheduling"), 0u);
   EXPECT_EQ(error("CompositePodGroup=false"), "");
+  EXPECT_EQ(error("CompositePodGroup=true"),
+            "--feature-gates: CompositePodGroup is enabled, but depends on features that are disabled: "
+            "[GenericWorkload TopologyAwareWorkloadScheduling]");
+  EXPECT_TRUE(GatesOf({"GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"}, 37)
+                  .FollowedRelease()
+                  .has_composite_pod_groups);
   EXPECT_EQ(ErrorOf({.gates = {"CompositePodGroup=false"}}).find("--feature-gates: unrecognized feature gate"), 0u);
   EXPECT_EQ(error("GenericWorkload=true"), "");
   EXPECT_TRUE(GatesOf({"GenericWorkload=true"}, 37).FollowedRelease().has_pod_groups);

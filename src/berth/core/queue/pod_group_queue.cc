@@ -23,12 +23,13 @@ PodInfoPtr StandIn(const framework::PodGroups& groups, const PodGroupKey& root, 
   stand_in_class->spec.priority = framework::PriorityOf(groups, root);
   auto stand_in = std::make_shared<PodInfo>();
   stand_in->name = root.name;
-  stand_in->uid = (root.is_composite ? "compositepodgroup/" : "podgroup/") + root.Text();
+  stand_in->uid = root.EntityText();
   stand_in->pod_class = std::move(stand_in_class);
   return stand_in;
 }
 
-// Upstream: PodGroupMemberPodsOrderingFunc. Members of one PodGroup stay together, as a composite group tries them.
+// Upstream: PodGroupMemberPodsOrderingFunc. Members of one PodGroup come together; in which order PodGroups do is for
+// the cycle to say.
 bool IsTriedBefore(const Entry* a, const Entry* b) {
   const auto key = [](const Entry* entry) {
     const QueuedPodInfo& info = entry->info;

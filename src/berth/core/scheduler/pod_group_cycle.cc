@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/core/scheduler/pod_group_cycle.h"
 
+#include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -74,6 +76,18 @@ class WithoutNominations {
   const std::span<GroupMember> members_;
 };
 
+// Members of one PodGroup together, in the order that they have.
+void SortByLeaves(const std::vector<PodGroupKey>& leaves, std::vector<GroupMember>& members) {
+  if (leaves.size() <= 1) return;
+  std::map<PodGroupKey, std::size_t> ranks;
+  for (const PodGroupKey& leaf : leaves) ranks.emplace(leaf, ranks.size());
+  const auto rank_of = [&](const GroupMember& member) {
+    const auto found = ranks.find(framework::GroupOf(*member.queued.pod));
+    return found == ranks.end() ? ranks.size() : found->second;
+  };
+  std::ranges::stable_sort(members, {}, rank_of);
+}
+
 }  // namespace
 
 void PodGroupCycle::Run(Random& random) {
@@ -85,10 +99,11 @@ void PodGroupCycle::Run(Random& random) {
     member.queued = std::move(queued);
     member.queued.attempt_began = state_.stopwatch.latest();
   }
+  const std::vector<PodGroupKey> leaves = framework::LeavesOf(*state_.pod_groups, group.root);
+  SortByLeaves(leaves, members);
   if (const std::string why = WhyInvalid(group.root, members); !why.empty()) {
     FailAll(std::move(members), why);
-    for (const PodGroupKey& leaf : framework::LeavesOf(*state_.pod_groups, group.root))
-      SetCondition(leaf, GroupVerdict::Failed(why));
+    for (const PodGroupKey& leaf : leaves) SetCondition(leaf, GroupVerdict::Failed(why));
     state_.queue.EndGroup(queue::PodGroupEnd::kError, state_.now);
     return;
   }
@@ -105,36 +120,38 @@ void PodGroupCycle::Run(Random& random) {
   }
   const Time began = state_.stopwatch.latest();
   std::optional<instruments::GroupMetrics>& metrics = state_.metrics.groups;
-  GroupVerdict tried, verdict;
+  std::optional<PodGroupVerdicts> verdicts;
   bool is_waiting = false;
   {
     const WithoutNominations without(state_.queue.nominator(), members);
-    tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
-    verdict = tried;
+    const GroupVerdicts tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
+    verdicts.emplace(*state_.pod_groups, group.root, tried, members);
     if (metrics) metrics->NoteAlgorithm(state_.stopwatch.Read() - began);
-    is_waiting = MakeRoom(profile, random, group.root, members, verdict);
+    is_waiting = MakeRoom(profile, random, group.root, members, *verdicts);
   }
-  for (GroupMember& member : members) Submit(profile, tried, verdict, is_waiting, std::move(member));
-  SetCondition(group.root, verdict);
-  if (metrics)
-    metrics->NoteAttempt(ResultOf(verdict, is_waiting), profile.scheduler_name(), state_.stopwatch.Read() - began);
-  state_.queue.EndGroup(EndOf(tried), state_.now);
+  for (GroupMember& member : members) Submit(profile, *verdicts, is_waiting, std::move(member));
+  for (const PodGroupKey& leaf : leaves) SetCondition(leaf, verdicts->Of(leaf));
+  if (metrics) {
+    metrics->NoteAttempt(ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
+                         state_.stopwatch.Read() - began);
+  }
+  state_.queue.EndGroup(EndOf(verdicts->AsTried(group.root)), state_.now);
 }
 
-// Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdict. True when
+// Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdicts. True when
 // one of them has helped, and the group waits for that.
 bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey& root, std::span<GroupMember> members,
-                             GroupVerdict& verdict) {
-  if (verdict.result != GroupVerdict::Result::kRefused) return false;
+                             PodGroupVerdicts& verdicts) {
+  if (verdicts.root().result != GroupVerdict::Result::kRefused) return false;
   const Time began = state_.stopwatch.Read();
-  const framework::Code code = AskForRoom(profile, random, root, members, verdict);
+  const framework::Code code = AskForRoom(profile, random, root, members, verdicts);
   profile.metrics->NotePoint(instruments::Point::kPodGroupPostFilter, code, state_.stopwatch.Read() - began);
   return code == framework::Code::kSuccess;
 }
 
 // The code that the extension point ends with.
 framework::Code PodGroupCycle::AskForRoom(Profile& profile, Random& random, const PodGroupKey& root,
-                                          std::span<GroupMember> members, GroupVerdict& verdict) {
+                                          std::span<GroupMember> members, PodGroupVerdicts& verdicts) {
   std::vector<framework::PodGroupMember> views;
   views.reserve(members.size());
   for (const GroupMember& member : members) {
@@ -159,11 +176,11 @@ framework::Code PodGroupCycle::AskForRoom(Profile& profile, Random& random, cons
     }
     const bool has_helped = result.status.IsSuccess();
     if (!has_helped && code != framework::Code::kUnschedulableAndUnresolvable) {
-      verdict = GroupVerdict::Failed("error in \"" + std::string(plugin->Name()) +
-                                     "\" PodGroupPostFilter plugins: " + result.status.Message());
+      verdicts.Fail("error in \"" + std::string(plugin->Name()) +
+                    "\" PodGroupPostFilter plugins: " + result.status.Message());
       return framework::Code::kError;
     }
-    verdict.reasons.push_back(has_helped ? result.message : result.status.Message());
+    verdicts.AddReason(has_helped ? result.message : result.status.Message());
     for (GroupMember& member : members) {
       const auto nomination = result.nominations.find(member.queued.pod->uid);
       if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};
@@ -172,7 +189,7 @@ framework::Code PodGroupCycle::AskForRoom(Profile& profile, Random& random, cons
   }
   std::string text;
   for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
-  verdict.reasons.push_back(std::move(text));
+  verdicts.AddReason(text);
   return framework::Code::kUnschedulable;
 }
 
@@ -270,10 +287,11 @@ void PodGroupCycle::DropStale(const Profile& profile, std::vector<GroupMember>& 
   });
 }
 
-// `tried`: what the trial said. `verdict`: that, and what came of making room, which the group may be waiting for.
-void PodGroupCycle::Submit(Profile& profile, const GroupVerdict& tried, const GroupVerdict& verdict, bool is_waiting,
-                           GroupMember&& member) {
+// `is_waiting`: for what came of making room.
+void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, bool is_waiting, GroupMember&& member) {
   using Result = GroupMember::Result;
+  const PodGroupKey leaf = framework::GroupOf(*member.queued.pod);
+  const GroupVerdict& verdict = verdicts.Of(leaf);
   if (verdict.IsScheduled() && member.result == Result::kPlaced) {
     Bind(profile, std::move(member));
     return;
@@ -291,7 +309,7 @@ void PodGroupCycle::Submit(Profile& profile, const GroupVerdict& tried, const Gr
     failure.nomination = {.is_set = true, .node_name = ""};
   } else if (member.result == Result::kNotTried) {
     failure.is_refusal = true;
-    failure.message = tried.Message();
+    failure.message = verdicts.AsTried(leaf).Message();
   }
   NoteDecision(member, failure.message);
   HandleSchedulingFailure(state_, profile, std::move(member.queued), std::move(failure));

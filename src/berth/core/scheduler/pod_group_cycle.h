@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodGroupCycle: one scheduling cycle of a pod group that the queue has handed out: all its waiting members are tried,
-// and bound, or none is. Within turns only.
+// and bound, or none is. Of a composite group, those of each PodGroup within it. Within turns only.
 //
 //   TakePoppedGroup --> valid? --> members that are deleted or assumed are dropped --> PodGroupTrial
 //                         | no                                                           |
@@ -19,6 +19,7 @@
 #include "berth/core/scheduler/core_state.h"
 #include "berth/core/scheduler/pod_group_conditions.h"
 #include "berth/core/scheduler/pod_group_trial.h"
+#include "berth/core/scheduler/pod_group_verdicts.h"
 
 namespace berth::scheduler {
 
@@ -37,13 +38,12 @@ class PodGroupCycle {
   void FailAll(std::vector<GroupMember>&& members, const std::string& why);
   void DropStale(const Profile& profile, std::vector<GroupMember>& members);
   bool MakeRoom(Profile& profile, Random& random, const framework::PodGroupKey& root, std::span<GroupMember> members,
-                GroupVerdict& verdict);
+                PodGroupVerdicts& verdicts);
   framework::Code AskForRoom(Profile& profile, Random& random, const framework::PodGroupKey& root,
-                             std::span<GroupMember> members, GroupVerdict& verdict);
+                             std::span<GroupMember> members, PodGroupVerdicts& verdicts);
   void NotePreemption(const framework::PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
                       Time began);
-  void Submit(Profile& profile, const GroupVerdict& tried, const GroupVerdict& verdict, bool is_waiting,
-              GroupMember&& member);
+  void Submit(Profile& profile, const PodGroupVerdicts& verdicts, bool is_waiting, GroupMember&& member);
   void Bind(Profile& profile, GroupMember&& member);
   void NoteDecision(const GroupMember& member, const std::string& message);
   void SetCondition(const framework::PodGroupKey& group, const GroupVerdict& verdict);

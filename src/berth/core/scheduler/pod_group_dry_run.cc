@@ -62,15 +62,19 @@ Status PodGroupTrialRun::TryGroup() {
   for (const GroupMember& member : members_) members.emplace_back().queued = member.queued;
   PodGroupTrial trial(state_, profile_, random_);
   trial.NoteLocality();
-  const GroupVerdict verdict = trial.Place(group_, members);
+  const GroupVerdict verdict = trial.Place(group_, members).at(group_);
   if (verdict.result == GroupVerdict::Result::kError) return Status::Error(verdict.Message());
   if (!verdict.IsScheduled()) return Status::Unschedulable(verdict.Message());
   assignments_.clear();
   assigned_nodes_.clear();
   restored_on_.clear();
-  are_filters_local_ = trial.is_local();
+  // Those that fitted count in any case, as upstream. They were not there when others were tried.
+  const auto is_free = [](const GroupMember& member) {
+    return member.result == GroupMember::Result::kPlaced && !member.is_held;
+  };
+  are_filters_local_ = trial.is_local() && std::ranges::none_of(members, is_free);
   for (auto member = members.rbegin(); member != members.rend(); ++member) {
-    if (member->result == GroupMember::Result::kPlaced) Unreserve(state_, profile_, *member->assumed);
+    if (member->is_held) Unreserve(state_, profile_, *member->assumed);
   }
   for (const GroupMember& member : members) {
     if (member.result != GroupMember::Result::kPlaced) continue;

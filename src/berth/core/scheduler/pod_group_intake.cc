@@ -13,19 +13,14 @@ using framework::PodGroupKey;
 namespace {
 
 // What there is to know of an object that is a group.
-struct GroupView {
-  PodGroupKey key;
-  const std::string* parent_name = nullptr;
-  std::string_view uid;
-};
+using GroupView = cache::PodGroupStates::GroupView;
 
 template <typename Group>
 std::optional<GroupView> ViewAs(const AnyObject& object, bool is_composite) {
   const auto* const group = std::get_if<std::shared_ptr<const Group>>(&object);
   if (group == nullptr || *group == nullptr) return std::nullopt;
-  return GroupView{{(*group)->metadata.namespace_name, (*group)->metadata.name, is_composite},
-                   &(*group)->parent_name,
-                   (*group)->metadata.uid};
+  const api::ObjectMeta& meta = (*group)->metadata;
+  return GroupView{{meta.namespace_name, meta.name, is_composite}, (*group)->parent_name, meta.creation_time};
 }
 
 std::optional<GroupView> ViewOf(const AnyObject& object) {
@@ -61,10 +56,10 @@ void PodGroupIntake::AfterObject(const AnyObject& before, const AnyObject& after
   const auto now = ViewOf(after);
   if (!now) return;
   const auto then = ViewOf(before);
-  state_.pod_groups->NoteParent(now->key, then ? then->parent_name : nullptr, now->parent_name);
+  state_.pod_groups->NoteGroup(then ? &*then : nullptr, &*now);
   // One of the same name that is another group, whose deletion was missed.
-  if (then && *then->parent_name != *now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_);
-  if (!then || *then->parent_name != *now->parent_name) state_.queue.PodGroupAdded(now->key, state_.now);
+  if (then && then->parent_name != now->parent_name && old_root_) state_.queue.PodGroupGone(*old_root_);
+  if (!then || then->parent_name != now->parent_name) state_.queue.PodGroupAdded(now->key, state_.now);
 }
 
 void PodGroupIntake::BeforeGone(framework::ObjectKind kind, std::string_view key) {
@@ -77,7 +72,7 @@ void PodGroupIntake::AfterGone(const AnyObject& before) {
   if (state_.pod_groups == nullptr) return;
   const auto then = ViewOf(before);
   if (!then) return;
-  state_.pod_groups->NoteParent(then->key, then->parent_name, nullptr);
+  state_.pod_groups->NoteGroup(&*then, nullptr);
   if (old_root_) state_.queue.PodGroupGone(*old_root_);
 }
 

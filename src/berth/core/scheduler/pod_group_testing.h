@@ -44,6 +44,25 @@ inline api::PodGroup Basic(const std::string& name) {
   return group;
 }
 
+// Gates with which there are groups of groups.
+inline const std::vector<std::string> kCompositeGates = {"TopologyAwareWorkloadScheduling=true",
+                                                         "CompositePodGroup=true"};
+// A gang of groups; of none at all, a basic group of groups.
+inline api::CompositePodGroup Composite(const std::string& name, std::int32_t min_group_count = 0,
+                                        const std::string& parent = "") {
+  api::CompositePodGroup group;
+  group.metadata.name = name;
+  group.metadata.namespace_name = "default";
+  group.metadata.uid = "uid-" + name;
+  if (min_group_count > 0) group.min_group_count = min_group_count;
+  group.parent_name = parent;
+  return group;
+}
+inline api::PodGroup Within(const std::string& parent, api::PodGroup group) {
+  group.parent_name = parent;
+  return group;
+}
+
 // What came out of a core.
 struct Written {
   std::map<std::string, std::string> bound;      // pod -> node
@@ -66,6 +85,9 @@ class GroupHarness : public Harness {
   }
   void Set(const api::CompositePodGroup& group) {
     core.Handle(ObjectSet{std::make_shared<const api::CompositePodGroup>(group)}, now);
+  }
+  void RemoveComposite(const std::string& name) {
+    core.Handle(ObjectGone{framework::ObjectKind::kCompositePodGroup, "default/" + name}, now);
   }
   void RemoveGroup(const std::string& name) {
     core.Handle(ObjectGone{framework::ObjectKind::kPodGroup, "default/" + name}, now);

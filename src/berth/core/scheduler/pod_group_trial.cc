@@ -21,6 +21,50 @@ using runtime::Outcome;
 namespace {
 
 bool IsPlaced(const GroupMember& member) { return member.result == GroupMember::Result::kPlaced; }
+bool IsHeld(const GroupMember& member) { return member.is_held; }
+
+bool IsError(const Status& status) {
+  return !status.IsSuccess() && !status.IsWait() && status.code() != framework::Code::kUnschedulable;
+}
+
+struct Child {
+  PodGroupKey group;
+  std::span<GroupMember> members;
+};
+
+// The children of a composite group, with the members that are within each.
+std::vector<Child> ChildrenOf(const framework::PodGroups& groups, const PodGroupKey& composite,
+                              std::span<GroupMember> members) {
+  std::vector<Child> children;
+  for (PodGroupKey& group : groups.ChildrenOf(composite)) {
+    std::size_t count = 0;
+    for (const PodGroupKey& leaf : framework::LeavesOf(groups, group)) {
+      while (count < members.size() && framework::GroupOf(*members[count].queued.pod) == leaf) ++count;
+    }
+    children.push_back({std::move(group), members.first(count)});
+    members = members.subspan(count);
+  }
+  return children;
+}
+
+// The members that are to be bound if the group is: of PodGroups that are scheduled, as all groups above them are.
+std::vector<GroupMember*> Chosen(const framework::PodGroups& groups, const PodGroupKey& group,
+                                 const GroupVerdicts& verdicts, std::span<GroupMember> members) {
+  std::vector<GroupMember*> chosen;
+  const auto verdict = verdicts.find(group);
+  if (verdict == verdicts.end() || !verdict->second.IsScheduled()) return chosen;
+  if (!group.is_composite) {
+    for (GroupMember& member : members) {
+      if (IsPlaced(member)) chosen.push_back(&member);
+    }
+    return chosen;
+  }
+  for (const Child& child : ChildrenOf(groups, group, members)) {
+    const std::vector<GroupMember*> of_child = Chosen(groups, child.group, verdicts, child.members);
+    chosen.insert(chosen.end(), of_child.begin(), of_child.end());
+  }
+  return chosen;
+}
 
 }  // namespace
 
@@ -48,65 +92,94 @@ PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
   if (!generators.empty()) generator_ = generators.front();
 }
 
-GroupVerdict PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMember> members) {
+GroupVerdicts PodGroupTrial::Place(const PodGroupKey& group, std::span<GroupMember> members) {
   const cache::PodGroupStates::Trial trial(state_.pod_groups.get());
-  GroupVerdict verdict =
-      state_.release.places_pod_groups_by_topology ? PlaceBest(group, members) : PlaceHere(group, members);
-  if (verdict.IsScheduled() && std::ranges::none_of(members, IsPlaced))
+  GroupVerdicts verdicts;
+  PlaceGroup(group, members, verdicts);
+  GroupVerdict& verdict = verdicts.at(group);
+  if (verdict.IsScheduled() && std::ranges::none_of(members, IsHeld))
     verdict = GroupVerdict::Refused({}, kPodGroupUnschedulable);
-  return verdict;
+  return verdicts;
 }
 
-GroupVerdict PodGroupTrial::PlaceHere(const PodGroupKey& group, std::span<GroupMember> members) {
-  GroupVerdict verdict = TryMembers(group, members);
+void PodGroupTrial::PlaceGroup(const PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts) {
+  if (state_.release.places_pod_groups_by_topology) return PlaceBest(group, members, verdicts);
+  PlaceHere(group, members, verdicts);
+}
+
+void PodGroupTrial::PlaceHere(const PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts) {
+  const GroupVerdict verdict = group.is_composite ? TryChildren(group, members, verdicts) : TryMembers(group, members);
   if (!verdict.IsScheduled()) TakeBack(members);
-  return verdict;
+  verdicts.insert_or_assign(group, verdict);
 }
 
 void PodGroupTrial::TakeBack(std::span<GroupMember> members) {
   for (GroupMember& member : std::views::reverse(members)) {
-    if (IsPlaced(member)) Unreserve(state_, profile_, *member.assumed);
+    if (member.is_held) Unreserve(state_, profile_, *member.assumed);
+    member.is_held = false;
   }
 }
 
-GroupVerdict PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> members) {
+void PodGroupTrial::PlaceBest(const PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts) {
+  const auto end = [&](GroupVerdict verdict) { verdicts.insert_or_assign(group, std::move(verdict)); };
   std::vector<PodGroupPlacement> placements;
-  if (generator_ == nullptr) {
-    placements.emplace_back();
-  } else {
-    const Time began = state_.stopwatch.Read();
-    const Status made =
-        runtime::Guarded([&] { return generator_->GeneratePlacements(group, state_.cache.nodes(), placements); });
-    const bool found_none = made.IsSuccess() && placements.empty();
-    NotePoint(instruments::Point::kPlacementGenerate, found_none ? framework::Code::kUnschedulable : made.code(),
-              began);
-    if (!made.IsSuccess()) return GroupVerdict::Failed(made.Message());
-  }
-  if (placements.empty()) return GroupVerdict::Refused({"no feasible placements found"});
+  if (const Status made = Generate(group, placements); !made.IsSuccess())
+    return end(GroupVerdict::Failed(made.Message()));
+  if (placements.empty()) return end(GroupVerdict::Refused({"no feasible placements found"}));
   if (state_.metrics.groups) state_.metrics.groups->NotePlacements(profile_.scheduler_name(), placements.size());
   std::vector<Tried> tried = TryPlacements(group, members, placements);
-  const auto is_scheduled = [](const Tried& each) { return each.verdict.IsScheduled(); };
-  const auto take = [&](Tried& from) { std::ranges::move(from.members, members.begin()); };
-  if (tried.back().verdict.result == GroupVerdict::Result::kError) {
-    take(tried.back());
-    return tried.back().verdict;
+  const auto verdict_of = [&](const Tried& each) -> const GroupVerdict& { return each.verdicts.at(group); };
+  const auto is_scheduled = [&](const Tried& each) { return verdict_of(each).IsScheduled(); };
+  const auto take = [&](Tried& from) {
+    std::ranges::move(from.members, members.begin());
+    for (auto& [of, verdict] : from.verdicts) verdicts.insert_or_assign(of, std::move(verdict));
+  };
+  if (verdict_of(tried.back()).result == GroupVerdict::Result::kError) {
+    // What was found out about groups within it is lost, as upstream.
+    if (group.is_composite) return end(verdict_of(tried.back()));
+    return take(tried.back());
   }
   if (std::ranges::none_of(tried, is_scheduled)) {
-    const GroupVerdict& first = tried.front().verdict;
+    const GroupVerdict first = verdict_of(tried.front());
     const std::string status = first.error.empty() ? first.Message() : first.error;
     take(tried.front());
-    return GroupVerdict::Refused(
+    return end(GroupVerdict::Refused(
         {"0/" + std::to_string(placements.size()) + " placements are available, first placement status: " + status},
-        kPodGroupUnschedulable);
+        kPodGroupUnschedulable));
   }
   std::size_t best = 0;
   if (const Status chosen = ChooseBest(group, placements, tried, best); !chosen.IsSuccess())
-    return GroupVerdict::Failed(chosen.Message());
-  take(tried[best]);
-  for (GroupMember& member : members) {
-    if (IsPlaced(member)) Assume(member);
+    return end(GroupVerdict::Failed(chosen.Message()));
+  Tried& chosen = tried[best];
+  for (GroupMember* const member : Chosen(*state_.pod_groups, group, chosen.verdicts, chosen.members)) {
+    Assume(*member);
+    if (member->is_held || !state_.release.has_composite_pod_groups) continue;
+    TakeBack(chosen.members);
+    return end(GroupVerdict::Failed("failed to assume the subtree: " + member->failure.message));
   }
-  return {};
+  take(chosen);
+}
+
+Status PodGroupTrial::Generate(const PodGroupKey& group, std::vector<PodGroupPlacement>& placements) const {
+  if (generator_ == nullptr) {
+    placements.emplace_back();
+    return {};
+  }
+  const framework::NodeTable& nodes = state_.cache.nodes();
+  const auto find = [&](const std::string& name) -> const api::Node* {
+    if (all_nodes_ != nullptr) {
+      const auto found = all_nodes_->find(name);
+      return found == all_nodes_->end() ? nullptr : found->second.get();
+    }
+    const framework::NodeIndex row = nodes.Find(name);
+    return row == framework::kNoNode ? nullptr : &nodes.Info(row).node();
+  };
+  const Time began = state_.stopwatch.Read();
+  const Status made =
+      runtime::Guarded([&] { return generator_->GeneratePlacements(group, {nodes, find}, placements); });
+  const bool found_none = made.IsSuccess() && placements.empty();
+  NotePoint(instruments::Point::kPlacementGenerate, found_none ? framework::Code::kUnschedulable : made.code(), began);
+  return made;
 }
 
 // One after the other, until one fails. Nothing stays placed, and all nodes are there again.
@@ -114,15 +187,16 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
                                                                std::span<const GroupMember> members,
                                                                std::span<const PodGroupPlacement> placements) {
   Overlay overlay(state_);
-  std::map<std::string, std::shared_ptr<const api::Node>>
-      hidden;  // in order, so that rows are given back in the same one
+  Nodes hidden;  // in order, so that rows are given back in the same one
   const framework::NodeTable& nodes = state_.cache.nodes();
   const bool is_everywhere = placements.size() == 1 && (placements.front().node_names.empty() ||
                                                         placements.front().node_names.size() == nodes.node_count());
+  const bool hides_first = !is_everywhere && all_nodes_ == nullptr;
   if (!is_everywhere) {
     for (const framework::NodeIndex row : nodes.rows()) hidden[nodes.Info(row).name()] = nodes.Info(row).node_ptr();
     for (const auto& [name, node] : hidden) overlay.RemoveNode(name);
   }
+  if (hides_first) all_nodes_ = &hidden;
   std::vector<Tried> tried;
   for (const PodGroupPlacement& placement : placements) {
     const Time began = state_.stopwatch.Read();
@@ -132,17 +206,18 @@ std::vector<PodGroupTrial::Tried> PodGroupTrial::TryPlacements(const PodGroupKey
     }
     Tried& now = tried.emplace_back();
     now.members.assign(members.begin(), members.end());
-    now.verdict = PlaceHere(group, now.members);
-    if (now.verdict.IsScheduled()) TakeBack(now.members);
-    for (const GroupMember& member : now.members) {
-      if (IsPlaced(member)) now.assignments.push_back({member.queued.pod, member.assumed->node_name});
-    }
+    PlaceHere(group, now.members, now.verdicts);
+    TakeBack(now.members);
+    for (const GroupMember* member : Chosen(*state_.pod_groups, group, now.verdicts, now.members))
+      now.assignments.push_back({member->queued.pod, member->assumed->node_name});
     overlay.UndoTo(mark);
-    if (now.verdict.result == GroupVerdict::Result::kError) break;
+    const GroupVerdict& verdict = now.verdicts.at(group);
+    if (verdict.result == GroupVerdict::Result::kError) break;
     if (state_.metrics.groups)
-      state_.metrics.groups->NotePlacement(profile_.scheduler_name(), now.verdict.IsScheduled(),
+      state_.metrics.groups->NotePlacement(profile_.scheduler_name(), verdict.IsScheduled(),
                                            state_.stopwatch.Read() - began);
   }
+  if (hides_first) all_nodes_ = nullptr;
   return tried;
 }
 
@@ -151,7 +226,7 @@ Status PodGroupTrial::ChooseBest(const PodGroupKey& group, std::span<const PodGr
                                  std::span<const Tried> tried, std::size_t& best) {
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < tried.size(); ++i) {
-    if (tried[i].verdict.IsScheduled()) candidates.push_back(i);
+    if (tried[i].verdicts.at(group).IsScheduled()) candidates.push_back(i);
   }
   best = candidates.front();
   if (candidates.size() == 1) return {};
@@ -212,6 +287,7 @@ void PodGroupTrial::Reserve(GroupMember& member, const framework::Cycle& cycle) 
   const Status reserved = RunReserve(state_, profile_, cycle, *member.assumed, member.queued.is_sampled);
   if (reserved.IsSuccess()) {
     member.result = GroupMember::Result::kPlaced;
+    member.is_held = true;
     return;
   }
   Unreserve(state_, profile_, *member.assumed);
@@ -220,15 +296,12 @@ void PodGroupTrial::Reserve(GroupMember& member, const framework::Cycle& cycle) 
 }
 
 GroupVerdict PodGroupTrial::TryMembers(const PodGroupKey& group, std::span<GroupMember> members) {
-  const auto is_error = [](const Status& status) {
-    return !status.IsSuccess() && !status.IsWait() && status.code() != framework::Code::kUnschedulable;
-  };
   const auto not_evaluated = [](const Status& status) {
     return GroupVerdict::Failed("failed to evaluate placement feasibility: " + status.Message());
   };
   PlacementProgress progress{members.size(), state_.pod_groups->CountsOf(group).scheduled};
   Status feasible = AskFeasible(group, progress);
-  if (is_error(feasible)) return not_evaluated(feasible);
+  if (IsError(feasible)) return not_evaluated(feasible);
   if (feasible.IsRejected()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
   for (GroupMember& member : members) {
     PlaceMember(member);
@@ -237,12 +310,36 @@ GroupVerdict PodGroupTrial::TryMembers(const PodGroupKey& group, std::span<Group
     --progress.remaining;
     if (IsPlaced(member)) ++progress.scheduled;
     feasible = AskFeasible(group, progress);
-    if (is_error(feasible)) return not_evaluated(feasible);
+    if (IsError(feasible)) return not_evaluated(feasible);
     // The members that are left cannot make enough of them.
     if (feasible.IsRejected()) return GroupVerdict::Refused(feasible.reasons());
   }
   if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
   return {};
+}
+
+// As TryMembers(), with groups for pods. What children say of each other differs a little, as upstream.
+GroupVerdict PodGroupTrial::TryChildren(const PodGroupKey& group, std::span<GroupMember> members,
+                                        GroupVerdicts& verdicts) {
+  const auto verdict_of = [](const Status& feasible) {
+    if (IsError(feasible)) return GroupVerdict::Failed(feasible.Message());
+    return feasible.IsSuccess() ? GroupVerdict() : GroupVerdict::Refused(feasible.reasons());
+  };
+  const std::vector<Child> children = ChildrenOf(*state_.pod_groups, group, members);
+  PlacementProgress progress{children.size(), 0};
+  Status feasible = AskFeasible(group, progress);
+  for (const Child& child : children) {
+    if (!feasible.IsSuccess() && !feasible.IsWait()) return verdict_of(feasible);
+    PlaceGroup(child.group, child.members, verdicts);
+    const GroupVerdict& verdict = verdicts.at(child.group);
+    if (verdict.result == GroupVerdict::Result::kError)
+      return GroupVerdict::Failed("composite pod group evaluation failed due to child error: " + verdict.error);
+    --progress.remaining;
+    if (verdict.IsScheduled()) ++progress.scheduled;
+    feasible = AskFeasible(group, progress);
+  }
+  if (feasible.IsWait()) return GroupVerdict::Refused(feasible.reasons(), kPodGroupUnschedulable);
+  return verdict_of(feasible);
 }
 
 Status PodGroupTrial::AskFeasible(const PodGroupKey& group, const PlacementProgress& progress) const {

@@ -3,11 +3,15 @@
 // the live cache: a member that fits is assumed and reserved, so that the next one sees it. What did not lead to a
 // placing of the group is taken back, the last one first. With topology placements (gate
 // TopologyAwareWorkloadScheduling) it does so on each placement by itself, with all other nodes hidden, and places the
-// group where that scores best. Upstream: podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm.
+// group where that scores best. A composite group tries its children in the same way, each on the nodes of the
+// placement that is tried for it, and each with all that is within the child. Upstream:
+// podGroupSchedulingDefaultAlgorithm, podGroupSchedulingPlacementAlgorithm, podGroupSchedulingRecursiveAlgorithm.
 // Within turns only.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +42,9 @@ struct GroupVerdict {
   static GroupVerdict Failed(std::string error);
 };
 
+// Of a group and all groups within it; those that were not tried, or whose trial counts no more, are not in it.
+using GroupVerdicts = std::map<framework::PodGroupKey, GroupVerdict>;
+
 // What stands before the reasons of a group that was refused as a whole.
 inline constexpr std::string_view kPodGroupUnschedulable = "pod group is unschedulable";
 
@@ -52,6 +59,7 @@ struct GroupMember {
   // Of kPlaced:
   framework::PodInfoPtr assumed;
   framework::NodeIndex row = framework::kNoNode;
+  bool is_held = false;  // it is assumed and reserved now
   // Of kRefused and kFailed: what the pod is told.
   SchedulingFailure failure;
   // For the decision log.
@@ -67,24 +75,31 @@ class PodGroupTrial {
   // All must outlive it.
   PodGroupTrial(CoreState& state, Profile& profile, Random& random);
 
-  // Tries the members of a PodGroup in order. Where the verdict is not kScheduled, none of them stays placed, and those
-  // that fitted say kPlaced all the same. A group of which no member is new to its node is not scheduled.
-  GroupVerdict Place(const framework::PodGroupKey& group, std::span<GroupMember> members);
+  // Tries the members of a group, which come in the order of framework::LeavesOf(). The verdict of the group itself is
+  // always among those that it returns. Members are held where the verdict of their PodGroup and of all groups above is
+  // kScheduled; others that fitted say kPlaced all the same. A group of which no member is new to its node is not
+  // scheduled.
+  GroupVerdicts Place(const framework::PodGroupKey& group, std::span<GroupMember> members);
 
   // Notes from now on whether the filters of the members that are tried look at one node alone.
   void NoteLocality() { is_local_ = true; }
   bool is_local() const { return is_local_.value_or(false); }
 
  private:
+  using Nodes = std::map<std::string, std::shared_ptr<const api::Node>>;
   // A placement on which the group was tried.
   struct Tried {
-    GroupVerdict verdict;
+    GroupVerdicts verdicts;
     std::vector<GroupMember> members;
     std::vector<framework::PodGroupAssignment> assignments;
   };
 
-  GroupVerdict PlaceHere(const framework::PodGroupKey& group, std::span<GroupMember> members);
-  GroupVerdict PlaceBest(const framework::PodGroupKey& group, std::span<GroupMember> members);
+  // Each writes the verdict of the group, and those of groups within it.
+  void PlaceGroup(const framework::PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts);
+  void PlaceHere(const framework::PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts);
+  void PlaceBest(const framework::PodGroupKey& group, std::span<GroupMember> members, GroupVerdicts& verdicts);
+  framework::Status Generate(const framework::PodGroupKey& group,
+                             std::vector<framework::PodGroupPlacement>& placements) const;
   std::vector<Tried> TryPlacements(const framework::PodGroupKey& group, std::span<const GroupMember> members,
                                    std::span<const framework::PodGroupPlacement> placements);
   framework::Status ChooseBest(const framework::PodGroupKey& group,
@@ -100,6 +115,8 @@ class PodGroupTrial {
   void Reserve(GroupMember& member, const framework::Cycle& cycle);
   void TakeBack(std::span<GroupMember> members);
   GroupVerdict TryMembers(const framework::PodGroupKey& group, std::span<GroupMember> members);
+  GroupVerdict TryChildren(const framework::PodGroupKey& group, std::span<GroupMember> members,
+                           GroupVerdicts& verdicts);
   framework::Status AskFeasible(const framework::PodGroupKey& group,
                                 const framework::PlacementProgress& progress) const;
   void PlaceMember(GroupMember& member);
@@ -109,6 +126,7 @@ class PodGroupTrial {
   Random& random_;
   const framework::PlacementFeasiblePlugin* feasible_ = nullptr;   // null: any number is enough
   const framework::PlacementGeneratePlugin* generator_ = nullptr;  // null: all nodes are one placement
+  const Nodes* all_nodes_ = nullptr;                               // while some are hidden
   std::optional<bool> is_local_;                                   // nullopt: nobody asks
 };
 

@@ -18,17 +18,6 @@ using framework::PodInfoPtr;
 
 namespace {
 
-// The group itself, and those above it as far as they are known.
-std::vector<PodGroupKey> Ancestry(const PodGroups& groups, const PodGroupKey& leaf) {
-  std::vector<PodGroupKey> keys{leaf};
-  const std::optional<PodGroupKey> root = groups.RootOf(leaf);
-  if (!root) return keys;
-  // All of them are known: RootOf() has gone the same way.
-  while (keys.back() != *root)
-    keys.push_back({leaf.namespace_name, *framework::ParentNameOf(groups, keys.back()), true});
-  return keys;
-}
-
 bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& key) {
   return framework::ReadGroup(groups, key, false, [](const auto& group) { return group.is_disrupted_whole; });
 }
@@ -37,7 +26,7 @@ bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& key) {
 std::optional<PodGroupKey> WholeGroupOf(const PodGroups& groups, const PodInfo& pod) {
   std::optional<PodGroupKey> whole;
   if (pod.pod_group_name.empty()) return whole;
-  for (PodGroupKey& key : Ancestry(groups, framework::GroupOf(pod))) {
+  for (PodGroupKey& key : framework::AncestryOf(groups, framework::GroupOf(pod))) {
     if (IsDisruptedWhole(groups, key)) whole = std::move(key);
   }
   return whole;
@@ -63,8 +52,8 @@ Time EarliestStart(const VictimUnit& unit, Time now) {
 
 std::int32_t VictimPriority(const PodGroups& groups, const PodInfo& pod) {
   if (pod.pod_group_name.empty()) return pod.priority();
-  const std::optional<PodGroupKey> root = groups.RootOf(framework::GroupOf(pod));
-  return root ? framework::PriorityOf(groups, *root) : pod.priority();
+  const std::vector<PodGroupKey> ancestry = framework::AncestryOf(groups, framework::GroupOf(pod));
+  return ancestry.empty() ? pod.priority() : framework::PriorityOf(groups, ancestry.back());
 }
 
 std::vector<VictimUnit> UnitsOn(const framework::NodeInfo& node, const PodGroups& groups) {

@@ -17,7 +17,7 @@ struct VictimUnit {
   enum class Kind : std::uint8_t { kPod, kPodGroup, kCompositePodGroup };
 
   Kind kind = Kind::kPod;
-  std::int32_t priority = 0;  // of the root group, if the pods are in one
+  std::int32_t priority = 0;  // of the highest group that is known, if the pods are in one
   std::vector<framework::PodInfoPtr> pods;
 };
 

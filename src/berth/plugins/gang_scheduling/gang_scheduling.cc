@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "berth/plugins/helper/events.h"
 
@@ -39,29 +41,92 @@ std::string TreeText(const PodGroupKey& root) {
   return "waiting for composite pod group \"" + root.name + "\" tree to meet quorum";
 }
 
+std::string NotThere(const PodGroupKey& composite) {
+  return "failed to build hierarchy snapshot: composite pod group object not found in state for " +
+         composite.EntityText();
+}
+
+// Of groups above each other, the one that comes a second time on the way down from `top`; nullopt: none does.
+std::optional<PodGroupKey> CycleBelow(const PodGroups& groups, const PodGroupKey& top) {
+  std::set<PodGroupKey> visited{top};
+  std::vector<PodGroupKey> to_visit{top};
+  while (!to_visit.empty()) {
+    const PodGroupKey composite = std::move(to_visit.back());
+    to_visit.pop_back();
+    for (PodGroupKey& child : groups.ChildrenOf(composite)) {
+      if (!visited.insert(child).second) return child;
+      if (child.is_composite) to_visit.push_back(std::move(child));
+    }
+  }
+  return std::nullopt;
+}
+
+// The root of the tree that a PodGroup is in, or why that is not known, as upstream finds out and says it:
+// BuildHierarchySnapshotFromPod, GetRootKeyForGroup.
+struct Root {
+  PodGroupKey key;
+  std::string why_not;  // empty: it is known
+};
+Root FindRoot(const PodGroups& groups, const PodGroupKey& leaf) {
+  const api::PodGroup* const pod_group = groups.FindPodGroup(leaf);
+  if (pod_group == nullptr)
+    return {leaf, "failed to build hierarchy snapshot: pod group object not found in state for " + leaf.EntityText()};
+  if (pod_group->parent_name.empty()) return {leaf, ""};
+  const PodGroupKey parent{leaf.namespace_name, pod_group->parent_name, true};
+  PodGroupKey top = parent;
+  bool is_root = false;
+  for (int level = 1; level < framework::kPodGroupLevelsMax && !is_root; ++level) {
+    const api::CompositePodGroup* const composite = groups.FindComposite(top);
+    if (composite == nullptr) return {leaf, NotThere(top)};
+    is_root = composite->parent_name.empty();
+    if (!is_root) top.name = composite->parent_name;
+  }
+  if (is_root) return {top, ""};
+  // One level more than the API has: upstream takes that for a root too, if it is one.
+  if (const auto in_cycle = CycleBelow(groups, top)) {
+    return {leaf, "failed to build hierarchy snapshot: cycle detected in composite pod group hierarchy: " +
+                      in_cycle->EntityText()};
+  }
+  const api::CompositePodGroup* const composite = groups.FindComposite(top);
+  if (composite == nullptr || !composite->parent_name.empty()) return {leaf, NotThere(parent)};
+  return {top, ""};
+}
+
 }  // namespace
 
-bool GangScheduling::IsReady(const PodGroups& groups, const PodGroupKey& group, Count count) {
+bool GangScheduling::IsReady(const PodGroups& groups, const PodGroupKey& group, Count count, int depth) {
+  if (depth == framework::kPodGroupDepthMax) return false;
   const std::int64_t wanted = MinCountOf(groups, group);
   if (!group.is_composite)
     return groups.FindPodGroup(group) != nullptr && static_cast<std::int64_t>(count(groups.CountsOf(group))) >= wanted;
   const std::vector<PodGroupKey> children = groups.ChildrenOf(group);
-  return std::ranges::count_if(children, [&](const PodGroupKey& child) { return IsReady(groups, child, count); }) >=
-         wanted;
+  const auto is_ready = [&](const PodGroupKey& child) { return IsReady(groups, child, count, depth + 1); };
+  return std::ranges::count_if(children, is_ready) >= wanted;
+}
+
+bool GangScheduling::IsTreeReady(const PodGroups& groups, const PodGroupKey& root, Count count) const {
+  if (!root.is_composite || groups.version() == 0) return IsReady(groups, root, count);
+  Known& known = count == Count{AllOf} ? all_ : scheduled_;
+  if (known.version != groups.version() || known.root != root)
+    known = {groups.version(), root, IsReady(groups, root, count)};
+  return known.is_ready;
 }
 
 Status GangScheduling::PreEnqueue(const PodInfo& pod) const {
   const PodGroups* const groups = handle_.pod_groups();
   if (groups == nullptr || pod.pod_group_name.empty()) return {};
   const PodGroupKey group = framework::GroupOf(pod);
-  const std::optional<PodGroupKey> root = groups->RootOf(group);
-  if (!root) {
-    return Status::UnschedulableAndUnresolvable("waiting for pods's pod group \"" + group.name +
-                                                "\" to appear in scheduling queue");
+  Root root{group, ""};
+  if (handle_.release().has_composite_pod_groups) {
+    root = FindRoot(*groups, group);
+  } else if (groups->FindPodGroup(group) == nullptr) {
+    root.why_not = "waiting for pods's pod group \"" + group.name + "\" to appear in scheduling queue";
   }
-  if (IsReady(*groups, *root, AllOf)) return {};
+  if (!root.why_not.empty()) return Status::UnschedulableAndUnresolvable(root.why_not);
+  if (IsTreeReady(*groups, root.key, AllOf)) return {};
   return Status::UnschedulableAndUnresolvable(
-      root->is_composite ? TreeText(*root) : "waiting for minCount pods from a gang to appear in scheduling queue");
+      root.key.is_composite ? TreeText(root.key)
+                            : "waiting for minCount pods from a gang to appear in scheduling queue");
 }
 
 // Upstream also activates the gang's pods without a node here. They are in the same cycle, or wait for its end and are
@@ -70,18 +135,20 @@ framework::PermitResult GangScheduling::Permit(const framework::Cycle&, const Po
   PodGroups* const groups = handle_.pod_groups();
   if (groups == nullptr || pod.pod_group_name.empty()) return {};
   const PodGroupKey group = framework::GroupOf(pod);
-  const std::optional<PodGroupKey> root = groups->RootOf(group);
-  if (!root) {
-    return {Status::Error("failed to get podGroup " + group.Text() + ": podgroup.scheduling.k8s.io \"" + group.name +
-                          "\" not found"),
-            {}};
+  Root root{group, ""};
+  if (handle_.release().has_composite_pod_groups) {
+    root = FindRoot(*groups, group);
+  } else if (groups->FindPodGroup(group) == nullptr) {
+    root.why_not =
+        "failed to get podGroup " + group.Text() + ": podgroup.scheduling.k8s.io \"" + group.name + "\" not found";
   }
-  if (!IsReady(*groups, *root, ScheduledOf)) {
+  if (!root.why_not.empty()) return {Status::Error(root.why_not), {}};
+  if (!IsTreeReady(*groups, root.key, ScheduledOf)) {
     const std::string why =
-        root->is_composite ? TreeText(*root) : "waiting for minCount pods from a gang to be scheduled";
+        root.key.is_composite ? TreeText(root.key) : "waiting for minCount pods from a gang to be scheduled";
     return {Status(framework::Code::kWait, {why}), kPermitTimeout};
   }
-  for (const PodGroupKey& leaf : framework::LeavesOf(*groups, *root)) groups->AllowWaiting(leaf, Name());
+  for (const PodGroupKey& leaf : framework::LeavesOf(*groups, root.key)) groups->AllowWaiting(leaf, Name());
   return {};
 }
 

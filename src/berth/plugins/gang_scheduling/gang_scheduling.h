@@ -3,6 +3,7 @@
 // counts groups as a gang counts pods. Without pod groups in the scheduler it does nothing.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -36,10 +37,21 @@ class GangScheduling final : public framework::PreEnqueuePlugin,
   using Count = std::size_t (*)(const framework::PodGroups::Counts& counts);
 
   // Whether so many pods, or groups, are there as the group wants.
-  static bool IsReady(const framework::PodGroups& groups, const framework::PodGroupKey& group, Count count);
+  static bool IsReady(const framework::PodGroups& groups, const framework::PodGroupKey& group, Count count,
+                      int depth = 0);
+  // The same of a root, whose pods ask one after the other: the last answer is kept until something changes.
+  bool IsTreeReady(const framework::PodGroups& groups, const framework::PodGroupKey& root, Count count) const;
   bool AreOneHierarchy(const framework::PodInfo& pod, const framework::PodGroupKey& group) const;
 
+  struct Known {
+    std::uint64_t version = 0;
+    framework::PodGroupKey root;
+    bool is_ready = false;
+  };
+
   framework::Handle& handle_;
+  mutable Known all_;
+  mutable Known scheduled_;
 };
 
 }  // namespace berth::plugins

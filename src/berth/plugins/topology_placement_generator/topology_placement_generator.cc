@@ -8,7 +8,7 @@
 namespace berth::plugins {
 
 using framework::NodeIndex;
-using framework::NodeList;
+using framework::PlacementNodes;
 using framework::PodGroupKey;
 using framework::PodGroupPlacement;
 using framework::PodInfoPtr;
@@ -23,20 +23,30 @@ std::string_view TopologyKeyOf(const framework::PodGroups& groups, const PodGrou
   return keys == nullptr || keys->empty() ? std::string_view() : std::string_view(keys->front());
 }
 
+// A group that is deeper within `group` than the API's levels allow; nullopt: there is none.
+std::optional<PodGroupKey> TooDeep(const framework::PodGroups& groups, const PodGroupKey& group, int level = 0) {
+  if (level == framework::kPodGroupLevelsMax) return group;
+  if (!group.is_composite) return std::nullopt;
+  for (const PodGroupKey& child : groups.ChildrenOf(group)) {
+    if (auto found = TooDeep(groups, child, level + 1)) return found;
+  }
+  return std::nullopt;
+}
+
 // The domain of the pods that have a node; nullopt without pods.
-Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& group, const NodeList& nodes,
+Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& group, const PlacementNodes& nodes,
                          std::string_view key, std::optional<std::string>& domain) {
   const auto wrong = [](const std::string& why) {
     return Status::Error("cannot determine domain for already scheduled pods: " + why);
   };
   for (const PodGroupKey& leaf : framework::LeavesOf(groups, group)) {
     for (const PodInfoPtr& pod : groups.ScheduledPods(leaf)) {
-      const NodeIndex row = nodes.Find(pod->node_name);
-      if (row == framework::kNoNode) {
+      const api::Node* const node = nodes.find(pod->node_name);
+      if (node == nullptr) {
         return wrong("getting node for pod " + pod->Key() + ": nodeinfo not found for node name \"" + pod->node_name +
                      "\"");
       }
-      const std::string* const value = nodes.Info(row).node().metadata.labels.Find(key);
+      const std::string* const value = node->metadata.labels.Find(key);
       if (value == nullptr) return wrong("no topology domain found for pod " + pod->Key());
       if (domain && *domain != *value)
         return wrong("more than 1 domain found for pod group: " + *domain + ", " + *value);
@@ -48,24 +58,27 @@ Status DomainOfScheduled(const framework::PodGroups& groups, const PodGroupKey& 
 
 }  // namespace
 
-Status TopologyPlacementGenerator::GeneratePlacements(const PodGroupKey& group, const NodeList& nodes,
+Status TopologyPlacementGenerator::GeneratePlacements(const PodGroupKey& group, const PlacementNodes& nodes,
                                                       std::vector<PodGroupPlacement>& placements) const {
   const framework::PodGroups& groups = *handle_.pod_groups();
   const std::string_view key = TopologyKeyOf(groups, group);
   if (key.empty()) {
     PodGroupPlacement& all = placements.emplace_back();
-    for (const NodeIndex row : nodes.rows()) all.node_names.push_back(nodes.Info(row).name());
+    for (const NodeIndex row : nodes.usable.rows()) all.node_names.push_back(nodes.usable.Info(row).name());
     return {};
   }
+  if (const auto too_deep = TooDeep(groups, group))
+    return Status::Error("exceeded maximum hierarchy depth at " + too_deep->EntityText());
   std::optional<std::string> required;
   if (Status status = DomainOfScheduled(groups, group, nodes, key, required); !status.IsSuccess()) return status;
   std::map<std::string, PodGroupPlacement> by_domain;
-  for (const NodeIndex row : nodes.rows()) {
-    const std::string* const domain = nodes.Info(row).node().metadata.labels.Find(key);
+  for (const NodeIndex row : nodes.usable.rows()) {
+    const framework::NodeInfo& node = nodes.usable.Info(row);
+    const std::string* const domain = node.node().metadata.labels.Find(key);
     if (domain == nullptr || (required && *required != *domain)) continue;
     PodGroupPlacement& placement = by_domain[*domain];
     placement.name = *domain;
-    placement.node_names.push_back(nodes.Info(row).name());
+    placement.node_names.push_back(node.name());
   }
   for (auto& [domain, placement] : by_domain) placements.push_back(std::move(placement));
   return {};

@@ -18,7 +18,7 @@ class TopologyPlacementGenerator final : public framework::PlacementGeneratePlug
   explicit TopologyPlacementGenerator(framework::Handle& handle) : handle_(handle) {}
 
   std::string_view Name() const override { return names::kTopologyPlacementGenerator; }
-  framework::Status GeneratePlacements(const framework::PodGroupKey& group, const framework::NodeList& nodes,
+  framework::Status GeneratePlacements(const framework::PodGroupKey& group, const framework::PlacementNodes& nodes,
                                        std::vector<framework::PodGroupPlacement>& placements) const override;
 
  private:
