@@ -121,7 +121,8 @@ TEST_F(PodGroupPlacementTest, WeightsAreTheConfigurations) {
     h.AddMembers("g", 2, "4");
     const std::set<std::string> racks = Racks(h.Cycle());
     EXPECT_EQ(racks.size(), 1U) << c.name;
-    if (c.want[0] != '\0') EXPECT_EQ(*racks.begin(), c.want) << c.name;
+    if (c.want[0] == '\0') continue;
+    EXPECT_EQ(*racks.begin(), c.want) << c.name;
   }
 }
 
