@@ -142,6 +142,7 @@ const std::map<std::string_view, Golden> kGolden = {
     {"resourceSlices", {"ResourceSlice", ExpectSame<ResourceSlice, DecodeResourceSlice>}},
     {"deviceClasses", {"DeviceClass", ExpectSame<DeviceClass, DecodeDeviceClass>}},
     {"podGroups", {"PodGroup", ExpectSame<PodGroup, DecodePodGroup>}},
+    {"compositePodGroups", {"CompositePodGroup", ExpectSame<CompositePodGroup, DecodeCompositePodGroup>}},
     {"resourceClaims", {"ResourceClaim", ExpectSame<ResourceClaim, DecodeResourceClaim>}},
 };
 

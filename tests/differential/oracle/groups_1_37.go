@@ -15,7 +15,9 @@ import (
 	"time"
 
 	v1 "k8s.io/api/core/v1"
+	schedulingv1alpha3 "k8s.io/api/scheduling/v1alpha3"
 	schedulingv1beta1 "k8s.io/api/scheduling/v1beta1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,12 +49,22 @@ type groupRun struct {
 }
 
 type podGroup = schedulingv1beta1.PodGroup
+type compositePodGroup = schedulingv1alpha3.CompositePodGroup
 
 // gatesOfGroups are on in cases with pod groups, unless a case says otherwise.
 var gatesOfGroups = map[string]bool{"GenericWorkload": true}
 
 // feedGroups tells listers, cache and queue of pod groups, in file order.
-func (e *engine) feedGroups(groups []*podGroup) error {
+func (e *engine) feedGroups(groups []*podGroup, composites []*compositePodGroup) error {
+	if len(composites) > 0 {
+		if err := put(e.inf.Scheduling().V1alpha3().CompositePodGroups().Informer().GetIndexer(), composites); err != nil {
+			return err
+		}
+	}
+	for _, composite := range composites {
+		e.sched.Cache.AddCompositePodGroup(e.logger, composite)
+		e.sched.SchedulingQueue.AddCompositePodGroup(e.logger, composite)
+	}
 	if len(groups) == 0 {
 		return nil
 	}
@@ -101,17 +113,40 @@ func (e *engine) watchGroups() *groupRun {
 	e.api.client.PrependReactor("patch", "podgroups", func(a clienttesting.Action) (bool, runtime.Object, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
+		key := a.GetNamespace() + "/" + a.(clienttesting.PatchAction).GetName()
 		var p struct {
-			Status struct{ Conditions []metav1.Condition }
+			Status struct{ Conditions []json.RawMessage }
 		}
 		if err := patch(a, &p); err != nil {
 			return true, nil, err
 		}
-		for _, c := range p.Status.Conditions {
-			if c.Status == "" {
-				continue // the patch leaves it as it was
+		for _, raw := range p.Status.Conditions {
+			var named metav1.Condition
+			var fields map[string]json.RawMessage
+			if err := errors.Join(json.Unmarshal(raw, &named), json.Unmarshal(raw, &fields)); err != nil {
+				return true, nil, err
 			}
-			r.out.Condition = &ConditionOut{c.Type, string(c.Status), c.Reason, c.Message}
+			// What has not changed is not in the patch; what is empty now is null there.
+			out := metav1.Condition{Type: named.Type}
+			if obj, ok, _ := e.inf.Scheduling().V1beta1().PodGroups().Informer().GetIndexer().GetByKey(key); ok {
+				if old := apimeta.FindStatusCondition(obj.(*schedulingv1beta1.PodGroup).Status.Conditions, named.Type); old != nil {
+					out = *old
+				}
+			}
+			changed := false
+			for field, to := range map[string]*string{"status": (*string)(&out.Status), "reason": &out.Reason, "message": &out.Message} {
+				text, ok := fields[field]
+				if !ok {
+					continue
+				}
+				changed, *to = true, ""
+				if err := json.Unmarshal(text, to); err != nil {
+					return true, nil, err
+				}
+			}
+			if changed {
+				r.out.Conditions[key] = &ConditionOut{out.Type, string(out.Status), out.Reason, out.Message}
+			}
 		}
 		return true, &schedulingv1beta1.PodGroup{}, nil
 	})
@@ -141,7 +176,11 @@ func (e *engine) watchGroups() *groupRun {
 	e.sched.NextEntity = func(logger klog.Logger) (framework.QueuedEntityInfo, error) {
 		ent, err := next(logger)
 		if err == nil && ent != nil {
-			r.out.Entity = fmt.Sprintf("%s/%s/%s", ent.Type(), ent.GetNamespace(), ent.GetName())
+			kind := ent.Type()
+			if group, ok := ent.(*framework.QueuedPodGroupInfo); ok {
+				kind = group.GetType()
+			}
+			r.out.Entity = fmt.Sprintf("%s/%s/%s", kind, ent.GetNamespace(), ent.GetName())
 		}
 		return ent, err
 	}
@@ -155,7 +194,7 @@ func (r *groupRun) cycles() ([]*CycleOut, error) {
 		if len(all) == maxCycles {
 			return all, errors.New("self-check: the queue does not calm down")
 		}
-		r.out = &CycleOut{Bound: map[string]string{}, Failed: map[string]*PodOut{}, Nominated: map[string]string{}}
+		r.out = &CycleOut{Bound: map[string]string{}, Failed: map[string]*PodOut{}, Nominated: map[string]string{}, Conditions: map[string]*ConditionOut{}}
 		r.victim = nil
 		for _, w := range r.watchers {
 			w.reset()
@@ -167,6 +206,7 @@ func (r *groupRun) cycles() ([]*CycleOut, error) {
 		if err := r.apply(); err != nil {
 			return all, err
 		}
+		r.shorten()
 		q := r.sched.SchedulingQueue
 		r.out.Queue = map[string]int{"active": len(q.PodsInActiveQ()), "backoff": len(q.PodsInBackoffQ()),
 			"unschedulable": len(q.UnschedulablePods()), "pending": len(q.PendingPodGroupPods()), "incomplete": len(q.IncompletePodGroupPodsPods())}
@@ -231,26 +271,29 @@ func (r *groupRun) apply() error {
 	if parts := strings.SplitN(r.out.Entity, "/", 3); len(parts) == 3 {
 		kind, ns, name = parts[0], parts[1], parts[2]
 	}
-	if kind == string(fwk.PodGroupKeyType) {
-		ix := r.inf.Scheduling().V1beta1().PodGroups().Informer().GetIndexer()
-		if obj, ok, _ := ix.GetByKey(ns + "/" + name); ok && r.out.Condition != nil {
-			old := obj.(*schedulingv1beta1.PodGroup)
-			pg := old.DeepCopy()
-			c := metav1.Condition{Type: r.out.Condition.Type, Status: metav1.ConditionStatus(r.out.Condition.Status), Reason: r.out.Condition.Reason, Message: r.out.Condition.Message}
-			pg.Status.Conditions = []metav1.Condition{c}
-			if err := ix.Update(pg); err != nil {
-				return err
-			}
-			r.sched.Cache.UpdatePodGroup(r.logger, old, pg)
-			r.sched.SchedulingQueue.UpdatePodGroup(r.logger, pg)
+	ix := r.inf.Scheduling().V1beta1().PodGroups().Informer().GetIndexer()
+	for _, key := range sortedKeys(r.out.Conditions) {
+		obj, ok, _ := ix.GetByKey(key)
+		if !ok {
+			continue
 		}
+		out := r.out.Conditions[key]
+		old := obj.(*schedulingv1beta1.PodGroup)
+		pg := old.DeepCopy()
+		c := metav1.Condition{Type: out.Type, Status: metav1.ConditionStatus(out.Status), Reason: out.Reason, Message: out.Message}
+		pg.Status.Conditions = []metav1.Condition{c}
+		if err := ix.Update(pg); err != nil {
+			return err
+		}
+		r.sched.Cache.UpdatePodGroup(r.logger, old, pg)
+		r.sched.SchedulingQueue.UpdatePodGroup(r.logger, pg)
 	}
 	if len(r.victim) > 0 {
 		// The backoff is not waited for: with the victims gone, the preemptor is next.
 		again := map[string]*v1.Pod{}
 		for _, obj := range r.pods.List() {
 			p := obj.(*v1.Pod)
-			member := p.Spec.SchedulingGroup != nil && *p.Spec.SchedulingGroup.PodGroupName == name
+			member := p.Spec.SchedulingGroup != nil && r.isWithin(p, fwk.EntityKey{Type: fwk.EntityKeyType(kind), Namespace: ns, Name: name})
 			if p.Namespace == ns && p.Spec.NodeName == "" && (kind == string(fwk.PodKeyType) && p.Name == name || kind != string(fwk.PodKeyType) && member) {
 				again[p.Name] = p
 			}
@@ -258,6 +301,31 @@ func (r *groupRun) apply() error {
 		r.sched.SchedulingQueue.Activate(r.logger, again)
 	}
 	return nil
+}
+
+// isWithin says whether the group is the root of the pod's.
+func (r *groupRun) isWithin(p *v1.Pod, group fwk.EntityKey) bool {
+	root, ok, err := r.sched.Cache.GetRootKeyForGroup(fwk.PodGroupKey(p.Namespace, *p.Spec.SchedulingGroup.PodGroupName))
+	return err == nil && ok && root == group
+}
+
+// shorten brings a cycle into the form in which it is recorded. The groups of a
+// composite one are bound in any order, so that chance decides which of their pods
+// wait at Permit, and say where. The pods of a tree that is one victim are in any order.
+func (r *groupRun) shorten() {
+	if len(r.inf.Scheduling().V1alpha3().CompositePodGroups().Informer().GetIndexer().List()) > 0 {
+		slices.Sort(r.out.Victims)
+	}
+	if strings.HasPrefix(r.out.Entity, string(fwk.CompositePodGroupKeyType)+"/") {
+		for key := range r.out.Bound {
+			delete(r.out.Nominated, key)
+		}
+		return
+	}
+	for _, condition := range r.out.Conditions {
+		r.out.Condition = condition
+	}
+	r.out.Conditions = nil
 }
 
 // runGroups answers a case with pod groups, several times.
@@ -382,6 +450,159 @@ func genPodGroups(g *gen) {
 		}
 		if g.chance(6) { // the object is missing
 			o.PodGroups = slices.DeleteFunc(o.PodGroups, func(x *schedulingv1beta1.PodGroup) bool { return x == pg && len(o.PodGroups) > 1 })
+		}
+	}
+}
+
+// Trees of groups. Those of one tree have one priority, as their pods have.
+func genCompositeGroups(g *gen) {
+	o := &g.c.Objects
+	g.c.Gates = map[string]bool{"TopologyAwareWorkloadScheduling": true, "CompositePodGroup": true}
+	nodes := g.addNodes(g.between(3, 9))
+	for i, n := range nodes { // of distinct sizes, so that few nodes tie
+		row := g.between(1, 2)
+		n.Labels["row"] = fmt.Sprintf("row%d", row)
+		n.Labels["rack"] = fmt.Sprintf("rack%d%d", row, g.between(1, 2))
+		cpu := int64(1500 + 700*i + 37*g.between(0, 9))
+		n.Status.Allocatable[v1.ResourceCPU] = qty(fmt.Sprintf("%dm", cpu))
+		n.Status.Allocatable[v1.ResourceMemory] = qty(fmt.Sprintf("%dMi", 3000+1100*i+13*g.between(0, 30)))
+		n.Status.Capacity = n.Status.Allocatable.DeepCopy()
+	}
+	if g.chance(25) {
+		g.withTaints(15)
+	}
+	born := func() metav1.Time { return metav1.NewTime(boundEpoch.Add(-time.Duration(g.between(1, 6)) * time.Hour)) }
+	topology := func(percent int, keys ...string) []string {
+		if !g.chance(percent) {
+			return nil
+		}
+		return []string{pick(g, keys...)}
+	}
+	// leaf makes a PodGroup of n pods within a composite group.
+	leaf := func(name, parent string, prio int32, n int) *podGroup {
+		pg := &podGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("pg-" + name), Generation: 1, CreationTimestamp: born()}}
+		pg.Spec.Priority = ref(prio)
+		pg.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{Single: &schedulingv1beta1.SingleDisruptionMode{}}
+		if g.chance(25) {
+			pg.Spec.DisruptionMode = &schedulingv1beta1.DisruptionMode{All: &schedulingv1beta1.AllDisruptionMode{}}
+		}
+		if parent != "" {
+			pg.Spec.ParentCompositePodGroupName = ref(parent)
+		}
+		if g.chance(25) {
+			pg.Spec.SchedulingPolicy.Basic = &schedulingv1beta1.BasicSchedulingPolicy{}
+		} else {
+			pg.Spec.SchedulingPolicy.Gang = &schedulingv1beta1.GangSchedulingPolicy{MinCount: int32(max(1, pick(g, n, n, n, n-1)))}
+		}
+		o.PodGroups = append(o.PodGroups, pg)
+		return pg
+	}
+	composite := func(name, parent string, prio int32, n int, all int) *compositePodGroup {
+		cpg := &compositePodGroup{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID("cpg-" + name), Generation: 1, CreationTimestamp: born()}}
+		cpg.Spec.Priority = ref(prio)
+		cpg.Spec.DisruptionMode = &schedulingv1alpha3.CompositeDisruptionMode{Single: &schedulingv1alpha3.SingleCompositeDisruptionMode{}}
+		if g.chance(all) {
+			cpg.Spec.DisruptionMode = &schedulingv1alpha3.CompositeDisruptionMode{All: &schedulingv1alpha3.AllCompositeDisruptionMode{}}
+		}
+		if parent != "" {
+			cpg.Spec.ParentCompositePodGroupName = ref(parent)
+		}
+		if g.chance(35) {
+			cpg.Spec.SchedulingPolicy.Basic = &schedulingv1alpha3.CompositeBasicSchedulingPolicy{}
+		} else {
+			min := int32(max(1, pick(g, n, n, n, n-1, n-1, 1)))
+			if g.chance(3) {
+				min++
+			}
+			cpg.Spec.SchedulingPolicy.Gang = &schedulingv1alpha3.CompositeGangSchedulingPolicy{MinGroupCount: min}
+		}
+		o.CompositePodGroups = append(o.CompositePodGroups, cpg)
+		return cpg
+	}
+	member := func(p *v1.Pod, pg *podGroup) *v1.Pod {
+		p.Spec.SchedulingGroup = &v1.PodSchedulingGroup{PodGroupName: ref(pg.Name)}
+		p.Spec.Priority = pg.Spec.Priority
+		return p
+	}
+	// tree makes a group of up to that many levels, and calls each for its leaves.
+	var tree func(name, parent string, prio int32, levels int, domains bool, all int, each func(pg *podGroup, n int))
+	tree = func(name, parent string, prio int32, levels int, domains bool, all int, each func(pg *podGroup, n int)) {
+		if levels == 1 {
+			n := g.between(1, 4)
+			pg := leaf(name, parent, prio, n)
+			if keys := topology(30, "rack", "rack", "row"); domains && keys != nil {
+				pg.Spec.SchedulingConstraints = &schedulingv1beta1.PodGroupSchedulingConstraints{Topology: []schedulingv1beta1.TopologyConstraint{{Key: keys[0]}}}
+			}
+			each(pg, n)
+			return
+		}
+		n := g.between(1, 3)
+		cpg := composite(name, parent, prio, n, all)
+		if keys := topology(40, "row", "row", "rack", zoneKey, "absent"); domains && keys != nil {
+			cpg.Spec.SchedulingConstraints = &schedulingv1alpha3.CompositePodGroupSchedulingConstraints{Topology: []schedulingv1alpha3.TopologyConstraint{{Key: keys[0]}}}
+		}
+		for i := range n {
+			below := levels - 1
+			if below > 1 && g.chance(50) {
+				below = 1
+			}
+			tree(fmt.Sprintf("%s%c", name, 'a'+i), name, prio, below, domains, all, each)
+		}
+	}
+	// Running pods, some of them in trees.
+	g.addBound(g.between(0, 8), func(p *v1.Pod) {
+		p.Spec.Priority = ref(int32(pick(g, 0, 0, 10, 50, 200)))
+		p.Spec.Containers[0].Resources.Requests = rl("cpu", pick(g, "500m", "900m", "1400m"), "memory", pick(g, "256Mi", "900Mi"))
+	})
+	if g.chance(25) {
+		g.addBudgets()
+	}
+	for i := range g.between(0, 2) {
+		tree(fmt.Sprintf("running%d", i), "", int32(pick(g, 0, 10, 50)), g.between(1, 4), false, 40, func(pg *podGroup, n int) {
+			for j := range min(n, 2) {
+				g.bind(member(g.newPod(fmt.Sprintf("%s-%d", pg.Name, j)), pg), g.node().Name)
+			}
+		})
+	}
+	for i := range g.between(1, 3) {
+		prio := int32(100-20*i) + pick(g, int32(0), -60)
+		levels := pick(g, 1, 2, 2, 2, 3, 3, 4)
+		if g.chance(3) {
+			levels = 5 + g.between(0, 1)
+		}
+		never := g.chance(8)
+		domains := g.chance(55)
+		first := len(o.CompositePodGroups)
+		tree(fmt.Sprintf("tree%d", i), "", prio, levels, domains, 10, func(pg *podGroup, n int) {
+			requests := rl("cpu", pick(g, "300m", "700m", "1100m", "1900m", "1300m"), "memory", pick(g, "128Mi", "700Mi", "1500Mi"))
+			running := g.chance(12)
+			for j := range n {
+				p := member(g.newPod(fmt.Sprintf("%s-%d", pg.Name, j)), pg)
+				p.Spec.Containers[0].Resources.Requests = requests.DeepCopy()
+				if never {
+					p.Spec.PreemptionPolicy = ref(v1.PreemptNever)
+				}
+				switch {
+				case running && j == 0:
+					g.bind(p, g.node().Name)
+					continue
+				case g.chance(1):
+					p.Spec.Priority = ref(int32(7)) // not the tree's: refused
+				case g.chance(1):
+					p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "example.com/wait"}}
+				case g.chance(5):
+					p.Spec.NodeSelector = map[string]string{"row": pick(g, "row1", "row2")}
+				}
+				g.c.Pending = append(g.c.Pending, seal(p))
+			}
+		})
+		of := o.CompositePodGroups[first:]
+		switch {
+		case len(of) > 0 && g.chance(4): // an object is missing
+			gone := pick(g, of...)
+			o.CompositePodGroups = slices.DeleteFunc(o.CompositePodGroups, func(x *compositePodGroup) bool { return x == gone })
+		case len(of) > 0 && g.chance(3): // a circle
+			of[0].Spec.ParentCompositePodGroupName = ref(pick(g, of...).Name)
 		}
 	}
 }

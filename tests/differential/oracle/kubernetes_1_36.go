@@ -30,6 +30,7 @@ var newFamilies []family
 
 // Pod groups have another API in 1.36, of an alpha version, and are no entities of its queue.
 type podGroup struct{}
+type compositePodGroup struct{}
 
 var gatesOfGroups map[string]bool
 
@@ -37,7 +38,7 @@ func runGroups(*Case) (*Expected, error) {
 	return nil, errors.New("objects.podGroups: kube-scheduler 1.36 has none of scheduling.k8s.io/v1beta1; ask that of 1.37")
 }
 
-func (e *engine) feedGroups([]*podGroup) error { return nil }
+func (e *engine) feedGroups([]*podGroup, []*compositePodGroup) error { return nil }
 
 func (e *engine) addMember(*v1.Pod) {}
 

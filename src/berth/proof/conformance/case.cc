@@ -144,6 +144,10 @@ std::map<std::string, std::string> TextsByKey(element parent, std::string_view k
   return texts;
 }
 
+std::string ToCondition(element from) {
+  return Text(from, "type") + "=" + Text(from, "status") + " " + Text(from, "reason") + ": " + Text(from, "message");
+}
+
 CycleRecord ToCycle(element from) {
   CycleRecord to;
   to.entity = Text(from, "entity");
@@ -156,9 +160,10 @@ CycleRecord ToCycle(element from) {
       to.failed.emplace(pod, Text(condition, "reason") + ": " + Text(condition, "message"));
   }
   element condition;
-  if (from["condition"].get(condition) == simdjson::SUCCESS) {
-    to.condition = Text(condition, "type") + "=" + Text(condition, "status") + " " + Text(condition, "reason") + ": " +
-                   Text(condition, "message");
+  if (from["condition"].get(condition) == simdjson::SUCCESS) to.condition = ToCondition(condition);
+  object conditions;
+  if (from["conditions"].get(conditions) == simdjson::SUCCESS) {
+    for (const auto [group, of_group] : conditions) to.conditions.emplace(group, ToCondition(of_group));
   }
   to.queue = {{"active", 0}, {"waiting", 0}};
   object queue;
@@ -212,6 +217,7 @@ constexpr ObjectList kObjectLists[] = {
     {"resourceSlices", framework::ObjectKind::kResourceSlice},
     {"deviceClasses", framework::ObjectKind::kDeviceClass},
     {"resourceClaims", framework::ObjectKind::kResourceClaim},
+    {"compositePodGroups", framework::ObjectKind::kCompositePodGroup},
     {"podGroups", framework::ObjectKind::kPodGroup},
 };
 

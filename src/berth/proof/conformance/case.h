@@ -81,13 +81,14 @@ struct Attempt {
 
 // One scheduling cycle of a pod group, or of a pod without one: what came of it. Pods by "namespace/name".
 struct CycleRecord {
-  std::string entity;  // "podgroup/namespace/name", "pod/namespace/name"
-  std::map<std::string, std::string> bound;      // their nodes
-  std::map<std::string, std::string> failed;     // "reason: message" of the condition PodScheduled
-  std::map<std::string, std::string> nominated;  // nodes that were written; empty: taken back
-  std::optional<std::string> condition;          // of the group: "type=status reason: message"
-  std::vector<std::string> victims;
-  std::map<std::string, std::int64_t> queue;  // pods afterwards: "active", and "waiting" for all others
+  std::string entity;  // "podgroup/namespace/name", "compositepodgroup/namespace/name", "pod/namespace/name"
+  std::map<std::string, std::string> bound;       // their nodes
+  std::map<std::string, std::string> failed;      // "reason: message" of the condition PodScheduled
+  std::map<std::string, std::string> nominated;   // nodes that were written; empty: taken back
+  std::optional<std::string> condition;           // of the group: "type=status reason: message"
+  std::map<std::string, std::string> conditions;  // of the PodGroups within a composite group, by "namespace/name"
+  std::vector<std::string> victims;               // by name where there are composite groups
+  std::map<std::string, std::int64_t> queue;      // pods afterwards: "active", and "waiting" for all others
 };
 
 struct Case {

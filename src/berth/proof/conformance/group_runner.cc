@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -14,6 +15,7 @@
 #include "berth/codec/json.h"
 #include "berth/core/runtime/profile_factory.h"
 #include "berth/core/scheduler/scheduler.h"
+#include "berth/framework/pod_groups.h"
 #include "berth/proof/conformance/case_configuration.h"
 
 namespace berth::conformance {
@@ -57,9 +59,9 @@ class GroupRun {
  private:
   bool SetUp() {
     const auto configuration = ConfigurationOf(test_);
-    auto profiles = configuration.ok() ? runtime::MakeProfiles(*configuration, registry_, handle_)
-                                       : Expected<std::vector<std::unique_ptr<runtime::ProfilePlugins>>>(
-                                             configuration.error());
+    auto profiles = configuration.ok()
+                        ? runtime::MakeProfiles(*configuration, registry_, handle_)
+                        : Expected<std::vector<std::unique_ptr<runtime::ProfilePlugins>>>(configuration.error());
     if (!profiles.ok()) {
       differences_.push_back("config: " + profiles.error().message);
       return false;
@@ -72,6 +74,7 @@ class GroupRun {
       core_->Handle(scheduler::ObjectSet{object}, now_);
       if (const auto* group = std::get_if<std::shared_ptr<const api::PodGroup>>(&object))
         groups_[KeyOf((*group)->metadata.namespace_name, (*group)->metadata.name)] = *group;
+      has_composites_ |= std::holds_alternative<std::shared_ptr<const api::CompositePodGroup>>(object);
     }
     for (const auto& node : test_.nodes) core_->Handle(scheduler::NodeSet{node}, now_);
     for (const auto* pods : {&test_.pods, &test_.pending}) {
@@ -93,17 +96,31 @@ class GroupRun {
     // The newest one is of a member, or of a pod that is in no group.
     const scheduler::Decision& decision = core_->decisions().Newest();
     const std::string key = decision.PodKey();
-    const std::string group = GroupOf(key);
-    got.entity = group.empty() ? "pod/" + key : "podgroup/" + KeyOf(decision.pod_namespace, group);
+    const std::optional<framework::PodGroupKey> root = RootOf(key);
+    got.entity = root ? root->EntityText() : "pod/" + key;
     Carry(got);
-    Apply(got, key, group);
+    Apply(got, key, root);
+    Shorten(got, root && root->is_composite);
     got.queue = Queue();
     return got;
   }
 
-  std::string GroupOf(const std::string& pod_key) const {
+  // Of the groups that the pod is in; nullopt: it is in none.
+  std::optional<framework::PodGroupKey> RootOf(const std::string& pod_key) const {
     const auto pod = pods_.find(pod_key);
-    return pod == pods_.end() ? std::string() : pod->second.spec.pod_group_name;
+    if (pod == pods_.end() || pod->second.spec.pod_group_name.empty()) return std::nullopt;
+    return handle_.pod_groups()->RootOf({pod->second.metadata.namespace_name, pod->second.spec.pod_group_name, false});
+  }
+
+  // As the oracle: what chance decides there is left out.
+  void Shorten(CycleRecord& got, bool is_of_composite) const {
+    if (has_composites_) std::ranges::sort(got.victims);
+    if (is_of_composite) {
+      std::erase_if(got.nominated, [&](const auto& nominated) { return got.bound.contains(nominated.first); });
+      return;
+    }
+    if (!got.conditions.empty()) got.condition = got.conditions.begin()->second;
+    got.conditions.clear();
   }
 
   // Carries out what the core wants to have done, until it wants nothing more.
@@ -130,10 +147,10 @@ class GroupRun {
         got.failed[key] = status->condition_reason + ": " + status->condition_message;
       if (status->has_nomination) got.nominated[key] = status->nominated_node_name;
     } else if (const auto* patch = std::get_if<framework::ObjectPatch>(&write)) {
-      if (patch->object.resource == kPodGroups) got.condition = ConditionIn(*patch);
+      if (patch->object.resource == kPodGroups)
+        got.conditions[KeyOf(patch->object.namespace_name, patch->object.name)] = ConditionIn(*patch);
     } else if (const auto* gone = std::get_if<framework::ObjectDelete>(&write)) {
-      if (gone->object.resource == kPods)
-        got.victims.push_back(KeyOf(gone->object.namespace_name, gone->object.name));
+      if (gone->object.resource == kPods) got.victims.push_back(KeyOf(gone->object.namespace_name, gone->object.name));
     }
   }
 
@@ -156,7 +173,7 @@ class GroupRun {
   }
 
   // What the API server, the kubelet and the informers do then, as the oracle does it.
-  void Apply(const CycleRecord& got, const std::string& pod_key, const std::string& group) {
+  void Apply(const CycleRecord& got, const std::string& pod_key, const std::optional<framework::PodGroupKey>& root) {
     CycleRecord late;
     for (const auto& [key, node] : got.bound) {
       const auto pod = pods_.find(key);
@@ -180,15 +197,14 @@ class GroupRun {
       pods_.erase(pod);
     }
     for (const auto& changed : std::exchange(changed_groups_, {})) core_->Handle(scheduler::ObjectSet{changed}, now_);
-    if (!got.victims.empty()) Activate(pod_key, group);
+    if (!got.victims.empty()) Activate(pod_key, root);
     Carry(late);
   }
 
   // The back-off is not waited for: with the victims gone, the preemptor is next.
-  void Activate(const std::string& pod_key, const std::string& group) {
+  void Activate(const std::string& pod_key, const std::optional<framework::PodGroupKey>& root) {
     for (const auto& [key, pod] : pods_) {
-      const bool is_of_group = !group.empty() && pod.spec.pod_group_name == group &&
-                               key.starts_with(pod_key.substr(0, pod_key.find('/') + 1));
+      const bool is_of_group = root && RootOf(key) == root;
       if (pod.spec.node_name.empty() && (key == pod_key || is_of_group)) handle_.Activate(pod.metadata.uid);
     }
   }
@@ -209,8 +225,8 @@ class GroupRun {
 
   void Differ(std::size_t cycle, std::string_view what, const std::string& want, const std::string& got) {
     if (want == got) return;
-    differences_.push_back("cycle " + std::to_string(cycle + 1) + ": " + std::string(what) + ": kube-scheduler " + want +
-                           ", berth " + got);
+    differences_.push_back("cycle " + std::to_string(cycle + 1) + ": " + std::string(what) + ": kube-scheduler " +
+                           want + ", berth " + got);
   }
 
   void Compare(std::size_t cycle, const CycleRecord& want, const CycleRecord& got) {
@@ -219,6 +235,7 @@ class GroupRun {
     CompareMaps(cycle, "failed", want.failed, got.failed);
     CompareMaps(cycle, "nominated", want.nominated, got.nominated);
     Differ(cycle, "condition", want.condition.value_or("none"), got.condition.value_or("none"));
+    CompareMaps(cycle, "condition", want.conditions, got.conditions);
     Differ(cycle, "victims", GoList(Sorted(want.victims)), GoList(Sorted(got.victims)));
     for (const auto& [part, count] : got.queue) {
       const auto found = want.queue.find(part);
@@ -241,8 +258,7 @@ class GroupRun {
     };
     std::map<std::string, std::string> keys = want;
     keys.insert(got.begin(), got.end());
-    for (const auto& [key, value] : keys)
-      Differ(cycle, std::string(what) + " " + key, show(want, key), show(got, key));
+    for (const auto& [key, value] : keys) Differ(cycle, std::string(what) + " " + key, show(want, key), show(got, key));
   }
 
   const Case& test_;
@@ -257,6 +273,7 @@ class GroupRun {
   std::vector<std::shared_ptr<const api::PodGroup>> changed_groups_;  // in this cycle
   std::vector<std::string> differences_;
   const Time now_ = kBoundEpoch - std::chrono::hours(1);
+  bool has_composites_ = false;
   std::size_t compared_ = 0;
   std::int64_t version_ = 1'000'000;
   int bound_ = 0;
