@@ -37,6 +37,8 @@ type Options struct {
 	// AsGiven turns off the admission plugins that would change or refuse objects that have been made up: a pod keeps the
 	// priority and the overhead that it came with, and no volume waits for a controller before it goes.
 	AsGiven bool
+	// APIServer are further flags of kube-apiserver.
+	APIServer []string
 	// Tokens are static bearer tokens and the user that each stands for.
 	Tokens map[string]string
 	// ServerName is a DNS name in the API server's certificate, beside its address.
@@ -121,6 +123,7 @@ func StartCluster(t testing.TB, options Options) *Cluster {
 		}
 		c.apiArgs = append(c.apiArgs, "--token-auth-file="+file("tokens.csv", []byte(lines.String())))
 	}
+	c.apiArgs = append(c.apiArgs, options.APIServer...)
 	c.Admin = must(kubernetes.NewForConfig(c.RESTConfig(t, "admin", "system:masters")))(t)
 	c.StartAPIServer(t)
 

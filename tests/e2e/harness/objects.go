@@ -86,6 +86,13 @@ func (c *Cluster) CreatePods(t testing.TB, rate int, pods ...*corev1.Pod) {
 	})
 }
 
+// CreateInOrder makes n requests, beginning them in order and at most so many a second (0: as fast as it goes). A request
+// that fails is repeated, so that one whose answer was lost may find that what it creates exists.
+func (c *Cluster) CreateInOrder(t testing.TB, n, rate int, f func(ctx context.Context, i int) error) {
+	t.Helper()
+	c.parallel(t, n, rate, func(ctx context.Context, i int) error { return exists(f(ctx, i)) })
+}
+
 func exists(err error) error {
 	if apierrors.IsAlreadyExists(err) {
 		return nil

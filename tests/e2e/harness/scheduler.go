@@ -44,9 +44,10 @@ type Scheduler struct {
 	Log        string // the log's name, without .log; the program's when empty
 	Env        []string
 	MayEnd     bool
-	JSON       bool // kube-scheduler only: for a server that does not speak protobuf
-	AllNodes   bool // kube-scheduler only: no sampling, as berth never samples
-	Lease      bool // takes part in leader election, for kube-system/kube-scheduler, with the times below
+	JSON       bool   // kube-scheduler only: for a server that does not speak protobuf
+	AllNodes   bool   // kube-scheduler only: no sampling, as berth never samples
+	Gates      string // feature gates, as --feature-gates takes them
+	Lease      bool   // takes part in leader election, for kube-system/kube-scheduler, with the times below
 }
 
 // Times of leader election where a test asks for it.
@@ -82,6 +83,9 @@ func StartScheduler(t testing.TB, s Scheduler) *Process {
 	} else {
 		args = append(args, "--leader-elect=false")
 	}
+	if s.Gates != "" {
+		args = append(args, "--feature-gates="+s.Gates)
+	}
 	return Start(t, Command{Name: cmp.Or(s.Log, "berth"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
 }
 
@@ -111,6 +115,9 @@ profiles: [{schedulerName: %s}]
 	args := []string{ControlPlane(t, "kube-scheduler"), "--config", writeFile(t, file.Name(), []byte(config)), "--secure-port=0", "-v=2"}
 	if s.Master != "" {
 		args = append(args, "--master", s.Master)
+	}
+	if s.Gates != "" {
+		args = append(args, "--feature-gates="+s.Gates)
 	}
 	return Start(t, Command{Name: cmp.Or(s.Log, "kube-scheduler"), Dir: s.Dir, Args: args, Env: s.Env, MayEnd: s.MayEnd})
 }

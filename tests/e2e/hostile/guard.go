@@ -3,7 +3,6 @@
 package hostile
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -84,8 +83,8 @@ func (g *guard) watch() {
 
 // look reads what the process has taken, and ends it when that is too much.
 func (g *guard) look() {
-	rss, peak := memoryMiB(g.process.Pid())
-	cpu := cpuSeconds(g.process.Pid())
+	rss, peak := harness.MemoryMiB(g.process.Pid())
+	cpu := harness.CPUSeconds(g.process.Pid())
 	g.mu.Lock()
 	g.use.rssMiB = rss
 	g.use.peakMiB = max(g.use.peakMiB, peak)
@@ -122,38 +121,6 @@ func (g *guard) close() {
 		<-g.ended
 		g.process.Kill()
 	})
-}
-
-// memoryMiB is a process's resident memory and the most that it ever was; 0 when there is no such process.
-func memoryMiB(pid int) (rss, peak float64) {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	for line := range strings.SplitSeq(string(b), "\n") {
-		fields := strings.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		value, _ := strconv.ParseFloat(fields[1], 64)
-		switch fields[0] {
-		case "VmRSS:":
-			rss = value / 1024
-		case "VmHWM:":
-			peak = value / 1024
-		}
-	}
-	return rss, peak
-}
-
-// cpuSeconds is the user and system time of a process, without its children; 0 when there is no such process.
-func cpuSeconds(pid int) float64 {
-	const ticks = 100 // USER_HZ, on every Linux that matters here
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
-	if len(fields) < 13 {
-		return 0
-	}
-	user, _ := strconv.ParseFloat(fields[11], 64)
-	system, _ := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / ticks
 }
 
 // loadAverage is that of the last minute.
