@@ -149,11 +149,11 @@ func StartControllerManager(t testing.TB, kubeconfig, dir string, controllers ..
 func (c *Cluster) StartAPIServer(t testing.TB) {
 	t.Helper()
 	c.apiServer = Start(t, Command{Name: "kube-apiserver", Dir: c.Dir, Args: c.apiArgs})
-	Eventually(t, 60*time.Second, "kube-apiserver is ready", func() (bool, string) {
+	Eventually(t, 120*time.Second, "kube-apiserver is ready", func() (bool, string) {
 		if c.apiServer.Exited() {
 			t.Fatalf("kube-apiserver ended; its log says:\n%s", tail(c.apiServer.Log, 10))
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		b, err := c.Admin.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
 		return err == nil, fmt.Sprintf("%v %s", err, b)
