@@ -13,14 +13,20 @@ if(CCACHE)
 endif()
 
 # mold 1.10 (Debian 12) knows nothing of clang 19's LTO, which we do not use; it saves most of the link time.
+# A cross compiler looks for a linker of its own, which is GNU's.
 find_program(MOLD mold)
-if(MOLD)
+if(MOLD AND NOT CMAKE_CROSSCOMPILING)
   add_link_options(-fuse-ld=mold)
 endif()
 
 # A path that BERTH_CHECK prints is one from the root, whatever folder the clone is in, and whether or not ccache has made it
 # relative to the build folder (CCACHE_BASEDIR): two clones give the same bytes.
 add_compile_options(-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/= -fmacro-prefix-map=../../=)
+
+# The same decisions as on amd64, where the tests run: there char is signed, and a product is rounded before it is added.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "aarch64")
+  add_compile_options(-fsigned-char -ffp-contract=off)
+endif()
 
 # Keep what BERTH_CHECK prints, and the layout of types, the same in all builds.
 string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")

@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """An image of berth, assembled without a container engine: berth, the libraries it links, and nothing else.
 
-  image.py BERTH_BINARY --out FILE.tar [--tag berth:dev] [--drop-in] [--add FILE:/path/in/the/image]...
+  image.py BERTH_BINARY --out FILE.tar [--tag berth:dev] [--drop-in] [--add FILE:/path/in/the/image]... [--sysroot FOLDER]
 
 With --drop-in it takes the place of the image in kube-scheduler's manifest: it starts `kube-scheduler` (a link to berth, which
 every image has), and as root, because kubeadm's kubeconfig for it may be read by nobody else.
+
+The image has the architecture of the program. For one that this machine cannot run, --sysroot has its libraries.
 
 The archive is an OCI layout and what `docker save` writes at once, so that ctr, podman, skopeo, kind and docker all take
 it. The same files give the same archive, byte by byte.
@@ -17,7 +19,6 @@ import hashlib
 import io
 import json
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -36,15 +37,64 @@ TEXTS = {
 LICENCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "LICENSE")
 LICENCE_TEXT = "/usr/share/common-licenses/Apache-2.0"
 CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+# By the number that an ELF file has for its machine.
+ARCHITECTURES = {62: "amd64", 183: "arm64"}
 
 
 class Refused(Exception):
     """One line on what is wrong."""
 
 
-def libraries(binary):
-    """What the program loads at its start, the loader included, by the paths at which it looks for them."""
+def architecture_of(binary):
+    """As Debian and OCI call it."""
+    try:
+        with open(binary, "rb") as file:
+            head = file.read(20)
+    except OSError as error:
+        raise Refused(f"{binary}: {error.strerror}") from error
+    machine = int.from_bytes(head[18:20], "little")
+    if head[:6] != b"\x7fELF\x02\x01" or machine not in ARCHITECTURES:
+        raise Refused(f"{binary}: not a program for {' or '.join(ARCHITECTURES.values())}")
+    return ARCHITECTURES[machine]
+
+
+def libraries_in(sysroot, binary):
+    """The same by the names in the files, for a program that ldd cannot start: by path in the image, the file here."""
+    def read(path, *what):
+        listed = subprocess.run(["readelf", "--wide", *what, path], capture_output=True, text=True, check=False)
+        if listed.returncode != 0:
+            raise Refused(f"{path}: {listed.stderr.strip()}")
+        return listed.stdout
+
+    interpreter = re.search(r"program interpreter: (/\S+)\]", read(binary, "--program-headers"))
+    if not interpreter:
+        raise Refused(f"{binary}: not a program that is linked with shared libraries")
+    triplet = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[architecture_of(binary)]
+    # Where Debian's loader looks without a configuration.
+    folders = [f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib", "/usr/lib"]
+    found = {interpreter[1]: sysroot + interpreter[1]}
+    loaded = {os.path.basename(interpreter[1])}
+    left = [binary, found[interpreter[1]]]
+    while left:
+        dynamic = read(left.pop(), "--dynamic")
+        if path := re.search(r"\((RPATH|RUNPATH)\)", dynamic):
+            raise Refused(f"{binary}: a {path[1]} is not followed with --sysroot")
+        for name in re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic):
+            if name in loaded:
+                continue
+            loaded.add(name)
+            path = next((f"{folder}/{name}" for folder in folders if os.path.exists(f"{sysroot}{folder}/{name}")), None)
+            if path is None:
+                raise Refused(f"{binary}: its library {name} is not in {sysroot}")
+            found[path] = sysroot + path
+            left.append(found[path])
+    return found
+
+
+def libraries(binary, sysroot):
+    """What the program loads at its start, the loader included, by the paths at which it looks for them, and their files."""
+    if sysroot:
+        return libraries_in(os.path.abspath(sysroot), binary)
     listed = subprocess.run(["ldd", binary], capture_output=True, text=True, check=False)
     if listed.returncode != 0:
         raise Refused(f"{binary}: not a program that is linked with shared libraries: {listed.stderr.strip()}")
@@ -54,10 +104,10 @@ def libraries(binary):
             raise Refused(f"{binary}: its library {missing[1]} is not on this machine")
         if path := re.match(r"\s*(?:\S+ => )?(/\S+) \(0x", line):
             found.add(path[1])
-    return sorted(found)
+    return {path: path for path in sorted(found)}
 
 
-def contents(binary, added):
+def contents(binary, added, sysroot):
     """Files by their path in the image: (mode, bytes)."""
     def read(path):
         try:
@@ -71,8 +121,8 @@ def contents(binary, added):
         files[CERTIFICATES] = (0o644, read(CERTIFICATES))
     files["/usr/share/doc/berth/copyright"] = (0o644, read(LICENCE))
     files[LICENCE_TEXT] = (0o644, read(LICENCE_TEXT))
-    for library in libraries(binary):
-        files[library] = (0o755, read(library))
+    for library, file in libraries(binary, sysroot).items():
+        files[library] = (0o755, read(file))
     files[BERTH] = (0o755, read(binary))
     for source, path in added:
         files[path] = (0o644, read(source))
@@ -102,11 +152,10 @@ def layer(files):
     return raw.getvalue()
 
 
-def image(files, tag, program, user):
+def image(files, tag, program, user, architecture):
     """The archive's own files by name."""
     plain = layer(files)
     packed = gzip.compress(plain, compresslevel=6, mtime=0)
-    architecture = ARCHITECTURES.get(platform.machine(), platform.machine())
     config = json.dumps({
         "created": "1970-01-01T00:00:00Z", "architecture": architecture, "os": "linux",
         "config": {"Entrypoint": [program], "User": f"{user}:{user}", "Env": ["PATH=/usr/bin"], "WorkingDir": "/"},
@@ -158,16 +207,18 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--tag", default="berth:dev", type=parse_tag)
     parser.add_argument("--add", action="append", default=[], type=parse_added, metavar="FILE:/PATH")
+    parser.add_argument("--sysroot", help="where the libraries of the program's architecture are, instead of this machine's")
     parser.add_argument("--drop-in", action="store_true", help="start as kube-scheduler, and as root")
     options = parser.parse_args()
     program, user = (KUBE_SCHEDULER, 0) if options.drop_in else (BERTH, USER)
     try:
-        files = contents(options.binary, options.add)
+        files = contents(options.binary, options.add, options.sysroot)
+        architecture = architecture_of(options.binary)
     except Refused as refusal:
         print(f"image: {refusal}", file=sys.stderr)
         return 1
     with tarfile.open(options.out, "w", format=tarfile.GNU_FORMAT) as tar:
-        for name, data in sorted(image(files, options.tag, program, user).items()):
+        for name, data in sorted(image(files, options.tag, program, user, architecture).items()):
             info = tarfile.TarInfo(name)
             info.mode, info.size = 0o644, len(data)
             tar.addfile(info, io.BytesIO(data))

@@ -81,6 +81,13 @@ class Image(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(again.read_bytes(), self.archive.read_bytes())
 
+    def test_libraries_by_name_are_those_that_the_loader_finds(self) -> None:
+        """As for a program that this machine cannot run: of a sysroot, which here is the machine itself."""
+        by_name = self.root / "by-name.tar"
+        done = make(by_name, "--tag", "example.com/berth:1", "--add", f"{self.root}/rule.lua:/etc/berth/rule.lua", "--sysroot", "/")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(by_name.read_bytes(), self.archive.read_bytes())
+
     def test_holds_berth_and_what_it_needs(self) -> None:
         _, layer = self.parts()
         folder = self.root / "filesystem"
@@ -119,6 +126,7 @@ class Image(unittest.TestCase):
             (["--add", "rule.lua"], '"rule.lua": want FILE:/path/in/the/image'),
             (["--add", "rule.lua:etc/rule.lua"], "want FILE:/path/in/the/image"),
             (["--add", "/nowhere/rule.lua:/etc/rule.lua"], "image: /nowhere/rule.lua: No such file or directory"),
+            (["--sysroot", str(self.root)], f"image: {self.root}/"),
         ]:
             done = make(self.root / "refused.tar", *arguments)
             self.assertNotEqual(done.returncode, 0, arguments)

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The files of a release, from a berth that needs glibc alone (./dev release builds it).
+"""The files of a release, from programs that need glibc alone (./dev release builds them).
 
-  release.py BERTH --map LINKER_MAP --build BUILD_FOLDER --out FOLDER [--download-url URL]
+  release.py BUILD_FOLDER... --out FOLDER [--documents-by BERTH] [--download-url URL]
 
-Makes in FOLDER, for the architecture of this machine:
+In a build folder are static/berth and static/berth.map, the linker's. One for another architecture than this machine's has
+its libraries and headers in build/ARCH/sysroot (tools/release/sysroot.sh); manual pages and completions are then written
+by BERTH, a program of the same commit that this machine runs, unless one of the folders has one.
+
+Makes in FOLDER, for each architecture:
   berth_VERSION_linux_ARCH.tar.gz   the program, its manual pages, completions, licence, policies and roles
   berth_VERSION_ARCH.deb            the same as a Debian package, with a unit for `berth apiserver`
   berth_VERSION_linux_ARCH.oci.tar  the container image (tools/image.py)
-  berth-chart-VERSION.tgz, berth-kustomize-VERSION.tar.gz
-  berth.krew.yaml                   for `kubectl krew install --manifest`, with the tarball below --download-url
   berth_VERSION_linux_ARCH.spdx.json  every library in the program, by the linker's map and the headers of its sources
+and once:
+  berth-chart-VERSION.tgz, berth-kustomize-VERSION.tar.gz
+  berth.krew.yaml                   for `kubectl krew install --manifest`, with the tarballs below --download-url
   SHA256SUMS
 
 The same commit gives the same bytes, whatever the folder and the time: times are the commit's, orders are sorted.
@@ -31,7 +36,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+sys.path.insert(0, str(ROOT / "tools"))
+from image import Refused, architecture_of  # noqa: E402
+
+MACHINE = {"x86_64": "amd64", "aarch64": "arm64"}.get(os.uname().machine, os.uname().machine)
 LICENCE_TEXT = Path("/usr/share/common-licenses/Apache-2.0")
 SHELLS = {"bash": ("berth.bash", "usr/share/bash-completion/completions/berth"),
           "zsh": ("_berth", "usr/share/zsh/vendor-completions/_berth"),
@@ -56,6 +64,11 @@ LICENCES = {
     "sqlite3": "blessing",
     "yaml-cpp": "MIT",
 }
+# Source packages of the cross compiler's libraries, by the beginning of a package's name what that was made of.
+CROSS = {
+    "cross-toolchain-base": {"libc6": "glibc", "linux-libc-dev": "linux"},
+    "gcc-12-cross": {"": "gcc-12"},
+}
 UNIT = """[Unit]
 Description=A development cluster in one process: Kubernetes' API, nodes without containers, and a scheduler
 Documentation=man:berth-apiserver(1)
@@ -76,8 +89,17 @@ WantedBy=multi-user.target
 """
 
 
-class Refused(Exception):
-    """One line on what is wrong."""
+class Build:
+    """A build folder of one architecture, and where the libraries come from that its program has."""
+
+    def __init__(self, folder_):
+        self.folder = Path(folder_)
+        self.berth = str(self.folder / "static/berth")
+        self.map = self.folder / "static/berth.map"
+        self.architecture = architecture_of(self.berth)
+        self.runs_here = self.architecture == MACHINE
+        self.sysroot = None if self.runs_here else ROOT / "build" / self.architecture / "sysroot"
+        self.static = ROOT / "build" / ("static" if self.runs_here else f"{self.architecture}/static")
 
 
 def output_of(*command, **more):
@@ -166,38 +188,54 @@ Description: drop-in Kubernetes scheduler
                   env={**os.environ, "SOURCE_DATE_EPOCH": str(COMMIT_TIME)})
 
 
-def source_packages(paths):
-    """Debian's source packages of these files: name to version."""
+def source_packages(paths, sysroot=None):
+    """Debian's source packages of these files, name to version: of this machine's files, or of those of a sysroot."""
+    query = ["dpkg-query"] + ([f"--admindir={sysroot}/var/lib/dpkg"] if sysroot else [])
     real = sorted({os.path.realpath(path) for path in paths})
+    if not real:
+        return {}
+    if sysroot:
+        real = ["/" + str(Path(path).relative_to(sysroot)) for path in real]
     owners = {}
-    for line in output_of("dpkg-query", "-S", *real).splitlines():
+    for line in output_of(*query, "-S", *real).splitlines():
         owner, _, path = line.rpartition(": ")
         owners[path] = owner.split(",")[0].strip()
     if missing := [path for path in real if path not in owners]:
         raise Refused(f"{missing[0]}: of no Debian package, so that the list of what is in the program cannot name it")
-    wanted = sorted(set(owners.values()))
-    return dict(line.split(" ") for line in
-                output_of("dpkg-query", "-W", "-f", "${source:Package} ${source:Version}\n", *wanted).splitlines())
-
-
-def libraries(linker_map, build):
-    """What is in the program: the archives of the linker's map, and the headers of its objects."""
-    archives = set(re.findall(r"(/\S+/lib[^/\s(]+\.a)\(", Path(linker_map).read_text(errors="replace")))
-    ours = {path for path in archives if path.startswith(str(ROOT))}
-    found = source_packages(archives - ours)
-    # Static libraries that were made of Debian's sources.
-    for line in (ROOT / "build/static/made-of").read_text().split():
-        name, _, version = line.partition("=")
+    found = {}
+    for line in output_of(*query, "-W", "-f", "${Package} ${source:Package} ${source:Version} ${Built-Using}\n",
+                          *sorted(set(owners.values()))).splitlines():
+        package, name, version, built_using = line.split(" ", 3)
+        # Libraries of the cross compiler were built from others' sources, which they name.
+        if name in CROSS:
+            name = next(source for start, source in CROSS[name].items() if package.startswith(start))
+            version = re.search(rf"\b{re.escape(name)} \(= ([^)]+)\)", built_using)[1]
         found[name] = version
-    objects = {line for line in output_of("ninja", "-C", str(build), "-t", "inputs", "libberth.a").splitlines()
+    return found
+
+
+def libraries(build):
+    """What is in the program: the archives of the linker's map, and the headers of its objects."""
+    archives = {os.path.realpath(path) for path in
+                re.findall(r"(/\S+/lib[^/\s(]+\.a)\(", build.map.read_text(errors="replace"))}
+    objects = {line for line in output_of("ninja", "-C", str(build.folder), "-t", "inputs", "libberth.a").splitlines()
                if line.endswith(".o")}
     headers, counts = set(), False
-    for line in output_of("ninja", "-C", str(build), "-t", "deps").splitlines():
+    for line in output_of("ninja", "-C", str(build.folder), "-t", "deps").splitlines():
         if not line.startswith(" "):
             counts = line.partition(":")[0] in objects
-        elif counts and line.strip().startswith("/usr/"):
+        elif counts and line:
             headers.add(line.strip())
-    found |= source_packages(headers)
+    headers = {os.path.realpath(build.folder / path) for path in headers}
+    found = {}
+    if build.sysroot:
+        found |= source_packages({path for path in archives | headers if Path(path).is_relative_to(build.sysroot)}, build.sysroot)
+    found |= source_packages({path for path in archives if not Path(path).is_relative_to(ROOT)} |
+                             {path for path in headers if path.startswith("/usr/")})
+    # Static libraries that were made of Debian's sources.
+    for line in (build.static / "made-of").read_text().split():
+        name, _, version = line.partition("=")
+        found[name] = version
     if unknown := sorted(set(found) - set(LICENCES)):
         raise Refused(f"{unknown[0]} is in the program, and LICENCES of tools/release/release.py does not have it")
     return found
@@ -226,7 +264,16 @@ def bill_of_materials(found, tarball_name, tarball_digest, version):
             "packages": packages, "relationships": relations}
 
 
-def krew(version, architecture, url, tarball_name, digest):
+def krew(version, url, tarballs):
+    """Tarballs by architecture: (name, digest)."""
+    platforms = "".join(f"""    - selector:
+        matchLabels: {{os: linux, arch: {architecture}}}
+      uri: {url}/{name}
+      sha256: {digest}
+      bin: kubectl-berth
+      files:
+        - {{from: "berth_{version}_linux_{architecture}/*", to: .}}
+""" for architecture, (name, digest) in sorted(tarballs.items()))
     return f"""apiVersion: krew.googlecontainertools.github.com/v1alpha2
 kind: Plugin
 metadata:
@@ -238,50 +285,51 @@ spec:
     Explains why a pod is pending or where it is, simulates manifests on a cluster as it is, tells how much more fits,
     and whether nodes can be drained. Read-only, on any cluster, whichever scheduler runs there.
   platforms:
-    - selector:
-        matchLabels: {{os: linux, arch: {architecture}}}
-      uri: {url}/{tarball_name}
-      sha256: {digest}
-      bin: kubectl-berth
-      files:
-        - {{from: "berth_{version}_linux_{architecture}/*", to: .}}
-"""
+{platforms}"""
+
+
+def make(options):
+    builds = [Build(path) for path in options.builds]
+    writer = next((build.berth for build in builds if build.runs_here), options.documents_by)
+    if writer is None:
+        raise Refused("this machine runs none of the programs: --documents-by is missing")
+    version = json.loads(output_of(writer, "version", "-o", "json"))["version"]
+    out = Path(options.out)
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    found = {build.architecture: libraries(build) for build in builds}
+    completions, pages = documents(writer)
+    tarballs = {}
+    for build in builds:
+        name = f"berth_{version}_linux_{build.architecture}"
+        packed = tarball(build.berth, completions, pages, version, build.architecture)
+        digest = hashlib.sha256(packed).hexdigest()
+        tarballs[build.architecture] = (f"{name}.tar.gz", digest)
+        (out / f"{name}.tar.gz").write_bytes(packed)
+        (out / f"{name}.spdx.json").write_text(json.dumps(
+            bill_of_materials(found[build.architecture], f"{name}.tar.gz", digest, version), indent=1, sort_keys=True) + "\n")
+        debian_package(build.berth, completions, pages, version, build.architecture, out / f"berth_{version}_{build.architecture}.deb")
+        output_of(sys.executable, str(ROOT / "tools/image.py"), build.berth, "--tag", f"berth:{version}", "--out",
+                  str(out / f"{name}.oci.tar"), *(["--sysroot", str(build.sysroot)] if build.sysroot else []))
+    (out / "berth.krew.yaml").write_text(krew(version, options.download_url, tarballs))
+    (out / f"berth-chart-{version}.tgz").write_bytes(tar_of(folder("deploy/chart"), "berth/"))
+    (out / f"berth-kustomize-{version}.tar.gz").write_bytes(tar_of(folder("deploy/kustomize"), "berth/"))
+    sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(out.iterdir()))
+    (out / "SHA256SUMS").write_text(sums)
+    return sums
 
 
 def main():
     parser = argparse.ArgumentParser(description="The files of a release")
-    parser.add_argument("berth")
-    parser.add_argument("--map", required=True)
-    parser.add_argument("--build", required=True)
+    parser.add_argument("builds", nargs="+", metavar="BUILD_FOLDER")
     parser.add_argument("--out", required=True)
+    parser.add_argument("--documents-by", metavar="BERTH")
     parser.add_argument("--download-url", default="https://example.com/berth")
-    options = parser.parse_args()
-    version = json.loads(output_of(options.berth, "version", "-o", "json"))["version"]
-    architecture = ARCHITECTURES.get(os.uname().machine, os.uname().machine)
-    out = Path(options.out)
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
     try:
-        found = libraries(options.map, options.build)
+        print(make(parser.parse_args()), end="")
     except Refused as refusal:
         print(f"release: {refusal}", file=sys.stderr)
         return 1
-    completions, pages = documents(options.berth)
-    name = f"berth_{version}_linux_{architecture}"
-    packed = tarball(options.berth, completions, pages, version, architecture)
-    digest = hashlib.sha256(packed).hexdigest()
-    (out / f"{name}.tar.gz").write_bytes(packed)
-    (out / f"{name}.spdx.json").write_text(
-        json.dumps(bill_of_materials(found, f"{name}.tar.gz", digest, version), indent=1, sort_keys=True) + "\n")
-    (out / "berth.krew.yaml").write_text(krew(version, architecture, options.download_url, f"{name}.tar.gz", digest))
-    (out / f"berth-chart-{version}.tgz").write_bytes(tar_of(folder("deploy/chart"), "berth/"))
-    (out / f"berth-kustomize-{version}.tar.gz").write_bytes(tar_of(folder("deploy/kustomize"), "berth/"))
-    debian_package(options.berth, completions, pages, version, architecture, out / f"berth_{version}_{architecture}.deb")
-    output_of(sys.executable, str(ROOT / "tools/image.py"), options.berth, "--tag", f"berth:{version}", "--out",
-              str(out / f"{name}.oci.tar"))
-    sums = "".join(f"{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in sorted(out.iterdir()))
-    (out / "SHA256SUMS").write_text(sums)
-    print(sums, end="")
     return 0
 
 

@@ -3,10 +3,6 @@
 
 #include <chrono>
 
-#ifdef __x86_64__
-#include <x86intrin.h>
-#endif
-
 namespace berth {
 namespace {
 
@@ -18,7 +14,7 @@ constexpr Duration kCalibration = std::chrono::microseconds(200);
 
 #ifdef __x86_64__
 Time TickClock::Now() const {
-  const std::uint64_t ticks = __rdtsc();
+  const std::uint64_t ticks = __builtin_ia32_rdtsc();
   // Where the counter went back, this is a great number.
   const std::uint64_t since = ticks - looked_ticks_;
   if (since >= ticks_of_look_) return LookAgain(ticks);
