@@ -55,7 +55,8 @@ for package in "$apt"/cache/archives/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar -x -C "$out" --keep-directory-symlink --no-same-owner --wildcards \
     --exclude './usr/share/doc' --exclude './usr/share/man' --exclude './usr/share/locale' --exclude './usr/share/info' \
     --exclude './bin*' --exclude './sbin*' --exclude './usr/bin*' --exclude './usr/sbin*' --exclude './var*' --exclude './etc*'
-  dpkg-deb --fsys-tarfile "$package" | tar -t | sed -e 's,^\.,,' -e 's,\(.\)/$,\1,' >"$database/info/$name.list"
+  # As in dpkg's own lists: the root is "/.".
+  dpkg-deb --fsys-tarfile "$package" | tar -t | sed -e 's,/$,,' -e 's,^\.,,' -e 's,^$,/.,' >"$database/info/$name.list"
   {
     dpkg-deb --field "$package"
     printf 'Status: install ok unpacked\n\n'
