@@ -197,9 +197,13 @@ def source_packages(paths, sysroot=None):
     if sysroot:
         real = ["/" + str(Path(path).relative_to(sysroot)) for path in real]
     owners = {}
-    for line in output_of(*query, "-S", *real).splitlines():
+    # It fails where one of them is nobody's, which is said below.
+    asked = subprocess.run([*query, "-S", *real], check=False, capture_output=True, text=True)
+    for line in asked.stdout.splitlines():
         owner, _, path = line.rpartition(": ")
         owners[path] = owner.split(",")[0].strip()
+    if not owners:
+        raise Refused(asked.stderr.partition("\n")[0])
     if missing := [path for path in real if path not in owners]:
         raise Refused(f"{missing[0]}: of no Debian package, so that the list of what is in the program cannot name it")
     found = {}
