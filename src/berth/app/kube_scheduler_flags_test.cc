@@ -16,6 +16,7 @@
 
 #include "berth/app/run_flags.h"
 #include "berth/core/config/default.h"
+#include "berth/rebalance/move_allowance.h"
 #include "berth/testing/source_path.h"
 
 namespace berth::app {
@@ -250,6 +251,22 @@ TEST(KubeSchedulerFlags, EachHasANoteAndThePageSaysTheSame) {
   std::ifstream file(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), page)
       << "run this test with BERTH_WRITE_DOCS=1 to write it";
+}
+
+TEST(RunFlags, TheLimitsOfRebalancing) {
+  RunOptions options;
+  std::optional<std::string> plugin_directory;
+  cli::FlagSet flags;
+  AddRunFlags(flags, options, plugin_directory);
+  const Words right = {"--rebalance-cool-down=0s", "--rebalance-moves-per-hour=2000", "--rebalance-moves-per-owner=3"};
+  ASSERT_TRUE(flags.Parse(right).ok());
+  const rebalance::AllowanceLimits& limits = options.rebalancer.limits;
+  EXPECT_EQ(limits.cool_down, 0s);
+  EXPECT_EQ(limits.per_hour, 2000u);
+  EXPECT_EQ(limits.per_workload.Of(100), 3u);
+  for (const char* const wrong :
+       {"--rebalance-moves-per-hour=0", "--rebalance-moves-per-hour=2001", "--rebalance-moves-per-owner=0%"})
+    EXPECT_FALSE(flags.Parse(Words{wrong}).ok()) << wrong;
 }
 
 }  // namespace

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/app/rebalance_flags.h"
 
-#include <charconv>
 #include <chrono>
 #include <cstddef>
-#include <string_view>
-#include <system_error>
+#include <string>
 
 #include <CLI/CLI.hpp>
 
 #include "berth/app/command_line.h"
 #include "berth/app/common_flags.h"
+#include "berth/rebalance/move_allowance.h"
 #include "berth/rebalance/move_ledger.h"
 #include "berth/shell/cli/flag_set.h"
 
@@ -20,19 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using rebalance::WorkloadShare;
 
-// A ledger of so many is well below what a ConfigMap may hold.
-constexpr std::size_t kMovesPerHourMax = 2000;
 constexpr std::size_t kCountMax = 1'000'000;
-
-std::optional<WorkloadShare> ParseShare(std::string_view text) {
-  WorkloadShare share;
-  share.is_percent = text.ends_with('%');
-  if (share.is_percent) text.remove_suffix(1);
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share.count);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  const bool is_right = is_whole && share.count > 0 && share.count <= (share.is_percent ? 100 : kCountMax);
-  return is_right ? std::optional(share) : std::nullopt;
-}
 
 void AddPolicy(CLI::App& command, std::string& policy) {
   command.add_option("--policy", policy, "file with the DeschedulerPolicy (descheduler/v1alpha2)")
@@ -56,16 +43,16 @@ void AddPlan(CLI::App& rebalance, RebalancePlanOptions& options, std::optional<s
 
 void AddLimits(CLI::App& run, rebalance::ControllerOptions& options) {
   run.add_option_function<std::string>(
-         "--moves-per-owner", [&options](const std::string& text) { options.limits.per_workload = *ParseShare(text); },
+         "--moves-per-owner",
+         [&options](const std::string& text) { options.limits.per_workload = *WorkloadShare::Parse(text); },
          "pods of one owner that move at once, as a number or a share of its pods; default: 25%, at least one")
       ->check(
           [](const std::string& text) {
-            return ParseShare(text) ? ""
-                                    : Quoted(text) + " should be a number of pods or a percentage, for example 25%";
+            return WorkloadShare::Parse(text) ? "" : Quoted(text) + " " + std::string(WorkloadShare::kExpected);
           },
           "");
   run.add_option("--moves-per-hour", options.limits.per_hour, "pods that move within an hour")
-      ->check(CLI::Range(std::size_t{1}, kMovesPerHourMax))
+      ->check(CLI::Range(std::size_t{1}, rebalance::AllowanceLimits::kPerHourMax))
       ->capture_default_str();
   AddDuration(run, "--cool-down", options.limits.cool_down, "between two moves of pods of one owner",
               {0s, rebalance::MoveLedger::kMemory});

@@ -13,8 +13,11 @@
 #include "berth/app/kube_scheduler_flags.h"
 #include "berth/base/log.h"
 #include "berth/base/log_settings.h"
+#include "berth/base/time.h"
 #include "berth/codec/yaml.h"
 #include "berth/demo/policy_demo.h"
+#include "berth/rebalance/move_allowance.h"
+#include "berth/rebalance/move_ledger.h"
 #include "berth/shell/cli/exit_codes.h"
 #include "berth/shell/cli/text.h"
 #include "berth/shell/client/file.h"
@@ -93,7 +96,8 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
   if (flags.IsGiven("record-bytes-max") && options.record.directory.empty())
     return InvalidError("--record-bytes-max: is for --record");
   if (flags.IsGiven("once-patience") && !options.once) return InvalidError("--once-patience: is for --once");
-  for (const std::string_view flag : {"rebalance-execute", "rebalance-interval"}) {
+  for (const std::string_view flag : {"rebalance-execute", "rebalance-interval", "rebalance-cool-down",
+                                      "rebalance-moves-per-hour", "rebalance-moves-per-owner"}) {
     if (flags.IsGiven(flag) && options.rebalance.empty())
       return InvalidError("--" + std::string(flag) + ": is for --rebalance");
   }
@@ -101,6 +105,10 @@ Expected<void> CheckOwn(const RunOptions& options, const cli::FlagSet& flags) {
     return InvalidError("--rebalance: not with --once, which ends when all is placed");
   if (options.rebalancer.interval < std::chrono::seconds(1))
     return InvalidError("--rebalance-interval: should be 1s or more");
+  const Duration cool_down = options.rebalancer.limits.cool_down;
+  if (cool_down < Duration::zero() || cool_down > rebalance::MoveLedger::kMemory)
+    return InvalidError("--rebalance-cool-down: should be from 0s to " +
+                        FormatGoDuration(rebalance::MoveLedger::kMemory));
   return {};
 }
 
@@ -133,6 +141,40 @@ Expected<config::FeatureGates> ParseGates(const RunOptions& options) {
   settings.release_minor = framework::kNewestRelease;
   auto newer = config::FeatureGates::Parse(settings);
   return newer.ok() ? newer : gates;
+}
+
+// As those of `berth rebalance run`.
+void AddRebalanceFlags(cli::FlagSet& flags, RunOptions& options) {
+  using rebalance::AllowanceLimits, rebalance::WorkloadShare;
+  AllowanceLimits& limits = options.rebalancer.limits;
+  flags.Add(
+      "rebalance", options.rebalance,
+      "File with a DeschedulerPolicy (descheduler/v1alpha2): pods are moved as it says, each to a place that is kept "
+      "for its replacement (docs/rebalance.md)");
+  flags.Add("rebalance-cool-down", limits.cool_down, "With --rebalance: between two moves of pods of one owner");
+  flags.Add("rebalance-execute", options.rebalancer.executes,
+            "With --rebalance: evict; without it, the log says what would be evicted");
+  flags.Add("rebalance-interval", options.rebalancer.interval, "With --rebalance: between two rounds");
+  flags
+      .Add("rebalance-moves-per-hour", "number", "With --rebalance: pods that move within an hour",
+           [&limits](std::string_view value) -> std::string {
+             const auto number = cli::ParseGoInteger(value, 64);
+             if (!number || *number < 1 || *number > static_cast<std::int64_t>(AllowanceLimits::kPerHourMax))
+               return "should be a number of pods from 1 to " + std::to_string(AllowanceLimits::kPerHourMax);
+             limits.per_hour = static_cast<std::size_t>(*number);
+             return "";
+           })
+      .default_text = std::to_string(limits.per_hour);
+  flags
+      .Add("rebalance-moves-per-owner", "share",
+           "With --rebalance: pods of one owner that move at once, as a number or a share of its pods, at least one",
+           [&limits](std::string_view value) -> std::string {
+             const auto share = WorkloadShare::Parse(value);
+             if (!share) return std::string(WorkloadShare::kExpected);
+             limits.per_workload = *share;
+             return "";
+           })
+      .default_text = "25%";
 }
 
 void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::string>& plugin_directory) {
@@ -191,13 +233,7 @@ void AddOwnFlags(cli::FlagSet& flags, RunOptions& options, std::optional<std::st
   flags.Add("pods-by-annotation", options.pods_by_annotation,
             "Take pods by the annotation scheduler.alpha.kubernetes.io/name, too, where their schedulerName is unset "
             "or default-scheduler");
-  flags.Add(
-      "rebalance", options.rebalance,
-      "File with a DeschedulerPolicy (descheduler/v1alpha2): pods are moved as it says, each to a place that is kept "
-      "for its replacement (docs/rebalance.md)");
-  flags.Add("rebalance-execute", options.rebalancer.executes,
-            "With --rebalance: evict; without it, the log says what would be evicted");
-  flags.Add("rebalance-interval", options.rebalancer.interval, "With --rebalance: between two rounds");
+  AddRebalanceFlags(flags, options);
   flags.Add("record", options.record.directory,
             "Directory in which each run is recorded, for berth replay; without it none is");
   flags

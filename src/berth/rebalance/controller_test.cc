@@ -214,6 +214,13 @@ TEST(ControllerTest, AShareOfAnOwnersPodsIsAtLeastOne) {
   EXPECT_EQ((WorkloadShare{3, false}).Of(2), 3u);
 }
 
+TEST(ControllerTest, AShareIsANumberOrAPercentage) {
+  EXPECT_EQ(WorkloadShare::Parse("25%").value().Of(8), 2u);
+  EXPECT_EQ(WorkloadShare::Parse("3").value().Of(100), 3u);
+  for (const char* const text : {"", "%", "0", "0%", "101%", "-1", "3 ", "1000001"})
+    EXPECT_FALSE(WorkloadShare::Parse(text)) << text;
+}
+
 TEST(ControllerTest, MovesFewWithinAnHour) {
   std::vector<testing::PodBuilder> pods;
   for (const char* const app : {"a", "b", "c"}) pods.push_back(RunningPod(app, app, "n1"));

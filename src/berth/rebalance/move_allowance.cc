@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <system_error>
 #include <utility>
 
 namespace berth::rebalance {
@@ -39,6 +41,16 @@ Hold HoldOf(const MoveRecord& record, Duration cool_down, Time now) {
 }
 
 }  // namespace
+
+std::optional<WorkloadShare> WorkloadShare::Parse(std::string_view text) {
+  WorkloadShare share;
+  share.is_percent = text.ends_with('%');
+  if (share.is_percent) text.remove_suffix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share.count);
+  const bool is_whole = error == std::errc() && end == text.data() + text.size();
+  const bool is_right = is_whole && share.count > 0 && share.count <= (share.is_percent ? 100 : kCountMax);
+  return is_right ? std::optional(share) : std::nullopt;
+}
 
 std::size_t WorkloadShare::Of(std::size_t pods) const {
   return std::max<std::size_t>(1, is_percent ? pods * count / 100 : count);

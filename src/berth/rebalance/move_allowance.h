@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,11 +23,19 @@ namespace berth::rebalance {
 struct WorkloadShare {
   std::size_t count = 25;
   bool is_percent = true;
+
+  static constexpr std::size_t kCountMax = 1'000'000;
+  static constexpr std::string_view kExpected = "should be a number of pods or a percentage, for example 25%";
+  // "3" or "25%"; nothing for other texts.
+  static std::optional<WorkloadShare> Parse(std::string_view text);
   // At least 1.
   std::size_t Of(std::size_t pods) const;
 };
 
 struct AllowanceLimits {
+  // A ledger of so many is well below what a ConfigMap may hold.
+  static constexpr std::size_t kPerHourMax = 2000;
+
   WorkloadShare per_workload;
   std::size_t per_hour = 100;
   Duration cool_down = std::chrono::minutes(5);
