@@ -338,6 +338,24 @@ TEST_F(ExecutorTest, CountsAndTimesPreemptions) {
   EXPECT_EQ(handle_.counted->Observed(durations + "success").back(), 0);
 }
 
+TEST_F(ExecutorTest, TimesPreemptionsByPreemptorWherePodGroupsAreOn) {
+  const std::string of_group = "scheduler_preemption_execution_duration_seconds,preemptor=podgroup,result=success";
+  const auto preempt = [this] {
+    handle_.is_binding_cancellable = true;
+    executor_->PreemptForGroup({"uid-g", "podgroup", 5}, *MakePod("m").Priority(5).Info(), {Victim("a")});
+    Step(0);
+  };
+  preempt();
+  EXPECT_TRUE(handle_.counted->Observed(of_group).empty());
+  framework::Release release = framework::ReleaseOf(37);
+  release.has_pod_groups = true;
+  handle_.SetRelease(release);
+  preempt();
+  EXPECT_EQ(handle_.counted->Observed(of_group).size(), 1U);
+  EXPECT_TRUE(
+      handle_.counted->Observed("scheduler_preemption_execution_duration_seconds,preemptor=pod,result=success").empty());
+}
+
 TEST_F(ExecutorTest, OperationsOutliveTheExecutor) {
   Preempt({Victim("a")});
   executor_.reset();
