@@ -157,7 +157,8 @@ Expected<std::string> NamespaceIn(const QuestionOptions& options, std::string& n
 Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options) {
   if (options.snapshot.empty()) {
     return ReadServer(options.connection, {.keeps_pod_details = options.reads_pod_details,
-                                           .reads_pod_groups = MayHavePodGroups(options.release)});
+                                           .reads_pod_groups = MayHavePodGroups(options.release),
+                                           .reads_composite_pod_groups = MayHaveCompositePodGroups(options.release)});
   }
   std::optional<cli::ProgressLine> line(std::in_place);
   whatif::SnapshotReadOptions how;
@@ -181,6 +182,7 @@ Expected<whatif::ClusterState> ReadServer(const ConnectionOptions& connection, c
   options.sink = how.sink;
   options.keeps_pod_details = how.keeps_pod_details;
   options.reads_pod_groups = how.reads_pod_groups;
+  options.reads_composite_pod_groups = how.reads_composite_pod_groups;
   options.progress = [&line](std::string_view what, std::size_t count) { line->Show(what, count); };
   options.is_interrupted = [] { return cli::HasSignal(); };
   auto state = whatif::ReadCluster(to->rest(), clock, options);

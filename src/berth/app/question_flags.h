@@ -61,7 +61,9 @@ Expected<whatif::ClusterState> ReadClusterFor(const QuestionOptions& options);
 struct ServerReading {
   whatif::ObjectSink* sink = nullptr;  // objects go there and are not kept
   bool keeps_pod_details = false;      // see ClusterState::pod_details
-  bool reads_pod_groups = false;       // see whatif::ClusterReadOptions
+  // See whatif::ClusterReadOptions.
+  bool reads_pod_groups = false;
+  bool reads_composite_pod_groups = false;
 };
 
 // The same of an API server, whatever the other options.

@@ -44,11 +44,22 @@ Expected<config::FeatureGates> GatesOf(const QuestionRelease& release, int minor
   return config::FeatureGates::Parse(settings);
 }
 
-bool MayHavePodGroups(const QuestionRelease& release) {
+namespace {
+
+// Whether one of the releases has it.
+bool MayHave(const QuestionRelease& release, bool framework::Release::* what) {
   return std::ranges::any_of(ReleasesOf(release, {}), [&](int minor) {
     const auto gates = GatesOf(release, minor);
-    return gates.ok() && gates->FollowedRelease().has_pod_groups;
+    return gates.ok() && gates->FollowedRelease().*what;
   });
+}
+
+}  // namespace
+
+bool MayHavePodGroups(const QuestionRelease& release) { return MayHave(release, &framework::Release::has_pod_groups); }
+
+bool MayHaveCompositePodGroups(const QuestionRelease& release) {
+  return MayHave(release, &framework::Release::has_composite_pod_groups);
 }
 
 }  // namespace berth::app

@@ -33,5 +33,7 @@ Expected<config::FeatureGates> GatesOf(const QuestionRelease& release, int minor
 
 // Whether pods may be decided in groups: false only if no release that may decide does so.
 bool MayHavePodGroups(const QuestionRelease& release);
+// The same of groups of groups.
+bool MayHaveCompositePodGroups(const QuestionRelease& release);
 
 }  // namespace berth::app

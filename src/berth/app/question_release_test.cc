@@ -29,6 +29,9 @@ TEST(QuestionReleaseTest, PodGroupsMayBeReadOnlyWithTheirGate) {
   EXPECT_TRUE(MayHavePodGroups(Gated({"GenericWorkload=true"}))) << "the cluster may be of 1.37";
   EXPECT_TRUE(MayHavePodGroups(Gated({"GenericWorkload=true"}, "1.37")));
   EXPECT_FALSE(MayHavePodGroups(Gated({"GenericWorkload=true"}, "1.36")));
+  EXPECT_FALSE(MayHaveCompositePodGroups(Gated({"GenericWorkload=true"})));
+  EXPECT_TRUE(MayHaveCompositePodGroups(
+      Gated({"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true", "CompositePodGroup=true"})));
 }
 
 TEST(QuestionReleaseTest, WhatSuitsAnotherReleaseAloneIsSaid) {

@@ -118,13 +118,14 @@ class ClusterReading {
     return reads_finished ? "" : "status.phase!=Succeeded,status.phase!=Failed";
   }
 
-  // Groups of groups are not built (docs/pod-groups.md).
   bool IsRead(std::size_t kind) const {
-    return kind == kPodGroups ? options_.reads_pod_groups : kind != kCompositePodGroups;
+    if (kind == kCompositePodGroups) return options_.reads_composite_pod_groups;
+    return kind != kPodGroups || options_.reads_pod_groups;
   }
   // Whether an answer may be wrong because the server does not have the kind.
   bool IsMissed(std::size_t kind) const {
-    return IsServedByAll(kind) || (kind == kPodGroups && options_.sink == nullptr);
+    const bool is_of_groups = kind == kPodGroups || kind == kCompositePodGroups;
+    return IsServedByAll(kind) || (is_of_groups && options_.sink == nullptr);
   }
 
   void BeginNextList() {

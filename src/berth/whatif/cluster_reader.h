@@ -43,6 +43,7 @@ struct ClusterReadOptions {
   // PodGroups, too. Only who decides by them needs the right to list them; without a sink, `left_out` tells of a server
   // that does not serve them.
   bool reads_pod_groups = false;
+  bool reads_composite_pod_groups = false;  // the same of CompositePodGroups
   // After each page: "pods", and how many of them have been read so far.
   std::function<void(std::string_view what, std::size_t count)> progress;
   // Asked several times a second; true ends the reading with kCancelled.

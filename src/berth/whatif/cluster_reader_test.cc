@@ -150,6 +150,13 @@ TEST_F(ClusterReaderTest, PodGroupsAreReadForThoseWhoDecideByThem) {
   ASSERT_EQ(state->objects.size(), 1u);
   EXPECT_EQ(framework::KindOf(state->objects[0]), framework::ObjectKind::kPodGroup);
   EXPECT_THAT(targets, ::testing::Not(::testing::Contains(HasSubstr("compositepodgroups"))));
+  options.reads_composite_pod_groups = true;
+  answers[path] = {{200, ListOf({Named("g", "a")})}};
+  answers["/apis/scheduling.k8s.io/v1alpha3/compositepodgroups"] = {{200, ListOf({Named("top", "a")})}};
+  state = Read();
+  ASSERT_TRUE(state.ok()) << state.error().message;
+  EXPECT_EQ(state->objects.size(), 2u);
+  options.reads_composite_pod_groups = false;
 
   answers[path] = {Refused(404, "NotFound", "no such path")};
   state = Read();

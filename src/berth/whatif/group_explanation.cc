@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
 
 #include "berth/base/edit_distance.h"
+#include "berth/framework/pod_groups.h"
 #include "berth/whatif/placement.h"
 
 namespace berth::whatif {
@@ -45,7 +47,7 @@ Expected<PodGroupPtr> FindGroup(const ClusterState& state, const std::string& na
 class Explaining {
  public:
   Explaining(const ClusterState& state, const OfflineOptions& options, PodGroupPtr group)
-      : options_(options), group_(std::move(group)) {
+      : state_(state), options_(options), group_(std::move(group)) {
     said_.group = group_->metadata.namespace_name + '/' + group_->metadata.name;
     said_.object = *group_;
     alone_.nodes = state.nodes;
@@ -64,11 +66,15 @@ class Explaining {
   }
 
   Expected<GroupExplanation> Go() {
-    BERTH_ASSIGN_OR_RETURN(const auto cluster, Loaded());
+    BERTH_ASSIGN_OR_RETURN(auto cluster, Loaded());
+    if (AddTree(*cluster->pod_groups())) {
+      BERTH_ASSIGN_OR_RETURN(cluster, Loaded());
+    }
     cluster->Run(Duration{0});
     if (!cluster->evictions().empty()) cluster->Run();  // until it has the room that it makes
     Judge(*cluster);
-    if (said_.state == GroupState::kRefused && group_->min_count) BERTH_RETURN_IF_ERROR(CountFitting());
+    const bool is_gang = group_->min_count && !is_in_tree_;
+    if (said_.state == GroupState::kRefused && is_gang) BERTH_RETURN_IF_ERROR(CountFitting());
     for (const auto& pod : members_) Add(*cluster, *pod);
     return std::move(said_);
   }
@@ -77,6 +83,23 @@ class Explaining {
   bool IsTheGroup(const framework::AnyObject& object) const {
     const auto* group = std::get_if<PodGroupPtr>(&object);
     return group != nullptr && *group == group_;
+  }
+
+  // A group within others is decided with all groups of the tree. False: it is in none.
+  bool AddTree(const framework::PodGroups& groups) {
+    const framework::PodGroupKey own{group_->metadata.namespace_name, group_->metadata.name, false};
+    const auto root = groups.RootOf(own);
+    is_in_tree_ = root && root->is_composite;
+    if (!is_in_tree_) return false;
+    std::set<framework::PodGroupKey> others;
+    for (framework::PodGroupKey& leaf : framework::LeavesOf(groups, *root)) {
+      if (leaf != own) others.insert(std::move(leaf));
+    }
+    for (const auto& pod : state_.pods) {
+      if (!pod->spec.node_name.empty() || pod->spec.pod_group_name.empty()) continue;
+      if (others.contains({pod->metadata.namespace_name, pod->spec.pod_group_name, false})) alone_.pods.push_back(pod);
+    }
+    return true;
   }
 
   Expected<std::unique_ptr<OfflineCluster>> Loaded() const {
@@ -137,9 +160,11 @@ class Explaining {
     if (member.node.empty()) member.why = cluster.WhyNot(pod);
   }
 
+  const ClusterState& state_;
   const OfflineOptions& options_;
   const PodGroupPtr group_;
-  ClusterState alone_;  // with no pod that waits but the group's
+  bool is_in_tree_ = false;  // of groups, with which it is decided
+  ClusterState alone_;       // with no pod that waits but the group's, and those of its tree
   std::vector<std::shared_ptr<const api::Pod>> members_;
   GroupExplanation said_;
 };

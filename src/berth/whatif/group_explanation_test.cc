@@ -48,8 +48,8 @@ class GroupExplanationTest : public ::testing::Test {
   }
   Expected<GroupExplanation> Explain(const std::string& name = "g", const std::string& namespace_name = "default") {
     OfflineOptions options;
-    options.configuration = config::DefaultConfiguration(
-        *config::FeatureGates::Parse({.release_minor = 37, .gates = {"GenericWorkload=true"}}));
+    options.configuration =
+        config::DefaultConfiguration(*config::FeatureGates::Parse({.release_minor = 37, .gates = gates_}));
     options.plugins = plugins::InTreePlugins();
     options.now = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
     return ExplainPodGroup(state_, options, namespace_name, name);
@@ -62,7 +62,41 @@ class GroupExplanationTest : public ::testing::Test {
   }
 
   ClusterState state_;
+  std::vector<std::string> gates_ = {"GenericWorkload=true"};
 };
+
+TEST_F(GroupExplanationTest, AGroupWithinAnotherIsDecidedWithItsSiblings) {
+  AddNodes(2);
+  for (const char* name : {"g", "h"}) {
+    api::PodGroup group;
+    group.metadata.name = name;
+    group.metadata.namespace_name = "default";
+    group.metadata.uid = std::string("uid-") + name;
+    group.min_count = 1;
+    group.parent_name = "top";
+    state_.objects.emplace_back(std::make_shared<const api::PodGroup>(group));
+  }
+  api::CompositePodGroup top;
+  top.metadata.name = "top";
+  top.metadata.namespace_name = "default";
+  top.min_group_count = 2;
+  state_.objects.emplace_back(std::make_shared<const api::CompositePodGroup>(top));
+  AddMembers(1);
+  Add(MakePod("h-0").Request("cpu", "4").InGroup("h"));
+  Add(MakePod("other").Request("cpu", "4").Priority(100));
+  auto said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kFits) << "without the gate it stands for itself";
+  gates_ = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true", "CompositePodGroup=true"};
+  said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kFits);
+  EXPECT_EQ(said->members.size(), 1u);
+  state_.nodes.pop_back();
+  said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kRefused) << "there is no room for h";
+}
 
 TEST_F(GroupExplanationTest, AGangThatWouldBePlaced) {
   AddNodes(3);
