@@ -84,7 +84,12 @@ void PodGroupQueue::Add(Entry* member, bool is_failed_attempt, Time now) {
   }
   PodGroupEntity& group = NewEntity(*root, *member);
   Join(group, member);
-  places_.EnterPlace(group.entry, Strategy::kImmediately, now, Cause::kPodAdd);
+  if (!is_failed_attempt) return places_.EnterPlace(group.entry, Strategy::kImmediately, now, Cause::kPodAdd);
+  // Its binding failed. The group has left the queue since, and with it what it knew of failures. Upstream tries again
+  // at once, and again, for as long as bindings fail.
+  group.entry->info.unschedulable_count = member->info.unschedulable_count;
+  group.entry->info.consecutive_errors_count = member->info.consecutive_errors_count;
+  places_.EnterPlace(group.entry, Strategy::kAfterBackoff, now, Cause::kScheduleAttemptFailure);
 }
 
 void PodGroupQueue::Leave(Entry* member) {

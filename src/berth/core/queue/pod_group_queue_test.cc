@@ -172,6 +172,23 @@ TEST_F(PodGroupQueueTest, AGroupEndsWithItsLastMember) {
   EXPECT_TRUE(Pop().members.empty());
 }
 
+TEST_F(PodGroupQueueTest, WhatFailsAfterTheGroupsCycleWaitsForItsBackOff) {
+  Add({.name = "a"});
+  QueuedPodInfo member = Pop().members.at(0);
+  queue_->EndGroup(PodGroupEnd::kScheduled, now_);
+  // Its binding fails, is tried again, and fails again.
+  for (const Duration wait : {1s, 2s, 4s}) {
+    queue_->AddUnschedulable(member, {}, {}, now_);
+    now_ += wait - 1ms;
+    EXPECT_TRUE(Pop().members.empty());
+    now_ += 1s;
+    const QueuedPodGroup group = Pop();
+    ASSERT_EQ(NamesOf(group), Names{"a"});
+    member = group.members[0];
+    queue_->EndGroup(PodGroupEnd::kScheduled, now_);
+  }
+}
+
 TEST_F(PodGroupQueueTest, ActivatingAMemberActivatesItsGroup) {
   Add({.name = "a"});
   Add({.name = "b"});

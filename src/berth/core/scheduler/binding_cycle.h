@@ -69,6 +69,7 @@ struct BindingCycle {
   Time call_began{};   // of `plugin`, in a sampled attempt
 
   int read_count = 0;        // how often its outcome had to be read, for the delays
+  int refused_count = 0;     // how often the binding was refused for what may pass
   std::string trouble_told;  // what was last told of a write that does not take effect
   bool is_waiting_to_read = false;
   Time read_at{};  // then

@@ -385,6 +385,24 @@ TEST_F(BindingTest, ARefusalThatMayPassIsTriedAgainAFewTimes) {
   }
 }
 
+// It forbids reads as well, for as long as it likes.
+TEST_F(BindingTest, ReadsThatFailAreNoRefusals) {
+  Harness& h = Start();
+  EXPECT_EQ(h.Take(), Lines{"bind p to a"});
+  h.Answer(Error{ErrorCode::kForbidden, "not yet"});
+  for (int i = 0; i < 20; ++i) {
+    h.Run(10s);
+    ASSERT_EQ(h.Take(), Lines{"read p"});
+    h.FailRead();
+  }
+  h.Run(10s);
+  ASSERT_EQ(h.Take(), Lines{"read p"});
+  h.AnswerRead(h.Object(pod_));
+  ASSERT_EQ(h.Take(), Lines{"bind p to a"});
+  h.Answer(Error{ErrorCode::kForbidden, "not yet"});
+  EXPECT_EQ(h.core.cache().assumed_count(), 1u) << "the room stays taken";
+}
+
 // ---- The answer to the binding is lost. ----
 
 class UnknownOutcomeTest : public BindingTest {

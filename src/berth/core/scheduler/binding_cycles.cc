@@ -30,8 +30,9 @@ constexpr Duration kReadBackoffInitial = std::chrono::milliseconds(200);
 constexpr Duration kReadBackoffMax = std::chrono::seconds(10);
 // A refusal may be about an earlier try that took effect (409, 404), or pass: an API server that has just started
 // forbids what it has not read the rules for yet, and one that is overloaded puts off (429). So many times, over a few
-// seconds, the pod is read and the binding posted again; then the refusal counts, and the room is given back.
-constexpr int kRefusedReadsMax = 5;
+// seconds, the pod is read and the binding posted again; then the refusal counts, and the room is given back. Reads
+// that are refused themselves do not count: they say that the API server is not ready.
+constexpr int kRefusalsMax = 5;
 // Of one namespace. More are no use: what keeps these from being answered, a webhook of that namespace most likely,
 // keeps the next ones as well, and each holds room on a node. Where others take effect meanwhile, answers are merely
 // lost now and then: one more for each so many.
@@ -54,7 +55,7 @@ bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
 
 // These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
 // could not be reached. Giving the room away now could fill the node twice.
-bool IsUnknownOutcome(const Error& error, int read_count) {
+bool IsUnknownOutcome(const Error& error, BindingCycle& cycle) {
   if (error.outcome_unknown) return true;
   switch (error.code) {
     case ErrorCode::kUnavailable:
@@ -64,9 +65,10 @@ bool IsUnknownOutcome(const Error& error, int read_count) {
     case ErrorCode::kNotFound:
     case ErrorCode::kTooManyRequests:
     case ErrorCode::kForbidden:
-    case ErrorCode::kUnauthorized: return read_count < kRefusedReadsMax;
-    // It was not sent, but an earlier one was, and may be on its way still.
-    case ErrorCode::kCancelled: return read_count > 0;
+    case ErrorCode::kUnauthorized: return ++cycle.refused_count <= kRefusalsMax;
+    // It was not sent, but an earlier one was, and may be on its way still. A group keeps its room, too: others of it
+    // may be bound already.
+    case ErrorCode::kCancelled: return cycle.read_count > 0 || !cycle.assumed->pod_group_name.empty();
     default: return false;
   }
 }
@@ -280,7 +282,7 @@ void BindingCycles::WriteEnded(std::uint64_t operation, framework::StepResult&& 
     EndStep(*cycle, result);
     return;
   }
-  if (IsUnknownOutcome(*result.error, cycle->read_count)) {
+  if (IsUnknownOutcome(*result.error, *cycle)) {
     OutcomeIsUnknown(*cycle, result.error->message, SaysMuch(*result.error));
   } else if (cycle->read_count > 0) {
     // The first time round a refusal is the last word. After an unknown outcome the binding may have been there before.

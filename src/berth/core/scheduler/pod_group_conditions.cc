@@ -37,13 +37,15 @@ void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const 
   if (object == nullptr) return;
   const api::GroupCondition* const old = object->FindCondition(api::kPodGroupInitiallyScheduled);
   Told& told = told_[group];
-  if (told.uid != object->metadata.uid) told = {object->metadata.uid, 0, false};
+  if (told.uid != object->metadata.uid) told = {object->metadata.uid, 0, false, {}};
   const bool was_scheduled = told.is_scheduled || (old != nullptr && old->status == "True");
   if (was_scheduled && !is_scheduled) return;
   const std::string status = is_scheduled ? "True" : "False";
   const bool is_same = old != nullptr && old->status == status && old->reason == reason && old->message == message &&
                        old->observed_generation == object->metadata.generation;
-  if (is_same) return;
+  const std::string said = status + "\n" + reason + "\n" + message + "\n" + std::to_string(object->metadata.generation);
+  if (told.under_way.empty() ? is_same : told.under_way == said) return;
+  told.under_way = said;
   told.is_scheduled = is_scheduled;
   told.write = ++last_write_;
   codec::json::object condition{{"type", api::kPodGroupInitiallyScheduled},
@@ -67,12 +69,16 @@ Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& 
   patch.type = framework::PatchType::kStrategicMerge;
   patch.body = body;
   return Operation::Write(std::move(patch), [this, group, body, write, tries](const framework::StepResult& result) {
-    if (!result.error || result.error->code == ErrorCode::kNotFound) return Operation::Done();
+    if (!result.error || result.error->code == ErrorCode::kNotFound) {
+      Ended(group, write);
+      return Operation::Done();
+    }
     const auto told = told_.find(group);
     const bool is_newest = told != told_.end() && told->second.write == write;
     if (!is_newest || !MayPass(*result.error) || tries == kTriesMax) {
       log::Warning("scheduler", "The condition of a pod group could not be written",
                    {{"podGroup", group.Text()}, {"error", result.error->message}});
+      Ended(group, write);
       return Operation::Done();
     }
     const Duration delay = std::min(kRetryMax, kRetryInitial * (1 << tries));
@@ -80,6 +86,11 @@ Operation PodGroupConditions::Post(const PodGroupKey& group, const std::string& 
       return Post(group, body, write, tries + 1);
     });
   });
+}
+
+void PodGroupConditions::Ended(const PodGroupKey& group, std::uint64_t write) {
+  const auto told = told_.find(group);
+  if (told != told_.end() && told->second.write == write) told->second.under_way.clear();
 }
 
 void PodGroupConditions::Forget() {

@@ -22,7 +22,8 @@ class PodGroupConditions {
   // Both must outlive it.
   PodGroupConditions(CoreState& state, BackgroundOperations& background) : state_(state), background_(background) {}
 
-  // Without effect where the object says so already, or was scheduled once: the condition never goes back.
+  // Without effect where the object says so already, or a write under way does, or the group was scheduled once: the
+  // condition never goes back.
   void Set(const framework::PodGroupKey& group, bool is_scheduled, const std::string& reason,
            const std::string& message);
 
@@ -31,10 +32,12 @@ class PodGroupConditions {
     std::string uid;          // of the group
     std::uint64_t write = 0;  // the newest
     bool is_scheduled = false;
+    std::string under_way;  // what the newest write says; empty: it has ended
   };
 
   framework::Operation Post(const framework::PodGroupKey& group, const std::string& body, std::uint64_t write,
                             int tries);
+  void Ended(const framework::PodGroupKey& group, std::uint64_t write);
   void Forget();
 
   CoreState& state_;

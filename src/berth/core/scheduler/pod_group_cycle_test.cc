@@ -216,6 +216,27 @@ TEST_F(PodGroupCycleTest, AConditionThatIsNotTakenIsWrittenAgain) {
   EXPECT_TRUE(h_.Cycle().conditions.empty());
 }
 
+TEST_F(PodGroupCycleTest, AConditionIsNotWrittenAgainWhileItIsUnderWay) {
+  AddNodes(1);
+  h_.Set(Gang("g", 5));
+  h_.AddMembers("g", 5);
+  h_.holds_conditions = true;
+  EXPECT_EQ(h_.Cycle().conditions.size(), 1U);
+  h_.now += 60s;
+  EXPECT_TRUE((h_.Cycle().conditions.empty() && h_.is_ready));
+}
+
+// Others of the gang may be bound already, and another gang could take the room.
+TEST_F(PodGroupCycleTest, AGangKeepsItsRoomWhileTheAPIServerIsAway) {
+  AddNodes(1);
+  h_.Set(Gang("g", 2));
+  h_.AddMembers("g", 2);
+  h_.bind_error = Error{ErrorCode::kCancelled, "not sent"};
+  EXPECT_EQ(h_.Cycle().bound.size(), 2U);
+  EXPECT_EQ(h_.core.cache().assumed_count(), 2U);
+  EXPECT_TRUE(h_.core.queue().Dump().empty());
+}
+
 TEST_F(PodGroupCycleTest, WithoutTheGatePodsComeOneByOne) {
   Harness plain;
   plain.Set(MakeNode("n0"));

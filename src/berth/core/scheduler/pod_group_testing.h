@@ -128,12 +128,14 @@ class GroupHarness : public Harness {
   std::int32_t priority = 0;
   bool is_ready = false;                 // whether the last Cycle() had something to schedule
   std::optional<Error> condition_error;  // what writes of conditions fail with
+  bool holds_conditions = false;         // they are not answered
+  std::optional<Error> bind_error;       // what bindings fail with
 
  private:
   void Take(Write& write, Written& written) {
     if (auto* bind = std::get_if<framework::BindWrite>(&write.write)) {
       written.bound[bind->pod.name] = bind->node_name;
-      core.Handle(WriteDone{write.operation, {}}, now);
+      core.Handle(WriteDone{write.operation, bind_error}, now);
     } else if (auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
       if (status->has_condition)
         written.failed[status->pod.name] = status->condition_reason + ": " + status->condition_message;
@@ -141,7 +143,7 @@ class GroupHarness : public Harness {
     } else if (auto* patch = std::get_if<framework::ObjectPatch>(&write.write)) {
       if (patch->object.resource == "podgroups") {
         TakeCondition(*patch, written);
-        core.Handle(WriteDone{write.operation, condition_error}, now);
+        if (!holds_conditions) core.Handle(WriteDone{write.operation, condition_error}, now);
       } else {
         written.evicted.push_back(patch->object.name);
         core.Handle(WriteDone{write.operation, {}}, now);
@@ -156,7 +158,7 @@ class GroupHarness : public Harness {
     const auto text = [&](const char* key) { return std::string(condition.at(key).as_string()); };
     written.conditions.push_back(patch.object.name + " " + text("status") + " " + text("reason") + ": " +
                                  text("message"));
-    if (condition_error) return;
+    if (condition_error || holds_conditions) return;
     const auto group = groups_.find(patch.object.name);
     if (group == groups_.end()) return;
     api::PodGroup changed = group->second;
