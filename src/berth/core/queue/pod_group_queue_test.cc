@@ -181,7 +181,7 @@ TEST_F(PodGroupQueueTest, WhatFailsAfterTheGroupsCycleWaitsForItsBackOff) {
     queue_->AddUnschedulable(member, {}, {}, now_);
     now_ += wait - 1ms;
     EXPECT_TRUE(Pop().members.empty());
-    now_ += 1s;
+    now_ += 2s;
     const QueuedPodGroup group = Pop();
     ASSERT_EQ(NamesOf(group), Names{"a"});
     member = group.members[0];
