@@ -93,9 +93,13 @@ std::string ComparePreemption(std::string_view nominated, runtime::Evaluator& ev
                        : "preempts on " + std::string(nominated) + ", but better on " + want.nominated_node_name;
 }
 
-// In the cache if it was placed, else in the queue again.
+// As it was before the decision. It is in the cache if it was placed, else in the queue again.
 framework::PodInfoPtr DecidedPod(const scheduler::Scheduler& core, const std::string& uid) {
-  if (const framework::PodInfoPtr* const placed = core.cache().FindPod(uid)) return *placed;
+  if (const framework::PodInfoPtr* const placed = core.cache().FindPod(uid)) {
+    auto pod = std::make_shared<framework::PodInfo>(**placed);
+    pod->node_name.clear();
+    return pod;
+  }
   const auto waiting = core.queue().Find(uid);
   BERTH_CHECK(waiting, uid);
   return waiting->pod;

@@ -229,18 +229,17 @@ TEST(Runner, APlantedDifferenceInACycleIsFound) {
   };
   for (const auto& test : cases) {
     SCOPED_TRACE(test.name);
-    std::optional<Case> planted;
+    bool is_told = false;
+    // Where kube-scheduler's choice is one of several, another seed's differences may be told.
     for (const Case& golden : GoldenCases()) {
       Case changed = golden;
-      if (std::any_of(changed.cycles.begin(), changed.cycles.end(), test.change)) {
-        planted = std::move(changed);
-        break;
-      }
+      if (!std::any_of(changed.cycles.begin(), changed.cycles.end(), test.change)) continue;
+      const std::vector<std::string> differences = RunCase(changed, runtime::Form::kReuse);
+      ASSERT_FALSE(differences.empty());
+      is_told = differences.front().find(test.reported) != std::string::npos;
+      if (is_told) break;
     }
-    ASSERT_TRUE(planted.has_value()) << "no golden case has what this one changes";
-    const std::vector<std::string> differences = RunCase(*planted, runtime::Form::kReuse);
-    ASSERT_FALSE(differences.empty());
-    EXPECT_NE(differences.front().find(test.reported), std::string::npos) << differences.front();
+    EXPECT_TRUE(is_told) << "by no golden case that has what this one changes";
   }
   // A cycle less and a cycle more.
   for (const Case& golden : GoldenCases()) {
@@ -271,10 +270,11 @@ TEST(Runner, ACaseOfOneReleaseFailsUnderTheOther) {
 }
 
 TEST(Runner, MissingAndSurplusAttempts) {
-  Case planted = GoldenCases().front();
+  const auto golden = std::ranges::find_if(GoldenCases(), [](const Case& c) { return !c.expected.empty(); });
+  Case planted = *golden;
   planted.expected.pop_back();
   EXPECT_FALSE(RunCase(planted, runtime::Form::kReuse).empty());
-  planted = GoldenCases().front();
+  planted = *golden;
   planted.expected.push_back(planted.expected.back());
   EXPECT_FALSE(RunCase(planted, runtime::Form::kReuse).empty());
 }
