@@ -24,6 +24,9 @@ bool MayPass(const Error& error) {
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
     case ErrorCode::kConflict:
+    // An API server that has just started forbids what it has not read the rules for yet.
+    case ErrorCode::kForbidden:
+    case ErrorCode::kUnauthorized:
     case ErrorCode::kTooManyRequests: return true;
     default: return error.outcome_unknown;
   }

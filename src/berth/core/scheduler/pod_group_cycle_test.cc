@@ -205,15 +205,19 @@ TEST_F(PodGroupCycleTest, ALargeGroupWaitsLonger) {
 
 TEST_F(PodGroupCycleTest, AConditionThatIsNotTakenIsWrittenAgain) {
   AddNodes(1);
-  h_.Set(Gang("g", 1));
-  h_.AddMembers("g", 1);
-  h_.condition_error = Error{ErrorCode::kUnavailable, "down"};
-  EXPECT_EQ(h_.Cycle().conditions, (Strings{"g True Scheduled: "}));
-  h_.condition_error.reset();
-  h_.now += 1s;
-  EXPECT_EQ(h_.Cycle().conditions, (Strings{"g True Scheduled: "}));
-  h_.now += 60s;
-  EXPECT_TRUE(h_.Cycle().conditions.empty());
+  for (const ErrorCode code : {ErrorCode::kUnavailable, ErrorCode::kForbidden, ErrorCode::kUnauthorized}) {
+    SCOPED_TRACE(ToString(code));
+    const std::string group(ToString(code));
+    h_.Set(Gang(group, 1));
+    h_.AddMembers(group, 1);
+    h_.condition_error = Error{code, "not now"};
+    EXPECT_EQ(h_.Cycle().conditions, (Strings{group + " True Scheduled: "}));
+    h_.condition_error.reset();
+    h_.now += 1s;
+    EXPECT_EQ(h_.Cycle().conditions, (Strings{group + " True Scheduled: "}));
+    h_.now += 60s;
+    EXPECT_TRUE(h_.Cycle().conditions.empty());
+  }
 }
 
 TEST_F(PodGroupCycleTest, AConditionIsNotWrittenAgainWhileItIsUnderWay) {
