@@ -53,23 +53,29 @@ bool IsPlain(const framework::ApiWrite& write, const PodInfo& assumed) {
          bind->pod.resource_version == assumed.resource_version;
 }
 
-// These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
-// could not be reached. Giving the room away now could fill the node twice.
-bool IsUnknownOutcome(const Error& error, BindingCycle& cycle) {
-  if (error.outcome_unknown) return true;
-  switch (error.code) {
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kTimeout: return true;
+bool IsRefusalThatMayPass(ErrorCode code) {
+  switch (code) {
     case ErrorCode::kConflict:
     case ErrorCode::kAlreadyExists:
     case ErrorCode::kNotFound:
     case ErrorCode::kTooManyRequests:
     case ErrorCode::kForbidden:
-    case ErrorCode::kUnauthorized: return ++cycle.refused_count <= kRefusalsMax;
+    case ErrorCode::kUnauthorized: return true;
+    default: return false;
+  }
+}
+
+// These say nothing certain about the binding: it may have taken effect now or at an earlier try, or the API server
+// could not be reached. Giving the room away now could fill the node twice.
+bool IsUnknownOutcome(const Error& error, const BindingCycle& cycle) {
+  if (error.outcome_unknown) return true;
+  switch (error.code) {
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout: return true;
     // It was not sent, but an earlier one was, and may be on its way still. A group keeps its room, too: others of it
     // may be bound already.
     case ErrorCode::kCancelled: return cycle.read_count > 0 || !cycle.assumed->pod_group_name.empty();
-    default: return false;
+    default: return IsRefusalThatMayPass(error.code) && cycle.refused_count < kRefusalsMax;
   }
 }
 
@@ -283,6 +289,7 @@ void BindingCycles::WriteEnded(std::uint64_t operation, framework::StepResult&& 
     return;
   }
   if (IsUnknownOutcome(*result.error, *cycle)) {
+    if (IsRefusalThatMayPass(result.error->code)) ++cycle->refused_count;
     OutcomeIsUnknown(*cycle, result.error->message, SaysMuch(*result.error));
   } else if (cycle->read_count > 0) {
     // The first time round a refusal is the last word. After an unknown outcome the binding may have been there before.
