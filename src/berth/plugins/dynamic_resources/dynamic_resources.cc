@@ -179,7 +179,7 @@ std::string DynamicResources::SharingGroupOf(const framework::PodInfo& pod) cons
   const framework::PodGroups* const groups = handle_.pod_groups();
   if (groups == nullptr || pod.pod_group_name.empty()) return {};
   const std::optional<framework::PodGroupKey> root = groups->RootOf(framework::GroupOf(pod));
-  return root ? (root->is_composite ? "composite " : "") + root->Text() : std::string();
+  return root ? root->EntityText() : std::string();
 }
 
 // What can be said of a claim without looking at nodes.
