@@ -14,6 +14,7 @@ using enum MetricType;
 
 constexpr InReleases kUntil36{.last = 36};
 constexpr InReleases kSince37{.first = 37};
+constexpr InReleases kPodGroups{.feature = Feature::kPodGroups};
 constexpr InReleases kPodGroups37{.first = 37, .feature = Feature::kPodGroups};
 constexpr InReleases kPlacements37{.first = 37, .feature = Feature::kPlacements};
 
@@ -153,25 +154,14 @@ constexpr auto kList = std::to_array<ListedMetric>({
     {"scheduler_podgroup_schedule_attempts_total", kCounter, "ALPHA",
      "Number of attempts to schedule pod group, by the result. 'unschedulable' means a pod group could not be "
      "scheduled, while 'error' means an internal scheduler problem.",
-     "result profile", {}, kUntil36},
-    {"scheduler_podgroup_schedule_attempts_total", kCounter, "ALPHA",
-     "Number of attempts to schedule pod group, by the result. 'unschedulable' means a pod group could not be "
-     "scheduled, while 'error' means an internal scheduler problem.",
-     "result profile", {}, kPodGroups37},
+     "result profile", {}, kPodGroups},
     {"scheduler_podgroup_scheduling_algorithm_duration_seconds",
      kHistogram,
      "ALPHA",
      "Pod group scheduling algorithm latency in seconds",
      "",
      {0.001, 2, 15},
-     kUntil36},
-    {"scheduler_podgroup_scheduling_algorithm_duration_seconds",
-     kHistogram,
-     "ALPHA",
-     "Pod group scheduling algorithm latency in seconds",
-     "",
-     {0.001, 2, 15},
-     kPodGroups37},
+     kPodGroups},
     {"scheduler_podgroup_scheduling_attempt_duration_seconds",
      kHistogram,
      "ALPHA",

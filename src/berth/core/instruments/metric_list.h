@@ -19,7 +19,8 @@ struct Buckets {
   int count = 0;
 };
 
-// What a metric belongs to that has to be switched on: GenericWorkload, and TopologyAwareWorkloadScheduling with it.
+// What a metric belongs to that has to be switched on: GenericWorkload, and TopologyAwareWorkloadScheduling with it. 1.36
+// shows its metrics in any case.
 enum class Feature : std::uint8_t { kNone, kPodGroups, kPlacements };
 
 // The releases, by their minor versions, in which a metric is as an entry of the list has it.
@@ -30,6 +31,7 @@ struct InReleases {
 
   bool Have(const framework::Release& release) const {
     if (release.minor < first || release.minor > last) return false;
+    if (release.minor < 37) return true;
     switch (feature) {
       case Feature::kNone: break;
       case Feature::kPodGroups: return release.has_pod_groups;
