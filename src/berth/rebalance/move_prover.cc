@@ -175,10 +175,15 @@ std::string MoveProver::WhyNotThere(const Objection& objection, NodeIndex row, W
   return why.empty() ? why : SaidOf(objection, row, why);
 }
 
+// Where the pod is, which is no better unless the strategy objects to the pod itself.
+bool MoveProver::IsBack(const Objection& objection, NodeNumber to) const {
+  return to == view_.pod(objection.pod).node && !IsAboutPod(*objection.strategy);
+}
+
 std::string MoveProver::WhyNoBetter(const Objection& objection, NodeIndex row, Wants wants) {
   const PodView& pod = view_.pod(objection.pod);
   const NodeNumber to = NodeOf(row);
-  if (to == pod.node && !IsAboutPod(*objection.strategy)) return "back";
+  if (IsBack(objection, to)) return "it is there";
   std::string why = WhyNotTarget(*objection.strategy, pod, to);
   return why.empty() ? violations_.WhyWorse(*objection.strategy, pod, to, wants) : why;
 }
@@ -186,8 +191,7 @@ std::string MoveProver::WhyNoBetter(const Objection& objection, NodeIndex row, W
 std::string MoveProver::SaidOf(const Objection& objection, NodeIndex row, const std::string& why) const {
   const NodeNumber to = NodeOf(row);
   const std::string& name = view_.node(to).name();
-  if (to == view_.pod(objection.pod).node && !IsAboutPod(*objection.strategy))
-    return "the scheduler would put it back on " + name;
+  if (IsBack(objection, to)) return "the scheduler would put it back on " + name;
   return "the scheduler would put it on " + name + ", where " + why;
 }
 

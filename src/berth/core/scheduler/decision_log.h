@@ -44,7 +44,7 @@ struct Decision {
   std::string Why() const;
 };
 
-// A decision in a third of the room: its texts are one block.
+// A decision in less room: its texts are one block.
 class OlderDecision {
  public:
   OlderDecision() = default;
