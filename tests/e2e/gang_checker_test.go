@@ -4,7 +4,6 @@ package e2e
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"berth-e2e/harness"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 )
@@ -101,45 +99,13 @@ func newGangChecker(gangs []gang, nodes []*corev1.Node) *gangChecker {
 
 // watch follows the pods of the default namespace until the test ends.
 func (k *gangChecker) watch(t testing.TB, c *harness.Cluster) {
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	t.Cleanup(func() { cancel(); <-ended })
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			k.follow(ctx, c)
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	}()
-}
-
-// follow lists, then watches until the stream ends.
-func (k *gangChecker) follow(ctx context.Context, c *harness.Cluster) {
-	pods := c.Admin.CoreV1().Pods(metav1.NamespaceDefault)
-	list, err := pods.List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return
-	}
-	k.replace(list.Items, time.Now())
-	stream, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		return
-	}
-	defer stream.Stop()
-	for event := range stream.ResultChan() {
-		pod, ok := event.Object.(*corev1.Pod)
-		switch {
-		case !ok || event.Type == watch.Error:
-			return
-		case event.Type == watch.Deleted:
+	c.FollowPods(t, func(pods []corev1.Pod) { k.replace(pods, time.Now()) }, func(event watch.EventType, pod *corev1.Pod) {
+		if event == watch.Deleted {
 			k.gone(pod.UID)
-		default:
+		} else {
 			k.see(pod, time.Now())
 		}
-	}
+	})
 }
 
 // replace takes a list: what is not in it has gone, before anything new took its room.

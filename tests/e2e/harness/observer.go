@@ -28,32 +28,40 @@ type Observer struct {
 func (c *Cluster) Observe(t testing.TB) *Observer {
 	t.Helper()
 	o := &Observer{nodes: map[types.UID]string{}}
+	c.FollowPods(t, func(pods []corev1.Pod) {
+		for i := range pods {
+			o.see(&pods[i])
+		}
+	}, func(_ watch.EventType, pod *corev1.Pod) { o.see(pod) })
+	return o
+}
+
+// FollowPods lists and watches the pods of the default namespace until the test ends, also after the API server was gone:
+// then there is another list.
+func (c *Cluster) FollowPods(t testing.TB, listed func([]corev1.Pod), changed func(watch.EventType, *corev1.Pod)) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	t.Cleanup(func() { cancel(); <-ended })
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			o.follow(ctx, c)
+			c.followPods(ctx, listed, changed)
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
 			}
 		}
 	}()
-	return o
 }
 
-// follow lists, then watches until the stream ends.
-func (o *Observer) follow(ctx context.Context, c *Cluster) {
+// followPods lists, then watches until the stream ends.
+func (c *Cluster) followPods(ctx context.Context, listed func([]corev1.Pod), changed func(watch.EventType, *corev1.Pod)) {
 	pods := c.Admin.CoreV1().Pods(metav1.NamespaceDefault)
 	list, err := pods.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return
 	}
-	for i := range list.Items {
-		o.see(&list.Items[i])
-	}
+	listed(list.Items)
 	stream, err := pods.Watch(ctx, metav1.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
 		return
@@ -64,7 +72,7 @@ func (o *Observer) follow(ctx context.Context, c *Cluster) {
 		if !ok || event.Type == watch.Error {
 			return
 		}
-		o.see(pod)
+		changed(event.Type, pod)
 	}
 }
 
