@@ -37,6 +37,9 @@ class PodGroupDryRun {
   virtual ~PodGroupDryRun() = default;
   virtual const NodeList& nodes() const = 0;
   virtual Time wall_now() const = 0;
+  // By the clock that waits are measured with: the time of this cycle, and of the group's first attempt.
+  virtual Time now() const = 0;
+  virtual Time waiting_since() const = 0;
   // A pod leaves its node; and comes back to it.
   virtual void RemovePod(const PodInfoPtr& pod) = 0;
   virtual void RestorePod(const PodInfoPtr& pod) = 0;
@@ -62,6 +65,7 @@ struct PodGroupPostFilterResult {
   // Victims have been looked for; and what they are, with success.
   bool has_evaluated = false;
   std::optional<PodGroupToll> toll{};
+  bool is_tried_soon = false;  // the group's next back-off is as short as its first one
 };
 
 class PodGroupPostFilterPlugin : public virtual Plugin {
@@ -71,6 +75,9 @@ class PodGroupPostFilterPlugin : public virtual Plugin {
   // with the reasons of a status but success, or with `message`. Any other code is an error of the group.
   virtual PodGroupPostFilterResult PodGroupPostFilter(const PodGroupKey& group, std::span<const PodGroupMember> members,
                                                       PodGroupDryRun& dry_run) const = 0;
+  // Asked when no other plugin has helped, whatever those said, and no error came. It does not help at once itself: it
+  // answers kUnschedulable, and its nominations count all the same.
+  virtual bool IsLastResort() const { return false; }
 };
 
 }  // namespace berth::framework

@@ -23,7 +23,9 @@
 #include "berth/plugins/node_resources_fit/node_resources_fit.h"
 #include "berth/plugins/node_unschedulable/node_unschedulable.h"
 #include "berth/plugins/node_volume_limits/node_volume_limits.h"
+#include "berth/plugins/pod_group_annotations/pod_group_annotations.h"
 #include "berth/plugins/pod_group_pods_count/pod_group_pods_count.h"
+#include "berth/plugins/pod_group_reservation/pod_group_reservation.h"
 #include "berth/plugins/pod_topology_spread/pod_topology_spread.h"
 #include "berth/plugins/priority_sort/priority_sort.h"
 #include "berth/plugins/random/random.h"
@@ -200,6 +202,8 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Policy<BestPrice>(names::kBestPrice),
       Policy<LoadAware>(names::kLoadAware),
       Policy<ExternalHealth>(names::kExternalHealth),
+      WithoutArgs<PodGroupAnnotations>(names::kPodGroupAnnotations),
+      Policy<PodGroupReservation>(names::kPodGroupReservation),
       NamedPolicy<Script>(names::kScript),
   };
   return kPlugins;

@@ -168,6 +168,10 @@ void PodGroupQueue::End(PodGroupEnd end, Time now) {
       ++info.unschedulable_count;
       info.consecutive_errors_count = 0;
       break;
+    case PodGroupEnd::kRefusedForNow:
+      info.unschedulable_count = 1;
+      info.consecutive_errors_count = 0;
+      break;
     case PodGroupEnd::kError: ++info.consecutive_errors_count; break;
   }
   // What is left of a group that was placed comes next, so that it may preempt: it keeps its place among equals.

@@ -74,7 +74,12 @@ struct QueuedPodGroup {
 };
 
 // How a cycle ended for a group.
-enum class PodGroupEnd : std::uint8_t { kScheduled, kRefused, kError };
+enum class PodGroupEnd : std::uint8_t {
+  kScheduled,
+  kRefused,
+  kRefusedForNow,  // its back-off is that of a first refusal
+  kError
+};
 
 // The objects of an event, kept alive while a pod in flight may still need them. Those that do not apply are null.
 struct EventSource {

@@ -84,6 +84,26 @@ class Instances {
   std::optional<Error> error_;
 };
 
+// Without a plugin that counts a gang's pods, what is named would not be kept together.
+Expected<void> FindPodGroupNamer(ProfilePlugins& profile) {
+  bool has_gangs = false;
+  for (const auto& plugin : profile.owned) {
+    has_gangs |= dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get()) != nullptr;
+    const auto* const namer = dynamic_cast<const framework::PodGroupNamer*>(plugin.get());
+    if (namer == nullptr) continue;
+    if (profile.pod_group_namer != nullptr) {
+      return InvalidError("profile \"" + profile.scheduler_name + "\": plugins \"" +
+                          std::string(profile.pod_group_namer->Name()) + "\" and \"" + std::string(namer->Name()) +
+                          "\" both name the groups of pods; it should be one");
+    }
+    profile.pod_group_namer = namer;
+  }
+  if (profile.pod_group_namer == nullptr || has_gangs) return {};
+  return InvalidError("profile \"" + profile.scheduler_name + "\": plugin \"" +
+                      std::string(profile.pod_group_namer->Name()) +
+                      "\" needs the plugin GangScheduling, which should be enabled beside it");
+}
+
 }  // namespace
 
 Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
@@ -138,6 +158,7 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
       }
       to->owned.push_back(std::move(plugin));
     }
+    BERTH_RETURN_IF_ERROR(FindPodGroupNamer(*to));
     const auto fill = [&]<typename T>(ExtensionPoint point, std::vector<T*>& list) {
       for (const config::PluginRef& ref : from.plugins[point]) {
         list.push_back(dynamic_cast<std::remove_const_t<T>*>(instances[p].Get(ref.name).get()));

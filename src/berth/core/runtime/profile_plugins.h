@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "berth/framework/plugin.h"
+#include "berth/framework/pod_group_namer.h"
 #include "berth/framework/pod_group_placement.h"
 #include "berth/framework/pod_group_post_filter.h"
 
@@ -43,6 +44,7 @@ struct ProfilePlugins {
   std::vector<framework::BindPlugin*> bind;
   std::vector<framework::PostBindPlugin*> post_bind;
   // Of pod groups.
+  const framework::PodGroupNamer* pod_group_namer = nullptr;  // null: pods name their PodGroups alone
   std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;
   std::vector<const framework::PlacementGeneratePlugin*> placement_generate;  // one at most
   std::vector<WeightedPlacementScore> placement_score;

@@ -21,7 +21,7 @@ CoreState::CoreState(SchedulerOptions given, const framework::Release& followed,
       metrics(options.metrics == nullptr ? unread_metrics->metrics : *options.metrics),
       stopwatch(options.stopwatch),
       objects(objects_read),
-      pod_groups(followed.has_pod_groups
+      pod_groups(followed.has_pod_groups || NamesPodGroups(owned)
                      ? std::make_unique<cache::PodGroupStates>(objects_read, followed.has_composite_pod_groups)
                      : nullptr),
       release(followed),
@@ -38,9 +38,14 @@ CoreState::CoreState(SchedulerOptions given, const framework::Release& followed,
 // Whoever asks for a pod's scheduler afterwards asks its class.
 framework::PodInfoPtr CoreState::MakePodInfo(const api::Pod& pod) {
   const std::string_view annotated = AnnotatedScheduler(options.pods, pod);
-  if (annotated.empty()) return classes.MakePodInfo(pod);
+  const std::string* const named = named_groups.Find(pod.metadata.uid);
+  const std::string& group = pod.spec.pod_group_name;
+  const bool has_group = release.has_pod_groups || framework::IsNamedPodGroup(group);
+  if (annotated.empty() && named == nullptr && (group.empty() || has_group)) return classes.MakePodInfo(pod);
   api::Pod renamed = pod;
-  renamed.spec.scheduler_name = annotated;
+  if (!annotated.empty()) renamed.spec.scheduler_name = annotated;
+  if (!has_group) renamed.spec.pod_group_name.clear();
+  if (named != nullptr) renamed.spec.pod_group_name = *named;
   return classes.MakePodInfo(renamed);
 }
 

@@ -8,6 +8,7 @@
 #include "berth/api/pod.h"
 #include "berth/base/time.h"
 #include "berth/core/cache/cache.h"
+#include "berth/core/cache/named_pod_groups.h"
 #include "berth/core/cache/pod_classes.h"
 #include "berth/core/cache/pod_group_states.h"
 #include "berth/core/instruments/scheduler_metrics.h"
@@ -31,7 +32,7 @@ struct CoreState {
   CoreState(const CoreState&) = delete;
   CoreState& operator=(const CoreState&) = delete;
 
-  // The pod as the core keeps it, with the scheduler that it belongs to.
+  // The pod as the core keeps it, with the scheduler and the named group that it belongs to.
   framework::PodInfoPtr MakePodInfo(const api::Pod& pod);
   // The time of day, for what plugins compare with objects or write into them. All else goes by `now`.
   Time WallNow() const { return now + wall_ahead; }
@@ -57,6 +58,7 @@ struct CoreState {
   Time now{};                                               // of the turn: set when it begins
   Duration wall_ahead{0};                                   // how far the time of day is ahead of `now`
   const std::unique_ptr<cache::PodGroupStates> pod_groups;  // null: pods are scheduled one by one
+  cache::NamedPodGroups named_groups;
   const framework::Release release;
   cache::Cache cache;
   cache::PodClasses classes;

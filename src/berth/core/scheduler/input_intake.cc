@@ -94,10 +94,23 @@ void InputIntake::TakeTime() {
 // --- Pods (behaviour inventory 3.7, "Watch event") ---
 
 void InputIntake::On(PodSet&& input) {
-  const PodInfoPtr pod = state_.MakePodInfo(*input.pod);
+  PodInfoPtr pod = state_.MakePodInfo(*input.pod);
   if (pod->is_terminal) {
     RemovePod(pod->uid);
-  } else if (!pod->node_name.empty()) {
+    return;
+  }
+  const Expected<PodGroupIntake::Naming> naming = groups_.Name(*input.pod, *pod);
+  if (!naming.ok()) {
+    // One that runs counts for itself.
+    if (pod->node_name.empty() && state_.options.pods.Serves(pod->namespace_name())) {
+      TellUnusable(*pod, naming.error().message);
+      return;
+    }
+  } else {
+    TakeNamed(naming->change);
+    if (naming->is_new) pod = state_.MakePodInfo(*input.pod);
+  }
+  if (!pod->node_name.empty()) {
     SetAssignedPod(pod);
   } else {
     SetPendingPod(pod);
@@ -166,16 +179,23 @@ void InputIntake::SetPendingPod(const PodInfoPtr& pod) {
   Handled({EventResource::kUnschedulablePod, action::kUpdate});
 }
 
-// Once, as long as its condition says so.
 void InputIntake::TellSetAside(const framework::PodInfo& pod) {
-  constexpr const char* kMessage =
+  const bool is_news = TellUnusable(
+      pod,
       "the scheduler failed while it worked on this pod, and began anew without it; it is tried again after the next "
-      "start (the scheduler's log says what failed)";
-  if (!WriteSchedulerError(state_, pod, kMessage)) return;
-  log::ErrorLine("scheduler", "A pod is set aside: an earlier failure happened while it was worked on",
-                 {{"pod", pod.Key()}});
+      "start (the scheduler's log says what failed)");
+  if (is_news) {
+    log::ErrorLine("scheduler", "A pod is set aside: an earlier failure happened while it was worked on",
+                   {{"pod", pod.Key()}});
+  }
+}
+
+// A pod that does not come into the queue. It is told once, as long as its condition says so; true: now.
+bool InputIntake::TellUnusable(const framework::PodInfo& pod, const std::string& why) {
+  if (!WriteSchedulerError(state_, pod, why)) return false;
   state_.outputs.AddEvent(state_.profiles.Find(pod)->scheduler_name(), pod, true, "FailedScheduling", "Scheduling",
-                          kMessage);
+                          why);
+  return true;
 }
 
 void InputIntake::TellUnclaimed() {
@@ -186,8 +206,23 @@ void InputIntake::TellUnclaimed() {
 
 void InputIntake::On(PodGone&& input) { RemovePod(input.uid); }
 
-// Deleted, or ended.
+// What a pod has changed about the group that its profile's plugin names for it.
+void InputIntake::TakeNamed(const std::optional<cache::NamedPodGroups::Change>& change) {
+  if (!change) return;
+  if (change->object) {
+    On(ObjectSet{change->object});
+  } else {
+    On(ObjectGone{framework::ObjectKind::kPodGroup, change->group.Text()});
+  }
+}
+
 void InputIntake::RemovePod(std::string_view uid) {
+  TakePodOut(uid);
+  TakeNamed(state_.named_groups.Forget(uid));
+}
+
+// Deleted, or ended.
+void InputIntake::TakePodOut(std::string_view uid) {
   unclaimed_.Forget(uid);
   scheduling_.PodDeleted(uid);
   bindings_.PodDeleted(uid);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -60,8 +61,11 @@ class InputIntake {
   void SetAssignedPod(const framework::PodInfoPtr& pod);
   void SetPendingPod(const framework::PodInfoPtr& pod);
   void TellSetAside(const framework::PodInfo& pod);
+  bool TellUnusable(const framework::PodInfo& pod, const std::string& why);
+  void TakeNamed(const std::optional<cache::NamedPodGroups::Change>& change);
   void TellUnclaimed();
   void RemovePod(std::string_view uid);
+  void TakePodOut(std::string_view uid);
   void NoteGone(const framework::PodInfo& pod);
   void Handled(const framework::ClusterEvent& event);
 

@@ -8,6 +8,7 @@
 #include "berth/base/log.h"
 #include "berth/base/time.h"
 #include "berth/codec/json.h"
+#include "berth/framework/pod_group_namer.h"
 
 namespace berth::scheduler {
 
@@ -36,6 +37,8 @@ bool MayPass(const Error& error) {
 
 void PodGroupConditions::Set(const PodGroupKey& group, bool is_scheduled, const std::string& reason,
                              const std::string& message) {
+  // The API server has no object for it: its pods' conditions say the same.
+  if (framework::IsNamedPodGroup(group.name)) return;
   const api::PodGroup* const object = state_.pod_groups->FindPodGroup(group);
   if (object == nullptr) return;
   const api::GroupCondition* const old = object->FindCondition(api::kPodGroupInitiallyScheduled);

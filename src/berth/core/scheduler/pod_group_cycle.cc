@@ -121,76 +121,95 @@ void PodGroupCycle::Run(Random& random) {
   const Time began = state_.stopwatch.latest();
   std::optional<instruments::GroupMetrics>& metrics = state_.metrics.groups;
   std::optional<PodGroupVerdicts> verdicts;
-  bool is_waiting = false;
+  Room room;
   {
     const WithoutNominations without(state_.queue.nominator(), members);
     const GroupVerdicts tried = PodGroupTrial(state_, profile, random).Place(group.root, members);
     verdicts.emplace(*state_.pod_groups, group.root, tried, members);
     if (metrics) metrics->NoteAlgorithm(state_.stopwatch.Read() - began);
-    is_waiting = MakeRoom(profile, random, group.root, members, *verdicts);
+    room = MakeRoom(profile, random, group, members, *verdicts);
   }
+  const bool is_waiting = room.code == framework::Code::kSuccess;
   for (GroupMember& member : members) Submit(profile, *verdicts, is_waiting, std::move(member));
   for (const PodGroupKey& leaf : leaves) SetCondition(leaf, verdicts->Of(leaf));
   if (metrics) {
     metrics->NoteAttempt(ResultOf(verdicts->root(), is_waiting), profile.scheduler_name(),
                          state_.stopwatch.Read() - began);
   }
-  state_.queue.EndGroup(EndOf(verdicts->AsTried(group.root)), state_.now);
+  const queue::PodGroupEnd end = EndOf(verdicts->AsTried(group.root));
+  const bool is_tried_soon = end == queue::PodGroupEnd::kRefused && room.is_tried_soon;
+  state_.queue.EndGroup(is_tried_soon ? queue::PodGroupEnd::kRefusedForNow : end, state_.now);
 }
 
-// Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdicts. True when
-// one of them has helped, and the group waits for that.
-bool PodGroupCycle::MakeRoom(Profile& profile, Random& random, const PodGroupKey& root, std::span<GroupMember> members,
-                             PodGroupVerdicts& verdicts) {
-  if (verdicts.root().result != GroupVerdict::Result::kRefused) return false;
+// Asks the PodGroupPostFilter plugins about a group that was refused, and adds what they say to the verdicts.
+PodGroupCycle::Room PodGroupCycle::MakeRoom(Profile& profile, Random& random, const queue::QueuedPodGroup& group,
+                                            std::span<GroupMember> members, PodGroupVerdicts& verdicts) {
+  if (verdicts.root().result != GroupVerdict::Result::kRefused) return {};
   const Time began = state_.stopwatch.Read();
-  const framework::Code code = AskForRoom(profile, random, root, members, verdicts);
-  profile.metrics->NotePoint(instruments::Point::kPodGroupPostFilter, code, state_.stopwatch.Read() - began);
-  return code == framework::Code::kSuccess;
+  const Room room = AskForRoom(profile, random, group, members, verdicts);
+  profile.metrics->NotePoint(instruments::Point::kPodGroupPostFilter, room.code, state_.stopwatch.Read() - began);
+  return room;
 }
 
-// The code that the extension point ends with.
-framework::Code PodGroupCycle::AskForRoom(Profile& profile, Random& random, const PodGroupKey& root,
-                                          std::span<GroupMember> members, PodGroupVerdicts& verdicts) {
+// The code is that which the extension point ends with.
+PodGroupCycle::Room PodGroupCycle::AskForRoom(Profile& profile, Random& random, const queue::QueuedPodGroup& group,
+                                              std::span<GroupMember> members, PodGroupVerdicts& verdicts) {
+  using framework::Code;
+  Room room;
+  std::vector<std::string> reasons;
+  bool is_asking = true;
+  for (const bool is_last_resort : {false, true}) {
+    for (const framework::PodGroupPostFilterPlugin* plugin : profile.plugins->pod_group_post_filter) {
+      if (!is_asking || plugin->IsLastResort() != is_last_resort) continue;
+      const framework::PodGroupPostFilterResult result = Ask(*plugin, profile, random, group, members);
+      room.code = result.status.code();
+      const bool has_helped = room.code == Code::kSuccess;
+      if (!has_helped && room.code != Code::kUnschedulable && room.code != Code::kUnschedulableAndUnresolvable) {
+        verdicts.Fail("error in \"" + std::string(plugin->Name()) +
+                      "\" PodGroupPostFilter plugins: " + result.status.Message());
+        return {Code::kError};
+      }
+      room.is_tried_soon |= result.is_tried_soon;
+      is_asking = room.code == Code::kUnschedulable;
+      // Whoever says the last word says it alone.
+      if (!is_asking) reasons.clear();
+      if (has_helped && !result.message.empty()) reasons.push_back(result.message);
+      for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
+    }
+    if (room.code == Code::kSuccess) break;
+    is_asking = true;
+  }
+  std::string text;
+  for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
+  verdicts.AddReason(text);
+  return room;
+}
+
+// Its answer; the members get the nominations that are in it.
+framework::PodGroupPostFilterResult PodGroupCycle::Ask(const framework::PodGroupPostFilterPlugin& plugin,
+                                                       Profile& profile, Random& random,
+                                                       const queue::QueuedPodGroup& group,
+                                                       std::span<GroupMember> members) {
   std::vector<framework::PodGroupMember> views;
   views.reserve(members.size());
   for (const GroupMember& member : members) {
     const bool was_tried = member.result != GroupMember::Result::kNotTried;
     views.push_back({member.queued.pod, was_tried ? &member.state : nullptr, member.seed});
   }
-  std::vector<std::string> reasons;
-  for (const framework::PodGroupPostFilterPlugin* plugin : profile.plugins->pod_group_post_filter) {
-    framework::PodGroupPostFilterResult result;
-    const Time began = state_.stopwatch.Read();
-    {
-      PodGroupTrialRun dry_run(state_, profile, random, root, members);
-      const framework::Status thrown =
-          runtime::GuardedCall([&] { result = plugin->PodGroupPostFilter(root, views, dry_run); });
-      if (!thrown.IsSuccess()) result.status = thrown;
-    }
-    const framework::Code code = result.status.code();
-    if (plugin->Name() == plugins::names::kDefaultPreemption) NotePreemption(root, result, began);
-    if (code == framework::Code::kUnschedulable) {
-      for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
-      continue;
-    }
-    const bool has_helped = result.status.IsSuccess();
-    if (!has_helped && code != framework::Code::kUnschedulableAndUnresolvable) {
-      verdicts.Fail("error in \"" + std::string(plugin->Name()) +
-                    "\" PodGroupPostFilter plugins: " + result.status.Message());
-      return framework::Code::kError;
-    }
-    verdicts.AddReason(has_helped ? result.message : result.status.Message());
-    for (GroupMember& member : members) {
-      const auto nomination = result.nominations.find(member.queued.pod->uid);
-      if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};
-    }
-    return code;
+  framework::PodGroupPostFilterResult result;
+  const Time began = state_.stopwatch.Read();
+  {
+    PodGroupTrialRun dry_run(state_, profile, random, group, members);
+    const framework::Status thrown =
+        runtime::GuardedCall([&] { result = plugin.PodGroupPostFilter(group.root, views, dry_run); });
+    if (!thrown.IsSuccess()) result.status = thrown;
   }
-  std::string text;
-  for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
-  verdicts.AddReason(text);
-  return framework::Code::kUnschedulable;
+  if (plugin.Name() == plugins::names::kDefaultPreemption) NotePreemption(group.root, result, began);
+  for (GroupMember& member : members) {
+    const auto nomination = result.nominations.find(member.queued.pod->uid);
+    if (nomination != result.nominations.end()) member.failure.nomination = {true, nomination->second};
+  }
+  return result;
 }
 
 void PodGroupCycle::NotePreemption(const PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
@@ -306,7 +325,7 @@ void PodGroupCycle::Submit(Profile& profile, const PodGroupVerdicts& verdicts, b
   } else if (member.result == Result::kPlaced) {
     failure.is_refusal = true;
     failure.message = std::string(kPodGroupUnschedulable) + ", " + verdict.Message();
-    failure.nomination = {.is_set = true, .node_name = ""};
+    if (!failure.nomination.is_set) failure.nomination = {.is_set = true, .node_name = ""};
   } else if (member.result == Result::kNotTried) {
     failure.is_refusal = true;
     failure.message = verdicts.AsTried(leaf).Message();

@@ -37,10 +37,18 @@ class PodGroupCycle {
   std::string WhyLater(std::span<const GroupMember> members) const;
   void FailAll(std::vector<GroupMember>&& members, const std::string& why);
   void DropStale(const Profile& profile, std::vector<GroupMember>& members);
-  bool MakeRoom(Profile& profile, Random& random, const framework::PodGroupKey& root, std::span<GroupMember> members,
+  // What the PodGroupPostFilter plugins came to.
+  struct Room {
+    framework::Code code = framework::Code::kUnschedulable;  // kSuccess: the group waits for what a plugin has begun
+    bool is_tried_soon = false;
+  };
+  Room MakeRoom(Profile& profile, Random& random, const queue::QueuedPodGroup& group, std::span<GroupMember> members,
                 PodGroupVerdicts& verdicts);
-  framework::Code AskForRoom(Profile& profile, Random& random, const framework::PodGroupKey& root,
-                             std::span<GroupMember> members, PodGroupVerdicts& verdicts);
+  Room AskForRoom(Profile& profile, Random& random, const queue::QueuedPodGroup& group, std::span<GroupMember> members,
+                  PodGroupVerdicts& verdicts);
+  framework::PodGroupPostFilterResult Ask(const framework::PodGroupPostFilterPlugin& plugin, Profile& profile,
+                                          Random& random, const queue::QueuedPodGroup& group,
+                                          std::span<GroupMember> members);
   void NotePreemption(const framework::PodGroupKey& root, const framework::PodGroupPostFilterResult& result,
                       Time began);
   void Submit(Profile& profile, const PodGroupVerdicts& verdicts, bool is_waiting, GroupMember&& member);

@@ -13,12 +13,13 @@ namespace berth::scheduler {
 using framework::PodInfoPtr;
 using framework::Status;
 
-PodGroupTrialRun::PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, framework::PodGroupKey group,
-                                   std::span<const GroupMember> members)
+PodGroupTrialRun::PodGroupTrialRun(CoreState& state, Profile& profile, Random& random,
+                                   const queue::QueuedPodGroup& group, std::span<const GroupMember> members)
     : state_(state),
       profile_(profile),
       random_(random),
-      group_(std::move(group)),
+      group_(group.root),
+      waiting_since_(group.own.initial_attempt_timestamp.value_or(state.now)),
       members_(members),
       groups_(state.pod_groups.get()) {}
 

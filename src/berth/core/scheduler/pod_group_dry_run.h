@@ -20,7 +20,7 @@ namespace berth::scheduler {
 class PodGroupTrialRun final : public framework::PodGroupDryRun {
  public:
   // All must outlive it. `members` are those of the cycle, none of which is placed.
-  PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, framework::PodGroupKey group,
+  PodGroupTrialRun(CoreState& state, Profile& profile, Random& random, const queue::QueuedPodGroup& group,
                    std::span<const GroupMember> members);
   ~PodGroupTrialRun() override;
   PodGroupTrialRun(const PodGroupTrialRun&) = delete;
@@ -28,6 +28,8 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
 
   const framework::NodeList& nodes() const override { return state_.cache.nodes(); }
   Time wall_now() const override { return state_.WallNow(); }
+  Time now() const override { return state_.now; }
+  Time waiting_since() const override { return waiting_since_; }
   void RemovePod(const framework::PodInfoPtr& pod) override;
   void RestorePod(const framework::PodInfoPtr& pod) override;
   framework::Status TryGroup() override;
@@ -46,6 +48,7 @@ class PodGroupTrialRun final : public framework::PodGroupDryRun {
   Profile& profile_;
   Random& random_;
   const framework::PodGroupKey group_;
+  const Time waiting_since_;
   const std::span<const GroupMember> members_;
   const cache::PodGroupStates::Trial groups_;
   absl::flat_hash_map<std::string, Removed> removed_;  // by uid

@@ -5,6 +5,8 @@
 #include <string>
 #include <variant>
 
+#include "berth/framework/guarded.h"
+
 namespace berth::scheduler {
 
 using framework::AnyObject;
@@ -29,6 +31,27 @@ std::optional<GroupView> ViewOf(const AnyObject& object) {
 }
 
 }  // namespace
+
+Expected<PodGroupIntake::Naming> PodGroupIntake::Name(const api::Pod& object, const framework::PodInfo& pod) {
+  Naming naming;
+  if (!object.spec.pod_group_name.empty() && state_.release.has_pod_groups) return naming;
+  const Profile* const profile = state_.profiles.Find(pod);
+  if (profile == nullptr || profile->plugins->pod_group_namer == nullptr) return naming;
+  naming.is_new = state_.named_groups.Find(pod.uid) == nullptr;
+  const bool is_decided_alone = naming.is_new && (state_.cache.FindPod(pod.uid) != nullptr ||
+                                                  state_.queue.Contains(pod.uid) || state_.queue.IsInFlight(pod.uid));
+  if (is_decided_alone) return Naming();
+  Expected<std::optional<framework::NamedPodGroup>> named = InvalidError("");
+  const framework::Status thrown =
+      framework::GuardedCall([&] { named = profile->plugins->pod_group_namer->NameGroup(object); });
+  if (!thrown.IsSuccess()) named = InvalidError(thrown.Message());
+  // What a member says wrongly later on changes nothing.
+  if (!naming.is_new && (!named.ok() || !*named)) return naming;
+  if (!named.ok()) return named.error();
+  if (!*named) return Naming();
+  naming.change = state_.named_groups.Note(pod, **named);
+  return naming;
+}
 
 void PodGroupIntake::PodPending(const framework::PodInfoPtr& pod) {
   if (state_.pod_groups != nullptr && !pod->pod_group_name.empty()) state_.pod_groups->SetUnscheduled(pod);

@@ -6,6 +6,9 @@
 #include <optional>
 #include <string_view>
 
+#include "berth/api/pod.h"
+#include "berth/base/expected.h"
+#include "berth/core/cache/named_pod_groups.h"
 #include "berth/core/scheduler/core_state.h"
 #include "berth/framework/objects.h"
 #include "berth/framework/pod_groups.h"
@@ -18,6 +21,14 @@ class PodGroupIntake {
   // `state` must outlive it.
   explicit PodGroupIntake(CoreState& state) : state_(state) {}
 
+  // A pod that has just come or changed, and is not in a group of the API: whether its profile's plugin says that it is
+  // in another one, which holds from then on. An error: what is wrong with it. Of a pod that is scheduled by itself
+  // already, nothing new is asked.
+  struct Naming {
+    bool is_new = false;
+    std::optional<cache::NamedPodGroups::Change> change;
+  };
+  Expected<Naming> Name(const api::Pod& object, const framework::PodInfo& pod);
   // A pod of ours without a node, before the queue gets it, and after, if it is new there.
   void PodPending(const framework::PodInfoPtr& pod);
   void PodAdded(const framework::PodInfoPtr& pod);

@@ -15,9 +15,8 @@
 namespace berth::scheduler {
 
 // `sets`: what the profile says of its plugins, beside the defaults.
-inline Profiles GroupProfiles(std::vector<std::string> gates = {}, config::Plugins sets = {}) {
-  gates.emplace_back("GenericWorkload=true");
-  const auto parsed = config::FeatureGates::Parse({.release_minor = 37, .gates = gates});
+inline Profiles ProfilesOf(const config::FeatureGateSettings& gates, config::Plugins sets = {}) {
+  const auto parsed = config::FeatureGates::Parse(gates);
   BERTH_CHECK(parsed.ok(), parsed.error().message);
   Profiles profiles;
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
@@ -27,6 +26,11 @@ inline Profiles GroupProfiles(std::vector<std::string> gates = {}, config::Plugi
   BERTH_CHECK(made.ok(), made.error().message);
   static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
   return profiles;
+}
+
+inline Profiles GroupProfiles(std::vector<std::string> gates = {}, config::Plugins sets = {}) {
+  gates.emplace_back("GenericWorkload=true");
+  return ProfilesOf({.release_minor = 37, .gates = gates}, std::move(sets));
 }
 
 inline api::PodGroup Gang(const std::string& name, std::int32_t min_count) {
@@ -77,6 +81,7 @@ class GroupHarness : public Harness {
   explicit GroupHarness(const std::vector<std::string>& gates = {}, SchedulerOptions options = PatientOptions(),
                         config::Plugins sets = {})
       : Harness(GroupProfiles(gates, std::move(sets)), std::move(options)) {}
+  explicit GroupHarness(Profiles profiles) : Harness(std::move(profiles)) {}
 
   using Harness::Set;
   void Set(const api::PodGroup& group) {

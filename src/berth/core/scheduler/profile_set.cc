@@ -134,6 +134,10 @@ std::vector<std::string> KeysRead(ProfilesInMaking profiles, std::string_view wh
 
 }  // namespace
 
+bool NamesPodGroups(ProfilesInMaking profiles) {
+  return std::ranges::any_of(profiles, [](const auto& profile) { return profile->pod_group_namer != nullptr; });
+}
+
 std::vector<std::string> AnnotationsRead(ProfilesInMaking profiles) {
   return KeysRead(profiles, "the annotations of pods that it reads", &framework::AnnotationReader::PodAnnotationsRead);
 }

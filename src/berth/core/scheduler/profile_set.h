@@ -67,6 +67,8 @@ class ProfileSet {
 };
 
 using ProfilesInMaking = std::span<const std::unique_ptr<runtime::ProfilePlugins>>;
+// Whether a plugin of theirs says which pods belong together.
+bool NamesPodGroups(ProfilesInMaking profiles);
 // The keys, ascending, of the pod annotations that plugins of these profiles read.
 std::vector<std::string> AnnotationsRead(ProfilesInMaking profiles);
 // The same of nodes' annotations, as far as plugins that come with berth say so (framework/node_annotation_reader.h).

@@ -728,6 +728,8 @@ class NoDryRun final : public framework::PodGroupDryRun {
   explicit NoDryRun(const framework::NodeList& nodes) : nodes_(nodes) {}
   const framework::NodeList& nodes() const override { return nodes_; }
   Time wall_now() const override { return {}; }
+  Time now() const override { return {}; }
+  Time waiting_since() const override { return {}; }
   void RemovePod(const framework::PodInfoPtr&) override {}
   void RestorePod(const framework::PodInfoPtr&) override {}
   framework::Status TryGroup() override { return {}; }

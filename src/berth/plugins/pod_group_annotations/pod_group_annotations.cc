@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "berth/plugins/pod_group_annotations/pod_group_annotations.h"
+
+#include <charconv>
+#include <string>
+
+#include "berth/api/meta.h"
+
+namespace berth::plugins {
+namespace {
+
+std::string Quoted(std::string_view key, std::string_view value) {
+  return "annotation " + std::string(key) + ": \"" + std::string(value) + "\"";
+}
+
+}  // namespace
+
+Expected<std::optional<framework::NamedPodGroup>> PodGroupAnnotations::NameGroup(const api::Pod& pod) const {
+  const std::string* const name = pod.metadata.annotations.Find(kName);
+  if (name == nullptr) return std::optional<framework::NamedPodGroup>();
+  if (!api::IsDnsSubdomain(*name))
+    return InvalidError(Quoted(kName, *name) + " should be a name such as \"training-1\"");
+  const std::string* const count = pod.metadata.annotations.Find(kMinCount);
+  if (count == nullptr) {
+    return InvalidError(Quoted(kName, *name) + " needs " + std::string(kMinCount) +
+                        " beside it: how many pods of the group have to fit at once");
+  }
+  framework::NamedPodGroup group{*name, 0};
+  const char* const end = count->data() + count->size();
+  const auto [read, error] = std::from_chars(count->data(), end, group.min_count);
+  if (error != std::errc() || read != end || group.min_count < 1)
+    return InvalidError(Quoted(kMinCount, *count) + " should be a whole number from 1 to 2147483647");
+  return std::optional(std::move(group));
+}
+
+}  // namespace berth::plugins
