@@ -557,7 +557,7 @@ api::PruneOptions::Rewrite Anonymizer::RewriteOf(std::string_view kind, std::str
     case Rule::kNames: return map(text, nullptr);
     case Rule::kAnnotations:
       return map(key, [this](std::string_view name, std::string_view value) {
-        const bool is_name = name == "volume.kubernetes.io/selected-node" ||
+        const bool is_name = name == "berth.dev/pod-group" || name == "volume.kubernetes.io/selected-node" ||
                              name == "volume.beta.kubernetes.io/storage-class" || !IsInDomain(name);
         return is_name ? Text(value) : std::string(value);
       });

@@ -171,6 +171,9 @@ TEST(AnonymizerTest, Objects) {
                       R"({"metadata":{"name":"c","annotations":{"volume.kubernetes.io/selected-node":"box-1"}}})"),
             R"({"metadata":{"name":")" + t("c") + R"(","annotations":{"volume.kubernetes.io/selected-node":")" +
                 t("box-1") + R"("}}})");
+  EXPECT_EQ(
+      Rewritten("Pod", R"({"metadata":{"annotations":{"berth.dev/pod-group":"train","berth.dev/min-count":"4"}}})"),
+      R"({"metadata":{"annotations":{"berth.dev/pod-group":")" + t("train") + R"(","berth.dev/min-count":"4"}}})");
   EXPECT_EQ(Rewritten("PodDisruptionBudget", R"({"status":{"disruptedPods":{"web-0":"2026-01-01T00:00:00Z"}}})"),
             R"({"status":{"disruptedPods":{")" + t("web-0") + R"(":"2026-01-01T00:00:00Z"}}})");
   EXPECT_EQ(

@@ -175,6 +175,8 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
     fill(ExtensionPoint::kBind, to->bind);
     fill(ExtensionPoint::kPostBind, to->post_bind);
     fill(ExtensionPoint::kPodGroupPostFilter, to->pod_group_post_filter);
+    std::ranges::stable_partition(to->pod_group_post_filter,
+                                  [](const auto* plugin) { return !plugin->IsLastResort(); });
     fill(ExtensionPoint::kPlacementGenerate, to->placement_generate);
     std::vector<const framework::QueueSortPlugin*> sort;
     fill(ExtensionPoint::kQueueSort, sort);

@@ -45,8 +45,8 @@ struct ProfilePlugins {
   std::vector<framework::PostBindPlugin*> post_bind;
   // Of pod groups.
   const framework::PodGroupNamer* pod_group_namer = nullptr;  // null: pods name their PodGroups alone
-  std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;
-  std::vector<const framework::PlacementGeneratePlugin*> placement_generate;  // one at most
+  std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;  // those of last resort at the end
+  std::vector<const framework::PlacementGeneratePlugin*> placement_generate;      // one at most
   std::vector<WeightedPlacementScore> placement_score;
 };
 

@@ -157,27 +157,23 @@ PodGroupCycle::Room PodGroupCycle::AskForRoom(Profile& profile, Random& random, 
   using framework::Code;
   Room room;
   std::vector<std::string> reasons;
-  bool is_asking = true;
-  for (const bool is_last_resort : {false, true}) {
-    for (const framework::PodGroupPostFilterPlugin* plugin : profile.plugins->pod_group_post_filter) {
-      if (!is_asking || plugin->IsLastResort() != is_last_resort) continue;
-      const framework::PodGroupPostFilterResult result = Ask(*plugin, profile, random, group, members);
-      room.code = result.status.code();
-      const bool has_helped = room.code == Code::kSuccess;
-      if (!has_helped && room.code != Code::kUnschedulable && room.code != Code::kUnschedulableAndUnresolvable) {
-        verdicts.Fail("error in \"" + std::string(plugin->Name()) +
-                      "\" PodGroupPostFilter plugins: " + result.status.Message());
-        return {Code::kError};
-      }
-      room.is_tried_soon |= result.is_tried_soon;
-      is_asking = room.code == Code::kUnschedulable;
-      // Whoever says the last word says it alone.
-      if (!is_asking) reasons.clear();
-      if (has_helped && !result.message.empty()) reasons.push_back(result.message);
-      for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
+  bool is_open = true;  // for the next plugin; those of last resort are behind all others
+  for (const framework::PodGroupPostFilterPlugin* plugin : profile.plugins->pod_group_post_filter) {
+    if (plugin->IsLastResort() ? room.code == Code::kSuccess : !is_open) continue;
+    const framework::PodGroupPostFilterResult result = Ask(*plugin, profile, random, group, members);
+    room.code = result.status.code();
+    room.is_tried_soon |= result.is_tried_soon;
+    const bool has_helped = room.code == Code::kSuccess;
+    if (!has_helped && room.code != Code::kUnschedulable && room.code != Code::kUnschedulableAndUnresolvable) {
+      verdicts.Fail("error in \"" + std::string(plugin->Name()) +
+                    "\" PodGroupPostFilter plugins: " + result.status.Message());
+      return {Code::kError};
     }
-    if (room.code == Code::kSuccess) break;
-    is_asking = true;
+    is_open = room.code == Code::kUnschedulable;
+    // Whoever says the last word says it alone.
+    if (!is_open) reasons.clear();
+    if (has_helped && !result.message.empty()) reasons.push_back(result.message);
+    for (const std::string& reason : result.status.reasons()) reasons.push_back(reason);
   }
   std::string text;
   for (const std::string& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
