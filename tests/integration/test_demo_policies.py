@@ -11,7 +11,7 @@ import unittest
 
 from support import ROOT, Api, BerthTest, Process, free_port, wait_until
 
-POLICIES = ["random", "round-robin", "best-price", "spot-first", "zone-balance", "load-aware", "node-label-match", "external-health"]
+POLICIES = ["random", "round-robin", "best-price", "spot-first", "zone-balance", "load-aware", "node-label-match", "topology-distance", "external-health"]
 REBALANCING = ["spot-return", "consolidate", "custom-metric"]
 ROW = re.compile(r"^(node-\d+) +(.*)$")
 
@@ -121,6 +121,13 @@ class DemoPolicies(BerthTest):
         shown = self.check("node-label-match")
         self.assertEqual(shown.by_column(0), {"<none>": 0, "raspberry": 6, "server": 0})
         self.assertEqual(shown.by_column(1), {"<none>": 0, "raspberry": 0, "server": 3})
+
+    def test_topology_distance(self):
+        shown = self.check("topology-distance")
+        for workload in (0, 1):
+            used = {where: count for where, count in shown.by_column(workload).items() if count}
+            self.assertEqual(sorted(used.values()), [2, 4], "a whole rack, and half of another one")
+            self.assertEqual(len({where.split()[0] for where in used}), 1, "of the same block")
 
     def test_external_health(self):
         shown = self.check("external-health")

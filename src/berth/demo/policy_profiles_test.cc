@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<runtime::ProfilePlugins>> Make(const config::KubeSch
 }
 
 TEST(PolicyProfilesTest, EachIsAProfileOfItsName) {
-  ASSERT_EQ(PolicyScenarios().size(), 8U);
+  ASSERT_EQ(PolicyScenarios().size(), 9U);
   for (const PolicyScenario& scenario : PolicyScenarios()) {
     SCOPED_TRACE(scenario.policy);
     EXPECT_EQ(PolicyConfiguration(scenario.policy), ReadyFile(scenario.policy)) << "the binary has another text";
@@ -108,8 +108,10 @@ TEST(PolicyProfilesTest, AnUnknownPolicyIsAnsweredWithTheNearest) {
   const std::string odd = CheckPolicyDemo(std::string("\x1b[2J\n", 5) + std::string(10'000, 'x'));
   EXPECT_EQ(odd.find_first_of("\x1b\n"), std::string::npos);
   EXPECT_LT(odd.size(), 1'000U);
-  EXPECT_EQ(PolicyDemoNames(),
-            "random, round-robin, best-price, spot-first, zone-balance, load-aware, node-label-match, external-health");
+  EXPECT_EQ(
+      PolicyDemoNames(),
+      "random, round-robin, best-price, spot-first, zone-balance, load-aware, node-label-match, topology-distance, "
+      "external-health");
 }
 
 TEST(PolicyProfilesTest, TheStandInIsAskedWithThePathOfTheProfile) {

@@ -114,6 +114,25 @@ PolicyScenario NodeLabelMatch() {
           .shows_refusals = true};
 }
 
+PolicyScenario TopologyDistance() {
+  const auto in = [](const char* shown, const char* block, const char* rack) {
+    return DemoNode{.shown = shown,
+                    .labels = {{kZone, "zone-a"}, {"example.com/block", block}, {"example.com/rack", rack}}};
+  };
+  const DemoNode rack_1 = in("block-1 rack-1", "block-1", "rack-1");
+  const DemoNode rack_2 = in("block-1 rack-2", "block-1", "rack-2");
+  const DemoNode rack_3 = in("block-2 rack-1", "block-2", "rack-1");
+  const DemoNode rack_4 = in("block-2 rack-2", "block-2", "rack-2");
+  return {
+      .policy = "topology-distance",
+      .title = "TopologyDistance: pods that belong together near each other, by rack, block and zone.",
+      .column = "WHERE",
+      .nodes = {rack_1, rack_3, rack_2, rack_4, rack_1, rack_3, rack_2, rack_4},
+      .workloads = {{"train", 6, "2"}, {"tune", 6, "2"}},
+      .to_see = {"Six pods of 2 CPUs need three nodes of 4, and a rack has two. Each Deployment has a rack to itself",
+                 "and one node more in the same block."}};
+}
+
 PolicyScenario ExternalHealth() {
   const auto host = [](const char* shown, const char* output, bool is_down) {
     return DemoNode{.shown = shown, .labels = {}, .annotations = {}, .nagios_output = output, .is_down = is_down};
@@ -134,8 +153,9 @@ PolicyScenario ExternalHealth() {
 }  // namespace
 
 const std::vector<PolicyScenario>& PolicyScenarios() {
-  static const std::vector<PolicyScenario> kScenarios = {
-      Random(), RoundRobin(), BestPrice(), SpotFirst(), ZoneBalance(), LoadAware(), NodeLabelMatch(), ExternalHealth()};
+  static const std::vector<PolicyScenario> kScenarios = {Random(),         RoundRobin(),       BestPrice(),
+                                                         SpotFirst(),      ZoneBalance(),      LoadAware(),
+                                                         NodeLabelMatch(), TopologyDistance(), ExternalHealth()};
   return kScenarios;
 }
 

@@ -40,6 +40,7 @@ inline constexpr std::string_view kPodGroupReservation = "PodGroupReservation";
 inline constexpr std::string_view kLoadAware = "LoadAware";
 inline constexpr std::string_view kNodeLabelMatch = "NodeLabelMatch";
 inline constexpr std::string_view kExternalHealth = "ExternalHealth";
+inline constexpr std::string_view kTopologyDistance = "TopologyDistance";
 inline constexpr std::string_view kScript = "Script";
 
 }  // namespace berth::plugins::names

@@ -34,6 +34,7 @@
 #include "berth/plugins/script/script.h"
 #include "berth/plugins/spot_first/spot_first.h"
 #include "berth/plugins/taint_toleration/taint_toleration.h"
+#include "berth/plugins/topology_distance/topology_distance.h"
 #include "berth/plugins/topology_placement_generator/topology_placement_generator.h"
 #include "berth/plugins/volume_binding/volume_binding.h"
 #include "berth/plugins/volume_restrictions/volume_restrictions.h"
@@ -204,6 +205,7 @@ const std::vector<PluginRegistration>& InTreePlugins() {
       Policy<ExternalHealth>(names::kExternalHealth),
       WithoutArgs<PodGroupAnnotations>(names::kPodGroupAnnotations),
       Policy<PodGroupReservation>(names::kPodGroupReservation),
+      Policy<TopologyDistance>(names::kTopologyDistance),
       NamedPolicy<Script>(names::kScript),
   };
   return kPlugins;

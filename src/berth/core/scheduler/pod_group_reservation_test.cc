@@ -17,16 +17,9 @@ using testing::PodBuilder;
 using Map = std::map<std::string, std::string>;
 
 Profiles ReservingProfiles(const std::string& args) {
-  const auto gates = config::FeatureGates::Parse({.release_minor = 37, .gates = {"GenericWorkload=true"}});
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*gates);
-  config::Profile& profile = configuration.profiles.front();
-  profile.plugins.multi_point.enabled.push_back({"PodGroupReservation"});
-  profile.plugin_config.push_back({"PodGroupReservation", config::RawArgs{args}});
-  Profiles profiles;
-  auto made = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *profiles.handle);
-  BERTH_CHECK(made.ok(), made.error().message);
-  static_cast<std::vector<std::unique_ptr<runtime::ProfilePlugins>>&>(profiles) = std::move(*made);
-  return profiles;
+  config::Plugins sets;
+  sets.multi_point.enabled = {{"PodGroupReservation"}};
+  return GroupProfiles({}, std::move(sets), {{"PodGroupReservation", config::RawArgs{args}}});
 }
 
 class PodGroupReservationTest : public ::testing::Test {

@@ -14,13 +14,15 @@
 
 namespace berth::scheduler {
 
-// `sets`: what the profile says of its plugins, beside the defaults.
-inline Profiles ProfilesOf(const config::FeatureGateSettings& gates, config::Plugins sets = {}) {
+// `sets`: what the profile says of its plugins, beside the defaults; `args`: their arguments.
+inline Profiles ProfilesOf(const config::FeatureGateSettings& gates, config::Plugins sets = {},
+                           std::vector<config::PluginConfig> args = {}) {
   const auto parsed = config::FeatureGates::Parse(gates);
   BERTH_CHECK(parsed.ok(), parsed.error().message);
   Profiles profiles;
   config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
   configuration.profiles.front().plugins = std::move(sets);
+  for (config::PluginConfig& arg : args) configuration.profiles.front().plugin_config.push_back(std::move(arg));
   config::ApplyDefaults(configuration.profiles.front(), *parsed);
   auto made = runtime::MakeProfiles(configuration, plugins::InTreePlugins(), *profiles.handle);
   BERTH_CHECK(made.ok(), made.error().message);
@@ -28,9 +30,10 @@ inline Profiles ProfilesOf(const config::FeatureGateSettings& gates, config::Plu
   return profiles;
 }
 
-inline Profiles GroupProfiles(std::vector<std::string> gates = {}, config::Plugins sets = {}) {
+inline Profiles GroupProfiles(std::vector<std::string> gates = {}, config::Plugins sets = {},
+                              std::vector<config::PluginConfig> args = {}) {
   gates.emplace_back("GenericWorkload=true");
-  return ProfilesOf({.release_minor = 37, .gates = gates}, std::move(sets));
+  return ProfilesOf({.release_minor = 37, .gates = gates}, std::move(sets), std::move(args));
 }
 
 inline api::PodGroup Gang(const std::string& name, std::int32_t min_count) {
@@ -79,8 +82,8 @@ struct Written {
 class GroupHarness : public Harness {
  public:
   explicit GroupHarness(const std::vector<std::string>& gates = {}, SchedulerOptions options = PatientOptions(),
-                        config::Plugins sets = {})
-      : Harness(GroupProfiles(gates, std::move(sets)), std::move(options)) {}
+                        config::Plugins sets = {}, std::vector<config::PluginConfig> args = {})
+      : Harness(GroupProfiles(gates, std::move(sets), std::move(args)), std::move(options)) {}
   explicit GroupHarness(Profiles profiles) : Harness(std::move(profiles)) {}
 
   using Harness::Set;

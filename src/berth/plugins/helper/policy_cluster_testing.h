@@ -136,6 +136,12 @@ class PolicyCluster {
   }
 
   const framework::NodeTable& nodes() const { return cache.nodes(); }
+  // For how many pods the forms, all together, chose among groups of nodes with equal marks.
+  std::uint64_t ChosenByGroups() const {
+    std::uint64_t count = 0;
+    for (const auto& form : forms_) count += form->UseOf("groups").choice_count;
+    return count;
+  }
 
   runtime::Dice dice;
   cache::Cache cache;
