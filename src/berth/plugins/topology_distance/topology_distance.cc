@@ -2,6 +2,7 @@
 #include "berth/plugins/topology_distance/topology_distance.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -19,9 +20,18 @@ using DomainId = TopologyTree::DomainId;
 constexpr DomainId kNoDomain = TopologyTree::kNoDomain;
 
 constexpr std::string_view kStateKey = "PreScoreTopologyDistance";
-// A domain counts as having room for so many pods at most: times distances and numbers of nodes, that stays below
-// kRawScoreMax.
-constexpr std::int64_t kRoomMax = std::int64_t{1} << 16;
+// A node or domain counts as having room for so many pods at most.
+constexpr std::int64_t kRoomMax = std::int64_t{1} << 32;
+
+// A node for the first pod of a pod group.
+struct Span {
+  NodeIndex row = framework::kNoNode;
+  DomainId leaf = kNoDomain;
+  std::int64_t room_on_node = 0;
+  // The smallest comes first: the distance within the narrowest domain that has room for all pods of the group; the
+  // room of that one and of all wider ones; the feasible nodes of the leaf, negated.
+  std::array<std::int64_t, kTopologyLevelsMax + 3> key{};
+};
 
 // How many such pods fit on the node by their requests; at least one, for it is feasible.
 std::int64_t RoomOn(const NodeInfo& node, const framework::PodClass& pod_class) {
@@ -54,13 +64,9 @@ struct TopologyDistance::State final : framework::StateData {
   std::vector<Leaf> leaves;
   std::int64_t nodes_max = 0;  // of a leaf
   const Set* set = nullptr;    // null: no peer is placed
-  // Not empty for the first pod of a pod group: raw scores by row.
+  // Raw scores by row, for the first pod of a pod group; empty for others.
   std::vector<std::int64_t> by_room;
 
-  // Of equal first numbers, the leaf with more feasible nodes comes first.
-  std::int64_t Raw(std::int64_t first, const Leaf& leaf) const {
-    return first * (nodes_max + 1) + (nodes_max - leaf.nodes);
-  }
   std::int64_t RawOf(NodeIndex row, DomainId leaf_of_row) const {
     if (leaf_of_row >= leaves.size()) return framework::kNoRawScore;
     if (!by_room.empty()) return row < by_room.size() ? by_room[row] : framework::kNoRawScore;
@@ -69,7 +75,8 @@ struct TopologyDistance::State final : framework::StateData {
     if (set != nullptr) {
       if (const auto it = set->by_row.find(row); it != set->by_row.end()) here = it->second;
     }
-    return Raw(leaf.distance - here * leaf.to_nearby, leaf);
+    // Of equal distances, the leaf with more feasible nodes comes first.
+    return (leaf.distance - here * leaf.to_nearby) * (nodes_max + 1) + (nodes_max - leaf.nodes);
   }
 };
 
@@ -157,36 +164,43 @@ void TopologyDistance::AddDistances(const Set& set, State& state) const {
 }
 
 // How far apart the group's pods have to be if this one goes to the row: the narrowest domain around it that has room
-// for all tells. Of such domains the one with the least room comes first, so that the larger ones stay whole.
+// for all tells. Of such domains the one with the least room comes first, and of equal ones that in the wider domain
+// with the least, so that larger domains stay whole.
 void TopologyDistance::RankByRoom(const Cycle& cycle, const PodInfo& pod, std::span<const NodeIndex> feasible,
                                   std::int64_t wanted, State& state) const {
   const std::vector<TopologyTree::Domain>& domains = peers_.domains();
   std::vector<std::int64_t> room(domains.size());
-  std::vector<std::int64_t> room_on;
+  std::vector<Span> spans;
   for (const NodeIndex row : feasible) {
-    room_on.push_back(RoomOn(cycle.table.Info(row), *pod.pod_class));
-    if (peers_.leaf(row) != kNoDomain) room[peers_.leaf(row)] += room_on.back();
+    const DomainId leaf = peers_.leaf(row);
+    if (leaf == kNoDomain) continue;
+    spans.push_back({row, leaf, RoomOn(cycle.table.Info(row), *pod.pod_class), {}});
+    room[leaf] += spans.back().room_on_node;
   }
   for (std::size_t d = domains.size(); d-- > 0;) {
     if (domains[d].parent != kNoDomain) room[domains[d].parent] += room[d];
   }
+  for (Span& span : spans) {
+    span.key.fill(kRoomMax);
+    auto next = span.key.begin();
+    *next++ = max_distance_;
+    const auto add = [&](std::int64_t distance, std::int64_t room_there) {
+      if (room_there < wanted) return;
+      if (next == span.key.begin() + 1) span.key.front() = distance;
+      *next++ = std::min(room_there, kRoomMax);
+    };
+    add(0, span.room_on_node);
+    for (DomainId d = span.leaf; d != kNoDomain; d = domains[d].parent) {
+      if (domains[d].is_labelled) add(levels_[domains[d].level].distance, room[d]);
+    }
+    span.key.back() = -state.leaves[span.leaf].nodes;
+  }
+  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.key < b.key; });
   state.by_room.assign(cycle.table.row_count(), framework::kNoRawScore);
-  for (std::size_t i = 0; i < feasible.size(); ++i) {
-    const DomainId leaf = peers_.leaf(feasible[i]);
-    if (leaf == kNoDomain) continue;
-    std::int64_t distance = 0;
-    std::int64_t room_there = room_on[i];
-    for (DomainId d = leaf; room_there < wanted && d != kNoDomain; d = domains[d].parent) {
-      if (!domains[d].is_labelled) continue;
-      distance = levels_[domains[d].level].distance;
-      room_there = room[d];
-    }
-    if (room_there < wanted) {
-      distance = max_distance_;
-      room_there = kRoomMax;
-    }
-    state.by_room[feasible[i]] =
-        state.Raw(distance * (kRoomMax + 1) + std::min(room_there, kRoomMax), state.leaves[leaf]);
+  std::int64_t rank = 0;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    if (i > 0 && spans[i - 1].key != spans[i].key) ++rank;
+    state.by_room[spans[i].row] = rank;
   }
 }
 

@@ -137,17 +137,17 @@ TEST(TopologyDistanceGroupTest, GroupsOfOneClassInTurn) {
   const auto h = MakeHarness(true);
   AddBlocks(*h, 4, 3);
   const Written a = PlaceGang(*h, 3, "a");
-  const Written b = PlaceGang(*h, 7, "b");
+  const Written b = PlaceGang(*h, 10, "b");
   const auto next = [&](const std::string& group, int first) {
     h->AddMembers(group, 1, "3", first);
     return h->Cycle();
   };
   EXPECT_EQ(Racks(next("a", 3)), Racks(a)) << "the fourth node of its rack";
-  const Written more_b = next("b", 7);
+  const Written more_b = next("b", 10);
   ASSERT_EQ(more_b.bound.size(), 1U);
   EXPECT_TRUE(Racks(b).contains(*Racks(more_b).begin()));
   EXPECT_EQ(Blocks(next("a", 4)), Blocks(a));
-  EXPECT_EQ(Blocks(next("b", 8)), Blocks(b));
+  EXPECT_EQ(Blocks(next("b", 11)), Blocks(b));
 }
 
 // A constraint forces the group into one domain, and the plugin keeps it together there.

@@ -23,6 +23,7 @@ using framework::PodInfo;
 constexpr std::array<const char*, 3> kKeys = {kRack, kBlock, kZone};
 constexpr std::array<std::int64_t, 3> kDistances = {1, 3, 10};
 constexpr std::int64_t kBeyond = 25;
+constexpr std::int64_t kRoomMax = std::int64_t{1} << 32;
 
 constexpr const char* kProfile = R"(
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -105,7 +106,7 @@ class TopologyDistanceProperty : public ::testing::TestWithParam<std::uint64_t> 
   // How many such pods a feasible node has room for.
   static std::int64_t RoomOn(const NodeInfo& node, const PodInfo& pod) {
     if (!pod.pod_class->host_ports.empty()) return 1;
-    std::int64_t room = std::int64_t{1} << 16;
+    std::int64_t room = kRoomMax;
     for (const char* resource : {"cpu", "memory", "ephemeral-storage", "example.com/gpu"}) {
       const std::int64_t wanted = pod.pod_class->requests.Get(resource);
       if (wanted == 0) continue;
@@ -146,19 +147,25 @@ class TopologyDistanceProperty : public ::testing::TestWithParam<std::uint64_t> 
     }
     return ranks;
   }
-  // The distance within the narrowest domain around the node that has room for all, and its room.
+  // The distance within the narrowest domain around the node that has room for all; its room and that of all wider
+  // ones.
   Rank SpanOf(const NodeInfo& node, const PodInfo& pod, const std::vector<NodeIndex>& feasible,
               std::int64_t waiting) const {
-    if (const std::int64_t room = RoomOn(node, pod); room >= waiting) return {0, room};
+    Rank rank;
+    if (const std::int64_t room = RoomOn(node, pod); room >= waiting) rank = {0, room};
     for (std::size_t level = 0; level < kKeys.size(); ++level) {
       std::int64_t room = 0;
       for (const NodeIndex other : feasible) {
         const NodeInfo& info = cluster_.nodes().Info(other);
         if (AreInOneDomain(node, info, level)) room += RoomOn(info, pod);
       }
-      if (room >= waiting) return {kDistances[level], room};
+      if (room < waiting) continue;
+      if (rank.empty()) rank.push_back(kDistances[level]);
+      rank.push_back(room);
     }
-    return {kBeyond, 0};
+    if (rank.empty()) rank.push_back(kBeyond);
+    rank.resize(1 + 1 + kKeys.size(), kRoomMax);
+    return rank;
   }
 
   void Check(const PolicyCluster::Placed& placed) {
