@@ -164,6 +164,8 @@ std::vector<std::unique_ptr<framework::Plugin>> Plugins(Generator& generator, fr
   for (const PluginRegistration& registration : InTreePlugins()) {
     config::PluginArgs args;
     if (registration.name == names::kExternalHealth) args = config::RawArgs{R"({"source":"nagios","url":"http://n"})"};
+    if (registration.name == names::kTopologyDistance)
+      args = config::RawArgs{R"({"levels":[{"key":"disk"},{"key":"zone"}],"peerLabel":"app","byController":true})"};
     if (registration.name == names::kScript) {
       args = config::RawArgs{
           R"lua({"source":"function filter(pod, node) if node.metadata.labels.disk == '1' then return false, 'no' end )lua"

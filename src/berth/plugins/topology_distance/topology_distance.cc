@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <absl/container/flat_hash_map.h>
+
 #include "berth/framework/pod_groups.h"
 
 namespace berth::plugins {
@@ -23,14 +25,16 @@ constexpr std::string_view kStateKey = "PreScoreTopologyDistance";
 // A node or domain counts as having room for so many pods at most.
 constexpr std::int64_t kRoomMax = std::int64_t{1} << 32;
 
-// A node for the first pod of a pod group.
+// Nodes that are alike for the first pod of a pod group.
 struct Span {
-  NodeIndex row = framework::kNoNode;
-  DomainId leaf = kNoDomain;
-  std::int64_t room_on_node = 0;
   // The smallest comes first: the distance within the narrowest domain that has room for all pods of the group; the
   // room of that one and of all wider ones; the feasible nodes of the leaf, negated.
-  std::array<std::int64_t, kTopologyLevelsMax + 3> key{};
+  using Key = std::array<std::int64_t, kTopologyLevelsMax + 3>;
+
+  DomainId leaf = kNoDomain;
+  std::int64_t room_for_all = 0;  // on each of the nodes, if that is enough for all; else 0
+  Key key{};
+  std::int64_t rank = 0;
 };
 
 // How many such pods fit on the node by their requests; at least one, for it is feasible.
@@ -171,11 +175,17 @@ void TopologyDistance::RankByRoom(const Cycle& cycle, const PodInfo& pod, std::s
   const std::vector<TopologyTree::Domain>& domains = peers_.domains();
   std::vector<std::int64_t> room(domains.size());
   std::vector<Span> spans;
-  for (const NodeIndex row : feasible) {
-    const DomainId leaf = peers_.leaf(row);
+  std::vector<std::size_t> span_of(feasible.size(), SIZE_MAX);
+  absl::flat_hash_map<std::pair<DomainId, std::int64_t>, std::size_t> known;
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    const DomainId leaf = peers_.leaf(feasible[i]);
     if (leaf == kNoDomain) continue;
-    spans.push_back({row, leaf, RoomOn(cycle.table.Info(row), *pod.pod_class), {}});
-    room[leaf] += spans.back().room_on_node;
+    const std::int64_t room_on_node = RoomOn(cycle.table.Info(feasible[i]), *pod.pod_class);
+    room[leaf] += room_on_node;
+    const std::int64_t room_for_all = room_on_node < wanted ? 0 : room_on_node;
+    const auto [it, is_new] = known.try_emplace({leaf, room_for_all}, spans.size());
+    if (is_new) spans.push_back({.leaf = leaf, .room_for_all = room_for_all});
+    span_of[i] = it->second;
   }
   for (std::size_t d = domains.size(); d-- > 0;) {
     if (domains[d].parent != kNoDomain) room[domains[d].parent] += room[d];
@@ -189,18 +199,20 @@ void TopologyDistance::RankByRoom(const Cycle& cycle, const PodInfo& pod, std::s
       if (next == span.key.begin() + 1) span.key.front() = distance;
       *next++ = std::min(room_there, kRoomMax);
     };
-    add(0, span.room_on_node);
+    add(0, span.room_for_all);
     for (DomainId d = span.leaf; d != kNoDomain; d = domains[d].parent) {
       if (domains[d].is_labelled) add(levels_[domains[d].level].distance, room[d]);
     }
     span.key.back() = -state.leaves[span.leaf].nodes;
   }
-  std::sort(spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.key < b.key; });
+  std::vector<Span::Key> keys;
+  for (const Span& span : spans) keys.push_back(span.key);
+  std::sort(keys.begin(), keys.end());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
   state.by_room.assign(cycle.table.row_count(), framework::kNoRawScore);
-  std::int64_t rank = 0;
-  for (std::size_t i = 0; i < spans.size(); ++i) {
-    if (i > 0 && spans[i - 1].key != spans[i].key) ++rank;
-    state.by_room[spans[i].row] = rank;
+  for (Span& span : spans) span.rank = std::lower_bound(keys.begin(), keys.end(), span.key) - keys.begin();
+  for (std::size_t i = 0; i < feasible.size(); ++i) {
+    if (span_of[i] != SIZE_MAX) state.by_room[feasible[i]] = spans[span_of[i]].rank;
   }
 }
 
