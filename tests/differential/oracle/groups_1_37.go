@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -199,11 +200,22 @@ func (r *groupRun) cycles() ([]*CycleOut, error) {
 		for _, w := range r.watchers {
 			w.reset()
 		}
-		r.sched.ScheduleOne(r.ctx)
-		if err := r.confirm(); err != nil {
+		before, err := r.api.statuses()
+		if err != nil {
 			return all, err
 		}
-		if err := r.apply(); err != nil {
+		// What the cycle writes is seen after it: a claim that was given up is not free for a preemption in the same cycle.
+		r.api.held.Lock()
+		r.sched.ScheduleOne(r.ctx)
+		r.api.held.Unlock()
+		if err := errors.Join(r.confirm(), r.settleClaims()); err != nil {
+			return all, err
+		}
+		gaveUp, err := r.noteClaims(before)
+		if err != nil {
+			return all, err
+		}
+		if err := r.apply(gaveUp); err != nil {
 			return all, err
 		}
 		r.shorten()
@@ -247,8 +259,31 @@ func (r *groupRun) confirm() error {
 	}
 }
 
+// noteClaims records the claims whose status the cycle changed, and says whether one was given up.
+func (r *groupRun) noteClaims(before map[string]*ClaimOut) (bool, error) {
+	after, err := r.api.statuses()
+	if err != nil {
+		return false, err
+	}
+	gaveUp := false
+	for name, now := range after {
+		old, ok := before[name]
+		if ok && reflect.DeepEqual(old, now) {
+			continue
+		}
+		if r.out.Claims == nil {
+			r.out.Claims = map[string]*ClaimOut{}
+		}
+		r.out.Claims[name] = now
+		if ok {
+			gaveUp = gaveUp || len(now.Devices) < len(old.Devices) || slices.ContainsFunc(old.ReservedFor, func(c string) bool { return !slices.Contains(now.ReservedFor, c) })
+		}
+	}
+	return gaveUp, nil
+}
+
 // apply does to the stored objects what the API server, the kubelet and the informers would.
-func (r *groupRun) apply() error {
+func (r *groupRun) apply(gaveUp bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range sortedKeys(r.out.Nominated) {
@@ -288,8 +323,8 @@ func (r *groupRun) apply() error {
 		r.sched.Cache.UpdatePodGroup(r.logger, old, pg)
 		r.sched.SchedulingQueue.UpdatePodGroup(r.logger, pg)
 	}
-	if len(r.victim) > 0 {
-		// The backoff is not waited for: with the victims gone, the preemptor is next.
+	if len(r.victim) > 0 || gaveUp {
+		// The backoff is not waited for: with the victims or the claim gone, whoever gave them up is next.
 		again := map[string]*v1.Pod{}
 		for _, obj := range r.pods.List() {
 			p := obj.(*v1.Pod)
@@ -359,6 +394,10 @@ func runGroupsOnce(c *Case) (*Expected, error) {
 	r := e.watchGroups()
 	out := &Expected{Kubernetes: kubeVersion, Weights: e.weights, Attempts: []*Attempt{}}
 	out.Cycles, err = r.cycles()
+	if r.api.torn.Load() {
+		out.unfit = "kube-scheduler gives the pods of a group different allocations of one claim"
+		return out, errors.New("self-check: " + out.unfit)
+	}
 	return out, err
 }
 

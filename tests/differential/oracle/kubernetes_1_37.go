@@ -30,6 +30,7 @@ var newFamilies = []family{
 	{"volumelimits137", "VolumeLimitScaling: CSI drivers that keep pods off nodes without them, beside volume limits", genVolumeLimits137, false},
 	{"podgroups", "gangs and basic pod groups, in cycles of the whole group, with topology and preemption", genPodGroups, true},
 	{"groupvictims", "single pods that preempt where pod groups run, which are evicted whole or pod by pod", genGroupVictims, true},
+	{"groupclaims", "claims of pod groups: shared by pods, reserved for groups, allocated before, given up, from templates", genGroupClaims, true},
 	{"compositegroups", "groups of pod groups: trees of gangs, domains within domains, preemption of and for trees", genCompositeGroups, true},
 }
 

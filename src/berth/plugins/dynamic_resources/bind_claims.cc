@@ -98,12 +98,20 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     };
   }
 
+  // Whether the claim at hand is reserved for whom it is to be: the pod, or its group.
+  bool HasConsumer(const api::ResourceClaim& claim) {
+    const std::string& wanted = current().consumer.uid;
+    return std::ranges::any_of(claim.reserved_for, [&](const api::ClaimConsumer& consumer) {
+      return consumer.uid == (wanted.empty() ? pod_.uid : wanted);
+    });
+  }
   Claim& current() { return reservation_->claims[index_]; }
   std::string Key() const { return claim_->metadata.namespace_name + "/" + claim_->metadata.name; }
 
   Operation NextClaim() {
     for (; index_ < reservation_->claims.size(); ++index_) {
       Claim& claim = current();
+      const bool was_reserved = IsReservedFor(*claim.claim, pod_, accepts_groups_);
       // Another pod of the group may have written meanwhile.
       if (reservation_->is_of_group && !claim.is_extended) {
         if (turn_ == nullptr || *turn_ != claim.claim->metadata.uid)
@@ -114,7 +122,8 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
             now != nullptr && now->metadata.uid == claim.claim->metadata.uid)
           claim.claim = now;
       }
-      if (IsReservedFor(*claim.claim, pod_, accepts_groups_)) continue;
+      // What others have reserved since the decision does not matter, or it would be chance who is among the consumers.
+      if (was_reserved || HasConsumer(*claim.claim)) continue;
       // Extended resources that the node's device plugin provides need no claim.
       if (claim.is_extended && !claim.allocation && claim.claim->spec.requests.empty()) continue;
       claim_ = claim.claim;
@@ -249,7 +258,7 @@ class ClaimBinder final : public std::enable_shared_from_this<ClaimBinder> {
     reservation_->being_written.reset();
     claim_ = now;
     const auto& allocation = current().allocation;
-    const bool is_ours = IsReservedFor(*now, pod_, accepts_groups_) && now->allocation &&
+    const bool is_ours = HasConsumer(*now) && now->allocation &&
                          (!allocation || now->allocation->results == allocation->results);
     return is_ours ? Finished(now) : Write();
   }

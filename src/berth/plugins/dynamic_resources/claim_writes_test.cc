@@ -693,6 +693,22 @@ TEST_F(GroupClaimsTest, AClaimOfTheGroupIsReservedForTheGroup) {
   EXPECT_TRUE(cluster_.handle.started.empty());
 }
 
+// Whoever writes first, and whoever is accepted as a user by then.
+TEST_F(GroupClaimsTest, AMemberThatNamesTheClaimOtherwiseIsItsConsumerToo) {
+  SetGroup("g", {{"c-x", "x", std::nullopt}});
+  const auto first = cluster_.Reserve(Member(0));
+  const auto second =
+      cluster_.Reserve(testing::MakePod("p1").InGroup("g").ResourceClaim({"private", "x", std::nullopt}));
+  EXPECT_EQ(PreBind(*first), "ok");
+  EXPECT_EQ(PreBind(*second), "ok");
+  EXPECT_EQ(Reservations(), "podgroups/uid-g pods/uid-default-p1");
+  // What is reserved for the group when the pod is decided is reserved for the pod.
+  const auto third =
+      cluster_.Reserve(testing::MakePod("p2").InGroup("g").ResourceClaim({"private", "x", std::nullopt}));
+  EXPECT_EQ(PreBind(*third), "ok");
+  EXPECT_EQ(Reservations(), "podgroups/uid-g pods/uid-default-p1");
+}
+
 TEST_F(GroupClaimsTest, OnlyTheSameClaimIsTheGroups) {
   for (const std::vector<api::PodGroupResourceClaim>& claims :
        {std::vector<api::PodGroupResourceClaim>{{"other", "x", std::nullopt}},
@@ -740,6 +756,14 @@ class NoDryRun final : public framework::PodGroupDryRun {
   const framework::NodeList& nodes_;
   std::vector<framework::PodGroupAssignment> assignments_;
 };
+
+TEST_F(GroupClaimsTest, AGroupOfWhichNoPodWasTriedFailsAsUpstream) {
+  const framework::PodGroupMember member{Member(0).Info(), nullptr, 1};
+  NoDryRun dry_run(cluster_.nodes.table());
+  EXPECT_EQ(TestCluster::Describe(
+                cluster_.plugin.PodGroupPostFilter({"default", "g", false}, {&member, 1}, dry_run).status),
+            "Error: not found");
+}
 
 // The claim is allocated on n1, and n2 is the only node there is for the pod.
 TEST_F(GroupClaimsTest, AGroupThatFitsNowhereGivesItsClaimsUp) {

@@ -278,14 +278,11 @@ Status DynamicResources::FilterNode(State& state, const framework::PodInfo& pod,
   const NodeClaim* extended = nullptr;
   if (Status status = ExtendedClaimFor(state, pod, node, extended); !status.IsSuccess()) return status;
   if (extended == nullptr && state.user_count() == 0) return {};
-  bool is_available = true;
-  for (std::size_t i = 0; i < state.claims.size(); ++i) {
-    const State::Claim& claim = state.claims[i];
+  const auto is_available_here = [&](const State::Claim& claim) {
     const bool is_here = !claim.available_on || claim.available_on->Matches(node.name(), node.node().metadata.labels);
-    if (is_here && !claim.is_unusable) continue;
-    state.unavailable.insert(i);
-    is_available = false;
-  }
+    return is_here && !claim.is_unusable;
+  };
+  const bool is_available = std::ranges::all_of(state.claims, is_available_here);
   if (state.allocator != nullptr) {
     using Result = DeviceAllocator::Result;
     const std::vector<const ResolvedClaim*> wanted = state.ToAllocate(extended);
@@ -313,6 +310,9 @@ Status DynamicResources::FilterNode(State& state, const framework::PodInfo& pod,
     }
   }
   if (is_available) return {};
+  // As upstream, only where the other claims could be allocated: giving these ones up would not help elsewhere.
+  for (std::size_t i = 0; i < state.claims.size(); ++i)
+    if (!is_available_here(state.claims[i])) state.unavailable.insert(i);
   static const Status kNotAvailable = Refusal("resourceclaim not available on the node");
   return kNotAvailable;
 }
@@ -383,11 +383,15 @@ framework::PodGroupPostFilterResult DynamicResources::PodGroupPostFilter(
   const bool has_constraints = pod_group != nullptr && !pod_group->topology_keys.empty();
   if (has_constraints && handle_.release().places_pod_groups_by_topology) return {nothing, {}, {}};
   bool is_one_left = false;  // a member for which no claim was given up
+  bool is_one_tried = false;
   for (const framework::PodGroupMember& member : members) {
     const State* const state = member.state == nullptr ? nullptr : member.state->Read<State>(kStateKey);
     if (state == nullptr) continue;
+    is_one_tried = true;
     is_one_left |= ReleaseOne(*state, *member.pod, member.seed, false).reasons().empty();
   }
+  // Upstream keeps what PreFilter finds with the group, and does not find it then.
+  if (!is_one_tried) return {.status = Status::Error("not found")};
   const bool is_whole_waiting = handle_.pod_groups()->CountsOf(group).scheduled == 0;
   if (is_one_left && is_whole_waiting && pod_group != nullptr && handle_.release().has_pod_group_claims) {
     if (std::optional<Status> released = ReleaseOfGroup(*pod_group, members)) return {.status = *std::move(released)};

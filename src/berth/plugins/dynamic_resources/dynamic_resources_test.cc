@@ -236,6 +236,19 @@ TEST(DynamicResources, AllocatedClaimsTieThePodToTheirNodes) {
   EXPECT_EQ(PostFilter(cluster, *pod), "Unschedulable: deallocation of ResourceClaim completed");
 }
 
+TEST(DynamicResources, AClaimIsNotGivenBackWhereAnotherOneCannotBeAllocated) {
+  DeviceCluster cluster;
+  const std::string allocation = Allocated("gone", {"a"});
+  cluster.Set(MakeClaim("x", Requests(Exactly()),
+                        allocation.substr(0, allocation.size() - 1) +
+                            ", 'nodeSelector': {'nodeSelectorTerms': [{'matchFields': [{'key': 'metadata.name', "
+                            "'operator': 'In', 'values': ['n1']}]}]}}"));
+  cluster.Set(MakeClaim("y", Requests(Exactly(7))));
+  const auto pod = PodWith("p", {"x", "y"}).Info();
+  EXPECT_EQ(cluster.Filter(*pod, "n2"), std::string(kRefused) + "cannot allocate all claims");
+  EXPECT_EQ(PostFilter(cluster, *pod), "Unschedulable: still not schedulable");
+}
+
 TEST(DynamicResources, BindingConditionsMakeClaimsUnusable) {
   const std::string wants = ", 'bindingConditions': ['ready'], 'bindingFailureConditions': ['broken']";
   const auto filter = [&](const std::string& devices, const std::string& allocated_at) {

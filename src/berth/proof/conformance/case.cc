@@ -96,16 +96,28 @@ DeviceRecord ToDevice(element from) {
   return to;
 }
 
-DevicesByClaim ToDevices(element parent) {
+std::vector<DeviceRecord> ToDevices(element results) {
+  std::vector<DeviceRecord> devices;
+  array list;
+  if (results.get(list) != simdjson::SUCCESS) return devices;
+  for (const element device : list) devices.push_back(ToDevice(device));
+  return devices;
+}
+
+DevicesByClaim ToDevicesByClaim(element parent) {
   DevicesByClaim devices;
   object claims;
   if (parent["devices"].get(claims) != simdjson::SUCCESS) return devices;
-  for (const auto [claim, results] : claims) {
-    array list;
-    if (results.get(list) != simdjson::SUCCESS) continue;
-    for (const element device : list) devices[std::string(claim)].push_back(ToDevice(device));
-  }
+  for (const auto [claim, results] : claims) devices.emplace(claim, ToDevices(results));
   return devices;
+}
+
+ClaimRecord ToClaim(element from) {
+  ClaimRecord to;
+  element devices;
+  if (from["devices"].get(devices) == simdjson::SUCCESS) to.devices = ToDevices(devices);
+  to.reserved_for = Texts(from, "reservedFor").value_or(std::vector<std::string>{});
+  return to;
 }
 
 Attempt ToAttempt(element from) {
@@ -129,7 +141,7 @@ Attempt ToAttempt(element from) {
   to.unschedulable_plugins = Texts(from, "unschedulablePlugins").value_or(std::vector<std::string>{});
   element preemption;
   if (from["preemption"].get(preemption) == simdjson::SUCCESS) to.preemption = ToPreemption(preemption);
-  to.devices = ToDevices(from);
+  to.devices = ToDevicesByClaim(from);
   return to;
 }
 
@@ -164,6 +176,10 @@ CycleRecord ToCycle(element from) {
   object conditions;
   if (from["conditions"].get(conditions) == simdjson::SUCCESS) {
     for (const auto [group, of_group] : conditions) to.conditions.emplace(group, ToCondition(of_group));
+  }
+  object claims;
+  if (from["claims"].get(claims) == simdjson::SUCCESS) {
+    for (const auto [name, claim] : claims) to.claims.emplace(name, ToClaim(claim));
   }
   to.queue = {{"active", 0}, {"waiting", 0}};
   object queue;

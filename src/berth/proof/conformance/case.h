@@ -79,6 +79,13 @@ struct Attempt {
   DevicesByClaim devices;  // of a pod that was bound
 };
 
+// What the status of a ResourceClaim holds.
+struct ClaimRecord {
+  std::vector<DeviceRecord> devices;      // in the order of the status
+  std::vector<std::string> reserved_for;  // "pods/name" or "podgroups/name", sorted
+  bool operator==(const ClaimRecord&) const = default;
+};
+
 // One scheduling cycle of a pod group, or of a pod without one: what came of it. Pods by "namespace/name".
 struct CycleRecord {
   std::string entity;  // "podgroup/namespace/name", "compositepodgroup/namespace/name", "pod/namespace/name"
@@ -88,6 +95,7 @@ struct CycleRecord {
   std::optional<std::string> condition;           // of the group: "type=status reason: message"
   std::map<std::string, std::string> conditions;  // of the PodGroups within a composite group, by "namespace/name"
   std::vector<std::string> victims;               // by name where there are composite groups
+  std::map<std::string, ClaimRecord> claims;      // whose status it changed, as they are then, by "namespace/name"
   std::map<std::string, std::int64_t> queue;      // pods afterwards: "active", and "waiting" for all others
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "berth/proof/conformance/devices.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 #include "berth/api/pod.h"
 #include "berth/api/resource_claim.h"
+#include "berth/base/go_text.h"
 
 namespace berth::conformance {
 namespace {
@@ -37,6 +39,20 @@ std::string Show(const api::Quantity& amount) {
   return rest == 0 ? text : text + " and " + std::to_string(rest) + "n";
 }
 
+std::string Show(const std::vector<DeviceRecord>& records) {
+  std::string text = "[";
+  for (const DeviceRecord& record : records) {
+    text += (text.back() == '[' ? "" : ", ") + record.request + ": " + record.driver + "/" + record.pool + "/" +
+            record.device;
+    if (!record.share) continue;
+    text += " share {";
+    for (const auto& [capacity, amount] : *record.share)
+      text += (text.back() == '{' ? "" : ", ") + capacity + ": " + Show(amount);
+    text += "}";
+  }
+  return text + "]";
+}
+
 }  // namespace
 
 DevicesByClaim DevicesOf(const framework::PodInfo& pod, const framework::Objects& objects) {
@@ -61,22 +77,24 @@ DevicesByClaim DevicesOf(const framework::PodInfo& pod, const framework::Objects
   return devices;
 }
 
+std::map<std::string, ClaimRecord> ClaimsOf(const framework::Objects& objects) {
+  std::map<std::string, ClaimRecord> claims;
+  for (const auto& [key, claim] : objects.Of<api::ResourceClaim>()) {
+    ClaimRecord& record = claims[claim->metadata.namespace_name + "/" + claim->metadata.name];
+    if (claim->allocation) record.devices = Records(*claim->allocation);
+    for (const api::ClaimConsumer& consumer : claim->reserved_for)
+      record.reserved_for.push_back(consumer.resource + "/" + consumer.name);
+    std::ranges::sort(record.reserved_for);
+  }
+  return claims;
+}
+
 std::string Show(const DevicesByClaim& devices) {
   std::string text;
-  for (const auto& [claim, records] : devices) {
-    text += (text.empty() ? "" : ", ") + claim + ": [";
-    for (const DeviceRecord& record : records) {
-      text += (text.back() == '[' ? "" : ", ") + record.request + ": " + record.driver + "/" + record.pool + "/" +
-              record.device;
-      if (!record.share) continue;
-      text += " share {";
-      for (const auto& [capacity, amount] : *record.share)
-        text += (text.back() == '{' ? "" : ", ") + capacity + ": " + Show(amount);
-      text += "}";
-    }
-    text += "]";
-  }
+  for (const auto& [claim, records] : devices) text += (text.empty() ? "" : ", ") + claim + ": " + Show(records);
   return text.empty() ? "none" : text;
 }
+
+std::string Show(const ClaimRecord& claim) { return Show(claim.devices) + " for " + GoList(claim.reserved_for); }
 
 }  // namespace berth::conformance

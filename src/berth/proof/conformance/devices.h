@@ -14,7 +14,12 @@ namespace berth::conformance {
 // resources. Claims without an allocation are left out.
 DevicesByClaim DevicesOf(const framework::PodInfo& pod, const framework::Objects& objects);
 
+// Of each claim, by "namespace/name".
+std::map<std::string, ClaimRecord> ClaimsOf(const framework::Objects& objects);
+
 // One text for equal records: "gpu: c: [r: driver/pool/device share {memory: 4}]".
 std::string Show(const DevicesByClaim& devices);
+// "[r: driver/pool/device] for pods/a, podgroups/b".
+std::string Show(const ClaimRecord& claim);
 
 }  // namespace berth::conformance

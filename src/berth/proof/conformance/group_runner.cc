@@ -17,6 +17,8 @@
 #include "berth/core/scheduler/scheduler.h"
 #include "berth/framework/pod_groups.h"
 #include "berth/proof/conformance/case_configuration.h"
+#include "berth/proof/conformance/devices.h"
+#include "berth/whatif/in_memory_api.h"
 
 namespace berth::conformance {
 namespace {
@@ -25,11 +27,25 @@ namespace {
 constexpr Time kBoundEpoch = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 constexpr std::size_t kCyclesMax = 40;
 constexpr std::uint64_t kSeedsMax = 64;
+// What waits for longer waits for something that does not come.
+constexpr Duration kMoment = std::chrono::milliseconds(20);
+constexpr int kMomentsMax = 1000;
+constexpr Duration kBackoff = std::chrono::hours(1);
 constexpr std::string_view kPodGroups = "podgroups";
 constexpr std::string_view kPods = "pods";
+constexpr std::string_view kClaims = "resourceclaims";
 
 std::string KeyOf(std::string_view namespace_name, std::string_view name) {
   return std::string(namespace_name).append("/").append(name);
+}
+
+bool IsOfClaim(const framework::ApiWrite& write) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.object.resource; }) return each.object.resource == kClaims;
+        return false;
+      },
+      write);
 }
 
 class GroupRun {
@@ -68,6 +84,7 @@ class GroupRun {
     }
     scheduler::SchedulerOptions options;
     options.seed = seed_;
+    options.queue.initial_backoff = options.queue.max_backoff = kBackoff;  // longer than all moments together
     options.evaluator.form = form_;
     core_ = std::make_unique<scheduler::Scheduler>(options, handle_, std::move(*profiles));
     for (const framework::AnyObject& object : test_.objects) {
@@ -91,6 +108,7 @@ class GroupRun {
 
   CycleRecord RunCycle() {
     CycleRecord got;
+    const std::map<std::string, ClaimRecord> before = ClaimsOf(handle_.objects());
     core_->ScheduleOne(now_);
     core_->Tick(now_);  // evictions begin
     // The newest one is of a member, or of a pod that is in no group.
@@ -99,10 +117,25 @@ class GroupRun {
     const std::optional<framework::PodGroupKey> root = RootOf(key);
     got.entity = root ? root->EntityText() : "pod/" + key;
     Carry(got);
-    Apply(got, key, root);
+    const bool has_given_up = NoteClaims(before, got);
+    Apply(got, key, root, has_given_up);
     Shorten(got, root && root->is_composite);
     got.queue = Queue();
     return got;
+  }
+
+  // Of the claims that the cycle changed; true: one was given up.
+  bool NoteClaims(const std::map<std::string, ClaimRecord>& before, CycleRecord& got) const {
+    bool has_given_up = false;
+    for (auto& [name, now] : ClaimsOf(handle_.objects())) {
+      const auto old = before.find(name);
+      if (old != before.end() && old->second == now) continue;
+      if (old != before.end())
+        has_given_up |= now.devices.size() < old->second.devices.size() ||
+                        !std::ranges::includes(now.reserved_for, old->second.reserved_for);
+      got.claims.emplace(name, std::move(now));
+    }
+    return has_given_up;
   }
 
   // Of the groups that the pod is in; nullopt: it is in none.
@@ -123,18 +156,32 @@ class GroupRun {
     got.conditions.clear();
   }
 
-  // Carries out what the core wants to have done, until it wants nothing more.
+  // Carries out what the core wants to have done, until it wants nothing more. Pods that write one claim after the
+  // other wait for a moment in between.
   void Carry(CycleRecord& got) {
     std::vector<scheduler::Output> outputs;
-    for (core_->TakeOutputs(outputs); !outputs.empty(); core_->TakeOutputs(outputs)) {
-      for (scheduler::Output& output : std::exchange(outputs, {})) {
-        if (auto* write = std::get_if<scheduler::Write>(&output)) {
-          Take(write->write, got);
-          core_->Handle(scheduler::WriteDone{write->operation, std::nullopt, {}}, now_);
-        } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
-          core_->Handle(scheduler::WorkDone{work->operation, work->work()}, now_);
-        }
+    for (int moments = 0; moments < kMomentsMax; ++moments) {
+      for (core_->TakeOutputs(outputs); !outputs.empty(); core_->TakeOutputs(outputs))
+        for (scheduler::Output& output : std::exchange(outputs, {})) Do(output, got);
+      const std::optional<Time> next = core_->NextWake();
+      if (!next || *next > now_ + kMoment) return;
+      now_ = std::max(now_, *next);
+      core_->Tick(now_);
+    }
+  }
+
+  void Do(scheduler::Output& output, CycleRecord& got) {
+    if (auto* write = std::get_if<scheduler::Write>(&output)) {
+      Take(write->write, got);
+      scheduler::WriteDone done{write->operation, std::nullopt, {}};
+      if (IsOfClaim(write->write)) {
+        auto answer = api_.Do(write->write);
+        if (answer.ok()) done.body = std::move(*answer);
+        if (!answer.ok()) done.error = answer.error();
       }
+      core_->Handle(std::move(done), now_);
+    } else if (auto* work = std::get_if<scheduler::Work>(&output)) {
+      core_->Handle(scheduler::WorkDone{work->operation, work->work()}, now_);
     }
   }
 
@@ -173,7 +220,8 @@ class GroupRun {
   }
 
   // What the API server, the kubelet and the informers do then, as the oracle does it.
-  void Apply(const CycleRecord& got, const std::string& pod_key, const std::optional<framework::PodGroupKey>& root) {
+  void Apply(const CycleRecord& got, const std::string& pod_key, const std::optional<framework::PodGroupKey>& root,
+             bool has_given_up_claim) {
     CycleRecord late;
     for (const auto& [key, node] : got.bound) {
       const auto pod = pods_.find(key);
@@ -197,11 +245,11 @@ class GroupRun {
       pods_.erase(pod);
     }
     for (const auto& changed : std::exchange(changed_groups_, {})) core_->Handle(scheduler::ObjectSet{changed}, now_);
-    if (!got.victims.empty()) Activate(pod_key, root);
+    if (!got.victims.empty() || has_given_up_claim) Activate(pod_key, root);
     Carry(late);
   }
 
-  // The back-off is not waited for: with the victims gone, the preemptor is next.
+  // The back-off is not waited for: with the victims or the claim gone, who gave them up is next.
   void Activate(const std::string& pod_key, const std::optional<framework::PodGroupKey>& root) {
     for (const auto& [key, pod] : pods_) {
       const bool is_of_group = root && RootOf(key) == root;
@@ -236,12 +284,19 @@ class GroupRun {
     CompareMaps(cycle, "nominated", want.nominated, got.nominated);
     Differ(cycle, "condition", want.condition.value_or("none"), got.condition.value_or("none"));
     CompareMaps(cycle, "condition", want.conditions, got.conditions);
+    CompareMaps(cycle, "claim", Shown(want.claims), Shown(got.claims));
     Differ(cycle, "victims", GoList(Sorted(want.victims)), GoList(Sorted(got.victims)));
     for (const auto& [part, count] : got.queue) {
       const auto found = want.queue.find(part);
       Differ(cycle, "queue " + part, std::to_string(found == want.queue.end() ? 0 : found->second),
              std::to_string(count));
     }
+  }
+
+  static std::map<std::string, std::string> Shown(const std::map<std::string, ClaimRecord>& claims) {
+    std::map<std::string, std::string> shown;
+    for (const auto& [name, claim] : claims) shown.emplace(name, conformance::Show(claim));
+    return shown;
   }
 
   // kube-scheduler takes the pods of a group in any order.
@@ -272,7 +327,14 @@ class GroupRun {
   std::map<std::string, std::shared_ptr<const api::PodGroup>> groups_;
   std::vector<std::shared_ptr<const api::PodGroup>> changed_groups_;  // in this cycle
   std::vector<std::string> differences_;
-  const Time now_ = kBoundEpoch - std::chrono::hours(1);
+  Time now_ = kBoundEpoch - std::chrono::hours(1);
+  whatif::InMemoryApi api_{
+      {handle_.objects(),
+       [this](framework::AnyObject object) { core_->Handle(scheduler::ObjectSet{std::move(object)}, now_); },
+       [this](framework::ObjectKind kind, const std::string& key) {
+         core_->Handle(scheduler::ObjectGone{kind, key}, now_);
+       },
+       {}}};
   bool has_composites_ = false;
   std::size_t compared_ = 0;
   std::int64_t version_ = 1'000'000;
