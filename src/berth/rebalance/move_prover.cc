@@ -39,6 +39,11 @@ MoveProver::MoveProver(std::unique_ptr<scheduler::Overlay> overlay, const Cluste
 
 ProvedMove MoveProver::Prove(const Objection& objection, Wants wants) {
   const PodView& pod = view_.pod(objection.pod);
+  if (wants == Wants::kBetter && IsNodeMended(objection)) {
+    ProvedMove proved;
+    proved.why_not = "its node is not too full any more";
+    return proved;
+  }
   overlay_->RemovePod(pod.pod->metadata.uid);
   const whatif::Replacement replacement = whatif::MakeReplacement(*overlay_, *pod.pod);
   if (!replacement.pod) {
@@ -193,6 +198,14 @@ std::string MoveProver::SaidOf(const Objection& objection, NodeIndex row, const 
   const std::string& name = view_.node(to).name();
   if (IsBack(objection, to)) return "the scheduler would put it back on " + name;
   return "the scheduler would put it on " + name + ", where " + why;
+}
+
+// An objection may be as old as the plan. Meanwhile others, also of other strategies, have left the node.
+bool MoveProver::IsNodeMended(const Objection& objection) {
+  const auto* const low = std::get_if<LowNodeUtilizationArgs>(objection.strategy);
+  if (low == nullptr) return false;
+  const UtilizationGroups& groups = GroupsOf(*objection.strategy, *low);
+  return IsWithin(view_.node(view_.pod(objection.pod).node), groups.high, groups.source);
 }
 
 // What strategies about whole nodes ask of one beside being better.

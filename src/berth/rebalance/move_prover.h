@@ -57,6 +57,7 @@ class MoveProver {
   std::string WhyNoBetter(const Objection& objection, framework::NodeIndex row, Violations::Wants wants);
   std::string SaidOf(const Objection& objection, framework::NodeIndex row, const std::string& why) const;
   bool IsBack(const Objection& objection, NodeNumber to) const;
+  bool IsNodeMended(const Objection& objection);
   std::string WhyNotTarget(const StrategyArgs& strategy, const PodView& pod, NodeNumber to);
   NodeNumber NodeOf(framework::NodeIndex row) const { return node_of_row_[row]; }
   template <typename Args>

@@ -88,6 +88,38 @@ TEST(RebalancePlanTest, WhereWeChooseThePolicyCountsAndThenTheSchedulersLiking) 
   EXPECT_THAT(MovesOf(*plan_of()), ElementsAre("web-2: n1 to n3"));
 }
 
+// What RemoveDuplicates takes away from n1 is enough for LowNodeUtilization.
+TEST(RebalancePlanTest, WhatOneStrategyMovesIsEnoughForAnother) {
+  const auto policy = PolicyOf(
+      "[{name: RemoveDuplicates}, {name: LowNodeUtilization, args: {thresholds: {cpu: 30}, targetThresholds: {cpu: "
+      "60}}}]",
+      "balance: {enabled: [RemoveDuplicates, LowNodeUtilization]}");
+  std::vector<testing::PodBuilder> pods = {RunningPod("web", "web-1", "n1").Request("cpu", "500m").Priority(9),
+                                           RunningPod("web", "web-2", "n1").Request("cpu", "500m").Priority(9)};
+  for (const std::string app : {"a", "b", "c", "d"})
+    pods.push_back(RunningPod(app, app, "n1").Request("cpu", "400m").Priority(1));
+  const auto plan = PlanOf(StateOf({MakeNode("n1"), MakeNode("n2")}, pods), policy);
+  EXPECT_THAT(MovesOf(plan), ElementsAre("web-2: n1 to n2"));
+}
+
+// If only some of these moves are made, they are those that had to be: after three no zone has got below its share.
+TEST(RebalancePlanTest, TheFullestDomainGivesPodsFirst) {
+  std::vector<testing::NodeBuilder> nodes;
+  std::vector<testing::PodBuilder> pods;
+  for (const std::string zone : {"a", "b", "c"}) {
+    nodes.push_back(MakeNode("n-" + zone).Label("zone", zone));
+    for (int i = 0; zone != "c" && i < 10; ++i)
+      pods.push_back(RunningPod("web", "web-" + zone + std::to_string(i), "n-" + zone)
+                         .Spread(testing::SpreadConstraint(1, "zone", testing::Labels({{"app", "web"}}))));
+  }
+  const auto plan =
+      PlanOf(StateOf(nodes, pods), PolicyOf("[{name: RemovePodsViolatingTopologySpreadConstraint}]",
+                                            "balance: {enabled: [RemovePodsViolatingTopologySpreadConstraint]}"));
+  std::string from;
+  for (const PlannedMove& move : plan.moves) from += move.from.back();
+  EXPECT_EQ(from, "bababa");
+}
+
 TEST(RebalancePlanTest, WhatFitsNowhereStays) {
   const auto plan = PlanOf(StateOf({Gpu("n1"), MakeNode("n2")}, {RunningPod("web", "web-1", "n1").Request("cpu", "3"),
                                                                  RunningPod("db", "db-1", "n2").Request("cpu", "3")}),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
@@ -102,8 +103,9 @@ class Balancing {
     return static_cast<std::int64_t>(most.pods.size() - least.pods.size()) <= constraint_.max_skew;
   }
 
-  // Adds the pods that should go.
+  // Adds the pods that should go, those of the fullest domain first: if not all of them may, each is one that had to.
   void Balance(std::vector<PodNumber>& out) {
+    std::vector<std::pair<std::size_t, PodNumber>> leaving;  // with how many pods its domain has at that time
     for (Domain& domain : domains_) SortForEviction(round_.view, domain.pods);
     std::ranges::stable_sort(domains_, [](const Domain& a, const Domain& b) {
       return std::pair(a.pods.size(), std::string_view(a.value)) < std::pair(b.pods.size(), std::string_view(b.value));
@@ -132,11 +134,14 @@ class Balancing {
       std::ranges::stable_partition(from, [&](PodNumber pod) { return !fits(pod); });
       const auto first = from.end() - static_cast<std::ptrdiff_t>(count);
       for (auto at = first; at != from.end(); ++at) {
-        if (!args_.topology_balance_node_fit || fits(*at)) out.push_back(*at);
+        const auto gone = static_cast<std::size_t>(at - first);
+        if (!args_.topology_balance_node_fit || fits(*at)) leaving.emplace_back(from.size() - gone, *at);
       }
       to.insert(to.end(), first, from.end());
       from.erase(first, from.end());
     }
+    std::ranges::stable_sort(leaving, std::ranges::greater(), &std::pair<std::size_t, PodNumber>::first);
+    for (const auto& [pods_there, pod] : leaving) out.push_back(pod);
   }
 
  private:
