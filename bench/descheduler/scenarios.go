@@ -70,7 +70,7 @@ func uncordoned(_ float64, n *node) { n.cordoned = false }
 var scenarios = []*scenario{
 	{
 		name: "nodes-added", what: "a fifth of the nodes comes, as a third zone",
-		utilization: 0.88, fullShare: 0.8, owner: spreading,
+		utilization: 0.82, fullShare: 0.8, owner: spreading,
 		node: func(at float64, n *node) {
 			n.absent = at >= 0.8
 			n.zone = [...]string{"zone-a", "zone-b"}[int(n.name[len(n.name)-1]-'0')%2]
@@ -121,8 +121,9 @@ var scenarios = []*scenario{
 			func(_ float64, n *node) { n.absent = n.spot },
 			func(_ float64, n *node) { n.absent = false },
 		},
-		policy:      policyOf("deschedule", "RemovePodsViolatingNodeAffinity", "{nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}"),
-		berthPolicy: policyOf("deschedule", "BackToSpot", "{}"),
+		policy: policyOf("deschedule", "RemovePodsViolatingNodeAffinity", "{nodeAffinityType: [preferredDuringSchedulingIgnoredDuringExecution]}"),
+		// Without it, pods that say nothing want spot nodes, too.
+		berthPolicy: policyOf("deschedule", "BackToSpot", "{default: never}"),
 		violations:  (*view).offSpot,
 	},
 	{
