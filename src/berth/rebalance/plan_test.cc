@@ -88,6 +88,22 @@ TEST(RebalancePlanTest, WhereWeChooseThePolicyCountsAndThenTheSchedulersLiking) 
   EXPECT_THAT(MovesOf(*plan_of()), ElementsAre("web-2: n1 to n3"));
 }
 
+// n1 has four pods of web, n2 has two, n3 is full. From four to two would even out, and leave as many beyond their
+// share.
+TEST(RebalancePlanTest, DuplicatesDoNotBecomeDuplicatesElsewhere) {
+  std::vector<testing::PodBuilder> pods = {RunningPod("db", "db-1", "n3").Request("cpu", "4")};
+  for (int i = 1; i <= 6; ++i)
+    pods.push_back(RunningPod("web", "web-" + std::to_string(i), i <= 4 ? "n1" : "n2").Request("cpu", "500m"));
+  const auto plan = PlanOf(StateOf({MakeNode("n1"), MakeNode("n2"), MakeNode("n3")}, pods),
+                           PolicyOf(kDuplicates, kBalanceDuplicates));
+  EXPECT_THAT(MovesOf(plan), IsEmpty());
+  EXPECT_THAT(StayingOf(plan),
+              ElementsAre("web-3: the scheduler would put it on n2, where 2 of ReplicaSet web-5c7 are already, and 2 "
+                          "would do",
+                          "web-4: the scheduler would put it on n2, where 2 of ReplicaSet web-5c7 are already, and 2 "
+                          "would do"));
+}
+
 // What RemoveDuplicates takes away from n1 is enough for LowNodeUtilization.
 TEST(RebalancePlanTest, WhatOneStrategyMovesIsEnoughForAnother) {
   const auto policy = PolicyOf(

@@ -214,7 +214,8 @@ class SpreadViolation final : public Violation {
 // The squares of how many pods of an owner are on each node.
 class DuplicateViolation final : public Violation {
  public:
-  DuplicateViolation(const RemoveDuplicatesArgs& args, const ClusterView& view) : args_(args), view_(view) {
+  DuplicateViolation(const RemoveDuplicatesArgs& args, const ClusterView& view, std::vector<NodeNumber> nodes)
+      : args_(args), view_(view), nodes_(std::move(nodes)) {
     for (const PodView& pod : view.pods()) Count(pod, pod.node, 1);
   }
 
@@ -226,6 +227,18 @@ class DuplicateViolation final : public Violation {
       change += SquaresChange(At(key, pod.node), At(key, to));
     }
     return change;
+  }
+  // From a node with many pods to one with fewer, which would be objected to there in turn: nothing is won.
+  std::string WhyNotTarget(const PodView& pod, NodeNumber to) const override {
+    for (const auto& owner : pod.details->metadata.owners) {
+      const std::string key = DuplicateKey(pod, owner);
+      const std::int64_t share = ShareOf(key, pod);
+      if (At(key, to) >= share) {
+        return std::to_string(At(key, to)) + " of " + owner.kind + ' ' + owner.name + " are already, and " +
+               std::to_string(share) + " would do";
+      }
+    }
+    return {};
   }
   std::string Describe(const PodView& pod, NodeNumber to) const override {
     std::string text;
@@ -251,10 +264,26 @@ class DuplicateViolation final : public Violation {
     if (!IsDuplicable(args_, pod)) return;
     for (const auto& owner : pod.details->metadata.owners) counts_[{DuplicateKey(pod, owner), node}] += by;
   }
+  // How many pods each node has at most if they are evenly on the nodes that the pod can be on. Moves do not change it.
+  std::int64_t ShareOf(const std::string& key, const PodView& pod) const {
+    const auto [at, is_new] = shares_.emplace(key, 0);
+    if (!is_new) return at->second;
+    std::int64_t pods = 0;
+    for (auto each = counts_.lower_bound({key, 0}); each != counts_.end() && each->first.first == key; ++each)
+      pods += each->second;
+    const auto targets = std::ranges::count_if(nodes_, [&](NodeNumber number) {
+      const api::Node& node = *view_.node(number).node;
+      return !plugins::HasUntoleratedHardTaint(node.taints, pod.pod->spec.tolerations) && pod.required->Matches(node);
+    });
+    at->second = targets == 0 ? pods : (pods + targets - 1) / targets;
+    return at->second;
+  }
 
   const RemoveDuplicatesArgs& args_;
   const ClusterView& view_;
+  std::vector<NodeNumber> nodes_;
   std::map<std::pair<std::string, NodeNumber>, std::int64_t> counts_;
+  mutable std::map<std::string, std::int64_t> shares_;  // by DuplicateKey, once asked for
 };
 
 // The sum over nodes and resources of used times used by capacity: smallest where all are equally full. A share that a
@@ -357,7 +386,7 @@ std::unique_ptr<Violation> MakeStrategyViolation(const StrategyArgs& strategy, c
   const auto make = [&]([[maybe_unused]] const auto& args) -> std::unique_ptr<Violation> {
     using Args = std::decay_t<decltype(args)>;
     if constexpr (std::is_same_v<Args, RemoveDuplicatesArgs>) {
-      return std::make_unique<DuplicateViolation>(args, view);
+      return std::make_unique<DuplicateViolation>(args, view, nodes);
     } else if constexpr (std::is_same_v<Args, NodeAffinityArgs>) {
       return std::make_unique<AffinityViolation>(args, view);
     } else if constexpr (std::is_same_v<Args, NodeTaintsArgs>) {
