@@ -225,6 +225,13 @@ TEST(Runner, APlantedDifferenceInACycleIsFound) {
        [](CycleRecord& c) { return !c.conditions.empty() && !(c.conditions.begin()->second += "x").empty(); },
        "condition default/"},
       {"victims", [](CycleRecord& c) { return !c.victims.empty() && (c.victims.pop_back(), true); }, "victims"},
+      {"a claim's consumer",
+       [](CycleRecord& c) {
+         return !c.claims.empty() && (c.claims.begin()->second.reserved_for.push_back("pods/ghost"), true);
+       },
+       "claim default/"},
+      {"a claim that did not change", [](CycleRecord& c) { return c.claims.emplace("default/ghost", ClaimRecord()).second; },
+       "claim default/ghost"},
       {"queue", [](CycleRecord& c) { return ++c.queue["waiting"] > 0; }, "queue waiting"},
   };
   for (const auto& test : cases) {
