@@ -16,15 +16,18 @@ using scheduler::Gang;
 using scheduler::GroupHarness;
 using scheduler::Written;
 
-std::unique_ptr<GroupHarness> MakeHarness(bool with_plugin, const std::vector<std::string>& gates = {}) {
+config::Plugins WithPlugin() {
   config::Plugins sets;
-  std::vector<config::PluginConfig> args;
-  if (with_plugin) {
-    sets.multi_point.enabled = {{"TopologyDistance", 1600}};
-    args.push_back({"TopologyDistance", config::RawArgs{R"({"levels":[{"key":"example.com/rack","distance":1},)"
-                                                        R"({"key":"example.com/block","distance":3}]})"}});
-  }
-  return std::make_unique<GroupHarness>(gates, scheduler::PatientOptions(), sets, args);
+  sets.multi_point.enabled = {{"TopologyDistance", 1600}};
+  return sets;
+}
+std::vector<config::PluginConfig> Args() {
+  return {{"TopologyDistance", config::RawArgs{R"({"levels":[{"key":"example.com/rack","distance":1},)"
+                                               R"({"key":"example.com/block","distance":3}]})"}}};
+}
+std::unique_ptr<GroupHarness> MakeHarness(bool with_plugin, const std::vector<std::string>& gates = {}) {
+  if (!with_plugin) return std::make_unique<GroupHarness>(gates);
+  return std::make_unique<GroupHarness>(gates, scheduler::PatientOptions(), WithPlugin(), Args());
 }
 
 // Node "b0-r1-n2" has room for one pod of 3 CPUs.
@@ -148,6 +151,27 @@ TEST(TopologyDistanceGroupTest, GroupsOfOneClassInTurn) {
   EXPECT_TRUE(Racks(b).contains(*Racks(more_b).begin()));
   EXPECT_EQ(Blocks(next("a", 4)), Blocks(a));
   EXPECT_EQ(Blocks(next("b", 11)), Blocks(b));
+}
+
+// Where there are no PodGroups, annotations make them.
+TEST(TopologyDistanceGroupTest, AGangByAnnotation) {
+  config::Plugins sets = WithPlugin();
+  sets.multi_point.enabled.push_back({"GangScheduling"});
+  sets.multi_point.enabled.push_back({"PodGroupAnnotations"});
+  GroupHarness h(scheduler::ProfilesOf({.release_minor = 36}, std::move(sets), Args()));
+  // The larger rack is in the block without room for all.
+  AddRack(h, "b0", "r0", 6);
+  AddRack(h, "b1", "r0", 4);
+  AddRack(h, "b1", "r1", 4);
+  for (int i = 0; i < 8; ++i) {
+    h.Set(testing::MakePod("p" + std::to_string(i))
+              .Annotation("berth.dev/pod-group", "g")
+              .Annotation("berth.dev/min-count", "8")
+              .Request("cpu", "3"));
+  }
+  const Written written = h.Cycle();
+  ASSERT_EQ(written.bound.size(), 8U);
+  EXPECT_EQ(Blocks(written), (std::set<std::string>{"b1"}));
 }
 
 // A constraint forces the group into one domain, and the plugin keeps it together there.
