@@ -324,8 +324,9 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	rights := allowed(given)
-	// Read by berth snapshot, and by questions with the feature gate of pod groups.
+	// Read by berth snapshot, and by questions with the feature gates of pod groups.
 	delete(rights, "scheduling.k8s.io/podgroups")
+	delete(rights, "scheduling.k8s.io/compositepodgroups")
 	requests := user.proxy.Requests(func(*harness.Exchange) bool { return true })
 	asked := map[string]bool{}
 	for _, request := range requests {

@@ -171,7 +171,8 @@ class Rights(BerthTest):
         api, guard = self.stage()
         api.create("/api/v1/namespaces/default/pods", pod("waits", "90"))
         manifest = str(self.file("web.yaml", WEB))
-        by_groups = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
+        by_groups = ("--kubernetes-version", "1.37", "--feature-gates",
+                     "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true")
         asks = [("explain", "pod", "waits"), ("simulate", "-f", manifest, *by_groups), ("capacity", "-f", manifest), ("can-drain", "node-1"),
                 ("headroom",), ("snapshot", "-o", str(self.folder() / "cluster"))]
         guard.begin()

@@ -20,6 +20,7 @@ namespace {
 namespace json = codec::json;
 using NodePtr = std::shared_ptr<const api::Node>;
 using PodGroupPtr = std::shared_ptr<const api::PodGroup>;
+using CompositePodGroupPtr = std::shared_ptr<const api::CompositePodGroup>;
 
 constexpr std::string_view kHostname = "kubernetes.io/hostname";
 constexpr std::string_view kDefaultClass = "storageclass.kubernetes.io/is-default-class";
@@ -111,6 +112,8 @@ class Maker {
       if (std::holds_alternative<std::shared_ptr<const api::Namespace>>(object))
         namespaces_.insert(framework::KeyOf(object));
       if (const auto* group = std::get_if<PodGroupPtr>(&object)) own_groups_[framework::KeyOf(object)] = *group;
+      if (const auto* group = std::get_if<CompositePodGroupPtr>(&object))
+        own_composites_[framework::KeyOf(object)] = *group;
     }
     for (const Manifest& manifest : manifests_.documents) {
       if (manifest.kind == "Namespace") namespaces_.insert(manifest.name);
@@ -129,6 +132,7 @@ class Maker {
     metadata["uid"] = SimulatedUid(manifest.kind, manifest.namespace_name, manifest.name);
     metadata.erase("resourceVersion");
     if (*kind == framework::ObjectKind::kPodGroup) return AddPodGroup(std::move(document));
+    if (*kind == framework::ObjectKind::kCompositePodGroup) return AddCompositePodGroup(std::move(document));
     BERTH_ASSIGN_OR_RETURN(framework::AnyObject object, DecodeAny(*kind, document));
     if (*kind == framework::ObjectKind::kPersistentVolumeClaim &&
         !claim_keys_.insert(framework::KeyOf(object)).second) {
@@ -150,6 +154,18 @@ class Maker {
       group->conditions = own->second->conditions;
     }
     out_.objects.emplace_back(PodGroupPtr(std::move(group)));
+    return {};
+  }
+
+  // The same; its age decides when it is tried among those of its parent.
+  Expected<void> AddCompositePodGroup(json::object document) {
+    BERTH_RETURN_IF_ERROR(PreparePodGroup(document, rules_));
+    BERTH_ASSIGN_OR_RETURN(const CompositePodGroupPtr decoded, DecodeAs<api::CompositePodGroup>(document));
+    auto group = std::make_shared<api::CompositePodGroup>(*decoded);
+    group->metadata.creation_time = options_.now;
+    const auto own = own_composites_.find(framework::KeyOf(framework::AnyObject(decoded)));
+    if (own != own_composites_.end()) group->metadata = own->second->metadata;
+    out_.objects.emplace_back(CompositePodGroupPtr(std::move(group)));
     return {};
   }
 
@@ -473,6 +489,7 @@ class Maker {
   std::set<std::string> claim_keys_;  // of PersistentVolumeClaims
   std::set<std::string> namespaces_;
   std::map<std::string, PodGroupPtr> own_groups_;  // of the cluster, by namespace and name
+  std::map<std::string, CompositePodGroupPtr> own_composites_;
   Additions out_;
 };
 

@@ -55,8 +55,8 @@ Expected<void> AdmissionRules::Admit(json::object& pod, std::string_view path_pr
   return {};
 }
 
-Expected<void> AdmissionRules::AdmitPodGroup(json::object& group) const {
-  if (const auto why = apiserver::ResolvePodGroupPriority(group, "pod group", priority_classes_))
+Expected<void> AdmissionRules::AdmitPodGroup(json::object& group, std::string_view what) const {
+  if (const auto why = apiserver::ResolvePodGroupPriority(group, what, priority_classes_))
     return BadPriority("", *why);
   return {};
 }

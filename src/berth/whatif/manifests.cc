@@ -51,9 +51,7 @@ std::string VersionOf(const ResourceType& type) {
 bool IsSimulated(std::string_view kind) {
   if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return true;
   for (std::size_t k = 0; k < framework::kObjectKindCount; ++k) {
-    const auto each = static_cast<framework::ObjectKind>(k);
-    // Groups of groups are not built (docs/pod-groups.md).
-    if (framework::InfoOf(each).name == kind) return each != framework::ObjectKind::kCompositePodGroup;
+    if (framework::InfoOf(static_cast<framework::ObjectKind>(k)).name == kind) return true;
   }
   return false;
 }
@@ -238,7 +236,7 @@ class Reader {
       metadata.erase("namespace");
     }
     // These are prepared once the PriorityClasses are known.
-    if (type->kind == "Pod" || type->kind == "PodGroup") return {};
+    if (type->kind == "Pod" || type->kind == "PodGroup" || type->kind == "CompositePodGroup") return {};
     return Prepare(*type, object, "");
   }
 
@@ -262,10 +260,13 @@ Expected<void> PreparePod(json::object& pod, std::string_view path_prefix, const
 }
 
 Expected<void> PreparePodGroup(json::object& group, const AdmissionRules& rules) {
-  static const ResourceType* const type = apiserver::FindResource("scheduling.k8s.io", "v1beta1", "podgroups");
+  static const ResourceType* const single = apiserver::FindResource("scheduling.k8s.io", "v1beta1", "podgroups");
+  static const ResourceType* const composite =
+      apiserver::FindResource("scheduling.k8s.io", "v1alpha3", "compositepodgroups");
+  const bool is_composite = TextOf(group, "kind") == composite->kind;
   group.erase("status");
-  BERTH_RETURN_IF_ERROR(rules.AdmitPodGroup(group));
-  return Prepare(*type, group, "");
+  BERTH_RETURN_IF_ERROR(rules.AdmitPodGroup(group, is_composite ? "composite pod group" : "pod group"));
+  return Prepare(is_composite ? *composite : *single, group, "");
 }
 
 }  // namespace berth::whatif

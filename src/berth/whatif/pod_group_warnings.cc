@@ -32,9 +32,10 @@ std::string PodGroupFlags(int release_minor) {
 }
 
 std::vector<std::string> PodGroupWarnings(const Manifests& manifests, const framework::Release& release) {
-  std::string first, first_with_topology;
-  std::size_t groups = 0, with_topology = 0;
+  std::string first, first_with_topology, first_composite;
+  std::size_t groups = 0, with_topology = 0, composites = 0;
   for (const Manifest& manifest : manifests.documents) {
+    if (manifest.kind == "CompositePodGroup" && composites++ == 0) first_composite = manifest.where;
     if (manifest.kind != "PodGroup") continue;
     if (groups++ == 0) first = manifest.where;
     if (HasTopology(manifest.object) && with_topology++ == 0) first_with_topology = manifest.where;
@@ -44,6 +45,12 @@ std::vector<std::string> PodGroupWarnings(const Manifests& manifests, const fram
     return {Named(first, groups) + ": pods are scheduled one by one" +
             (is_old ? ", as Kubernetes 1." + std::to_string(release.minor) + " does" : "") + "; with " +
             PodGroupFlags(release.minor) + " as a group"};
+  }
+  if (composites > 0 && !release.has_composite_pod_groups) {
+    return {Named(first_composite, composites) +
+            ": its groups are placed each by itself; they are placed together with " +
+            (release.minor < kPodGroupsRelease ? "--kubernetes-version 1.37 and " : "") +
+            "--feature-gates GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"};
   }
   if (with_topology > 0 && !release.places_pod_groups_by_topology) {
     return {Named(first_with_topology, with_topology) +

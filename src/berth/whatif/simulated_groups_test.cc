@@ -35,6 +35,8 @@ using ::testing::Not;
 
 constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 const std::vector<std::string> kGate = {"GenericWorkload=true"};
+const std::vector<std::string> kTreeGates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true",
+                                             "CompositePodGroup=true"};
 
 config::KubeSchedulerConfiguration Configured(int release, const std::vector<std::string>& gates) {
   const auto parsed = config::FeatureGates::Parse({.release_minor = release, .gates = gates});
@@ -49,18 +51,35 @@ std::string Group(const std::string& name, const std::string& spec) {
 std::string GangOf(int min_count) {
   return Group("g", "schedulingPolicy: {gang: {minCount: " + std::to_string(min_count) + "}}");
 }
-// Pods of the group g, of a Job, with four CPUs each.
-std::string JobOf(int pods, const std::string& more = "") {
-  return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  parallelism: " + std::to_string(pods) +
-         "\n  template:\n    spec: {restartPolicy: Never, schedulingGroup: {podGroupName: g}, " + more +
+// Pods of a group, of a Job, with four CPUs each.
+std::string JobOf(int pods, const std::string& more = "", const std::string& group = "g") {
+  return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train-" + group +
+         "}\nspec:\n  parallelism: " + std::to_string(pods) +
+         "\n  template:\n    spec: {restartPolicy: Never, schedulingGroup: {podGroupName: " + group + "}, " + more +
          "containers: [{name: c, image: i, resources: {requests: {cpu: \"4\"}}}]}\n---\n";
+}
+
+constexpr std::string_view kRef = "workloadRef: {workloadName: w, templateName: x}";
+std::string Composite(const std::string& name, const std::string& spec) {
+  return "apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\nmetadata: {name: " + name + "}\nspec: {" +
+         spec + ", " + std::string(kRef) + "}\n---\n";
+}
+// A gang of two pods in the composite group t.
+std::string TreeGroup(const std::string& name, const std::string& more = "") {
+  return Group(name, "parentCompositePodGroupName: t, schedulingPolicy: {gang: {minCount: 2}}, " + more +
+                         std::string(kRef));
+}
+std::string Tree(int min_group_count) {
+  return Composite("t", "schedulingPolicy: {gang: {minGroupCount: " + std::to_string(min_group_count) + "}}") +
+         TreeGroup("a") + TreeGroup("b");
 }
 
 class SimulatedGroupsTest : public ::testing::Test {
  protected:
   // Nodes of four CPUs.
   void AddNodes(int count) {
-    for (int i = 0; i < count; ++i) state.nodes.push_back(MakeNode("n" + std::to_string(i)).Build());
+    for (int i = 0; i < count; ++i)
+      state.nodes.push_back(MakeNode("n" + std::to_string(state.nodes.size())).Build());
   }
   void AddPod(const testing::PodBuilder& pod) { state.pods.push_back(std::make_shared<const api::Pod>(pod.Build())); }
   void AddGroup(const std::string& name, int min_count) {
@@ -92,6 +111,30 @@ class SimulatedGroupsTest : public ::testing::Test {
     auto answer = Simulate({state, additions, removed}, std::move(options));
     EXPECT_TRUE(answer.ok()) << answer.error().message;
     return answer.ok() ? std::move(*answer) : none;
+  }
+  // The state is then what a snapshot of these has, by kind.
+  void ThroughASnapshot(const std::vector<std::pair<std::string, std::string>>& objects, const Anonymizer* anonymizer) {
+    const std::string path = (std::filesystem::temp_directory_path() / "berth-simulated-groups.zst").string();
+    SnapshotWriteOptions options;
+    options.path = path;
+    options.overwrites = true;
+    options.anonymizer = anonymizer;
+    auto writer = SnapshotWriter::Create(options);
+    ASSERT_TRUE(writer.ok()) << writer.error().message;
+    for (const auto& [kind, object] : objects) {
+      simdjson::dom::parser parser;
+      simdjson::dom::element parsed;
+      ASSERT_EQ(parser.parse(object).get(parsed), simdjson::SUCCESS) << object;
+      ASSERT_TRUE((*writer)->Take(*KindNamed(kind), parsed).ok());
+    }
+    ClusterState end;
+    end.read_at = kNow;
+    ASSERT_TRUE((*writer)->Finish(end).ok());
+    auto read = ReadSnapshot(path);
+    std::remove(path.c_str());
+    ASSERT_TRUE(read.ok()) << read.error().message;
+    EXPECT_THAT(read->left_out, IsEmpty());
+    state = std::move(*read);
   }
   static std::size_t Placed(const Simulation& answer) {
     return static_cast<std::size_t>(
@@ -149,7 +192,7 @@ TEST_F(SimulatedGroupsTest, AGangPreemptsAsAWhole) {
   ASSERT_EQ(answer.evictions.size(), 2u);
   for (const SimulatedEviction& each : answer.evictions) {
     EXPECT_EQ(each.preemptor, "default/g");
-    EXPECT_TRUE(each.is_for_group);
+    EXPECT_EQ(each.group_kind, "PodGroup");
   }
   EXPECT_EQ(Placed(answer), 3u);
   EXPECT_THAT(SimulationText(answer, {}), HasSubstr("default/a   n0     PodGroup default/g\n"));
@@ -285,13 +328,96 @@ TEST_F(SimulatedGroupsTest, WhatIsWrongWithAGroupIsNamed) {
             "m.yaml:3: PodGroup default/g: unknown field \"spec.schedulingPolicy.gang.minimum\"");
   EXPECT_EQ(error(Group("g", "schedulingPolicy: {basic: {}}, priorityClassName: none")),
             "m.yaml:1: PodGroup default/g: spec.priorityClassName: no PriorityClass with name none was found");
-  const auto composite = ReadManifests({{"m.yaml",
-                                         "apiVersion: scheduling.k8s.io/v1alpha3\nkind: CompositePodGroup\n"
-                                         "metadata: {name: c}\nspec: {schedulingPolicy: {basic: {}}}\n"}},
-                                       "default");
-  ASSERT_TRUE(composite.ok());
-  EXPECT_THAT(composite->left_out, ElementsAre("m.yaml:1: CompositePodGroup c: scheduling.k8s.io/v1alpha3 "
-                                               "CompositePodGroup is not simulated"));
+  EXPECT_EQ(error(Composite("t", "schedulingPolicy: {gang: {minGroupCount: 0}}")),
+            "m.yaml:1: CompositePodGroup default/t: spec.schedulingPolicy.gang.minGroupCount: Required value");
+  EXPECT_EQ(error(Composite("t", "schedulingPolicy: {basic: {}}, priorityClassName: none")),
+            "m.yaml:1: CompositePodGroup default/t: spec.priorityClassName: no PriorityClass with name none was found");
+}
+
+TEST_F(SimulatedGroupsTest, GroupsOfATreeArePlacedTogether) {
+  const std::string manifests = Tree(2) + JobOf(2, "", "a") + JobOf(2, "", "b");
+  AddNodes(3);
+  // Without the gate each stands for itself.
+  EXPECT_EQ(Placed(Simulated(manifests)), 2u);
+  Simulation answer = Simulated(manifests, kTreeGates);
+  EXPECT_EQ(Placed(answer), 0u);
+  EXPECT_THAT(answer.composites, ElementsAre(SimulatedComposite{"default", "t", "", 2, 0, 2}));
+  ASSERT_EQ(answer.groups.size(), 2u);
+  for (const SimulatedGroup& group : answer.groups) EXPECT_EQ(group.parent, "t");
+  EXPECT_THAT(SimulationText(answer, {}), HasSubstr("COMPOSITE POD GROUP   MIN GROUPS   PLACED   WAITING   IN\n"
+                                                    "default/t                      2        0         2   <none>\n"));
+  answer = Simulated(Tree(1) + JobOf(2, "", "a") + JobOf(2, "", "b"), kTreeGates);
+  EXPECT_EQ(Placed(answer), 2u);
+  EXPECT_THAT(answer.composites, ElementsAre(SimulatedComposite{"default", "t", "", 1, 1, 1}));
+
+  AddNodes(1);
+  answer = Simulated(manifests, kTreeGates);
+  EXPECT_EQ(Placed(answer), 4u);
+  EXPECT_THAT(answer.composites, ElementsAre(SimulatedComposite{"default", "t", "", 2, 2, 0}));
+  const auto json = SimulationJson(answer, {});
+  EXPECT_EQ(json.at("compositePodGroups").at(0).at("placed"), 2);
+  EXPECT_EQ(json.at("compositePodGroups").at(0).at("minGroupCount"), 2);
+  EXPECT_TRUE(json.at("compositePodGroups").at(0).at("compositePodGroup").is_null());
+  EXPECT_EQ(json.at("podGroups").at(0).at("compositePodGroup"), "t");
+}
+
+TEST_F(SimulatedGroupsTest, GroupsOfATreeWithinAnother) {
+  AddNodes(4);
+  const Simulation answer = Simulated(Composite("top", "schedulingPolicy: {basic: {}}") +
+                                          Composite("t",
+                                                    "parentCompositePodGroupName: top, schedulingPolicy: {gang: "
+                                                    "{minGroupCount: 2}}") +
+                                          TreeGroup("a") + TreeGroup("b") + JobOf(2, "", "a") + JobOf(2, "", "b"),
+                                      kTreeGates);
+  EXPECT_EQ(Placed(answer), 4u);
+  EXPECT_THAT(answer.composites, ElementsAre(SimulatedComposite{"default", "t", "top", 2, 2, 0},
+                                             SimulatedComposite{"default", "top", "", std::nullopt, 1, 0}));
+}
+
+TEST_F(SimulatedGroupsTest, ATreePreemptsAsAWhole) {
+  AddNodes(4);
+  AddPod(MakePod("low").Request("cpu", "4").Controller("apps/v1", "ReplicaSet", "web").Node("n0"));
+  const std::string high =
+      "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 100\n---\n" +
+      Composite("t", "schedulingPolicy: {gang: {minGroupCount: 2}}, priorityClassName: high") +
+      TreeGroup("a", "priorityClassName: high, ") + TreeGroup("b", "priorityClassName: high, ") +
+      JobOf(2, "priorityClassName: high, ", "a") + JobOf(2, "priorityClassName: high, ", "b");
+  const Simulation answer = Simulated(high, kTreeGates);
+  EXPECT_EQ(Placed(answer), 4u);
+  ASSERT_EQ(answer.evictions.size(), 1u);
+  EXPECT_EQ(answer.evictions[0].group_kind, "CompositePodGroup");
+  EXPECT_EQ(answer.evictions[0].preemptor, "default/t");
+  EXPECT_EQ(SimulationJson(answer, {}).at("evictions").at(0).at("preemptorKind"), "CompositePodGroup");
+}
+
+TEST_F(SimulatedGroupsTest, ACompositeGroupOfTheClusterKeepsItsAge) {
+  api::CompositePodGroup own;
+  own.metadata.name = "t";
+  own.metadata.namespace_name = "default";
+  own.metadata.uid = "uid-t";
+  own.metadata.creation_time = kNow - std::chrono::hours(5);
+  own.min_group_count = 9;
+  state.objects.emplace_back(std::make_shared<const api::CompositePodGroup>(own));
+  const auto read = ReadManifests({{"m.yaml", Composite("t", "schedulingPolicy: {basic: {}}")}}, "default");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto made = MakeAdditions(*read, state, {});
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ASSERT_EQ(made->objects.size(), 1u);
+  const auto& group = *std::get<std::shared_ptr<const api::CompositePodGroup>>(made->objects[0]);
+  EXPECT_EQ(group.metadata.uid, "uid-t");
+  EXPECT_EQ(group.metadata.creation_time, own.metadata.creation_time);
+  EXPECT_EQ(group.min_group_count, std::nullopt);
+}
+
+TEST_F(SimulatedGroupsTest, WithoutTheGateOfTreesThatIsSaid) {
+  const auto read = ReadManifests({{"m.yaml", Tree(2)}}, "default");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_THAT(
+      PodGroupWarnings(*read, Configured(37, kGate).release),
+      ElementsAre("m.yaml:1: CompositePodGroup default/t: its groups are placed each by itself; they are placed "
+                  "together with --feature-gates "
+                  "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"));
+  EXPECT_THAT(PodGroupWarnings(*read, Configured(37, kTreeGates).release), IsEmpty());
 }
 
 // A cluster from a file, whose pods refer to their group by its other name if it is anonymous, decides the same.
@@ -313,31 +439,11 @@ TEST_F(SimulatedGroupsTest, AGangInASnapshot) {
   };
   std::vector<std::vector<SimulatedGroup>> answers;
   const Anonymizer anonymizer({3, 4});
-  const std::string path = (std::filesystem::temp_directory_path() / "berth-simulated-groups.zst").string();
   for (const bool is_anonymous : {false, true}) {
-    SnapshotWriteOptions options;
-    options.path = path;
-    options.overwrites = true;
-    options.anonymizer = is_anonymous ? &anonymizer : nullptr;
-    auto writer = SnapshotWriter::Create(options);
-    ASSERT_TRUE(writer.ok()) << writer.error().message;
-    const auto put = [&](const std::string& kind, const std::string& object) {
-      simdjson::dom::parser parser;
-      simdjson::dom::element parsed;
-      ASSERT_EQ(parser.parse(object).get(parsed), simdjson::SUCCESS) << object;
-      ASSERT_TRUE((*writer)->Take(*KindNamed(kind), parsed).ok());
-    };
-    for (const auto& [kind, object] : objects) put(kind, object);
-    for (const char* name : {"s-0", "s-1"}) put("Pod", pod(name, "small", 7));
-    for (const char* name : {"l-0", "l-1", "l-2"}) put("Pod", pod(name, "large", 0));
-    ClusterState end;
-    end.read_at = kNow;
-    ASSERT_TRUE((*writer)->Finish(end).ok());
-    auto read = ReadSnapshot(path);
-    std::remove(path.c_str());
-    ASSERT_TRUE(read.ok()) << read.error().message;
-    EXPECT_THAT(read->left_out, IsEmpty());
-    state = std::move(*read);
+    auto all = objects;
+    for (const char* name : {"s-0", "s-1"}) all.emplace_back("Pod", pod(name, "small", 7));
+    for (const char* name : {"l-0", "l-1", "l-2"}) all.emplace_back("Pod", pod(name, "large", 0));
+    ThroughASnapshot(all, is_anonymous ? &anonymizer : nullptr);
     Simulation answer = Simulated("");
     EXPECT_EQ(Placed(answer), 2u);
     std::ranges::sort(answer.groups, {}, &SimulatedGroup::min_count);
@@ -353,6 +459,38 @@ TEST_F(SimulatedGroupsTest, AGangInASnapshot) {
     answers[1][i].name = answers[0][i].name;
   }
   EXPECT_EQ(answers[0], answers[1]);
+}
+
+// One group of the tree fits, and the tree needs both.
+TEST_F(SimulatedGroupsTest, ATreeInASnapshot) {
+  std::vector<std::pair<std::string, std::string>> objects = {
+      {"CompositePodGroup", R"({"metadata":{"name":"all","namespace":"shop","uid":"u-0"},
+          "spec":{"schedulingPolicy":{"gang":{"minGroupCount":2}},"priority":0}})"}};
+  for (const std::string name : {"n0", "n1", "n2"}) {
+    objects.emplace_back("Node",
+                         R"({"metadata":{"name":")" + name + R"("},"status":{"allocatable":{"cpu":"4","pods":"9"}}})");
+  }
+  for (const std::string name : {"a", "b"}) {
+    objects.emplace_back("PodGroup", R"({"metadata":{"name":")" + name + R"(","namespace":"shop","uid":"u-)" + name +
+                                         R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":2}},"priority":0,
+                                         "parentCompositePodGroupName":"all"}})");
+    for (const std::string pod : {"0", "1"}) {
+      objects.emplace_back(
+          "Pod", R"({"metadata":{"name":")" + name + pod + R"(","namespace":"shop","uid":"u-)" + name + pod +
+                     R"("},"spec":{"schedulerName":"default-scheduler","priority":0,
+                     "schedulingGroup":{"podGroupName":")" +
+                     name + R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":"3"}}}]}})");
+    }
+  }
+  const Anonymizer anonymizer({3, 4});
+  for (const bool is_anonymous : {false, true}) {
+    ThroughASnapshot(objects, is_anonymous ? &anonymizer : nullptr);
+    EXPECT_EQ(Placed(Simulated("")), 2u);
+    const Simulation answer = Simulated("", kTreeGates);
+    EXPECT_EQ(Placed(answer), 0u);
+    const auto name = [&](const std::string& text) { return is_anonymous ? anonymizer.Text(text) : text; };
+    EXPECT_THAT(answer.composites, ElementsAre(SimulatedComposite{name("shop"), name("all"), "", 2, 0, 2}));
+  }
 }
 
 }  // namespace

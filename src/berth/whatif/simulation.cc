@@ -2,6 +2,7 @@
 #include "berth/whatif/simulation.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -194,15 +195,18 @@ class Run {
     if (!cluster_.evictions().empty()) {
       for (const PodPtr& pod : input_.state.pods) names_.emplace(pod->metadata.uid, KeyOf(*pod));
     }
-    std::map<std::string, std::string> groups;  // the same of PodGroups
-    for (const auto& [key, group] : cluster_.objects().Of<api::PodGroup>()) groups.emplace(group->metadata.uid, key);
+    std::map<std::string, std::pair<std::string, std::string>> groups;  // the same of groups, with their kind
+    for (const auto& [key, group] : cluster_.objects().Of<api::PodGroup>())
+      groups.emplace(group->metadata.uid, std::pair(key, "PodGroup"));
+    for (const auto& [key, group] : cluster_.objects().Of<api::CompositePodGroup>())
+      groups.emplace(group->metadata.uid, std::pair(key, "CompositePodGroup"));
     for (const OfflineCluster::Eviction& eviction : cluster_.evictions()) {
       const auto by = names_.find(eviction.preemptor_uid);
       const auto by_group = groups.find(eviction.preemptor_uid);
       const bool is_for_group = by == names_.end() && by_group != groups.end();
-      const std::string preemptor = is_for_group ? by_group->second : by == names_.end() ? "" : by->second;
+      const std::string preemptor = is_for_group ? by_group->second.first : by == names_.end() ? "" : by->second;
       out_.evictions.push_back({WorkloadOf(*eviction.pod), eviction.pod->metadata.name, eviction.pod->spec.node_name,
-                                preemptor, is_for_group});
+                                preemptor, is_for_group ? by_group->second.second : ""});
     }
     out_.nodes_after = NodeUses(cluster_.nodes());
     std::stable_sort(asked_.begin(), asked_.end(), [](const Asked& a, const Asked& b) { return a.origin < b.origin; });
@@ -219,6 +223,7 @@ class Run {
       const api::Pod*& shown = groups[{pod.metadata.namespace_name, pod.spec.pod_group_name, false}];
       if (shown == nullptr || cluster_.NodeOf(pod).empty()) shown = &pod;
     }
+    std::set<framework::PodGroupKey> composites;  // above these
     for (const auto& [key, pod] : groups) {
       const api::PodGroup* const group = cluster_.pod_groups()->FindPodGroup(key);
       if (group == nullptr) continue;  // its pods wait for it, and say so
@@ -236,7 +241,37 @@ class Run {
         out.reason = condition->reason;
         out.message = condition->message;
       }
+      const auto root = cluster_.pod_groups()->RootOf(key);
+      if (!root || !root->is_composite) continue;
+      out.parent = group->parent_name;
+      for (framework::PodGroupKey at{key.namespace_name, group->parent_name, true}; composites.insert(at).second;) {
+        const std::string& parent = cluster_.pod_groups()->FindComposite(at)->parent_name;
+        if (parent.empty()) break;
+        at.name = parent;
+      }
     }
+    for (const framework::PodGroupKey& key : composites) {
+      const api::CompositePodGroup& group = *cluster_.pod_groups()->FindComposite(key);
+      const std::vector<framework::PodGroupKey> children = cluster_.pod_groups()->ChildrenOf(key);
+      const auto placed = static_cast<std::size_t>(
+          std::ranges::count_if(children, [this](const auto& child) { return IsPlaced(child); }));
+      out_.composites.push_back({key.namespace_name, key.name, group.parent_name, group.min_group_count, placed,
+                                 children.size() - placed});
+    }
+  }
+
+  // A group that has a root: what is below it has no circles.
+  bool IsPlaced(const framework::PodGroupKey& key) const {
+    const framework::PodGroups& groups = *cluster_.pod_groups();
+    if (!key.is_composite) {
+      const api::PodGroup* const group = groups.FindPodGroup(key);
+      const auto wanted = group == nullptr ? 1 : group->min_count.value_or(1);
+      return groups.CountsOf(key).scheduled >= static_cast<std::size_t>(wanted);
+    }
+    const std::vector<framework::PodGroupKey> children = groups.ChildrenOf(key);
+    const auto placed = std::ranges::count_if(children, [this](const auto& child) { return IsPlaced(child); });
+    const api::CompositePodGroup* const group = groups.FindComposite(key);
+    return placed >= (group == nullptr ? 1 : group->min_group_count.value_or(1));
   }
 
   void Collect(const Asked& asked) {

@@ -41,8 +41,8 @@ struct SimulatedEviction {
   Workload workload;
   std::string name;
   std::string node;
-  std::string preemptor;      // "namespace/name"; empty: not known
-  bool is_for_group = false;  // the preemptor is a PodGroup
+  std::string preemptor;   // "namespace/name"; empty: not known
+  std::string group_kind;  // "PodGroup" or "CompositePodGroup", if the preemptor is one
   bool operator==(const SimulatedEviction&) const = default;
 };
 
@@ -57,10 +57,23 @@ struct SimulatedGroup {
   // it waits to be tried. Empty: neither.
   std::string reason;
   std::string message;
+  std::string parent{};  // the CompositePodGroup that it is in, by which it is decided; empty: none
 
   // A gang has enough of its pods, and any other group has one.
   bool IsPlaced() const { return scheduled >= static_cast<std::size_t>(min_count.value_or(1)); }
   bool operator==(const SimulatedGroup&) const = default;
+};
+
+// A CompositePodGroup above such a group, as it is afterwards.
+struct SimulatedComposite {
+  std::string namespace_name;
+  std::string name;
+  std::string parent;                           // the CompositePodGroup that it is in; empty: it is the root
+  std::optional<std::int32_t> min_group_count;  // absent: its policy is basic
+  std::size_t placed = 0;                       // groups in it, of either kind, that are placed
+  std::size_t waiting = 0;                      // those that are not
+
+  bool operator==(const SimulatedComposite&) const = default;
 };
 
 // A pod that goes and that nobody creates anew elsewhere.
@@ -75,7 +88,8 @@ struct LostPod {
 struct Simulation {
   // By origin; within one in the order in which they came.
   std::vector<SimulatedPod> pods;
-  std::vector<SimulatedGroup> groups;  // by name
+  std::vector<SimulatedGroup> groups;          // by name
+  std::vector<SimulatedComposite> composites;  // by name
   std::vector<SimulatedEviction> evictions;
   std::vector<LostPod> lost;
   std::vector<std::string> notes;

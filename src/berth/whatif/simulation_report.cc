@@ -160,14 +160,28 @@ void AddPods(const Simulation& simulation, const ReportStyle& style, Text& text)
 std::string NameOf(const SimulatedGroup& group) { return group.namespace_name + '/' + group.name; }
 
 void AddGroups(const Simulation& simulation, Text& text) {
-  Table table({{"POD GROUP"}, {"MIN COUNT", true}, {"SCHEDULED", true}, {"PENDING", true}, {"REASON"}});
+  const auto red_above_zero = [](std::size_t count) {
+    return Cell(std::to_string(count), count == 0 ? Color::kNone : Color::kRed);
+  };
+  const auto minimum = [](const std::optional<std::int32_t>& count) { return count ? std::to_string(*count) : "-"; };
+  std::vector<cli::Column> columns = {
+      {"POD GROUP"}, {"MIN COUNT", true}, {"SCHEDULED", true}, {"PENDING", true}, {"REASON"}};
+  if (!simulation.composites.empty()) columns.push_back({"IN"});
+  Table table(std::move(columns));
   for (const SimulatedGroup& group : simulation.groups) {
     if (!text.HasRoom(table)) break;
-    table.AddRow({NameOf(group), group.min_count ? std::to_string(*group.min_count) : "-",
-                  std::to_string(group.scheduled),
-                  Cell(std::to_string(group.pending), group.pending == 0 ? Color::kNone : Color::kRed), group.reason});
+    table.AddRow({NameOf(group), minimum(group.min_count), std::to_string(group.scheduled),
+                  red_above_zero(group.pending), group.reason, group.parent.empty() ? "<none>" : group.parent});
   }
   text.AddRest(table, simulation.groups.size());
+  Table composites({{"COMPOSITE POD GROUP"}, {"MIN GROUPS", true}, {"PLACED", true}, {"WAITING", true}, {"IN"}});
+  for (const SimulatedComposite& group : simulation.composites) {
+    if (!text.HasRoom(composites)) break;
+    composites.AddRow({group.namespace_name + '/' + group.name, minimum(group.min_group_count),
+                       std::to_string(group.placed), red_above_zero(group.waiting),
+                       group.parent.empty() ? "<none>" : group.parent});
+  }
+  text.AddRest(composites, simulation.composites.size());
 }
 
 // By "namespace/name", the groups that tell why their pods stay pending.
@@ -229,7 +243,7 @@ void AddLosses(const Simulation& simulation, Text& text) {
   for (const SimulatedEviction& each : simulation.evictions) {
     if (text.HasRoom(evicted))
       evicted.AddRow({each.workload.namespace_name + '/' + each.name, each.node,
-                      (each.is_for_group ? "PodGroup " : "") + each.preemptor});
+                      each.group_kind + (each.group_kind.empty() ? "" : " ") + each.preemptor});
   }
   text.AddRest(evicted, simulation.evictions.size());
   Table lost({{"LOST"}, {"WAS ON"}, {"WHY"}});
@@ -488,11 +502,22 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
   for (const SimulatedGroup& each : simulation.groups) {
     groups.push_back(json::object{{"namespace", each.namespace_name},
                                   {"name", each.name},
+                                  {"compositePodGroup", TextOrNull(each.parent)},
                                   {"minCount", each.min_count ? json::value(*each.min_count) : json::value()},
                                   {"scheduled", each.scheduled},
                                   {"pending", each.pending},
                                   {"reason", TextOrNull(each.reason)},
                                   {"message", TextOrNull(each.message)}});
+  }
+  json::array composites;
+  for (const SimulatedComposite& each : simulation.composites) {
+    composites.push_back(
+        json::object{{"namespace", each.namespace_name},
+                     {"name", each.name},
+                     {"compositePodGroup", TextOrNull(each.parent)},
+                     {"minGroupCount", each.min_group_count ? json::value(*each.min_group_count) : json::value()},
+                     {"placed", each.placed},
+                     {"waiting", each.waiting}});
   }
   json::array evictions;
   for (const SimulatedEviction& each : simulation.evictions) {
@@ -501,7 +526,7 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
                       {"workload", ToJson(each.workload)},
                       {"node", each.node},
                       {"preemptor", TextOrNull(each.preemptor)}};
-    if (each.is_for_group) item["preemptorKind"] = "PodGroup";
+    if (!each.group_kind.empty()) item["preemptorKind"] = each.group_kind;
     evictions.push_back(std::move(item));
   }
   json::array lost;
@@ -521,6 +546,7 @@ json::object SimulationJson(const Simulation& simulation, const std::vector<std:
   return {{"pods", std::move(pods)},
           {"pending", simulation.PendingCount()},
           {"podGroups", std::move(groups)},
+          {"compositePodGroups", std::move(composites)},
           {"evictions", std::move(evictions)},
           {"lost", std::move(lost)},
           {"nodes", std::move(nodes)},
