@@ -246,7 +246,8 @@ func TestRightsOfQuestions(t *testing.T) {
 	}
 	questions := [][]string{
 		{"explain", "pod", "waits"},
-		{"simulate", "-f", manifest, "--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true"}, // reads pod groups
+		{"simulate", "-f", manifest, "--kubernetes-version", "1.37", "--feature-gates",
+			"GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"}, // reads pod groups of both kinds
 		{"capacity", "-f", manifest},
 		{"can-drain", "a"},
 		{"headroom"},

@@ -19,6 +19,7 @@ PAGE = ROOT / "docs/simulate.md"
 CONSOLE = re.compile(r"^```console\n\$ (berth simulate[^\n]*)\n(.*?)^```$", re.S | re.M)
 
 BY_GROUPS = ("--kubernetes-version", "1.37", "--feature-gates", "GenericWorkload=true")
+BY_TREES = (*BY_GROUPS[:3], "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true")
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -190,6 +191,51 @@ class Simulate(BerthTest):
         self.assertEqual(json.loads(out)["podGroups"], [])
         _, err = self.run_simulate(api, "-f", gang, "--feature-gates", "GenericWorkload=true", status=2)
         self.assertIn("; the cluster is of 1.36: --kubernetes-version 1.37 decides as that version does", err)
+
+    def test_composite_pod_groups(self):
+        """A tree of a manifest, and one of the cluster, which a snapshot has, too: one of its two gangs would fit."""
+        _, api = self.api_server(2)
+        ref = {"workloadRef": {"workloadName": "w", "templateName": "x"}}
+        objects = []
+        for tree in ("own", "new"):
+            objects.append({"apiVersion": "scheduling.k8s.io/v1alpha3", "kind": "CompositePodGroup", "metadata": {"name": tree},
+                            "spec": {"schedulingPolicy": {"gang": {"minGroupCount": 2}}, **ref}})
+            for part, members in (("leader", 1), ("workers", 3)):
+                name = f"{tree}-{part}"
+                objects.append({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": name},
+                                "spec": {"parentCompositePodGroupName": tree, "schedulingPolicy": {"gang": {"minCount": members}}, **ref}})
+                objects += [{"apiVersion": "v1", "kind": "Pod", **pod(f"{name}-{number}", "3", schedulingGroup={"podGroupName": name})}
+                            for number in range(members)]
+        plurals = {"CompositePodGroup": "compositepodgroups", "PodGroup": "podgroups"}
+        for item in objects[:len(objects) // 2]:
+            api.create(PODS if item["kind"] == "Pod" else
+                       f"/apis/{item['apiVersion']}/namespaces/default/{plurals[item['kind']]}", item)
+        manifest = self.file("tree.yaml", "\n---\n".join(json.dumps(item) for item in objects[len(objects) // 2:]))
+
+        def asked(cluster: Api | None, *arguments: str, gates=BY_TREES, status: int = 3) -> tuple[dict, str]:
+            out, err = self.run_simulate(cluster, "-f", manifest, "-o", "json", *gates, *arguments, status=status)
+            return json.loads(out), err
+
+        def trees(answer: dict) -> dict:
+            return {item["name"]: (item["placed"], item["waiting"]) for item in answer["compositePodGroups"]}
+
+        answer, err = asked(api)
+        self.assertEqual((err, trees(answer)), ("", {"own": (0, 2), "new": (0, 2)}))
+        self.assertEqual({item["compositePodGroup"] for item in answer["podGroups"]}, {"own", "new"})
+        # With two nodes more one of them fits: the new one, as the cluster's own waits for its back-off.
+        more = ("--add-nodes", "2", "--node-like", "node-1")
+        answer, _ = asked(api, *more, status=0)
+        self.assertEqual(trees(answer), {"own": (0, 2), "new": (2, 0)})
+        snapshot = self.folder() / "cluster.zst"
+        subprocess.run([berth_binary(), "snapshot", "-o", snapshot, "--master", api.url], check=True, capture_output=True,
+                       timeout=TIME_LIMIT_S, env=clean_environment())
+        of_file, err = asked(None, *more, "--snapshot", snapshot, status=0)
+        self.assertEqual((err, of_file["compositePodGroups"]), ("", answer["compositePodGroups"]))
+        # Without the gate each group by itself, and a line that says so.
+        answer, err = asked(api, gates=BY_GROUPS)
+        self.assertIn("tree.yaml:1: CompositePodGroup default/new: its groups are placed each by itself", err)
+        self.assertEqual(answer["compositePodGroups"], [])
+        self.assertEqual(len(answer["podGroups"]), 4)
 
     def test_pending(self):
         _, api = self.api_server(2)
