@@ -284,7 +284,7 @@ func tenth(x float64) float64 { return math.Round(x*10) / 10 }
 func printTable(out io.Writer, results []result) {
 	lines := tabwriter.NewWriter(out, 0, 0, 1, ' ', 0)
 	head := []string{"scenario", "who", "violations", "left", "a move could mend", "evictions", "came back", "pending", "budgets broken",
-		"replica seconds missing", "nodes drained", "rounds"}
+		"replica seconds missing", "seconds without any", "nodes drained", "rounds"}
 	fmt.Fprintf(lines, "| %s\t|\n", strings.Join(head, "\t| "))
 	fmt.Fprintf(lines, "|%s\n", strings.Repeat("---\t|", len(head)))
 	for _, r := range results {
@@ -300,7 +300,7 @@ func printTable(out io.Writer, results []result) {
 		for _, value := range []int{r.ViolationsBefore, r.ViolationsLeft, r.MendableLeft, r.Evictions, r.CameBack, r.PendingLeft, r.BudgetsBroken} {
 			cells = append(cells, fmt.Sprint(value))
 		}
-		cells = append(cells, fmt.Sprintf("%.0f", r.MissingSeconds), drained, rounds)
+		cells = append(cells, fmt.Sprintf("%.0f", r.MissingSeconds), fmt.Sprintf("%.0f", r.WithoutSeconds), drained, rounds)
 		fmt.Fprintf(lines, "| %s\t|\n", strings.Join(cells, "\t| "))
 	}
 	_ = lines.Flush()
