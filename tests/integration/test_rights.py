@@ -158,6 +158,14 @@ class Rights(BerthTest):
                               timeout=DEADLINE_S, check=False, env=clean_environment())
         return done.stdout + done.stderr
 
+    def test_the_chart_gives_a_shadow_what_its_role_gives(self):
+        def resources(path: str) -> set[str]:
+            lists = re.findall(r"resources: \[(.*?)\]", (ROOT / path).read_text())
+            return {each.strip() for text in lists for each in text.split(",")}
+
+        for path in ("deploy/kustomize/shadow/berth.yaml", "deploy/chart/templates/rbac.yaml"):
+            self.assertEqual(resources("deploy/shadow-role.yaml") - resources(path), set(), path)
+
     def test_the_roles_are_read(self):
         self.assertIn(("list", "pods"), role("questions-role.yaml"))
         self.assertIn(("create", "pods/eviction"), role("rebalance-role.yaml"))

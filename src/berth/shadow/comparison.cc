@@ -83,6 +83,16 @@ bool IsAcceptable(scheduler::Overlay& overlay, const Sighting& theirs, const std
          std::binary_search(report->acceptable.begin(), report->acceptable.end(), overlay.nodes().Find(node));
 }
 
+// Their message, as it would be if they had preempted on our node: kube-scheduler 1.37 names the node.
+std::string TheirMessageOnOurNode(const Comparison& said) {
+  const std::string named = " on node " + said.their_preemption + ", preempting ";
+  std::string message = said.their_message;
+  const std::size_t at =
+      said.their_preemption.empty() || said.our_preemption.empty() ? message.npos : message.find(named);
+  if (at != message.npos) message.replace(at, named.size(), " on node " + said.our_preemption + ", preempting ");
+  return message;
+}
+
 }  // namespace
 
 std::string_view ToString(Match match) {
@@ -142,7 +152,7 @@ Comparison Compare(scheduler::Overlay& overlay, const Sighting& theirs, const Ow
     }
   } else if (!ours.node.empty()) {
     said.match = Match::kPlacedHere;
-  } else if (said.their_message != said.our_message) {
+  } else if (TheirMessageOnOurNode(said) != said.our_message) {
     said.match = Match::kOtherReasons;
   } else if (said.their_preemption == said.our_preemption ||
              (!said.their_preemption.empty() && !said.our_preemption.empty() &&

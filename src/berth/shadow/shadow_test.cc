@@ -37,7 +37,7 @@ class ShadowTest : public ::testing::Test {
 
   void Make(const std::string& scheduler_name, std::vector<std::string> profiles = {"default-scheduler"}) {
     ShadowOptions options;
-    options.configuration = config::DefaultConfiguration();
+    options.configuration = config::DefaultConfiguration(config::FeatureGates(release_));
     options.configuration.profiles.resize(profiles.size(), options.configuration.profiles.front());
     for (std::size_t i = 0; i < profiles.size(); ++i) options.configuration.profiles[i].scheduler_name = profiles[i];
     options.plugins = plugins::InTreePlugins();
@@ -81,6 +81,7 @@ class ShadowTest : public ::testing::Test {
 
   const SlowClock stopwatch_{100us};
   const SlowClock cpu_clock_{70us};
+  int release_ = 36;
   std::unique_ptr<Shadow> shadow_;
   Time now_ = Time{} + 1h;
 };
@@ -214,6 +215,31 @@ TEST_F(TwoNodesTest, PreemptionAtTheSameNodeOrAnother) {
     if (report.Differences().empty()) continue;
     EXPECT_EQ(report.Differences().front().our_preemption, "large");
     message = report.Differences().front().our_message;
+  }
+}
+
+// kube-scheduler 1.37 names the node in the message.
+TEST_F(TwoNodesTest, PreemptionAtAnEquallyGoodNodeIsTheSameRefusal) {
+  release_ = 37;
+  const auto preemptor = Pod("p", "6").Priority(10);
+  for (const char* node : {"a", "b"}) {
+    Make({});
+    Look();
+    for (const std::string name : {"a", "b"}) {
+      Set(MakeNode(name).Allocatable("cpu", "8"));
+      const auto victim = Pod("victim-" + name, "7").Priority(1);
+      Set(victim);
+      Set(Bound(victim, name));
+    }
+    Set(preemptor);
+    Set(Refused(
+            preemptor,
+            "0/2 nodes are available: 2 Insufficient cpu. preemption: found a potential placement for pod on node " +
+                std::string(node) + ", preempting 1 victims")
+            .Nominated(node));
+    const ShadowReport report = Report();
+    EXPECT_EQ(Counts(report), "sameNode 2, sameRefusal 1") << node;
+    for (const auto& difference : report.Differences()) EXPECT_EQ(difference.our_message, difference.their_message);
   }
 }
 

@@ -56,8 +56,7 @@ Expected<void> AdmissionRules::Admit(json::object& pod, std::string_view path_pr
 }
 
 Expected<void> AdmissionRules::AdmitPodGroup(json::object& group, std::string_view what) const {
-  if (const auto why = apiserver::ResolvePodGroupPriority(group, what, priority_classes_))
-    return BadPriority("", *why);
+  if (const auto why = apiserver::ResolvePodGroupPriority(group, what, priority_classes_)) return BadPriority("", *why);
   return {};
 }
 

@@ -66,8 +66,8 @@ std::string Composite(const std::string& name, const std::string& spec) {
 }
 // A gang of two pods in the composite group t.
 std::string TreeGroup(const std::string& name, const std::string& more = "") {
-  return Group(name, "parentCompositePodGroupName: t, schedulingPolicy: {gang: {minCount: 2}}, " + more +
-                         std::string(kRef));
+  return Group(name,
+               "parentCompositePodGroupName: t, schedulingPolicy: {gang: {minCount: 2}}, " + more + std::string(kRef));
 }
 std::string Tree(int min_group_count) {
   return Composite("t", "schedulingPolicy: {gang: {minGroupCount: " + std::to_string(min_group_count) + "}}") +
@@ -78,8 +78,7 @@ class SimulatedGroupsTest : public ::testing::Test {
  protected:
   // Nodes of four CPUs.
   void AddNodes(int count) {
-    for (int i = 0; i < count; ++i)
-      state.nodes.push_back(MakeNode("n" + std::to_string(state.nodes.size())).Build());
+    for (int i = 0; i < count; ++i) state.nodes.push_back(MakeNode("n" + std::to_string(state.nodes.size())).Build());
   }
   void AddPod(const testing::PodBuilder& pod) { state.pods.push_back(std::make_shared<const api::Pod>(pod.Build())); }
   void AddGroup(const std::string& name, int min_count) {
@@ -475,11 +474,11 @@ TEST_F(SimulatedGroupsTest, ATreeInASnapshot) {
                                          R"("},"spec":{"schedulingPolicy":{"gang":{"minCount":2}},"priority":0,
                                          "parentCompositePodGroupName":"all"}})");
     for (const std::string pod : {"0", "1"}) {
-      objects.emplace_back(
-          "Pod", R"({"metadata":{"name":")" + name + pod + R"(","namespace":"shop","uid":"u-)" + name + pod +
-                     R"("},"spec":{"schedulerName":"default-scheduler","priority":0,
+      objects.emplace_back("Pod",
+                           R"({"metadata":{"name":")" + name + pod + R"(","namespace":"shop","uid":"u-)" + name + pod +
+                               R"("},"spec":{"schedulerName":"default-scheduler","priority":0,
                      "schedulingGroup":{"podGroupName":")" +
-                     name + R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":"3"}}}]}})");
+                               name + R"("},"containers":[{"name":"c","resources":{"requests":{"cpu":"3"}}}]}})");
     }
   }
   const Anonymizer anonymizer({3, 4});

@@ -255,8 +255,8 @@ class Run {
       const std::vector<framework::PodGroupKey> children = cluster_.pod_groups()->ChildrenOf(key);
       const auto placed = static_cast<std::size_t>(
           std::ranges::count_if(children, [this](const auto& child) { return IsPlaced(child); }));
-      out_.composites.push_back({key.namespace_name, key.name, group.parent_name, group.min_group_count, placed,
-                                 children.size() - placed});
+      out_.composites.push_back(
+          {key.namespace_name, key.name, group.parent_name, group.min_group_count, placed, children.size() - placed});
     }
   }
 

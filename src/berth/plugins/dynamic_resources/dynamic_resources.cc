@@ -174,8 +174,8 @@ const api::PodGroup* DynamicResources::GroupObjectOf(const framework::PodInfo& p
   return groups == nullptr || pod.pod_group_name.empty() ? nullptr : groups->FindPodGroup(framework::GroupOf(pod));
 }
 
-// Names those whose pods may share what one of them gets in a cycle: those of one PodGroup, also where a composite group
-// is tried in that cycle. Empty: nobody.
+// Names those whose pods may share what one of them gets in a cycle: those of one PodGroup, also where a composite
+// group is tried in that cycle. Empty: nobody.
 std::string DynamicResources::SharingGroupOf(const framework::PodInfo& pod) const {
   const framework::PodGroups* const groups = handle_.pod_groups();
   if (groups == nullptr || pod.pod_group_name.empty()) return {};

@@ -230,8 +230,8 @@ TEST(Runner, APlantedDifferenceInACycleIsFound) {
          return !c.claims.empty() && (c.claims.begin()->second.reserved_for.push_back("pods/ghost"), true);
        },
        "claim default/"},
-      {"a claim that did not change", [](CycleRecord& c) { return c.claims.emplace("default/ghost", ClaimRecord()).second; },
-       "claim default/ghost"},
+      {"a claim that did not change",
+       [](CycleRecord& c) { return c.claims.emplace("default/ghost", ClaimRecord()).second; }, "claim default/ghost"},
       {"queue", [](CycleRecord& c) { return ++c.queue["waiting"] > 0; }, "queue waiting"},
   };
   for (const auto& test : cases) {
