@@ -608,7 +608,8 @@ class GroupClaimsTest : public ClaimWritesTest {
   }
   std::string Reservations() {
     std::string text;
-    for (const api::ClaimConsumer& consumer : server_.Get("x")->reserved_for)
+    const auto claim = server_.Get("x");
+    for (const api::ClaimConsumer& consumer : claim->reserved_for)
       text += (text.empty() ? "" : " ") + consumer.resource + "/" + consumer.uid;
     return text;
   }
