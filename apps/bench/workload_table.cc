@@ -346,8 +346,13 @@ void AddGangs(Workload& w, int default_size, std::optional<std::int32_t> priorit
 
 void MakeGangs(Workload& w) { AddGangs(w, 10, std::nullopt); }
 
+// Each node is filled by what runs on it, however many pods that are.
 void MakeGangPreemption(Workload& w) {
   MakePreemption(w);
+  const int pods_on_node = (w.shape.existing + w.shape.nodes - 1) / w.shape.nodes;
+  w.node = [cpu_milli = 900 * pods_on_node + 400](api::Node& node, int) {
+    node.allocatable.front().second = Amount((std::to_string(cpu_milli) + "m").c_str());
+  };
   AddGangs(w, 64, 10);
 }
 
