@@ -84,11 +84,12 @@ class Instances {
   std::optional<Error> error_;
 };
 
-// Without a plugin that counts a gang's pods, what is named would not be kept together.
-Expected<void> FindPodGroupNamer(ProfilePlugins& profile) {
-  bool has_gangs = false;
+// The plugins that name pod groups and that count their pods. Without the second, what is named would not be kept
+// together.
+Expected<void> FindPodGroupPlugins(ProfilePlugins& profile) {
   for (const auto& plugin : profile.owned) {
-    has_gangs |= dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get()) != nullptr;
+    if (const auto* const asked = dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get()))
+      profile.placement_feasible = asked;
     const auto* const namer = dynamic_cast<const framework::PodGroupNamer*>(plugin.get());
     if (namer == nullptr) continue;
     if (profile.pod_group_namer != nullptr) {
@@ -98,7 +99,7 @@ Expected<void> FindPodGroupNamer(ProfilePlugins& profile) {
     }
     profile.pod_group_namer = namer;
   }
-  if (profile.pod_group_namer == nullptr || has_gangs) return {};
+  if (profile.pod_group_namer == nullptr || profile.placement_feasible != nullptr) return {};
   return InvalidError("profile \"" + profile.scheduler_name + "\": plugin \"" +
                       std::string(profile.pod_group_namer->Name()) +
                       "\" needs the plugin GangScheduling, which should be enabled beside it");
@@ -158,7 +159,7 @@ Expected<std::vector<std::unique_ptr<ProfilePlugins>>> MakeProfiles(
       }
       to->owned.push_back(std::move(plugin));
     }
-    BERTH_RETURN_IF_ERROR(FindPodGroupNamer(*to));
+    BERTH_RETURN_IF_ERROR(FindPodGroupPlugins(*to));
     const auto fill = [&]<typename T>(ExtensionPoint point, std::vector<T*>& list) {
       for (const config::PluginRef& ref : from.plugins[point]) {
         list.push_back(dynamic_cast<std::remove_const_t<T>*>(instances[p].Get(ref.name).get()));

@@ -11,6 +11,7 @@
 #include "berth/framework/pod_group_namer.h"
 #include "berth/framework/pod_group_placement.h"
 #include "berth/framework/pod_group_post_filter.h"
+#include "berth/framework/pod_groups.h"
 
 namespace berth::runtime {
 
@@ -44,7 +45,8 @@ struct ProfilePlugins {
   std::vector<framework::BindPlugin*> bind;
   std::vector<framework::PostBindPlugin*> post_bind;
   // Of pod groups.
-  const framework::PodGroupNamer* pod_group_namer = nullptr;  // null: pods name their PodGroups alone
+  const framework::PodGroupNamer* pod_group_namer = nullptr;               // null: pods name their PodGroups alone
+  const framework::PlacementFeasiblePlugin* placement_feasible = nullptr;  // null: any number of members is enough
   std::vector<const framework::PodGroupPostFilterPlugin*> pod_group_post_filter;  // those of last resort at the end
   std::vector<const framework::PlacementGeneratePlugin*> placement_generate;      // one at most
   std::vector<WeightedPlacementScore> placement_score;

@@ -85,9 +85,6 @@ GroupVerdict GroupVerdict::Failed(std::string error) { return {Result::kError, s
 
 PodGroupTrial::PodGroupTrial(CoreState& state, Profile& profile, Random& random)
     : state_(state), profile_(profile), random_(random) {
-  for (const auto& plugin : profile.plugins->owned) {
-    if (const auto* asked = dynamic_cast<const framework::PlacementFeasiblePlugin*>(plugin.get())) feasible_ = asked;
-  }
   const auto& generators = profile.plugins->placement_generate;
   if (!generators.empty()) generator_ = generators.front();
 }
@@ -343,9 +340,10 @@ GroupVerdict PodGroupTrial::TryChildren(const PodGroupKey& group, std::span<Grou
 }
 
 Status PodGroupTrial::AskFeasible(const PodGroupKey& group, const PlacementProgress& progress) const {
-  if (feasible_ == nullptr) return {};
+  const framework::PlacementFeasiblePlugin* const plugin = profile_.plugins->placement_feasible;
+  if (plugin == nullptr) return {};
   const Time began = state_.stopwatch.Read();
-  Status feasible = runtime::Guarded([&] { return feasible_->PlacementFeasible(group, progress); });
+  Status feasible = runtime::Guarded([&] { return plugin->PlacementFeasible(group, progress); });
   NotePoint(instruments::Point::kPlacementFeasible, feasible.code(), began);
   return feasible;
 }

@@ -124,7 +124,6 @@ class PodGroupTrial {
   CoreState& state_;
   Profile& profile_;
   Random& random_;
-  const framework::PlacementFeasiblePlugin* feasible_ = nullptr;   // null: any number is enough
   const framework::PlacementGeneratePlugin* generator_ = nullptr;  // null: all nodes are one placement
   const Nodes* all_nodes_ = nullptr;                               // while some are hidden
   std::optional<bool> is_local_;                                   // nullopt: nobody asks
