@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint32_t kStreamWindowBytes = std::uint32_t{4} << 20;
 constexpr std::int32_t kConnectionWindowBytes = std::int32_t{64} << 20;
 constexpr int kInterimHeadsMax = 8;
+constexpr std::size_t kHeadersUsual = 8;  // of an answer of kube-apiserver
 
 std::string_view View(const std::uint8_t* text, std::size_t size) {
   return {reinterpret_cast<const char*>(text), size};
@@ -83,7 +84,9 @@ struct Http2Session::Impl {
 
   static int OnBeginHeaders(nghttp2_session*, const nghttp2_frame* frame, void* user) {
     Stream* const stream = Of(user).Find(frame->hd.stream_id);
-    if (stream != nullptr && !stream->has_head) stream->head = {};
+    if (stream == nullptr || stream->has_head) return 0;
+    stream->head = {};
+    stream->head.headers.reserve(kHeadersUsual);
     return 0;
   }
 
