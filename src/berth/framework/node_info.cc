@@ -56,6 +56,7 @@ bool NodeInfo::Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod) {
 void NodeInfo::Account(const PodInfo& pod, int sign) {
   const PodClass& c = *pod.pod_class;
   if (sign > 0) {
+    AddPriority(pod.priority());
     requested_.Add(c.requests);
     nonzero_cpu_milli_ = WrappingAdd(nonzero_cpu_milli_, c.nonzero_cpu_milli);
     nonzero_memory_bytes_ = WrappingAdd(nonzero_memory_bytes_, c.nonzero_memory_bytes);
@@ -64,12 +65,28 @@ void NodeInfo::Account(const PodInfo& pod, int sign) {
     }
     return;
   }
+  RemovePriority(pod);
   requested_.Subtract(c.requests);
   nonzero_cpu_milli_ = WrappingSub(nonzero_cpu_milli_, c.nonzero_cpu_milli);
   nonzero_memory_bytes_ = WrappingSub(nonzero_memory_bytes_, c.nonzero_memory_bytes);
   for (const HostPort& port : c.host_ports) {
     const auto it = std::find(used_ports_.begin(), used_ports_.end(), port);
     if (it != used_ports_.end()) used_ports_.erase(it);
+  }
+}
+
+void NodeInfo::AddPriority(std::int32_t priority) {
+  if (priority > lowest_priority_) return;
+  if (priority < lowest_priority_) lowest_priority_count_ = 0;
+  lowest_priority_ = priority;
+  ++lowest_priority_count_;
+}
+
+void NodeInfo::RemovePriority(const PodInfo& pod) {
+  if (pod.priority() != lowest_priority_ || --lowest_priority_count_ > 0) return;
+  lowest_priority_ = std::numeric_limits<std::int32_t>::max();
+  for (const PodInfoPtr& other : pods_) {
+    if (other.get() != &pod) AddPriority(other->priority());
   }
 }
 

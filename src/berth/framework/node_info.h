@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ class NodeInfo {
   std::int64_t nonzero_cpu_milli() const { return nonzero_cpu_milli_; }
   std::int64_t nonzero_memory_bytes() const { return nonzero_memory_bytes_; }
   const std::vector<HostPort>& used_ports() const { return used_ports_; }
+  // Of its pods; the highest number there is when it has none.
+  std::int32_t lowest_priority() const { return lowest_priority_; }
 
   void SetNode(std::shared_ptr<const api::Node> node);
   void ClearNode();  // keeps the pods
@@ -46,6 +49,8 @@ class NodeInfo {
 
  private:
   void Account(const PodInfo& pod, int sign);
+  void AddPriority(std::int32_t priority);
+  void RemovePriority(const PodInfo& pod);  // which is still among pods_
   bool Erase(std::vector<PodInfoPtr>::iterator at);
   bool Replace(std::vector<PodInfoPtr>::iterator at, PodInfoPtr pod);
 
@@ -57,6 +62,8 @@ class NodeInfo {
   std::int64_t nonzero_memory_bytes_ = 0;
   // A set, as upstream's: on an overcommitted node the first of two pods with one port to leave frees it.
   std::vector<HostPort> used_ports_;
+  std::int32_t lowest_priority_ = std::numeric_limits<std::int32_t>::max();
+  std::uint32_t lowest_priority_count_ = 0;  // pods that have it
 };
 
 // True when two host ports cannot be used on one node: same protocol and port, and equal IPs or one of them 0.0.0.0.

@@ -69,6 +69,8 @@ class PodGroups {
   virtual const api::PodGroup* FindPodGroup(const PodGroupKey& group) const = 0;
   virtual const api::CompositePodGroup* FindComposite(const PodGroupKey& composite) const = 0;
 
+  // PodGroups that pods name, whether they exist or not, in any order.
+  virtual std::vector<PodGroupKey> GroupsOfPods() const = 0;
   virtual Counts CountsOf(const PodGroupKey& group) const = 0;
   // By uid.
   virtual std::vector<PodInfoPtr> ScheduledPods(const PodGroupKey& group) const = 0;

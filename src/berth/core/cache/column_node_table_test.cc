@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -390,6 +391,25 @@ TEST(NodeInfo, OneOfTwoPodsWithOnePortFreesIt) {
   node.RemovePod(one->uid);
   ASSERT_EQ(node.used_ports().size(), 1u);
   EXPECT_EQ(node.used_ports().front().port, 81);
+}
+
+TEST(NodeInfo, TheLowestPriorityIsThatOfItsPods) {
+  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
+  Random random(1);
+  framework::NodeInfo node;
+  EXPECT_EQ(node.lowest_priority(), kNone);
+  for (int step = 0; step < 2000; ++step) {
+    const std::string name = "p" + std::to_string(random.Below(12));
+    auto pod = testing::MakePod(name).Priority(static_cast<std::int32_t>(random.Below(4)) * 10 - 20).Info();
+    if (random.Below(2) == 0) {
+      node.RemovePod(pod->uid);
+    } else if (!node.UpdatePod(pod)) {
+      node.AddPod(pod);
+    }
+    std::int32_t lowest = kNone;
+    for (const framework::PodInfoPtr& each : node.pods()) lowest = std::min(lowest, each->priority());
+    ASSERT_EQ(node.lowest_priority(), lowest) << "step " << step;
+  }
 }
 
 }  // namespace

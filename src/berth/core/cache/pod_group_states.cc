@@ -43,6 +43,13 @@ const PodGroupStates::State* PodGroupStates::Find(const Key& group) const {
   return found == states_.end() ? nullptr : &found->second;
 }
 
+std::vector<framework::PodGroupKey> PodGroupStates::GroupsOfPods() const {
+  std::vector<Key> keys;
+  keys.reserve(states_.size());
+  for (const auto& [key, state] : states_) keys.push_back(key);
+  return keys;
+}
+
 framework::PodGroups::Counts PodGroupStates::CountsOf(const Key& group) const {
   const State* const state = Find(group);
   return state == nullptr ? Counts{} : Counts{state->scheduled.size(), state->unscheduled.size()};

@@ -35,6 +35,7 @@ class PodGroupStates final : public framework::PodGroups {
   std::vector<Key> ChildrenOf(const Key& composite) const override;
   const api::PodGroup* FindPodGroup(const Key& group) const override;
   const api::CompositePodGroup* FindComposite(const Key& composite) const override;
+  std::vector<Key> GroupsOfPods() const override;
   Counts CountsOf(const Key& group) const override;
   std::vector<framework::PodInfoPtr> ScheduledPods(const Key& group) const override;
   std::vector<framework::PodInfoPtr> UnscheduledPods(const Key& group) const override;

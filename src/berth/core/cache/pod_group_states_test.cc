@@ -67,6 +67,7 @@ TEST_F(PodGroupStatesTest, FollowsTheCache) {
   ASSERT_EQ(states_.ScheduledPods({"default", "gang"}).size(), 2u);
   cache_.RemovePod(placed->uid);
   EXPECT_EQ(Counts(), Pair(1, 0));
+  EXPECT_EQ(states_.GroupsOfPods(), (std::vector<framework::PodGroupKey>{{"default", "gang"}}));
   states_.Remove(Pod("b")->uid);
   EXPECT_EQ(states_.size(), 0u) << "a group without pods takes no room";
 }

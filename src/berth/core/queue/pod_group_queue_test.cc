@@ -33,6 +33,7 @@ class FakeGroups final : public framework::PodGroups {
   }
   const api::PodGroup* FindPodGroup(const PodGroupKey&) const override { return nullptr; }
   const api::CompositePodGroup* FindComposite(const PodGroupKey&) const override { return nullptr; }
+  std::vector<PodGroupKey> GroupsOfPods() const override { return {}; }
   Counts CountsOf(const PodGroupKey&) const override { return {}; }
   std::vector<PodInfoPtr> ScheduledPods(const PodGroupKey&) const override { return {}; }
   std::vector<PodInfoPtr> UnscheduledPods(const PodGroupKey&) const override { return {}; }

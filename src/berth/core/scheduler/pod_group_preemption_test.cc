@@ -130,6 +130,22 @@ TEST_F(PodGroupPreemptionTest, ASinglePodTakesAGroupWhole) {
   EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"r-0", "r-1"}));
 }
 
+TEST_F(PodGroupPreemptionTest, ThePriorityOfTheirGroupCountsAndNotThatOfTheVictims) {
+  AddNodes(2);
+  api::PodGroup low = Gang("low", 1);
+  low.priority = 0;
+  h_.Set(low);
+  h_.Set(Running("l-0", "n0", "3", 50).InGroup("low"));
+  api::PodGroup high = Gang("high", 1);
+  high.priority = 50;
+  h_.Set(high);
+  h_.Set(Running("h-0", "n1", "3", 50).InGroup("high"));
+  AddGang(1);
+  h_.Cycle();
+  h_.now += 1s;
+  EXPECT_EQ(Evicted(h_.Cycle()), (std::set<std::string>{"l-0"}));
+}
+
 TEST_F(PodGroupPreemptionTest, ASinglePodSparesAGroupOfItsPriority) {
   AddNodes(1);
   api::PodGroup running = Gang("r", 1);

@@ -115,6 +115,7 @@ DefaultPreemption::DefaultPreemption(const config::DefaultPreemptionArgs& args, 
 DefaultPreemption::~DefaultPreemption() = default;
 
 Status DefaultPreemption::PreEnqueue(const PodInfo& pod) const {
+  if (executor_->running_count() == 0) return {};
   if (const framework::PodGroups* const groups = handle_.pod_groups();
       groups != nullptr && !pod.pod_group_name.empty()) {
     const auto root = groups->RootOf(framework::GroupOf(pod));

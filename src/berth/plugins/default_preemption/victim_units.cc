@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -22,15 +22,43 @@ bool IsDisruptedWhole(const PodGroups& groups, const PodGroupKey& key) {
   return framework::ReadGroup(groups, key, false, [](const auto& group) { return group.is_disrupted_whole; });
 }
 
-// The highest of the pod's groups that is disrupted whole.
-std::optional<PodGroupKey> WholeGroupOf(const PodGroups& groups, const PodInfo& pod) {
-  std::optional<PodGroupKey> whole;
-  if (pod.pod_group_name.empty()) return whole;
-  for (PodGroupKey& key : framework::AncestryOf(groups, framework::GroupOf(pod))) {
-    if (IsDisruptedWhole(groups, key)) whole = std::move(key);
+// What a pod is as a victim.
+struct Standing {
+  std::optional<std::int32_t> priority;  // none: the pod's own
+  std::optional<PodGroupKey> whole;      // the highest of its groups that is disrupted whole
+};
+
+Standing StandingOf(const PodGroups& groups, const PodGroupKey& group) {
+  Standing standing;
+  std::vector<PodGroupKey> ancestry = framework::AncestryOf(groups, group);
+  if (ancestry.empty()) return standing;
+  standing.priority = framework::PriorityOf(groups, ancestry.back());
+  for (PodGroupKey& key : ancestry) {
+    if (IsDisruptedWhole(groups, key)) standing.whole = std::move(key);
   }
-  return whole;
+  return standing;
 }
+
+// Asks each group once: thousands of pods are in some hundred groups. Whoever uses it keeps the pods.
+class Standings {
+ public:
+  explicit Standings(const PodGroups& groups) : groups_(groups) {}
+
+  // Until the next call.
+  const Standing& Of(const PodInfo& pod) {
+    if (pod.pod_group_name.empty()) return alone_;
+    const auto [found, is_new] = known_.try_emplace(Name(pod.namespace_name(), pod.pod_group_name));
+    if (is_new) found->second = StandingOf(groups_, framework::GroupOf(pod));
+    return found->second;
+  }
+
+ private:
+  using Name = std::pair<std::string_view, std::string_view>;  // namespace and name
+
+  const PodGroups& groups_;
+  const Standing alone_;
+  absl::flat_hash_map<Name, Standing> known_;
+};
 
 VictimUnit UnitOfPod(const PodInfoPtr& pod, std::int32_t priority) {
   // As important as a group, upstream: NewPodVictim.
@@ -48,20 +76,30 @@ Time EarliestStart(const VictimUnit& unit, Time now) {
   return earliest;
 }
 
+// False: a look at nodes and groups is enough to see that no unit is below the limit. A pod's own priority may be below
+// the one of its group, that counts.
+bool MayHaveUnitBelow(const framework::NodeList& nodes, const PodGroups& groups, std::int32_t priority_limit) {
+  const auto has_lower = [&](framework::NodeIndex row) { return nodes.Info(row).lowest_priority() < priority_limit; };
+  return std::ranges::any_of(nodes.rows(), has_lower) ||
+         std::ranges::any_of(groups.GroupsOfPods(), [&](const PodGroupKey& group) {
+           return StandingOf(groups, group).priority.value_or(priority_limit) < priority_limit;
+         });
+}
+
 }  // namespace
 
 std::int32_t VictimPriority(const PodGroups& groups, const PodInfo& pod) {
   if (pod.pod_group_name.empty()) return pod.priority();
-  const std::vector<PodGroupKey> ancestry = framework::AncestryOf(groups, framework::GroupOf(pod));
-  return ancestry.empty() ? pod.priority() : framework::PriorityOf(groups, ancestry.back());
+  return StandingOf(groups, framework::GroupOf(pod)).priority.value_or(pod.priority());
 }
 
 std::vector<VictimUnit> UnitsOn(const framework::NodeInfo& node, const PodGroups& groups) {
   std::vector<VictimUnit> units;
+  Standings standings(groups);
   std::vector<PodGroupKey> seen;  // a node has pods of few groups
   for (const PodInfoPtr& pod : node.pods()) {
-    const std::int32_t priority = VictimPriority(groups, *pod);
-    const std::optional<PodGroupKey> whole = WholeGroupOf(groups, *pod);
+    const auto& [group_priority, whole] = standings.Of(*pod);
+    const std::int32_t priority = group_priority.value_or(pod->priority());
     if (!whole) {
       units.push_back(UnitOfPod(pod, priority));
       continue;
@@ -79,12 +117,14 @@ std::vector<VictimUnit> UnitsOn(const framework::NodeInfo& node, const PodGroups
 std::vector<VictimUnit> UnitsBelow(const framework::NodeList& nodes, const PodGroups& groups,
                                    std::int32_t priority_limit) {
   std::vector<VictimUnit> units;
+  if (!MayHaveUnitBelow(nodes, groups, priority_limit)) return units;
+  Standings standings(groups);
   absl::flat_hash_map<PodGroupKey, std::size_t> unit_of;  // by the group that is disrupted whole
   for (const framework::NodeIndex row : nodes.rows()) {
     for (const PodInfoPtr& pod : nodes.Info(row).pods()) {
-      const std::int32_t priority = VictimPriority(groups, *pod);
+      const auto& [group_priority, whole] = standings.Of(*pod);
+      const std::int32_t priority = group_priority.value_or(pod->priority());
       if (priority >= priority_limit) continue;
-      const std::optional<PodGroupKey> whole = WholeGroupOf(groups, *pod);
       if (!whole) {
         units.push_back(UnitOfPod(pod, priority));
         continue;

@@ -25,6 +25,7 @@ class WaitingGroups final : public framework::PodGroups {
   std::vector<Key> ChildrenOf(const Key&) const override { return {}; }
   const api::PodGroup* FindPodGroup(const Key&) const override { return nullptr; }
   const api::CompositePodGroup* FindComposite(const Key&) const override { return nullptr; }
+  std::vector<Key> GroupsOfPods() const override { return {}; }
   Counts CountsOf(const Key& group) const override {
     const auto it = waiting.find(group.name);
     return {0, it == waiting.end() ? 0 : it->second};
