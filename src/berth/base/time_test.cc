@@ -23,6 +23,23 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
 namespace berth {
 namespace {
 
+TEST(OptionalTime, IsAnOptionalInTheRoomOfATime) {
+  static_assert(sizeof(OptionalTime) == sizeof(Time));
+  const Time time{Duration{5}};
+  const OptionalTime none, some = time;
+  EXPECT_FALSE(none);
+  EXPECT_TRUE(some.has_value());
+  EXPECT_EQ(*some, time);
+  EXPECT_EQ(none.value_or(time), time);
+  EXPECT_EQ(some.value_or(Time{}), time);
+  EXPECT_EQ(std::optional<Time>(none), std::nullopt);
+  EXPECT_EQ(std::optional<Time>(some), time);
+  EXPECT_EQ(OptionalTime(std::optional<Time>()), none);
+  EXPECT_NE(some, none);
+  // Long before any clock is still a time.
+  EXPECT_TRUE(OptionalTime(Time{Duration{-1}}));
+}
+
 TEST(SystemClock, GoesOnWhenTheMachinesClockIsSet) {
   const SystemClock clock;
   EXPECT_LT(std::chrono::abs(clock.WallNow() - clock.Now()), std::chrono::minutes(1));

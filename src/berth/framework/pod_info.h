@@ -66,9 +66,9 @@ struct PodInfo {
   std::string nominated_node_name;  // status.nominatedNodeName
   std::string pod_group_name;       // of the PodGroup in its namespace; empty: it is in no group
   std::int64_t generation = 0;
-  std::optional<Time> creation_time;
-  std::optional<Time> start_time;
-  std::optional<Time> deletion_time;
+  OptionalTime creation_time;
+  OptionalTime start_time;
+  OptionalTime deletion_time;
   bool is_terminal = false;   // phase Succeeded or Failed
   bool is_preempted = false;  // condition DisruptionTarget=True, reason PreemptionByScheduler
   std::shared_ptr<const api::PodCondition> scheduled_condition;  // PodScheduled as the API server has it; null: none
