@@ -39,6 +39,7 @@ std::optional<NamedPodGroups::Change> NamedPodGroups::Forget(std::string_view ui
 }
 
 const std::string* NamedPodGroups::Find(std::string_view uid) const {
+  if (members_.empty()) return nullptr;
   const auto member = members_.find(uid);
   return member == members_.end() ? nullptr : &member->second.group.name;
 }

@@ -33,17 +33,28 @@ std::size_t Decision::TextBytes() const {
   return bytes;
 }
 
-OlderDecision::OlderDecision(const Decision& decision, std::size_t text_bytes_max)
-    : cycle_(decision.cycle),
-      seed_(decision.seed),
-      time_(decision.time),
-      total_(decision.total),
-      attempt_(decision.attempt),
-      node_count_(decision.node_count),
-      feasible_count_(decision.feasible_count) {
+void Decision::Clear(std::size_t message_bytes_max) {
+  cycle = seed = 0;
+  time = {};
+  attempt = 0;
+  total = 0;
+  node_count = feasible_count = 0;
+  for (std::string* const text : {&pod_namespace, &pod_name, &pod_uid, &node_name, &message}) text->clear();
+  if (message.capacity() > message_bytes_max) message.shrink_to_fit();
+  refusals.clear();
+}
+
+void OlderDecision::Assign(const Decision& decision, std::size_t text_bytes_max) {
+  cycle_ = decision.cycle;
+  seed_ = decision.seed;
+  time_ = decision.time;
+  total_ = decision.total;
+  attempt_ = decision.attempt;
+  node_count_ = decision.node_count;
+  feasible_count_ = decision.feasible_count;
   const bool is_large = decision.TextBytes() > text_bytes_max;
   const std::string_view message = is_large ? CutUtf8(decision.message, text_bytes_max) : decision.message;
-  if (!is_large && !decision.refusals.empty()) refusals_ = std::make_unique<const Refusals>(decision.refusals);
+  refusals_ = is_large || decision.refusals.empty() ? nullptr : std::make_unique<const Refusals>(decision.refusals);
   const std::array<std::pair<std::string_view, std::uint32_t OlderDecision::*>, 5> parts = {{
       {decision.pod_namespace, &OlderDecision::namespace_end_},
       {decision.pod_name, &OlderDecision::name_end_},
@@ -53,7 +64,8 @@ OlderDecision::OlderDecision(const Decision& decision, std::size_t text_bytes_ma
   }};
   std::size_t size = 0;
   for (const auto& [text, end] : parts) size += text.size();
-  texts_ = std::make_unique_for_overwrite<char[]>(size);
+  // A block that fits is used again.
+  if (size > message_end_ || size < message_end_ / 2) texts_ = std::make_unique_for_overwrite<char[]>(size);
   char* at = texts_.get();
   for (const auto& [text, end] : parts) {
     at = std::ranges::copy(text, at).out;
@@ -86,12 +98,12 @@ Decision& DecisionLog::Append() {
   }
   const std::size_t older_max = count_max_ - 1;
   if (older_.size() < older_max) {
-    older_.emplace_back(newest_, kTextBytesMax);
+    older_.emplace_back().Assign(newest_, kTextBytesMax);
   } else if (older_max > 0) {
-    older_[next_] = OlderDecision(newest_, kTextBytesMax);
+    older_[next_].Assign(newest_, kTextBytesMax);
     next_ = (next_ + 1) % older_max;
   }
-  newest_ = Decision();
+  newest_.Clear(kTextBytesMax);
   return newest_;
 }
 

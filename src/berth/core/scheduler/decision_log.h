@@ -37,6 +37,8 @@ struct Decision {
   std::vector<std::pair<framework::Status, std::size_t>> refusals;
   std::string message;  // why it was not placed
 
+  // As a new one. It keeps the room of its texts, but for a message that was longer than that.
+  void Clear(std::size_t message_bytes_max);
   // About what message and refusals take.
   std::size_t TextBytes() const;
   std::string PodKey() const { return pod_namespace + "/" + pod_name; }
@@ -47,9 +49,8 @@ struct Decision {
 // A decision in less room: its texts are one block.
 class OlderDecision {
  public:
-  OlderDecision() = default;
   // Of a message and refusals with longer texts than that, the beginning of the message alone.
-  OlderDecision(const Decision& decision, std::size_t text_bytes_max);
+  void Assign(const Decision& decision, std::size_t text_bytes_max);
 
   std::string_view pod_namespace() const { return {texts_.get(), namespace_end_}; }
   std::string_view pod_name() const { return Text(namespace_end_, name_end_); }

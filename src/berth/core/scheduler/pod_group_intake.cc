@@ -34,6 +34,7 @@ std::optional<GroupView> ViewOf(const AnyObject& object) {
 
 Expected<PodGroupIntake::Naming> PodGroupIntake::Name(const api::Pod& object, const framework::PodInfo& pod) {
   Naming naming;
+  if (state_.pod_groups == nullptr) return naming;
   if (!object.spec.pod_group_name.empty() && state_.release.has_pod_groups) return naming;
   const Profile* const profile = state_.profiles.Find(pod);
   if (profile == nullptr || profile->plugins->pod_group_namer == nullptr) return naming;

@@ -495,6 +495,28 @@ TEST(DecisionLog, AnOlderOneIsTheSame) {
   EXPECT_EQ(log.Find("uid"), std::nullopt);
 }
 
+TEST(DecisionLog, TextsOfAnyLengthFollowEachOther) {
+  DecisionLog log(3);
+  const auto text = [](std::size_t i, char letter) { return std::string(i * 7 % 40, letter); };
+  for (std::size_t i = 0; i < 100; ++i) {
+    Decision& decision = log.Append();
+    EXPECT_EQ(decision.PodKey(), "/");
+    decision.pod_uid = "u" + std::to_string(i);
+    decision.pod_name = text(i, 'p');
+    decision.node_name = text(i + 1, 'n');
+    decision.message = text(i + 2, 'm');
+    if (i % 3 == 0) decision.refusals.emplace_back(framework::Status::Unschedulable("reason"), i);
+    for (std::size_t k = i < 2 ? 0 : i - 2; k <= i; ++k) {
+      const std::optional<Decision> found = log.Find("u" + std::to_string(k));
+      ASSERT_TRUE(found) << i;
+      EXPECT_EQ(found->pod_name, text(k, 'p')) << i;
+      EXPECT_EQ(found->node_name, text(k + 1, 'n')) << i;
+      EXPECT_EQ(found->message, text(k + 2, 'm')) << i;
+      EXPECT_EQ(found->refusals.size(), k % 3 == 0 ? 1U : 0U) << i;
+    }
+  }
+}
+
 TEST(DecisionLog, LongTextsAreKeptForTheNewestAlone) {
   DecisionLog log(3);
   Decision& large = log.Append();
