@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "berth/codec/document_memory.h"
+
 namespace berth::codec {
 namespace {
 
@@ -33,6 +35,17 @@ TEST(Json, RefusesWithOneClearLine) {
     const auto parsed = ParseJson(c.text, c.limits);
     ASSERT_FALSE(parsed.ok()) << c.name;
     EXPECT_NE(parsed.error().message.find(c.want), std::string::npos) << c.name << ": " << parsed.error().message;
+  }
+}
+
+TEST(DocumentMemory, HoldsSmallDocumentsAndLargeOnes) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, std::size_t{100'000}}) {
+    DocumentMemory memory;
+    json::value document(memory.storage());
+    json::object& item = document.emplace_object()["items"].emplace_array().emplace_back(nullptr).emplace_object();
+    item["text"] = std::string(size, 'x');
+    EXPECT_TRUE(item["text"].storage()->is_equal(*memory.storage())) << "nothing of it lives elsewhere";
+    EXPECT_EQ(WriteJson(document), R"({"items":[{"text":")" + std::string(size, 'x') + R"("}]})");
   }
 }
 

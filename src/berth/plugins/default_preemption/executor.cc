@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/codec/document_memory.h"
 #include "berth/codec/json.h"
 #include "berth/core/instruments/plugin_metrics.h"
 #include "berth/core/instruments/stopwatch.h"
@@ -50,7 +51,12 @@ ObjectRef ObjectOf(const PodInfo& pod) { return {"v1", "pods", pod.namespace_nam
 // out of it.
 std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_name, const std::string& kind,
                            Time wall_now) {
-  codec::json::object condition;
+  codec::DocumentMemory memory;
+  codec::json::value patch(memory.storage());
+  codec::json::object& root = patch.emplace_object();
+  root["metadata"].emplace_object()["uid"] = victim.uid;
+  codec::json::array& conditions = root["status"].emplace_object()["conditions"].emplace_array();
+  codec::json::object& condition = conditions.emplace_back(nullptr).emplace_object();
   condition["type"] = "DisruptionTarget";
   condition["status"] = "True";
   condition["reason"] = "PreemptionByScheduler";
@@ -59,10 +65,7 @@ std::string ConditionPatch(const PodInfo& victim, const std::string& scheduler_n
   // Where the condition is there already, it keeps its time.
   if (!victim.is_preempted) condition["lastTransitionTime"] = FormatRfc3339(wall_now);
   if (victim.generation > 0) condition["observedGeneration"] = victim.generation;
-  codec::json::object status;
-  status["conditions"] = codec::json::array{std::move(condition)};
-  return codec::WriteJson(
-      codec::json::object{{"metadata", codec::json::object{{"uid", victim.uid}}}, {"status", std::move(status)}});
+  return codec::WriteJson(patch);
 }
 
 }  // namespace

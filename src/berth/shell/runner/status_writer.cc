@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "berth/base/log.h"
+#include "berth/codec/document_memory.h"
 #include "berth/codec/json.h"
 
 namespace berth::runner {
@@ -50,9 +51,12 @@ void MergeOlder(framework::PodStatusWrite& newer, const framework::PodStatusWrit
 }  // namespace
 
 std::string StatusPatch(const framework::PodStatusWrite& write, Time wall_now) {
-  codec::json::object status;
+  codec::DocumentMemory memory;
+  codec::json::value patch(memory.storage());
+  codec::json::object& status = patch.emplace_object()["status"].emplace_object();
   if (write.has_condition) {
-    codec::json::object condition;
+    codec::json::array& conditions = status["conditions"].emplace_array();
+    codec::json::object& condition = conditions.emplace_back(nullptr).emplace_object();
     condition["type"] = write.condition_type;
     condition["status"] = write.condition_status;
     condition["reason"] = write.condition_reason;
@@ -60,7 +64,6 @@ std::string StatusPatch(const framework::PodStatusWrite& write, Time wall_now) {
     condition["lastProbeTime"] = nullptr;
     if (write.is_transition) condition["lastTransitionTime"] = FormatRfc3339(wall_now);
     if (write.observed_generation > 0) condition["observedGeneration"] = write.observed_generation;
-    status["conditions"] = codec::json::array{std::move(condition)};
   }
   if (write.has_nomination) {
     if (write.nominated_node_name.empty()) {
@@ -69,7 +72,7 @@ std::string StatusPatch(const framework::PodStatusWrite& write, Time wall_now) {
       status["nominatedNodeName"] = write.nominated_node_name;
     }
   }
-  return codec::WriteJson(codec::json::object{{"status", std::move(status)}});
+  return codec::WriteJson(patch);
 }
 
 StatusWriter::~StatusWriter() { *alive_ = false; }
