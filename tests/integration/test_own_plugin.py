@@ -2,6 +2,7 @@
 """A plugin of one's own: examples/own-plugin, built outside of the tree against an installed berth, and shared objects."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -271,10 +272,13 @@ profiles:
 
         text = self.file("text.so", "hello, I am a text")
         built = self.bad / "build"
+        header = (ROOT / "src" / "berth" / "framework" / "plugin_abi.h").read_text()
+        version = re.search(r"define BERTH_PLUGIN_ABI_VERSION (\d+)", header)[1]
         for files, want in [
             ([text], "text.so: is no shared object for this machine: build it with berth_add_plugin(), or take it away"),
             ([built / "newer.so"],
-             "newer.so: is built for plugin ABI 999, and this berth is for 4: build it anew with the headers of this berth"),
+             f"newer.so: is built for plugin ABI 999, and this berth is for {version}: build it anew with the headers of this "
+             "berth"),
             ([built / "aborting.so"],
              "aborting.so: crashes while it is loaded (signal 6, Aborted): look at what it does in the initialisers of its "
              "global variables"),
