@@ -76,8 +76,8 @@ Time EarliestStart(const VictimUnit& unit, Time now) {
   return earliest;
 }
 
-// False: a look at nodes and groups is enough to see that no unit is below the limit. A pod's own priority may be below
-// the one of its group, that counts.
+// False: there is no unit below the limit. That is seen by a look at each node and each group, not at each pod. True
+// may be wrong: of a pod in a group only the group's priority counts, but nodes know the pods' own.
 bool MayHaveUnitBelow(const framework::NodeList& nodes, const PodGroups& groups, std::int32_t priority_limit) {
   const auto has_lower = [&](framework::NodeIndex row) { return nodes.Info(row).lowest_priority() < priority_limit; };
   return std::ranges::any_of(nodes.rows(), has_lower) ||

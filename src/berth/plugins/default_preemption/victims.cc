@@ -176,7 +176,6 @@ NodeVictims DryRun::SelectVictims(framework::NodeIndex row) {
   const auto is_in_group = [](const PodInfoPtr& pod) { return !pod->pod_group_name.empty(); };
   if (groups_ != nullptr && std::ranges::any_of(original.pods(), is_in_group)) return SelectAmongUnits(original);
   potential_.clear();
-  if (original.lowest_priority() >= preemptor_.priority()) return SelectAmong(original, potential_);
   for (const PodInfoPtr& other : original.pods()) {
     if (other->priority() < preemptor_.priority()) potential_.push_back(other);
   }
