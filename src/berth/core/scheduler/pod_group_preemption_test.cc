@@ -34,6 +34,12 @@ class PodGroupPreemptionTest : public ::testing::Test {
     h_.priority = priority;
     h_.AddMembers("g", size, "4");
   }
+  // A group some of whose pods run.
+  void SetGroup(const std::string& name, std::int32_t priority) {
+    api::PodGroup group = Gang(name, 1);
+    group.priority = priority;
+    h_.Set(group);
+  }
   std::set<std::string> Evicted(const Written& written) { return {written.evicted.begin(), written.evicted.end()}; }
 
   GroupHarness h_;
@@ -132,13 +138,9 @@ TEST_F(PodGroupPreemptionTest, ASinglePodTakesAGroupWhole) {
 
 TEST_F(PodGroupPreemptionTest, ThePriorityOfTheirGroupCountsAndNotThatOfTheVictims) {
   AddNodes(2);
-  api::PodGroup low = Gang("low", 1);
-  low.priority = 0;
-  h_.Set(low);
+  SetGroup("low", 0);
   h_.Set(Running("l-0", "n0", "3", 50).InGroup("low"));
-  api::PodGroup high = Gang("high", 1);
-  high.priority = 50;
-  h_.Set(high);
+  SetGroup("high", 50);
   h_.Set(Running("h-0", "n1", "3", 50).InGroup("high"));
   AddGang(1);
   h_.Cycle();
@@ -148,9 +150,7 @@ TEST_F(PodGroupPreemptionTest, ThePriorityOfTheirGroupCountsAndNotThatOfTheVicti
 
 TEST_F(PodGroupPreemptionTest, ASinglePodSparesAGroupOfItsPriority) {
   AddNodes(1);
-  api::PodGroup running = Gang("r", 1);
-  running.priority = 10;
-  h_.Set(running);
+  SetGroup("r", 10);
   h_.Set(Running("r-0", "n0", "3", 0).InGroup("r"));
   h_.Set(MakePod("single").Request("cpu", "2").Priority(10));
   EXPECT_NE(h_.Cycle().failed.at("single").find("No preemption victims found for incoming pod"), std::string::npos);
