@@ -2,12 +2,14 @@
 """Gangs by annotation, and the reservation for one that waits, with `berth run` and the configuration of docs/pod-groups.md."""
 
 import re
+import subprocess
 import unittest
 
-from support import ROOT, Api, BerthTest, Process, node_of, pod, wait_until
+from support import ROOT, Api, BerthTest, Process, berth_binary, clean_environment, node_of, pod, wait_until
 
 PODS = "/api/v1/namespaces/default/pods"
 PAGE = ROOT / "docs/pod-groups.md"
+TIME_LIMIT_S = 60
 
 
 def node(name: str, cpu: str) -> dict:
@@ -36,7 +38,8 @@ class GangsByAnnotation(BerthTest):
             api.create("/api/v1/nodes", node(name, "4"))
         text = re.search(r"^```yaml\n(apiVersion: kubescheduler.*?PodGroupAnnotations}\n)```$", PAGE.read_text(), re.S | re.M).group(1)
         text = text.replace("{name: PodGroupAnnotations}\n", "{name: PodGroupAnnotations}\n" + more) + "leaderElection: {leaderElect: false}\n"
-        self.berth = Process(self, "run", "--master", api.url, "--config", str(self.file("config.yaml", text)))
+        self.configuration = str(self.file("config.yaml", text))
+        self.berth = Process(self, "run", "--master", api.url, "--config", self.configuration)
         self.berth.wait_for("err", "Starting")
         return api
 
@@ -59,6 +62,28 @@ class GangsByAnnotation(BerthTest):
         status, _ = api.call("PATCH", f"{PODS}/bad", {"metadata": {"annotations": {"berth.dev/min-count": "3"}}}, Api.MERGE_PATCH)
         self.assertEqual(status, 200)
         wait_until("it is bound", lambda: "bad" in self.bound(api))
+
+    def test_explained(self):
+        api = self.begin()
+        names = ("a", "b", "c")
+        for name in names:
+            api.create(PODS, member(name, "3", "3"))
+        wait_until("they are told", lambda: all(scheduled_condition(api.get(f"{PODS}/{name}")) for name in names))
+
+        def explain(status: int, *more: str) -> tuple[str, str]:
+            done = subprocess.run([berth_binary(), "explain", "podgroup", "g", "--master", api.url, *more], capture_output=True,
+                                  text=True, timeout=TIME_LIMIT_S, env=clean_environment(), stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, status, (done.stdout, done.stderr))
+            return done.stdout, done.stderr
+
+        self.assertIn("or the plugin PodGroupAnnotations in --config", explain(2)[1])
+        configured = ("--config", self.configuration)
+        out, _ = explain(3, *configured)
+        self.assertIn("PodGroup:   default/g\nPolicy:     gang, minCount 3, priority 0\n", out)
+        self.assertIn("Room:       for 2 of the 3 that are needed\n", out)
+        api.create("/api/v1/nodes", node("n3", "4"))
+        wait_until("the gang is bound", lambda: self.bound(api) == set(names))
+        self.assertIn("Placed:     all of its pods\n", explain(0, *configured)[0])
 
     def test_room_is_kept(self):
         api = self.begin("          - {name: PodGroupReservation}\n"

@@ -83,7 +83,7 @@ class ExplainPodGroup(BerthTest):
                 (("trainng-1", *BY_GROUPS), 1, 'there is no PodGroup "trainng-1" in namespace "default"; did you mean "training-1"?'),
                 (("other/training-1", *BY_GROUPS), 1, 'in namespace "other"; there is one in namespace "default"'),
                 (("training-1",), 2, "pods are scheduled one by one here: pod groups need --kubernetes-version 1.37 and "
-                                     "--feature-gates GenericWorkload=true"),
+                                     "--feature-gates GenericWorkload=true, or the plugin PodGroupAnnotations in --config"),
                 (("training-1", "--kubernetes-version", "1.35"), 2, "1.35 not in {auto,1.36,1.37}"),
                 ((), 2, "PODGROUP is required")):
             with self.subTest(arguments):

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "berth/base/edit_distance.h"
+#include "berth/framework/pod_group_namer.h"
 #include "berth/framework/pod_groups.h"
 #include "berth/whatif/placement.h"
 
@@ -16,6 +17,14 @@ namespace berth::whatif {
 namespace {
 
 using PodGroupPtr = std::shared_ptr<const api::PodGroup>;
+using PodPtr = std::shared_ptr<const api::Pod>;
+
+struct Group {
+  framework::PodGroupKey key;
+  PodGroupPtr object;  // of a named group: what stands for it
+  std::string name;    // as people write it
+  std::vector<PodPtr> members;
+};
 
 Expected<PodGroupPtr> FindGroup(const ClusterState& state, const std::string& namespace_name, const std::string& name) {
   std::vector<std::string_view> names;
@@ -44,11 +53,45 @@ Expected<PodGroupPtr> FindGroup(const ClusterState& state, const std::string& na
   return Error{ErrorCode::kNotFound, std::move(text)};
 }
 
+// A group that a plugin names; nullopt: no pod is in it.
+Expected<std::optional<Group>> FindNamedGroup(const ClusterState& state, const OfflineOptions& options,
+                                              const std::string& namespace_name, const std::string& name) {
+  BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(options));
+  if (!cluster->NamesPodGroups()) return std::optional<Group>();
+  cluster->Load(state);
+  const framework::PodGroups* const groups = cluster->pod_groups();
+  Group group{{namespace_name, framework::ObjectNameOf({name}), false}, nullptr, name, {}};
+  const api::PodGroup* const object = groups->FindPodGroup(group.key);
+  if (object == nullptr) return std::optional<Group>();
+  group.object = std::make_shared<const api::PodGroup>(*object);
+  std::set<std::string_view> uids;
+  for (const framework::PodInfoPtr& pod : groups->ScheduledPods(group.key)) uids.insert(pod->uid);
+  for (const framework::PodInfoPtr& pod : groups->UnscheduledPods(group.key)) uids.insert(pod->uid);
+  for (const PodPtr& pod : state.pods) {
+    if (uids.contains(pod->metadata.uid)) group.members.push_back(pod);
+  }
+  return std::optional(std::move(group));
+}
+
+Group WithMembers(PodGroupPtr object, const ClusterState& state) {
+  const api::ObjectMeta& meta = object->metadata;
+  Group group{{meta.namespace_name, meta.name, false}, object, meta.name, {}};
+  for (const PodPtr& pod : state.pods) {
+    if (pod->spec.pod_group_name == meta.name && pod->metadata.namespace_name == meta.namespace_name)
+      group.members.push_back(pod);
+  }
+  return group;
+}
+
 class Explaining {
  public:
-  Explaining(const ClusterState& state, const OfflineOptions& options, PodGroupPtr group)
-      : state_(state), options_(options), group_(std::move(group)) {
-    said_.group = group_->metadata.namespace_name + '/' + group_->metadata.name;
+  Explaining(const ClusterState& state, const OfflineOptions& options, Group group)
+      : state_(state),
+        options_(options),
+        group_(std::move(group.object)),
+        key_(std::move(group.key)),
+        members_(std::move(group.members)) {
+    said_.group = key_.namespace_name + '/' + group.name;
     said_.object = *group_;
     alone_.nodes = state.nodes;
     // The scheduler's last word is no part of the question.
@@ -56,11 +99,9 @@ class Explaining {
     anew->conditions.clear();
     for (const framework::AnyObject& object : state.objects)
       alone_.objects.push_back(IsTheGroup(object) ? framework::AnyObject(PodGroupPtr(anew)) : object);
+    const std::set<PodPtr> members(members_.begin(), members_.end());
     for (const auto& pod : state.pods) {
-      const bool is_member = pod->spec.pod_group_name == group_->metadata.name &&
-                             pod->metadata.namespace_name == group_->metadata.namespace_name;
-      if (is_member) members_.push_back(pod);
-      if (is_member || !pod->spec.node_name.empty()) alone_.pods.push_back(pod);
+      if (members.contains(pod) || !pod->spec.node_name.empty()) alone_.pods.push_back(pod);
     }
     std::ranges::sort(members_, {}, [](const auto& pod) { return std::string_view(pod->metadata.name); });
   }
@@ -87,13 +128,12 @@ class Explaining {
 
   // A group within others is decided with all groups of the tree. False: it is in none.
   bool AddTree(const framework::PodGroups& groups) {
-    const framework::PodGroupKey own{group_->metadata.namespace_name, group_->metadata.name, false};
-    const auto root = groups.RootOf(own);
+    const auto root = groups.RootOf(key_);
     is_in_tree_ = root && root->is_composite;
     if (!is_in_tree_) return false;
     std::set<framework::PodGroupKey> others;
     for (framework::PodGroupKey& leaf : framework::LeavesOf(groups, *root)) {
-      if (leaf != own) others.insert(std::move(leaf));
+      if (leaf != key_) others.insert(std::move(leaf));
     }
     for (const auto& pod : state_.pods) {
       if (!pod->spec.node_name.empty() || pod->spec.pod_group_name.empty()) continue;
@@ -114,18 +154,27 @@ class Explaining {
     return found == members_.end() ? nullptr : found->get();
   }
 
+  bool HasMinCount(const OfflineCluster& cluster) const {
+    const auto placed = std::ranges::count_if(members_, [&](const auto& pod) { return !cluster.NodeOf(*pod).empty(); });
+    return placed >= group_->min_count.value_or(1);
+  }
+
   void Judge(const OfflineCluster& cluster) {
     const bool has_waiting = std::ranges::any_of(members_, [](const auto& pod) { return pod->spec.node_name.empty(); });
-    const api::PodGroup* const group =
-        cluster.pod_groups()->FindPodGroup({group_->metadata.namespace_name, group_->metadata.name, false});
+    const api::PodGroup* const group = cluster.pod_groups()->FindPodGroup(key_);
     const api::GroupCondition* const condition =
         group == nullptr ? nullptr : group->FindCondition(api::kPodGroupInitiallyScheduled);
     if (condition != nullptr) said_.message = condition->message;
     for (const OfflineCluster::Eviction& eviction : cluster.evictions())
       said_.victims.push_back(whatif::KeyOf(*eviction.pod));
     std::ranges::sort(said_.victims);
-    const bool is_placed = condition != nullptr && condition->status == "True";
     const api::Pod* const waiting = FirstWaiting(cluster);
+    bool is_placed = condition != nullptr && condition->status == "True";
+    if (framework::IsNamedPodGroup(key_.name)) {
+      // Nobody writes it a condition, but its pods have theirs.
+      is_placed = HasMinCount(cluster);
+      if (!is_placed && waiting != nullptr) said_.message = cluster.WhyNot(*waiting);
+    }
     const auto gate = waiting == nullptr ? std::nullopt : cluster.GateOf(*waiting);
     if (members_.empty() || gate) {
       said_.state = GroupState::kGated;
@@ -163,9 +212,10 @@ class Explaining {
   const ClusterState& state_;
   const OfflineOptions& options_;
   const PodGroupPtr group_;
+  const framework::PodGroupKey key_;
   bool is_in_tree_ = false;  // of groups, with which it is decided
   ClusterState alone_;       // with no pod that waits but the group's, and those of its tree
-  std::vector<std::shared_ptr<const api::Pod>> members_;
+  std::vector<PodPtr> members_;
   GroupExplanation said_;
 };
 
@@ -188,8 +238,11 @@ std::size_t GroupExplanation::RunningCount() const {
 
 Expected<GroupExplanation> ExplainPodGroup(const ClusterState& state, const OfflineOptions& options,
                                            const std::string& namespace_name, const std::string& name) {
-  BERTH_ASSIGN_OR_RETURN(auto group, FindGroup(state, namespace_name, name));
-  return Explaining(state, options, std::move(group)).Go();
+  auto object = FindGroup(state, namespace_name, name);
+  if (object.ok()) return Explaining(state, options, WithMembers(*std::move(object), state)).Go();
+  BERTH_ASSIGN_OR_RETURN(std::optional<Group> named, FindNamedGroup(state, options, namespace_name, name));
+  if (!named) return object.error();
+  return Explaining(state, options, *std::move(named)).Go();
 }
 
 }  // namespace berth::whatif

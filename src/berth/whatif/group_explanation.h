@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExplainPodGroup: where a pod group's pods are, and what the scheduler's next cycle would make of those that wait: the
-// core on a copy of the cluster in which no other pod waits. Nothing is left of it.
+// ExplainPodGroup: where the pods of a PodGroup are, or of a group that a plugin names, and what the scheduler's next
+// cycle would make of those that wait: the core on a copy of the cluster in which no other pod waits. Nothing is left
+// of it.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ struct GroupMemberAnswer {
 };
 
 struct GroupExplanation {
-  std::string group;  // "namespace/name"
-  api::PodGroup object;
+  std::string group;     // "namespace/name"
+  api::PodGroup object;  // of a group that a plugin names: what stands for it
   GroupState state = GroupState::kPlaced;
   std::string message;  // the scheduler's, of the group, or the gate's
   // Of the pods that wait, those that fit into the cluster as it is, however many a gang needs; absent where the
@@ -47,7 +48,7 @@ struct GroupExplanation {
   std::size_t RunningCount() const;
 };
 
-// An error names the nearest group. `options` make the core; their release must have pod groups.
+// An error names the nearest group. `options` make the core; their release must have pod groups, or a plugin name them.
 Expected<GroupExplanation> ExplainPodGroup(const ClusterState& state, const OfflineOptions& options,
                                            const std::string& namespace_name, const std::string& name);
 

@@ -48,8 +48,12 @@ class GroupExplanationTest : public ::testing::Test {
   }
   Expected<GroupExplanation> Explain(const std::string& name = "g", const std::string& namespace_name = "default") {
     OfflineOptions options;
-    options.configuration =
-        config::DefaultConfiguration(*config::FeatureGates::Parse({.release_minor = 37, .gates = gates_}));
+    const auto gates = config::FeatureGates::Parse({.release_minor = release_minor_, .gates = gates_});
+    options.configuration = config::DefaultConfiguration(*gates);
+    config::Profile& profile = options.configuration.profiles.front();
+    profile.plugins = {};
+    profile.plugins.multi_point.enabled = plugins_;
+    config::ApplyDefaults(profile, *gates);
     options.plugins = plugins::InTreePlugins();
     options.now = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
     return ExplainPodGroup(state_, options, namespace_name, name);
@@ -63,6 +67,8 @@ class GroupExplanationTest : public ::testing::Test {
 
   ClusterState state_;
   std::vector<std::string> gates_ = {"GenericWorkload=true"};
+  int release_minor_ = 37;
+  std::vector<config::PluginRef> plugins_;  // beside the defaults
 };
 
 TEST_F(GroupExplanationTest, AGroupWithinAnotherIsDecidedWithItsSiblings) {
@@ -174,6 +180,62 @@ TEST_F(GroupExplanationTest, AGangThatRunsAndOneWithoutPods) {
   said = Explain();
   ASSERT_TRUE(said.ok()) << said.error().message;
   EXPECT_EQ(said->state, GroupState::kPlaced);
+}
+
+// On Kubernetes 1.36, which has no PodGroups.
+class NamedGroupExplanationTest : public GroupExplanationTest {
+ protected:
+  NamedGroupExplanationTest() {
+    gates_.clear();
+    release_minor_ = 36;
+    plugins_ = {{"GangScheduling"}, {"PodGroupAnnotations"}};
+  }
+  static testing::PodBuilder Named(const std::string& name, const std::string& min_count) {
+    return MakePod(name)
+        .Request("cpu", "4")
+        .Annotation("berth.dev/pod-group", "g")
+        .Annotation("berth.dev/min-count", min_count);
+  }
+};
+
+TEST_F(NamedGroupExplanationTest, WhetherItFits) {
+  AddNodes(3);
+  Add(Named("g-runs", "3").Node("n2"));
+  for (const char* name : {"g-0", "g-1"}) Add(Named(name, "3"));
+  Add(MakePod("other").Request("cpu", "4").Priority(100));
+  auto said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kFits);
+  EXPECT_THAT(Text(*said), HasSubstr("PodGroup:   default/g\n"
+                                     "Policy:     gang, minCount 3, priority 0\n"
+                                     "Pods:       3, of which 1 placed and 2 waiting\n"
+                                     "Fits:       it would be placed now\n"));
+  state_.pods.resize(1);
+  state_.pods.front() = std::make_shared<const api::Pod>(Named("g-runs", "1").Node("n2").Build());
+  said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kPlaced);
+}
+
+TEST_F(NamedGroupExplanationTest, HowManyWouldFitOfThoseThatAreNeeded) {
+  AddNodes(2);
+  for (const char* name : {"g-0", "g-1", "g-2"}) Add(Named(name, "3"));
+  const auto said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kRefused);
+  EXPECT_THAT(said->message, HasSubstr("minCount (3) cannot be satisfied: 2 scheduled, "));
+  EXPECT_EQ(said->fitting, 2u);
+  EXPECT_THAT(Text(*said), HasSubstr("Room:       for 2 of the 3 that are needed\n"));
+}
+
+TEST_F(NamedGroupExplanationTest, AGangThatLacksPods) {
+  AddNodes(4);
+  Add(Named("g-0", "2"));
+  const auto said = Explain();
+  ASSERT_TRUE(said.ok()) << said.error().message;
+  EXPECT_EQ(said->state, GroupState::kGated);
+  EXPECT_EQ(said->message, "GangScheduling: waiting for minCount pods from a gang to appear in scheduling queue");
+  EXPECT_EQ(Explain("h").error().message, "there is no PodGroup \"h\" in namespace \"default\"");
 }
 
 TEST_F(GroupExplanationTest, AGroupThatIsNotThere) {

@@ -121,6 +121,10 @@ std::optional<std::string> OfflineCluster::GateOf(const api::Pod& pod) const {
   return standing->gating_plugin + ": " + standing->gating_message;
 }
 
+bool OfflineCluster::NamesPodGroups() const {
+  return std::ranges::any_of(profiles_, [](const auto* profile) { return profile->pod_group_namer != nullptr; });
+}
+
 const runtime::ProfilePlugins* OfflineCluster::ProfileOf(const api::Pod& pod) const {
   if (!options_.pods.Serves(pod.metadata.namespace_name)) return nullptr;
   const std::string_view annotated = scheduler::AnnotatedScheduler(options_.pods, pod);
@@ -197,9 +201,9 @@ void OfflineCluster::Perform(scheduler::Write&& write) {
     RemovePod(removal->uid);
   } else if (const auto* status = std::get_if<framework::PodStatusWrite>(&write.write)) {
     if (status->has_condition) refused_[status->pod.uid] = status->condition_message;
-    const auto at = pods_.find(status->pod.uid);
-    if (status->has_condition && pod_groups() != nullptr && at != pods_.end())
-      has_refused_groups_ |= !at->second->spec.pod_group_name.empty();
+    if (!status->has_condition || pod_groups() == nullptr) return;
+    const framework::PodInfoPtr* const pending = core_->queue().FindWaiting(status->pod.uid);
+    has_refused_groups_ |= pending != nullptr && !(*pending)->pod_group_name.empty();
   } else {
     auto answer = api_.Do(write.write);
     if (answer.ok()) {

@@ -38,10 +38,16 @@ const std::vector<std::string> kGate = {"GenericWorkload=true"};
 const std::vector<std::string> kTreeGates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true",
                                              "CompositePodGroup=true"};
 
-config::KubeSchedulerConfiguration Configured(int release, const std::vector<std::string>& gates) {
+config::KubeSchedulerConfiguration Configured(int release, const std::vector<std::string>& gates,
+                                              const std::vector<config::PluginRef>& beside_defaults = {}) {
   const auto parsed = config::FeatureGates::Parse({.release_minor = release, .gates = gates});
   EXPECT_TRUE(parsed.ok()) << parsed.error().message;
-  return config::DefaultConfiguration(*parsed);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
+  config::Profile& profile = configuration.profiles.front();
+  profile.plugins = {};
+  profile.plugins.multi_point.enabled = beside_defaults;
+  config::ApplyDefaults(profile, *parsed);
+  return configuration;
 }
 
 std::string Group(const std::string& name, const std::string& spec) {
@@ -104,7 +110,7 @@ class SimulatedGroupsTest : public ::testing::Test {
     }
     for (const auto& node : new_nodes) additions.nodes.push_back(node.Build());
     OfflineOptions options;
-    options.configuration = Configured(release, gates);
+    options.configuration = Configured(release, gates, plugins);
     options.plugins = plugins::InTreePlugins();
     options.now = kNow;
     auto answer = Simulate({state, additions, removed}, std::move(options));
@@ -141,6 +147,7 @@ class SimulatedGroupsTest : public ::testing::Test {
   }
 
   ClusterState state;
+  std::vector<config::PluginRef> plugins;  // beside the defaults
   std::vector<testing::NodeBuilder> new_nodes;
   std::vector<std::string> removed;
 };
@@ -263,6 +270,20 @@ TEST_F(SimulatedGroupsTest, AGangOfTheClusterIsTriedAgainAfterTheChange) {
   EXPECT_EQ(Placed(answer), 2u);
   EXPECT_THAT(answer.groups, ElementsAre(SimulatedGroup{"default", "own", 2, 2, 0, "Scheduled", ""}));
   EXPECT_EQ(answer.pods.front().origin, PodOrigin::kPending);
+}
+
+TEST_F(SimulatedGroupsTest, AGangByAnnotationIsTriedAgainAfterTheChange) {
+  plugins = {{"GangScheduling"}, {"PodGroupAnnotations"}};
+  AddNodes(1);
+  for (const char* name : {"own-0", "own-1"}) {
+    AddPod(MakePod(name)
+               .Request("cpu", "4")
+               .Annotation("berth.dev/pod-group", "own")
+               .Annotation("berth.dev/min-count", "2"));
+  }
+  EXPECT_EQ(Placed(Simulated("", {}, 36)), 0u);
+  new_nodes = {MakeNode("more")};
+  EXPECT_EQ(Placed(Simulated("", {}, 36)), 2u);
 }
 
 TEST_F(SimulatedGroupsTest, AGangOfTheClusterComesBeforeThatOfAManifest) {
