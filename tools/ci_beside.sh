@@ -28,4 +28,4 @@ until [ -x build/release/bin/berth ]; do sleep 1; done
 step 19 python3 tools/compile_alone.py build/release --share "$share"
 # Tests with limits of time: not at the lowest priority.
 step 5 ./dev check
-step 5 ./dev fuzz smoke 5
+step 5 ./dev fuzz smoke 3

@@ -87,6 +87,7 @@ class Simulate(BerthTest):
     def test_then_apply(self):
         _, api = self.api_server(5)
         api.create(PODS, pod("filler", "2", nodeName="node-1"))
+        wait_until("the node has started it", lambda: api.get(f"{PODS}/filler")["status"].get("phase") == "Running")
         deployment = DEPLOYMENT % 12
         lone = "---\n" + json.dumps(pod("lone", "500m", affinity={"nodeAffinity": {
             "preferredDuringSchedulingIgnoredDuringExecution": [
