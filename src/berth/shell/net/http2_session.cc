@@ -123,8 +123,10 @@ struct Http2Session::Impl {
     if ((frame->hd.flags & NGHTTP2_FLAG_END_STREAM) != 0) stream->has_ended = true;
     if (frame->hd.type != NGHTTP2_HEADERS || stream->has_head) return 0;
     if (stream->head.status < 200) {
-      if (++stream->interim_heads <= kInterimHeadsMax) return 0;
-      stream->failure = "too many 1xx answers before the real one";
+      const bool is_interim = stream->head.status >= 100;
+      if (is_interim && ++stream->interim_heads <= kInterimHeadsMax) return 0;
+      stream->failure = is_interim ? "too many 1xx answers before the real one"
+                                   : "the answer's status is " + std::to_string(stream->head.status);
       nghttp2_submit_rst_stream(session, NGHTTP2_FLAG_NONE, frame->hd.stream_id, NGHTTP2_CANCEL);
       return 0;
     }
@@ -136,7 +138,9 @@ struct Http2Session::Impl {
   static int OnData(nghttp2_session*, std::uint8_t, std::int32_t id, const std::uint8_t* data, std::size_t size,
                     void* user) {
     Stream* const stream = Of(user).Find(id);
-    if (stream != nullptr && stream->reader != nullptr) stream->reader->OnHttp2Body(View(data, size));
+    // Without a head it is about to be reset: nghttp2 lets a status below 100 pass.
+    if (stream != nullptr && stream->has_head && stream->reader != nullptr)
+      stream->reader->OnHttp2Body(View(data, size));
     return 0;
   }
 
