@@ -8,6 +8,7 @@
 #include "berth/app/question_configuration.h"
 #include "berth/app/question_output.h"
 #include "berth/shell/cli/exit_codes.h"
+#include "berth/shell/plugin_files/plugin_files.h"
 #include "berth/whatif/group_answer.h"
 #include "berth/whatif/group_explanation.h"
 #include "berth/whatif/offline_cluster.h"
@@ -21,12 +22,6 @@ Error NoPodGroups(int release_minor) {
                       ", or the plugin PodGroupAnnotations in --config");
 }
 
-// Of the API, or by a plugin's word.
-Expected<bool> HasPodGroups(const whatif::OfflineOptions& core) {
-  BERTH_ASSIGN_OR_RETURN(const auto cluster, whatif::OfflineCluster::Make(core));
-  return cluster->pod_groups() != nullptr;
-}
-
 }  // namespace
 
 int RunExplainGroup(const ExplainGroupOptions& options, plugins::KnownPlugins plugins) {
@@ -37,14 +32,20 @@ int RunExplainGroup(const ExplainGroupOptions& options, plugins::KnownPlugins pl
   // What is wrong with the question is said before any cluster is read.
   const auto checked = LoadQuestionConfiguration("--config", question.config, plugins, {}, question.release);
   if (!checked.ok()) return cli::FailWith(checked.error(), cli::kExitUsage);
+  if (!MayHavePodGroups(question.release)) {
+    // A plugin may name groups where the API has none.
+    const auto core = whatif::OfflineCluster::Make({.configuration = checked->configuration,
+                                                    .plugins = plugins,
+                                                    .read_file = plugin_files::PluginFiles(question.config)});
+    if (!core.ok()) return cli::FailWith(core.error(), cli::kExitUsage);
+    const int minor = question.release.version.minor.value_or(checked->configuration.release.minor);
+    if ((*core)->pod_groups() == nullptr) return cli::FailWith(NoPodGroups(minor), cli::kExitUsage);
+  }
   const auto state = ReadClusterFor(question);
   if (!state.ok()) return cli::FailWith(state.error());
   auto core = OfflineOptionsFor(question.config, plugins, state->kubernetes_version, question.release);
   if (!core.ok()) return cli::FailWith(core.error(), cli::kExitUsage);
   core->now = state->read_at;
-  const auto has_groups = HasPodGroups(*core);
-  if (!has_groups.ok()) return cli::FailWith(has_groups.error(), cli::kExitUsage);
-  if (!*has_groups) return cli::FailWith(NoPodGroups(core->configuration.release.minor), cli::kExitUsage);
   const auto said = whatif::ExplainPodGroup(*state, *core, *namespace_name, name);
   if (!said.ok()) return cli::FailWith(said.error());
   PrintAnswer(question.output, *state,

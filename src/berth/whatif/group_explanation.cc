@@ -57,7 +57,6 @@ Expected<PodGroupPtr> FindGroup(const ClusterState& state, const std::string& na
 Expected<std::optional<Group>> FindNamedGroup(const ClusterState& state, const OfflineOptions& options,
                                               const std::string& namespace_name, const std::string& name) {
   BERTH_ASSIGN_OR_RETURN(const auto cluster, OfflineCluster::Make(options));
-  if (!cluster->NamesPodGroups()) return std::optional<Group>();
   cluster->Load(state);
   const framework::PodGroups* const groups = cluster->pod_groups();
   Group group{{namespace_name, framework::ObjectNameOf({name}), false}, nullptr, name, {}};

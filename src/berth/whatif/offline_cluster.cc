@@ -121,10 +121,6 @@ std::optional<std::string> OfflineCluster::GateOf(const api::Pod& pod) const {
   return standing->gating_plugin + ": " + standing->gating_message;
 }
 
-bool OfflineCluster::NamesPodGroups() const {
-  return std::ranges::any_of(profiles_, [](const auto* profile) { return profile->pod_group_namer != nullptr; });
-}
-
 const runtime::ProfilePlugins* OfflineCluster::ProfileOf(const api::Pod& pod) const {
   if (!options_.pods.Serves(pod.metadata.namespace_name)) return nullptr;
   const std::string_view annotated = scheduler::AnnotatedScheduler(options_.pods, pod);

@@ -80,8 +80,6 @@ class OfflineCluster {
   const framework::Objects& objects() const { return handle_.objects(); }
   // Null: pods are scheduled one by one.
   const framework::PodGroups* pod_groups() const { return handle_.pod_groups(); }
-  // Whether plugins say which pods belong together (framework/pod_group_namer.h).
-  bool NamesPodGroups() const;
   const framework::NodeTable& nodes() const { return core_->cache().nodes(); }
   Time now() const { return now_; }
   // The plugins of the pod's profile, which live as long as the cluster; null: nobody schedules it.
