@@ -71,7 +71,8 @@ if(BERTH_HARDEN AND NOT BERTH_SANITIZE)
   target_compile_options(berth_flags INTERFACE
     -fstack-protector-strong $<$<NOT:${BERTH_IN_MODULE}>:-fPIE>
     # FORTIFY needs the optimiser. A toolchain that sets a level by itself warns of a second one.
-    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE> $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=3>)
+    $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
+    $<$<NOT:$<OR:$<CONFIG:Debug>,$<BOOL:$<TARGET_PROPERTY:BERTH_UNOPTIMISED>>>>:-D_FORTIFY_SOURCE=3>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     target_compile_options(berth_flags INTERFACE -fcf-protection=full)
   endif()
@@ -82,4 +83,9 @@ if(BERTH_SANITIZE)
   add_compile_options(-fsanitize=${BERTH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   string(REPLACE "fuzzer-no-link," "" BERTH_SANITIZE_LINK "${BERTH_SANITIZE}")
   add_link_options(-fsanitize=${BERTH_SANITIZE_LINK})
+  # There are some 70 programs of up to 470 MB: without relocations, and with packed line numbers, they take a third less.
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie> LINKER:--compress-debug-sections=zstd)
+  # Archives that name their objects instead of copying them.
+  set(CMAKE_CXX_ARCHIVE_CREATE "<CMAKE_AR> qcT <TARGET> <LINK_FLAGS> <OBJECTS>")
+  set(CMAKE_CXX_ARCHIVE_APPEND "<CMAKE_AR> qT <TARGET> <LINK_FLAGS> <OBJECTS>")
 endif()
