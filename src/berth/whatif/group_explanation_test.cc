@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/core/config/default.h"
 #include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/group_answer.h"
+#include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
@@ -48,12 +48,7 @@ class GroupExplanationTest : public ::testing::Test {
   }
   Expected<GroupExplanation> Explain(const std::string& name = "g", const std::string& namespace_name = "default") {
     OfflineOptions options;
-    const auto gates = config::FeatureGates::Parse({.release_minor = release_minor_, .gates = gates_});
-    options.configuration = config::DefaultConfiguration(*gates);
-    config::Profile& profile = options.configuration.profiles.front();
-    profile.plugins = {};
-    profile.plugins.multi_point.enabled = plugins_;
-    config::ApplyDefaults(profile, *gates);
+    options.configuration = ConfigurationOf(release_minor_, gates_, plugins_);
     options.plugins = plugins::InTreePlugins();
     options.now = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
     return ExplainPodGroup(state_, options, namespace_name, name);

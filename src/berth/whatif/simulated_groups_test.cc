@@ -13,7 +13,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "berth/core/config/default.h"
 #include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/anonymizer.h"
@@ -22,6 +21,7 @@
 #include "berth/whatif/simulation_report.h"
 #include "berth/whatif/snapshot_file.h"
 #include "berth/whatif/state_builder.h"
+#include "berth/whatif/whatif_testing.h"
 
 namespace berth::whatif {
 namespace {
@@ -37,18 +37,6 @@ constexpr Time kNow = std::chrono::sys_days{std::chrono::year{2030} / 1 / 1};
 const std::vector<std::string> kGate = {"GenericWorkload=true"};
 const std::vector<std::string> kTreeGates = {"GenericWorkload=true", "TopologyAwareWorkloadScheduling=true",
                                              "CompositePodGroup=true"};
-
-config::KubeSchedulerConfiguration Configured(int release, const std::vector<std::string>& gates,
-                                              const std::vector<config::PluginRef>& beside_defaults = {}) {
-  const auto parsed = config::FeatureGates::Parse({.release_minor = release, .gates = gates});
-  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
-  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
-  config::Profile& profile = configuration.profiles.front();
-  profile.plugins = {};
-  profile.plugins.multi_point.enabled = beside_defaults;
-  config::ApplyDefaults(profile, *parsed);
-  return configuration;
-}
 
 std::string Group(const std::string& name, const std::string& spec) {
   return "apiVersion: scheduling.k8s.io/v1beta1\nkind: PodGroup\nmetadata: {name: " + name + "}\nspec: {" + spec +
@@ -110,7 +98,7 @@ class SimulatedGroupsTest : public ::testing::Test {
     }
     for (const auto& node : new_nodes) additions.nodes.push_back(node.Build());
     OfflineOptions options;
-    options.configuration = Configured(release, gates, plugins);
+    options.configuration = ConfigurationOf(release, gates, plugins);
     options.plugins = plugins::InTreePlugins();
     options.now = kNow;
     auto answer = Simulate({state, additions, removed}, std::move(options));
@@ -217,7 +205,7 @@ TEST_F(SimulatedGroupsTest, WithoutTheGatePodsGoOneByOneAndThatIsSaid) {
   const auto read = ReadManifests({{"m.yaml", manifests}}, "default");
   ASSERT_TRUE(read.ok());
   const auto warned = [&](int release, const std::vector<std::string>& gates) {
-    return PodGroupWarnings(*read, Configured(release, gates).release);
+    return PodGroupWarnings(*read, ConfigurationOf(release, gates).release);
   };
   EXPECT_THAT(warned(37, {}), ElementsAre("m.yaml:1: PodGroup default/g: pods are scheduled one by one; with "
                                           "--feature-gates GenericWorkload=true as a group"));
@@ -240,7 +228,7 @@ TEST_F(SimulatedGroupsTest, AGangStaysInOneDomain) {
   EXPECT_THAT(nodes, ::testing::UnorderedElementsAre("n1", "n2"));
   const auto read = ReadManifests({{"m.yaml", gang}}, "default");
   ASSERT_TRUE(read.ok());
-  EXPECT_THAT(PodGroupWarnings(*read, Configured(37, kGate).release),
+  EXPECT_THAT(PodGroupWarnings(*read, ConfigurationOf(37, kGate).release),
               ElementsAre("m.yaml:1: PodGroup default/g: the topology constraint has no effect; it has with "
                           "--feature-gates TopologyAwareWorkloadScheduling=true"));
 }
@@ -433,11 +421,11 @@ TEST_F(SimulatedGroupsTest, WithoutTheGateOfTreesThatIsSaid) {
   const auto read = ReadManifests({{"m.yaml", Tree(2)}}, "default");
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_THAT(
-      PodGroupWarnings(*read, Configured(37, kGate).release),
+      PodGroupWarnings(*read, ConfigurationOf(37, kGate).release),
       ElementsAre("m.yaml:1: CompositePodGroup default/t: its groups are placed each by itself; they are placed "
                   "together with --feature-gates "
                   "GenericWorkload=true,TopologyAwareWorkloadScheduling=true,CompositePodGroup=true"));
-  EXPECT_THAT(PodGroupWarnings(*read, Configured(37, kTreeGates).release), IsEmpty());
+  EXPECT_THAT(PodGroupWarnings(*read, ConfigurationOf(37, kTreeGates).release), IsEmpty());
 }
 
 // A cluster from a file, whose pods refer to their group by its other name if it is anonymous, decides the same.

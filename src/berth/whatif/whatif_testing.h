@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the tests of questions share: a state of builders' objects, whose pods run if they have a node, and a cluster
-// with the default profile that has been loaded with it. Tests only.
+// What the tests of questions share: a state of builders' objects, whose pods run if they have a node, a cluster
+// with the default profile that has been loaded with it, and the profile of another release. Tests only.
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@
 #include "berth/api/workloads.h"
 #include "berth/base/check.h"
 #include "berth/core/config/default.h"
+#include "berth/core/config/feature_gates.h"
 #include "berth/plugins/registry.h"
 #include "berth/testing/builders.h"
 #include "berth/whatif/cluster_state.h"
@@ -44,6 +45,19 @@ inline std::unique_ptr<OfflineCluster> ClusterOf(const ClusterState& state) {
   BERTH_CHECK(cluster.ok(), cluster.error().message);
   (*cluster)->Load(state);
   return std::move(*cluster);
+}
+
+// The configuration of 1.`release` with these feature gates, and with these plugins beside its defaults.
+inline config::KubeSchedulerConfiguration ConfigurationOf(int release, const std::vector<std::string>& gates,
+                                                          const std::vector<config::PluginRef>& beside_defaults = {}) {
+  const auto parsed = config::FeatureGates::Parse({.release_minor = release, .gates = gates});
+  BERTH_CHECK(parsed.ok(), parsed.error().message);
+  config::KubeSchedulerConfiguration configuration = config::DefaultConfiguration(*parsed);
+  config::Profile& profile = configuration.profiles.front();
+  profile.plugins = {};
+  profile.plugins.multi_point.enabled = beside_defaults;
+  config::ApplyDefaults(profile, *parsed);
+  return configuration;
 }
 
 inline api::PodDisruptionBudget Budget(const std::string& name, std::string_view app, std::int32_t allowed) {
